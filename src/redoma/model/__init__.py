@@ -1,0 +1,1 @@
+"""The nouns that every room speaks: frozen values, ordered enums, errors."""

@@ -1,0 +1,33 @@
+"""Whether something may happen, and because of what."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from redoma.model.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.model.risk import Assessment
+
+
+class Verdict(IntEnum):
+    """What is to happen; the strictest of several is their maximum."""
+
+    ALLOW = 0
+    LOG = 1
+    CONFIRM = 2
+    DENY = 3
+
+    @property
+    def label(self) -> str:
+        return self.name.lower()
+
+
+class Decision(Value):
+    """A verdict with its reasons and the policy that gave it."""
+
+    verdict: Verdict
+    because: tuple[str, ...]
+    policy: str
+    assessment: Assessment

@@ -1,0 +1,119 @@
+"""What a command would do, and how bad that is: effects, findings and the one scale of risk."""
+
+from __future__ import annotations
+
+from enum import Enum, IntEnum
+
+from redoma.model.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.model.script import Span
+
+
+class Risk(IntEnum):
+    """The only scale in the core; other names for it are tables in `redoma.dialects`."""
+
+    SAFE = 0
+    MODERATE = 1
+    ELEVATED = 2
+    DANGEROUS = 3
+    FORBIDDEN = 4
+
+    @property
+    def label(self) -> str:
+        return self.name.lower()
+
+
+class Effect(Enum):
+    """One kind of thing that a command does to the world."""
+
+    READS = "reads"
+    WRITES = "writes"
+    DELETES = "deletes"
+    EXECUTES = "executes"
+    DOWNLOADS_AND_EXECUTES = "downloads-and-executes"
+    INSTALLS = "installs"
+    NETWORK = "network"
+    REMOTE = "remote"
+    PRIVILEGE = "privilege"
+    SECRETS = "secrets"
+    EXFILTRATES = "exfiltrates"
+    PERSISTS = "persists"
+    PUBLISHES = "publishes"
+    REWRITES_HISTORY = "rewrites-history"
+    SCHEMA_CHANGE = "schema-change"
+    KILLS = "kills"
+    SYSTEM = "system"
+    TAMPERS = "tampers"
+    DECEIVES = "deceives"
+    UNKNOWN = "unknown"
+
+
+class Place(Enum):
+    """Where a target lies, as far as its name tells."""
+
+    WORKSPACE = "workspace"
+    TEMP = "temp"
+    NOWHERE = "nowhere"
+    OUTSIDE = "outside"
+    HOME = "home"
+    HOME_ROOT = "home-root"
+    ROOT = "root"
+    SYSTEM = "system"
+    SYSTEM_TREE = "system-tree"
+    DEVICE = "device"
+    SECRET = "secret"
+    STARTUP = "startup"
+    GUARD = "guard"
+    REPOSITORY = "repository"
+    HOST = "host"
+    LOOPBACK = "loopback"
+    UNKNOWN = "unknown"
+
+
+class Target(Value):
+    """A thing that an effect touches, as written, and where it lies."""
+
+    text: str
+    place: Place
+
+
+class Fact(Value):
+    """An effect found in a command, before any judgement of it."""
+
+    effect: Effect
+    span: Span
+    program: str = ""
+    targets: tuple[Target, ...] = ()
+    tags: frozenset[str] = frozenset()
+    detail: str = ""
+
+
+class Finding(Value):
+    """A fact judged by a rule: how bad, why, and what to do instead."""
+
+    rule: str
+    effect: Effect
+    risk: Risk
+    span: Span
+    reason: str
+    targets: tuple[str, ...] = ()
+    alternative: str = ""
+
+
+class Assessment(Value):
+    """Everything found in one workload, most serious first."""
+
+    text: str
+    pack: str
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def risk(self) -> Risk:
+        return max((finding.risk for finding in self.findings), default=Risk.SAFE)
+
+    @property
+    def worst(self) -> tuple[Finding, ...]:
+        """The findings that make the level what it is."""
+        return tuple(f for f in self.findings if f.risk == self.risk)
