@@ -1,0 +1,45 @@
+"""Opens the door that a command line names, loading nothing that this door does not need.
+
+`bin/redoma` starts this file without `site`: Python compiles it at every start and finds no
+package but the standard library, so it is short, and puts the places of ours on the path itself.
+"""
+
+import sys
+
+COULD_NOT_WORK = 125
+STOP = 2
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Runs `redoma ARGV…` and returns its exit status."""
+    arguments = sys.argv[1:] if argv is None else argv
+    try:
+        if arguments[:1] == ["hook"]:
+            from redoma.faces.hook import main as door
+
+            return door(arguments[1:])
+        from redoma.faces.cli import main as door
+
+        return door(arguments)
+    except Exception as error:
+        failure = f"{type(error).__name__}: {error}"
+    except KeyboardInterrupt:
+        failure = "interrupted"
+    sys.stderr.write(f"redoma: could not do its work: {failure}\n")
+    # Attack: agents take any other failure of a hook as leave to go on; 2 is the one that stops.
+    return STOP if arguments[:1] == ["hook"] else COULD_NOT_WORK
+
+
+def find_own_packages() -> None:
+    """Puts this source tree and the environment's packages on the path, as `site` would."""
+    sys.path.insert(0, __file__.rsplit("/", 2)[0])
+    if sys.flags.no_site:
+        version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+        environment = sys.executable.rsplit("/", 2)[0]
+        sys.path.append(f"{environment}/lib/{version}/site-packages")
+
+
+if __name__ == "__main__":
+    if not __package__:
+        find_own_packages()
+    sys.exit(main())
