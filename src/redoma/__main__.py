@@ -31,7 +31,8 @@ def main(argv: list[str] | None = None) -> int:
 
 def find_own_packages() -> None:
     """Puts this source tree and the environment's packages on the path, as `site` would."""
-    sys.path.insert(0, __file__.rsplit("/", 2)[0])
+    # After the standard library, which nothing that is installed may stand in for.
+    sys.path.append(__file__.rsplit("/", 2)[0])
     if sys.flags.no_site:
         version = f"python{sys.version_info.major}.{sys.version_info.minor}"
         environment = sys.executable.rsplit("/", 2)[0]
