@@ -62,6 +62,19 @@ def steps(body: str) -> list[Step]:
     return [Step("\n".join(command), "\n".join(output)) for command, output in found]
 
 
+def rewrite(fence: Fence, outputs: list[str]) -> None:
+    """Puts what was printed in the place of what the document said, where they differ."""
+    lines = []
+    for step, printed in zip(steps(fence.body), outputs, strict=False):
+        first, *more = step.command.split("\n")
+        lines += [f"$ {first}", *(f"> {line}" for line in more)]
+        said = step.output if matches(step.output, printed) else printed.rstrip("\n")
+        lines += said.splitlines()
+    path = ROOT / fence.document
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace(fence.body, "\n".join(lines) + "\n", 1), encoding="utf-8")
+
+
 def matches(said: str, printed: str) -> bool:
     """Whether an output is as said, where `…` stands for anything within its line or lines."""
     pieces = [re.escape(piece) for piece in said.rstrip("\n").split("…")]

@@ -1,8 +1,13 @@
-"""What the documents show is what happens: examples run, links lead somewhere."""
+"""What the documents show is what happens: examples run, links lead somewhere.
+
+`REDOMA_REWRITE_EXAMPLES=1 bin/test tests/house/test_documents.py` writes what is printed today into
+the documents, for a person to read in the diff.
+"""
 
 from __future__ import annotations
 
 import doctest
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.house.checkouts import script
-from tests.house.examples import Fence, broken_links, fences, matches, steps
+from tests.house.examples import Fence, broken_links, fences, matches, rewrite, steps
 from tests.house.tree import PACKAGE
 
 CONSOLE = fences("console")
@@ -43,7 +48,7 @@ def test_a_console_example_prints_what_it_says(fence: Fence, project: Path) -> N
         cwd=project,
         env={
             "PATH": f"{project.parent / 'path'}:/usr/bin:/bin",
-            "HOME": str(project.parent),
+            "HOME": "/home/ana",
             "LC_ALL": "C.UTF-8",
         },
         stdin=subprocess.DEVNULL,
@@ -54,6 +59,9 @@ def test_a_console_example_prints_what_it_says(fence: Fence, project: Path) -> N
         check=False,
     )
     printed = done.stdout.split(f"{END_OF_STEP}\n")
+    if os.environ.get("REDOMA_REWRITE_EXAMPLES"):
+        rewrite(fence, printed)
+        return
     for step, output in zip(told, printed, strict=False):
         if not matches(step.output, output):
             pytest.fail(
