@@ -28,6 +28,7 @@ class Risk(IntEnum):
 class Effect(Enum):
     """One kind of thing that a command does to the world."""
 
+    CALLS = "calls"
     READS = "reads"
     WRITES = "writes"
     DELETES = "deletes"

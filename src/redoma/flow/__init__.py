@@ -1,0 +1,1 @@
+"""The path of a request, and the wiring that gives it hands."""

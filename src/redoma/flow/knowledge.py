@@ -1,0 +1,106 @@
+"""Reads cards and rule packs from their files, and keeps them compiled beside the code.
+
+The compiled form lies in `__pycache__`, like the interpreter's own, and is trusted the same way:
+who can change it can change the code. It is remade when a source or this format changes.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+import sys
+
+from redoma.judge.programs.knowledge import Knowledge
+from redoma.judge.rules.pack import Pack
+from redoma.model.errors import UnknownPack
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+FORMAT = 1
+PACKS = ("default", "terminal", "skill")
+_JUDGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "judge")
+_CARDS = os.path.join(_JUDGE, "programs", "cards")
+_RULES = os.path.join(_JUDGE, "rules")
+_held: dict[str, Any] = {}
+
+
+def knowledge() -> Knowledge:
+    """All that is known about programs."""
+    if "cards" not in _held:
+        _held["cards"] = Knowledge(_compiled("cards", _CARDS, _read_cards))
+    found: Knowledge = _held["cards"]
+    return found
+
+
+def pack(name: str) -> Pack:
+    """A rule pack by its name."""
+    if name not in PACKS:
+        raise UnknownPack(name, PACKS)
+    if name not in _held:
+        folder = os.path.join(_RULES, name)
+        _held[name] = Pack(_compiled(name, folder, lambda files: _read_pack(name, files)))
+    found: Pack = _held[name]
+    return found
+
+
+def _compiled(name: str, folder: str, read: Any) -> Any:
+    with os.scandir(folder) as entries:
+        listed = sorted((e.name, e.stat()) for e in entries if e.name.endswith(".yaml"))
+    stamp = (FORMAT, sys.version_info[:2], tuple((n, s.st_mtime_ns, s.st_size) for n, s in listed))
+    path = _cache_path(folder, name)
+    try:
+        with open(path, "rb") as file:
+            kept = marshal.loads(file.read())
+        if kept[0] == stamp:
+            return kept[1]
+    except (OSError, ValueError, EOFError, TypeError, IndexError):
+        pass
+    data = read({n: os.path.join(folder, n) for n, _ in listed})
+    _keep(path, marshal.dumps((stamp, data)))
+    return data
+
+
+def _cache_path(folder: str, name: str) -> str:
+    if sys.pycache_prefix:
+        return os.path.join(sys.pycache_prefix + folder, f"{name}.compiled")
+    return os.path.join(folder, "__pycache__", f"{name}.compiled")
+
+
+def _keep(path: str, content: bytes) -> None:
+    """Best effort: a place that cannot be written only costs time at the next start."""
+    temporary = f"{path}.{os.getpid()}"
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(temporary, "wb") as file:
+            file.write(content)
+        os.replace(temporary, path)
+    except OSError:
+        return
+
+
+def documents(files: dict[str, str]) -> dict[str, Any]:
+    """The YAML of each file."""
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    out: dict[str, Any] = {}
+    for name, path in files.items():
+        with open(path, encoding="utf-8") as file:
+            out[name] = yaml.load(file, Loader=loader)  # noqa: S506
+    return out
+
+
+def _read_cards(files: dict[str, str]) -> dict[str, Any]:
+    from redoma.judge.programs.compile import compile_cards
+
+    return compile_cards(documents(files))
+
+
+def _read_pack(name: str, files: dict[str, str]) -> dict[str, Any]:
+    from redoma.judge.rules.compile import compile_pack
+
+    read = documents(files)
+    head = read.pop("pack.yaml")
+    return compile_pack(name, head, read, "")

@@ -1,0 +1,277 @@
+"""What the shell does itself: directories, variables, aliases, traps, `eval`, `source`, `exec`."""
+
+from __future__ import annotations
+
+import re
+
+from redoma.judge.interpret import variables
+from redoma.judge.interpret.arg import ANYTHING, NOTHING, SECRET, UNKNOWN, Arg, Stream, arg
+from redoma.judge.interpret.formats import echoed, formatted
+from redoma.judge.places import normal
+from redoma.model.risk import Effect, Place, Target
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from redoma.judge.interpret.call import Call
+
+judge_variable = variables.judge_variable
+_NAME = re.compile(r"[A-Za-z_]\w*$")
+
+
+def _nothing(_call: Call) -> Stream:
+    return NOTHING
+
+
+def cd(call: Call) -> Stream:
+    words = [w for w in call.args if not (w.startswith("-") and w != "-")]
+    state = call.state
+    if call.name == "popd":
+        state.cwd = state.directories.pop() if state.directories else UNKNOWN
+        return NOTHING
+    before = state.cwd
+    if call.name == "pushd":
+        state.directories.append(before)
+    if not words:
+        target = state.variables.get("HOME") or arg(UNKNOWN, call.span)
+    elif words[0] == "-":
+        target = state.variables.get("OLDPWD") or arg(UNKNOWN, call.span)
+    else:
+        target = words[0]
+    state.cwd = normal(target, before) if target else before
+    state.variables["OLDPWD"] = arg(before, call.span)
+    state.variables["PWD"] = arg(state.cwd, call.span)
+    return Stream(f"{state.cwd}\n") if words and words[0] == "-" else NOTHING
+
+
+def pwd(call: Call) -> Stream:
+    return Stream(f"{call.state.cwd}\n" if UNKNOWN not in call.state.cwd else None)
+
+
+def echo(call: Call) -> Stream:
+    taint = 0
+    for word in call.args:
+        taint |= word.taint
+    if call.name == "printf":
+        words = call.args
+        if len(words) >= 2 and words[0] == "-v":
+            text = formatted([str(w) for w in words[2:]])
+            call.state.assign(words[1], arg(UNKNOWN if text is None else text, call.span, taint))
+            return NOTHING
+        text = formatted([str(w) for w in words if w != "--"])
+    else:
+        text = echoed([str(w) for w in call.args])
+    if text is not None and ("\x1b]" in text or "\x1b[" in text or "\x1bP" in text):
+        call.fact(Effect.DECEIVES, tags=("escape",))
+    return Stream(text, taint)
+
+
+def export(call: Call) -> Stream:
+    listing = True
+    for word in call.args:
+        if word.startswith("-"):
+            listing = listing and "p" in word
+            continue
+        listing = False
+        name, equals, value = word.partition("=")
+        name = name.removesuffix("+")
+        if not equals:
+            call.state.exported.add(name)
+            continue
+        held = arg(value, word.span, word.taint)
+        if name not in call.state.arrays:
+            call.state.assign(name, held)
+        if call.name in ("export", "declare", "typeset", "readonly", "local", "setenv"):
+            call.state.exported.add(name)
+        judge_variable(call.walker, name, held, call.state, kept=True)
+    if listing and call.name in ("export", "declare", "typeset"):
+        call.fact(Effect.SECRETS, Target(text="environment", place=Place.SECRET), tags=("environment",))
+        return Stream(None, SECRET, "environment")
+    if call.name in ("export", "declare", "typeset", "readonly", "local"):
+        call.fact(Effect.WRITES, tags=("shell-state",))
+    return NOTHING
+
+
+def unset(call: Call) -> Stream:
+    for word in call.args:
+        if not word.startswith("-"):
+            call.state.forget(word)
+            variables.judge_unset(call, word)
+    call.fact(Effect.WRITES, tags=("shell-state",))
+    return NOTHING
+
+
+def set_(call: Call) -> Stream:
+    words = list(call.args)
+    if not words:
+        call.fact(Effect.SECRETS, Target(text="environment", place=Place.SECRET), tags=("environment",))
+        return Stream(None, SECRET, "environment")
+    while words and words[0][:1] in "-+" and words[0] != "--" and words[0] not in ("-", "+"):
+        option = words.pop(0)
+        if option[-1:] == "o" and words:
+            words.pop(0)
+    if words and words[0] == "--":
+        words.pop(0)
+    if words:
+        call.state.positional = words
+    call.fact(Effect.WRITES, tags=("shell-options",))
+    return NOTHING
+
+
+def shift(call: Call) -> Stream:
+    count = int(call.args[0]) if call.args and call.args[0].isdigit() else 1
+    call.state.positional = call.state.positional[count:]
+    return NOTHING
+
+
+def read(call: Call) -> Stream:
+    words = list(call.args)
+    names: list[str] = []
+    into_array = call.name in ("mapfile", "readarray")
+    while words:
+        word = words.pop(0)
+        if word.startswith("-") and len(word) > 1:
+            if word[-1] in "adinNptuCcOsk" and word[-1] not in "s" and words:
+                value = words.pop(0)
+                if word[-1] == "a":
+                    names.append(value)
+                    into_array = True
+        else:
+            names.append(word)
+    text = call.stdin.text
+    line = text.split("\n", 1)[0] if text is not None else None
+    for index, name in enumerate(names or ["REPLY"]):
+        value = UNKNOWN if line is None else line
+        if line is not None and len(names) > 1:
+            fields = line.split(None, len(names) - 1)
+            value = fields[index] if index < len(fields) else ""
+        if into_array:
+            call.state.arrays[name] = [arg(UNKNOWN, call.span, call.stdin.taint)]
+        elif _NAME.match(name):
+            call.state.assign(name, arg(value, call.span, call.stdin.taint))
+            judge_variable(call.walker, name, call.state.variables[name], call.state, kept=True)
+    return NOTHING
+
+
+def alias(call: Call) -> Stream:
+    for word in call.args:
+        name, equals, body = word.partition("=")
+        if not equals:
+            continue
+        call.state.aliases[name] = body
+        if UNKNOWN in body or name in call.walker.knowledge:
+            call.fact(Effect.WRITES, tags=("shadows",), at=word.span, detail=name)
+        call.walker.nested(arg(body, word.span, word.taint), call.state.copy())
+    return NOTHING
+
+
+def trap(call: Call) -> Stream:
+    words = [w for w in call.args if w not in ("--", "-p", "-l")]
+    if len(words) >= 2 and words[0] not in ("-", ""):
+        call.run_shell(words[0])
+    return NOTHING
+
+
+def eval_(call: Call) -> Stream:
+    words = [w for i, w in enumerate(call.args) if not (i == 0 and w == "--")]
+    if not words:
+        return NOTHING
+    taint = 0
+    for word in words:
+        taint |= word.taint
+    span = (words[0].span[0], words[-1].span[1])
+    text = arg(" ".join(words), span, taint)
+    call.fact(Effect.EXECUTES, tags=("eval",), at=call.span)
+    if text.taint & 2:
+        call.fact(Effect.DOWNLOADS_AND_EXECUTES, at=span)
+    if not text.strip(UNKNOWN + " "):
+        call.fact(Effect.UNKNOWN, tags=("code",), at=span)
+        return ANYTHING
+    return call.walker.nested(text, call.state, call.stdin)
+
+
+def source(call: Call) -> Stream:
+    words = [w for w in call.args if w != "--"]
+    if not words:
+        return NOTHING
+    call.fact(Effect.EXECUTES, tags=("source",), at=call.span)
+    if words[0] in ("/dev/stdin", "/proc/self/fd/0", "/dev/fd/0"):
+        return call.executes_stream(call.stdin)
+    return call.executes_file(words[0])
+
+
+def exec_(call: Call) -> Stream:
+    words = list(call.args)
+    while words and words[0].startswith("-") and words[0] != "--":
+        option = words.pop(0)
+        if option.endswith("a") and words:
+            words.pop(0)
+    if words and words[0] == "--":
+        words.pop(0)
+    return call.run_args(words) if words else NOTHING
+
+
+def command(call: Call) -> Stream:
+    words = list(call.args)
+    while words and words[0].startswith("-"):
+        option = words.pop(0)
+        if option == "--":
+            break
+        if set(option[1:]) & set("vV"):
+            return NOTHING
+    if not words:
+        return NOTHING
+    if words[0] in call.state.functions:
+        functions = call.state.functions
+        call.state.functions = {k: v for k, v in functions.items() if k != words[0]}
+        try:
+            return call.run_args(words)
+        finally:
+            call.state.functions = functions
+    return call.run_args(words)
+
+
+def enable(call: Call) -> Stream:
+    if any(w.startswith("-") and "f" in w for w in call.args):
+        call.fact(Effect.EXECUTES, tags=("library",))
+    else:
+        call.fact(Effect.WRITES, tags=("shell-options",))
+    return NOTHING
+
+
+def history(call: Call) -> Stream:
+    if call.name == "fc":
+        call.fact(Effect.UNKNOWN, tags=("history",))
+        return ANYTHING
+    if any(w[:2] in ("-c", "-d", "-w", "-r") for w in call.args):
+        call.fact(Effect.DELETES, Target(text="history", place=Place.SECRET), tags=("history",))
+        return NOTHING
+    return Stream(None)
+
+
+def shell_options(call: Call) -> Stream:
+    call.fact(Effect.WRITES, tags=("shell-options",))
+    return NOTHING
+
+
+BUILTINS: dict[str, Callable[[Call], Stream]] = {
+    **dict.fromkeys((":", "true", "false", "test", "[", "break", "continue", "return", "exit", "wait", "jobs", "fg", "bg", "hash", "type", "help", "times", "suspend", "logout", "getopts", "let", "dirs", "compgen", "complete", "compopt", "caller", "disown"), _nothing),
+    **dict.fromkeys(("cd", "chdir", "pushd", "popd"), cd),
+    "pwd": pwd,
+    **dict.fromkeys(("echo", "printf", "print"), echo),
+    **dict.fromkeys(("export", "declare", "typeset", "local", "readonly", "setenv"), export),
+    "unset": unset,
+    "set": set_,
+    "shift": shift,
+    **dict.fromkeys(("read", "mapfile", "readarray"), read),
+    "alias": alias,
+    "trap": trap,
+    "eval": eval_,
+    **dict.fromkeys(("source", "."), source),
+    "exec": exec_,
+    **dict.fromkeys(("command", "builtin", "noglob", "nocorrect"), command),
+    "enable": enable,
+    **dict.fromkeys(("history", "fc"), history),
+    **dict.fromkeys(("shopt", "unalias", "setopt", "unsetopt", "bind", "ulimit", "umask"), shell_options),
+}
