@@ -99,10 +99,8 @@ def complain(error: RedomaError) -> int:
     """Writes what happened and what to do, and returns the status of this kind of error."""
     from redoma.faces.display import harmless
 
-    lines = str(error).split("\n")
-    say("\n".join([f"redoma: {harmless(lines[0])}", *map(harmless, lines[1:])]))
-    if error.hint:
-        say(f"hint: {harmless(error.hint)}")
+    said = f"redoma: {error}" + (f"\nhint: {error.hint}" if error.hint else "")
+    say("\n".join(map(harmless, said.split("\n"))))
     return error.exit_status
 
 

@@ -23,6 +23,7 @@ def whole(decision: Decision) -> dict[str, object]:
     return {
         "cmd": found.text,
         "risk": found.risk.label,
+        "level": decision.level or found.risk.label,
         "verdict": decision.verdict.label,
         "allowed": decision.verdict <= Verdict.LOG,
         "requires_confirmation": decision.verdict is Verdict.CONFIRM,

@@ -92,7 +92,7 @@ def _one_line(
             part = _inside(note.span, line)
             left = len(before) + columns[max(part[0], first)] - columns[first]
             carets = columns[min(part[1], last)] - columns[max(part[0], first)]
-            on = "" if note.span[1] <= end + 1 else " (goes on below)"
+            on = " (goes on below)" if min(note.span[1], len(text)) > end + 1 else ""
             shown += _under(note, " " * left, "^" * max(1, carets) + on, gutters[1], width)
     return shown
 

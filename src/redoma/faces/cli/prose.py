@@ -55,7 +55,7 @@ def screen(stream: TextIO) -> Screen:
 def report(decision: Decision, on: Screen) -> str:
     """The whole answer, ending in a newline."""
     found = decision.assessment
-    head = f"{found.risk.label}: {SAID[decision.verdict]}"
+    head = f"{decision.level or found.risk.label}: {SAID[decision.verdict]}"
     if on.colour:
         head = f"{PAINT[found.risk]}{head}\x1b[0m"
     lines = [f"{head}  (policy {harmless(decision.policy)}, pack {harmless(found.pack)})"]

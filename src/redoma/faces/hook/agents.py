@@ -30,6 +30,7 @@ class Agent(Value):
     shells: dict[str, tuple[str, ...]]  # tool → fields that may hold the command
     writers: dict[str, tuple[str, ...]]  # tool → fields that may hold the path
     patchers: dict[str, tuple[str, ...]]  # tool → fields that may hold a patch
+    worded: tuple[str, ...] = ()  # shell tools that may give the command as a list of words
     foreign: tuple[str, ...] = ()  # tools that run a language we do not read
     directories: tuple[str, ...] = ()  # fields of a shell tool that name where it runs
     answer: Callable[[str, str], dict[str, object] | None]
@@ -99,6 +100,7 @@ CODEX = Agent(
     },
     writers={},
     patchers={"apply_patch": ("command", "input", "patch")},
+    worded=("shell", "local_shell"),
     directories=("workdir",),
     answer=_codex_answer,
 )

@@ -41,7 +41,7 @@ def read_call(raw: bytes | None, agent: Agent) -> Call:
     if tool in agent.shells:
         given = _input(payload)
         where = _directory(given, agent.directories, cwd)
-        return Call(tool=tool, cwd=where, command=_command(given, agent.shells[tool]))
+        return Call(tool=tool, cwd=where, command=_command(given, tool, agent))
     if tool in agent.writers:
         given = _input(payload)
         path = _first(given, agent.writers[tool])
@@ -100,15 +100,15 @@ def _first(given: dict[str, object], names: tuple[str, ...]) -> str:
     raise Unreadable(f"`tool_input` has no `{names[0]}`")
 
 
-def _command(given: dict[str, object], names: tuple[str, ...]) -> str:
-    words = given.get(names[0])
-    if isinstance(words, list):
-        if not words or not all(isinstance(word, str) for word in words):
-            raise Unreadable(f"`{names[0]}` is a list of something other than words")
-        import shlex
+def _command(given: dict[str, object], tool: str, agent: Agent) -> str:
+    words = given.get("command")
+    if tool not in agent.worded or not isinstance(words, list):
+        return _first(given, agent.shells[tool])
+    if not all(isinstance(word, str) for word in words) or not "".join(words[:1]).strip():
+        raise Unreadable("`command` is a list of something other than words")
+    import shlex
 
-        return shlex.join(words)
-    return _first(given, names)
+    return shlex.join(words)
 
 
 def _directory(given: dict[str, object], names: tuple[str, ...], cwd: str | None) -> str | None:

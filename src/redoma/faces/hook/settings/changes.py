@@ -30,23 +30,25 @@ def handler(place: Place) -> ModuleType:
     return toml_file if place.is_toml else json_file
 
 
-def installed(agent: str, scope: str) -> list[tuple[files.Kept, list[dict[str, object]]]]:
-    """The files of a scope, with the groups of ours in each."""
-    return [(kept, _groups(kept)) for kept in map(files.read, places(agent, scope))]
+def installed(
+    agent: str, scope: str, wanted: dict[str, object] | None = None
+) -> list[tuple[files.Kept, list[dict[str, object]]]]:
+    """The files of a scope, with the groups of ours in each; `wanted` is shown if one is broken."""
+    return [(kept, _groups(kept, wanted)) for kept in map(files.read, places(agent, scope))]
 
 
-def _groups(kept: files.Kept) -> list[dict[str, object]]:
+def _groups(kept: files.Kept, wanted: dict[str, object] | None) -> list[dict[str, object]]:
     try:
         found: list[dict[str, object]] = handler(kept.place).groups(kept.text, kept.place.agent)
     except UsageError as error:
-        raise UsageError(f"{kept.real} {error}", hint=_by_hand(kept)) from error
+        raise UsageError(f"{kept.real} {error}", hint=_by_hand(kept, wanted)) from error
     return found
 
 
 def install(agent: str, scope: str, options: list[str]) -> Change:
     """The change that puts our hook in, or brings it up to date."""
     group = entry.group(agent, options)
-    here = installed(agent, scope)
+    here = installed(agent, scope, group)
     target, ours = next(((kept, found) for kept, found in here if found), _fresh(here))
     if ours == [group]:
         return Change(kept=target, after=target.text)
@@ -115,7 +117,7 @@ def carry_out(change: Change) -> None:
         files.delete(change.kept.backup)
 
 
-def _by_hand(kept: files.Kept, group: dict[str, object] | None = None) -> str:
+def _by_hand(kept: files.Kept, group: dict[str, object] | None) -> str:
     if group is None:
         return "mend the file, then try again"
     agent = kept.place.agent
