@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 INDENT = "  "
 LEAD = 24  # columns of a long line that are shown before the part
 CUT = "..."
+NARROWEST = 50  # columns that text under a part needs; with fewer it starts at the left
 
 
 class Note:
@@ -124,14 +125,17 @@ def _window(columns: list[int], first: int, last: int, room: int) -> Span:
 def _under(note: Note, left: str, carets: str, gutter: str, width: int) -> list[str]:
     """The carets, the label beside them where it fits, else below; then the note's own lines."""
     on, off = (note.paint, "\x1b[0m") if note.paint else ("", "")
-    if len(gutter) + len(left) + len(carets) + 1 + len(note.label) <= width:
+    room = width - len(gutter) - len(left)
+    margin = left if room >= NARROWEST else ""
+    if len(carets) + 1 + len(note.label) <= room:
         lines = [f"{gutter}{left}{on}{carets} {note.label}{off}"]
     else:
         lines = [f"{gutter}{left}{on}{carets}{off}"]
-        lines += [f"{gutter}{on}{part}{off}" for part in wrap(note.label, width - len(gutter))]
+        parts = wrap(note.label, width - len(gutter) - len(margin))
+        lines += [f"{gutter}{margin}{on}{part}{off}" for part in parts]
     for own in note.below:
-        beside = left if len(gutter) + len(left) + len(own) <= width else ""
-        lines += [f"{gutter}{beside}{part}" for part in wrap(own, width - len(gutter))]
+        parts = wrap(own, width - len(gutter) - len(margin))
+        lines += [f"{gutter}{margin}{part}" for part in parts]
     return lines
 
 

@@ -61,7 +61,8 @@ def report(decision: Decision, on: Screen) -> str:
     lines = [f"{head}  (policy {harmless(decision.policy)}, pack {harmless(found.pack)})"]
     shown = found.findings[:MOST_NOTES]
     if shown:
-        notes = [_note(finding, on) for finding in shown]
+        said: set[str] = set()
+        notes = [_note(finding, on, said) for finding in shown]
         lines += ["", *excerpt(found.text, notes, on.width)]
     if len(found.findings) > len(shown):
         lines.append(f"{INDENT}and {len(found.findings) - len(shown)} more (--json shows all)")
@@ -69,12 +70,14 @@ def report(decision: Decision, on: Screen) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _note(finding: Finding, on: Screen) -> Note:
-    below = (f"instead: {harmless(finding.alternative)}",) if finding.alternative else ()
+def _note(finding: Finding, on: Screen, said: set[str]) -> Note:
+    """A finding's note; a safer way that was `said` already is not said again."""
+    instead = "" if finding.alternative in said else harmless(finding.alternative)
+    said.add(finding.alternative)
     return Note(
         finding.span,
         f"{finding.risk.label}: {harmless(finding.reason)} [{finding.rule}]",
-        below=below,
+        below=(f"instead: {instead}",) if instead else (),
         paint=PAINT[finding.risk] if on.colour else "",
     )
 
