@@ -88,7 +88,12 @@ def _text(path: str) -> str:
 
 
 def write(kept: Kept, text: str) -> None:
-    """Puts the text in place of the file in one step, with its mode and owner."""
+    """Puts the text in place of the file in one step, with its mode and owner.
+
+    An agent may write its settings while we do: what was not read is not overwritten.
+    """
+    if read(kept.place).text != kept.text:
+        raise RedomaError(f"{kept.real} was changed by someone else just now", hint="try again")
     try:
         os.makedirs(os.path.dirname(kept.real), exist_ok=True)
         replace(kept.real, text, kept)

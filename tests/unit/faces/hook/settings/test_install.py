@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from redoma.faces import hook
-from redoma.faces.hook.settings import entry
+from redoma.faces.hook.settings import changes, entry
+from redoma.model.errors import RedomaError
 from tests.unit.faces.hook.payloads import claude
 
 FILES = {
@@ -181,6 +182,15 @@ def test_mode_is_kept_and_no_other_file_is_left(world: Path) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
     assert sorted(os.listdir(path.parent)) == ["settings.json", "settings.json.before-redoma"]
     assert stat.S_IMODE(path.with_name("settings.json.before-redoma").stat().st_mode) == 0o640
+
+
+def test_a_file_that_someone_else_writes_meanwhile_is_not_overwritten(world: Path) -> None:
+    path = write(world / FILES["claude-code", "user"], "{}")
+    change = changes.install("claude-code", "user", [])
+    path.write_text('{"model": "opus"}')
+    with pytest.raises(RedomaError):
+        changes.carry_out(change)
+    assert path.read_text() == '{"model": "opus"}'
 
 
 def test_a_users_link_is_followed_and_said(world: Path, capsys: pytest.CaptureFixture[str]) -> None:
