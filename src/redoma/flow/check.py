@@ -6,7 +6,7 @@ import os
 
 from redoma.flow.knowledge import knowledge
 from redoma.flow.knowledge import pack as pack_named
-from redoma.judge.assess import assess
+from redoma.judge.assess import assess, assess_write
 from redoma.judge.decide import decide
 from redoma.judge.interpret.state import Ground
 
@@ -21,6 +21,22 @@ def check(
     """The decision for a shell command, taken to run in `cwd`."""
     rules = pack_named(pack)
     return decide(assess(text, rules, knowledge(), ground(cwd, home)), rules)
+
+
+def check_write(
+    path: str,
+    *,
+    pack: str = "default",
+    cwd: str | None = None,
+    home: str | None = None,
+    content: str | None = None,
+) -> Decision:
+    """The decision for a tool that writes the file at `path`, seen from `cwd`."""
+    rules = pack_named(pack)
+    where = ground(cwd, home)
+    if path.startswith("~/"):
+        path = where.home + path[1:]
+    return decide(assess_write(path, rules, knowledge(), where), rules)
 
 
 def ground(cwd: str | None = None, home: str | None = None) -> Ground:

@@ -16,6 +16,7 @@ from redoma.model.errors import UnknownPack
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 FORMAT = 1
@@ -29,7 +30,7 @@ _held: dict[str, Any] = {}
 def knowledge() -> Knowledge:
     """All that is known about programs."""
     if "cards" not in _held:
-        _held["cards"] = Knowledge(_compiled("cards", _CARDS, _read_cards))
+        _held["cards"] = Knowledge(_compiled("cards", [_CARDS], _read_cards))
     found: Knowledge = _held["cards"]
     return found
 
@@ -39,25 +40,33 @@ def pack(name: str) -> Pack:
     if name not in PACKS:
         raise UnknownPack(name, PACKS)
     if name not in _held:
-        folder = os.path.join(_RULES, name)
-        _held[name] = Pack(_compiled(name, folder, lambda files: _read_pack(name, files)))
+        folders = [os.path.join(_RULES, each) for each in dict.fromkeys((name, "default"))]
+        _held[name] = Pack(_compiled(name, folders, lambda files: _read_pack(name, files)))
     found: Pack = _held[name]
     return found
 
 
-def _compiled(name: str, folder: str, read: Any) -> Any:
-    with os.scandir(folder) as entries:
-        listed = sorted((e.name, e.stat()) for e in entries if e.name.endswith(".yaml"))
-    stamp = (FORMAT, sys.version_info[:2], tuple((n, s.st_mtime_ns, s.st_size) for n, s in listed))
-    path = _cache_path(folder, name)
+def _compiled(name: str, folders: list[str], read: Callable[[list[dict[str, str]]], Any]) -> Any:
+    listed: list[list[tuple[str, int, int]]] = []
+    for folder in folders:
+        with os.scandir(folder) as entries:
+            stats = [(e.name, e.stat()) for e in entries if e.name.endswith(".yaml")]
+        listed.append(sorted((n, s.st_mtime_ns, s.st_size) for n, s in stats))
+    stamp = (FORMAT, sys.version_info[:2], tuple(map(tuple, listed)))
+    path = _cache_path(folders[0], name)
     try:
         with open(path, "rb") as file:
-            kept = marshal.loads(file.read())
+            kept = marshal.loads(file.read())  # noqa: S302
         if kept[0] == stamp:
             return kept[1]
     except (OSError, ValueError, EOFError, TypeError, IndexError):
         pass
-    data = read({n: os.path.join(folder, n) for n, _ in listed})
+    data = read(
+        [
+            {n: os.path.join(folder, n) for n, *_ in names}
+            for folder, names in zip(folders, listed, strict=True)
+        ]
+    )
     _keep(path, marshal.dumps((stamp, data)))
     return data
 
@@ -92,15 +101,19 @@ def documents(files: dict[str, str]) -> dict[str, Any]:
     return out
 
 
-def _read_cards(files: dict[str, str]) -> dict[str, Any]:
+def _read_cards(files: list[dict[str, str]]) -> dict[str, Any]:
     from redoma.judge.programs.compile import compile_cards
 
-    return compile_cards(documents(files))
+    return compile_cards(documents(files[0]))
 
 
-def _read_pack(name: str, files: dict[str, str]) -> dict[str, Any]:
+def _read_pack(name: str, files: list[dict[str, str]]) -> dict[str, Any]:
     from redoma.judge.rules.compile import compile_pack
 
-    read = documents(files)
-    head = read.pop("pack.yaml")
-    return compile_pack(name, head, read, "")
+    own = documents(files[0])
+    head = own.pop("pack.yaml")
+    inherited: dict[str, Any] = {}
+    if head.get("inherit"):
+        inherited = documents(files[1])
+        inherited.pop("pack.yaml")
+    return compile_pack(name, head, own, inherited)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 
 from redoma.judge.deception import deceptions
+from redoma.judge.interpret.arg import NOTHING, arg
+from redoma.judge.interpret.call import Call
 from redoma.judge.interpret.state import Ground, State
 from redoma.judge.interpret.walk import TooMuch, Walker
 from redoma.judge.shell import parse
@@ -20,7 +22,28 @@ _EXTGLOB = re.compile(r"[?*+@!]\(")
 
 def assess(text: str, pack: Pack, knowledge: Knowledge, ground: Ground) -> Assessment:
     """The findings for any text at all; what cannot be read is a finding, never an error."""
-    facts = facts_of(text, pack, knowledge, ground)
+    return _judged(text, pack, facts_of(text, pack, knowledge, ground))
+
+
+def assess_write(path: str, pack: Pack, knowledge: Knowledge, ground: Ground) -> Assessment:
+    """The findings for a tool that writes one file, judged by where that file lies."""
+    if not path.strip():
+        return _judged(path, pack, [_unknown(path, "empty")])
+    facts = deceptions(path)
+    if "\0" not in path:
+        walker = Walker(path, ground, knowledge)
+        word = arg(path, (0, len(path)))
+        Call(walker, [word], State(ground), NOTHING, {}, word.span).writes(word)
+        facts += walker.facts
+    return _judged(path, pack, facts)
+
+
+def _unknown(text: str, tag: str, detail: str = "") -> Fact:
+    span = (0, len(text))
+    return Fact(effect=Effect.UNKNOWN, span=span, tags=frozenset((tag,)), detail=detail)
+
+
+def _judged(text: str, pack: Pack, facts: list[Fact]) -> Assessment:
     found: dict[tuple[str, object, str], Finding] = {}
     for fact in facts:
         finding = pack.judge(fact)
@@ -32,12 +55,10 @@ def assess(text: str, pack: Pack, knowledge: Knowledge, ground: Ground) -> Asses
 
 def facts_of(text: str, pack: Pack, knowledge: Knowledge, ground: Ground) -> list[Fact]:
     """Everything that the text would do, in the order it was found."""
-    whole = (0, len(text))
     if not text.strip():
-        return [Fact(effect=Effect.UNKNOWN, span=whole, tags=frozenset(("empty",)))]
+        return [_unknown(text, "empty")]
     if len(text) > pack.longest:
-        detail = str(pack.longest)
-        return [Fact(effect=Effect.UNKNOWN, span=whole, tags=frozenset(("length",)), detail=detail)]
+        return [_unknown(text, "length", str(pack.longest))]
     facts = deceptions(text)
     if any("nul" in fact.tags or "invalid" in fact.tags for fact in facts):
         return facts
@@ -60,8 +81,7 @@ def _walked(
     try:
         walker.script(parse(text, extglob=extglob), State(ground))
     except (TooMuch, RecursionError):
-        tags = frozenset(("too-much",))
-        walker.facts.append(Fact(effect=Effect.UNKNOWN, span=(0, len(text)), tags=tags))
+        walker.facts.append(_unknown(text, "too-much"))
     return walker.facts
 
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from redoma.judge.interpret.walk import Walker
     from redoma.model.script import Span
 
+ACCOUNT_FILES = frozenset(("/etc/passwd", "/etc/group"))
+
 
 class Call:
     """One command about to run: its word, its arguments, what flows in, where it stands."""
@@ -88,7 +90,8 @@ class Call:
             target = Target(text=word, place=Place.SECRET)
             self.fact(Effect.SECRETS, target, tags=marks, at=word.span)
         else:
-            self.fact(Effect.READS, Target(text=word, place=place), tags=tags, at=word.span)
+            marks = (*tags, "account-database") if path in ACCOUNT_FILES else tags
+            self.fact(Effect.READS, Target(text=word, place=place), tags=marks, at=word.span)
         held = self.walker.files.get(path)
         if held is not None:
             return Stream(held.text, held.taint | taint, held.source)

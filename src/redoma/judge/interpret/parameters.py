@@ -36,6 +36,8 @@ def parameter(part: Parameter, state: State, expander: Expander) -> Arg:
         known = value is not None and value.known
         return arg(str(len(value or "")) if known else UNKNOWN, part.span)
     op = part.op
+    if op == "@":
+        op += argument or ""
     if not op:
         if value is None:
             return arg(UNKNOWN, part.span, _taint_of_name(name))

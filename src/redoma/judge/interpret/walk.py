@@ -15,6 +15,7 @@ from redoma.judge.interpret.arg import (
 )
 from redoma.judge.interpret.call import Call
 from redoma.judge.interpret.expand import Expander
+from redoma.judge.interpret.patterns import has_glob
 from redoma.judge.interpret.redirects import Redirects
 from redoma.judge.interpret.state import Files, Ground, State
 from redoma.judge.shell import parse
@@ -397,8 +398,10 @@ class Walker:
             raise TooMuch
         name = call.name
         if self.calls_wanted:
+            operands = [word for word in call.args if word[:1] != "-"]
+            several = len(operands) > 1 or any(has_glob(w) or UNKNOWN in w for w in operands)
             argv = "\x1f".join((name, *call.args))
-            call.fact(Effect.CALLS, detail=argv)
+            call.fact(Effect.CALLS, detail=argv, tags=("several",) if several else ())
         function = call.state.functions.get(name)
         if isinstance(function, Function):
             return self.call_function(function, call)

@@ -9,6 +9,7 @@ A card is data (see `cards/*.yaml`), read once and kept compiled. Its keys:
 `operands`   what plain words are: `data`, `read`, `write`, `delete`, `host`, `execute`
 `bare`       the deed without operands; `otherwise`: the deed when no pattern fits
 `inner`      a number: that many operands, then a command of its own (a wrapper)
+`copies`     without options its output is its input, word for word (`cat`)
 `long`       one dash begins a whole name; `stops`: the first operand ends the options
 """
 
@@ -67,6 +68,10 @@ def follow(call: Call, card: Card) -> Stream:
         do(call, card["bare"])
     elif deeds is None and card.get("otherwise"):
         do(call, card["otherwise"])
+    if card.get("copies") and not options.given:
+        sources = streams[1:] if operands else streams
+        if len(sources) == 1:
+            return sources[0]
     return call.passes_on(*streams)
 
 

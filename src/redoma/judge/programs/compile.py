@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     Card = dict[str, Any]
 
 _KEYS = frozenset(
-    "also takes switches flags deeds operands bare otherwise inner around long stops optional skip".split()
+    "also takes switches flags deeds operands bare otherwise inner around long stops optional skip copies".split()
 )
 _ACTIONS = frozenset("value read write delete shell program host send sql code deed only".split())
 _OPERANDS = frozenset("data read write delete host execute".split())
@@ -72,7 +72,7 @@ def _compiled(where: str, body: dict[str, Any]) -> Card:
     for key in ("inner", "skip"):
         if key in body:
             card[key] = int(body[key])
-    for key in ("long", "stops"):
+    for key in ("long", "stops", "copies"):
         if body.get(key):
             card[key] = True
     if "optional" in body:

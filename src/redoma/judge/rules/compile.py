@@ -21,11 +21,44 @@ class RuleError(ValueError):
     """A rule that cannot be read, or whose own example disproves it."""
 
 
+QUIET = -1
+"""The risk of an inherited rule that still decides a fact, but says nothing about it."""
+
+
 def compile_pack(
-    name: str, head: dict[str, Any], files: dict[str, list[dict[str, Any]]], digest: str
+    name: str,
+    head: dict[str, Any],
+    files: dict[str, list[dict[str, Any]]],
+    inherited: dict[str, list[dict[str, Any]]] | None = None,
 ) -> dict[str, Any]:
-    """Plain data, ready to be kept: rules by effect in the order of their files."""
+    """Plain data, ready to be kept: rules by effect in the order of their files.
+
+    `inherited` rules come last. `inherit.except` leaves out effects; what lies below
+    `inherit.floor` is kept, since it may shield a fact from a later rule, but is quiet.
+    """
     rules: dict[str, list[Any]] = {}
+    _add(rules, files, frozenset(), QUIET)
+    if inherited:
+        inherit = head["inherit"]
+        floor = int(Risk[str(inherit.get("floor", "safe")).upper()])
+        _add(rules, inherited, frozenset(_words(inherit.get("except", ""))), floor)
+    return {
+        "name": name,
+        "longest": int(head.get("longest", 65536)),
+        "levels": {str(k): str(v) for k, v in (head.get("levels") or {}).items()},
+        "verdicts": {
+            risk.label: int(Verdict[str(head["verdicts"][risk.label]).upper()]) for risk in Risk
+        },
+        "rules": {effect: tuple(listed) for effect, listed in rules.items()},
+    }
+
+
+def _add(
+    rules: dict[str, list[Any]],
+    files: dict[str, list[dict[str, Any]]],
+    without: frozenset[str],
+    floor: int,
+) -> None:
     seen: set[str] = set()
     for source, listed in files.items():
         for body in listed or []:
@@ -37,18 +70,11 @@ def compile_pack(
                 raise RuleError(f"{where}: this name is taken")
             seen.add(body["rule"])
             compiled = _rule(where, body)
+            if compiled[1] < floor:
+                compiled = (compiled[0], QUIET, *compiled[2:])
             for effect in _words(body.get("effect", "")):
-                rules.setdefault(Effect(effect).value, []).append(compiled)
-    return {
-        "name": name,
-        "longest": int(head.get("longest", 65536)),
-        "levels": {str(k): str(v) for k, v in (head.get("levels") or {}).items()},
-        "verdicts": {
-            risk.label: int(Verdict[str(head["verdicts"][risk.label]).upper()]) for risk in Risk
-        },
-        "rules": {effect: tuple(listed) for effect, listed in rules.items()},
-        "digest": digest,
-    }
+                if effect not in without:
+                    rules.setdefault(Effect(effect).value, []).append(compiled)
 
 
 def _rule(where: str, body: dict[str, Any]) -> tuple[Any, ...]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class Pack:
     """Compiled rules with their names for levels and the verdicts that levels get."""
 
-    __slots__ = ("digest", "levels", "longest", "name", "rules", "verdicts", "wants_calls")
+    __slots__ = ("levels", "longest", "name", "rules", "verdicts", "wants_calls")
 
     def __init__(self, compiled: dict[str, Any]) -> None:
         self.name: str = compiled["name"]
@@ -26,7 +26,6 @@ class Pack:
         self.verdicts: dict[str, int] = compiled["verdicts"]
         self.rules: dict[str, tuple[Any, ...]] = compiled["rules"]
         self.wants_calls = Effect.CALLS.value in self.rules
-        self.digest: str = compiled["digest"]
 
     def level(self, risk: Risk) -> str:
         """What this pack calls a level."""
@@ -43,7 +42,7 @@ class Pack:
         best: tuple[int, Any, Target | None] | None = None
         for target in fact.targets or (None,):
             rule = _first(rules, fact, target)
-            if rule is not None and (best is None or rule[1] > best[0]):
+            if rule is not None and rule[1] >= 0 and (best is None or rule[1] > best[0]):
                 best = (rule[1], rule, target)
         if best is None:
             return None
