@@ -108,6 +108,7 @@ def _told(change: changes.Change, flags: set[str], notes: list[str]) -> dict[str
             sys.stdout.write(f"{verb} {harmless(kept.real)}\n")
             if backup:
                 sys.stdout.write(f"as it was before: {harmless(backup)}\n")
+        sys.stdout.flush()  # on a shared screen, what was done comes before what to know about it
         for note in notes:
             sys.stderr.write(f"note: {harmless(note)}\n")
     return {

@@ -10,7 +10,7 @@ import pytest
 from redoma.faces.intake import MOST_BYTES
 from tests.unit.faces.running import START, run
 
-ALLOWED, ASKED, DENIED = "ls -la", "git push --force origin main", "rm -rf /"
+ALLOWED, ASKED, DENIED = "ls -la", "sudo apt update", "rm -rf /"
 
 
 @pytest.mark.parametrize(("command", "status"), [(ALLOWED, 0), (ASKED, 10), (DENIED, 20)])
@@ -22,7 +22,7 @@ def test_the_exit_status_is_the_decision(command: str, status: int) -> None:
 def test_prose_goes_to_a_pipe_without_colour() -> None:
     done = run("check", DENIED)
     assert done.out.startswith("forbidden: denied  (policy ")
-    assert "\n  rm -rf /\n  ^^^^" in done.out
+    assert "\n  rm -rf /\n         ^" in done.out
     assert "\x1b" not in done.out
 
 

@@ -15,7 +15,7 @@ from redoma.faces.intake import MOST_BYTES
 from tests.unit.faces.hook.payloads import PATCH, claude, codex, gemini
 from tests.unit.faces.running import Done, run
 
-ALLOWED, ASKED, DENIED = "ls -la", "git push --force origin main", "rm -rf /"
+ALLOWED, ASKED, DENIED = "ls -la", "sudo apt update", "rm -rf /"
 SHELLS = {"claude-code": (claude, "Bash"), "codex": (codex, "Bash")}
 SHELLS["gemini"] = (gemini, "run_shell_command")
 
