@@ -41,9 +41,8 @@ def command(agent: str, options: list[str]) -> str:
     return f"{shlex.join([*launcher(), 'hook', agent, *options])} {ELSE_STOP}"
 
 
-def launcher() -> list[str]:
+def launcher(package: str = os.path.dirname(os.path.abspath(redoma.__file__))) -> list[str]:
     """How to start this Redoma fast: its checkout's own script, else its Python without `site`."""
-    package = os.path.dirname(os.path.abspath(redoma.__file__))
     root = os.path.dirname(os.path.dirname(package))
     script = os.path.join(root, "bin", "redoma")
     if package == os.path.join(root, "src", "redoma") and os.access(script, os.X_OK):

@@ -6,6 +6,7 @@ import json
 import os
 import stat
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from redoma.faces import hook
 from redoma.faces.hook.settings import changes, entry
 from redoma.model.errors import RedomaError
 from tests.unit.faces.hook.payloads import claude
+from tests.unit.faces.running import START
 
 FILES = {
     ("claude-code", "user"): "home/.claude/settings.json",
@@ -340,9 +342,19 @@ def started(command: str, payload: bytes) -> subprocess.CompletedProcess[bytes]:
     )
 
 
+def test_a_checkout_is_started_by_its_own_script_and_a_package_by_its_python(world: Path) -> None:
+    package = write(world / "checkout/src/redoma/__init__.py", "").parent
+    bare = [sys.executable, "-I", "-S", "-X", "utf8", str(package / "__main__.py")]
+    assert entry.launcher(str(package)) == bare
+    script = write(world / "checkout/bin/redoma", "#!/bin/sh\n")
+    script.chmod(0o755)
+    assert entry.launcher(str(package)) == [str(script)]
+
+
 def test_the_installed_command_answers_from_anywhere(
     world: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(entry, "launcher", lambda: START)
     command = entry.command("claude-code", [])
     monkeypatch.chdir("/")
     done = started(command, claude("Bash", command="rm -rf /"))
