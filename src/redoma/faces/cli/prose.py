@@ -49,7 +49,7 @@ def screen(stream: TextIO) -> Screen:
     except (OSError, ValueError):
         return Screen()
     wanted = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    return Screen(width=max(40, min(columns, 160)), colour=wanted)
+    return Screen(width=max(40, min(columns or WIDTH, 160)), colour=wanted)
 
 
 def report(decision: Decision, on: Screen) -> str:
