@@ -117,4 +117,5 @@ class Assessment(Value):
     @property
     def worst(self) -> tuple[Finding, ...]:
         """The findings that make the level what it is."""
-        return tuple(f for f in self.findings if f.risk == self.risk)
+        risk = self.risk
+        return tuple(f for f in self.findings if f.risk == risk)

@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 
 MOST_WORDS = 256
+MOST_TRIES = 64
+LONGEST_GROUP = 2048
 _RANGE = re.compile(r"(-?\d{1,9})\.\.(-?\d{1,9})(?:\.\.(-?\d{1,9}))?|([a-zA-Z])\.\.([a-zA-Z])(?:\.\.(-?\d+))?")
 
 
 def expand_braces(text: str) -> list[str] | None:
     """Every word that bash makes of `text`, or None when they are too many to follow."""
+    if _too_braced(text):
+        return None
     done: list[str] = []
     waiting = [(text, 0)]
     while waiting:
@@ -28,9 +32,16 @@ def expand_braces(text: str) -> list[str] | None:
     return done
 
 
+def _too_braced(text: str) -> bool:
+    """Whether following the braces would take longer than a judgement may."""
+    return text.count("{") > MOST_TRIES
+
+
 def _first_group(word: str, start: int) -> tuple[int, int, list[str]] | None:
     opening = word.find("{", start)
-    while opening != -1:
+    for _ in range(MOST_TRIES):
+        if opening == -1:
+            break
         if opening and word[opening - 1] == "$":
             opening = word.find("{", opening + 1)
             continue
@@ -51,7 +62,7 @@ def _first_group(word: str, start: int) -> tuple[int, int, list[str]] | None:
 def _matching(word: str, opening: int) -> tuple[int | None, list[int]]:
     depth = 0
     commas: list[int] = []
-    for index in range(opening, min(len(word), opening + 4096)):
+    for index in range(opening, min(len(word), opening + LONGEST_GROUP)):
         char = word[index]
         if char == "{":
             depth += 1

@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 _SPECIAL = re.compile(r"[~{]")
 _NUMBER = re.compile(r"[\s0-9+\-*/%()]{1,40}")
 _NAME = re.compile(r"[A-Za-z_]\w*")
+_RUNS = re.compile("\0+")
 _HOLE = re.compile("\x02(\\d+)\x03")
-LONGEST = 65536
+LONGEST = 16384
+"""A longer word is not followed: doubling a variable would cost more at every step."""
 
 
 class Piece:
@@ -75,7 +77,7 @@ class Expander:
         taint = PLAIN
         for piece in pieces:
             taint |= piece.taint
-        return arg("".join(p.text for p in pieces)[:LONGEST], word.span, taint)
+        return arg(_bounded("".join(p.text for p in pieces)), word.span, taint)
 
     def _braced(self, word: Word) -> list[tuple[Part, ...]]:
         parts = word.parts
@@ -162,8 +164,7 @@ class Expander:
                 out.append(arg("".join(current), span, taint))
                 current = None
         if current is not None:
-            text = "".join(current)
-            out.append(arg(text[:LONGEST], span, taint))
+            out.append(arg(_bounded("".join(current)), span, taint))
 
     def _pieces(self, parts: tuple[Part, ...], state: State) -> list[Piece]:
         out: list[Piece] = []
@@ -194,6 +195,7 @@ class Expander:
 
     def arithmetic(self, expression: Word, state: State) -> str:
         """The number an expression gives if it is plain; runs what hides inside it."""
+        self.walker.step()
         text = self.one(expression, state)
         for name in _NAME.findall(text)[:32]:
             held = state.variables.get(name)
@@ -220,6 +222,12 @@ class Expander:
         else:
             return text
         return f"{start}{slash}{rest}"
+
+
+def _bounded(text: str) -> str:
+    if UNKNOWN + UNKNOWN in text:
+        text = _RUNS.sub(UNKNOWN, text)
+    return text if len(text) <= LONGEST else UNKNOWN
 
 
 def _split(text: str, separators: str) -> tuple[list[str], bool, bool]:

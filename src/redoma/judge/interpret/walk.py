@@ -43,7 +43,8 @@ if TYPE_CHECKING:
     from redoma.judge.programs.knowledge import Knowledge
     from redoma.model.script import Command, ProcessSubstitution, Script, Span, Word
 
-MOST_STEPS = 4000
+MOST_STEPS = 1500
+MOST_NESTED_TEXT = 131072
 DEEPEST = 24
 MOST_ROUNDS = 6
 
@@ -80,6 +81,7 @@ class Walker:
         self.files = Files()
         self.expander = Expander(self)
         self.steps = 0
+        self.nested_text = 0
         self.depth = 0
         self.forks = 0
         self.running: dict[str, int] = {}
@@ -89,6 +91,12 @@ class Walker:
         self.elsewhere = ""
         self.extglob = True
         self.calls_wanted = False
+
+    def step(self) -> None:
+        """Counts a piece of work; a text that asks for too many is given up as a whole."""
+        self.steps += 1
+        if self.steps > MOST_STEPS:
+            raise TooMuch
 
     # Whole texts ------------------------------------------------------------------------------
 
@@ -113,6 +121,9 @@ class Walker:
         if self.depth >= DEEPEST:
             self.note(Effect.UNKNOWN, text.span, tags=("nested",))
             return ANYTHING
+        self.nested_text += len(text)
+        if self.nested_text > MOST_NESTED_TEXT:
+            raise TooMuch
         span = self.frame.outer(text.span)
         before, positional_before = self.frame, state.positional
         self.frame = Frame(span, self._offset(text, span))
@@ -142,6 +153,7 @@ class Walker:
 
     def substitute(self, script: Script, state: State) -> Stream:
         """What `$(…)` gives."""
+        self.step()
         if self.depth >= DEEPEST:
             self.note(Effect.UNKNOWN, script.span, tags=("nested",))
             return ANYTHING
@@ -190,9 +202,7 @@ class Walker:
         return _joined(outputs)
 
     def command(self, node: Command, state: State, stdin: Stream) -> Stream:
-        self.steps += 1
-        if self.steps > MOST_STEPS:
-            raise TooMuch
+        self.step()
         kind = type(node)
         if kind is Simple:
             return self.simple(node, state, stdin)  # type: ignore[arg-type]
@@ -344,6 +354,7 @@ class Walker:
     ) -> dict[str, Arg]:
         made: dict[str, Arg] = {}
         for assignment in assignments:
+            self.step()
             if assignment.subscript is not None:
                 self.expander.one(assignment.subscript, state)
             if self.array(assignment, state):
@@ -393,9 +404,7 @@ class Walker:
 
     def run(self, call: Call) -> Stream:
         """A call with its words known as far as they can be: function, builtin or program."""
-        self.steps += 1
-        if self.steps > MOST_STEPS:
-            raise TooMuch
+        self.step()
         name = call.name
         if self.calls_wanted:
             operands = [word for word in call.args if word[:1] != "-"]
@@ -444,6 +453,7 @@ class Walker:
         program: str = "",
         detail: str = "",
     ) -> None:
+        self.step()
         marks = set(tags)
         if self.privileged:
             marks.add("privileged")

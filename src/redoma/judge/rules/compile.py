@@ -31,17 +31,18 @@ def compile_pack(
     files: dict[str, list[dict[str, Any]]],
     inherited: dict[str, list[dict[str, Any]]] | None = None,
 ) -> dict[str, Any]:
-    """Plain data, ready to be kept: rules by effect in the order of their files.
+    """Plain data, ready to be kept: for each effect its own rules and the inherited ones.
 
-    `inherited` rules come last. `inherit.except` leaves out effects; what lies below
-    `inherit.floor` is kept, since it may shield a fact from a later rule, but is quiet.
+    Both groups judge a fact and the worse counts. `inherit.except` leaves out effects; what lies
+    below `inherit.floor` is kept, since it may shield a fact from a later rule, but is quiet.
     """
-    rules: dict[str, list[Any]] = {}
-    _add(rules, files, frozenset(), QUIET)
+    own: dict[str, list[Any]] = {}
+    others: dict[str, list[Any]] = {}
+    _add(own, files, frozenset(), QUIET)
     if inherited:
         inherit = head["inherit"]
         floor = int(Risk[str(inherit.get("floor", "safe")).upper()])
-        _add(rules, inherited, frozenset(_words(inherit.get("except", ""))), floor)
+        _add(others, inherited, frozenset(_words(inherit.get("except", ""))), floor)
     return {
         "name": name,
         "longest": int(head.get("longest", 65536)),
@@ -49,7 +50,10 @@ def compile_pack(
         "verdicts": {
             risk.label: int(Verdict[str(head["verdicts"][risk.label]).upper()]) for risk in Risk
         },
-        "rules": {effect: tuple(listed) for effect, listed in rules.items()},
+        "rules": {
+            effect: tuple(tuple(group[effect]) for group in (own, others) if effect in group)
+            for effect in own.keys() | others.keys()
+        },
     }
 
 

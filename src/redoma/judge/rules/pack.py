@@ -1,4 +1,4 @@
-"""A rule pack: judges facts one by one; of the rules for an effect, the first that fits counts."""
+"""A rule pack: judges facts one by one; of a group of rules the first that fits counts."""
 
 from __future__ import annotations
 
@@ -36,14 +36,15 @@ class Pack:
 
     def judge(self, fact: Fact) -> Finding | None:
         """The worst finding among a fact's targets, or None for a fact that means nothing."""
-        rules = self.rules.get(fact.effect.value)
-        if rules is None:
+        groups = self.rules.get(fact.effect.value)
+        if groups is None:
             return None
         best: tuple[int, Any, Target | None] | None = None
         for target in fact.targets or (None,):
-            rule = _first(rules, fact, target)
-            if rule is not None and rule[1] >= 0 and (best is None or rule[1] > best[0]):
-                best = (rule[1], rule, target)
+            for rules in groups:
+                rule = _first(rules, fact, target)
+                if rule is not None and rule[1] >= 0 and (best is None or rule[1] > best[0]):
+                    best = (rule[1], rule, target)
         if best is None:
             return None
         _, rule, target = best
