@@ -30,6 +30,7 @@ def double_parenthesis(r: Reader) -> Word | None:
     pieces = Pieces()
     while r.pos < r.end:
         char = _text(r, pieces)
+        r.steps -= 1
         if char == "(":
             opened.append(r.pos)
         elif char == ")":
@@ -61,6 +62,7 @@ def bracket_expression(r: Reader) -> Word:
         return Word((), (start, start))
     while r.pos < r.end:
         char = _text(r, pieces)
+        r.steps -= 1
         if char in ("[", "]"):
             open_pairs += 1 if char == "[" else -1
             if open_pairs == 0:
@@ -80,6 +82,9 @@ def bracket_expression(r: Reader) -> Word:
 def _text(r: Reader, pieces: Pieces) -> str:
     """Read on to the next bracket and give it, or "" after something else was read."""
     start = r.pos
+    if r.steps < 0:
+        r.give_up(TOO_LARGE)
+        return ""
     found = RUN.match(r.text, start, r.end)
     if found is not None:
         r.pos = found.end()
@@ -88,10 +93,7 @@ def _text(r: Reader, pieces: Pieces) -> str:
     char = r.text[start]
     if char in "()[]":
         return char
-    r.steps -= 1
-    if r.steps < 0:
-        r.give_up(TOO_LARGE)
-    elif char == "$":
+    if char == "$":
         expansion.dollar(r, pieces, quoted=True)
     elif char == "`":
         expansion.backtick(r, pieces, quoted=True)

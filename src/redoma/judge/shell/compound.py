@@ -44,6 +44,7 @@ EMPTY_PARENTHESES = re.compile(r"[ \t]*\([ \t]*\)")
 def commands(r: Reader, stop: frozenset[str], opener: str) -> Sequence:
     """A command list that must not be empty; `opener` is what it follows."""
     start = r.pos
+    r.spend(2)
     body = r.read_commands(r, stop)
     if not body.commands:
         r.fail(f"nothing after {opener}", start, r.pos)
@@ -95,7 +96,7 @@ def if_command(r: Reader) -> Command:
         expect(r, "then", opener, start)
         clauses.append((condition, commands(r, CLAUSE_ENDS, "then")))
         opener = "elif"
-        r.steps -= 1
+        r.spend(2)
     if r.keyword("else"):
         otherwise = commands(r, FI, "else")
     expect(r, "fi", "if", start)
@@ -169,7 +170,7 @@ def _for_words(r: Reader) -> tuple[Word, ...]:
             r.fail("for … in without an end", r.pos, r.pos)
             break
         words.append(item)
-        r.steps -= 1
+        r.spend(2)
     return tuple(words)
 
 
@@ -220,6 +221,7 @@ def _patterns(r: Reader) -> tuple[Word, ...]:
         pattern = wording.word(r)
         if pattern is not None:
             patterns.append(pattern)
+            r.spend(2)
         char = r.blanks()
         if pattern is not None and char == "|":
             r.pos += 1

@@ -62,7 +62,7 @@ def test(r: Reader) -> Test:
             last = head if r.pos == begin + len(head) else ""
             fits, wanted = _after_word(last, wanted)
         words.append(item)
-        r.steps -= 1
+        r.spend(2)
         if not fits:
             r.fail("a condition that does not hold together", begin, r.pos)
     span = (start, r.pos)

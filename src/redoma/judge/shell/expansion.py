@@ -27,6 +27,7 @@ NOTHING: frozenset[str] = frozenset()
 def dollar(r: Reader, pieces: Pieces, *, quoted: bool) -> None:
     """`$x`, `${…}`, `$(…)`, `$((…))`, `$[…]`; a `$` before anything else is itself."""
     start = r.pos
+    r.steps -= 1
     name = NAME.match(r.text, start + 1, r.end)
     if name is not None:
         r.pos = name.end()
@@ -90,6 +91,7 @@ def script_until(r: Reader, closer: frozenset[str], missing: str, start: int) ->
     so newlines in here are not theirs.
     """
     begin = r.pos
+    r.steps -= 3
     first_unread = len(r.unread)
     outer_bodies, r.bodies = r.bodies, []
     was_in_substitution, r.in_substitution = r.in_substitution, closer is PARENTHESIS
@@ -119,9 +121,10 @@ def backtick(r: Reader, pieces: Pieces, *, quoted: bool, in_double_quotes: bool 
         r.release(limit, close)
     else:
         script = unescaped_script(r, start + 1, close, in_double_quotes=in_double_quotes)
-        r.pos = close
     r.depth -= 1
-    if r.text.startswith("`", close, r.end):
+    if r.stopped:
+        pass
+    elif r.text.startswith("`", close, r.end):
         r.pos = close + 1
     else:
         r.fail("a backtick that never ends", start, r.end)
@@ -132,6 +135,7 @@ def backtick(r: Reader, pieces: Pieces, *, quoted: bool, in_double_quotes: bool 
 def script_of_region(r: Reader) -> Script:
     """All that is left up to the reader's limit, as a script of its own."""
     begin, finish = r.pos, r.end
+    r.steps -= 2
     first_unread = len(r.unread)
     outer_bodies, r.bodies = r.bodies, []
     was_in_substitution, r.in_substitution = r.in_substitution, False
@@ -154,8 +158,7 @@ def unescaped_script(r: Reader, begin: int, finish: int, *, in_double_quotes: bo
         relocate((script,), inner.offsets)
         script.text = inner.original
     relocate((script,), offsets)
-    r.steps = inner.steps
-    r.unread.extend(inner.unread)
+    r.repay(inner)
     return script
 
 

@@ -5,8 +5,17 @@ from __future__ import annotations
 import re
 
 from redoma.judge.shell import compound, conditional, simple
-from redoma.judge.shell.reader import TOO_LARGE, Reader
-from redoma.model.script import Command, Pipeline, Sequence, Simple, Unread
+from redoma.judge.shell.reader import HEAD, TOO_LARGE, Reader
+from redoma.model.script import (
+    Command,
+    Literal,
+    Pipeline,
+    Redirect,
+    Sequence,
+    Simple,
+    Unread,
+    Word,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,6 +23,7 @@ if TYPE_CHECKING:
 
 SEPARATOR = re.compile(r"[ \t]*(;;&|;;|;&|;|&&|&|\|\||\n|#)?")
 PIPE = re.compile(r"[ \t]*\|(?!\|)&?")
+PIPE_STARTS = (" ", "\t", "|")
 STRAY = re.compile(r";;&|;;|;&|&&|\|\||\|&|[;&|)]|[^ \t\n;&|<>()]+|.", re.DOTALL)
 
 OPENERS: dict[str, Callable[[Reader], Command]] = {
@@ -59,7 +69,7 @@ def read_commands(r: Reader, stop: frozenset[str]) -> Sequence:
             r.fail(f"unexpected {token}", begin, r.pos)
         else:
             commands.append(command)
-            joined = separator(r, command, stop)
+            joined = separator(r, command)
             after.append(joined)
         if len(r.pending) > owed_before:
             _take_unread(r, commands, after, owed_before)
@@ -81,7 +91,7 @@ def _take_unread(r: Reader, commands: list[Command], after: list[str], first: in
     after.extend(";" for _ in taken)
 
 
-def separator(r: Reader, command: Command, stop: frozenset[str]) -> str:
+def separator(r: Reader, command: Command) -> str:
     """What ends `command`: ";", "&", "&&", "||", or "" where the list ends with it."""
     found = SEPARATOR.match(r.text, r.pos, r.end)
     operator = found[1] if found is not None else None
@@ -109,13 +119,14 @@ def pipeline(r: Reader) -> Command | None:
     char = r.text[start]
     while char in ("!", "t"):
         head = r.head()
-        if head == "!" and not (r.extglob and r.text.startswith("(", r.pos + 1, r.end)):
+        if head == "!" and not _opens_glob(r):
             negated = not negated
         elif head == "time":
             timed = True
         else:
             break
         r.pos += len(head)
+        r.spend(1)
         char = r.blanks()
         if timed and head == "time":
             char = _time_options(r, char)
@@ -127,13 +138,15 @@ def pipeline(r: Reader) -> Command | None:
         if char not in ("", "\n", ";", "#"):
             r.fail("no command after ! or time", start, r.pos)
         return Pipeline((), (start, r.pos), negated=negated, timed=timed)
-    piped = PIPE.match(r.text, r.pos, r.end)
+    piped = PIPE.match(r.text, r.pos, r.end) if r.text[r.pos : r.pos + 1] in PIPE_STARTS else None
     if piped is None and not prefixed:
         return first
     commands = [first]
     while piped is not None:
         r.pos = piped.end()
-        r.steps -= 1
+        if piped.group().endswith("&"):
+            _with_errors(commands[-1], (r.pos - 2, r.pos))
+        r.spend(2)
         following = command(r) if r.lines() else None
         if following is None:
             r.fail("nothing after |", piped.start(), r.pos)
@@ -141,6 +154,12 @@ def pipeline(r: Reader) -> Command | None:
         commands.append(following)
         piped = PIPE.match(r.text, r.pos, r.end)
     return Pipeline(tuple(commands), (start, commands[-1].span[1]), negated=negated, timed=timed)
+
+
+def _with_errors(command: Command, span: tuple[int, int]) -> None:
+    """`a |& b` is `a 2>&1 | b`, and bash keeps it so."""
+    target = Word((Literal("1", quoted=False, span=span),), span)
+    command.redirects = (*command.redirects, Redirect(">&", "2", target, span))
 
 
 def _time_options(r: Reader, char: str) -> str:
@@ -160,11 +179,16 @@ def command(r: Reader) -> Command | None:
         return compound.parenthesis(r)
     if char in ";&|)\n#" and not r.text.startswith("&>", r.pos, r.end):
         return None
-    head = r.head()
-    if head in OPENERS:
-        return OPENERS[head](r)
-    if head in CLOSERS and not (
-        head == "!" and r.extglob and r.text.startswith("(", r.pos + 1, r.end)
-    ):
-        return None
+    found = HEAD.match(r.text, r.pos, r.end)
+    if found is not None:
+        head = found.group()
+        if head in OPENERS:
+            return OPENERS[head](r)
+        if head in CLOSERS and not (head == "!" and _opens_glob(r)):
+            return None
     return simple.simple_command(r)
+
+
+def _opens_glob(r: Reader) -> bool:
+    """Whether `!` here begins `!(…)`."""
+    return r.extglob and r.text.startswith("!(", r.pos, r.end)

@@ -7,7 +7,7 @@ import re
 from redoma.judge.shell import wording
 from redoma.judge.shell.offsets import Offsets, relocate
 from redoma.judge.shell.pieces import Pieces
-from redoma.judge.shell.reader import TOO_LARGE, PendingBody, Reader
+from redoma.judge.shell.reader import PendingBody, Reader
 from redoma.model.script import Literal, Redirect, Word
 
 QUOTE_MARKS = re.compile(r"\\(.)|'([^']*)'|[\"']", re.DOTALL)
@@ -19,6 +19,7 @@ def announce(r: Reader, operator: str, fd: str, start: int) -> Redirect | None:
     written = wording.word(r)
     if written is None:
         return None
+    r.steps -= 3
     begin, finish = written.span
     quoted = any(isinstance(p, Literal) and p.quoted for p in written.parts)
     if all(isinstance(p, Literal) for p in written.parts):
@@ -90,9 +91,8 @@ def _find_end(r: Reader, body: PendingBody, text: str, start: int, end: int) -> 
             if r.in_substitution and text.find(")", stop, _line_end(text, stop, end)) >= 0:
                 # `$(cat <<EOF … EOF)`: bash takes this line for the end of the body.
                 return line, stop
-        r.steps -= 1
-        if r.steps < 0:
-            r.give_up(TOO_LARGE)
+        r.spend(1)
+        if r.stopped:
             return start, start
         # Only a line that begins as the delimiter does can end the body.
         following = text.find("\n" if strip else "\n" + delimiter, line, end)
@@ -135,7 +135,5 @@ def _stripped(r: Reader, start: int, finish: int) -> Word:
         if offsets is not None:
             relocate((word, *inner.unread), offsets)
     word.span = (start, finish)
-    r.steps = inner.steps
-    r.unread.extend(inner.unread)
-    r.pending.extend(inner.pending)
+    r.repay(inner)
     return word

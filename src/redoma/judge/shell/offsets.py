@@ -9,11 +9,18 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 
-from redoma.model.script import Node
+from redoma.model.script import Node, Unread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+
+HOLDING_NODES: dict[type[Node], tuple[str, ...]] = {}
+WITHOUT_NODES = frozenset(
+    ("after", "append", "delimiter", "direction", "fd", "name", "negated", "op", "prefix")
+    + ("quoted", "reason", "span", "subshell", "text", "timed")
+)
 
 
 class Offsets:
@@ -49,19 +56,30 @@ class Offsets:
 
 def relocate(roots: Iterable[Node], offsets: Offsets) -> None:
     """Move every span below `roots` to the outer text, each node once."""
-    seen: set[int] = set()
+    moved: set[int] = set()
+    spans: dict[tuple[int, int], tuple[int, int]] = {}
     waiting: list[object] = list(roots)
     while waiting:
         item = waiting.pop()
         if isinstance(item, tuple):
             waiting.extend(item)
-        elif isinstance(item, Node) and id(item) not in seen:
-            # An Unread stands both in its sequence and in its script: it must move only once.
-            seen.add(id(item))
-            start = offsets.start(item.span[0])
-            item.span = (start, max(start, offsets.end(item.span[1])))
-            for kind in type(item).__mro__:
-                for name in getattr(kind, "__slots__", ()):
-                    value = getattr(item, name)
-                    if name != "span" and value and not isinstance(value, str | bool):
-                        waiting.append(value)
+        elif isinstance(item, Node):
+            if isinstance(item, Unread):
+                # It stands both in its sequence and in its scripts, and must move only once.
+                if id(item) in moved:
+                    continue
+                moved.add(id(item))
+            span = spans.get(item.span)
+            if span is None:
+                start = offsets.start(item.span[0])
+                span = spans[item.span] = (start, max(start, offsets.end(item.span[1])))
+            item.span = span
+            for name in HOLDING_NODES.get(type(item)) or _holding_nodes(type(item)):
+                waiting.append(getattr(item, name))
+
+
+def _holding_nodes(kind: type[Node]) -> tuple[str, ...]:
+    """The fields of a kind of node in which other nodes stand."""
+    fields = {name for base in kind.__mro__ for name in getattr(base, "__slots__", ())}
+    HOLDING_NODES[kind] = tuple(fields - WITHOUT_NODES)
+    return HOLDING_NODES[kind]

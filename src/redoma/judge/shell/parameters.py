@@ -27,6 +27,7 @@ def parameter(r: Reader, *, quoted: bool) -> Parameter:
     The nameless one keeps what stands between the braces as its argument.
     """
     start = r.pos
+    r.spend(2)
     r.pos = inside = start + 2
     if not r.deeper():
         return Parameter("", (start, r.end), quoted=quoted)

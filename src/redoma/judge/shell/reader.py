@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # deepest tree stays under 700 frames, whoever calls us.
 DEPTH = 100
 # Some 2 µs each: the nastiest 64 KiB is given up on before a tenth of a second has passed.
-STEPS = 40_000
+STEPS = 34_000
 
 BLANKS = re.compile(r"[ \t]*")
 EMPTY_LINES = re.compile(r"[ \t\n]+")
@@ -86,7 +86,7 @@ class Reader:
         self.read_commands = read_commands
         self.read_bodies = read_bodies
         self.depth = 0
-        self.steps = STEPS
+        self.steps = STEPS if self.offsets is None else STEPS * 2 // 3
         self.stopped = False
         self.in_substitution = False
         self.unread: list[Unread] = []
@@ -112,7 +112,10 @@ class Reader:
         self.offsets = Offsets(pieces)
 
     def within(self, text: str) -> Reader:
-        """A reader for a rewritten stretch of this text, on the same budget."""
+        """A reader for a rewritten stretch of this text, on half the budget.
+
+        What it reads is moved once more afterwards, and again for each level of rewriting.
+        """
         inner = Reader(
             text,
             read_commands=self.read_commands,
@@ -120,8 +123,14 @@ class Reader:
             extglob=self.extglob,
         )
         inner.depth = self.depth
-        inner.steps = self.steps
+        inner.steps = self.steps // 2
         return inner
+
+    def repay(self, inner: Reader) -> None:
+        """Take over what `inner`, made by `within`, could not read and what it has spent."""
+        self.steps -= 10 + (self.steps // 2 - inner.steps) * 3 // 2
+        self.unread.extend(inner.unread)
+        self.pending.extend(inner.pending)
 
     # What went wrong ----------------------------------------------------------------------------
 
@@ -129,6 +138,7 @@ class Reader:
         """Note a stretch that cannot be read; reading may go on after it."""
         if self.stopped:
             return
+        self.steps -= 3
         unread = Unread(reason, (start, end))
         self.unread.append(unread)
         self.pending.append(unread)
@@ -138,6 +148,12 @@ class Reader:
         self.fail(reason, min(self.pos, len(self.text)), len(self.text))
         self.stopped = True
         self.pos = self.end = len(self.text)
+
+    def spend(self, steps: int) -> None:
+        """Pay for work done; all is given up when there is nothing left to pay with."""
+        self.steps -= steps
+        if self.steps < 0 and not self.stopped:
+            self.give_up(TOO_LARGE)
 
     def deeper(self, units: int = 1) -> bool:
         """Go one level down; False, with all given up, where that is one too many."""
@@ -169,6 +185,7 @@ class Reader:
         """The text between two positions with its continuations still in it (single quotes)."""
         if self.offsets is None:
             return self.text[start:end]
+        self.steps -= 2
         return self.original[self.offsets.end(start) : self.offsets.start(end)]
 
     def blanks(self) -> str:
@@ -194,6 +211,7 @@ class Reader:
             newline = self.text.find("\n", self.pos, self.end)
             self.pos = newline + 1 if newline >= 0 else self.end
             return
+        self.steps -= 3
         newline = self.original.find("\n", self.offsets.start(self.pos))
         after = self.offsets.inside(newline + 1) if newline >= 0 else self.end
         self.pos = min(after, self.end)

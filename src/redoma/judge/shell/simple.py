@@ -24,11 +24,10 @@ DECLARERS = frozenset(("alias", "declare", "eval", "export", "let", "local", "re
 
 def simple_command(r: Reader) -> Command:
     """A simple command, or the function that `name()` turns out to define."""
-    start = r.pos
+    start = finish = r.pos
     assignments: list[Assignment] = []
     words: list[Word | Assignment] = []
     redirects: list[Redirect] = []
-    declares = False
     text = r.text
     while True:
         plain = PLAIN_WORD.match(text, r.pos, r.end)
@@ -36,57 +35,67 @@ def simple_command(r: Reader) -> Command:
             written = plain[1]
             if words or ("=" not in written and "[" not in written):
                 span = plain.span(1)
-                r.pos = span[1]
+                r.pos = finish = span[1]
                 words.append(Word((Literal(written, quoted=False, span=span),), span))
-                if len(words) == 1:
-                    declares = written in DECLARERS
+                if len(words) > r.steps:
+                    r.give_up(TOO_LARGE)
+                    break
+                if finish == r.end or text[finish] in "\n;|)":
+                    break
+                if text[finish] == "&" and not text.startswith(">", finish + 1, r.end):
+                    break
                 continue
-        char = r.blanks()
-        if char == "" or char in "\n;|)#":
+        if not _read_item(r, assignments, words, redirects):
             break
-        if char == "&" and not text.startswith("&>", r.pos, r.end):
-            break
-        if char == "(":
-            if len(words) == 1 and not assignments and not redirects:
-                empty = EMPTY_PARENTHESES.match(text, r.pos, r.end)
-                if empty is not None:
-                    name = text[start : r.pos].rstrip(" \t")
-                    r.pos = empty.end()
-                    return compound.function_body(r, name, start)
-            break
-        redirect = REDIRECT.match(text, r.pos, r.end)
+        finish = r.pos
+    r.steps -= 1 + len(words)
+    if len(words) == 1 and not assignments and not redirects and text.startswith("(", r.pos, r.end):
+        empty = EMPTY_PARENTHESES.match(text, r.pos, r.end)
+        if empty is not None:
+            r.pos = empty.end()
+            return compound.function_body(r, text[start:finish], start)
+    if r.pos == start and not r.stopped:
+        r.pos += 1
+        r.fail("no command", start, r.pos)
+    return Simple(tuple(assignments), tuple(words), tuple(redirects), (start, finish))
+
+
+def _read_item(
+    r: Reader,
+    assignments: list[Assignment],
+    words: list[Word | Assignment],
+    redirects: list[Redirect],
+) -> bool:
+    """Read one assignment, word or redirect; False where the command ends."""
+    char = r.blanks()
+    if char == "" or char in "\n;|)#(":
+        return False
+    if char == "&" and not r.text.startswith("&>", r.pos, r.end):
+        return False
+    r.spend(1)
+    if char in "<>&{0123456789":
+        redirect = REDIRECT.match(r.text, r.pos, r.end)
         if redirect is not None:
             read = read_redirect(r, redirect)
             if read is not None:
                 redirects.append(read)
-            continue
-        if not words:
-            assigned = ASSIGNMENT.match(text, r.pos, r.end)
-            if assigned is not None:
-                item = assignment(r, assigned)
-                if isinstance(item, Assignment):
-                    assignments.append(item)
-                else:
-                    words.append(item)
-                continue
-        elif declares:
-            array = ARRAY.match(text, r.pos, r.end)
-            if array is not None:
-                words.append(array_assignment(r, array))
-                continue
-        written_word = quoted_word(r) or wording.word(r)
-        if written_word is None:
-            break
-        words.append(written_word)
-        if r.steps < 0:
-            r.give_up(TOO_LARGE)
-    r.steps -= len(words)
-    last = [group[-1].span[1] for group in (assignments, words, redirects) if group]
-    end = max(last, default=r.pos)
-    if r.pos == start and not r.stopped:
-        r.pos += 1
-        r.fail("no command", start, r.pos)
-    return Simple(tuple(assignments), tuple(words), tuple(redirects), (start, end))
+            return True
+    item: Word | Assignment | None = None
+    if not words:
+        assigned = ASSIGNMENT.match(r.text, r.pos, r.end)
+        if assigned is not None:
+            item = assignment(r, assigned)
+            r.spend(2)
+    else:
+        array = ARRAY.match(r.text, r.pos, r.end)
+        if array is not None and r.text[slice(*words[0].span)] in DECLARERS:
+            item = array_assignment(r, array)
+    item = item or quoted_word(r) or wording.word(r)
+    if isinstance(item, Assignment) and not words:
+        assignments.append(item)
+    elif item is not None:
+        words.append(item)
+    return item is not None
 
 
 def quoted_word(r: Reader) -> Word | None:
@@ -107,7 +116,7 @@ def read_redirect(r: Reader, found: re.Match[str]) -> Redirect | None:
     fd, operator, both = found.groups()
     start = found.start(1) if fd else found.start(3 if both else 2)
     r.pos = found.end()
-    r.steps -= 1
+    r.spend(1)
     if operator in ("<<", "<<-"):
         redirect = heredoc.announce(r, operator, fd or "", start)
     else:
@@ -204,8 +213,8 @@ def array_elements(r: Reader) -> tuple[tuple[Word | None, Word], ...]:
             written: Word | None = _bracketed_word(r, index.span[0] - 1, "", index)
         else:
             written = wording.word(r)
-        r.steps -= 1
-        if written is None or r.steps < 0:
+        r.spend(2)
+        if written is None:
             r.fail("no ) to end an array", start, r.pos)
             break
         elements.append((None, written))

@@ -7,7 +7,7 @@ import re
 from redoma.judge.shell import expansion
 from redoma.judge.shell.ansi import decode
 from redoma.judge.shell.pieces import Pieces
-from redoma.judge.shell.reader import TOO_LARGE, Reader
+from redoma.judge.shell.reader import Reader
 from redoma.model.script import Literal, ProcessSubstitution, Word
 
 # A whole word that needs no thought: no quoting, no `$`, and it ends where the match ends.
@@ -101,9 +101,7 @@ def quoting(r: Reader, pieces: Pieces, char: str) -> bool:
         expansion.backtick(r, pieces, quoted=False)
     else:
         return False
-    r.steps -= 1
-    if r.steps < 0:
-        r.give_up(TOO_LARGE)
+    r.spend(1)
     return True
 
 
@@ -180,10 +178,10 @@ def quoted_text(r: Reader, pieces: Pieces, closer: str) -> bool:
         char = text[start]
         if char == closer:
             return True
-        r.steps -= 1
-        if r.steps < 0:
-            r.give_up(TOO_LARGE)
-        elif char == "$":
+        r.spend(1)
+        if r.stopped:
+            break
+        if char == "$":
             expansion.dollar(r, pieces, quoted=True)
         elif char == "`":
             expansion.backtick(r, pieces, quoted=True, in_double_quotes=closer != "")
@@ -261,6 +259,7 @@ def bracketed(r: Reader, pieces: Pieces, opener: str, closer: str) -> bool:
 def group(r: Reader, pieces: Pieces) -> None:
     """`(…)` inside a word: of an extended glob, or of a regular expression."""
     start = r.pos
+    r.spend(2)
     r.pos += 1
     pieces.add("(", start, r.pos, quoted=False)
     if bracketed(r, pieces, "(", ")"):
