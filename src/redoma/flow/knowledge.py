@@ -53,40 +53,58 @@ def _compiled(name: str, folders: list[str], read: Callable[[list[dict[str, str]
             stats = [(e.name, e.stat()) for e in entries if e.name.endswith(".yaml")]
         listed.append(sorted((n, s.st_mtime_ns, s.st_size) for n, s in stats))
     stamp = (FORMAT, sys.version_info[:2], tuple(map(tuple, listed)))
-    path = _cache_path(folders[0], name)
-    try:
-        with open(path, "rb") as file:
-            kept = marshal.loads(file.read())  # noqa: S302
-        if kept[0] == stamp:
+    places = _cache_places(folders[0], name)
+    for path in places:
+        kept = _kept(path)
+        if kept is not None and kept[0] == stamp:
             return kept[1]
-    except (OSError, ValueError, EOFError, TypeError, IndexError):
-        pass
     data = read(
         [
             {n: os.path.join(folder, n) for n, *_ in names}
             for folder, names in zip(folders, listed, strict=True)
         ]
     )
-    _keep(path, marshal.dumps((stamp, data)))
+    content = marshal.dumps((stamp, data))
+    for path in places:
+        if _keep(path, content):
+            break
     return data
 
 
-def _cache_path(folder: str, name: str) -> str:
+def _cache_places(folder: str, name: str) -> list[str]:
+    """Beside the sources, or for a package that someone else installed, in the user's own cache."""
     if sys.pycache_prefix:
-        return os.path.join(sys.pycache_prefix + folder, f"{name}.compiled")
-    return os.path.join(folder, "__pycache__", f"{name}.compiled")
+        return [os.path.join(sys.pycache_prefix + folder, f"{name}.compiled")]
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return [
+        os.path.join(folder, "__pycache__", f"{name}.compiled"),
+        os.path.join(home, "redoma", "compiled" + folder, f"{name}.compiled"),
+    ]
 
 
-def _keep(path: str, content: bytes) -> None:
+def _kept(path: str) -> Any:
+    try:
+        with open(path, "rb") as file:
+            # Attack: in a shared directory another user could leave what we would believe.
+            if os.fstat(file.fileno()).st_uid not in (0, os.geteuid()):
+                return None
+            kept = marshal.loads(file.read())  # noqa: S302
+    except (OSError, ValueError, EOFError, TypeError):
+        return None
+    return kept if isinstance(kept, tuple) and len(kept) == 2 else None
+
+
+def _keep(path: str, content: bytes) -> bool:
     """Best effort: a place that cannot be written only costs time at the next start."""
     temporary = f"{path}.{os.getpid()}"
     try:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         with open(temporary, "wb") as file:
             file.write(content)
         os.replace(temporary, path)
     except OSError:
-        return
+        return False
+    return True
 
 
 def documents(files: dict[str, str]) -> dict[str, Any]:
