@@ -27,16 +27,17 @@ def compile_cards(documents: dict[str, dict[str, Any]]) -> dict[str, Card]:
     for source, programs in documents.items():
         for name, body in (programs or {}).items():
             card = _compiled(f"{source}: {name}", body or {})
-            for each in (str(name), *_words((body or {}).get("also", ""))):
+            others = body.get("also", "") if isinstance(body, dict) else ""
+            for each in (str(name), *_words(others)):
                 if each in cards:
                     raise CardError(f"{source}: {each} has a card already")
                 cards[each] = card
     return cards
 
 
-def _compiled(where: str, body: dict[str, Any]) -> Card:
+def _compiled(where: str, body: dict[str, Any] | str) -> Card:
     if isinstance(body, str):
-        body = {"operands": "data", "otherwise": body}
+        body = {"otherwise": body}
     for key in body:
         if key not in _KEYS:
             raise CardError(f"{where}: unknown key {key!r}")
