@@ -273,3 +273,35 @@ def is_guard(path: str) -> bool:
     """Whether it holds the settings of a guard or of an agent."""
     around = f"/{path.lower()}/"
     return any(tree in around for tree in _GUARD_TREES) or around.endswith("/.claude/")
+
+
+def keeps_secrets(path: str) -> bool:
+    """Whether a directory is where keys are kept, so that what is packed from it carries them."""
+    lowered = path.lower().rstrip("/*")
+    if lowered.endswith(_SHOWN_ENDS):
+        return False
+    return lowered.endswith(_KEY_FOLDERS) or any(f"{each}/" in lowered for each in _KEY_FOLDERS)
+
+
+def is_identity(path: str) -> bool:
+    """Whether a file tells who or where this machine is."""
+    return path in _IDENTITY_FILES
+
+
+_KEY_FOLDERS = (
+    "/certs",
+    "/.certs",
+    "/private",
+    "/secrets",
+    "/.secrets",
+    "/credentials",
+    "/.credentials",
+    "/private_keys",
+    "/private-keys",
+    "/keystore",
+    "/keystores",
+    "/ssl-keys",
+)
+_IDENTITY_FILES = frozenset(
+    "/etc/hostname /etc/machine-id /etc/passwd /etc/hosts /proc/sys/kernel/hostname /proc/version /etc/os-release".split()
+)

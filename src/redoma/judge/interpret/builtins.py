@@ -126,32 +126,55 @@ def shift(call: Call) -> Stream:
 
 
 def read(call: Call) -> Stream:
-    words = list(call.args)
-    names: list[str] = []
     into_array = call.name in ("mapfile", "readarray")
-    while words:
-        word = words.pop(0)
-        if word.startswith("-") and len(word) > 1:
-            if word[-1] in "adinNptuCcOsk" and word[-1] not in "s" and words:
-                value = words.pop(0)
-                if word[-1] == "a":
-                    names.append(value)
-                    into_array = True
-        else:
-            names.append(word)
-    text = call.stdin.text
+    names, options = _read_options(call, "dnOsuCc" if into_array else "adinNptu")
+    stdin = call.stdin
+    if "u" in options:
+        held = call.state.descriptors.get(str(options["u"]))
+        stdin = (call.walker.files.get(held) if held is not None else None) or ANYTHING
+    if "C" in options:
+        call.run_shell(options["C"])
+    if "a" in options:
+        names = [options["a"]]
+        into_array = True
+    text = stdin.text
     line = text.split("\n", 1)[0] if text is not None else None
-    for index, name in enumerate(names or ["REPLY"]):
+    if into_array:
+        lines = text.splitlines() if text is not None else [UNKNOWN]
+        if "a" in options and line is not None:
+            lines = line.split()
+        name = str(names[0]) if names else "MAPFILE"
+        call.state.arrays[name] = [arg(each, call.span, stdin.taint) for each in lines[:64]]
+        return NOTHING
+    for index, name in enumerate(names or [call.word.like("REPLY")]):
         value = UNKNOWN if line is None else line
         if line is not None and len(names) > 1:
             fields = line.split(None, len(names) - 1)
             value = fields[index] if index < len(fields) else ""
-        if into_array:
-            call.state.arrays[name] = [arg(UNKNOWN, call.span, call.stdin.taint)]
-        elif _NAME.match(name):
-            call.state.assign(name, arg(value, call.span, call.stdin.taint))
+        if _NAME.match(name):
+            call.state.assign(name, arg(value, call.span, stdin.taint))
             judge_variable(call.walker, name, call.state.variables[name], call.state, kept=True)
     return NOTHING
+
+
+def _read_options(call: Call, takes: str) -> tuple[list[Arg], dict[str, Arg]]:
+    names: list[Arg] = []
+    options: dict[str, Arg] = {}
+    words = list(call.args)
+    while words:
+        word = words.pop(0)
+        if not word.startswith("-") or len(word) < 2:
+            names.append(word)
+            continue
+        for position, letter in enumerate(word[1:], 2):
+            if letter in takes:
+                attached = word[position:]
+                if attached:
+                    options[letter] = word.like(attached)
+                elif words:
+                    options[letter] = words.pop(0)
+                break
+    return names, options
 
 
 def alias(call: Call) -> Stream:

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-from redoma.judge.interpret.arg import ANYTHING, NETWORK, PLAIN, SECRET, UNKNOWN, Arg, Stream, arg
+from redoma.judge.interpret.arg import (
+    ANYTHING,
+    IDENTITY,
+    NETWORK,
+    PLAIN,
+    SECRET,
+    UNKNOWN,
+    Arg,
+    Stream,
+    arg,
+)
 from redoma.judge.places import normal, place_of, root_if_empty
-from redoma.judge.sensitive import is_guard, is_secret, is_startup
+from redoma.judge.sensitive import is_guard, is_identity, is_secret, is_startup, keeps_secrets
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
@@ -15,6 +25,9 @@ if TYPE_CHECKING:
     from redoma.model.script import Span
 
 ACCOUNT_FILES = frozenset(("/etc/passwd", "/etc/group"))
+
+
+_STANDARD_INPUT = frozenset(("/dev/stdin", "/dev/fd/0"))
 
 
 class Call:
@@ -74,15 +87,21 @@ class Call:
 
     def path(self, word: Arg) -> str:
         """The absolute path that an argument names."""
-        return normal(word, self.state.cwd)
+        return self.state.behind(normal(word, self.state.cwd))
 
     def reads(self, word: Arg, *tags: str) -> Stream:
         """A file is read; gives what is known of its content."""
         path = self.path(word)
         place = place_of(path, self.walker.ground)
         if place is Place.NOWHERE:
+            if path in _STANDARD_INPUT:
+                return self.stdin
             return self.walker.files.get(path) or ANYTHING
         taint = word.taint & NETWORK
+        if is_identity(path):
+            taint |= IDENTITY
+        elif keeps_secrets(path):
+            taint |= SECRET
         if is_secret(path):
             taint |= SECRET
             inside = place in (Place.WORKSPACE, Place.TEMP, Place.REPOSITORY)
@@ -101,7 +120,10 @@ class Call:
         """A file is made, changed or replaced."""
         target, marks = self.written_target(word)
         path = self.path(word)
-        if target.place is not Place.NOWHERE:
+        if target.place is Place.HOST:
+            # A descriptor that leads to another machine: `tar -cf /dev/fd/3 x 3>/dev/tcp/…`.
+            self.sends(content.taint if content is not None else self.taint(), word, "raw")
+        elif target.place is not Place.NOWHERE:
             self.fact(Effect.WRITES, target, tags=(*tags, *marks), at=word.span)
         if content is not None:
             self.walker.files.put(path, content)

