@@ -6,6 +6,7 @@ _MODULES = {
     "wrappers": "sudo doas su pkexec env timeout nice nohup xargs",
     "shells": "bash sh dash zsh ksh mksh ash rbash fish csh tcsh",
     "files": "rm rmdir unlink cp mv ln install",
+    "git": "git",
 }
 
 HANDLERS: dict[str, str] = {
