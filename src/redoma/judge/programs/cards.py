@@ -64,7 +64,7 @@ def follow(call: Call, card: Card) -> Stream:
         skip = card.get("skip", 0)
         for word in operands[skip:]:
             _follow_operand(call, kind, word, streams)
-    if deeds is None and kind == "data" and not operands and card.get("bare"):
+    if deeds is None and not call.args and card.get("bare"):
         do(call, card["bare"])
     elif deeds is None and card.get("otherwise"):
         do(call, card["otherwise"])
@@ -166,7 +166,7 @@ def _best(card: Card, operands: list[Arg], options: Options) -> str:
     else:
         best, score = [], -1
     for words, flags, deed in card["deeds"]:
-        if flags and not all(flag in options.given for flag in flags):
+        if flags and not all(_given(flag, options) for flag in flags):
             continue
         depth = _fits(words, operands)
         if depth < 0:
@@ -181,6 +181,12 @@ def _best(card: Card, operands: list[Arg], options: Options) -> str:
             return "unknown"
         return str(card.get("otherwise", "unknown"))
     return best[0] if len(best) == 1 else worst(best)
+
+
+def _given(flag: str, options: Options) -> bool:
+    if flag[-1] != "*":
+        return flag in options.given
+    return any(name.startswith(flag[:-1]) for name in options.given)
 
 
 def _fits(words: tuple[str, ...], operands: list[Arg]) -> int:
