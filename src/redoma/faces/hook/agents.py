@@ -3,9 +3,9 @@
 The three protocols look alike and differ where it matters. Claude Code takes `allow`, `ask` and
 `deny`. Codex takes only `deny`: it reports an explicit `allow` or `ask` as a broken hook and then
 runs the command, so leave is given by silence, and a question becomes a refusal that says how a
-person can go on. Gemini CLI takes all three under other names (`ask` since 0.36). For all of
-them exit status 2 with a message on standard error stops the call, and every other failure of a
-hook lets it through.
+person can go on. Gemini CLI takes all three under other names (`ask` since 0.36; without a
+terminal it waits for the answer for ever). For all of them exit status 2 with a message on
+standard error stops the call, and every other failure of a hook lets it through.
 """
 
 from __future__ import annotations

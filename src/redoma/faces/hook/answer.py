@@ -58,7 +58,7 @@ def reason(decision: Decision) -> str:
         sentences.append(f"And {len(found.worst) - len(worst)} more.")
     other = next((finding.alternative for finding in worst if finding.alternative), "")
     if other:
-        sentences.append(f"Instead: {harmless(other)}")
+        sentences.append(f"Instead: {harmless(other).rstrip('.')}.")
     return shortened(" ".join(sentences), LONGEST_REASON)
 
 

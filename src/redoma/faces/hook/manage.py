@@ -134,7 +134,10 @@ def _notes(agent: str, scope: str) -> list[str]:
     notes = {
         "claude-code": ["sessions that are running keep their hooks; /hooks shows what is active"],
         "codex": ["Codex skips a new hook without a word until you trust it: open /hooks in Codex"],
-        "gemini": ["questions need Gemini CLI 0.36 or later; before that, install with --no-ask"],
+        "gemini": [
+            "Gemini CLI cannot ask before 0.36, and waits for ever where nobody can answer"
+            " (gemini -p): for both, install with --no-ask"
+        ],
     }[agent]
     if scope == "project":
         notes.append("this file is often shared, and the hook names a path of this machine")

@@ -32,6 +32,7 @@ def respond(agent: Agent, arguments: list[str]) -> int:
     word, reason = found
     if word == ASK and "--no-ask" in flags:
         word = DENY
+        reason += " Nobody is here to ask, so this is refused."
     if not (word == ALLOW and "--tighten-only" in flags):
         sys.stdout.write(agent.says(word, reason))
         sys.stdout.flush()

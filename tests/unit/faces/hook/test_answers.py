@@ -58,7 +58,7 @@ def test_a_reason_names_the_part_that_raised_the_level_and_the_safer_way() -> No
     )
     assert reason(decision) == (
         "Redoma asks a person first (dangerous). deletes a folder of your home,"
-        " in: rm -rf ~/old. Instead: mv ~/old /tmp/"
+        " in: rm -rf ~/old. Instead: mv ~/old /tmp/."
     )
 
 

@@ -132,6 +132,7 @@ def test_with_no_ask_a_question_is_a_refusal() -> None:
     for agent in SHELLS:
         done = run("hook", agent, "--no-ask", stdin=call(agent, ASKED))
         assert (done.status, word(agent, done)) == (0, "deny")
+        assert "Nobody is here to ask" in done.out
 
 
 def test_with_tighten_only_leave_is_silence_and_nothing_else_changes() -> None:
