@@ -240,6 +240,30 @@ _GUARD_TREES = (
 )
 
 
+_KEY_FOLDERS = (
+    "/certs",
+    "/.certs",
+    "/private",
+    "/secrets",
+    "/.secrets",
+    "/credentials",
+    "/.credentials",
+    "/private_keys",
+    "/private-keys",
+    "/keystore",
+    "/keystores",
+    "/ssl-keys",
+)
+_IDENTITY_FILES = frozenset(
+    "/etc/hostname /etc/machine-id /etc/passwd /etc/hosts /proc/sys/kernel/hostname /proc/version".split()
+)
+_SECRET_WORDS = frozenset(
+    "SECRET SECRETS TOKEN PASSWORD PASSWD PASSPHRASE APIKEY CREDENTIAL CREDENTIALS PAT PGPASSWORD MNEMONIC DSN".split()
+)
+_SECRET_KEYS = ("API_KEY", "ACCESS_KEY", "PRIVATE_KEY", "SECRET_KEY", "SIGNING_KEY", "ENCRYPTION_KEY", "AUTH_KEY", "MASTER_KEY")
+_SECRET_VARIABLES = frozenset(("MYSQL_PWD", "DATABASE_URL", "REDIS_URL", "MONGODB_URI", "SSH_KEY", "KUBECONFIG_DATA"))
+
+
 def is_secret(path: str) -> bool:
     """Whether reading it would show keys, tokens, passwords or histories."""
     lowered = path.lower()
@@ -288,20 +312,9 @@ def is_identity(path: str) -> bool:
     return path in _IDENTITY_FILES
 
 
-_KEY_FOLDERS = (
-    "/certs",
-    "/.certs",
-    "/private",
-    "/secrets",
-    "/.secrets",
-    "/credentials",
-    "/.credentials",
-    "/private_keys",
-    "/private-keys",
-    "/keystore",
-    "/keystores",
-    "/ssl-keys",
-)
-_IDENTITY_FILES = frozenset(
-    "/etc/hostname /etc/machine-id /etc/passwd /etc/hosts /proc/sys/kernel/hostname /proc/version /etc/os-release".split()
-)
+def is_secret_variable(name: str) -> bool:
+    """Whether a variable's name says that it holds a token, key or password."""
+    upper = name.upper()
+    if upper in _SECRET_VARIABLES or not _SECRET_WORDS.isdisjoint(upper.split("_")):
+        return True
+    return any(each in upper for each in _SECRET_KEYS)

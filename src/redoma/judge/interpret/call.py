@@ -170,6 +170,8 @@ class Call:
 
         target, marks = host_target(str(word))
         span = getattr(word, "span", self.span)
+        if carried & IDENTITY:
+            tags = (*tags, "identity")
         if carried & SECRET:
             self.fact(Effect.EXFILTRATES, target, tags=(*tags, *marks), at=self.span)
         self.fact(Effect.NETWORK, target, tags=("upload", *tags, *marks), at=span)

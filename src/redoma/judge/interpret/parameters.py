@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from redoma.judge.interpret.arg import PLAIN, UNKNOWN, Arg, arg
+from redoma.judge.interpret.arg import PLAIN, SECRET, UNKNOWN, Arg, arg
 from redoma.judge.interpret.patterns import translate
+from redoma.judge.sensitive import is_secret_variable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,9 +15,6 @@ if TYPE_CHECKING:
     from redoma.model.script import Parameter
 
 _SUBSTRING = re.compile(r"\s*(-?\d{1,6})\s*(?::\s*(-?\d{1,6})\s*)?")
-_SECRET_NAME = re.compile(
-    r"(SECRET|TOKEN|PASSWORD|PASSWD|API_?KEY|ACCESS_KEY|PRIVATE_KEY|CREDENTIAL)", re.IGNORECASE
-)
 
 
 def parameter(part: Parameter, state: State, expander: Expander) -> Arg:
@@ -46,9 +44,7 @@ def parameter(part: Parameter, state: State, expander: Expander) -> Arg:
 
 
 def _taint_of_name(name: str) -> int:
-    from redoma.judge.interpret.arg import SECRET
-
-    return SECRET if _SECRET_NAME.search(name) else PLAIN
+    return SECRET if is_secret_variable(name) else PLAIN
 
 
 def _value(part: Parameter, state: State) -> Arg | None:

@@ -71,7 +71,7 @@ def curl(call: Call) -> Stream:
     urls = [*options.operands, *options.values("--url", "--expand-url")]
     sent, payload_known = _payload(call, options)
     carried = sent.taint if sent is not None else 0
-    for word in (*options.values("--request-target", "-A", "--user-agent", "-e", "--referer")):
+    for word in options.values("--request-target", "-A", "--user-agent", "-e", "--referer"):
         carried |= word.taint & SECRET
     carried |= _headers(call, options)
     method = _method(options, sends=sent is not None)
