@@ -31,7 +31,7 @@ def translate(pattern: str, *, greedy: bool = True) -> re.Pattern[str] | None:
                 if inside[:1] in "!^":
                     inside = "^" + inside[1:]
                 inside = _CLASSES.sub(lambda m: _CLASS_TEXT.get(m[1], ""), inside)
-                out.append(f"[{inside}]")
+                out.append(f"[{_SET_MARKS.sub(_escaped, inside)}]")
                 index = end
         elif char == "\\" and index + 1 < len(pattern):
             index += 1
@@ -47,6 +47,11 @@ def translate(pattern: str, *, greedy: bool = True) -> re.Pattern[str] | None:
         return None
 
 
+def _escaped(match: re.Match[str]) -> str:
+    return "\\" + match[0]
+
+
+_SET_MARKS = re.compile(r"\[|&(?=&)|~(?=~)|\|(?=\|)|-(?=-)")
 _CLASSES = re.compile(r"\[:(\w+):\]?")
 _CLASS_TEXT = {
     "alpha": "a-zA-Z",
