@@ -1,8 +1,8 @@
 """How well and how fast commands are judged: our pack beside a list of regular expressions.
 
-    bench/judge.py [--corpora DIR]             the table, by level and by policy
-    bench/judge.py --misses KIND [--like TEXT]  what was judged otherwise than its label
-    bench/judge.py --speed                      warm cost, and a cold hook against a bare interpreter
+bench/judge.py [--corpora DIR]             the table, by level and by policy
+bench/judge.py --misses KIND [--like TEXT]  what was judged otherwise than its label
+bench/judge.py --speed                      warm cost, and a cold hook against a bare interpreter
 """
 
 from __future__ import annotations
@@ -58,13 +58,31 @@ def percent(hits: Iterable[bool]) -> str:
 class Question:
     """One line of the table: which rows, and which answer counts."""
 
-    def __init__(self, key: str, title: str, goal: str, wanted: Callable[[dict[str, str]], bool], hit: Callable[[Risk], bool], *, good: bool) -> None:  # noqa: E501, PLR0913
-        self.key, self.title, self.goal, self.wanted, self.hit, self.good = key, title, goal, wanted, hit, good
+    def __init__(
+        self,
+        key: str,
+        title: str,
+        goal: str,
+        wanted: Callable[[dict[str, str]], bool],
+        hit: Callable[[Risk], bool],
+        *,
+        good: bool,
+    ) -> None:
+        self.key, self.title, self.goal, self.wanted, self.hit, self.good = (
+            key,
+            title,
+            goal,
+            wanted,
+            hit,
+            good,
+        )
 
 
 def questions() -> list[Question]:
     def labelled(expect: str, family: str = "") -> Callable[[dict[str, str]], bool]:
-        return lambda r: "level" not in r and r["expect"] == expect and family in r.get("family", "")
+        return lambda r: (
+            "level" not in r and r["expect"] == expect and family in r.get("family", "")
+        )
 
     def level(*names: str) -> Callable[[dict[str, str]], bool]:
         return lambda r: r.get("level", "") in names
@@ -144,7 +162,12 @@ def speed(corpora: Path) -> None:
 
 def cold(rounds: int = 25) -> None:
     payload = json.dumps(
-        {"hook_event_name": "PreToolUse", "tool_name": "Bash", "cwd": str(ROOT), "tool_input": {"command": "git status && ls -la src | head -5"}}
+        {
+            "hook_event_name": "PreToolUse",
+            "tool_name": "Bash",
+            "cwd": str(ROOT),
+            "tool_input": {"command": "git status && ls -la src | head -5"},
+        }
     ).encode()
     bare = [sys.executable, "-I", "-S", "-c", "pass"]
     hook = [str(ROOT / "bin" / "redoma"), "hook", "claude-code"]
@@ -160,10 +183,18 @@ def cold(rounds: int = 25) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--corpora", type=Path, default=Path(os.environ.get("REDOMA_CORPORA", ROOT.parent / "shared" / "corpora")))
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument(
+        "--corpora",
+        type=Path,
+        default=Path(os.environ.get("REDOMA_CORPORA", ROOT.parent / "shared" / "corpora")),
+    )
     parser.add_argument("--misses", metavar="KIND")
-    parser.add_argument("--like", default="", help="only commands that this regular expression finds")
+    parser.add_argument(
+        "--like", default="", help="only commands that this regular expression finds"
+    )
     parser.add_argument("--limit", type=int, default=60)
     parser.add_argument("--speed", action="store_true")
     given = parser.parse_args()

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 CORPORA = Path(
-    os.environ.get("REDOMA_CORPORA")
-    or Path(__file__).resolve().parents[3] / "shared" / "corpora"
+    os.environ.get("REDOMA_CORPORA") or Path(__file__).resolve().parents[3] / "shared" / "corpora"
 )
 needs_corpora = pytest.mark.skipif(
     not (CORPORA / "labelled.jsonl").is_file(),

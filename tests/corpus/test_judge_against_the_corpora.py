@@ -78,7 +78,9 @@ def could_be(told: list[str], argv: list[str]) -> bool:
 
 
 def test_every_text_and_every_beginning_of_some_gets_a_judgement() -> None:
-    texts = [row["cmd"] for path in sorted(CORPORA.glob("*.jsonl")) for row in rows(CORPORA, path.name)]
+    texts = [
+        row["cmd"] for path in sorted(CORPORA.glob("*.jsonl")) for row in rows(CORPORA, path.name)
+    ]
     chosen = random.Random(7)
     for text in chosen.sample(texts, 6000):
         risk(text)

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 _GLOB = re.compile(r"[*?\[]|[@+!]\(")
 _SYSTEM_ROOTS = frozenset(
-    "bin boot cdrom dev etc home lib lib32 lib64 libx32 lost+found media mnt opt proc root run sbin "
-    "snap srv sys usr var nix System Library Applications Users Volumes private cores Windows".split()
+    "bin boot cdrom dev etc home lib lib32 lib64 libx32 lost+found media mnt opt proc root run "
+    "sbin snap srv sys usr var nix System Library Applications Users Volumes private cores".split()
 )
 _SYSTEM_BRANCHES = frozenset(
     "/usr/bin /usr/lib /usr/lib64 /usr/sbin /usr/share /usr/local /usr/local/bin /usr/local/lib "

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 MOST_WORDS = 256
 MOST_TRIES = 64
 LONGEST_GROUP = 2048
-_RANGE = re.compile(r"(-?\d{1,9})\.\.(-?\d{1,9})(?:\.\.(-?\d{1,9}))?|([a-zA-Z])\.\.([a-zA-Z])(?:\.\.(-?\d+))?")
+_RANGE = re.compile(
+    r"(-?\d{1,9})\.\.(-?\d{1,9})(?:\.\.(-?\d{1,9}))?|([a-zA-Z])\.\.([a-zA-Z])(?:\.\.(-?\d{1,9}))?"
+)
 
 
 def expand_braces(text: str) -> list[str] | None:
@@ -50,7 +53,7 @@ def _first_group(word: str, start: int) -> tuple[int, int, list[str]] | None:
             inside = word[opening + 1 : closing]
             if commas:
                 cuts = [opening, *commas, closing]
-                items = [word[a + 1 : b] for a, b in zip(cuts, cuts[1:], strict=False)]
+                items = [word[a + 1 : b] for a, b in pairwise(cuts)]
                 return opening, closing, items
             ranged = _range(inside)
             if ranged is not None:

@@ -67,6 +67,13 @@ def echo(call: Call) -> Stream:
     return Stream(text, taint)
 
 
+def shows_environment(call: Call) -> Stream:
+    """Every variable with its value, tokens and passwords among them."""
+    target = Target(text="environment", place=Place.SECRET)
+    call.fact(Effect.SECRETS, target, tags=("environment",))
+    return Stream(None, SECRET, "environment")
+
+
 def export(call: Call) -> Stream:
     listing = True
     for word in call.args:
@@ -86,8 +93,7 @@ def export(call: Call) -> Stream:
             call.state.exported.add(name)
         judge_variable(call.walker, name, held, call.state, kept=True)
     if listing and call.name in ("export", "declare", "typeset"):
-        call.fact(Effect.SECRETS, Target(text="environment", place=Place.SECRET), tags=("environment",))
-        return Stream(None, SECRET, "environment")
+        return shows_environment(call)
     if call.name in ("export", "declare", "typeset", "readonly", "local"):
         call.fact(Effect.WRITES, tags=("shell-state",))
     return NOTHING
@@ -105,8 +111,7 @@ def unset(call: Call) -> Stream:
 def set_(call: Call) -> Stream:
     words = list(call.args)
     if not words:
-        call.fact(Effect.SECRETS, Target(text="environment", place=Place.SECRET), tags=("environment",))
-        return Stream(None, SECRET, "environment")
+        return shows_environment(call)
     while words and words[0][:1] in "-+" and words[0] != "--" and words[0] not in ("-", "+"):
         option = words.pop(0)
         if option[-1:] == "o" and words:
@@ -278,8 +283,14 @@ def shell_options(call: Call) -> Stream:
     return NOTHING
 
 
+_QUIET = (
+    ": true false test [ break continue return exit wait jobs fg bg hash type help times suspend "
+    "logout getopts let dirs compgen complete compopt caller disown"
+).split()
+_OPTIONS = ("shopt", "unalias", "setopt", "unsetopt", "bind", "ulimit", "umask")
+
 BUILTINS: dict[str, Callable[[Call], Stream]] = {
-    **dict.fromkeys((":", "true", "false", "test", "[", "break", "continue", "return", "exit", "wait", "jobs", "fg", "bg", "hash", "type", "help", "times", "suspend", "logout", "getopts", "let", "dirs", "compgen", "complete", "compopt", "caller", "disown"), _nothing),
+    **dict.fromkeys(_QUIET, _nothing),
     **dict.fromkeys(("cd", "chdir", "pushd", "popd"), cd),
     "pwd": pwd,
     **dict.fromkeys(("echo", "printf", "print"), echo),
@@ -296,5 +307,5 @@ BUILTINS: dict[str, Callable[[Call], Stream]] = {
     **dict.fromkeys(("command", "builtin", "noglob", "nocorrect"), command),
     "enable": enable,
     **dict.fromkeys(("history", "fc"), history),
-    **dict.fromkeys(("shopt", "unalias", "setopt", "unsetopt", "bind", "ulimit", "umask"), shell_options),
+    **dict.fromkeys(_OPTIONS, shell_options),
 }

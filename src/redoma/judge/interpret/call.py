@@ -53,6 +53,7 @@ class Call:
         stdin: Stream,
         environment: dict[str, Arg],
         span: Span,
+        *,
         redirects: Redirects | None = None,
     ) -> None:
         self.walker = walker
@@ -179,7 +180,11 @@ class Call:
     # Running what it carries ------------------------------------------------------------------
 
     def run_args(
-        self, words: list[Arg], *, stdin: Stream | None = None, environment: dict[str, Arg] | None = None
+        self,
+        words: list[Arg],
+        *,
+        stdin: Stream | None = None,
+        environment: dict[str, Arg] | None = None,
     ) -> Stream:
         """Runs another program with the given words, as a wrapper does."""
         if not words:
@@ -191,7 +196,7 @@ class Call:
             self.stdin if stdin is None else stdin,
             {**self.environment, **(environment or {})},
             (words[0].span[0], max(words[-1].span[1], words[0].span[1])),
-            self.redirects,
+            redirects=self.redirects,
         )
         return self.walker.run(inner)
 

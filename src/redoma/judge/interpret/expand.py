@@ -91,8 +91,7 @@ class Expander:
                 template.append(f"\x02{index}\x03")
         variants = expand_braces("".join(template))
         if variants is None:
-            unknown = Literal(UNKNOWN, True, word.span)
-            return [(unknown,)]
+            return [(Literal(UNKNOWN, quoted=True, span=word.span),)]
         if len(variants) == 1:
             return [parts]
         return [self._refill(text, parts, word.span) for text in variants if text]
@@ -103,11 +102,11 @@ class Expander:
         at = 0
         for hole in _HOLE.finditer(text):
             if hole.start() > at:
-                out.append(Literal(text[at : hole.start()], False, span))
+                out.append(Literal(text[at : hole.start()], quoted=False, span=span))
             out.append(parts[int(hole[1])])
             at = hole.end()
         if at < len(text):
-            out.append(Literal(text[at:], False, span))
+            out.append(Literal(text[at:], quoted=False, span=span))
         return tuple(out)
 
     def _fields(self, parts: tuple[Part, ...], span: Span, state: State, out: list[Arg]) -> None:

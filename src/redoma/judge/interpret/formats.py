@@ -6,8 +6,12 @@ import re
 
 from redoma.judge.interpret.arg import UNKNOWN
 
-_ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{1,2})|0?([0-7]{1,3})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|(.))", re.DOTALL)
-_NAMED = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v", "\\": "\\", '"': '"', "'": "'", "c": ""}
+_ESCAPE = re.compile(
+    r"\\(?:x([0-9A-Fa-f]{1,2})|0?([0-7]{1,3})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|(.))",
+    re.DOTALL,
+)
+_NAMED = dict(zip("ntrabeEfv", "\n\t\r\a\b\x1b\x1b\f\v", strict=True))
+_NAMED.update({"\\": "\\", '"': '"', "'": "'", "c": ""})
 _DIRECTIVE = re.compile(r"%(?:%|[-+ #0]*(?:\d{1,3}|\*)?(?:\.\d{1,3})?([a-zA-Z]))")
 LONGEST = 16384
 
@@ -25,7 +29,9 @@ def unescaped(text: str) -> str:
             return chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "?"
         return _NAMED.get(match[5], "\\" + match[5])
 
-    return _ESCAPE.sub(one, text).replace("\0", "\ufffd") if UNKNOWN not in text else _ESCAPE.sub(one, text)
+    read = _ESCAPE.sub(one, text)
+    # A NUL that is really printed must not look like our mark for what is unknown.
+    return read if UNKNOWN in text else read.replace("\0", "\ufffd")
 
 
 def echoed(words: list[str]) -> str | None:
@@ -53,28 +59,34 @@ def formatted(words: list[str]) -> str | None:
         return None
     out: list[str] = []
     for _ in range(64):
-        used = 0
-
-        def directive(match: re.Match[str]) -> str:
-            nonlocal used
-            kind = match[1]
-            if kind is None:
-                return "%"
-            value = values[used] if used < len(values) else ""
-            used += 1
-            if kind == "b":
-                return unescaped(value)
-            if kind in "di" and not value:
-                return "0"
-            if kind == "c":
-                return value[:1]
-            if kind == "x" and value.isdigit():
-                return format(int(value[:18]), "x")
-            return value
-
-        out.append(_DIRECTIVE.sub(directive, unescaped(pattern)))
+        text, used = _filled(pattern, values)
+        out.append(text)
         if used == 0 or used >= len(values):
             break
         values = values[used:]
     text = "".join(out)
     return text if len(text) <= LONGEST else None
+
+
+def _filled(pattern: str, values: list[str]) -> tuple[str, int]:
+    """One pass over the format, and how many values it took."""
+    used = 0
+
+    def directive(match: re.Match[str]) -> str:
+        nonlocal used
+        kind = match[1]
+        if kind is None:
+            return "%"
+        value = values[used] if used < len(values) else ""
+        used += 1
+        if kind == "b":
+            return unescaped(value)
+        if kind in "di" and not value:
+            return "0"
+        if kind == "c":
+            return value[:1]
+        if kind == "x" and value.isdigit():
+            return format(int(value[:18]), "x")
+        return value
+
+    return _DIRECTIVE.sub(directive, unescaped(pattern)), used

@@ -40,7 +40,8 @@ def parameter(part: Parameter, state: State, expander: Expander) -> Arg:
         if value is None:
             return arg(UNKNOWN, part.span, _taint_of_name(name))
         return value
-    return _operated(op, name, value, argument, part, state, expander)
+    given = argument if argument is not None else arg("", part.span)
+    return _operated(op, value, given, part, state, expander)
 
 
 def _taint_of_name(name: str) -> int:
@@ -91,15 +92,9 @@ def _element(items: list[Arg], part: Parameter, _state: State) -> Arg:
 
 
 def _operated(
-    op: str,
-    name: str,
-    value: Arg | None,
-    argument: Arg | None,
-    part: Parameter,
-    state: State,
-    expander: Expander,
+    op: str, value: Arg | None, given: Arg, part: Parameter, state: State, expander: Expander
 ) -> Arg:
-    given = argument if argument is not None else arg("", part.span)
+    name = part.name
     if op in (":-", "-", ":=", "="):
         # An unset variable is the usual case in a one-off command: the default is what runs.
         if value is None or (value == "" and op[0] == ":"):

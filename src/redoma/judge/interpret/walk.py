@@ -383,7 +383,7 @@ class Walker:
         redirects = Redirects(self, node.redirects, state, stdin)
         if not args:
             return redirects.finish(NOTHING)
-        call = Call(self, args, state, redirects.stdin, environment, node.span, redirects)
+        call = Call(self, args, state, redirects.stdin, environment, node.span, redirects=redirects)
         out = redirects.finish(self.run(call))
         if call.name == "exec" and node.redirects:
             redirects.keep()

@@ -99,9 +99,7 @@ def _follow_operand(call: Call, kind: str, word: Arg, streams: list[Stream]) -> 
         streams.append(call.executes_file(word))
 
 
-def _follow_flags(
-    call: Call, card: Card, options: Options, streams: list[Stream]
-) -> str | None:
+def _follow_flags(call: Call, card: Card, options: Options, streams: list[Stream]) -> str | None:
     flags = card.get("flags")
     only: str | None = None
     if not flags:
@@ -120,9 +118,7 @@ def _follow_flags(
     return only
 
 
-def _follow_value(
-    call: Call, kind: str, detail: str, value: Arg, streams: list[Stream]
-) -> None:
+def _follow_value(call: Call, kind: str, detail: str, value: Arg, streams: list[Stream]) -> None:
     if kind == "read":
         streams.append(call.reads(value.like(value.removeprefix("@"))))
     elif kind == "write":

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     Card = dict[str, Any]
 
 _KEYS = frozenset(
-    "also takes switches flags deeds operands bare otherwise inner around long stops optional skip copies".split()
+    "also takes switches flags deeds operands bare otherwise inner around long stops optional "
+    "skip copies".split()
 )
 _ACTIONS = frozenset("value read write delete shell program host send sql code deed only".split())
 _OPERANDS = frozenset("data read write delete host execute".split())
@@ -41,6 +42,25 @@ def _compiled(where: str, body: dict[str, Any] | str) -> Card:
     for key in body:
         if key not in _KEYS:
             raise CardError(f"{where}: unknown key {key!r}")
+    card = _options(where, body)
+    if "deeds" in body:
+        card["deeds"] = _deeds(where, body["deeds"] or {})
+    operands = body.get("operands", "data")
+    if operands not in _OPERANDS:
+        raise CardError(f"{where}: unknown operands {operands!r}")
+    if operands != "data":
+        card["operands"] = operands
+    for key in ("bare", "otherwise", "around"):
+        if key in body:
+            if body[key] not in DEEDS:
+                raise CardError(f"{where}: {key}: unknown deed {body[key]!r}")
+            card[key] = body[key]
+    card.update({key: int(body[key]) for key in ("inner", "skip") if key in body})
+    card.update({key: True for key in ("long", "stops", "copies") if body.get(key)})
+    return card
+
+
+def _options(where: str, body: dict[str, Any]) -> Card:
     flags: dict[str, str] = {}
     takes = set(_words(body.get("takes", "")))
     switches = set(_words(body.get("switches", "")))
@@ -58,24 +78,6 @@ def _compiled(where: str, body: dict[str, Any] | str) -> Card:
         card["known"] = frozenset(switches | takes)
     if flags:
         card["flags"] = flags
-    if "deeds" in body:
-        card["deeds"] = _deeds(where, body["deeds"] or {})
-    operands = body.get("operands", "data")
-    if operands not in _OPERANDS:
-        raise CardError(f"{where}: unknown operands {operands!r}")
-    if operands != "data":
-        card["operands"] = operands
-    for key in ("bare", "otherwise", "around"):
-        if key in body:
-            if body[key] not in DEEDS:
-                raise CardError(f"{where}: {key}: unknown deed {body[key]!r}")
-            card[key] = body[key]
-    for key in ("inner", "skip"):
-        if key in body:
-            card[key] = int(body[key])
-    for key in ("long", "stops", "copies"):
-        if body.get(key):
-            card[key] = True
     if "optional" in body:
         card["optional"] = frozenset(_words(body["optional"]))
     return card

@@ -28,9 +28,9 @@ _BINARIES = (
     "/system/bin/",
     "/usr/libexec/",
 )
-_TELLING = frozenset(("--version", "--help", "-V", "-help", "-version", "version", "help", "-h", "-v"))
+_TELLING = frozenset("--version --help -V -help -version version help -h -v".split())
 _SURELY_TELLING = frozenset(("--version", "--help"))
-_NOT_TELLING = frozenset(("shutdown", "halt", "poweroff", "reboot", "env", "sh", "bash", "xargs", "cat", "eval"))
+_NOT_TELLING = frozenset("shutdown halt poweroff reboot env sh bash xargs cat eval".split())
 
 
 class Knowledge:
@@ -101,4 +101,6 @@ class Knowledge:
         return ANYTHING if not word.taint else Stream(None, word.taint or PLAIN)
 
 
-_LIKELY = ("rm", "dd", "bash", "sh", "curl", "wget", "chmod", "chown", "mkfs", "shred", "find", "nc", "python3", "cat", "mv", "cp", "sudo", "kill")
+_LIKELY = (
+    "rm dd bash sh curl wget chmod chown mkfs shred find nc python3 cat mv cp sudo kill".split()
+)

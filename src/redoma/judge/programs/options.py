@@ -73,7 +73,7 @@ def split(
                 break
             continue
         if word.startswith("--") or long:
-            index = _long(word, words, index, takes, known, optional, out)
+            index = _long(word, words, index, takes, known | optional, out)
         else:
             index = _bundle(word, words, index, takes, optional, out)
     return out
@@ -85,7 +85,6 @@ def _long(
     index: int,
     takes: frozenset[str],
     known: frozenset[str],
-    optional: frozenset[str],
     out: Options,
 ) -> int:
     name, equals, attached = word.partition("=")
@@ -102,7 +101,7 @@ def _long(
         out.add(name, value, word)
         return index + 1
     out.add(name, None, word)
-    if name not in known and name not in optional and index < len(words):
+    if name not in known and index < len(words):
         following = words[index]
         if following[:1] != "-":
             out.doubtful.add(len(out.operands))

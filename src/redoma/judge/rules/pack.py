@@ -90,7 +90,8 @@ def _called(command: tuple[tuple[str, ...], tuple[str, ...]], detail: str) -> bo
 
 def _same_flag(flag: str, word: str) -> bool:
     if flag.startswith("--"):
-        return word == flag or word.startswith(flag + "=") or (len(word) > 4 and flag.startswith(word))
+        shortened = len(word) > 4 and flag.startswith(word)
+        return word == flag or word.startswith(flag + "=") or shortened
     return not word.startswith("--") and all(letter in word for letter in flag[1:])
 
 

@@ -88,7 +88,7 @@ def test_bash_itself_gives_the_same_words(command: str, expected: list[str], tmp
         ("show $nothing_known", ["show", UNKNOWN]),
         ("show a$RANDOM", ["show", f"a{UNKNOWN}"]),
         ("show $(some_program)", ["show", UNKNOWN]),
-        ("show \"$(some_program)/x\"", ["show", f"{UNKNOWN}/x"]),
+        ('show "$(some_program)/x"', ["show", f"{UNKNOWN}/x"]),
         ("if t; then x=a; else x=b; fi; show $x", ["show", UNKNOWN]),
         ("read x; show $x", ["show", UNKNOWN]),
         ("show ${x:0:$n}", ["show", UNKNOWN]),
