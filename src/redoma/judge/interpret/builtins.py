@@ -55,16 +55,32 @@ def echo(call: Call) -> Stream:
         taint |= word.taint
     if call.name == "printf":
         words = call.args
-        if len(words) >= 2 and words[0] == "-v":
-            text = formatted([str(w) for w in words[2:]])
-            call.state.assign(words[1], arg(UNKNOWN if text is None else text, call.span, taint))
-            return NOTHING
+        if words and words[0].startswith("-v"):
+            return _printed_into(call, taint)
         text = formatted([str(w) for w in words if w != "--"])
     else:
         text = echoed([str(w) for w in call.args])
     if text is not None and ("\x1b]" in text or "\x1b[" in text or "\x1bP" in text):
         call.fact(Effect.DECEIVES, tags=("escape",))
     return Stream(text, taint)
+
+
+def _printed_into(call: Call, taint: int) -> Stream:
+    """`printf -v NAME …` and `printf -vNAME …`: an assignment in disguise."""
+    words = call.args
+    attached = words[0][2:]
+    name = attached or (words[1] if len(words) > 1 else "")
+    rest = words[1:] if attached else words[2:]
+    text = formatted([str(w) for w in rest])
+    _assigned(call, str(name), arg(UNKNOWN if text is None else text, call.span, taint))
+    return NOTHING
+
+
+def _assigned(call: Call, name: str, value: Arg) -> None:
+    plain = name.partition("[")[0]
+    if _NAME.match(plain):
+        call.state.assign(plain, value if plain == name else value.like(UNKNOWN))
+        judge_variable(call.walker, plain, value, call.state, kept=True)
 
 
 def shows_environment(call: Call) -> Stream:

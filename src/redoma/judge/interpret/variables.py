@@ -46,6 +46,8 @@ def judge_variable(walker: Walker, name: str, value: Arg, state: State, *, kept:
         if "$(" in value or "`" in value:
             walker.hidden_text(value, state)
     elif name in _COMMANDS:
+        if kept:
+            walker.note(Effect.WRITES, value.span, tags=("shell-state",), detail=name)
         if not _HARMLESS_COMMANDS.fullmatch(value.strip()):
             walker.note(Effect.EXECUTES, value.span, tags=("hooked",), detail=name)
             if UNKNOWN not in value:
@@ -65,6 +67,9 @@ def judge_variable(walker: Walker, name: str, value: Arg, state: State, *, kept:
 
 def _judge_path(walker: Walker, value: Arg, *, kept: bool) -> None:
     first = value.partition(":")[0]
+    if kept and first == UNKNOWN and ":" not in value:
+        walker.note(Effect.EXECUTES, value.span, tags=("path",), detail="something unknown")
+        return
     if first.startswith(("/usr/", "/bin", "/sbin", "/opt/", UNKNOWN)) or not first:
         return
     trusted = ("/.cargo/bin", "/.local/bin", "/go/bin", "/node_modules/.bin", "/.venv/bin", "/venv/bin", "/.nvm/", "/.pyenv/", "/.rbenv/", "/.bun/bin", "/.deno/bin", "/bin")

@@ -72,7 +72,13 @@ def env(call: Call) -> Stream:
             return _split_string(call, word.like(word.partition("=")[2]), words[1:])
         if word.startswith("-") and word != "-" and not word.startswith("--") and "S" in word:
             return _split_string(call, word.like(word.partition("S")[2]), words[1:])
-        if word in ("-u", "--unset", "-C", "--chdir", "-P", "-a", "--argv0"):
+        if word.startswith(("-C", "--chdir")):
+            attached = word.partition("=")[2] if word.startswith("--") else word[2:]
+            target = word.like(attached) if attached else (words[1] if len(words) > 1 else word)
+            call.state = call.state.copy()
+            call.state.cwd = call.path(target)
+            words = words[1:] if attached else words[2:]
+        elif word in ("-u", "--unset", "-P", "-a", "--argv0"):
             words = words[2:]
         elif word == "--":
             words = words[1:]
@@ -100,6 +106,7 @@ def _split_string(call: Call, text: Arg, rest: list[Arg]) -> Stream:
     inner = [*words, *rest]
     if not inner:
         return NOTHING
+    call.fact(Effect.EXECUTES, tags=("rewrapped",), at=text.span)
     nested = [inner[0].like("env"), *inner]
     return call.run_args(nested)
 
@@ -120,6 +127,7 @@ def xargs(call: Call) -> Stream:
         stdin = call.reads(name)
     given = incoming(call, stdin)
     if not words:
+        call.fact(Effect.EXECUTES, tags=("echo",), at=call.word.span)
         return Stream(None, stdin.taint)
     marker = options.value("-I", "-J", "--replace")
     if marker is None and options.has("-i", "--replace", "-I"):
