@@ -172,9 +172,7 @@ def read(call: Call) -> Stream:
         if line is not None and len(names) > 1:
             fields = line.split(None, len(names) - 1)
             value = fields[index] if index < len(fields) else ""
-        if _NAME.match(name):
-            call.state.assign(name, arg(value, call.span, stdin.taint))
-            judge_variable(call.walker, name, call.state.variables[name], call.state, kept=True)
+        _assigned(call, str(name), arg(value, call.span, stdin.taint))
     return NOTHING
 
 
