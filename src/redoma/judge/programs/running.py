@@ -1,0 +1,293 @@
+"""Programs that run another one inside something: a lock, a namespace, a unit, a multiplexer."""
+
+from __future__ import annotations
+
+import re
+
+from redoma.judge.interpret.arg import ANYTHING, NOTHING, UNKNOWN, Arg, Stream
+from redoma.judge.programs.options import split
+from redoma.model.risk import Effect
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.judge.interpret.call import Call
+
+
+def busybox(call: Call) -> Stream:
+    """`busybox X`, `toybox X`, `coreutils --coreutils-prog=X`: the same as X."""
+    words = list(call.args)
+    if call.name == "coreutils" and words and words[0].startswith("--coreutils-prog="):
+        return call.run_args([words[0].like(words[0].partition("=")[2]), *words[1:]])
+    if not words or words[0] in ("--list", "--list-full", "--help", "--long"):
+        return NOTHING
+    if words[0] == "--install":
+        for word in words[1:]:
+            if not word.startswith("-"):
+                call.writes(word, "recursive")
+        call.fact(Effect.SYSTEM)
+        return NOTHING
+    if words[0].startswith("-"):
+        call.fact(Effect.UNKNOWN, tags=("subcommand",), detail=f"{call.name} {words[0]}")
+        return ANYTHING
+    if words[0] in ("httpd", "tftpd", "ftpd", "telnetd", "udhcpd", "inetd"):
+        call.fact(Effect.NETWORK, tags=("listen",))
+        return ANYTHING
+    return call.run_args(words)
+
+
+def flock(call: Call) -> Stream:
+    """`flock FILE COMMAND`, or `flock FILE -c 'shell code'`."""
+    takes = frozenset("-w --wait --timeout -E --conflict-exit-code".split())
+    options = split(call.args, takes, stops=True)
+    words = list(options.operands)
+    for word in words[:1]:
+        if not word.isdigit() and word.known:
+            from redoma.judge.programs.files import makes
+
+            makes(call, word)
+    rest = words[1:]
+    if rest[:1] in (["-c"], ["--command"]):
+        return call.run_shell(rest[1]) if len(rest) > 1 else NOTHING
+    return call.run_args(rest) if rest else NOTHING
+
+
+_ARCHITECTURES = re.compile(
+    r"x86_64|i[3-6]86|linux32|linux64|athlon|ppc\w*|s390x?|arm\w*|aarch64|mips\w*|sparc\w*|ia64|riscv\w*|uname26|parisc\w*|alpha\w*"
+)  # noqa: E501
+
+
+def setarch(call: Call) -> Stream:
+    """`setarch [ARCH] COMMAND`."""
+    options = split(call.args, frozenset(), stops=True)
+    words = list(options.operands)
+    if words and _ARCHITECTURES.fullmatch(words[0]):
+        words = split(words[1:], frozenset(), stops=True).operands
+    return call.run_args(words) if words else ANYTHING
+
+
+def arch(call: Call) -> Stream:
+    """`arch` alone names the machine; on a Mac it starts a command for another architecture."""
+    takes = frozenset(("-arch", "-e", "-d", "--arch"))
+    words = split(call.args, takes, long=True, stops=True).operands
+    return call.run_args(words) if words else ANYTHING
+
+
+def sg(call: Call) -> Stream:
+    """`sg GROUP -c 'code'`: the code, with another group's rights."""
+    words = [w for w in call.args if w not in ("-", "-l")]
+    rest = words[1:]
+    if rest[:1] == ["-c"]:
+        rest = rest[1:]
+    if not rest:
+        call.fact(Effect.PRIVILEGE)
+        return ANYTHING
+    return call.run_shell(rest[0].like(" ".join(rest)))
+
+
+def runuser(call: Call) -> Stream:
+    """`runuser -u USER -- COMMAND`, `runuser USER -c 'code'`: another user's rights."""
+    takes = frozenset(
+        "-u --user -c --command --session-command -g --group -G --supp-group -s --shell -w".split()
+    )
+    options = split(call.args, takes, stops=not any(w in ("-c", "--command") for w in call.args))
+    call.fact(Effect.PRIVILEGE, at=call.word.span)
+    for text in options.values("-c", "--command", "--session-command"):
+        call.run_shell(text)
+    if options.has("-u", "--user") and options.operands:
+        return call.run_args(options.operands)
+    return ANYTHING
+
+
+def capsh(call: Call) -> Stream:
+    """`capsh -- -c 'code'`: a shell with chosen capabilities."""
+    words = list(call.args)
+    if any(
+        w in ("--print", "--decode", "--supports") or w.startswith(("--decode=", "--has-"))
+        for w in words
+    ):
+        if "--" not in words and "==" not in words:
+            return ANYTHING
+    call.fact(Effect.PRIVILEGE)
+    for mark in ("--", "=="):
+        if mark in words:
+            rest = words[words.index(mark) + 1 :]  # type: ignore[arg-type]
+            return call.run_args([call.word.like("bash"), *rest])
+    return ANYTHING
+
+
+_RUN_TAKES = frozenset(
+    "-p --property -u --unit --description --slice --uid --gid --nice --working-directory -E --setenv "
+    "-M --machine -H --host --service-type --on-active --on-boot --on-startup --on-unit-active "
+    "--on-unit-inactive --on-calendar --on-timezone-change --on-clock-change --path-property "
+    "--socket-property --timer-property --background --job-mode".split()
+)
+
+
+def systemd_run(call: Call) -> Stream:
+    """`systemd-run COMMAND`: outside this session; with a timer it runs by itself later."""
+    options = split(call.args, _RUN_TAKES, stops=True)
+    if any(name.startswith("--on-") for name in options.given):
+        call.fact(Effect.PERSISTS)
+    if options.has("--uid", "--gid", "-M", "--machine"):
+        call.fact(Effect.PRIVILEGE)
+    call.fact(Effect.SYSTEM, tags=("service",), detail="run")
+    return call.run_args(options.operands) if options.operands else ANYTHING
+
+
+_DAEMON_TAKES = frozenset(
+    "-x --exec -a --startas -p --pidfile -n --name -u --user -s --signal -R --retry -g --group -c --chuid "
+    "-r --chroot -d --chdir -N --nicelevel -P --procsched -I --iosched -k --umask -O --output --pid --ppid".split()
+)
+
+
+def start_stop_daemon(call: Call) -> Stream:
+    """`start-stop-daemon -S -x PROGRAM -- ARGUMENTS`."""
+    options = split(call.args, _DAEMON_TAKES)
+    if options.has("-K", "--stop"):
+        call.fact(Effect.KILLS)
+        return NOTHING
+    call.fact(Effect.SYSTEM, tags=("service",), detail="start")
+    program = options.value("-a", "--startas") or options.value("-x", "--exec")
+    return call.run_args([program, *options.operands]) if program is not None else ANYTHING
+
+
+_BWRAP_TWO = frozenset(
+    "--bind --bind-try --dev-bind --dev-bind-try --ro-bind --ro-bind-try --symlink --setenv --file "
+    "--bind-data --ro-bind-data --chmod --bind-fd --ro-bind-fd --overlay".split()
+)
+_BWRAP_ONE = frozenset(
+    "--args --uid --gid --hostname --chdir --unsetenv --lock-file --sync-fd --remount-ro --exec-label "
+    "--file-label --proc --dev --tmpfs --mqueue --dir --seccomp --add-seccomp-fd --block-fd "
+    "--userns-block-fd --info-fd --json-status-fd --cap-add --cap-drop --userns --userns2 --pidns "
+    "--perms --size --argv0 --overlay-src --tmp-overlay --ro-overlay".split()
+)
+
+
+def bwrap(call: Call) -> Stream:
+    """`bwrap`: a namespace around a command; what it may do is judged as if it were not there."""
+    words = list(call.args)
+    while words and words[0].startswith("-"):
+        word = words.pop(0)
+        if word == "--":
+            break
+        del words[: 2 if word in _BWRAP_TWO else 1 if word in _BWRAP_ONE else 0]
+    return call.run_args(words) if words else ANYTHING
+
+
+def firejail(call: Call) -> Stream:
+    """`firejail COMMAND`; `--list` and its like only look."""
+    words = list(call.args)
+    while words and words[0].startswith("-"):
+        word = words.pop(0)
+        if word == "-c" and words:
+            return call.run_shell(words[0])
+        if word == "--":
+            break
+        if word.startswith(("--join", "--shutdown", "--get", "--put")):
+            call.fact(Effect.UNKNOWN, tags=("subcommand",), detail=f"firejail {word}")
+    return call.run_args(words) if words else ANYTHING
+
+
+_PERF_TAKES = frozenset(
+    "-e --event -o --output -p --pid -t --tid -C --cpu -c --count -F --freq -m --mmap-pages -r --repeat "
+    "-I --interval-print -x --field-separator -G --cgroup -D --delay -s --sort --call-graph --filter "
+    "--pre --post -u --uid -j --branch-filter".split()
+)
+
+
+def perf(call: Call) -> Stream:
+    """`perf stat`, `perf record`: measure a command while it runs."""
+    words = list(call.args)
+    kind = str(words[0]) if words else ""
+    if kind in ("stat", "record", "trace", "mem", "c2c", "kvm", "sched", "lock", "ftrace", "kwork"):
+        options = split(words[1:], _PERF_TAKES, stops=True)
+        for word in options.values("-o", "--output"):
+            call.writes(word)
+        for text in options.values("--pre", "--post"):
+            call.run_shell(text)
+        inner = options.operands
+        if inner[:1] in (["record"], ["report"], ["latency"]):
+            inner = inner[1:]
+        return call.run_args(inner) if inner else ANYTHING
+    if kind in (
+        "",
+        "report",
+        "list",
+        "script",
+        "annotate",
+        "diff",
+        "evlist",
+        "top",
+        "version",
+        "help",
+        "buildid-list",
+    ):
+        return ANYTHING
+    call.fact(Effect.UNKNOWN, tags=("subcommand",), detail=f"perf {kind}")
+    return ANYTHING
+
+
+_GDB_TAKES = frozenset(
+    "-ex --eval-command -iex --init-eval-command -x --command -ix --init-command -p --pid -c --core "
+    "-s --symbols -e --exec -se -d --directory -cd --cd -tty -b -l -data-directory -D -eval-command -pid".split()
+)
+
+
+def gdb(call: Call) -> Stream:
+    """`gdb`: steps through a program; its commands may run a shell, `-p` takes hold of a process."""
+    words = list(call.args)
+    if "--args" in words:
+        place = words.index("--args")  # type: ignore[arg-type]
+        call.fact(Effect.EXECUTES, tags=("debugger",))
+        call.run_args(words[place + 1 :])
+        words = words[:place]
+    options = split(words, _GDB_TAKES, long=True)
+    for text in options.values(
+        "-ex", "--eval-command", "-iex", "--init-eval-command", "-eval-command"
+    ):
+        _debugger_command(call, text)
+    for word in options.values("-x", "--command", "-ix", "--init-command"):
+        call.executes_file(word, "gdb")
+    for pid in options.values("-p", "--pid", "-pid"):
+        tags = ("init",) if pid == "1" else ("attached",)
+        call.fact(Effect.SYSTEM, tags=tags, at=pid.span, detail=str(pid).replace(UNKNOWN, "…"))
+    call.fact(Effect.EXECUTES, tags=("debugger",))
+    return ANYTHING
+
+
+def _debugger_command(call: Call, text: Arg) -> None:
+    command = text.strip()
+    shell = re.match(r"(?:!|shell\s|sh\s|make\s|pipe\s.*\||\|.*\|)(.*)", command, re.DOTALL)
+    if shell:
+        call.run_shell(text.like(shell[1].strip()))
+        return
+    code = re.match(r"(?:python|py|pi|python-interactive)\s+(.*)", command, re.DOTALL)
+    if code:
+        from redoma.judge.programs.code import read_code
+
+        read_code(call, "python", text.like(code[1]))
+        return
+    called = re.search(r"system\s*\(\s*\"((?:[^\"\\]|\\.)*)\"", command)
+    if called:
+        call.run_shell(text.like(called[1]))
+    wrote = re.match(r"(?:dump|generate-core-file|gcore|save)\b.*?(/\S+|\S+)$", command)
+    if wrote:
+        call.fact(Effect.WRITES, tags=("project",), at=text.span)
+    call.fact(Effect.EXECUTES, tags=("flag",), at=text.span)
+
+
+PROGRAMS = {
+    **dict.fromkeys(("busybox", "toybox", "coreutils", "sbase-box", "ubase-box"), busybox),
+    "flock": flock,
+    "setarch": setarch,
+    "arch": arch,
+    "sg": sg,
+    "runuser": runuser,
+    "capsh": capsh,
+    **dict.fromkeys(("systemd-run", "run0"), systemd_run),
+    "start-stop-daemon": start_stop_daemon,
+    "bwrap": bwrap,
+    "firejail": firejail,
+    "perf": perf,
+    **dict.fromkeys(("gdb", "gdb-multiarch", "lldb", "cgdb"), gdb),
+}
