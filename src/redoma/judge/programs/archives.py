@@ -36,7 +36,7 @@ _TREES = (Place.ROOT, Place.HOME_ROOT, Place.SYSTEM_TREE)
 
 def tar(call: Call) -> Stream:
     """`tar`: listing reads, making reads and writes, unpacking writes; some options run programs."""
-    words = [*_from_variables(call), *_with_dashes(call.args)]
+    words = [_whole(word) for word in (*_from_variables(call), *_with_dashes(call.args))]
     options = split(
         words, _TAKES, _KNOWN, optional=frozenset(("--backup", "--checkpoint", "--totals"))
     )
@@ -69,6 +69,15 @@ def _from_variables(call: Call) -> list[Arg]:
             pieces = value.split() if not option else [f"{option}{value}"]
             out.extend(arg(piece, value.span, value.taint) for piece in pieces)
     return out
+
+
+def _whole(word: Arg) -> Arg:
+    """GNU reads any unambiguous beginning of a long option: `--cr` is `--create`."""
+    name, equals, value = word.partition("=")
+    if not word.startswith("--") or len(name) < 4 or name in _TAKES or name in _KNOWN:
+        return word
+    meant = [each for each in (*_TAKES, *_KNOWN) if each.startswith(name)]
+    return word.like(f"{meant[0]}{equals}{value}") if len(meant) == 1 else word
 
 
 def _with_dashes(words: list[Arg]) -> list[Arg]:
@@ -165,8 +174,13 @@ def packed(call: Call, words: list[Arg], inside: Arg | None = None) -> Stream:
         if inside is not None and not word.startswith("/"):
             named = word.like(f"{inside}/{word}")
         taint |= call.reads(named).taint
-        if place_of(call.path(named), call.walker.ground) in _TREES:
+        path = call.path(named)
+        if place_of(path, call.walker.ground) in _TREES:
             taint |= SECRET
+        below = path.rstrip("/*") + "/"
+        for held, stream in call.walker.files.by_path.items():
+            if held.startswith(below):
+                taint |= stream.taint
     return Stream(None, taint, str(words[0]) if words else "archive")
 
 

@@ -21,6 +21,8 @@ def dd(call: Call) -> Stream:
     for word in call.args:
         name, equals, value = word.partition("=")
         if not equals:
+            if not word.known:
+                call.fact(Effect.UNKNOWN, tags=("subcommand",), at=word.span, detail="dd")
             continue
         if name == "if":
             source = value

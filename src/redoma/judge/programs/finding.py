@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redoma.judge.interpret.arg import ANYTHING, NOTHING, UNKNOWN, Arg, Stream, arg
+from redoma.judge.interpret.arg import ANYTHING, UNKNOWN, Arg, Stream, arg
 from redoma.judge.places import place_of
 from redoma.judge.programs.files import removes
 from redoma.judge.programs.options import split
@@ -39,9 +39,9 @@ class Search:
         self.negated = False
 
     def found(self) -> list[Arg]:
-        """Words for what the search has come to: its roots, or names somewhere below them."""
+        """Words for what the search has come to: all below its roots, or names somewhere there."""
         if not self.narrowed:
-            return list(self.roots)
+            return [root.like(f"{root.rstrip('/')}/*") for root in self.roots]
         out: list[Arg] = []
         for root in self.roots[:MOST_WORDS]:
             base = root.rstrip("/")
@@ -168,7 +168,7 @@ def _run(search: Search, inner: list[Arg]) -> Stream:
             else word
             for word in inner
         ]
-        last = search.call.run_args(filled, stdin=NOTHING)
+        last = search.call.run_args(filled)
     return last
 
 
@@ -189,8 +189,8 @@ def _looks_for_secrets(search: Search) -> None:
 
 def _listing(search: Search, last: Stream) -> Stream:
     found = search.found()
-    if len(found) == 1 and search.narrowed and last.text is None:
-        return Stream(f"{found[0]}\n", last.taint)
+    if last is ANYTHING and len(found) <= MOST_WORDS:
+        return Stream("".join(f"{each}\n" for each in found))
     return Stream(None, last.taint, last.source)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from redoma.judge.interpret.arg import Arg, Stream
+from redoma.judge.programs.files import makes
 from redoma.judge.programs.options import split
 from redoma.model.risk import Effect
 
@@ -47,8 +48,10 @@ def fzf(call: Call) -> Stream:
         call.fact(Effect.NETWORK, tags=("listen", "unsafe"))
     elif options.has("--listen") and not _only_here(options.value("--listen")):
         call.fact(Effect.NETWORK, tags=("listen",))
+    for name in options.values("--history"):
+        makes(call, name)
     for name in options.values(
-        "--history", "--profile-cpu", "--profile-mem", "--profile-block", "--profile-mutex"
+        "--profile-cpu", "--profile-mem", "--profile-block", "--profile-mutex"
     ):
         call.writes(name)
     return call.stdin.passed_through()
@@ -82,7 +85,7 @@ def bound(text: str) -> list[tuple[str, str]]:
 def _command(text: str, at: int) -> str:
     opening = text[at]
     if opening == ":":
-        return text[at + 1 :]
+        return text[at + 1 :].replace("\\ ", " ")
     if opening in "+,":
         return ""
     closing = _CLOSING.get(opening, opening)

@@ -118,6 +118,8 @@ def _each(call: Call, words: list[Arg], options: Options, tags: list[str]) -> No
     for word in words:
         marks = [*tags, *(["recursive"] if recursive else [])]
         target, _ = call.written_target(word)
+        if "*" in word and target.place in (Place.ROOT, Place.SYSTEM_TREE, Place.HOME_ROOT):
+            marks.append("recursive")
         if recursive and target.place is Place.TEMP and call.path(word) in ("/tmp", "/var/tmp"):
             marks.append("temp-root")
         call.writes(word, *marks)

@@ -20,6 +20,11 @@ _MODULES = {
     ),
     "git": "git",
     "forges": "gh glab",
+    "packages": "pip pip3 pip2 uv uvx pipx poetry pipenv pdm rye hatch pixi conda mamba micromamba npm "
+    "npx bunx pnpx pnpm yarn bun bundle bundler composer mise rtx asdf pyenv rbenv nodenv "
+    "goenv jenv volta fnm cabal stack opam dune devbox aqua corepack lerna nx cargo gem brew "
+    "apt apt-get aptitude yum dnf zypper apk luarocks cpan cpanm mvn mvnw gradle gradlew sbt "
+    "mix dotnet",
     "filling": (
         "dd dcfldd dc3dd gdd shred gshred wipe scrub truncate gtruncate touch gtouch mkdir "
         "gmkdir mkfifo mknod fallocate mkswap mktemp gmktemp tempfile split gsplit csplit "
@@ -45,8 +50,8 @@ _MODULES = {
     "archives": "tar gtar bsdtar cpio pax ar",
     "compressing": (
         "gzip pigz bzip2 pbzip2 xz lzma zstd lz4 brotli compress lzip lzop gunzip uncompress "
-        "bunzip2 unxz unlzma unzstd unlz4 unpigz lzcat lzmacat bzcat lz4cat brcat xzcat "
-        "zstdcat gzcat zcat zip unzip 7z 7za 7zr 7zz p7zip rar unrar"
+        "bunzip2 unxz unlzma unzstd unlz4 unpigz bzcat lz4cat brcat zcat lzmacat xzcat "
+        "zstdcat lzcat gzcat zip unzip 7z 7za 7zr 7zz p7zip rar unrar"
     ),
     "sed": "sed gsed ssed",
     "awk": "awk gawk mawk nawk original-awk goawk frawk",
@@ -66,6 +71,8 @@ _MODULES = {
         "sysctl date gdate ifconfig route arp ip mount umount kill pkill killall skill slay "
         "pgkill zkill killall5 fuser renice snice dc"
     ),
+    "rsync": "rsync openrsync grsync rsync-ssl",
+    "listing": "ls dir vdir gls exa eza lsd stat gstat tree file",
 }
 
 HANDLERS: dict[str, str] = {

@@ -115,6 +115,9 @@ def watch(call: Call) -> Stream:
     for word in words:
         taint |= word.taint
     span = (words[0].span[0], words[-1].span[1])
+    if len(words) > 1:
+        # Joining loses the quotes; what the caller meant by them counts as well.
+        call.run_args(words)
     return call.run_shell(arg(" ".join(words), span, taint))
 
 

@@ -144,6 +144,20 @@ _VITAL = frozenset(
     "gnome-shell kwin systemd-logind systemd-journald journald redoma claude codex gemini cursor "
     "dockerd containerd kubelet NetworkManager WindowServer loginwindow Finder tmux screen".split()
 )
+_GUARDS = (
+    "guard",
+    "redoma",
+    "sandbox",
+    "falco",
+    "auditd",
+    "osquery",
+    "wazuh",
+    "crowdstrike",
+    "sentinel",
+    "clamd",
+    "fail2ban",
+    "apparmor",
+)
 
 
 def kill(call: Call) -> Stream:
@@ -205,6 +219,8 @@ def pkill(call: Call) -> Stream:
         tags: tuple[str, ...] = ("everything",) if everything else ()
         if str(word).strip("^$") in _VITAL or plain in _VITAL:
             tags = ("vital",)
+        if any(guard in word.lower() for guard in _GUARDS):
+            call.fact(Effect.TAMPERS, at=word.span)
         call.fact(Effect.KILLS, tags=tags, at=word.span, detail=str(word))
     if not names:
         by_user = options.has(
