@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
-
+from redoma.judge.lazy import lazy
 from redoma.model.risk import Effect, Fact
 
-_PLAIN = re.compile(r"[\n\t\x20-\x7e]*")
+_PLAIN = lazy(r"[\n\t\x20-\x7e]*")
 _BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c")
 _HIDDEN = frozenset("\u200b\u200c\u200d\u2060\ufeff\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180e\u3164\uffa0")
 _SPACES = frozenset("\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\x85")
 _DOTS = frozenset("\u3002\uff0e\uff61\u2024\ufe52")
-_WORD = re.compile(r"[^\s'\"|&;<>()$`]+")
+_WORD = lazy(r"[^\s'\"|&;<>()$`]+")
 
 
 def deceptions(text: str) -> list[Fact]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 from redoma.judge.interpret import variables
 from redoma.judge.interpret.arg import ANYTHING, NOTHING, SECRET, UNKNOWN, Arg, Stream, arg
 from redoma.judge.interpret.formats import echoed, formatted
+from redoma.judge.lazy import lazy
 from redoma.judge.places import normal
 from redoma.model.risk import Effect, Place, Target
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
 
 judge_variable = variables.judge_variable
-_NAME = re.compile(r"[A-Za-z_]\w*$")
+_NAME = lazy(r"[A-Za-z_]\w*$")
 
 
 def _nothing(_call: Call) -> Stream:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from redoma.judge.globbing import may_reach_secret
 from redoma.judge.interpret.arg import (
     ANYTHING,
     IDENTITY,
@@ -103,7 +104,7 @@ class Call:
             taint |= IDENTITY
         elif keeps_secrets(path):
             taint |= SECRET
-        if is_secret(path):
+        if is_secret(path) or may_reach_secret(path):
             taint |= SECRET
             inside = place in (Place.WORKSPACE, Place.TEMP, Place.REPOSITORY)
             marks = tags if inside else (*tags, "outside")
@@ -225,8 +226,7 @@ class Call:
             return self.walker.nested(arg(stream.text, self.span, stream.taint), self.state.copy())
         from redoma.judge.programs.code import read_code
 
-        read_code(self, language, arg(stream.text, self.span, stream.taint))
-        return ANYTHING
+        return read_code(self, language, arg(stream.text, self.span, stream.taint))
 
     def executes_file(self, word: Arg, language: str = "shell") -> Stream:
         """Runs a file: what is known of it is read, what is not is said."""
@@ -238,10 +238,10 @@ class Call:
             if held.text is not None:
                 if language == "shell":
                     return self.walker.nested(arg(held.text, word.span), self.state.copy())
-                from redoma.judge.programs.code import read_code
+                if language:
+                    from redoma.judge.programs.code import read_code
 
-                read_code(self, language, arg(held.text, word.span))
-                return ANYTHING
+                    return read_code(self, language, arg(held.text, word.span))
         place = Place.SECRET if is_secret(path) else place_of(path, self.walker.ground)
         tag = "file" if word.known else "unknown-file"
         self.fact(Effect.EXECUTES, Target(text=word, place=place), tags=(tag,), at=word.span)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from redoma.judge.interpret.arg import UNKNOWN, Arg
+from redoma.judge.lazy import lazy
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
@@ -29,11 +28,11 @@ _COMMANDS = frozenset(
     "FZF_DEFAULT_COMMAND FZF_CTRL_T_COMMAND RIPGREP_CONFIG_PATH RESTIC_PASSWORD_COMMAND BORG_PASSCOMMAND BORG_RSH "
     "TEXEDIT MANROFFOPT MAN_DISABLE_SECCOMP".split()
 )
-_HARMLESS_COMMANDS = re.compile(
+_HARMLESS_COMMANDS = lazy(
     r"(?:/(?:usr/)?bin/)?(?:cat|less(?: -[A-Za-z]+)*|more|true|false|:|vim?|nvim|nano|emacs|code(?: --wait)?|head|delta|bat|never)?"
 )
 _HISTORY = frozenset(("HISTFILE", "HISTSIZE", "HISTFILESIZE", "HISTCONTROL", "HISTIGNORE", "SAVEHIST"))
-_SECRET_VALUE = re.compile(
+_SECRET_VALUE = lazy(
     r"(?:ghp_|gho_|ghs_|github_pat_|glpat-|sk-[A-Za-z0-9]|sk_live_|xox[abpr]-|AKIA[0-9A-Z]{8}|ASIA[0-9A-Z]{8}|AIza[0-9A-Za-z_-]{10}|npm_[A-Za-z0-9]{8}|hf_[A-Za-z0-9]{8}|eyJ[A-Za-z0-9_-]{10})"
 )
 
