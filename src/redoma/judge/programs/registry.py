@@ -13,6 +13,12 @@ _MODULES = {
     "lookups": "dig nslookup host drill ping whois traceroute mtr tracepath ping6 ping4 fping hping3 arping nping "
     "traceroute6 tcptraceroute nsupdate whoami hostname id logname hostnamectl users groups printenv "
     "nmap masscan zmap rustscan nikto",
+    "pythons": "python python2 python3 python2.7 python3.6 python3.7 python3.8 python3.9 python3.10 python3.11 "
+    "python3.12 python3.13 python3.14 pypy pypy3 ipython ipython3 bpython micropython jython python3t py pythonw sage",
+    "interpreters": "node deno perl ruby php lua rscript julia tclsh osascript elixir erl groovy scala ghc jshell "
+    "jrunscript nodejs node18 node20 tsx ts-node esno luajit lua5.1 lua5.2 lua5.3 lua5.4 texlua Rscript R littler wish "
+    "jimsh irb pry jruby truffleruby iex ghci runghc runhaskell php8 php7 php-cgi hhvm groovysh kotlinc kotlin escript "
+    "qjs js d8 rhino jjs pwsh powershell pwsh-preview",
     "crypto": "openssl gpg gpg2 gpgv age rage sops ansible-vault git-crypt",
     "files": (
         "rm grm unlink srm trash trash-put gio-trash rmdir grmdir cp gcp mv gmv install "
@@ -38,8 +44,8 @@ _MODULES = {
         "setfattr"
     ),
     "filters": (
-        "cat gcat head tail ghead gtail tac rev uniq tr base64 base32 gbase64 xxd tee ps pv "
-        "mbuffer"
+        "cat gcat head tail ghead gtail echo printf true false test [ pwd tac rev uniq tr "
+        "base64 base32 gbase64 xxd tee ps pv mbuffer"
     ),
     "finding": "find gfind bfs fd fdfind",
     "searching": (
@@ -73,6 +79,12 @@ _MODULES = {
     ),
     "rsync": "rsync openrsync grsync rsync-ssl",
     "listing": "ls dir vdir gls exa eza lsd stat gstat tree file",
+    "database": (
+        "psql pgcli edb-psql vsql mysql mariadb mycli sqlite3 sqlite duckdb litecli sqlcmd mssql-cli cqlsh "
+        "clickhouse clickhouse-client clickhouse-local snowsql trino presto presto-cli hive beeline spark-sql "
+        "impala-shell cockroach dolt usql bq osqueryi"
+    ),
+    "stores": "redis-cli valkey-cli keydb-cli mongosh mongo",
 }
 
 HANDLERS: dict[str, str] = {
