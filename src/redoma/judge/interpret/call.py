@@ -236,12 +236,12 @@ class Call:
             if held.taint & NETWORK:
                 self.fact(Effect.DOWNLOADS_AND_EXECUTES, at=word.span, detail=held.source)
             if held.text is not None:
+                from redoma.judge.programs.code import language_of, read_code
+
+                language = language or language_of(held.text)
                 if language == "shell":
                     return self.walker.nested(arg(held.text, word.span), self.state.copy())
-                if language:
-                    from redoma.judge.programs.code import read_code
-
-                    return read_code(self, language, arg(held.text, word.span))
+                return read_code(self, language, arg(held.text, word.span))
         place = Place.SECRET if is_secret(path) else place_of(path, self.walker.ground)
         tag = "file" if word.known else "unknown-file"
         self.fact(Effect.EXECUTES, Target(text=word, place=place), tags=(tag,), at=word.span)
