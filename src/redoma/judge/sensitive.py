@@ -318,3 +318,15 @@ def is_secret_variable(name: str) -> bool:
     if upper in _SECRET_VARIABLES or not _SECRET_WORDS.isdisjoint(upper.split("_")):
         return True
     return any(each in upper for each in _SECRET_KEYS)
+
+
+_CREDENTIALS = frozenset(
+    ".netrc _netrc .pgpass .pypirc .boto .git-credentials .s3cfg .vault-token .my.cnf .mylogin.cnf "
+    "id_rsa id_dsa id_ecdsa id_ed25519 .dockercfg .databrickscfg".split()
+)
+
+
+def is_credential(path: str) -> bool:
+    """Whether its very name says that it opens something, wherever it lies."""
+    name = path.rstrip("/").rpartition("/")[2].lower()
+    return name in _CREDENTIALS

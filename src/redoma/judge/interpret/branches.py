@@ -22,6 +22,8 @@ from redoma.model.script import (
     ForArithmetic,
     Function,
     If,
+    Sequence,
+    Simple,
     Test,
     While,
 )
@@ -44,6 +46,8 @@ def compound(walker: Walker, node: Command, state: State, stdin: Stream) -> Stre
         return _conditional(walker, node, state, stdin)
     if isinstance(node, While):
         before = state.copy()
+        if _endless(node.condition):
+            _no_endless_spawning(walker, node.body)
         walker.sequence(node.condition, state, stdin)
         out = walker.sequence(node.body, state, stdin)
         state.blur(before)
@@ -51,7 +55,10 @@ def compound(walker: Walker, node: Command, state: State, stdin: Stream) -> Stre
     if isinstance(node, For):
         return _loop(walker, node, state, stdin)
     if isinstance(node, ForArithmetic):
+        expression = walker.expander.one(node.expression, state)
         walker.expander.arithmetic(node.expression, state)
+        if ";;" in expression.replace(" ", ""):
+            _no_endless_spawning(walker, node.body)
         return walker.sequence(node.body, state, stdin)
     if isinstance(node, Case):
         return _cases(walker, node, state, stdin)
@@ -69,6 +76,27 @@ def compound(walker: Walker, node: Command, state: State, stdin: Stream) -> Stre
         return NOTHING
     walker.note(Effect.UNKNOWN, node.span, tags=("syntax",))
     return ANYTHING
+
+
+def _endless(condition: Sequence) -> bool:
+    """`while true`, `while :`, `until false`: a condition of one plain word that never changes."""
+    last = condition.commands[-1] if condition.commands else None
+    if not isinstance(last, Simple) or len(last.words) != 1:
+        return False
+    parts = getattr(last.words[0], "parts", ())
+    word = getattr(parts[0], "text", "") if len(parts) == 1 else ""
+    return word.rpartition("/")[2] in (":", "true", "false")
+
+
+def _no_endless_spawning(walker: Walker, body: Sequence) -> None:
+    """Notes processes that are started beside an endless loop, again and again."""
+    waiting: list[Sequence] = [body]
+    while waiting:
+        sequence = waiting.pop()
+        if "&" in sequence.after:
+            walker.note(Effect.SYSTEM, sequence.span, tags=("spawning",))
+            return
+        waiting += [c.body for c in sequence.commands if isinstance(c, Block)]
 
 
 def _conditional(walker: Walker, node: If, state: State, stdin: Stream) -> Stream:

@@ -91,6 +91,7 @@ def shows_environment(call: Call) -> Stream:
 
 def export(call: Call) -> Stream:
     listing = True
+    points = any(w.startswith("-") and "n" in w for w in call.args) and call.name != "export"
     for word in call.args:
         if word.startswith("-"):
             listing = listing and "p" in word
@@ -98,6 +99,11 @@ def export(call: Call) -> Stream:
         listing = False
         name, equals, value = word.partition("=")
         name = name.removesuffix("+")
+        if call.walker.running and call.name in ("local", "declare", "typeset"):
+            call.walker.locals.setdefault(name, call.state.variables.get(name))
+        if points and equals:
+            call.state.references[name] = value
+            continue
         if not equals:
             call.state.exported.add(name)
             continue

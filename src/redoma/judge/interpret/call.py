@@ -5,6 +5,7 @@ from __future__ import annotations
 from redoma.judge.globbing import may_reach_secret
 from redoma.judge.interpret.arg import (
     ANYTHING,
+    DECODED,
     IDENTITY,
     NETWORK,
     PLAIN,
@@ -15,7 +16,14 @@ from redoma.judge.interpret.arg import (
     arg,
 )
 from redoma.judge.places import normal, place_of, root_if_empty
-from redoma.judge.sensitive import is_guard, is_identity, is_secret, is_startup, keeps_secrets
+from redoma.judge.sensitive import (
+    is_credential,
+    is_guard,
+    is_identity,
+    is_secret,
+    is_startup,
+    keeps_secrets,
+)
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
@@ -107,6 +115,7 @@ class Call:
         if is_secret(path) or may_reach_secret(path):
             taint |= SECRET
             inside = place in (Place.WORKSPACE, Place.TEMP, Place.REPOSITORY)
+            inside = inside and not is_credential(path)
             marks = tags if inside else (*tags, "outside")
             target = Target(text=word, place=Place.SECRET)
             self.fact(Effect.SECRETS, target, tags=marks, at=word.span)
@@ -217,6 +226,8 @@ class Call:
 
     def executes_stream(self, stream: Stream, language: str = "shell") -> Stream:
         """Runs what flows in, as an interpreter without a script does."""
+        if stream.taint & DECODED:
+            self.fact(Effect.EXECUTES, tags=("decoded",), detail=language)
         if stream.taint & NETWORK:
             self.fact(Effect.DOWNLOADS_AND_EXECUTES, detail=stream.source)
         if stream.text is None:

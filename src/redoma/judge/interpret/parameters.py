@@ -67,6 +67,7 @@ def _value(part: Parameter, state: State) -> Arg | None:
         return arg(str(len(state.positional)), part.span)
     if name in ("?", "$", "!", "-", "_"):
         return arg(UNKNOWN, part.span)
+    name = state.references.get(name, name)
     items = state.arrays.get(name)
     if items is not None:
         return _element(items, part, state)

@@ -24,6 +24,9 @@ def simple(walker: Walker, node: Simple, state: State, stdin: Stream) -> Stream:
     if not words:
         redirects = Redirects(walker, node.redirects, state, stdin)
         redirects.emptied = bool(node.redirects) and not node.assignments
+        if [r.op for r in node.redirects] == ["<"] and not node.assignments:
+            # `$(<file)` is what the file holds.
+            return redirects.stdin
         return redirects.finish(NOTHING)
     alias = _alias(words[0], state)
     if alias is not None:

@@ -37,6 +37,7 @@ class State:
         "exported",
         "functions",
         "positional",
+        "references",
         "stdin",
         "variables",
     )
@@ -47,6 +48,8 @@ class State:
         self.exported: set[str] = set()
         self.functions: dict[str, Command] = {}
         self.aliases: dict[str, str] = {}
+        self.references: dict[str, str] = {}
+        """Names that stand for other names: `declare -n`."""
         self.positional: list[Arg] = []
         self.directories: list[str] = []
         self.descriptors: dict[str, Arg] = {}
@@ -73,6 +76,7 @@ class State:
         other.exported = set(self.exported)
         other.functions = dict(self.functions)
         other.aliases = dict(self.aliases)
+        other.references = dict(self.references)
         other.positional = list(self.positional)
         other.directories = list(self.directories)
         other.descriptors = dict(self.descriptors)
@@ -87,6 +91,7 @@ class State:
         return other
 
     def assign(self, name: str, value: Arg) -> None:
+        name = self.references.get(name, name)
         self.arrays.pop(name, None)
         self.variables[name] = value
 

@@ -62,6 +62,8 @@ class Walker:
         self.depth = 0
         self.forks = 0
         self.running: dict[str, int] = {}
+        self.locals: dict[str, Arg | None] = {}
+        """What the names that the running function made its own meant before."""
         self.uncalled: dict[str, tuple[Function, State]] = {}
         self.frame = Frame(None, None)
         self.privileged = False
@@ -284,12 +286,18 @@ class Walker:
                 call.fact(Effect.SYSTEM, tags=("fork-bomb",))
             return ANYTHING
         self.running[name] = self.forks
-        before = call.state.positional
-        call.state.positional = call.args
+        state = call.state
+        before, outer = state.positional, self.locals
+        state.positional = call.args
+        self.locals = {}
         try:
-            return self.command(function.body, call.state, call.stdin)
+            return self.command(function.body, state, call.stdin)
         finally:
-            call.state.positional = before
+            for local, value in self.locals.items():
+                state.forget(local)
+                if value is not None:
+                    state.variables[local] = value
+            state.positional, self.locals = before, outer
             del self.running[name]
 
     # Facts ------------------------------------------------------------------------------------
