@@ -26,6 +26,16 @@ _MODULES = {
     ),
     "git": "git",
     "forges": "gh glab",
+    "building": (
+        "just deno go pytest py.test tox nox cmake ninja meson bazel bazelisk task go-task "
+        "rake scons waf invoke inv doit jest vitest mocha webpack rollup vite next nuxt astro "
+        "gulp grunt pre-commit rspec phpunit ctest jq gojq jaq yq rtk"
+    ),
+    "making": "make gmake bmake remake mingw32-make",
+    "agents": (
+        "claude codex gemini qwen opencode amp cursor-agent crush droid aider code code-insiders "
+        "codium vscodium cursor windsurf"
+    ),
     "packages": "pip pip3 pip2 uv uvx pipx poetry pipenv pdm rye hatch pixi conda mamba micromamba npm "
     "npx bunx pnpx pnpm yarn bun bundle bundler composer mise rtx asdf pyenv rbenv nodenv "
     "goenv jenv volta fnm cabal stack opam dune devbox aqua corepack lerna nx cargo gem brew "
