@@ -96,7 +96,7 @@ def _with_dashes(words: list[Arg]) -> list[Arg]:
 def _run_helpers(call: Call, options: Options) -> None:
     for text in options.values(*_RUNNING):
         call.fact(Effect.EXECUTES, tags=("flag", "arbitrary"), at=text.span)
-        call.run_shell(text)
+        call.run_shell(text, stdin=Stream(None, call.stdin.taint | DECODED, "archive"))
     for action in options.values("--checkpoint-action"):
         kind, _, command = action.partition("=")
         if kind == "exec":

@@ -108,7 +108,9 @@ class Program:
                     break
             elif text in (";", "}", "\n", "|", ",", "|&") and depth <= (1 if call else 0):
                 break
-            elif kind in ("number", "op"):
+            elif kind == "number":
+                out.append(text)
+            elif kind == "op":
                 out.append(UNKNOWN)
         return "".join(out)
 
@@ -123,16 +125,17 @@ class Program:
                 place -= 1
             self.run(self.text_of(before))
         else:
-            self.run(self.text_of(following))
+            self.run(self.text_of(following), fed=True)
 
-    def run(self, text: str) -> None:
+    def run(self, text: str, *, fed: bool = False) -> None:
         if text.startswith(("/inet/", "/inet4/", "/inet6/")):
             host = text.split("/")[4:5]
             self.call.fact(Effect.NETWORK, tags=("reverse-shell",), at=self.source.span)
             self.call.host(self.source.like((host or ["?"])[0]), "raw")
             return
         self.call.fact(Effect.EXECUTES, tags=("flag",), at=self.source.span)
-        self.call.run_shell(self.source.like(text or UNKNOWN))
+        stdin = Stream(None, self.call.stdin.taint, "awk") if fed else None
+        self.call.run_shell(self.source.like(text or UNKNOWN), stdin=stdin)
 
     def writes(self, text: str) -> None:
         if text.startswith("/inet"):

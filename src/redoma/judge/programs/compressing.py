@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redoma.judge.interpret.arg import ANYTHING, DECODED, NOTHING, Stream, arg
+from redoma.judge.interpret.arg import ANYTHING, DECODED, NOTHING, Arg, Stream, arg
 from redoma.judge.programs.archives import packed, unpacks_into
 from redoma.judge.programs.options import split
 from redoma.model.risk import Effect
@@ -79,7 +79,7 @@ _ZIP_TAKES = frozenset(
 
 def zip_(call: Call) -> Stream:
     """`zip`: packs; `-T -TT COMMAND` runs a command to test, `-m` removes what it packed."""
-    options = split(call.args, _ZIP_TAKES, long=True)
+    options = split(_spread(call.args), _ZIP_TAKES, long=True)
     for text in options.values("-TT", "--unzip-command"):
         call.fact(Effect.EXECUTES, tags=("flag", "arbitrary"), at=text.span)
         call.run_shell(text)
@@ -88,7 +88,14 @@ def zip_(call: Call) -> Stream:
         and not options.operands[1:]
     ):
         return ANYTHING
-    stream = packed(call, options.operands[1:])
+    named = options.operands[1:]
+    if options.has("-T", "--test") and not named:
+        return ANYTHING
+    if options.has("-@"):
+        from redoma.judge.programs.wrappers import incoming
+
+        named = [*named, *incoming(call, call.stdin)]
+    stream = packed(call, named)
     if options.has("-m", "--move"):
         for word in options.operands[1:]:
             call.deletes(word, "recursive")
@@ -100,6 +107,24 @@ def zip_(call: Call) -> Stream:
         if "." not in word.rpartition("/")[2]:
             call.walker.files.put(call.path(word) + ".zip", stream)
     return NOTHING
+
+
+_ZIP_PAIRS = frozenset(
+    "-DF -FF -FS -db -dc -dd -df -dg -ds -du -dv -fd -fz -h2 -ic -jj -la -lf -li -ll -mm -MM -nw -RE "
+    "-sb -sc -sd -sf -so -sp -su -sU -sv -TT -tt -UN -ws -ww".split()
+)
+
+
+def _spread(words: list[Arg]) -> list[Arg]:
+    """`-rm` is `-r -m`; only some pairs of letters are one option."""
+    out: list[Arg] = []
+    for word in words:
+        bundle = word[:1] == "-" and word[1:].isalpha() and len(word) > 2
+        if bundle and word not in _ZIP_PAIRS and word[:2] not in _ZIP_TAKES:
+            out.extend(word.like(f"-{letter}") for letter in word[1:])
+        else:
+            out.append(word)
+    return out
 
 
 def unzip(call: Call) -> Stream:

@@ -13,13 +13,14 @@ if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
 
 _VIM_TAKES = frozenset(
-    "-c --cmd -S -s -u -U -i -w -W -T -t --startuptime --servername --remote-expr --remote-send "
+    "-c --cmd -S -s -l -u -U -i -w -W -T -t --startuptime --servername --remote-expr --remote-send "
     "--listen --server -q".split()
 )
 _BANG = re.compile(
-    r"^[%0-9,.$'<>+\-a-z ]*?(?:(?:sil(?:ent)?!?|noautocmd|keepalt|verbose)\s+)*(?:r(?:ead)?|w(?:rite)?|e(?:dit)?)?\s*!(.*)$",
+    r"^(?:[%0-9,.$<>+\- ]|'[a-z<>])*?(?:(?:sil(?:ent)?!?|noautocmd|keepalt|verbose)\s+)*"
+    r"(?:r(?:ead)?\s*|(?:w(?:rite)?|e(?:dit)?)\s+)?!(.*)$",
     re.DOTALL,
-)  # noqa: E501
+)
 _SHELLING = re.compile(
     r"(?:term(?:inal)?|te(?:rminal)?|!|bo(?:tright)?\s+term\w*)\s+(.*)", re.DOTALL
 )
@@ -37,8 +38,11 @@ _LANGUAGES = {"lua": "lua", "ruby": "ruby", "perl": "perl"}
 def vim(call: Call) -> Stream:
     """`vim`, `ex`, `vi`: opens files to change them; `-c`, `+` and scripts run commands."""
     plus = [w for w in call.args if w.startswith("+") and len(w) > 1]
-    options = split([w for w in call.args if w not in plus], _VIM_TAKES)
-    for word in options.values("-S", "-s", "-u", "-U"):
+    # After -e, and for `ex`, the letter s means silent and takes no file.
+    silent = call.name == "ex" or any(w[:2] in ("-e", "-E") for w in call.args)
+    takes = _VIM_TAKES - {"-s"} if silent else _VIM_TAKES
+    options = split([w for w in call.args if w not in plus], takes)
+    for word in options.values("-S", "-s", "-u", "-U", "-l"):
         if word not in ("NONE", "NORC", "DEFAULTS", "-"):
             call.executes_file(word, "vim")
     for text in [*options.values("-c", "--cmd", "--remote-expr", "--remote-send"), *plus]:
@@ -65,7 +69,7 @@ def _opens(call: Call, words: list[Arg], *, only_looks: bool) -> Stream:
         else:
             call.writes(word, "edit")
     if not words:
-        call.fact(Effect.EXECUTES, tags=("interactive",))
+        call.fact(Effect.EXECUTES, tags=("editor",))
     return ANYTHING
 
 
@@ -105,7 +109,7 @@ def _ex_piece(call: Call, piece: Arg) -> None:
         call.fact(Effect.EXECUTES, tags=("flag",), at=piece.span)
         call.run_shell(piece.like(shelling[1]))
     elif re.match(
-        r"(?:sh(?:ell)?|term(?:inal)?|exe(?:cute)?|so(?:urce)?|call|norm(?:al)?|g(?:lobal)?)\b",
+        r"(?:sh(?:ell)?|term(?:inal)?|exe(?:cute)?|so(?:urce)?|call)\b",
         piece,
     ):
         call.fact(Effect.EXECUTES, tags=("flag", "arbitrary"), at=piece.span)
@@ -114,9 +118,16 @@ def _ex_piece(call: Call, piece: Arg) -> None:
     else:
         wrote = _WRITE.match(piece)
         if wrote:
-            call.writes(piece.like(wrote[1].strip()))
+            call.writes(_at_home(call, piece.like(wrote[1].strip())))
         else:
             call.fact(Effect.EXECUTES, tags=("flag",), at=piece.span)
+
+
+def _at_home(call: Call, word: Arg) -> Arg:
+    """Editors read `~` themselves, whatever quotes the shell saw."""
+    if word == "~" or word.startswith("~/"):
+        return word.like(call.walker.ground.home + word[1:])
+    return word
 
 
 def ed(call: Call) -> Stream:
@@ -131,7 +142,7 @@ def ed(call: Call) -> Stream:
         if "!" in line or re.match(r"[\d,$.]*\s*[wW]\s+\S", line):
             ex_commands(call, call.word.like(line))
     if call.stdin.text is None:
-        call.fact(Effect.EXECUTES, tags=("interactive",))
+        call.fact(Effect.EXECUTES, tags=("editor",))
     return ANYTHING
 
 
@@ -180,11 +191,12 @@ def _lisp(call: Call, text: Arg) -> None:
         if words:
             call.run_args(words)
     for match in _LISP_FILE.finditer(text):
-        for name in _LISP_STRING.findall(match[2])[:1]:
+        for found in _LISP_STRING.findall(match[2])[:1]:
+            name = _at_home(call, text.like(found))
             if match[1].startswith("delete"):
-                call.deletes(text.like(name), *(("recursive",) if "directory" in match[1] else ()))
+                call.deletes(name, *(("recursive",) if "directory" in match[1] else ()))
             elif match[1] not in ("load-file", "find-file"):
-                call.writes(text.like(name))
+                call.writes(name)
 
 
 def _unquoted(text: str) -> str:
@@ -203,18 +215,26 @@ def plain_editor(call: Call) -> Stream:
     return _opens(call, words, only_looks=options.has("-v", "--view"))
 
 
-_PAGER_TAKES = frozenset(
-    "-p --pattern -o -O --log-file --LOG-FILE -k --lesskey-file --lesskey-src --lesskey-content -t --tag "
-    "-T --tag-file -x --tabs -y -z --window -b --buffers -h -j --jump-target -D --color --prompt "
-    "-l --language --theme --style --paging --pager -H --highlight-line -r --line-range --tabs --wrap "
-    "--terminal-width -m --map-syntax --file-name --italic-text --decorations --ignored-suffix".split()
-)
+_PAGER_TAKES = {
+    "less": frozenset(
+        "-p --pattern -o -O --log-file --LOG-FILE -k --lesskey-file --lesskey-src "
+        "--lesskey-content -t --tag -T --tag-file -x --tabs -y -z --window -b --buffers -h -j "
+        "--jump-target -D --color -P --prompt".split()
+    ),
+    "bat": frozenset(
+        "-l --language -H --highlight-line --file-name --tabs --wrap --terminal-width --color "
+        "--italic-text --decorations --paging --pager -m --map-syntax --ignored-suffix --theme "
+        "--style -r --line-range --diff-context --theme-dark --theme-light --binary".split()
+    ),
+    "more": frozenset(("-n", "--lines")),
+}
+_PAGER_TAKES["batcat"] = _PAGER_TAKES["bat"]
 
 
 def pager(call: Call) -> Stream:
     """`less`, `more`, `bat`: show files; a few options write or run something."""
     plus = [w for w in call.args if w.startswith("+") and len(w) > 1]
-    takes = _PAGER_TAKES if call.name != "less" else _PAGER_TAKES - {"-l", "-m", "-r", "-H"}
+    takes = _PAGER_TAKES.get(call.name, frozenset())
     options = split([w for w in call.args if w not in plus], takes)
     for text in plus:
         for command in text.split("\n"):

@@ -25,6 +25,9 @@ def rm(call: Call) -> Stream:
     tags = ("recursive",) if recursive else ()
     for word in options.operands:
         removes(call, word, *tags)
+    if not options.operands and options.given:
+        # What it should remove is missing here; the one who wrote it meant something.
+        call.fact(Effect.DELETES, tags=("nothing",))
     return NOTHING
 
 
@@ -44,7 +47,7 @@ def rmdir(call: Call) -> Stream:
 
 
 _COPY_TAKES = frozenset(
-    "-t --target-directory -S --suffix --context -m --mode -o --owner -g --group --strip-program".split()
+    "-t --target-directory -S --suffix -m --mode -o --owner -g --group --strip-program".split()
 )
 _COPY_KNOWN = frozenset(
     "--recursive --archive --force --interactive --no-clobber --no-target-directory --update "

@@ -65,7 +65,7 @@ def touch(call: Call) -> Stream:
 
 
 def mkdir(call: Call) -> Stream:
-    takes = frozenset("-m --mode -Z --context".split())
+    takes = frozenset("-m --mode".split())
     for word in split(call.args, takes).operands:
         makes(call, word)
     return NOTHING
@@ -73,7 +73,7 @@ def mkdir(call: Call) -> Stream:
 
 def mknod(call: Call) -> Stream:
     """`mknod NAME b 8 0` gives a name to a device; a fifo is only a pipe."""
-    options = split(call.args, frozenset("-m --mode -Z --context".split()))
+    options = split(call.args, frozenset(("-m", "--mode")))
     operands = options.operands
     for word in operands[:1]:
         makes(call, word)
@@ -84,7 +84,7 @@ def mknod(call: Call) -> Stream:
 
 def fallocate(call: Call) -> Stream:
     """`fallocate`, `mkswap`: a file grows; holes dug into it lose data."""
-    takes = frozenset("-l --length -o --offset -L --label -U --uuid -p --pagesize".split())
+    takes = frozenset("-l --length -o --offset -L --label -U --uuid --pagesize".split())
     options = split(call.args, takes)
     digs = options.has("-c", "-d", "-p", "-z", "--punch-hole", "--zero-range", "--collapse-range")
     for word in options.operands:

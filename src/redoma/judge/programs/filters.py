@@ -251,17 +251,23 @@ def ps(call: Call) -> Stream:
     return ANYTHING
 
 
+def as_builtin(call: Call) -> Stream:
+    """`/bin/echo`, `/usr/bin/printf`: the same as the shell's own."""
+    from redoma.judge.interpret.builtins import BUILTINS
+
+    return BUILTINS[call.name](call)
+
+
 def through(call: Call) -> Stream:
-    """Passes its input on unchanged while showing how much there was (`pv`, `buffer`)."""
-    options = split(
-        call.args, frozenset("-L -B -s -i -w -H -N -F -d -R -m -b -p -P -u -t -I".split())
-    )
+    """Passes its input on unchanged while showing how much there was (`pv`)."""
+    options = split(call.args, frozenset("-L -B -s -i -w -H -N -F -d -R -m -P".split()))
     return gathered(call, options.operands)
 
 
 PROGRAMS = {
     **dict.fromkeys(("cat", "gcat"), cat),
     **dict.fromkeys(("head", "tail", "ghead", "gtail"), head),
+    **dict.fromkeys(("echo", "printf", "true", "false", "test", "[", "pwd"), as_builtin),
     "tac": tac,
     "rev": rev,
     "uniq": uniq,
@@ -270,5 +276,5 @@ PROGRAMS = {
     "xxd": xxd,
     "tee": tee,
     "ps": ps,
-    **dict.fromkeys(("pv", "mbuffer"), through),
+    "pv": through,
 }

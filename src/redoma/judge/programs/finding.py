@@ -23,6 +23,7 @@ _VALUED = frozenset(
 )
 _RUNNING = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
 _ALL_NAMES = frozenset(("*", "*.*", ".*", "**", "?*", ".*/.*", "./*", "*/*", "-"))
+_HISTORIES = frozenset((".git", ".hg", ".svn", ".jj", ".bzr"))
 MOST_WORDS = 4
 
 
@@ -47,6 +48,9 @@ class Search:
             base = root.rstrip("/")
             for name in self.names[:MOST_WORDS] or [arg("", root.span)]:
                 last = name.rpartition("/")[2]
+                if last in _HISTORIES:
+                    out.append(arg(f"{base}/{last}", root.span, root.taint))
+                    continue
                 tail = f"{UNKNOWN}/{last}" if last.strip("*?.") else UNKNOWN
                 out.append(arg(f"{base}/{tail}", root.span, root.taint))
         return out
@@ -198,7 +202,7 @@ _FD_TAKES = frozenset(
     "-e --extension -t --type -d --max-depth --min-depth --exact-depth -E --exclude -S --size "
     "--changed-within --changed-before --newer --older -o --owner --format -c --color -j --threads "
     "--search-path --base-directory --path-separator --batch-size --ignore-file --max-results "
-    "--and --strip-cwd-prefix --hyperlink -C".split()
+    "--and -C".split()
 )
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
 
 _TAKES = {
-    "stat": frozenset("-c --format --printf -t".split()),
+    "stat": frozenset("-c --format --printf".split()),
     "tree": frozenset("-L -P -I -o -H -T --filelimit --timefmt --charset --sort --gitfile".split()),
     "file": frozenset("-e --exclude -F --separator -P --parameter -f --files-from -m".split()),
 }

@@ -55,7 +55,7 @@ _MODULES = {
     ),
     "filters": (
         "cat gcat head tail ghead gtail echo printf true false test [ pwd tac rev uniq tr "
-        "base64 base32 gbase64 xxd tee ps pv mbuffer"
+        "base64 base32 gbase64 xxd tee ps pv"
     ),
     "finding": "find gfind bfs fd fdfind",
     "searching": (
@@ -81,7 +81,7 @@ _MODULES = {
     "terminals": "tmux byobu screen script at batch crontab expect autoexpect",
     "running": (
         "busybox toybox coreutils sbase-box ubase-box flock setarch arch sg runuser capsh "
-        "systemd-run run0 start-stop-daemon bwrap firejail perf gdb gdb-multiarch lldb cgdb"
+        "systemd-run run0 start-stop-daemon bwrap firejail perf gdb gdb-multiarch cgdb lldb"
     ),
     "system": (
         "sysctl date gdate ifconfig route arp ip mount umount kill pkill killall skill slay "
@@ -89,6 +89,7 @@ _MODULES = {
     ),
     "rsync": "rsync openrsync grsync rsync-ssl",
     "listing": "ls dir vdir gls exa eza lsd stat gstat tree file",
+    "containers": "docker podman nerdctl finch docker.io docker-compose podman-compose",
     "database": (
         "psql pgcli edb-psql vsql mysql mariadb mycli sqlite3 sqlite duckdb litecli sqlcmd mssql-cli cqlsh "
         "clickhouse clickhouse-client clickhouse-local snowsql trino presto presto-cli hive beeline spark-sql "

@@ -14,9 +14,9 @@ _PARALLEL_TAKES = frozenset(
     "-a --arg-file -j --jobs --max-procs -P -n --max-args -N --max-replace-args -L --max-lines -l -I "
     "--replace -d --delimiter -E --eof -s --max-chars -S --sshlogin --slf --sshloginfile --tmpdir "
     "--joblog --results --delay --timeout --memfree --load --nice --retries --colsep -C --halt "
-    "--block --recstart --recend --workdir --wd --env --basefile --bf --return --tagstring --shellquote "
-    "--rpl --arg-sep --arg-file-sep --trc --profile -J --shuf-seed --limit --tmux-pane --seqreplace "
-    "--header --plus-seed --termseq --hostgroup --compress-program --decompress-program".split()
+    "--block --recstart --recend --workdir --wd --env --basefile --bf --return --tagstring "
+    "--rpl --arg-sep --arg-file-sep --trc --profile -J --shuf-seed --limit --seqreplace "
+    "--header --termseq --hostgroup --compress-program --decompress-program".split()
 )
 _SEPARATORS = (":::", ":::+", "::::", "::::+")
 _MARKS = ("{}", "{.}", "{/}", "{//}", "{/.}", "{1}", "{2}", "{#}", "{%}")
@@ -44,6 +44,9 @@ def parallel(call: Call) -> Stream:
             call.run_shell(item)
         return ANYTHING
     last: Stream = ANYTHING
+    if options.has("--pipe", "--pipepart", "--spreadstdin"):
+        text = command[0].like(" ".join(command))
+        return call.run_shell(text, stdin=Stream(None, call.stdin.taint, "pipe"))
     for item in items:
         last = _one(call, command, item, str(options.value("-I", "--replace") or "{}"))
     return last

@@ -142,7 +142,10 @@ _DAEMON_TAKES = frozenset(
 
 def start_stop_daemon(call: Call) -> Stream:
     """`start-stop-daemon -S -x PROGRAM -- ARGUMENTS`."""
-    options = split(call.args, _DAEMON_TAKES)
+    known = frozenset(
+        "--start --stop --status --background --make-pidfile --oknodo --quiet".split()
+    )
+    options = split(call.args, _DAEMON_TAKES, known)
     if options.has("-K", "--stop"):
         call.fact(Effect.KILLS)
         return NOTHING
@@ -188,10 +191,14 @@ def firejail(call: Call) -> Stream:
     return call.run_args(words) if words else ANYTHING
 
 
-_PERF_TAKES = frozenset(
-    "-e --event -o --output -p --pid -t --tid -C --cpu -c --count -F --freq -m --mmap-pages -r --repeat "
-    "-I --interval-print -x --field-separator -G --cgroup -D --delay -s --sort --call-graph --filter "
-    "--pre --post -u --uid -j --branch-filter".split()
+_PERF_TAKES = {
+    "stat": "-e --event -o --output -p --pid -t --tid -C --cpu -r --repeat -I --interval-print -x "
+    "--field-separator -G --cgroup -D --delay -M --metrics --pre --post --filter --timeout",
+    "record": "-e --event -o --output -p --pid -t --tid -C --cpu -c --count -F --freq -m "
+    "--mmap-pages -r --realtime -G --cgroup -D --delay -j --branch-filter -u --uid --filter",
+}
+_PERF_OTHER = (
+    "-e --event -o --output -p --pid -t --tid -C --cpu -m --mmap-pages -u --uid -G --cgroup"
 )
 
 
@@ -200,7 +207,9 @@ def perf(call: Call) -> Stream:
     words = list(call.args)
     kind = str(words[0]) if words else ""
     if kind in ("stat", "record", "trace", "mem", "c2c", "kvm", "sched", "lock", "ftrace", "kwork"):
-        options = split(words[1:], _PERF_TAKES, stops=True)
+        options = split(
+            words[1:], frozenset(_PERF_TAKES.get(kind, _PERF_OTHER).split()), stops=True
+        )
         for word in options.values("-o", "--output"):
             call.writes(word)
         for text in options.values("--pre", "--post"):
@@ -255,13 +264,31 @@ def gdb(call: Call) -> Stream:
     return ANYTHING
 
 
+def lldb(call: Call) -> Stream:
+    """`lldb`: as gdb, with its own options."""
+    takes = frozenset(
+        "-o -O -s -S -k -K -p -n -f -c -a -d --one-line --attach-pid --file --core".split()
+    )
+    options = split(call.args, takes, stops=True)
+    for text in options.values("-o", "-O", "-k", "--one-line"):
+        _debugger_command(call, text)
+    for word in options.values("-s", "-S", "-K"):
+        call.executes_file(word, "lldb")
+    for pid in options.values("-p", "--attach-pid"):
+        call.fact(Effect.SYSTEM, tags=("attached",), at=pid.span, detail=str(pid))
+    call.fact(Effect.EXECUTES, tags=("debugger",))
+    return ANYTHING
+
+
 def _debugger_command(call: Call, text: Arg) -> None:
     command = text.strip()
-    shell = re.match(r"(?:!|shell\s|sh\s|make\s|pipe\s.*\||\|.*\|)(.*)", command, re.DOTALL)
+    shell = re.match(
+        r"(?:!|(?:platform\s+)?shell\s|sh\s|make\s|pipe\s.*\||\|.*\|)(.*)", command, re.DOTALL
+    )
     if shell:
         call.run_shell(text.like(shell[1].strip()))
         return
-    code = re.match(r"(?:python|py|pi|python-interactive)\s+(.*)", command, re.DOTALL)
+    code = re.match(r"(?:python|py|pi|python-interactive|script)\s+(.*)", command, re.DOTALL)
     if code:
         from redoma.judge.programs.code import read_code
 
@@ -289,5 +316,6 @@ PROGRAMS = {
     "bwrap": bwrap,
     "firejail": firejail,
     "perf": perf,
-    **dict.fromkeys(("gdb", "gdb-multiarch", "lldb", "cgdb"), gdb),
+    **dict.fromkeys(("gdb", "gdb-multiarch", "cgdb"), gdb),
+    "lldb": lldb,
 }

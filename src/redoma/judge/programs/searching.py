@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _GREP_TAKES = frozenset(
     "-A -B -C -D -d -e -f -m --after-context --before-context --context --max-count --regexp --file "
-    "--include --exclude --exclude-from --exclude-dir --color --colour --label --binary-files "
+    "--include --exclude --exclude-from --exclude-dir --label --binary-files "
     "--devices --directories --group-separator --include-dir".split()
 )
 _RG_TAKES = frozenset(
@@ -29,7 +29,7 @@ _RG_TAKES = frozenset(
 _AG_TAKES = frozenset(
     "-A -B -C -G -g -m -p -W --after --before --context --ignore --ignore-dir --depth --file-search-regex "
     "--pager --path-to-ignore --max-count --width --workers --color-line-number --color-match "
-    "--color-path --type --type-add --type-set --type-del --output --passthru --match".split()
+    "--color-path --type --type-add --type-set --type-del --output --match".split()
 )
 _TREES = (Place.ROOT, Place.HOME_ROOT, Place.SYSTEM_TREE)
 _OURS = (Place.WORKSPACE, Place.TEMP, Place.REPOSITORY, Place.NOWHERE)

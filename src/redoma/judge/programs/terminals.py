@@ -75,7 +75,7 @@ def _tmux_command(call: Call, name: str, words: list[Arg]) -> None:
         takes = frozenset("-c -e -t -d -T -N".split())
     options = split(words, takes, stops=True)
     if name in _STARTS:
-        call.fact(Effect.EXECUTES, tags=("interactive",))
+        call.fact(Effect.EXECUTES, tags=("flag",))
         for text in options.operands if name in ("if-shell", "if") else _joined(options.operands):
             call.run_shell(text)
         return
@@ -86,6 +86,10 @@ def _tmux_command(call: Call, name: str, words: list[Arg]) -> None:
             call.executes_file(word, "tmux")
     else:
         call.fact(Effect.EXECUTES, tags=("flag",))
+        for place, word in enumerate(options.operands[1:], 2):
+            if word in _STARTS or word in ("send-keys", "send"):
+                _tmux_command(call, str(word), options.operands[place:])
+                return
         for text in options.operands[1:]:
             found = re.search(r"(?:run-shell|run|if-shell)\s+(?:-b\s+)?(.+)", text)
             if found:
@@ -104,7 +108,7 @@ def _joined(words: list[Arg]) -> list[Arg]:
 def _types(call: Call, words: list[Arg]) -> None:
     options = split(words, frozenset(("-t", "-N")))
     typed = [w for w in options.operands if not _KEYS.match(w)]
-    call.fact(Effect.EXECUTES, tags=("interactive",))
+    call.fact(Effect.EXECUTES, tags=("flag",))
     for text in _joined(typed):
         call.run_shell(text.like(text.replace("C-m", "\n")))
 
@@ -119,14 +123,14 @@ def screen(call: Call) -> Stream:
     options = split(call.args, _SCREEN_TAKES, stops=True)
     words = list(options.operands)
     if options.has("-X"):
-        call.fact(Effect.EXECUTES, tags=("interactive",))
+        call.fact(Effect.EXECUTES, tags=("flag",))
         if words[:1] in (["stuff"], ["exec"]):
             for text in _joined(words[1:]):
                 call.run_shell(text.like(re.sub(r"\\n|\\r|\^M|\\015|\\012", "\n", text)))
         elif words[:1] in (["quit"], ["kill"]):
             call.fact(Effect.KILLS)
         return NOTHING
-    call.fact(Effect.EXECUTES, tags=("interactive",))
+    call.fact(Effect.EXECUTES, tags=("flag",) if words else ("interactive",))
     return call.run_args(words) if words else ANYTHING
 
 
