@@ -89,6 +89,12 @@ _MODULES = {
     ),
     "rsync": "rsync openrsync grsync rsync-ssl",
     "listing": "ls dir vdir gls exa eza lsd stat gstat tree file",
+    "clouds": "aws az gcloud",
+    "clusters": (
+        "kubectl oc k kubecolor microk8s.kubectl helm ansible doppler op infisical chamber aws-vault saml2aws "
+        "railway akeyless dcli envkey heroku flyctl fly doctl vagrant"
+    ),
+    "transfers": "gsutil rclone s3cmd s5cmd mc mcli azcopy",
     "containers": "docker podman nerdctl finch docker.io docker-compose podman-compose",
     "database": (
         "psql pgcli edb-psql vsql mysql mariadb mycli sqlite3 sqlite duckdb litecli sqlcmd mssql-cli cqlsh "
