@@ -6,7 +6,7 @@ import re
 
 from redoma.judge.interpret.arg import ANYTHING, UNKNOWN, Stream
 from redoma.judge.programs.cards import deed_of, follow, options_of
-from redoma.judge.programs.packages import runs_project
+from redoma.judge.programs.packages import flows_in, runs_project
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
@@ -40,6 +40,8 @@ def deno(call: Call) -> Stream:
     options = options_of(call, card)
     words = options.operands
     first = str(words[0]) if words else ""
+    if not words and flows_in(call):
+        return call.executes_stream(call.stdin, "javascript")
     if first == "eval":
         from redoma.judge.programs.code import read_code
 

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from redoma.judge.programs.options import Options
 
 _HOMES = {"gh": "github.com", "glab": "gitlab.com", "hub": "github.com"}
+_CREDENTIALS = frozenset(
+    "GH_TOKEN GITHUB_TOKEN GH_ENTERPRISE_TOKEN GH_HOST GITLAB_TOKEN GITLAB_HOST GITLAB_URI".split()
+)
 _MUTATION = re.compile(r"\bmutation\b")
 _WHOLE_PROJECT = re.compile(r"/?(?:repos/[^/]+/[^/]+|projects/[^/]+|orgs/[^/]+|groups/[^/]+)/?$")
 
@@ -26,6 +29,8 @@ def forge(call: Call) -> Stream:
         if host != _HOMES[call.name]:
             # Which forge is asked, and with whose token, is not the usual one.
             call.fact(Effect.UNKNOWN, tags=("host",), at=host.span, detail=f"--hostname {host}")
+    for name in _CREDENTIALS.intersection(call.environment):
+        call.fact(Effect.SECRETS, tags=("credentials",), at=call.environment[name].span)
     words = options.operands
     if words and words[0] == "api":
         return _api(call)

@@ -182,6 +182,10 @@ def _aliased(
 
 
 _EDITOR_VARIABLES = ("GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "VISUAL", "EDITOR")
+_COMMAND_VARIABLES = frozenset(
+    "GIT_SSH_COMMAND GIT_SSH GIT_PROXY_COMMAND GIT_ASKPASS GIT_EXTERNAL_DIFF GIT_PAGER "
+    "GIT_EXEC_PATH GIT_TEMPLATE_DIR".split()
+)
 _LOOSENS = frozenset(
     "GIT_SSL_NO_VERIFY GIT_SSL_VERSION GIT_SSL_CAINFO GIT_SSL_CAPATH GIT_SSL_CIPHER_LIST "
     "GIT_SSL_CERT GIT_SSL_KEY GIT_PROXY_SSL_CAINFO GIT_PROXY_SSL_CERT GIT_PROXY_SSL_KEY "
@@ -203,7 +207,11 @@ def _judge_environment(call: Call) -> None:
         if name in call.state.variables:
             given[name] = call.state.variables[name]
     given.update(call.environment)
-    for name, value in given.items():
+    for written, value in given.items():
+        # Windows ignores the case of variables.
+        name = written.upper() if written.lower().startswith("git_") else written
+        if name != written and name in _COMMAND_VARIABLES:
+            call.fact(Effect.EXECUTES, tags=("hooked",), at=value.span, detail=written)
         if name in _EDITOR_VARIABLES:
             if value.strip() not in ("true", ":", "false", "cat", "/bin/true", "/usr/bin/true"):
                 call.fact(Effect.EXECUTES, tags=("hooked",), at=value.span, detail=name)

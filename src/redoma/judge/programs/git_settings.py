@@ -178,8 +178,8 @@ def run_transport(call: Call, word: Arg) -> None:
     if before.strip(":") or not command:
         return
     call.fact(Effect.EXECUTES, tags=("hooked",), at=word.span, detail="ext::")
-    plain = command.replace("%S", "upload-pack").replace("% ", " ").replace("%%", "%")
-    call.run_shell(word.like(plain))
+    words = [piece.replace("% ", " ") for piece in re.split(r"(?<!%) +", command)]
+    call.run_args([word.like(piece.replace("%%", "%")) for piece in words if piece])
 
 
 _GETTING = (

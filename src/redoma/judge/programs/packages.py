@@ -95,6 +95,8 @@ def manage(call: Call) -> Stream:
     if call.name == "cargo" and call.args and call.args[0].startswith("+"):
         call.args = call.args[1:]
     options = options_of(call, card)
+    if call.name == "bun" and not options.operands and flows_in(call):
+        return call.executes_stream(call.stdin, "javascript")
     judge_settings(call, options)
     inner = _inner(call, card)
     if inner is not None:
@@ -114,6 +116,12 @@ def manage(call: Call) -> Stream:
         if name in _NODE_TOOLS and not _listed(card, name):
             return call.run_args(list(options.operands[:1]) + _after(call.args, name))
     return follow(call, card)
+
+
+def flows_in(call: Call) -> bool:
+    """Whether something is piped or redirected into a program that would run it."""
+    stdin = call.stdin
+    return stdin.text is not None or bool(stdin.taint) or bool(stdin.source)
 
 
 def runs_project(call: Call, word: Arg | None = None) -> None:
