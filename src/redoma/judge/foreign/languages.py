@@ -10,7 +10,7 @@ ACTIONS: dict[str, dict[str, str]] = {
     "javascript": {
         "run": ".exec|child_process .execSync|child_process .spawn|child_process .spawnSync|child_process .execFile|child_process "
         ".execFileSync|child_process .fork|child_process exec|child_process execSync|child_process spawn|child_process "
-        "spawnSync|child_process execFile|child_process Bun.spawn Bun.spawnSync Deno.Command Deno.run execa execaSync shell.exec $",
+        "spawnSync|child_process execFile|child_process Bun.spawn Bun.spawnSync Deno.Command Deno.run execa execaSync shell.exec $ java.lang.ProcessBuilder .exec|Runtime",
         "delete": ".unlink|fs .unlinkSync .rmdir|fs .rmdirSync unlinkSync rmSync rmdirSync Deno.remove Deno.removeSync .rm|fs .rmSync",
         "delete-tree": "rimraf rimrafSync fs.remove fs.removeSync .removeSync|fs-extra .emptyDirSync .emptyDir shell.rm",
         "write": ".writeFile .writeFileSync .appendFile .appendFileSync writeFileSync appendFileSync .createWriteStream .truncate|fs .truncateSync "
@@ -19,7 +19,7 @@ ACTIONS: dict[str, dict[str, str]] = {
         "read": ".readFile .readFileSync readFileSync .createReadStream Deno.readTextFile Deno.readFile Deno.readTextFileSync Bun.file",
         "ask": "fetch https.get http.get https.request http.request axios.get axios got .get|http undici.request needle.get superagent.get",
         "send": "axios.post axios.put axios.delete axios.patch .post|http got.post needle.post superagent.post",
-        "socket": "net.connect net.createConnection net.Socket tls.connect .connect|net .createConnection|net Deno.connect WebSocket dgram.createSocket dns.resolve dns.lookup",
+        "socket": "net.connect net.createConnection net.Socket tls.connect .connect|net .createConnection|net Deno.connect WebSocket dgram.createSocket dns.resolve dns.lookup java.net.Socket",
         "listen": ".createServer .listen Deno.listen Bun.serve Deno.serve",
         "eval": "eval Function vm.runInThisContext vm.runInNewContext vm.runInContext vm.Script .runInThisContext .runInNewContext .compileFunction setTimeout|eval",
         "kill": "process.kill process.abort",

@@ -58,6 +58,9 @@ class _Reader:
         self.printed: str | None = None
 
     def word(self, text: str) -> Arg:
+        if text == "~" or text.startswith("~/"):
+            home = self.call.state.variables.get("HOME")
+            text = f"{home if home is not None else UNKNOWN}{text[1:]}"
         return self.text.like(text)
 
     def read(self) -> None:

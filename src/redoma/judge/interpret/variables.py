@@ -88,7 +88,7 @@ def judge_variable(walker: Walker, name: str, value: Arg, state: State, *, kept:
         _judge_folders(walker, name, value, state)
     elif name.startswith("GIT_CONFIG"):
         _judge_git(walker, name, value)
-    elif name in _COMMANDS:
+    elif name in _COMMANDS or (name.startswith("git_") and name.upper() in _COMMANDS):
         if not _HARMLESS_COMMANDS.fullmatch(value.strip()):
             walker.note(Effect.EXECUTES, value.span, tags=("hooked",), detail=name)
             if UNKNOWN not in value:
@@ -104,7 +104,7 @@ def judge_variable(walker: Walker, name: str, value: Arg, state: State, *, kept:
         walker.note(Effect.DELETES, value.span, target, tags=("history",))
     elif _CODE_VALUE.match(value):
         walker.note(Effect.EXECUTES, value.span, tags=("prepared",), detail=name)
-    if value and _SECRET_VALUE.search(value):
+    if value and holds_secret(value):
         target = Target(text=name, place=Place.SECRET)
         walker.note(Effect.SECRETS, value.span, target, tags=("literal",))
 
@@ -137,13 +137,19 @@ _USUAL = ("/bin", "/.bin", "/.cargo/", "/.local/", "/go/", "/.nvm/", "/.pyenv/",
 
 def _judge_path(walker: Walker, value: Arg, *, kept: bool) -> None:
     first = value.partition(":")[0]
+    if value == UNKNOWN and kept:
+        walker.note(Effect.EXECUTES, value.span, tags=("prepared",), detail="PATH")
     if first.startswith(("/usr/", "/bin", "/sbin", "/opt/", "/snap/", UNKNOWN)) or not first:
         return
     home, workspace = walker.ground.home, walker.ground.workspace
     if first.startswith((home + "/", workspace + "/")) and any(usual in first for usual in _USUAL):
         return
-    del kept
     walker.note(Effect.EXECUTES, value.span, tags=("path",), detail=first)
+
+
+def holds_secret(text: str) -> bool:
+    """Whether a text holds what looks like a real token or key."""
+    return _SECRET_VALUE.search(text) is not None
 
 
 def judge_unset(call: Call, name: Arg) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from redoma.judge.interpret.arg import NETWORK, NOTHING, SECRET, UNKNOWN, Arg, Stream
+from redoma.judge.interpret.variables import holds_secret
 from redoma.judge.programs.options import split
 from redoma.judge.programs.sending import file_of, is_login_header, requests
 from redoma.model.risk import Effect, Place, Target
@@ -76,7 +77,8 @@ def curl(call: Call) -> Stream:
     carried |= _headers(call, options)
     method = _method(options, sends=sent is not None)
     if options.has("-K", "--config") or any(UNKNOWN in str(u) and u.startswith("-") for u in urls):
-        call.fact(Effect.UNKNOWN, tags=("subcommand",), detail="curl --config")
+        # Attack: a config file can name any upload, any output and any other option.
+        call.fact(Effect.UNKNOWN, tags=("code",), detail="curl --config")
         for word in options.values("-K", "--config"):
             call.reads(word)
     if options.has("--engine"):
@@ -179,6 +181,9 @@ def _headers(call: Call, options: Options) -> int:
     carried = 0
     for word in options.values("-H", "--header", "--proxy-header", "-b", "--cookie"):
         taint = word.taint
+        if holds_secret(word):
+            shown = Target(text=word.partition(":")[0], place=Place.SECRET)
+            call.fact(Effect.SECRETS, shown, tags=("literal",), at=word.span)
         if word.startswith("@"):
             taint |= file_of(call, word.like(word[1:])).taint
         if taint & SECRET:

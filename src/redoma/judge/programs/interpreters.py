@@ -42,7 +42,6 @@ _KINDS = {
         "-r --require --import --loader --experimental-loader",
         "-v --version -h --help --v8-options",
     ),
-    "deno": Interpreter("javascript", "", "", "", "", "-V --version -h --help"),
     "perl": Interpreter("perl", "-e -E", "-I", "-c", "", "-v -V --version -h --help"),
     "ruby": Interpreter("ruby", "-e", "-I -C -E -W --encoding --yjit-exec-mem-size", "-c", "", "--version -v -h --help --copyright"),
     "php": Interpreter("php", "-r -B -R -E", "-c -d -F -z -t", "-l --syntax-check", "", "-v --version -h --help -i --info -m --modules --ini"),
@@ -60,7 +59,7 @@ _KINDS = {
     "jrunscript": Interpreter("javascript", "-e", "-cp -classpath -l -encoding -f", "", "", "-? -help -q"),
 }  # fmt: skip
 _ALIASES = {
-    "nodejs": "node", "node18": "node", "node20": "node", "tsx": "node", "ts-node": "node", "bun-node": "node", "esno": "node",
+    "nodejs": "node", "node18": "node", "node20": "node", "tsx": "node", "ts-node": "node", "esno": "node",
     "luajit": "lua", "lua5.1": "lua", "lua5.2": "lua", "lua5.3": "lua", "lua5.4": "lua", "texlua": "lua", "Rscript": "rscript",
     "R": "rscript", "littler": "rscript", "wish": "tclsh", "jimsh": "tclsh", "irb": "ruby", "pry": "ruby", "jruby": "ruby",
     "truffleruby": "ruby", "iex": "elixir", "ghci": "ghc", "runghc": "ghc", "runhaskell": "ghc", "php8": "php", "php7": "php",
@@ -205,47 +204,6 @@ def from_input(call: Call, language: str) -> Stream:
     return call.executes_stream(stdin, language)
 
 
-_DENO_RUNS = frozenset(("run", "serve", "bench", "test", "task", "jupyter"))
-_DENO_READS = frozenset("info lint doc types check help".split())
-
-
-def deno(call: Call) -> Stream:
-    """`deno`: subcommands, of which `run` and `eval` take code."""
-    words = [w for w in call.args if not w.startswith("-")]
-    if any(w in ("-V", "--version", "-h", "--help") for w in call.args):
-        return Stream(None)
-    if not words:
-        return from_input(call, "javascript")
-    command, rest = words[0], words[1:]
-    if command == "eval":
-        from redoma.judge.programs.code import read_code
-
-        return read_code(call, "javascript", rest[0] if rest else call.word.like(UNKNOWN))
-    if command in ("run", "serve", "test", "bench"):
-        if command == "serve":
-            do(call, "serve")
-        if rest and rest[0] == "-":
-            return from_input(call, "javascript")
-        if rest:
-            return script_file(call, rest[0], "javascript")
-        do(call, "build")
-    elif command in _DENO_READS:
-        do(call, "build" if command == "lint" and "--fix" in call.args else "read")
-    elif command == "fmt":
-        do(call, "read" if "--check" in call.args else "write")
-    elif command in ("add", "install", "i", "upgrade", "cache"):
-        do(call, "install")
-    elif command in ("publish", "deploy"):
-        do(call, "publish")
-    elif command in ("remove", "uninstall"):
-        do(call, "uninstall")
-    elif command in ("task", "compile", "coverage", "repl", "init", "vendor", "clean"):
-        do(call, "build")
-    else:
-        return script_file(call, command, "javascript")
-    return Stream(None, call.stdin.taint)
-
-
 _PWSH_TAKES = ("-executionpolicy", "-ep", "-ex", "-exec", "-version", "-v", "-workingdirectory", "-wd", "-windowstyle", "-w", "-inputformat",
                "-outputformat", "-of", "-if", "-configurationname", "-custompipename", "-settingsfile", "-psconsolefile")  # fmt: skip
 
@@ -280,7 +238,6 @@ def powershell(call: Call) -> Stream:
 
 
 PROGRAMS = {
-    **dict.fromkeys((*(k for k in _KINDS if k not in ("deno", "rscript")), *_ALIASES, "rscript"), interpreter),
-    "deno": deno,
+    **dict.fromkeys((*_KINDS, *_ALIASES), interpreter),
     **dict.fromkeys(("pwsh", "powershell", "powershell.exe", "pwsh.exe", "pwsh-preview"), powershell),
 }

@@ -131,7 +131,7 @@ def _until_option(value: str) -> str:
 
 
 def _local_end(call: Call, name: str, value: str, end: Arg, *, reads: bool) -> int:
-    if name in _FILES:
+    if name in _FILES and not value.endswith((".sock", ".socket")):
         word = end.like(value)
         if name in ("create", "creat") or not reads or ",creat" in end.lower():
             call.writes(word, content=Stream(None, NETWORK, "socat"))
@@ -145,14 +145,12 @@ def _local_end(call: Call, name: str, value: str, end: Arg, *, reads: bool) -> i
         if held is not None:
             call.writes(arg(held, end.span, held.taint), content=Stream(None, _sent_along(call)))
         return 0
-    if name.startswith("unix") or name.startswith("abstract"):
+    if name.startswith(("unix", "abstract")) or (name == "gopen" and value.endswith((".sock", ".socket"))):
         command = call.stdin.text or ""
         if any(word in command.lower() for word in ("shutdown", "disable", "del ", "delete", "kill", "stop")):
             call.fact(Effect.REMOTE, tags=("destroy",), detail=command.strip()[:60])
         else:
             call.fact(Effect.NETWORK, tags=("upload", "local"))
-    if name == "gopen" and value.endswith(".sock"):
-        return 0
     return 0
 
 

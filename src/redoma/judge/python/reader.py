@@ -116,6 +116,12 @@ class _Reader:
                 if isinstance(item.optional_vars, ast.Name):
                     self.visit(item.context_expr)
                     self._assign([item.optional_vars], item.context_expr)
+        elif isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp):
+            for loop in node.generators:
+                self.visit(loop.iter)
+                items = self.constants.fold(loop.iter)
+                if isinstance(loop.target, ast.Name):
+                    self.constants.held[loop.target.id] = items[0] if isinstance(items, list) and items else None
         elif isinstance(node, ast.Call):
             self._children(node)
             self._called(node)
