@@ -15,7 +15,7 @@ _MODULES = {
     "nmap masscan zmap rustscan nikto",
     "pythons": "python python2 python3 python2.7 python3.6 python3.7 python3.8 python3.9 python3.10 python3.11 "
     "python3.12 python3.13 python3.14 pypy pypy3 ipython ipython3 bpython micropython jython python3t py pythonw sage",
-    "interpreters": "node deno perl ruby php lua rscript julia tclsh osascript elixir erl groovy scala ghc jshell "
+    "interpreters": "node perl ruby php lua rscript julia tclsh osascript elixir erl groovy scala ghc jshell "
     "jrunscript nodejs node18 node20 tsx ts-node esno luajit lua5.1 lua5.2 lua5.3 lua5.4 texlua Rscript R littler wish "
     "jimsh irb pry jruby truffleruby iex ghci runghc runhaskell php8 php7 php-cgi hhvm groovysh kotlinc kotlin escript "
     "qjs js d8 rhino jjs pwsh powershell pwsh-preview",
