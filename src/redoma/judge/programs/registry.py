@@ -19,6 +19,10 @@ _MODULES = {
     "jrunscript nodejs node18 node20 tsx ts-node esno luajit lua5.1 lua5.2 lua5.3 lua5.4 texlua Rscript R littler wish "
     "jimsh irb pry jruby truffleruby iex ghci runghc runhaskell php8 php7 php-cgi hhvm groovysh kotlinc kotlin escript "
     "qjs js d8 rhino jjs pwsh powershell pwsh-preview",
+    "carrying": "pbcopy pbpaste xclip xsel wl-copy wl-paste clip clip.exe termux-clipboard-get termux-clipboard-set "
+    "putclip getclip mail mailx mutt neomutt sendmail msmtp swaks ssmtp s-nail nail exim exim4 sendemail croc wormhole "
+    "magic-wormhole ffsend portal",
+    "java": "java",
     "crypto": "openssl gpg gpg2 gpgv age rage sops ansible-vault git-crypt",
     "files": (
         "rm grm unlink srm trash trash-put gio-trash rmdir grmdir cp gcp mv gmv install "
@@ -38,7 +42,7 @@ _MODULES = {
     ),
     "packages": "pip pip3 pip2 uv uvx pipx poetry pipenv pdm rye hatch pixi conda mamba micromamba npm "
     "npx bunx pnpx pnpm yarn bun bundle bundler composer mise rtx asdf pyenv rbenv nodenv "
-    "goenv jenv volta fnm cabal stack opam dune devbox aqua corepack lerna nx cargo gem brew "
+    "goenv jenv volta fnm cabal stack opam dune devbox aqua corepack rustup nvm lerna nx cargo gem brew "
     "apt apt-get aptitude yum dnf zypper apk luarocks cpan cpanm mvn mvnw gradle gradlew sbt "
     "mix dotnet",
     "filling": (
@@ -80,8 +84,9 @@ _MODULES = {
     "fzf": "fzf fzf-tmux sk peco fzy",
     "terminals": "tmux byobu screen script at batch crontab expect autoexpect",
     "running": (
-        "busybox toybox coreutils sbase-box ubase-box flock setarch arch sg runuser capsh "
-        "systemd-run run0 start-stop-daemon bwrap firejail perf gdb gdb-multiarch cgdb lldb"
+        "busybox toybox coreutils sbase-box ubase-box flock setarch arch sg ast-grep runuser "
+        "capsh systemd-run run0 start-stop-daemon bwrap firejail perf gdb gdb-multiarch cgdb "
+        "lldb"
     ),
     "system": (
         "sysctl date gdate ifconfig route arp ip mount umount kill pkill killall skill slay "
