@@ -109,7 +109,9 @@ def _source(call: Call, word: Arg, *, moves: bool) -> Stream:
     stream = call.reads(word)
     if moves:
         target, marks = call.written_target(word)
-        if target.place not in _AROUND or "whole" in marks:
+        if target.place is Place.UNKNOWN and "root-if-empty" not in marks:
+            call.fact(Effect.WRITES, target, tags=("moved",), at=word.span)
+        elif target.place not in _AROUND or "whole" in marks:
             call.fact(Effect.DELETES, target, tags=("moved", "recursive", *marks), at=word.span)
     return stream
 

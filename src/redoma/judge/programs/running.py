@@ -72,9 +72,26 @@ def arch(call: Call) -> Stream:
     return call.run_args(words) if words else ANYTHING
 
 
+_AST_GREP = frozenset(("run", "scan", "test", "new", "lsp", "completions", "help", "docs"))
+
+
+def ast_grep(call: Call) -> Stream:
+    """`ast-grep`, also installed as `sg`: searches code; `-U` and `-i` rewrite it."""
+    words = call.args
+    if any(w in ("-U", "--update-all", "-i", "--interactive") for w in words) or words[:1] == [
+        "new"
+    ]:
+        call.fact(Effect.WRITES, tags=("project",))
+    elif words[:1] == ["lsp"]:
+        call.fact(Effect.EXECUTES, tags=("flag",))
+    return ANYTHING
+
+
 def sg(call: Call) -> Stream:
     """`sg GROUP -c 'code'`: the code, with another group's rights."""
     words = [w for w in call.args if w not in ("-", "-l")]
+    if words and (words[0].startswith("-") or words[0] in _AST_GREP):
+        return ast_grep(call)
     rest = words[1:]
     if rest[:1] == ["-c"]:
         rest = rest[1:]
@@ -309,6 +326,7 @@ PROGRAMS = {
     "setarch": setarch,
     "arch": arch,
     "sg": sg,
+    "ast-grep": ast_grep,
     "runuser": runuser,
     "capsh": capsh,
     **dict.fromkeys(("systemd-run", "run0"), systemd_run),
