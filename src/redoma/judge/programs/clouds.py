@@ -1,4 +1,4 @@
-"""Clouds' own programs, where their cards cannot see far enough: files, SQL, commands, all rights."""
+"""Clouds' programs where a card cannot see far enough: files, SQL, commands, every right."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
     from redoma.judge.programs.options import Options
 
-_ALL = re.compile(r"AdministratorAccess|roles/owner|^(?:--role=)?Owner$|cluster-admin|\"Action\"\s*:\s*\"\*\"")
+_ALL = re.compile(
+    r"AdministratorAccess|roles/owner|^(?:--role=)?Owner$|cluster-admin|\"Action\"\s*:\s*\"\*\""
+)
 
 
 def all_rights(call: Call, deed: str) -> None:
@@ -26,7 +28,12 @@ def all_rights(call: Call, deed: str) -> None:
     for word in call.args:
         found = _ALL.search(word)
         if found:
-            call.fact(Effect.PRIVILEGE, tags=("grant", "administrator"), at=word.span, detail=found.group())
+            call.fact(
+                Effect.PRIVILEGE,
+                tags=("grant", "administrator"),
+                at=word.span,
+                detail=found.group(),
+            )
 
 
 def remote_shell(call: Call, text: Arg, where: str) -> None:
@@ -139,7 +146,11 @@ def az(call: Call) -> Stream:
     operands = options.operands
     if operands[:1] == ["rest"]:
         method = str(options.value("--method", "-m") or "get").lower()
-        do(call, {"get": "query", "head": "query", "delete": "destroy"}.get(method, "remote"), detail=f"rest {method}")
+        do(
+            call,
+            {"get": "query", "head": "query", "delete": "destroy"}.get(method, "remote"),
+            detail=f"rest {method}",
+        )
         return Stream(None)
     deed = deed_of(card, options)
     out = follow(call, card)
@@ -182,7 +193,7 @@ def gcloud(call: Call) -> Stream:
             if not word.startswith("-"):
                 remote_shell(call, word, "gcloud")
     if "keys create" in " ".join(operands[:5]):
-        at = operands.index("create") if "create" in operands else -1
+        at = [str(word) for word in operands].index("create")
         for word in operands[at + 1 : at + 2]:
             call.writes(word)
     for value in options.values("--plaintext-file"):

@@ -1,4 +1,4 @@
-"""Clusters and fleets: what `kubectl exec` runs, what manifests come from, what ansible sends out."""
+"""Clusters and fleets: what runs in a pod, where manifests come from, what ansible sends out."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 _ADDRESS = re.compile(r"^(?:https?|oci|git|ssh|s3|gs)(?:::|\+\w+)?://|^git::|^git@|^github\.com/")
 _NOT_DRY = frozenset(("none", "false", "0", "no"))
-_SHOWS_ALL = re.compile(r"(?:yaml|json|jsonpath|go-template|template|custom-columns)", re.IGNORECASE)
+_SHOWS_ALL = re.compile(
+    r"(?:yaml|json|jsonpath|go-template|template|custom-columns)", re.IGNORECASE
+)
 
 
 def _dry(options: Options) -> bool:
@@ -69,7 +71,16 @@ def _exec(call: Call, options: Options) -> Stream:
 
 def _after_pod(words: list[Arg]) -> list[Arg]:
     rest = words[1:]
-    takes = ("-n", "--namespace", "-c", "--container", "--context", "--kubeconfig", "-f", "--filename")
+    takes = (
+        "-n",
+        "--namespace",
+        "-c",
+        "--container",
+        "--context",
+        "--kubeconfig",
+        "-f",
+        "--filename",
+    )
     pod_seen = False
     index = 0
     while index < len(rest):
@@ -147,15 +158,21 @@ def helm(call: Call) -> Stream:
 
 
 _ANSIBLE_TAKES = frozenset(
-    "-m --module-name -a --args -i --inventory --inventory-file -l --limit -f --forks -u --user -c --connection -T --timeout "
-    "-e --extra-vars --become-method --become-user --private-key --key-file -M --module-path -B --background -P --poll -t --tree "
-    "--vault-id --vault-password-file --playbook-dir --ssh-common-args --ssh-extra-args --sftp-extra-args --scp-extra-args "
+    "-m --module-name -a --args -i --inventory --inventory-file -l --limit -f --forks -u --user "
+    "-c --connection -T --timeout "
+    "-e --extra-vars --become-method --become-user --private-key --key-file -M --module-path -B "
+    "--background -P --poll -t --tree "
+    "--vault-id --vault-password-file --playbook-dir --ssh-common-args --ssh-extra-args "
+    "--sftp-extra-args --scp-extra-args "
     "--task-timeout --become-password-file --connection-password-file".split()
 )
 _ANSIBLE_KNOWN = frozenset(
-    "--become --check --diff --list-hosts --one-line --ask-pass --ask-become-pass --ask-vault-pass --verbose --version --help".split()
+    "--become --check --diff --list-hosts --one-line --ask-pass --ask-become-pass "
+    "--ask-vault-pass --verbose --version --help".split()
 )
-_ANSIBLE_SHELLS = frozenset(("shell", "command", "raw", "script", "win_shell", "win_command", "expect"))
+_ANSIBLE_SHELLS = frozenset(
+    ("shell", "command", "raw", "script", "win_shell", "win_command", "expect")
+)
 
 
 def ansible(call: Call) -> Stream:
@@ -165,11 +182,10 @@ def ansible(call: Call) -> Stream:
         call.fact(Effect.READS)
         return Stream(None)
     module = str(options.value("-m", "--module-name") or "command").rpartition(".")[2]
-    if module in ("file", "apt", "yum", "dnf", "service", "user", "systemd", "package") and any(
-        "absent" in value for value in options.values("-a", "--args")
-    ):
-        do(call, "destroy", detail=f"-m {module}")
-    elif module in ("reboot", "shutdown"):
+    if (
+        module in ("file", "apt", "yum", "dnf", "service", "user", "systemd", "package")
+        and any("absent" in value for value in options.values("-a", "--args"))
+    ) or module in ("reboot", "shutdown"):
         do(call, "destroy", detail=f"-m {module}")
     else:
         do(call, "remote", detail=f"-m {module}")
@@ -177,22 +193,34 @@ def ansible(call: Call) -> Stream:
         call.fact(Effect.PRIVILEGE)
     if module in _ANSIBLE_SHELLS:
         for text in options.values("-a", "--args"):
-            remote_shell(call, text.like(re.sub(r"^(?:(?:chdir|creates|removes|executable)=\S+\s+)+", "", text)), "ansible")
+            remote_shell(
+                call,
+                text.like(re.sub(r"^(?:(?:chdir|creates|removes|executable)=\S+\s+)+", "", text)),
+                "ansible",
+            )
     return Stream(None)
 
 
 _SECRET_RUNNERS = {
-    "doppler": ("run",), "op": ("run",), "infisical": ("run",), "chamber": ("exec",), "aws-vault": ("exec",), "envkey": ("exec",),
-    "saml2aws": ("exec",), "railway": ("run", "shell"), "akeyless": ("run",), "dcli": ("exec",), "vercel": (), "heroku": (),
-}  # fmt: skip
+    "doppler": "run",
+    "op": "run",
+    "infisical": "run",
+    "chamber": "exec",
+    "aws-vault": "exec",
+    "envkey": "exec",
+    "saml2aws": "exec",
+    "railway": "run",
+    "akeyless": "run",
+    "dcli": "exec",
+}
 
 
 def secret_runner(call: Call) -> Stream:
     """`doppler run -- cmd` and its kin: a local command that gets secrets in its environment."""
     card = call.walker.knowledge.cards[call.name]
     options = options_of(call, card)
-    verbs = _SECRET_RUNNERS[call.name]
-    if options.operands[:1] and str(options.operands[0]) in verbs and options.rest:
+    verb = _SECRET_RUNNERS[call.name]
+    if options.operands[:1] == [verb] and options.rest:
         do(call, "login", detail=str(options.operands[0]))
         return call.run_args(options.rest)
     deed = deed_of(card, options)
@@ -219,6 +247,9 @@ PROGRAMS = {
     **dict.fromkeys("kubectl oc k kubecolor microk8s.kubectl".split(), kubectl),
     "helm": helm,
     "ansible": ansible,
-    **dict.fromkeys("doppler op infisical chamber aws-vault saml2aws railway akeyless dcli envkey".split(), secret_runner),
+    **dict.fromkeys(
+        "doppler op infisical chamber aws-vault saml2aws railway akeyless dcli envkey".split(),
+        secret_runner,
+    ),
     **dict.fromkeys("heroku flyctl fly doctl vagrant".split(), remote_runner),
 }

@@ -17,37 +17,57 @@ if TYPE_CHECKING:
     from redoma.judge.programs.options import Options
 
 _GLOBAL_TAKES = frozenset(
-    "-H --host -c --context --config -l --log-level --tlscacert --tlscert --tlskey --url --identity "
+    "-H --host -c --context --config -l --log-level --tlscacert --tlscert --tlskey --url "
+    "--identity "
     "--connection --root --runroot --storage-driver --cgroup-manager --namespace -n --address "
     "--data-root --snapshotter".split()
 )
 _RUN_TAKES = frozenset(
     "--add-host --annotation -a --attach --blkio-weight --blkio-weight-device --cap-add --cap-drop "
-    "--cgroup-parent --cgroupns --cidfile --cpu-count --cpu-percent --cpu-period --cpu-quota --cpu-rt-period "
+    "--cgroup-parent --cgroupns --cidfile --cpu-count --cpu-percent --cpu-period --cpu-quota "
+    "--cpu-rt-period "
     "--cpu-rt-runtime -c --cpu-shares --cpus --cpuset-cpus --cpuset-mems --detach-keys --device "
-    "--device-cgroup-rule --device-read-bps --device-read-iops --device-write-bps --device-write-iops --dns "
-    "--dns-option --dns-search --domainname --entrypoint -e --env --env-file --expose --gpus --group-add "
+    "--device-cgroup-rule --device-read-bps --device-read-iops --device-write-bps "
+    "--device-write-iops --dns "
+    "--dns-option --dns-search --domainname --entrypoint -e --env --env-file --expose --gpus "
+    "--group-add "
     "--health-cmd --health-interval --health-retries --health-start-period --health-start-interval "
-    "--health-timeout -h --hostname --ip --ip6 --ipc --isolation --kernel-memory -l --label --label-file --link "
-    "--link-local-ip --log-driver --log-opt --mac-address -m --memory --memory-reservation --memory-swap "
-    "--memory-swappiness --mount --name --network --net --network-alias --net-alias --oom-score-adj --pid "
-    "--pids-limit --platform -p --publish --pull --restart --runtime --security-opt --shm-size --stop-signal "
-    "--stop-timeout --storage-opt --sysctl --tmpfs --ulimit -u --user --userns --uts -v --volume --volume-driver "
-    "--volumes-from -w --workdir --arch --authfile --creds --pod --secret --systemd --tz --umask --variant "
-    "--requires --sdnotify --uidmap --gidmap --os --preserve-fds --hooks-dir --hosts-file --image-volume "
-    "--init-path --log-level --passwd-entry --pod-id-file --timeout --unsetenv --hostuser --index --ssh".split()
+    "--health-timeout -h --hostname --ip --ip6 --ipc --isolation --kernel-memory -l --label "
+    "--label-file --link "
+    "--link-local-ip --log-driver --log-opt --mac-address -m --memory --memory-reservation "
+    "--memory-swap "
+    "--memory-swappiness --mount --name --network --net --network-alias --net-alias "
+    "--oom-score-adj --pid "
+    "--pids-limit --platform -p --publish --pull --restart --runtime --security-opt --shm-size "
+    "--stop-signal "
+    "--stop-timeout --storage-opt --sysctl --tmpfs --ulimit -u --user --userns --uts -v --volume "
+    "--volume-driver "
+    "--volumes-from -w --workdir --arch --authfile --creds --pod --secret --systemd --tz --umask "
+    "--variant "
+    "--requires --sdnotify --uidmap --gidmap --os --preserve-fds --hooks-dir --hosts-file "
+    "--image-volume "
+    "--init-path --log-level --passwd-entry --pod-id-file --timeout --unsetenv --hostuser "
+    "--index --ssh".split()
 )
 _RUN_KNOWN = frozenset(
-    "--detach --disable-content-trust --init --interactive --no-healthcheck --oom-kill-disable --privileged "
-    "--publish-all --quiet --read-only --rm --sig-proxy --tty --replace --rmi --tls-verify --no-hosts "
-    "--http-proxy --env-host --no-hostname --passwd --unsetenv-all --read-only-tmpfs --no-deps --service-ports "
-    "--use-aliases --no-TTY --no-tty --build --remove-orphans --quiet-pull --quiet-build --latest --help".split()
+    "--detach --disable-content-trust --init --interactive --no-healthcheck --oom-kill-disable "
+    "--privileged "
+    "--publish-all --quiet --read-only --rm --sig-proxy --tty --replace --rmi --tls-verify "
+    "--no-hosts "
+    "--http-proxy --env-host --no-hostname --passwd --unsetenv-all --read-only-tmpfs --no-deps "
+    "--service-ports "
+    "--use-aliases --no-TTY --no-tty --build --remove-orphans --quiet-pull "
+    "--quiet-build --latest --help".split()
 )
 _BUILD_TAKES = frozenset(
-    "-t --tag -f --file --build-arg --target --platform --cache-from --cache-to --label --network --progress "
-    "--secret --ssh -o --output --iidfile --add-host --shm-size --ulimit -m --memory -c --cpu-shares "
-    "--cpuset-cpus --isolation --security-opt --metadata-file --builder --allow --attest --annotation "
-    "--build-context --call --cgroup-parent --no-cache-filter --provenance --sbom --cpu-period --cpu-quota "
+    "-t --tag -f --file --build-arg --target --platform --cache-from --cache-to --label --network "
+    "--progress "
+    "--secret --ssh -o --output --iidfile --add-host --shm-size --ulimit -m --memory -c "
+    "--cpu-shares "
+    "--cpuset-cpus --isolation --security-opt --metadata-file --builder --allow --attest "
+    "--annotation "
+    "--build-context --call --cgroup-parent --no-cache-filter --provenance --sbom --cpu-period "
+    "--cpu-quota "
     "--format --layers --volume -v --device --cap-add --userns --pull --jobs --authfile".split()
 )
 _GROUPS = frozenset(("container", "image", "buildx", "builder"))
@@ -59,7 +79,7 @@ _EVERY = re.compile(
 
 
 def docker(call: Call) -> Stream:
-    """`docker`, `podman`, `nerdctl`: the parts that run, mount, copy or build; its card for the rest."""
+    """`docker`, `podman`, `nerdctl`: what runs, mounts, copies or builds; a card for the rest."""
     options = split(call.args, _GLOBAL_TAKES, stops=True)
     for host in options.values("-H", "--host", "--url"):
         if not host.startswith(("unix:", "/", "npipe:", "fd:")):
@@ -86,7 +106,11 @@ def docker(call: Call) -> Stream:
         return _copy(call, rest)
     if verb == "unshare":
         return call.run_args(rest) if rest else _told(call)
-    return _removal(call) if verb in ("rm", "rmi", "stop", "kill", "volume", "remove") else _by_card(call)
+    return (
+        _removal(call)
+        if verb in ("rm", "rmi", "stop", "kill", "volume", "remove")
+        else _by_card(call)
+    )
 
 
 def _told(call: Call) -> Stream:
@@ -109,9 +133,10 @@ def _by_card(call: Call) -> Stream:
 def _removal(call: Call) -> Stream:
     """Removing or stopping: with a list of everything that exists it is everything."""
     out = _by_card(call)
-    if any(UNKNOWN in word for word in call.args) and _EVERY.search(call.walker.text):
-        if any(word in ("rm", "rmi", "volume", "remove") for word in call.args[:3]):
-            do(call, "wreck", detail="removing all there is")
+    removes = any(word in ("rm", "rmi", "volume", "remove") for word in call.args[:3])
+    unknown = any(UNKNOWN in word for word in call.args)
+    if removes and unknown and _EVERY.search(call.walker.text):
+        do(call, "wreck", detail="removing all there is")
     return out
 
 
@@ -119,7 +144,11 @@ def _run(call: Call, words: list[Arg]) -> Stream:
     options = split(words, _RUN_TAKES, _RUN_KNOWN, stops=True)
     if options.has("--help"):
         return _told(call)
-    do(call, "container", detail=" ".join(str(w).replace(UNKNOWN, "…") for w in options.operands[:2]))
+    do(
+        call,
+        "container",
+        detail=" ".join(str(w).replace(UNKNOWN, "…") for w in options.operands[:2]),
+    )
     _flags(call, options)
     open_doors = reaches_host(call, options)
     inner = options.operands[1:]
@@ -128,10 +157,17 @@ def _run(call: Call, words: list[Arg]) -> Stream:
         inner = [entry, *inner]
     if not inner:
         return Stream(None)
-    mounts = [m for m in map(mount_of, options.values("-v", "--volume", "--mount")) if m is not None]
+    mounts = [
+        m for m in map(mount_of, options.values("-v", "--volume", "--mount")) if m is not None
+    ]
     changed = mounted_words(call, inner, mounts)
     image = options.operands[0] if options.operands else call.word
-    out = contained(call, str(image), changed if changed is not None else inner, marked=not open_doors and changed is None)
+    out = contained(
+        call,
+        str(image),
+        changed if changed is not None else inner,
+        marked=not open_doors and changed is None,
+    )
     if options.doubtful and len(inner) > 1:
         contained(call, str(image), inner[1:], marked=not open_doors)
     return out

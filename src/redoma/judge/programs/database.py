@@ -1,8 +1,9 @@
-"""Database clients: the SQL they are given is read, from an option, an operand, a file or a pipe."""
+"""Database clients: the SQL in an option, an operand, a file or a pipe is read and judged."""
 
 from __future__ import annotations
 
 from redoma.judge.interpret.arg import ANYTHING, UNKNOWN, Arg, Stream, arg
+from redoma.judge.programs.clients import CLIENTS, SAME, SQLCMD
 from redoma.judge.programs.options import Options, split
 from redoma.judge.programs.sqlmeta import client_lines, run_meta
 from redoma.model.risk import Effect, Place, Target
@@ -10,6 +11,7 @@ from redoma.model.risk import Effect, Place, Target
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
+    from redoma.judge.programs.clients import Client
 
 _ENDS_DATA = ("drop", "truncate", "wipe", "destroy", "purge", "reset", "nuke")
 _EFFECTS: dict[str, tuple[Effect, tuple[str, ...]]] = {
@@ -36,7 +38,12 @@ def read_sql(
     from redoma.judge.programs.sql import deeds
 
     if text.strip(UNKNOWN + " ;\n") == "" and UNKNOWN in text:
-        call.fact(Effect.SCHEMA_CHANGE, tags=("unseen",), at=text.span, detail="what is not known before it runs")
+        call.fact(
+            Effect.SCHEMA_CHANGE,
+            tags=("unseen",),
+            at=text.span,
+            detail="what is not known before it runs",
+        )
         return
     own, rest = client_lines(text, dialect)
     for line in own:
@@ -50,7 +57,9 @@ def read_sql(
         call.fact(Effect.UNKNOWN, tags=("sql",), at=text.span, detail="part of the SQL")
 
 
-def _note(call: Call, kind: str, told: str, text: Arg, store: Arg | None, *, readonly: bool) -> None:
+def _note(
+    call: Call, kind: str, told: str, text: Arg, store: Arg | None, *, readonly: bool
+) -> None:
     if kind == "shell":
         call.fact(Effect.EXECUTES, tags=("flag", "arbitrary"), at=text.span)
         call.run_shell(arg(told, text.span, text.taint))
@@ -75,25 +84,38 @@ def unseen(call: Call, word: Arg | str) -> None:
     """SQL from a file nobody has read: its name may tell, its content cannot."""
     name = str(word).rpartition("/")[2].lower()
     tags = ("destroy",) if any(part in name for part in _ENDS_DATA) else ("unseen",)
-    call.fact(Effect.SCHEMA_CHANGE, tags=tags, at=getattr(word, "span", None), detail=f"the statements in {word}")
+    call.fact(
+        Effect.SCHEMA_CHANGE,
+        tags=tags,
+        at=getattr(word, "span", None),
+        detail=f"the statements in {word}",
+    )
 
 
-def from_file(call: Call, word: Arg, dialect: str, store: Arg | None = None, *, readonly: bool = False) -> None:
+def from_file(
+    call: Call, word: Arg, dialect: str, store: Arg | None = None, *, readonly: bool = False
+) -> None:
     """Runs the statements of a file: read when they are known, said when they are not."""
     held = call.reads(word)
     if held.text is not None:
-        read_sql(call, arg(held.text, word.span, held.taint), dialect, store=store, readonly=readonly)
+        read_sql(
+            call, arg(held.text, word.span, held.taint), dialect, store=store, readonly=readonly
+        )
     elif readonly:
         call.fact(Effect.UNKNOWN, tags=("sql",), at=word.span, detail=str(word))
     else:
         unseen(call, word)
 
 
-def from_stdin(call: Call, dialect: str, store: Arg | None = None, *, readonly: bool = False) -> None:
+def from_stdin(
+    call: Call, dialect: str, store: Arg | None = None, *, readonly: bool = False
+) -> None:
     """Runs what flows in; with nothing flowing in, a person types."""
     stdin = call.stdin
     if stdin.text is not None:
-        read_sql(call, arg(stdin.text, call.span, stdin.taint), dialect, store=store, readonly=readonly)
+        read_sql(
+            call, arg(stdin.text, call.span, stdin.taint), dialect, store=store, readonly=readonly
+        )
     elif stdin.source or stdin.taint or call.walker.forks:
         if readonly:
             call.fact(Effect.UNKNOWN, tags=("sql",), detail="what flows in")
@@ -105,106 +127,9 @@ def from_stdin(call: Call, dialect: str, store: Arg | None = None, *, readonly: 
         call.fact(Effect.READS if readonly else Effect.EXECUTES, target, tags=tags)
 
 
-class Client:
-    """How a client takes its SQL: which options carry it, name a file of it, or write elsewhere."""
-
-    def __init__(self, dialect: str, **words: str) -> None:
-        self.dialect = dialect
-        self.sql = frozenset(words.get("sql", "").split())
-        self.files = frozenset(words.get("files", "").split())
-        self.writes = frozenset(words.get("writes", "").split())
-        self.shells = frozenset(words.get("shells", "").split())
-        self.telling = frozenset((words.get("telling", "") + " --help --version -?").split())
-        self.optional = frozenset(words.get("optional", "").split())
-        self.takes = frozenset(words.get("takes", "").split()) | self.sql | self.files | self.writes | self.shells
-        self.long = bool(words.get("long"))
-
-
-_CLIENTS = {
-    "psql": Client(
-        "postgres",
-        sql="-c --command",
-        files="-f --file",
-        writes="-o --output -L --log-file",
-        telling="-l --list -V",
-        takes=(
-            "-d --dbname -h --host -p --port -U --username -v --set --variable -F --field-separator -P --pset "
-            "-R --record-separator -T --table-attr"
-        ),
-    ),
-    "mysql": Client(
-        "mysql",
-        sql="-e --execute --init-command",
-        writes="--tee",
-        shells="--pager",
-        telling="-V",
-        optional="-p --password",
-        takes=(
-            "-h --host -u --user -P --port -D --database -S --socket --defaults-file --defaults-extra-file "
-            "--defaults-group-suffix --protocol --default-character-set --delimiter --prompt --ssl-ca --ssl-cert "
-            "--ssl-key --ssl-mode --max-allowed-packet --connect-timeout --login-path --plugin-dir"
-        ),
-    ),
-    "cqlsh": Client(
-        "",
-        sql="-e --execute",
-        files="-f --file",
-        takes="-u --username -p --password -k --keyspace --cqlshrc --encoding --request-timeout --connect-timeout --cqlversion --protocol-version",
-    ),
-    "clickhouse-client": Client(
-        "clickhouse",
-        sql="-q --query",
-        files="--queries-file",
-        takes=(
-            "-h --host --port -u --user --password -d --database -C --config-file --config -f --format "
-            "--format_csv_delimiter --max_threads -i --interface --secure-port --param_id --stacktrace-level"
-        ),
-    ),
-    "snowsql": Client(
-        "snowflake",
-        sql="-q --query",
-        files="-f --filename",
-        takes="-a --accountname -u --username -d --dbname -s --schemaname -r --rolename -w --warehouse -c --connection -o --option -D --variable -h --host --config --region -p --port --mfa-passcode --authenticator --private-key-path",
-    ),
-    "trino": Client(
-        "trino",
-        sql="--execute",
-        files="-f --file",
-        takes="--server --catalog --schema --user --session --output-format --source --keystore-path --truststore-path --client-info --timezone",
-    ),
-    "hive": Client(
-        "hive",
-        sql="-e",
-        files="-f -i",
-        takes="-u --database --hiveconf -hiveconf --hivevar -n -p -d --outputformat -w -k",
-    ),
-    "impala-shell": Client(
-        "",
-        sql="-q --query",
-        files="-f --query_file",
-        writes="-o --output_file",
-        takes="-i --impalad -d --database -u --user -c --config_file --output_delimiter --ca_cert --protocol -k_",
-    ),
-    "cockroach": Client(
-        "postgres",
-        sql="-e --execute",
-        files="-f --file",
-        takes="--url --host --port -p -u --user -d --database --certs-dir --format --set -s --cluster-name --watch --store --locality --join --listen-addr --http-addr",
-    ),
-    "usql": Client("", sql="-c --command", files="-f --file", writes="-o --out", takes="-v --set -P --pset -F -R -T --config"),
-    "dolt": Client("mysql", sql="-q --query", files="-f --file", takes="-r --result-format --data-dir --user -u --host --port --password -p --branch -s --save -m --message"),
-    "litecli": Client("sqlite", sql="-e --execute", takes="-R --prompt -D --database --liteclirc -l --login-path --auto-vertical-output-x"),
-    "vsql": Client("postgres", sql="-c", files="-f", writes="-o", takes="-d -h -p -U -w -v -F -P -R -T -m -g"),
-}  # fmt: skip
-_SAME = {
-    "mariadb": "mysql", "mycli": "mysql", "pgcli": "psql", "edb-psql": "psql", "presto": "trino",
-    "presto-cli": "trino", "beeline": "hive", "spark-sql": "hive", "clickhouse-local": "clickhouse-client",
-}  # fmt: skip
-
-
 def client(call: Call) -> Stream:
     """A client of a database server."""
-    known = _CLIENTS[_SAME.get(call.name, call.name)]
+    known = CLIENTS[SAME.get(call.name, call.name)]
     options = split(call.args, known.takes, known.telling, long=known.long, optional=known.optional)
     return _serve(call, known, options)
 
@@ -236,12 +161,16 @@ def _serve(call: Call, known: Client, options: Options) -> Stream:
 
 
 def subcommand(call: Call) -> Stream:
-    """`cockroach sql`, `dolt sql`, `clickhouse client`: a client among other commands of the same program."""
+    """`cockroach sql`, `dolt sql`, `clickhouse client`: a client among other subcommands."""
     words = [w for w in call.args if not w.startswith("-")]
-    if words and words[0] in ("sql", "client", "local") and call.name in ("cockroach", "dolt", "clickhouse"):
+    if (
+        words
+        and words[0] in ("sql", "client", "local")
+        and call.name in ("cockroach", "dolt", "clickhouse")
+    ):
         index = call.args.index(words[0])
         call.args = [*call.args[:index], *call.args[index + 1 :]]
-        known = _CLIENTS["clickhouse-client" if call.name == "clickhouse" else call.name]
+        known = CLIENTS["clickhouse-client" if call.name == "clickhouse" else call.name]
         return _serve(call, known, split(call.args, known.takes, known.telling))
     from redoma.judge.programs.cards import follow
 
@@ -253,7 +182,8 @@ def subcommand(call: Call) -> Stream:
 
 
 _FILE_TAKES = frozenset(
-    "-cmd -separator -newline -nullvalue -init -vfs -maxsize -mmap -heap -escape -c -s -f -storage-version "
+    "-cmd -separator -newline -nullvalue -init -vfs -maxsize -mmap -heap -escape -c -s -f "
+    "-storage-version "
     "-pagecache -lookaside -deserialize-size -nonce".split()
 )
 _FILE_TELLING = ("-help", "--help", "-version", "--version", "-h")
@@ -285,31 +215,29 @@ def file_client(call: Call) -> Stream:
         read_sql(call, text, dialect, store=store, readonly=readonly)
     for word in options.values("-init", "-f"):
         from_file(call, word, dialect, store, readonly=readonly)
-    if not operands[1:] and not options.has("-c", "-s", "-f"):
-        if not texts or call.stdin.text is not None or call.stdin.source:
-            from_stdin(call, dialect, store, readonly=readonly)
+    flows_in = call.stdin.text is not None or bool(call.stdin.source)
+    if not operands[1:] and not options.has("-c", "-s", "-f") and (flows_in or not texts):
+        from_stdin(call, dialect, store, readonly=readonly)
     return Stream(None, taint | call.stdin.taint)
 
 
 _SQLCMD_SUBCOMMANDS = {
-    "query": "", "create": "remote", "delete": "destroy", "uninstall": "destroy", "start": "service",
-    "stop": "service", "install": "install", "open": "read", "config": "config", "help": "read",
-}  # fmt: skip
-_SQLCMD = Client(
-    "tsql",
-    sql="-Q -q --query --text -t",
-    files="-i --input-file",
-    writes="-o --output-file",
-    takes=(
-        "-S --server -U --user-name -P --password -d --database -s -w -h -v --variables -W_ -H -l -m -r -y -Y -a -c -f -z -Z "
-        "--authentication-method -K -D --context --tls --driver-logging-level --column-separator"
-    ),
-)
+    "query": "",
+    "create": "remote",
+    "delete": "destroy",
+    "uninstall": "destroy",
+    "start": "service",
+    "stop": "service",
+    "install": "install",
+    "open": "read",
+    "config": "config",
+    "help": "read",
+}
 
 
 def sqlcmd(call: Call) -> Stream:
     """`sqlcmd`: options with SQL, or in its newer form subcommands."""
-    options = split(call.args, _SQLCMD.takes, _SQLCMD.telling)
+    options = split(call.args, SQLCMD.takes, SQLCMD.telling)
     operands = options.operands
     if operands and operands[0] in _SQLCMD_SUBCOMMANDS and not options.has("-Q", "-i"):
         from redoma.judge.programs.deeds import do
@@ -320,13 +248,13 @@ def sqlcmd(call: Call) -> Stream:
         if deed:
             do(call, deed, detail=" ".join(operands[:2]))
             return Stream(None)
-        texts = [*operands[1:], *options.values(*_SQLCMD.sql)]
+        texts = [*operands[1:], *options.values(*SQLCMD.sql)]
         for text in texts:
             read_sql(call, text, "tsql")
         if not texts:
             from_stdin(call, "tsql")
         return Stream(None)
-    return _serve(call, _SQLCMD, options)
+    return _serve(call, SQLCMD, options)
 
 
 def bq(call: Call) -> Stream:
@@ -354,8 +282,8 @@ def osqueryi(call: Call) -> Stream:
 
 
 PROGRAMS = {
-    **dict.fromkeys(_CLIENTS, client),
-    **dict.fromkeys(_SAME, client),
+    **dict.fromkeys(CLIENTS, client),
+    **dict.fromkeys(SAME, client),
     "cockroach": subcommand,
     "dolt": subcommand,
     "clickhouse": subcommand,

@@ -1,10 +1,10 @@
-"""What a container can reach: mounted places, the host's own parts, and judging what runs inside."""
+"""What a container can reach: mounted places and the host's own parts; what runs inside it."""
 
 from __future__ import annotations
 
 import re
 
-from redoma.judge.interpret.arg import UNKNOWN, Arg, Stream, arg
+from redoma.judge.interpret.arg import UNKNOWN, Arg, Stream
 from redoma.judge.interpret.state import Files
 from redoma.judge.places import place_of
 from redoma.model.risk import Effect, Fact, Place, Target
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 _SOCKETS = ("docker.sock", "podman.sock", "containerd.sock", "crio.sock", "dockerd.sock")
 _CAPABILITIES = frozenset(
-    "ALL SYS_ADMIN SYS_PTRACE SYS_MODULE SYS_RAWIO DAC_READ_SEARCH DAC_OVERRIDE SYS_BOOT SYS_TIME NET_ADMIN "
+    "ALL SYS_ADMIN SYS_PTRACE SYS_MODULE SYS_RAWIO DAC_READ_SEARCH DAC_OVERRIDE SYS_BOOT SYS_TIME "
+    "NET_ADMIN "
     "BPF PERFMON SYSLOG MAC_ADMIN".split()
 )
 _HARMLESS_SOURCES = frozenset(
@@ -27,8 +28,8 @@ _DEEP = frozenset((Place.ROOT, Place.SYSTEM_TREE, Place.DEVICE, Place.SYSTEM, Pl
 
 
 def mount_of(word: Arg) -> tuple[Arg, str, bool] | None:
-    """Source, place inside and whether it is read-only, of `-v` or `--mount`; None for a named volume."""
-    if "=" in word and "," in word or word.startswith("type="):
+    """Source, place inside and read-only or not, of `-v` or `--mount`; None for a named volume."""
+    if ("=" in word and "," in word) or word.startswith("type="):
         parts = dict(part.partition("=")[::2] for part in word.split(","))
         source = parts.get("src") or parts.get("source") or ""
         inside = parts.get("dst") or parts.get("target") or parts.get("destination") or ""
@@ -57,10 +58,16 @@ def reaches_host(call: Call, options: Options) -> bool:
         if value.upper().removeprefix("CAP_") in _CAPABILITIES:
             _note(call, f"--cap-add {value}")
     for value in options.values("--security-opt"):
-        if "unconfined" in value or value in ("label=disable", "label:disable", "no-new-privileges=false"):
+        if "unconfined" in value or value in (
+            "label=disable",
+            "label:disable",
+            "no-new-privileges=false",
+        ):
             _note(call, f"--security-opt {value}")
     for value in options.values("--device"):
-        if not value.startswith(("/dev/fuse", "/dev/dri", "/dev/snd", "/dev/kvm", "/dev/null", "/dev/net/tun")):
+        if not value.startswith(
+            ("/dev/fuse", "/dev/dri", "/dev/snd", "/dev/kvm", "/dev/null", "/dev/net/tun")
+        ):
             _note(call, f"--device {value}")
     for word in options.values("-v", "--volume", "--mount"):
         mount = mount_of(word)
@@ -70,7 +77,9 @@ def reaches_host(call: Call, options: Options) -> bool:
 
 
 def _note(call: Call, detail: str, at: Arg | None = None) -> None:
-    call.fact(Effect.PRIVILEGE, tags=("container",), detail=detail, at=at.span if at is not None else None)
+    call.fact(
+        Effect.PRIVILEGE, tags=("container",), detail=detail, at=at.span if at is not None else None
+    )
 
 
 def _mount(call: Call, source: Arg, inside: str, readonly: bool) -> None:  # noqa: FBT001
@@ -88,7 +97,11 @@ def _mount(call: Call, source: Arg, inside: str, readonly: bool) -> None:  # noq
         if not readonly:
             _note(call, f"{source} mounted at {inside}", source)
     elif target.place in (Place.HOME, Place.OUTSIDE) and not readonly:
-        call.fact(Effect.WRITES, Target(text=source, place=place_of(path, call.walker.ground)), at=source.span)
+        call.fact(
+            Effect.WRITES,
+            Target(text=source, place=place_of(path, call.walker.ground)),
+            at=source.span,
+        )
 
 
 def mounted_words(
@@ -135,6 +148,3 @@ def contained(call: Call, name: str, words: list[Arg], *, marked: bool) -> Strea
                 detail=fact.detail,
             )
     return out
-
-
-__all__ = ["arg", "contained", "mount_of", "mounted_words", "reaches_host"]

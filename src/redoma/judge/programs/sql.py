@@ -7,6 +7,8 @@ always true; of the two readings the worse counts.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from redoma.judge.programs.sqltokens import (
     META,
     QUOTED,
@@ -30,48 +32,65 @@ _READING = frozenset(
     "WATCH CHECK PIVOT UNPIVOT".split()
 )
 _TELLTALE = frozenset(
-    "INSERT UPDATE DELETE MERGE DROP TRUNCATE ALTER CREATE GRANT REVOKE INTO CALL EXEC EXECUTE COPY "
+    "INSERT UPDATE DELETE MERGE DROP TRUNCATE ALTER CREATE GRANT REVOKE INTO CALL EXEC EXECUTE "
+    "COPY "
     "REPLACE UPSERT RENAME LOAD UNLOAD INFILE OUTFILE DUMPFILE PROGRAM KILL SHUTDOWN ATTACH DETACH "
-    "VACUUM ANALYZE REINDEX CLUSTER LOCK SET RESET DENY BACKUP RESTORE IMPORT EXPORT INSTALL PREPARE "
+    "VACUUM ANALYZE REINDEX CLUSTER LOCK SET RESET DENY BACKUP RESTORE IMPORT EXPORT INSTALL "
+    "PREPARE "
     "PURGE OPTIMIZE".split()
 )
 _ROWS = frozenset("INSERT REPLACE UPSERT MERGE LOAD IMPORT".split())
 _MAINTENANCE = frozenset(
-    "VACUUM ANALYZE REINDEX CLUSTER OPTIMIZE REPAIR COMMENT REFRESH CHECKPOINT LOCK UNLOCK NOTIFY LISTEN "
+    "VACUUM ANALYZE REINDEX CLUSTER OPTIMIZE REPAIR COMMENT REFRESH CHECKPOINT LOCK UNLOCK NOTIFY "
+    "LISTEN "
     "UNLISTEN DISCARD FLUSH CACHE UNCACHE MSCK SYSTEM EXCHANGE RECLUSTER COMPUTE DEALLOCATE".split()
 )
 _PROCEDURES = frozenset("CALL EXEC EXECUTE DO PREPARE BATCH HANDLER BULK IF WHILE DBCC".split())
 _RIGHTS = frozenset("GRANT REVOKE DENY REASSIGN".split())
 _DROPPED_WITH_DATA = frozenset(
-    "TABLE TABLES DATABASE DATABASES SCHEMA KEYSPACE TABLESPACE COLLECTION NAMESPACE CATALOG STREAM "
+    "TABLE TABLES DATABASE DATABASES SCHEMA KEYSPACE TABLESPACE COLLECTION NAMESPACE CATALOG "
+    "STREAM "
     "DICTIONARY BUCKET MEASUREMENT SERIES SHARD DATASET PARTITION".split()
 )
 _PEOPLE = frozenset("USER ROLE LOGIN PRINCIPAL GROUP".split())
-_RUNS_PROGRAMS = frozenset("XP_CMDSHELL SYS_EXEC SYS_EVAL SP_OACREATE SP_EXECUTE_EXTERNAL_SCRIPT".split())
-_WRITES_FILES = frozenset("LO_EXPORT PG_FILE_WRITE WRITEFILE PG_FILE_UNLINK PG_FILE_RENAME UTL_FILE EDIT".split())
+_RUNS_PROGRAMS = frozenset(
+    "XP_CMDSHELL SYS_EXEC SYS_EVAL SP_OACREATE SP_EXECUTE_EXTERNAL_SCRIPT".split()
+)
+_WRITES_FILES = frozenset(
+    "LO_EXPORT PG_FILE_WRITE WRITEFILE PG_FILE_UNLINK PG_FILE_RENAME UTL_FILE EDIT".split()
+)
 _READS_FILES = frozenset(
-    "PG_READ_FILE PG_READ_BINARY_FILE PG_LS_DIR LOAD_FILE READFILE LO_IMPORT READ_TEXT READ_BLOB READ_CSV "
-    "READ_CSV_AUTO READ_JSON READ_JSON_AUTO READ_PARQUET PARQUET_SCAN OPENROWSET FILE GLOB PG_STAT_FILE".split()
+    "PG_READ_FILE PG_READ_BINARY_FILE PG_LS_DIR LOAD_FILE READFILE LO_IMPORT READ_TEXT READ_BLOB "
+    "READ_CSV "
+    "READ_CSV_AUTO READ_JSON READ_JSON_AUTO READ_PARQUET PARQUET_SCAN OPENROWSET "
+    "FILE GLOB PG_STAT_FILE".split()
 )
 _REACHES_OUT = frozenset(
-    "DBLINK DBLINK_EXEC DBLINK_CONNECT DBLINK_CONNECT_U HTTP_GET HTTP_POST HTTP UTL_HTTP URL REMOTE "
+    "DBLINK DBLINK_EXEC DBLINK_CONNECT DBLINK_CONNECT_U HTTP_GET HTTP_POST HTTP UTL_HTTP URL "
+    "REMOTE "
     "OPENDATASOURCE OPENQUERY XP_DIRTREE XP_FILEEXIST".split()
 )
 _STOPS_OTHERS = frozenset("PG_TERMINATE_BACKEND PG_CANCEL_BACKEND".split())
 _ALTERS = frozenset(
-    "SET_CONFIG PG_RELOAD_CONF PG_SWITCH_WAL PG_PROMOTE PG_DROP_REPLICATION_SLOT PG_LOGICAL_SLOT_GET_CHANGES "
+    "SET_CONFIG PG_RELOAD_CONF PG_SWITCH_WAL PG_PROMOTE PG_DROP_REPLICATION_SLOT "
+    "PG_LOGICAL_SLOT_GET_CHANGES "
     "LOAD_EXTENSION PG_CREATE_RESTORE_POINT QUERY_TO_XML SETVAL LO_UNLINK LO_CREATE LO_PUT".split()
 )
 
 _ASKING = frozenset(
-    "TABLE_INFO TABLE_XINFO TABLE_LIST INDEX_LIST INDEX_INFO INDEX_XINFO DATABASE_LIST FOREIGN_KEY_LIST "
-    "FOREIGN_KEY_CHECK FOREIGN_KEYS INTEGRITY_CHECK QUICK_CHECK USER_VERSION APPLICATION_ID SCHEMA_VERSION PAGE_COUNT "
-    "PAGE_SIZE FREELIST_COUNT JOURNAL_MODE SYNCHRONOUS ENCODING COMPILE_OPTIONS FUNCTION_LIST MODULE_LIST PRAGMA_LIST "
-    "COLLATION_LIST CACHE_SIZE AUTO_VACUUM DATA_VERSION STATS SHOW_TABLES SHOW_DATABASES SHOW VERSION DATABASE_SIZE "
+    "TABLE_INFO TABLE_XINFO TABLE_LIST INDEX_LIST INDEX_INFO INDEX_XINFO DATABASE_LIST "
+    "FOREIGN_KEY_LIST "
+    "FOREIGN_KEY_CHECK FOREIGN_KEYS INTEGRITY_CHECK QUICK_CHECK USER_VERSION APPLICATION_ID "
+    "SCHEMA_VERSION PAGE_COUNT "
+    "PAGE_SIZE FREELIST_COUNT JOURNAL_MODE SYNCHRONOUS ENCODING COMPILE_OPTIONS FUNCTION_LIST "
+    "MODULE_LIST PRAGMA_LIST "
+    "COLLATION_LIST CACHE_SIZE AUTO_VACUUM DATA_VERSION STATS SHOW_TABLES SHOW_DATABASES SHOW "
+    "VERSION DATABASE_SIZE "
     "STORAGE_INFO METADATA_INFO PLATFORM WAL_CHECKPOINT_INFO FUNCTIONS SHOW_TABLES_EXPANDED".split()
 )
 _RANK = (
-    "read session rows procedure maintain create reads writes reaches kill alter grant unknown library shell drop"
+    "read session rows procedure maintain create reads writes reaches kill alter grant unknown "
+    "library shell drop"
 ).split()
 
 
@@ -198,7 +217,9 @@ def _drop(rest: list[str], told: str) -> Deed:
 def _create(rest: list[str], told: str) -> Deed:
     if _PEOPLE & set(rest[:3]):
         return ("grant", told)
-    if {"EXTENSION", "LANGUAGE", "AGGREGATE", "SERVER", "SUBSCRIPTION", "ASSEMBLY", "EVENT"} & set(rest[:4]):
+    if {"EXTENSION", "LANGUAGE", "AGGREGATE", "SERVER", "SUBSCRIPTION", "ASSEMBLY", "EVENT"} & set(
+        rest[:4]
+    ):
         return ("alter", told)
     if {"FUNCTION", "PROCEDURE", "TRIGGER", "RULE"} & set(rest[:4]):
         return ("alter", told)
@@ -274,10 +295,9 @@ def _functions(statement: Statement, words: list[str]) -> list[Deed]:
 
 def _files_as_tables(statement: Statement) -> list[Deed]:
     """`FROM 'file.csv'`: some engines read a file that is named like a table."""
-    pairs = zip(statement, statement[1:], statement[2:] + [("", "")], strict=False)
     return [
         ("reads", text)
-        for (_, word), (kind, text), _ in pairs
+        for (_, word), (kind, text) in pairwise(statement)
         if word in ("FROM", "JOIN") and kind == STRING and text
     ]
 
@@ -291,14 +311,20 @@ def _inside(words: list[str], told: str) -> list[Deed]:
         following = words[index + 1] if index + 1 < len(words) else ""
         if word == "DELETE" and following == "FROM":
             out.append(("rows" if _bounded(words[index:]) else "drop", told))
-        elif word == "DROP" and following in _DROPPED_WITH_DATA and words[0] != "ALTER":
-            out.append(("drop", told))
-        elif word == "TRUNCATE" and following == "TABLE":
+        elif (word == "DROP" and following in _DROPPED_WITH_DATA and words[0] != "ALTER") or (
+            word == "TRUNCATE" and following == "TABLE"
+        ):
             out.append(("drop", told))
         elif word == "INSERT" and following in ("INTO", "OVERWRITE") and words[0] != "CREATE":
             out.append(("rows", told))
-        elif word == "UPDATE" and "SET" in words[index + 2 : index + 8] and words[index - 1] != "FOR":
-            own = words[0] in ("INSERT", "CREATE", "MERGE") or words[index - 1] in ("DO", "KEY", "THEN")
+        elif (
+            word == "UPDATE" and "SET" in words[index + 2 : index + 8] and words[index - 1] != "FOR"
+        ):
+            own = words[0] in ("INSERT", "CREATE", "MERGE") or words[index - 1] in (
+                "DO",
+                "KEY",
+                "THEN",
+            )
             if not own:
                 out.append(("rows" if _bounded(words[index:]) else "drop", told))
         elif word in ("EXEC", "EXECUTE") and following not in ("ON", "", ",", "("):
@@ -330,6 +356,8 @@ def _parsed(statement: Statement, dialect: str, told: str) -> list[Deed]:
 def _again(statement: Statement) -> str:
     shown = {STRING: "'{}'", QUOTED: '"{}"'}
     return " ".join(
-        shown[kind].format(text.replace("'", "''").replace('"', '""')) if kind in shown else text.replace("\0", "x")
+        shown[kind].format(text.replace("'", "''").replace('"', '""'))
+        if kind in shown
+        else text.replace("\0", "x")
         for kind, text in statement
     )

@@ -1,4 +1,4 @@
-"""Commands of the database clients themselves: those that run programs, files or write somewhere."""
+"""Commands of the database clients themselves: those that run programs or touch files."""
 
 from __future__ import annotations
 
@@ -113,14 +113,20 @@ def _mysql(call: Call, line: str, at: Arg) -> None:
 
 
 _DOT_SHELL = frozenset((".shell", ".system", ".sh"))
-_DOT_WRITES = frozenset((".output", ".once", ".save", ".backup", ".log", ".clone", ".trace", ".cd", ".excel"))
+_DOT_WRITES = frozenset(
+    (".output", ".once", ".save", ".backup", ".log", ".clone", ".trace", ".cd", ".excel")
+)
 
 
 def _dot(call: Call, line: str, at: Arg) -> None:
     name, _, rest = line.partition(" ")
     rest = rest.strip()
     # A dot command may be shortened as long as it stays its own.
-    if name in _DOT_SHELL or (len(name) > 3 and ".shell".startswith(name)) or (len(name) > 3 and ".system".startswith(name)):
+    if (
+        name in _DOT_SHELL
+        or (len(name) > 3 and ".shell".startswith(name))
+        or (len(name) > 3 and ".system".startswith(name))
+    ):
         _shell(call, " ".join(_words(rest)) if '"' in rest[:1] else rest, at)
     elif name in _DOT_WRITES or name in (".out", ".outp"):
         words = _words(rest)

@@ -9,7 +9,10 @@ if TYPE_CHECKING:
     Deed = tuple[str, str]
 
 LONGEST = 8000
-_DIALECTS = frozenset("postgres mysql sqlite duckdb tsql clickhouse bigquery athena snowflake trino hive spark oracle".split())
+_DIALECTS = frozenset(
+    "postgres mysql sqlite duckdb tsql clickhouse bigquery athena snowflake trino hive spark "
+    "oracle".split()
+)
 
 
 def parsed_deeds(text: str, dialect: str, told: str) -> list[Deed]:
@@ -25,7 +28,15 @@ def parsed_deeds(text: str, dialect: str, told: str) -> list[Deed]:
     logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
     try:
         trees = sqlglot.parse(text, read=dialect if dialect in _DIALECTS else None)
-    except (SqlglotError, RecursionError, ValueError, TypeError, AttributeError, KeyError, IndexError):
+    except (
+        SqlglotError,
+        RecursionError,
+        ValueError,
+        TypeError,
+        AttributeError,
+        KeyError,
+        IndexError,
+    ):
         return []
     out: list[Deed] = []
     for tree in trees:
@@ -38,7 +49,9 @@ def parsed_deeds(text: str, dialect: str, told: str) -> list[Deed]:
                 out.append(("rows", told))
             elif isinstance(node, exp.Drop) and not isinstance(node.parent, exp.Alter):
                 kind = str(node.args.get("kind") or "").upper()
-                out.append(("drop" if kind in ("TABLE", "DATABASE", "SCHEMA", "") else "alter", told))
+                out.append(
+                    ("drop" if kind in ("TABLE", "DATABASE", "SCHEMA", "") else "alter", told)
+                )
             elif isinstance(node, exp.TruncateTable):
                 out.append(("drop", told))
     return out
@@ -71,7 +84,11 @@ def _always(condition: exp.Expr, exp: object, depth: int = 0) -> bool:
     if isinstance(condition, e.EQ | e.GTE | e.LTE):
         return bool(condition.this == condition.expression)
     if isinstance(condition, e.Or):
-        return _always(condition.this, exp, depth + 1) or _always(condition.expression, exp, depth + 1)
+        return _always(condition.this, exp, depth + 1) or _always(
+            condition.expression, exp, depth + 1
+        )
     if isinstance(condition, e.And):
-        return _always(condition.this, exp, depth + 1) and _always(condition.expression, exp, depth + 1)
+        return _always(condition.this, exp, depth + 1) and _always(
+            condition.expression, exp, depth + 1
+        )
     return False

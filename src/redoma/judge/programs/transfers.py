@@ -1,4 +1,4 @@
-"""Copies between this machine and a store elsewhere: secrets that leave, places that are written."""
+"""Copies between this machine and a store elsewhere: secrets that leave, places written."""
 
 from __future__ import annotations
 
@@ -46,12 +46,14 @@ def copies(call: Call, operands: list[Arg]) -> Stream:
     return Stream(None)
 
 
-_COPYING = frozenset("cp copy mv move sync rsync put get copyto moveto mirror cpr pipe upload download".split())
+_COPYING = frozenset(
+    "cp copy mv move sync rsync put get copyto moveto mirror cpr pipe upload download".split()
+)
 _PRINTING = frozenset("cat head rcat".split())
 
 
 def store(call: Call) -> Stream:
-    """`gsutil`, `rclone`, `s3cmd`, `s5cmd`, `mc`, `azcopy`: their card, and the files a copy touches."""
+    """`gsutil`, `rclone`, `s3cmd` and their kin: a card, and the files that a copy touches."""
     card = call.walker.knowledge.cards[call.name]
     options = options_of(call, card)
     deed = deed_of(card, options)
@@ -59,7 +61,11 @@ def store(call: Call) -> Stream:
     operands = options.operands
     verb = str(operands[0]) if operands else ""
     if deed == "read" or options.has("--dry-run", "--dryrun", "-n", "--fake"):
-        return Stream(None, NETWORK, str(operands[1])) if verb in _PRINTING and len(operands) > 1 else out
+        return (
+            Stream(None, NETWORK, str(operands[1]))
+            if verb in _PRINTING and len(operands) > 1
+            else out
+        )
     if verb in _COPYING:
         words = operands[1:]
         if call.name in ("mc", "mcli"):
@@ -73,7 +79,7 @@ def store(call: Call) -> Stream:
 
 
 def _alias(word: Arg) -> Arg:
-    """MinIO names its stores by an alias, `store/bucket/key`; a path begins with a dot or a slash."""
+    """MinIO names its stores by an alias, `store/bucket/key`; paths begin with a dot or slash."""
     if word.startswith(("/", ".", "~")) or "/" not in word:
         return word
     return word.like(f"s3://{word}")
