@@ -7,7 +7,7 @@ from redoma.judge.interpret.call import Call
 from redoma.judge.interpret.redirects import Redirects
 from redoma.judge.interpret.variables import judge_variable
 from redoma.model.risk import Effect
-from redoma.model.script import Assignment, Simple, Word
+from redoma.model.script import Assignment, CommandSubstitution, Simple, Word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,6 +35,9 @@ def simple(walker: Walker, node: Simple, state: State, stdin: Stream) -> Stream:
     redirects = Redirects(walker, node.redirects, state, stdin)
     if not args:
         return redirects.finish(NOTHING)
+    first = node.words[0]
+    if isinstance(first, Word) and any(type(p) is CommandSubstitution for p in first.parts):
+        walker.note(Effect.UNKNOWN, first.span, tags=("assembled",))
     for word in args:
         if word.taint & NETWORK:
             walker.note(Effect.NETWORK, word.span, tags=("spliced",))

@@ -65,6 +65,13 @@ _HARMLESS_COMMANDS = re.compile(
     r"|(?:fd|fdfind|rg|find|git)(?: [\w.*=/' -]+)?|gcc(?:-\d+)?|g\+\+(?:-\d+)?|clang(?:\+\+)?(?:-\d+)?|cc|c\+\+|ccache (?:gcc|clang|g\+\+)|ld|lld|ar|musl-gcc"
     r"|(?:\w+-){2,3}(?:gcc|g\+\+|ld|ar|clang))?"
 )
+_CLIENTS = frozenset(
+    "PGOPTIONS PGSERVICEFILE PGHOSTADDR GH_HOST GITLAB_HOST KUBECONFIG AWS_ENDPOINT_URL AWS_CA_BUNDLE "
+    "DOCKER_HOST DOCKER_TLS_VERIFY CONTAINER_HOST NODE_EXTRA_CA_CERTS NODE_TLS_REJECT_UNAUTHORIZED "
+    "SSL_CERT_FILE SSL_CERT_DIR REQUESTS_CA_BUNDLE CURL_CA_BUNDLE GIT_SSL_NO_VERIFY GIT_SSL_CAINFO "
+    "VAULT_ADDR CONSUL_HTTP_ADDR PYTHONHTTPSVERIFY".split()
+)
+_PROXIES = frozenset(("http_proxy", "https_proxy", "all_proxy", "ftp_proxy", "no_proxy"))
 _HISTORY = frozenset(("HISTFILE", "HISTSIZE", "HISTFILESIZE", "SAVEHIST", "HISTIGNORE", "HISTCMD"))
 _SECRET_VALUE = re.compile(
     r"(?:ghp_|gho_|ghs_|ghu_|github_pat_|glpat-|sk-[A-Za-z0-9]|sk_live_|rk_live_|xox[abpr]-|AKIA[0-9A-Z]{8}|ASIA[0-9A-Z]{8}|AIza[0-9A-Za-z_-]{10}"
@@ -89,6 +96,8 @@ def judge_variable(walker: Walker, name: str, value: Arg, state: State, *, kept:
     elif name.startswith("GIT_CONFIG"):
         _judge_git(walker, name, value)
     elif name in _COMMANDS or (name.startswith("git_") and name.upper() in _COMMANDS):
+        if kept and value not in ("", "true", ":", "cat"):
+            walker.note(Effect.WRITES, value.span, tags=("shell-state",), detail=name)
         if not _HARMLESS_COMMANDS.fullmatch(value.strip()):
             walker.note(Effect.EXECUTES, value.span, tags=("hooked",), detail=name)
             if UNKNOWN not in value:
@@ -97,6 +106,8 @@ def judge_variable(walker: Walker, name: str, value: Arg, state: State, *, kept:
         if "$(" in value or "`" in value:
             walker.note(Effect.EXECUTES, value.span, tags=("loader",), detail=name)
             walker.hidden_text(value, state)
+    elif name in _CLIENTS or name.lower() in _PROXIES:
+        walker.note(Effect.WRITES, value.span, tags=("clients",), detail=name)
     elif name == "PATH":
         _judge_path(walker, value, kept=kept)
     elif name in _HISTORY and value in ("", "0", "/dev/null", "*"):

@@ -146,7 +146,10 @@ class Walker:
     def process_substitution(self, part: ProcessSubstitution, state: State) -> str:
         """A name such as /dev/fd/63 that stands for the other end."""
         if part.direction == "<":
-            return self.files.descriptor(self.substitute(part.script, state))
+            stream = self.substitute(part.script, state)
+            if stream.taint & NETWORK:
+                self.note(Effect.NETWORK, part.span, tags=("spliced",))
+            return self.files.descriptor(stream)
         then = state.copy()
         return self.reader(lambda stream: self.script(part.script, then.copy(), stream))
 
