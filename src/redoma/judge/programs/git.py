@@ -8,6 +8,7 @@ from redoma.judge.interpret.arg import ANYTHING, UNKNOWN, Arg, Stream, arg
 from redoma.judge.places import normal
 from redoma.judge.programs import git_settings
 from redoma.judge.programs.git_verb import Verb
+from redoma.judge.programs.options import split
 from redoma.model.risk import Effect
 
 TYPE_CHECKING = False
@@ -166,7 +167,7 @@ def _runs_others(verb: Verb) -> Stream:
     if verb.name == "hook":
         verb.builds()
         return ANYTHING
-    rest = [w for w in verb.words if not w.startswith(("--config", "--keep-going", "--"))]
+    rest = split(verb.words, frozenset(("--config",)), stops=True).operands
     return verb.call.run_args([verb.call.word, *rest]) if rest else ANYTHING
 
 

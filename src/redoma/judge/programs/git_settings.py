@@ -57,7 +57,8 @@ _EDITORS = re.compile(
     r"|(?:code|codium|cursor|subl|zed|mate|atom)(?: (?:--wait|-w|-n))*)"
 )
 _HELPERS = re.compile(
-    r"(?:cache(?: --timeout[= ]\d+)?|store|osxkeychain|manager(?:-core)?|libsecret|wincred"
+    r"(?:cache(?: --timeout[= ]\d+)?|store(?: --file[= ][\w./~-]+)?"
+    r"|osxkeychain|manager(?:-core)?|libsecret|wincred"
     r"|gcloud\.sh|!?(?:/\S*/)?(?:gh auth|glab auth|aws codecommit|gcloud auth|az)\b[\w -]*[\w$@]*)?"
 )
 _SIGNERS = re.compile(r"(?:/usr/(?:local/)?bin/|/opt/homebrew/bin/)?(?:gpg2?|gpgsm|ssh-keygen)")

@@ -47,6 +47,7 @@ _SOURCE_VARIABLES = frozenset(
     "CARGO_REGISTRIES_CRATES_IO_INDEX BUNDLE_MIRROR__ALL HOMEBREW_BOTTLE_DOMAIN "
     "HOMEBREW_CORE_GIT_REMOTE".split()
 )
+_NAMING = ("-e", "--editable", "-r", "--requirement", "--requirements", "-c", "--constraint")
 _NODE_MANAGERS = frozenset("npm pnpm yarn bun".split())
 
 
@@ -67,7 +68,7 @@ def judge_sources(call: Call, options: Options) -> None:
                 continue
             if not value.startswith(_USUAL):
                 call.fact(Effect.INSTALLS, tags=("url",), at=word.span, detail=str(value))
-    for word in [*options.operands[1:], *options.values("-e", "--editable")]:
+    for word in [*options.operands[1:], *options.values(*_NAMING)]:
         forge = call.name in _NODE_MANAGERS and is_repository(word) and _adds(options)
         if forge or (is_address(word) and not word.startswith("file://")):
             call.fact(Effect.INSTALLS, tags=("url",), at=word.span, detail=str(word))

@@ -56,6 +56,8 @@ _RUNNERS: dict[str, dict[str, str]] = {
     "nodenv": {"exec": "local"},
     "goenv": {"exec": "local"},
     "jenv": {"exec": "local"},
+    "rustup": {"run": "second"},
+    "nvm": {"exec": "second", "run": "script"},
     "volta": {"run": "local"},
     "fnm": {"exec": "local"},
     "cabal": {"exec": "local"},
@@ -64,7 +66,7 @@ _RUNNERS: dict[str, dict[str, str]] = {
     "dune": {"exec": "local"},
     "devbox": {"run": "local"},
     "aqua": {"exec": "local"},
-    "corepack": {"": "local"},
+    "corepack": {"npm": "named", "npx": "named", "pnpm": "named", "yarn": "named"},
     "lerna": {"exec": "local"},
     "nx": {"exec": "local"},
 }
@@ -89,6 +91,11 @@ _NODE_TOOLS = frozenset(
 )
 
 
+_CARGO_PROGRAMS = re.compile(
+    r"rustc|rustdoc|runner|linker|credential|alias|registr|source|\.toml$|http\.|net\.|env\."
+)
+
+
 def manage(call: Call) -> Stream:
     """What a package manager does, with what it installs from and runs inside."""
     card: dict[str, Any] = call.walker.knowledge.cards.get(call.name, {"deeds": (), "bare": "read"})
@@ -106,6 +113,10 @@ def manage(call: Call) -> Stream:
         judge_sources(call, options)
     if call.name in ("mvn", "mvnw"):
         judge_coordinates(call, options)
+    if call.name == "cargo":
+        for setting in options.values("--config"):
+            if _CARGO_PROGRAMS.search(setting):
+                call.fact(Effect.EXECUTES, tags=("hooked",), at=setting.span, detail="--config")
     if call.name == "cargo" and options.operands[:1] == ["fmt"] and "--check" in call.args:
         call.fact(Effect.READS, tags=("project",))
         return ANYTHING
@@ -165,7 +176,7 @@ def _inner(call: Call, card: dict[str, Any]) -> Stream | None:
         for subcommand, its in kinds.items():
             steps = subcommand.split()
             if [str(w) for w in named[: len(steps)]] == steps:
-                kind, words = its, named[len(steps) :]
+                kind, words = its, named[0 if its == "named" else len(steps) :]
                 break
     if kind is None or not words:
         return None
@@ -183,6 +194,8 @@ def _inner(call: Call, card: dict[str, Any]) -> Stream | None:
             if module
             else ANYTHING
         )
+    if kind == "second":
+        inner = inner[1:]
     if not inner:
         return ANYTHING if options.has("-c", "--call") else None
     return _run_inner(call, kind, inner)
@@ -207,7 +220,7 @@ def _run_inner(call: Call, kind: str, inner: list[Arg]) -> Stream:
     word = inner[0]
     if len(inner) > 1 and inner[1] == "--":
         del inner[1]
-    if kind in ("local", "script"):
+    if kind in ("local", "script", "named", "second"):
         if word.startswith(("http://", "https://")):
             call.fact(Effect.DOWNLOADS_AND_EXECUTES, at=word.span, detail=str(word))
             return ANYTHING
@@ -244,9 +257,9 @@ PROGRAMS = dict.fromkeys(
     (
         "pip pip3 pip2 uv uvx pipx poetry pipenv pdm rye hatch pixi conda mamba micromamba npm "
         "npx bunx pnpx pnpm yarn bun bundle bundler composer mise rtx asdf pyenv rbenv nodenv "
-        "goenv jenv volta fnm cabal stack opam dune devbox aqua corepack lerna nx cargo gem brew "
-        "apt apt-get aptitude yum dnf zypper apk luarocks cpan cpanm mvn mvnw gradle gradlew sbt "
-        "mix dotnet"
+        "goenv jenv volta fnm cabal stack opam dune devbox aqua corepack rustup nvm lerna nx "
+        "cargo gem brew apt apt-get aptitude yum dnf zypper apk luarocks cpan cpanm mvn mvnw "
+        "gradle gradlew sbt mix dotnet"
     ).split(),
     manage,
 )

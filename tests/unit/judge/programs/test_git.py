@@ -209,6 +209,8 @@ GIT_SSL_NO_VERIFY=1 git fetch
 GIT_ALLOW_PROTOCOL=ext git fetch
 EDITOR=./x git commit
 git push https://other.example/r main
+git remote set-url origin https://other.example/r && git push
+git undo --hard
 git remote add there https://other.example/r && git push there main
 git maintenance start
 """.strip().splitlines()

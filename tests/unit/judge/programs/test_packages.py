@@ -55,6 +55,7 @@ dotnet --list-sdks
 mvn dependency:tree
 gradle tasks
 rustup show
+pacman -Ss jq
 mise ls
 mise exec -- ls
 pyenv versions
@@ -85,6 +86,8 @@ cargo build --release
 cargo test
 cargo +nightly check
 cargo update
+rustup run stable cargo build
+corepack pnpm install
 go build ./...
 go test ./...
 go mod tidy
@@ -138,6 +141,7 @@ pip install git+https://git.example.org/a/b
 pip install https://files.example.org/p.tar.gz
 pip install --index-url https://pypi.example.org/simple x
 pip install --extra-index-url=http://10.1.2.3/simple x
+pip install -r https://files.example.org/r.txt
 pip install --trusted-host files.example.org x
 PIP_INDEX_URL=https://pypi.example.org/simple pip install x
 uv pip install --index-url https://pypi.example.org x
@@ -154,6 +158,7 @@ npx --package=one two
 npx -p one two
 cargo install --git https://git.example.org/a/b
 cargo publish
+cargo --config build.rustc-wrapper=./x build
 cargo yank --version 1.0.0
 gem push thing.gem
 twine upload dist/*
