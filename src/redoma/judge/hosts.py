@@ -14,6 +14,7 @@ _SHORTENERS = frozenset(
     "bit.ly tinyurl.com is.gd v.gd t.co goo.gl ow.ly buff.ly rebrand.ly cutt.ly shorturl.at t.ly rb.gy tiny.cc bl.ink "
     "s.id lnkd.in adf.ly soo.gd clck.ru qr.ae git.io shorte.st bc.vc u.to x.co da.gd 0x0.st".split()
 )
+_YOUNG_ENDINGS = frozenset("app dev run xyz top click gq ml cf tk zip mov foo cyou icu buzz rest monster".split())
 _SCRIPTS = (
     ".sh", ".bash", ".zsh", ".py", ".pl", ".rb", ".php", ".ps1", ".bat", ".cmd", ".exe", ".msi", ".run", ".bin", ".deb",
     ".rpm", ".apk", ".pkg", ".dmg", ".appimage", ".jar",
@@ -86,6 +87,8 @@ def _mark_name(host: str, marks: list[str]) -> None:
         marks.append("typosquat")
     if len(labels) > 1 and labels[-1] in ("zip", "mov"):
         marks.append("trap-ending")
+    elif len(labels) > 1 and labels[-1] in _YOUNG_ENDINGS:
+        marks.append("young-ending")
 
 
 def _mark_url(text: str, host: str, marks: list[str]) -> None:

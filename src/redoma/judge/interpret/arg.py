@@ -18,6 +18,8 @@ DECODED = 4
 """Came out of a decoder (base64, xxd -r, gunzip …)."""
 IDENTITY = 8
 """Tells who or where this machine is (whoami, hostname …)."""
+BULK = 16
+"""Holds a whole project, packed."""
 
 
 class Arg(str):

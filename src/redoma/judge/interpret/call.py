@@ -5,6 +5,7 @@ from __future__ import annotations
 from redoma.judge.globbing import may_reach_secret
 from redoma.judge.interpret.arg import (
     ANYTHING,
+    BULK,
     DECODED,
     IDENTITY,
     NETWORK,
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 ACCOUNT_FILES = frozenset(("/etc/passwd", "/etc/group"))
 
 
+_COPIERS = frozenset(("rsync", "scp", "cp"))
+_PACKERS = frozenset("tar gtar bsdtar zip 7z 7za 7zz cpio pax".split()) | _COPIERS
 _STANDARD_INPUT = frozenset(("/dev/stdin", "/dev/fd/0"))
 
 
@@ -122,10 +125,26 @@ class Call:
         else:
             marks = (*tags, "account-database") if path in ACCOUNT_FILES else tags
             self.fact(Effect.READS, Target(text=word, place=place), tags=marks, at=word.span)
+        taint |= self._packed(path)
         held = self.walker.files.get(path)
         if held is not None:
             return Stream(held.text, held.taint | taint, held.source)
         return Stream(None, taint, str(word))
+
+    def _packed(self, path: str) -> int:
+        """What a directory carries for having been filled by this script, or for being all there is."""
+        taint = PLAIN
+        for inside, stream in self.walker.files.below(path):
+            taint |= stream.taint
+            if is_secret(inside) or keeps_secrets(inside):
+                taint |= SECRET
+        if self.name in _PACKERS:
+            ground = self.walker.ground
+            if path in (ground.home, "/", "/home", "/root", "/Users", "/etc"):
+                taint |= SECRET
+            elif path == ground.workspace and self.name not in _COPIERS:
+                taint |= BULK
+        return taint
 
     def writes(self, word: Arg, *tags: str, content: Stream | None = None) -> None:
         """A file is made, changed or replaced."""
@@ -183,6 +202,8 @@ class Call:
         span = getattr(word, "span", self.span)
         if carried & IDENTITY:
             tags = (*tags, "identity")
+        if carried & BULK:
+            tags = (*tags, "whole")
         if carried & SECRET:
             self.fact(Effect.EXFILTRATES, target, tags=(*tags, *marks), at=self.span)
         self.fact(Effect.NETWORK, target, tags=("upload", *tags, *marks), at=span)

@@ -138,18 +138,25 @@ class State:
 class Files:
     """What the script itself has put into files and descriptors."""
 
-    __slots__ = ("by_path", "changes", "count", "sinks")
+    __slots__ = ("by_path", "changes", "count", "doubts", "sinks")
 
     def __init__(self) -> None:
         self.by_path: dict[str, Stream] = {}
         self.count = 0
         self.changes = 0
+        self.doubts = 0
+        """How many conditions stand around what is written now: it may not happen."""
         self.sinks: dict[str, Callable[[Stream], None]] = {}
         """Processes that read what is written to a path: `>(…)`, coprocesses."""
 
     def put(self, path: str, stream: Stream, *, append: bool = False) -> None:
         arriving = stream
-        earlier = self.by_path.get(path) if append else None
+        earlier = self.by_path.get(path)
+        if earlier is not None and not append:
+            doubtful = self.doubts and earlier.taint & ~stream.taint
+            earlier = None
+            if doubtful:
+                stream = Stream(None, stream.taint | doubtful, stream.source)
         if earlier is not None:
             known = earlier.text is not None and stream.text is not None
             stream = Stream(
@@ -174,6 +181,13 @@ class Files:
             if found is not None:
                 return Stream(None, found.taint, found.source)
         return None
+
+    def below(self, path: str) -> list[tuple[str, Stream]]:
+        """What the script has put into a directory, at any depth."""
+        if not self.by_path:
+            return []
+        start = path.rstrip("/") + "/"
+        return [(name, held) for name, held in self.by_path.items() if name.startswith(start)]
 
     def descriptor(self, stream: Stream) -> str:
         """A name such as /dev/fd/63 for a stream that a process substitution gives."""

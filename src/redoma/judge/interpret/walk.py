@@ -197,6 +197,8 @@ class Walker:
             ending = after[index] if index < len(after) else ""
             if state.stdin is not None:
                 stdin = state.stdin
+            doubtful = bool(index) and after[index - 1] in ("&&", "||")
+            self.files.doubts += doubtful
             if ending == "&":
                 waiting.append((command, state.copy(), self.files.changes))
                 self.forks += 1
@@ -208,6 +210,7 @@ class Walker:
                 state.blur(before)
             else:
                 outputs.append(self.command(command, state, stdin))
+            self.files.doubts -= doubtful
             if "1" in state.descriptors and outputs[-1] is not NOTHING:
                 self.flow_out(state, outputs[-1])
         for command, then, changes in waiting:
