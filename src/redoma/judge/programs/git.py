@@ -107,6 +107,9 @@ def _global_option(call: Call, word: Arg, words: list[Arg], settings: dict[str, 
     if name == "-C" and value is not None:
         call.state = call.state.copy()
         call.state.cwd = normal(value, call.state.cwd)
+        if UNKNOWN in value:
+            # Which repository this is, and so whose settings run, is not known.
+            call.fact(Effect.EXECUTES, tags=("project",), at=value.span, detail=name)
     elif name == "-c" and value is not None:
         key, given, text = value.partition("=")
         settings[git_settings.kind_of(key)] = text
@@ -120,10 +123,10 @@ def _global_option(call: Call, word: Arg, words: list[Arg], settings: dict[str, 
         git_settings.judge_setting(call, value.like(key), text)
     elif name == "--exec-path":
         call.fact(Effect.EXECUTES, tags=("loader",), at=word.span, detail="--exec-path")
-    elif name in ("--git-dir", "-p", "--paginate"):
+    elif name in ("--git-dir", "--work-tree", "-p", "--paginate"):
         # Another repository's settings, or the pager of this one, are run.
         call.fact(Effect.EXECUTES, tags=("project",), at=word.span, detail=name)
-    elif name in ("--work-tree", "--namespace", "--list-cmds"):
+    elif name == "--namespace":
         pass
     else:
         return False
@@ -214,8 +217,9 @@ def _judge_environment(call: Call) -> None:
         if name != written and name in _COMMAND_VARIABLES:
             call.fact(Effect.EXECUTES, tags=("hooked",), at=value.span, detail=written)
         if name in _EDITOR_VARIABLES:
-            if value.strip() not in ("true", ":", "false", "cat", "/bin/true", "/usr/bin/true"):
-                call.fact(Effect.EXECUTES, tags=("hooked",), at=value.span, detail=name)
+            quiet = value.strip() in git_settings.QUIET_EDITORS
+            tag = "project" if quiet else "hooked"
+            call.fact(Effect.EXECUTES, tags=(tag,), at=value.span, detail=name)
         elif not name.startswith("GIT_") or not value:
             continue
         elif name in _LOOSENS:

@@ -50,7 +50,8 @@ _PAGERS = re.compile(
     r"(?:/usr/bin/|/bin/)?(?:cat|less(?: -[A-Za-z]+)*|more|head|delta|bat|diff-so-fancy|most)?"
     r"|true|false|:"
 )
-_QUIET_EDITORS = frozenset(("true", ":", "false", "cat", "/bin/true", "/usr/bin/true"))
+_EDITOR_KEYS = ("core.editor", "sequence.editor")
+QUIET_EDITORS = frozenset(("true", ":", "false", "cat", "/bin/true", "/usr/bin/true"))
 _EDITORS = re.compile(
     r"(?:/usr/bin/|/bin/|/usr/local/bin/)?"
     r"(?:vim?|nvim|nano|pico|emacs(?: -nw)?|emacsclient(?: -t| -c)?|micro|hx|helix|kak|gedit|ed"
@@ -100,6 +101,8 @@ def judge_setting(call: Call, key: Arg, value: str | None, scope: str = "") -> b
         return _hooked(call, key, text, scope) if text.startswith("!") else False
     if kind in _PROGRAMS:
         if value is not None and _harmless(kind, text, kept=bool(scope)):
+            if kind in _EDITOR_KEYS and not scope:
+                call.fact(Effect.EXECUTES, tags=("project",), at=key.span, detail=str(key))
             return False
         return _hooked(call, key, text, scope)
     if kind == "http.sslverify":
@@ -141,8 +144,8 @@ def _harmless(kind: str, text: str, *, kept: bool) -> bool:
         return False
     if kind in ("core.pager", "interactive.difffilter"):
         return bool(_PAGERS.fullmatch(text))
-    if kind in ("core.editor", "sequence.editor"):
-        return text in _QUIET_EDITORS or (kept and bool(_EDITORS.fullmatch(text)))
+    if kind in _EDITOR_KEYS:
+        return text in QUIET_EDITORS or (kept and bool(_EDITORS.fullmatch(text)))
     if kind in ("credential.helper", "credential.*.helper"):
         return bool(_HELPERS.fullmatch(text))
     if kind in ("gpg.program", "gpg.*.program"):

@@ -50,7 +50,6 @@ git --no-pager log -3
 git -c color.ui=never diff
 git -c core.pager=cat log
 GIT_PAGER=cat git log -1
-GIT_EDITOR=true git status
 GIT_TRACE=1 git status
 git commit --dry-run
 git reset --help
@@ -104,6 +103,8 @@ git rebase --continue
 git gc
 git clean -id
 git frobnicate --all
+git -c core.editor=true status
+git --work-tree=/tmp/w status
 git clone https://git.example.org/team/tool.git
 """
 

@@ -86,6 +86,7 @@ cargo build --release
 cargo test
 cargo +nightly check
 cargo update
+cargo release patch
 rustup run stable cargo build
 corepack pnpm install
 go build ./...
@@ -158,6 +159,7 @@ npx --package=one two
 npx -p one two
 cargo install --git https://git.example.org/a/b
 cargo publish
+cargo release patch --execute
 cargo --config build.rustc-wrapper=./x build
 cargo yank --version 1.0.0
 gem push thing.gem
