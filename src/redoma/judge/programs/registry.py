@@ -70,8 +70,8 @@ _MODULES = {
     "archives": "tar gtar bsdtar cpio pax ar",
     "compressing": (
         "gzip pigz bzip2 pbzip2 xz lzma zstd lz4 brotli compress lzip lzop gunzip uncompress "
-        "bunzip2 unxz unlzma unzstd unlz4 unpigz bzcat lz4cat brcat zcat lzmacat xzcat "
-        "zstdcat lzcat gzcat zip unzip 7z 7za 7zr 7zz p7zip rar unrar"
+        "bunzip2 unxz unlzma unzstd unlz4 unpigz gzcat xzcat zstdcat lzcat lz4cat lzmacat "
+        "bzcat zcat brcat zip unzip 7z 7za 7zr 7zz p7zip rar unrar"
     ),
     "sed": "sed gsed ssed",
     "awk": "awk gawk mawk nawk original-awk goawk frawk",
@@ -84,9 +84,9 @@ _MODULES = {
     "fzf": "fzf fzf-tmux sk peco fzy",
     "terminals": "tmux byobu screen script at batch crontab expect autoexpect",
     "running": (
-        "busybox toybox coreutils sbase-box ubase-box flock setarch arch sg ast-grep runuser "
-        "capsh systemd-run run0 start-stop-daemon bwrap firejail perf gdb gdb-multiarch cgdb "
-        "lldb"
+        "xdg-open gnome-open kde-open exo-open wslview busybox toybox coreutils sbase-box "
+        "ubase-box flock setarch arch sg ast-grep runuser capsh systemd-run run0 "
+        "start-stop-daemon bwrap firejail perf gdb gdb-multiarch cgdb lldb"
     ),
     "system": (
         "sysctl date gdate ifconfig route arp ip mount umount kill pkill killall skill slay "

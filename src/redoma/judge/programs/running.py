@@ -320,7 +320,22 @@ def _debugger_command(call: Call, text: Arg) -> None:
     call.fact(Effect.EXECUTES, tags=("flag",), at=text.span)
 
 
+_LAUNCHERS = (".desktop", ".sh", ".appimage", ".command", ".app", ".run", ".bin", ".exe", ".py")
+
+
+def opener(call: Call) -> Stream:
+    """`xdg-open`: shows a file or address; a launcher runs what is written in it."""
+    for word in split(call.args, frozenset()).operands:
+        path = word.like(word.removeprefix("file://"))
+        if path.lower().endswith(_LAUNCHERS):
+            call.fact(Effect.EXECUTES, tags=("launcher",), at=word.span, detail=str(path))
+            call.executes_file(path, "")
+    call.fact(Effect.EXECUTES, tags=("desktop",))
+    return NOTHING
+
+
 PROGRAMS = {
+    **dict.fromkeys(("xdg-open", "gnome-open", "kde-open", "exo-open", "wslview"), opener),
     **dict.fromkeys(("busybox", "toybox", "coreutils", "sbase-box", "ubase-box"), busybox),
     "flock": flock,
     "setarch": setarch,

@@ -31,9 +31,11 @@ def sed(call: Call) -> Stream:
     scripts = options.values("-e", "--expression")
     files = options.values("-f", "--file")
     for word in files:
-        held = call.reads(word)
-        if held.text is not None:
+        held = call.walker.files.get(call.path(word))
+        if held is not None and held.text is not None:
             _script(call, word.like(held.text))
+        else:
+            call.executes_file(word, "sed")
     if not scripts and not files and operands:
         scripts = [operands.pop(0)]
     if not options.has("--sandbox"):
