@@ -6,8 +6,7 @@ from importlib import import_module
 
 from redoma.judge.interpret.arg import ANYTHING, UNKNOWN, Arg, Stream, arg
 from redoma.judge.places import normal
-from redoma.judge.programs import git_settings
-from redoma.judge.programs.git_verb import Verb
+from redoma.judge.programs.git_verb import QUIET_EDITORS, Verb
 from redoma.judge.programs.options import split
 from redoma.model.risk import Effect
 
@@ -83,6 +82,8 @@ def git(call: Call) -> Stream:
 
 
 def _global_option(call: Call, word: Arg, words: list[Arg], settings: dict[str, str]) -> bool:
+    from redoma.judge.programs import git_settings
+
     name, equals, attached = word.partition("=")
     if word.startswith(("-C", "-c")) and len(word) > 2:
         value: Arg | None = word.like(word[2:])
@@ -217,7 +218,7 @@ def _judge_environment(call: Call) -> None:
         if name != written and name in _COMMAND_VARIABLES:
             call.fact(Effect.EXECUTES, tags=("hooked",), at=value.span, detail=written)
         if name in _EDITOR_VARIABLES:
-            quiet = value.strip() in git_settings.QUIET_EDITORS
+            quiet = value.strip() in QUIET_EDITORS
             tag = "project" if quiet else "hooked"
             call.fact(Effect.EXECUTES, tags=(tag,), at=value.span, detail=name)
         elif not name.startswith("GIT_") or not value:

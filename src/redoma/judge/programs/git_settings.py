@@ -6,6 +6,7 @@ import re
 
 from redoma.judge.interpret.arg import NOTHING, SECRET, UNKNOWN, Arg, Stream
 from redoma.judge.programs.git_options import read
+from redoma.judge.programs.git_verb import QUIET_EDITORS
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
@@ -51,7 +52,6 @@ _PAGERS = re.compile(
     r"|true|false|:"
 )
 _EDITOR_KEYS = ("core.editor", "sequence.editor")
-QUIET_EDITORS = frozenset(("true", ":", "false", "cat", "/bin/true", "/usr/bin/true"))
 _EDITORS = re.compile(
     r"(?:/usr/bin/|/bin/|/usr/local/bin/)?"
     r"(?:vim?|nvim|nano|pico|emacs(?: -nw)?|emacsclient(?: -t| -c)?|micro|hx|helix|kak|gedit|ed"
