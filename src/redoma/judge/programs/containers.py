@@ -135,7 +135,7 @@ def _removal(call: Call) -> Stream:
     out = _by_card(call)
     removes = any(word in ("rm", "rmi", "volume", "remove") for word in call.args[:3])
     unknown = any(UNKNOWN in word for word in call.args)
-    if removes and unknown and _EVERY.search(call.walker.text):
+    if removes and unknown and _EVERY.search(call.walker.text[:4096]):
         do(call, "wreck", detail="removing all there is")
     return out
 
@@ -160,7 +160,7 @@ def _run(call: Call, words: list[Arg]) -> Stream:
     mounts = [
         m for m in map(mount_of, options.values("-v", "--volume", "--mount")) if m is not None
     ]
-    changed = mounted_words(call, inner, mounts)
+    changed = mounted_words(call, inner, mounts[:16])
     image = options.operands[0] if options.operands else call.word
     out = contained(
         call,

@@ -10,6 +10,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from redoma.judge.programs.sqltokens import (
+    LONGEST,
     META,
     QUOTED,
     SIGN,
@@ -77,6 +78,9 @@ _ALTERS = frozenset(
     "LOAD_EXTENSION PG_CREATE_RESTORE_POINT QUERY_TO_XML SETVAL LO_UNLINK LO_CREATE LO_PUT".split()
 )
 
+MOST = 200
+_ENOUGH = 24
+"""More findings than this in one statement tell nothing new and would cost too much."""
 _ASKING = frozenset(
     "TABLE_INFO TABLE_XINFO TABLE_LIST INDEX_LIST INDEX_INFO INDEX_XINFO DATABASE_LIST "
     "FOREIGN_KEY_LIST "
@@ -110,7 +114,11 @@ def worst(found: list[Deed]) -> str:
 
 def _read(text: str, dialect: str, *, escapes: bool) -> list[Deed]:
     found: list[Deed] = []
-    for statement in statements(text, dialect, escapes=escapes)[:200]:
+    listed = statements(text, dialect, escapes=escapes)
+    if len(listed) > MOST or len(text) > LONGEST:
+        # Attack: what does the harm stands behind more text than is read.
+        found.append(("alter", "more statements than can be followed"))
+    for statement in listed[:MOST]:
         metas = [t for kind, t in statement if kind == META]
         found += [("meta", meta) for meta in metas]
         rest = [token for token in statement if token[0] != META]
@@ -202,7 +210,7 @@ def _carried(statement: Statement) -> list[Deed]:
     out: list[Deed] = []
     for kind, text in statement:
         if kind == STRING:
-            for inner in statements(text, "", escapes=False)[:50]:
+            for inner in statements(text, "", escapes=False)[:MOST]:
                 out += [d for d in _statement(inner, "") if d[0] not in ("unknown", "read")]
     return out
 
@@ -268,7 +276,7 @@ def _functions(statement: Statement, words: list[str]) -> list[Deed]:
     """Functions and stored programs that do more than compute."""
     out: list[Deed] = []
     for index, (kind, text) in enumerate(statement):
-        if kind != WORD:
+        if kind != WORD or len(out) >= _ENOUGH:
             continue
         called = statement[index + 1 : index + 2] == [(SIGN, "(")]
         name = text.rpartition(".")[2]
@@ -306,7 +314,7 @@ def _inside(words: list[str], told: str) -> list[Deed]:
     """Statements inside or right after another: in a WITH, after EXPLAIN ANALYZE, without `;`."""
     out: list[Deed] = []
     for index, word in enumerate(words):
-        if index == 0:
+        if index == 0 or len(out) >= _ENOUGH:
             continue
         following = words[index + 1] if index + 1 < len(words) else ""
         if word == "DELETE" and following == "FROM":

@@ -8,6 +8,7 @@ from redoma.judge.interpret.arg import UNKNOWN, Arg, Stream, arg
 from redoma.judge.programs.database import unseen
 from redoma.judge.programs.deeds import do
 from redoma.judge.programs.options import split
+from redoma.judge.programs.sql import MOST
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
@@ -122,9 +123,11 @@ def _redis_lines(call: Call) -> None:
             target = Target(text=call.name, place=Place.WORKSPACE)
             call.fact(Effect.EXECUTES, target, tags=("interactive",))
         return
-    for line in text.split("\n")[:100]:
-        if line.strip():
-            _redis_command(call, line.split())
+    lines = [line for line in text.split("\n") if line.strip()]
+    if len(lines) > MOST:
+        unseen(call, "more lines than can be followed")
+    for line in lines[:MOST]:
+        _redis_command(call, line.split())
 
 
 def _redis_command(call: Call, words: list[str]) -> None:

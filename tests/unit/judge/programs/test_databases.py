@@ -130,6 +130,41 @@ def test_a_database_command_has_the_level_of_its_statements(command: str, risk: 
     assert (command, decision.assessment.risk) == (command, risk), decision.because
 
 
+@pytest.mark.parametrize("end", ["SELECT 1;", "x" * 9000 + ";", "-- c\n"])
+def test_a_statement_behind_more_text_than_is_read_is_not_overlooked(end: str) -> None:
+    script = "SELECT 1;\n" * 3000 + end + "DROP TABLE orders;"
+    decision = check(f"psql <<'END'\n{script}\nEND", cwd="/home/user/project", home="/home/user")
+    assert decision.assessment.risk >= Risk.DANGEROUS
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "1 = 1",
+        "true",
+        "'a' = 'a'",
+        "2 > 1",
+        "id = id",
+        "(((1)))",
+        "x = 1 OR 1",
+        "NOT false",
+        "n LIKE '%'",
+    ],
+)
+def test_a_condition_that_is_always_true_is_no_condition(condition: str) -> None:
+    decision = check(f'psql -c "DELETE FROM t WHERE {condition}"', cwd="/p", home="/home/user")
+    assert (condition, decision.assessment.risk) == (condition, Risk.FORBIDDEN)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["id = 1", "x IS NOT NULL", "NOT paid", "n LIKE 'a%'", "id IN (1, 2)", "a = b AND true"],
+)
+def test_a_condition_that_picks_rows_is_one(condition: str) -> None:
+    decision = check(f'psql -c "DELETE FROM t WHERE {condition}"', cwd="/p", home="/home/user")
+    assert (condition, decision.assessment.risk) == (condition, Risk.ELEVATED)
+
+
 def test_reading_sql_never_raises() -> None:
     from redoma.judge.programs.sql import deeds
 
