@@ -14,28 +14,32 @@ if TYPE_CHECKING:
 
 _LETTERS_TAKING = "fCXTIbgVNKFLH"
 _TAKES = frozenset(
-    "-f --file -C --directory -X --exclude-from -T --files-from -I --use-compress-program -b "
-    "--blocking-factor -g --listed-incremental -V --label -N --newer --after-date -K --starting-file "
-    "-F --info-script --new-volume-script -L --tape-length -H --format --exclude --exclude-tag "
-    "--transform --xform --strip-components --owner --group --mode --mtime --to-command "
-    "--checkpoint-action --rsh-command --rmt-command --record-size --sort --pax-option --suffix "
-    "--warning --quoting-style --index-file --volno-file --newer-mtime --level --add-file "
+    "-f --file -C --directory -X --exclude-from -T --files-from -I "
+    "--use-compress-program -b --blocking-factor -g --listed-incremental -V --label -N "
+    "--newer --after-date -K --starting-file -F --info-script --new-volume-script -L "
+    "--tape-length -H --format --exclude --exclude-tag --transform --xform "
+    "--strip-components --owner --group --mode --mtime --to-command --checkpoint-action "
+    "--rsh-command --rmt-command --record-size --sort --pax-option --suffix --warning "
+    "--quoting-style --index-file --volno-file --newer-mtime --level --add-file "
     "--hole-detection --sparse-version --xattrs-include --xattrs-exclude --clamp".split()
 )
 _KNOWN = frozenset(
-    "--create --extract --get --list --append --update --catenate --concatenate --diff --compare "
-    "--delete --test-label --gzip --bzip2 --xz --zstd --lzma --verbose --keep-old-files --overwrite "
-    "--remove-files --preserve-permissions --absolute-names --to-stdout --checkpoint "
-    "--no-same-owner --dereference --recursion --one-file-system --auto-compress --force-local "
-    "--unlink-first --recursive-unlink --null --wildcards --no-recursion".split()
+    "--create --extract --get --list --append --update --catenate --concatenate --diff "
+    "--compare --delete --test-label --gzip --bzip2 --xz --zstd --lzma --verbose "
+    "--keep-old-files --overwrite --remove-files --preserve-permissions --absolute-names "
+    "--to-stdout --checkpoint --no-same-owner --dereference --recursion "
+    "--one-file-system --auto-compress --force-local --unlink-first --recursive-unlink "
+    "--null --wildcards --no-recursion".split()
 )
-_RUNNING = ("-I", "--use-compress-program", "--to-command", "-F", "--info-script", "--new-volume-script",
-            "--rsh-command", "--rmt-command")  # fmt: skip
+_RUNNING = (
+    "-I --use-compress-program --to-command -F --info-script --new-volume-script --rsh-command "
+    "--rmt-command".split()
+)
 _TREES = (Place.ROOT, Place.HOME_ROOT, Place.SYSTEM_TREE)
 
 
 def tar(call: Call) -> Stream:
-    """`tar`: listing reads, making reads and writes, unpacking writes; some options run programs."""
+    """`tar`: lists, packs or unpacks; some of its options run programs."""
     words = [_whole(word) for word in (*_from_variables(call), *_with_dashes(call.args))]
     options = split(
         words, _TAKES, _KNOWN, optional=frozenset(("--backup", "--checkpoint", "--totals"))
@@ -139,7 +143,7 @@ def _unpack(call: Call, options: Options, archive: Arg | None) -> Stream:
 
 
 def unpacks_into(call: Call, target: Arg) -> None:
-    """An archive decides itself what it overwrites there: as bad as changing the whole directory."""
+    """An archive decides itself what it overwrites there."""
     place, marks = call.written_target(target)
     if place.place is Place.WORKSPACE:
         call.fact(Effect.WRITES, place, tags=("unpacked",), at=target.span)

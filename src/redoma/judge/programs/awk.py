@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
 
 _TAKES = frozenset(
-    "-F --field-separator -f --file -v --assign -e --source -i --include -l --load -E --exec -W".split()
+    "-F --field-separator -f --file -v --assign -e --source -i --include -l --load -E "
+    "--exec -W".split()
 )
 _TOKEN = re.compile(
     r"""(?P<space>[ \t\r]+|\\\n|\#[^\n]*)
@@ -92,7 +93,7 @@ class Program:
                     self.writes(self.text_of(following))
 
     def text_of(self, tokens: list[tuple[str, str]], *, call: bool = False) -> str:
-        """The text that an expression of strings and variables stands for, as far as it is known."""
+        """The text that an expression of strings and variables stands for, as far as known."""
         out: list[str] = []
         depth = 1 if call else 0
         for kind, text in tokens:

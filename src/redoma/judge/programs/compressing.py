@@ -11,13 +11,35 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
 
-_ENDINGS = {"gzip": ".gz", "pigz": ".gz", "bzip2": ".bz2", "pbzip2": ".bz2", "xz": ".xz", "lzma": ".lzma",
-            "zstd": ".zst", "lz4": ".lz4", "brotli": ".br", "compress": ".Z", "lzip": ".lz", "lzop": ".lzo"}  # fmt: skip
-_UNPACKERS = {"gunzip": "gzip", "uncompress": "compress", "bunzip2": "bzip2", "unxz": "xz", "unlzma": "lzma",
-              "unzstd": "zstd", "unlz4": "lz4", "unpigz": "pigz"}  # fmt: skip
-_SHOWERS = frozenset("zcat gzcat bzcat xzcat lzcat zstdcat lz4cat lzmacat brcat".split())
-_TAKES = frozenset("-S --suffix -o --output -T --threads -F --format -p --processes -b --blocksize -D --memlimit "
-                   "-M --memory --block-size --block-list -w --lgwin --long".split())  # fmt: skip
+_ENDINGS = {
+    "gzip": ".gz",
+    "pigz": ".gz",
+    "bzip2": ".bz2",
+    "pbzip2": ".bz2",
+    "xz": ".xz",
+    "lzma": ".lzma",
+    "zstd": ".zst",
+    "lz4": ".lz4",
+    "brotli": ".br",
+    "compress": ".Z",
+    "lzip": ".lz",
+    "lzop": ".lzo",
+}
+_UNPACKERS = {
+    "gunzip": "gzip",
+    "uncompress": "compress",
+    "bunzip2": "bzip2",
+    "unxz": "xz",
+    "unlzma": "lzma",
+    "unzstd": "zstd",
+    "unlz4": "lz4",
+    "unpigz": "pigz",
+}
+_SHOWERS = ("zcat", "gzcat", "bzcat", "xzcat", "lzcat", "zstdcat", "lz4cat", "lzmacat", "brcat")
+_TAKES = frozenset(
+    "-S --suffix -o --output -T --threads --format -p --processes -b --blocksize --memlimit "
+    "--memory --block-size --block-list -w --lgwin".split()
+)
 
 
 def squeeze(call: Call) -> Stream:
@@ -44,7 +66,7 @@ def squeeze(call: Call) -> Stream:
     if output is not None and output != "-":
         call.writes(output, content=made)
         return NOTHING
-    if shows and output is None or output == "-":
+    if (shows and output is None) or output == "-":
         return made
     keeps = options.has("-k", "--keep") or name in ("zstd", "unzstd", "lz4", "unlz4", "brotli")
     ending = _ENDINGS.get(_UNPACKERS.get(name, name), ".gz")
@@ -67,13 +89,13 @@ def _takes_for(name: str) -> frozenset[str]:
         )
     if name in ("gzip", "gunzip", "bzip2", "bunzip2"):
         return frozenset(("-S", "--suffix"))
-    return _TAKES - {"-M", "-D", "-F"} | ({"-F", "-M"} if "xz" in name else frozenset())
+    return _TAKES | {"-F", "-M"} if "xz" in name else _TAKES
 
 
 _ZIP_TAKES = frozenset(
-    "-b --temp-path -i --include -n --suffixes -P --password -s --split-size -t --from-date -tt --before-date "
-    "-x --exclude -Z --compression-method -O --output-file --out -TT --unzip-command -lf --logfile-path "
-    "-ds --dot-size -sp".split()
+    "-b --temp-path -i --include -n --suffixes -P --password -s --split-size -t "
+    "--from-date -tt --before-date -x --exclude -Z --compression-method -O --output-file "
+    "--out -TT --unzip-command -lf --logfile-path -ds --dot-size -sp".split()
 )
 
 
@@ -110,8 +132,8 @@ def zip_(call: Call) -> Stream:
 
 
 _ZIP_PAIRS = frozenset(
-    "-DF -FF -FS -db -dc -dd -df -dg -ds -du -dv -fd -fz -h2 -ic -jj -la -lf -li -ll -mm -MM -nw -RE "
-    "-sb -sc -sd -sf -so -sp -su -sU -sv -TT -tt -UN -ws -ww".split()
+    "-DF -FF -FS -db -dc -dd -df -dg -ds -du -dv -fd -fz -h2 -ic -jj -la -lf -li -ll -mm "
+    "-MM -nw -RE -sb -sc -sd -sf -so -sp -su -sU -sv -TT -tt -UN -ws -ww".split()
 )
 
 

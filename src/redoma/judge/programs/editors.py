@@ -157,9 +157,9 @@ _LISP_FILE = re.compile(
 )
 _LISP_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _EMACS_TAKES = frozenset(
-    "--eval -eval --execute -execute -l --load -load --script -script -x --chdir -f --funcall -funcall "
-    "-u --user -T --title -d --display --init-directory --insert -insert -i --daemon "
-    "--socket-name -s --server-file -a --alternate-editor".split()
+    "--eval -eval --execute -execute -l --load -load --script -script -x --chdir -f "
+    "--funcall -funcall -u --user -T --title -d --display --init-directory --insert "
+    "-insert -i --daemon --socket-name -s --server-file -a --alternate-editor".split()
 )
 
 
@@ -262,8 +262,8 @@ def pager(call: Call) -> Stream:
 
 PROGRAMS = {
     **dict.fromkeys(
-        "vim vi nvim ex view rvim rview gvim gview evim vimdiff nvimdiff vim.tiny vim.basic vimx elvis "
-        "nvi neovim".split(),
+        "vim vi nvim ex view rvim rview gvim gview evim vimdiff nvimdiff vim.tiny "
+        "vim.basic vimx elvis nvi neovim".split(),
         vim,
     ),
     **dict.fromkeys(("ed", "red"), ed),
@@ -273,7 +273,8 @@ PROGRAMS = {
         plain_editor,
     ),
     **dict.fromkeys(
-        "less more most pg bat batcat zless zmore bzless xzless lesspipe lv vimpager moar ov".split(),
+        "less more most pg bat batcat zless zmore bzless xzless lesspipe lv vimpager "
+        "moar ov".split(),
         pager,
     ),
 }

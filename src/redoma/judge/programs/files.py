@@ -50,10 +50,11 @@ _COPY_TAKES = frozenset(
     "-t --target-directory -S --suffix -m --mode -o --owner -g --group --strip-program".split()
 )
 _COPY_KNOWN = frozenset(
-    "--recursive --archive --force --interactive --no-clobber --no-target-directory --update "
-    "--verbose --remove-destination --parents --preserve --no-preserve --reflink --sparse --link "
-    "--symbolic-link --one-file-system --attributes-only --dereference --no-dereference --backup "
-    "--directory --compare --strip --preserve-timestamps --exchange --strip-trailing-slashes".split()
+    "--recursive --archive --force --interactive --no-clobber --no-target-directory "
+    "--update --verbose --remove-destination --parents --preserve --no-preserve "
+    "--reflink --sparse --link --symbolic-link --one-file-system --attributes-only "
+    "--dereference --no-dereference --backup --directory --compare --strip "
+    "--preserve-timestamps --exchange --strip-trailing-slashes".split()
 )
 
 
@@ -92,7 +93,7 @@ def copy(call: Call) -> Stream:
 
 
 def _lands(call: Call, target: Arg, operands: list[Arg], tags: tuple[str, ...]) -> None:
-    """The write, at the directory itself and at what will lie in it (`cp x.plist LaunchAgents/`)."""
+    """The write: into a large directory it is what will lie there that counts."""
     place, _ = call.written_target(target)
     if place.place in (Place.HOME_ROOT, Place.SYSTEM_TREE, Place.ROOT) and "recursive" not in tags:
         for word in operands:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redoma.judge.interpret.arg import ANYTHING, NOTHING, SECRET, Arg, Stream, arg
+from redoma.judge.interpret.arg import ANYTHING, NOTHING, SECRET, Stream, arg
 from redoma.judge.programs.files import makes
 from redoma.judge.programs.options import split
 from redoma.model.risk import Effect, Place, Target
@@ -181,8 +181,9 @@ def sponge(call: Call) -> Stream:
 def make_filesystem(call: Call) -> Stream:
     """`mkfs`: everything on its target goes; an image file in the project is only a file."""
     takes = frozenset(
-        "-t --type -b -C -d -D -e -E -f -F -g -G -i -I -j -J -l -L -m -M -N -n -o -O -q -r -R -s -S "
-        "-T -U -u -v -z --label --uuid --sectorsize --nodesize --metadata --data --features".split()
+        "-t --type -b -C -d -D -e -E -f -F -g -G -i -I -j -J -l -L -m -M -N -n -o -O -q "
+        "-r -R -s -S -T -U -u -v -z --label --uuid --sectorsize --nodesize --metadata "
+        "--data --features".split()
     ) - {"-F", "-f", "-q", "-n", "-v", "-j", "-S", "-D", "-c"}
     words = split(call.args, takes).operands
     for word in words:

@@ -1,4 +1,4 @@
-"""Filters whose output can be told when their input is known, so that `… | base64 -d | sh` is read."""
+"""Filters whose output is told when their input is known, so that `… | base64 -d | sh` is read."""
 
 from __future__ import annotations
 

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
 
 _NAMING = frozenset(
-    "-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname -inum -samefile".split()
+    "-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname "
+    "-inum -samefile".split()
 )
 _VALUED = frozenset(
     "-amin -anewer -atime -cmin -cnewer -context -ctime -fstype -gid -group -links -maxdepth "

@@ -12,15 +12,16 @@ if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
 
 _TAKES = frozenset(
-    "-f --filter -q --query -d --delimiter -n --nth --with-nth --accept-nth --tiebreak --scheme --bind "
-    "--preview --preview-window --preview-label --preview-label-pos --header --header-lines --prompt "
-    "--pointer --marker --marker-multi-line --ellipsis --height --min-height --layout --margin --padding "
-    "--info --info-command --separator --scrollbar --border-label --border-label-pos --list-label "
-    "--input-label --header-label --footer --footer-label --color --style --tabstop --history "
-    "--history-size --jump-labels --expect --algo --with-shell --walker --walker-root --walker-skip "
-    "--hscroll-off --scroll-off --freeze-left --freeze-right --gutter --gutter-raw --ghost "
-    "--threads --bench --profile-cpu --profile-mem --profile-block --profile-mutex --wrap-sign --id-nth "
-    "--tabs --preview-border --gap-line".split()
+    "-f --filter -q --query -d --delimiter -n --nth --with-nth --accept-nth --tiebreak "
+    "--scheme --bind --preview --preview-window --preview-label --preview-label-pos "
+    "--header --header-lines --prompt --pointer --marker --marker-multi-line --ellipsis "
+    "--height --min-height --layout --margin --padding --info --info-command --separator "
+    "--scrollbar --border-label --border-label-pos --list-label --input-label "
+    "--header-label --footer --footer-label --color --style --tabstop --history "
+    "--history-size --jump-labels --expect --algo --with-shell --walker --walker-root "
+    "--walker-skip --hscroll-off --scroll-off --freeze-left --freeze-right --gutter "
+    "--gutter-raw --ghost --threads --bench --profile-cpu --profile-mem --profile-block "
+    "--profile-mutex --wrap-sign --id-nth --tabs --preview-border --gap-line".split()
 )
 _OPTIONAL = frozenset(
     "-m --multi --border --list-border --input-border --header-border --footer-border --gap --tmux "
@@ -58,7 +59,7 @@ def fzf(call: Call) -> Stream:
 
 
 def _only_here(address: Arg | None) -> bool:
-    """Without a host `fzf` listens on this machine only, and takes no commands that run programs."""
+    """Without a host `fzf` listens on this machine only, and runs no programs for others."""
     if address is None or ":" not in address:
         return True
     return address.partition(":")[0] in ("localhost", "127.0.0.1", "")

@@ -86,7 +86,7 @@ _MODULES = {
     "running": (
         "xdg-open gnome-open kde-open exo-open wslview busybox toybox coreutils sbase-box "
         "ubase-box flock setarch arch sg ast-grep runuser capsh systemd-run run0 "
-        "start-stop-daemon bwrap firejail perf gdb gdb-multiarch cgdb lldb"
+        "start-stop-daemon bwrap firejail"
     ),
     "system": (
         "sysctl date gdate ifconfig route arp ip mount umount kill pkill killall skill slay "
@@ -107,6 +107,7 @@ _MODULES = {
         "impala-shell cockroach dolt usql bq osqueryi"
     ),
     "stores": "redis-cli valkey-cli keydb-cli mongosh mongo",
+    "debugging": "perf gdb gdb-multiarch cgdb lldb",
 }
 
 HANDLERS: dict[str, str] = {

@@ -11,12 +11,13 @@ if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
 
 _PARALLEL_TAKES = frozenset(
-    "-a --arg-file -j --jobs --max-procs -P -n --max-args -N --max-replace-args -L --max-lines -l -I "
-    "--replace -d --delimiter -E --eof -s --max-chars -S --sshlogin --slf --sshloginfile --tmpdir "
-    "--joblog --results --delay --timeout --memfree --load --nice --retries --colsep -C --halt "
-    "--block --recstart --recend --workdir --wd --env --basefile --bf --return --tagstring "
-    "--rpl --arg-sep --arg-file-sep --trc --profile -J --shuf-seed --limit --seqreplace "
-    "--header --termseq --hostgroup --compress-program --decompress-program".split()
+    "-a --arg-file -j --jobs --max-procs -P -n --max-args -N --max-replace-args -L "
+    "--max-lines -l -I --replace -d --delimiter -E --eof -s --max-chars -S --sshlogin "
+    "--slf --sshloginfile --tmpdir --joblog --results --delay --timeout --memfree --load "
+    "--nice --retries --colsep -C --halt --block --recstart --recend --workdir --wd "
+    "--env --basefile --bf --return --tagstring --rpl --arg-sep --arg-file-sep --trc "
+    "--profile -J --shuf-seed --limit --seqreplace --header --termseq --hostgroup "
+    "--compress-program --decompress-program".split()
 )
 _SEPARATORS = (":::", ":::+", "::::", "::::+")
 _MARKS = ("{}", "{.}", "{/}", "{//}", "{/.}", "{1}", "{2}", "{#}", "{%}")
@@ -24,7 +25,7 @@ MOST_ITEMS = 8
 
 
 def parallel(call: Call) -> Stream:
-    """GNU `parallel`: the command once for each word after `:::`, each file line, or each input line."""
+    """GNU `parallel`: the command for each word after `:::`, or for each line of its input."""
     words = list(call.args)
     cut = next((i for i, w in enumerate(words) if w in _SEPARATORS), len(words))
     options = split(words[:cut], _PARALLEL_TAKES, stops=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from redoma.judge.interpret.arg import ANYTHING, NOTHING, UNKNOWN, Arg, Stream
+from redoma.judge.interpret.arg import ANYTHING, NOTHING, Stream
 from redoma.judge.programs.options import split
 from redoma.model.risk import Effect
 
@@ -53,7 +53,7 @@ def flock(call: Call) -> Stream:
 
 _ARCHITECTURES = re.compile(
     r"x86_64|i[3-6]86|linux32|linux64|athlon|ppc\w*|s390x?|arm\w*|aarch64|mips\w*|sparc\w*|ia64|riscv\w*|uname26|parisc\w*|alpha\w*"
-)  # noqa: E501
+)
 
 
 def setarch(call: Call) -> Stream:
@@ -118,12 +118,9 @@ def runuser(call: Call) -> Stream:
 def capsh(call: Call) -> Stream:
     """`capsh -- -c 'code'`: a shell with chosen capabilities."""
     words = list(call.args)
-    if any(
-        w in ("--print", "--decode", "--supports") or w.startswith(("--decode=", "--has-"))
-        for w in words
-    ):
-        if "--" not in words and "==" not in words:
-            return ANYTHING
+    asks = ("--print", "--decode", "--supports", "--has-")
+    if "--" not in words and "==" not in words and any(w.startswith(asks) for w in words):
+        return ANYTHING
     call.fact(Effect.PRIVILEGE)
     for mark in ("--", "=="):
         if mark in words:
@@ -133,10 +130,11 @@ def capsh(call: Call) -> Stream:
 
 
 _RUN_TAKES = frozenset(
-    "-p --property -u --unit --description --slice --uid --gid --nice --working-directory -E --setenv "
-    "-M --machine -H --host --service-type --on-active --on-boot --on-startup --on-unit-active "
-    "--on-unit-inactive --on-calendar --on-timezone-change --on-clock-change --path-property "
-    "--socket-property --timer-property --background --job-mode".split()
+    "-p --property -u --unit --description --slice --uid --gid --nice "
+    "--working-directory -E --setenv -M --machine -H --host --service-type --on-active "
+    "--on-boot --on-startup --on-unit-active --on-unit-inactive --on-calendar "
+    "--on-timezone-change --on-clock-change --path-property --socket-property "
+    "--timer-property --background --job-mode".split()
 )
 
 
@@ -152,8 +150,9 @@ def systemd_run(call: Call) -> Stream:
 
 
 _DAEMON_TAKES = frozenset(
-    "-x --exec -a --startas -p --pidfile -n --name -u --user -s --signal -R --retry -g --group -c --chuid "
-    "-r --chroot -d --chdir -N --nicelevel -P --procsched -I --iosched -k --umask -O --output --pid --ppid".split()
+    "-x --exec -a --startas -p --pidfile -n --name -u --user -s --signal -R --retry -g "
+    "--group -c --chuid -r --chroot -d --chdir -N --nicelevel -P --procsched -I "
+    "--iosched -k --umask -O --output --pid --ppid".split()
 )
 
 
@@ -176,10 +175,11 @@ _BWRAP_TWO = frozenset(
     "--bind-data --ro-bind-data --chmod --bind-fd --ro-bind-fd --overlay".split()
 )
 _BWRAP_ONE = frozenset(
-    "--args --uid --gid --hostname --chdir --unsetenv --lock-file --sync-fd --remount-ro --exec-label "
-    "--file-label --proc --dev --tmpfs --mqueue --dir --seccomp --add-seccomp-fd --block-fd "
-    "--userns-block-fd --info-fd --json-status-fd --cap-add --cap-drop --userns --userns2 --pidns "
-    "--perms --size --argv0 --overlay-src --tmp-overlay --ro-overlay".split()
+    "--args --uid --gid --hostname --chdir --unsetenv --lock-file --sync-fd --remount-ro "
+    "--exec-label --file-label --proc --dev --tmpfs --mqueue --dir --seccomp "
+    "--add-seccomp-fd --block-fd --userns-block-fd --info-fd --json-status-fd --cap-add "
+    "--cap-drop --userns --userns2 --pidns --perms --size --argv0 --overlay-src "
+    "--tmp-overlay --ro-overlay".split()
 )
 
 
@@ -206,118 +206,6 @@ def firejail(call: Call) -> Stream:
         if word.startswith(("--join", "--shutdown", "--get", "--put")):
             call.fact(Effect.UNKNOWN, tags=("subcommand",), detail=f"firejail {word}")
     return call.run_args(words) if words else ANYTHING
-
-
-_PERF_TAKES = {
-    "stat": "-e --event -o --output -p --pid -t --tid -C --cpu -r --repeat -I --interval-print -x "
-    "--field-separator -G --cgroup -D --delay -M --metrics --pre --post --filter --timeout",
-    "record": "-e --event -o --output -p --pid -t --tid -C --cpu -c --count -F --freq -m "
-    "--mmap-pages -r --realtime -G --cgroup -D --delay -j --branch-filter -u --uid --filter",
-}
-_PERF_OTHER = (
-    "-e --event -o --output -p --pid -t --tid -C --cpu -m --mmap-pages -u --uid -G --cgroup"
-)
-
-
-def perf(call: Call) -> Stream:
-    """`perf stat`, `perf record`: measure a command while it runs."""
-    words = list(call.args)
-    kind = str(words[0]) if words else ""
-    if kind in ("stat", "record", "trace", "mem", "c2c", "kvm", "sched", "lock", "ftrace", "kwork"):
-        options = split(
-            words[1:], frozenset(_PERF_TAKES.get(kind, _PERF_OTHER).split()), stops=True
-        )
-        for word in options.values("-o", "--output"):
-            call.writes(word)
-        for text in options.values("--pre", "--post"):
-            call.run_shell(text)
-        inner = options.operands
-        if inner[:1] in (["record"], ["report"], ["latency"]):
-            inner = inner[1:]
-        return call.run_args(inner) if inner else ANYTHING
-    if kind in (
-        "",
-        "report",
-        "list",
-        "script",
-        "annotate",
-        "diff",
-        "evlist",
-        "top",
-        "version",
-        "help",
-        "buildid-list",
-    ):
-        return ANYTHING
-    call.fact(Effect.UNKNOWN, tags=("subcommand",), detail=f"perf {kind}")
-    return ANYTHING
-
-
-_GDB_TAKES = frozenset(
-    "-ex --eval-command -iex --init-eval-command -x --command -ix --init-command -p --pid -c --core "
-    "-s --symbols -e --exec -se -d --directory -cd --cd -tty -b -l -data-directory -D -eval-command -pid".split()
-)
-
-
-def gdb(call: Call) -> Stream:
-    """`gdb`: steps through a program; its commands may run a shell, `-p` takes hold of a process."""
-    words = list(call.args)
-    if "--args" in words:
-        place = words.index("--args")  # type: ignore[arg-type]
-        call.fact(Effect.EXECUTES, tags=("debugger",))
-        call.run_args(words[place + 1 :])
-        words = words[:place]
-    options = split(words, _GDB_TAKES, long=True)
-    for text in options.values(
-        "-ex", "--eval-command", "-iex", "--init-eval-command", "-eval-command"
-    ):
-        _debugger_command(call, text)
-    for word in options.values("-x", "--command", "-ix", "--init-command"):
-        call.executes_file(word, "gdb")
-    for pid in options.values("-p", "--pid", "-pid"):
-        tags = ("init",) if pid == "1" else ("attached",)
-        call.fact(Effect.SYSTEM, tags=tags, at=pid.span, detail=str(pid).replace(UNKNOWN, "…"))
-    call.fact(Effect.EXECUTES, tags=("debugger",))
-    return ANYTHING
-
-
-def lldb(call: Call) -> Stream:
-    """`lldb`: as gdb, with its own options."""
-    takes = frozenset(
-        "-o -O -s -S -k -K -p -n -f -c -a -d --one-line --attach-pid --file --core".split()
-    )
-    options = split(call.args, takes, stops=True)
-    for text in options.values("-o", "-O", "-k", "--one-line"):
-        _debugger_command(call, text)
-    for word in options.values("-s", "-S", "-K"):
-        call.executes_file(word, "lldb")
-    for pid in options.values("-p", "--attach-pid"):
-        call.fact(Effect.SYSTEM, tags=("attached",), at=pid.span, detail=str(pid))
-    call.fact(Effect.EXECUTES, tags=("debugger",))
-    return ANYTHING
-
-
-def _debugger_command(call: Call, text: Arg) -> None:
-    command = text.strip()
-    shell = re.match(
-        r"(?:!|(?:platform\s+)?shell\s|sh\s|make\s|pipe\s.*\||\|.*\|)(.*)", command, re.DOTALL
-    )
-    if shell:
-        call.run_shell(text.like(shell[1].strip()))
-        return
-    code = re.match(r"(?:python|py|pi|python-interactive|script)\s+(.*)", command, re.DOTALL)
-    if code:
-        from redoma.judge.programs.code import read_code
-
-        read_code(call, "python", text.like(code[1]))
-        return
-    called = re.search(r"system\s*\(\s*\"((?:[^\"\\]|\\.)*)\"", command)
-    if called:
-        call.run_shell(text.like(called[1]))
-    wrote = re.match(r"(?:dump|generate-core-file|gcore|save)\b.*?(/\S+|\S+)$", command)
-    if wrote:
-        call.fact(Effect.WRITES, tags=("project",), at=text.span)
-    call.fact(Effect.EXECUTES, tags=("flag",), at=text.span)
 
 
 _LAUNCHERS = (".desktop", ".sh", ".appimage", ".command", ".app", ".run", ".bin", ".exe", ".py")
@@ -348,7 +236,4 @@ PROGRAMS = {
     "start-stop-daemon": start_stop_daemon,
     "bwrap": bwrap,
     "firejail": firejail,
-    "perf": perf,
-    **dict.fromkeys(("gdb", "gdb-multiarch", "cgdb"), gdb),
-    "lldb": lldb,
 }

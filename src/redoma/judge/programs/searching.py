@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
 
 _GREP_TAKES = frozenset(
-    "-A -B -C -D -d -e -f -m --after-context --before-context --context --max-count --regexp --file "
-    "--include --exclude --exclude-from --exclude-dir --label --binary-files "
-    "--devices --directories --group-separator --include-dir".split()
+    "-A -B -C -D -d -e -f -m --after-context --before-context --context --max-count "
+    "--regexp --file --include --exclude --exclude-from --exclude-dir --label "
+    "--binary-files --devices --directories --group-separator --include-dir".split()
 )
 _RG_TAKES = frozenset(
     "-A -B -C -E -M -T -d -e -f -g -j -m -r -t --after-context --before-context --color --colors "
@@ -27,14 +27,16 @@ _RG_TAKES = frozenset(
     "--type-clear --type-not".split()
 )
 _AG_TAKES = frozenset(
-    "-A -B -C -G -g -m -p -W --after --before --context --ignore --ignore-dir --depth --file-search-regex "
-    "--pager --path-to-ignore --max-count --width --workers --color-line-number --color-match "
-    "--color-path --type --type-add --type-set --type-del --output --match".split()
+    "-A -B -C -G -g -m -p -W --after --before --context --ignore --ignore-dir --depth "
+    "--file-search-regex --pager --path-to-ignore --max-count --width --workers "
+    "--color-line-number --color-match --color-path --type --type-add --type-set "
+    "--type-del --output --match".split()
 )
 _TREES = (Place.ROOT, Place.HOME_ROOT, Place.SYSTEM_TREE)
 _OURS = (Place.WORKSPACE, Place.TEMP, Place.REPOSITORY, Place.NOWHERE)
 _SECRET_LIKE = re.compile(
-    r"AKIA|ASIA|ghp_|github_pat|glpat|xox[bp]|sk_live|BEGIN[ .\\s]*(?:RSA|OPENSSH|EC|DSA|PRIVATE)|PRIVATE.KEY"
+    r"AKIA|ASIA|ghp_|github_pat|glpat|xox[bp]|sk_live|PRIVATE.KEY"
+    r"|BEGIN[ .\\s]*(?:RSA|OPENSSH|EC|DSA|PRIVATE)"
     r"|passw|secret|token|api.?key|credential|aws_",
     re.IGNORECASE,
 )

@@ -89,8 +89,10 @@ _IP_LOOKS = (
     "showdump",
     "shows",
 )
-_IP_CHANGES = ("add", "delete", "del", "set", "change", "replace", "append", "prepend", "flush", "restore",
-               "attach", "modify", "allocspi", "update", "prl", "6rd", "test", "deleteall")  # fmt: skip
+_IP_CHANGES = (
+    "add delete del set change replace append prepend flush restore attach modify allocspi update "
+    "prl 6rd test deleteall".split()
+)
 
 
 def ip(call: Call) -> Stream:
@@ -129,12 +131,14 @@ def ip(call: Call) -> Stream:
 
 def mount(call: Call) -> Stream:
     """`mount` alone lists; `-o remount` and binding change what lies where."""
-    takes = frozenset("-t --types -o --options -L --label -U --uuid -O --test-opts -N --namespace --target --source "
-                      "--target-prefix -T --fstab --options-mode --options-source".split())  # fmt: skip
+    takes = frozenset(
+        "-t --types -o --options -L --label -U --uuid -O --test-opts -N --namespace --target "
+        "--source --target-prefix -T --fstab --options-mode --options-source".split()
+    )
     options = split(call.args, takes)
-    if not options.operands and not options.has("-a", "--all", "-L", "-U", "--label", "--uuid"):
-        if not options.has("--bind", "--move", "--make-private", "--make-shared", "--source"):
-            return ANYTHING
+    acting = "-a --all -L -U --label --uuid --bind --move --make-private --make-shared --source"
+    if not options.operands and not options.has(*acting.split()):
+        return ANYTHING
     call.fact(Effect.SYSTEM, detail="mount")
     return NOTHING
 
@@ -192,8 +196,9 @@ def _killed(call: Call, word: Arg) -> None:
 
 
 _PKILL_TAKES = frozenset(
-    "-u --euid -U --uid -G --group -g --pgroup -P --parent -s --session -t --terminal -F --pidfile "
-    "--signal --ns --nslist -r --runstates -d -y --younger-than --older -Z --context -q --queue".split()
+    "-u --euid -U --uid -G --group -g --pgroup -P --parent -s --session -t --terminal -F "
+    "--pidfile --signal --ns --nslist -r --runstates -d -y --younger-than --older -Z "
+    "--context -q --queue".split()
 )
 
 
@@ -214,10 +219,10 @@ def pkill(call: Call) -> Stream:
     if options.value("--signal") == "0" or "-0" in call.args:
         return ANYTHING
     for word in names:
-        plain = word.strip("^$*.+?[](){}a-z-").strip()
+        plain = re.sub(r"[\^$*.+?\[\](){}]", "", word)
         everything = not word.strip("^$.*+?")
         tags: tuple[str, ...] = ("everything",) if everything else ()
-        if str(word).strip("^$") in _VITAL or plain in _VITAL:
+        if plain in _VITAL:
             tags = ("vital",)
         if any(guard in word.lower() for guard in _GUARDS):
             call.fact(Effect.TAMPERS, at=word.span)

@@ -1,4 +1,4 @@
-"""Programs that type, schedule and record for somebody else: `tmux`, `screen`, `script`, `at`, `expect`."""
+"""Programs that type, schedule and record for others: `tmux`, `screen`, `at`, `expect`."""
 
 from __future__ import annotations
 
@@ -137,7 +137,8 @@ def screen(call: Call) -> Stream:
 def script(call: Call) -> Stream:
     """`script`: records a terminal session; the command is `-c` or follows the file."""
     takes = frozenset(
-        "-c --command -E --echo -I --log-in -O --log-out -B --log-io -T --log-timing -m -o -t".split()
+        "-c --command -E --echo -I --log-in -O --log-out -B --log-io -T --log-timing -m "
+        "-o -t".split()
     )
     options = split(call.args, takes - {"-t"}, stops=True, optional=frozenset(("-t", "--timing")))
     words = list(options.operands)

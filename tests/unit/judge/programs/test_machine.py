@@ -1,4 +1,4 @@
-"""The machine itself: processes, services, disks, users, terminals, and programs that wrap others."""
+"""The machine itself: processes, services, disks, users, terminals, and wrappers."""
 
 from __future__ import annotations
 
