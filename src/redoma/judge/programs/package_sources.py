@@ -62,6 +62,7 @@ def is_repository(word: str) -> bool:
 
 
 def judge_sources(call: Call, options: Options) -> None:
+    """Notes packages and indexes that are named by an address, by option, word or variable."""
     for name, value, word in options.order:
         if name in _SOURCE_OPTIONS and value is not None:
             if name in ("--source", "--repository", "--index", "-i") and not _ADDRESS.match(value):

@@ -201,7 +201,7 @@ git clone -c core.sshCommand=./x git@git.example.org:a/b
 git clone 'ext::sh -c id'
 git init --template=/tmp/t
 git difftool -x ./x -y
-git grep -O./x TODO
+git grep -O./x main
 GIT_SSH_COMMAND=./x git fetch
 git_ssh_command=./x git fetch
 GIT_EXTERNAL_DIFF=./x git diff
