@@ -189,9 +189,11 @@ def gcloud(call: Call) -> Stream:
     if pair in ("compute ssh", "app instances", "cloud-shell ssh", "workstations ssh"):
         for text in options.values("--command"):
             remote_shell(call, text, "gcloud")
-        for word in options.rest or []:
-            if not word.startswith("-"):
-                remote_shell(call, word, "gcloud")
+        after = list(options.rest or [])
+        while after and after[0].startswith("-"):
+            after.pop(0)
+        if after:
+            remote_shell(call, after[0].like(" ".join(after)), "gcloud")
     if "keys create" in " ".join(operands[:5]):
         at = [str(word) for word in operands].index("create")
         for word in operands[at + 1 : at + 2]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from redoma.judge.programs.options import Options
 
 _ADDRESS = re.compile(r"^(?:https?|oci|git|ssh|s3|gs)(?:::|\+\w+)?://|^git::|^git@|^github\.com/")
+_HOST_PARTS = re.compile(r"hostPID|hostPath|hostIPC|\"privileged\"\s*:\s*true|privileged: true")
 _NOT_DRY = frozenset(("none", "false", "0", "no"))
 _SHOWS_ALL = re.compile(
     r"(?:yaml|json|jsonpath|go-template|template|custom-columns)", re.IGNORECASE
@@ -48,6 +49,11 @@ def kubectl(call: Call) -> Stream:
             do(call, "destroy", detail="scale --replicas=0")
     if verb == "cp":
         _copy(call, operands[1:])
+    for word in options.values("--overrides", "-p", "--patch"):
+        if _HOST_PARTS.search(word):
+            call.fact(Effect.PRIVILEGE, tags=("container",), at=word.span, detail="the node itself")
+    if verb == "debug" and any(w.startswith(("node/", "no/", "nodes/")) for w in operands[1:2]):
+        call.fact(Effect.PRIVILEGE, tags=("container",), detail="the node itself")
     if verb in ("run", "debug") and options.rest:
         contained(call, "pod", options.rest, marked=True)
     if _shows_secrets(options, verb):
@@ -202,30 +208,48 @@ def ansible(call: Call) -> Stream:
 
 
 _SECRET_RUNNERS = {
-    "doppler": "run",
-    "op": "run",
-    "infisical": "run",
-    "chamber": "exec",
-    "aws-vault": "exec",
-    "envkey": "exec",
-    "saml2aws": "exec",
-    "railway": "run",
-    "akeyless": "run",
-    "dcli": "exec",
+    "doppler": ("run", 0),
+    "op": ("run", 0),
+    "infisical": ("run", 0),
+    "chamber": ("exec", 0),
+    "aws-vault": ("exec", 1),
+    "envkey": ("exec", 0),
+    "saml2aws": ("exec", 0),
+    "railway": ("run", 0),
+    "akeyless": ("run", 0),
+    "dcli": ("exec", 0),
 }
 
 
 def secret_runner(call: Call) -> Stream:
     """`doppler run -- cmd` and its kin: a local command that gets secrets in its environment."""
     card = call.walker.knowledge.cards[call.name]
+    verb, names = _SECRET_RUNNERS[call.name]
+    words = _after(call, verb, names)
+    if words:
+        do(call, "login", detail=verb)
+        return call.run_args(words)
     options = options_of(call, card)
-    verb = _SECRET_RUNNERS[call.name]
-    if options.operands[:1] == [verb] and options.rest:
-        do(call, "login", detail=str(options.operands[0]))
-        return call.run_args(options.rest)
     deed = deed_of(card, options)
     out = follow(call, card)
     return Stream(None, SECRET, call.name) if deed == "secret" else out
+
+
+def _after(call: Call, verb: str, names: int) -> list[Arg]:
+    """The command that follows a verb and that many names; options of the command stay with it."""
+    card = call.walker.knowledge.cards[call.name]
+    takes, known = card.get("takes", frozenset()), card.get("known", frozenset())
+    if "--" in call.args:
+        at = [str(word) for word in call.args].index("--")
+        front = split(call.args[:at], takes, known).operands
+        return call.args[at + 1 :] if front[:1] == [verb] else []
+    front = split(call.args, takes, known, stops=True).operands
+    if front[:1] != [verb]:
+        return []
+    words = front[1:]
+    for _ in range(names):
+        words = split(words, takes, known, stops=True).operands[1:]
+    return split(words, takes, known, stops=True).operands
 
 
 def remote_runner(call: Call) -> Stream:
@@ -237,7 +261,7 @@ def remote_runner(call: Call) -> Stream:
     if deed == "exec":
         for text in options.values("-C", "--command", "-c", "--ssh-command"):
             remote_shell(call, text, call.name)
-        words = options.rest or (options.operands[1:] if call.name == "heroku" else [])
+        words = options.rest or (_after(call, "run", 0) if call.name == "heroku" else [])
         if words:
             remote_shell(call, words[0].like(" ".join(words)), call.name)
     return Stream(None, SECRET, call.name) if deed == "secret" else out

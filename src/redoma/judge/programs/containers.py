@@ -135,8 +135,8 @@ def _removal(call: Call) -> Stream:
     out = _by_card(call)
     removes = any(word in ("rm", "rmi", "volume", "remove") for word in call.args[:3])
     unknown = any(UNKNOWN in word for word in call.args)
-    if removes and unknown and _EVERY.search(call.walker.text[:4096]):
-        do(call, "wreck", detail="removing all there is")
+    if unknown and _EVERY.search(call.walker.text[:4096]):
+        do(call, "wreck" if removes else "destroy", detail="of all there is")
     return out
 
 

@@ -96,6 +96,9 @@ def from_file(
     call: Call, word: Arg, dialect: str, store: Arg | None = None, *, readonly: bool = False
 ) -> None:
     """Runs the statements of a file: read when they are known, said when they are not."""
+    if word in ("-", "/dev/stdin", "/dev/fd/0"):
+        from_stdin(call, dialect, store, readonly=readonly)
+        return
     held = call.reads(word)
     if held.text is not None:
         read_sql(
