@@ -70,6 +70,8 @@ class Program:
         """Notes every command, file and host in the program."""
         printing = False
         depth = 0
+        if len(self.tokens) >= MOST_TOKENS:
+            self.call.fact(Effect.UNKNOWN, tags=("code",), at=self.source.span)
         for index, (kind, text) in enumerate(self.tokens):
             following = self.tokens[index + 1 : index + 40]
             if kind == "name":

@@ -158,10 +158,10 @@ def patch(call: Call) -> Stream:
 
 
 def patched(text: str) -> list[str]:
-    """The files that a unified diff would change, at most a dozen."""
+    """The files that a unified diff would change, at most two hundred."""
     found: list[str] = []
     for line in text.splitlines():
-        if line.startswith("+++ ") and len(found) < 12:
+        if line.startswith("+++ ") and len(found) < 200:
             name = line[4:].partition("\t")[0].strip().strip('"')
             if name and name != "/dev/null":
                 found.append(name.removeprefix("b/"))

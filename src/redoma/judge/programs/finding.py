@@ -25,7 +25,8 @@ _VALUED = frozenset(
 _RUNNING = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
 _ALL_NAMES = frozenset(("*", "*.*", ".*", "**", "?*", ".*/.*", "./*", "*/*", "-"))
 _HISTORIES = frozenset((".git", ".hg", ".svn", ".jj", ".bzr"))
-MOST_WORDS = 4
+MOST_WORDS = 12
+MOST_ROOTS = 64
 
 
 class Search:
@@ -149,6 +150,10 @@ def _roots(search: Search, words: list[Arg]) -> int:
             index += 1
     if not search.roots:
         search.roots.append(arg(".", search.call.word.span))
+    search.roots = list(dict.fromkeys(search.roots))
+    if len(search.roots) > MOST_ROOTS:
+        unknown = search.roots[0].like(UNKNOWN)
+        search.roots = [*search.roots[: MOST_ROOTS - 1], unknown]
     return index
 
 

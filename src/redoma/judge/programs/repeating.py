@@ -21,7 +21,7 @@ _PARALLEL_TAKES = frozenset(
 )
 _SEPARATORS = (":::", ":::+", "::::", "::::+")
 _MARKS = ("{}", "{.}", "{/}", "{//}", "{/.}", "{1}", "{2}", "{#}", "{%}")
-MOST_ITEMS = 8
+MOST_ITEMS = 64
 
 
 def parallel(call: Call) -> Stream:
@@ -71,9 +71,11 @@ def _items(call: Call, tail: list[Arg], files: list[Arg]) -> list[Arg]:
         text = call.stdin.text
         if text is not None and UNKNOWN not in text:
             lines = [line for line in text.split("\n") if line]
-            items = [arg(line, call.word.span, call.stdin.taint) for line in lines[:MOST_ITEMS]]
+            items = [arg(line, call.word.span, call.stdin.taint) for line in lines]
         items = items or [arg(UNKNOWN, call.word.span, call.stdin.taint)]
-    return items[:MOST_ITEMS]
+    if len(items) > MOST_ITEMS:
+        items = [*items[: MOST_ITEMS - 1], arg(UNKNOWN, call.word.span, items[-1].taint)]
+    return items
 
 
 def _one(call: Call, command: list[Arg], item: Arg, mark: str) -> Stream:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from redoma.judge.interpret.arg import NOTHING, Arg, Stream
 from redoma.judge.programs.options import split
 from redoma.model.risk import Effect
@@ -17,6 +19,7 @@ _KNOWN = frozenset(
     "--null-data --zero-terminated --follow-symlinks --in-place".split()
 )
 _TO_LINE_END = "rRwWe"
+_LABEL_END = re.compile(r"[;\n}]")
 _TEXT = "aic"
 _PLAIN = "=dDgGhHnNpPxzF{}"
 
@@ -86,20 +89,17 @@ def _skip(text: str, index: int) -> int:
 
 def _past(text: str, index: int, end: str) -> int:
     """The place after the next unescaped `end`; brackets protect it."""
-    bracket = False
+    closing = 0
     while index < len(text):
         char = text[index]
         if char == "\\":
             index += 2
             continue
-        if char == "[" and not bracket and end != "[":
-            bracket = (
-                text.find("]", index + 2) != -1
-                and end in text[index + 1 : text.find("]", index + 2)]
-            )
-        elif char == "]":
-            bracket = False
-        elif char == end and not bracket:
+        if char == "[" and end != "[" and closing >= 0:
+            closing = text.find("]", index + 2)
+            if closing > 0 and end in text[index + 1 : closing]:
+                index = closing
+        elif char == end:
             return index + 1
         index += 1
     return len(text) + 1
@@ -120,12 +120,8 @@ def _one(call: Call, script: Arg, text: str, index: int) -> int:
         end = text[index + 1]
         return _past(text, _past(text, index + 2, end), end)
     if command in ":btTv":
-        end_ = min(
-            (p for p in (text.find(";", index), text.find("\n", index)) if p != -1),
-            default=len(text),
-        )
-        brace = text.find("}", index)
-        return max(min(end_, brace if brace != -1 else end_), index + 1)
+        ends = _LABEL_END.search(text, index + 1)
+        return ends.start() if ends else len(text)
     if command in _TEXT:
         return _text_end(text, index)
     if command in _TO_LINE_END:

@@ -22,6 +22,7 @@ _LOOKS = frozenset(
     "show-environment showenv show-hooks show-messages showmsgs show-prompt-history showphist "
     "display-message display capture-pane capturep has-session has info server-info".split()
 )
+MOST_COMMANDS = 200
 _TMUX_TAKES = frozenset("-L -S -f -c -T".split())
 _KEYS = re.compile(
     r"(?:Enter|C-[a-zA-Z\[\]\\^_@]|M-.|KPEnter|Escape|Tab|BTab|BSpace|Space|Up|Down|Left|Right|Home|End|F\d+|S-\w+)$"
@@ -44,7 +45,9 @@ def tmux(call: Call) -> Stream:
             commands[-1].append(word)
     if not options.operands and not options.has("-V", "-c"):
         call.fact(Effect.EXECUTES, tags=("interactive",))
-    for command in commands:
+    if len(commands) > MOST_COMMANDS:
+        call.fact(Effect.UNKNOWN, tags=("too-much",))
+    for command in commands[:MOST_COMMANDS]:
         if command:
             _tmux_command(call, str(command[0]), command[1:])
     return ANYTHING
