@@ -4,48 +4,16 @@ from __future__ import annotations
 
 import re
 
-from redoma.judge.interpret.arg import NETWORK, SECRET, Arg, Stream
+from redoma.judge.interpret.arg import NETWORK, SECRET, Stream
 from redoma.judge.programs.cards import deed_of, follow, options_of
-from redoma.judge.programs.database import read_sql
 from redoma.judge.programs.deeds import do
+from redoma.judge.programs.offsite import all_rights, remote_shell
 from redoma.judge.programs.transfers import carries_files, copies, says_sent
-from redoma.model.risk import Effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
     from redoma.judge.programs.options import Options
-
-_ALL = re.compile(
-    r"AdministratorAccess|roles/owner|^(?:--role=)?Owner$|cluster-admin|\"Action\"\s*:\s*\"\*\""
-)
-
-
-def all_rights(call: Call, deed: str) -> None:
-    """A grant of every right there is, said in one of the clouds' own names for it."""
-    if deed != "grant":
-        return
-    for word in call.args:
-        found = _ALL.search(word)
-        if found:
-            call.fact(
-                Effect.PRIVILEGE,
-                tags=("grant", "administrator"),
-                at=word.span,
-                detail=found.group(),
-            )
-
-
-def remote_shell(call: Call, text: Arg, where: str) -> None:
-    """A command line that runs on another machine: judged like one here, marked as elsewhere."""
-    walker = call.walker
-    before = walker.elsewhere
-    walker.elsewhere = where
-    try:
-        call.run_shell(text)
-    finally:
-        walker.elsewhere = before
-
 
 _AWS_SQL = ("--query-string", "--sql", "--statement", "--sqls", "--query-statement")
 _AWS_SQL_VERBS = frozenset(
@@ -91,6 +59,8 @@ def aws(call: Call) -> Stream:
 
 
 def _aws_sql(call: Call, options: Options) -> bool:
+    from redoma.judge.programs.database import read_sql
+
     texts = options.values(*_AWS_SQL)
     # These options are not in the card's list for every service: their values stand as operands.
     for index, word in enumerate(call.args[:-1]):
@@ -178,6 +148,8 @@ def gcloud(call: Call) -> Stream:
     pair = " ".join(operands[:2])
     deed = deed_of(card, options)
     if operands[2:3] == ["execute-sql"] and options.values("--sql"):
+        from redoma.judge.programs.database import read_sql
+
         for text in options.values("--sql"):
             read_sql(call, text, "bigquery")
         return Stream(None)

@@ -6,8 +6,8 @@ import re
 
 from redoma.judge.interpret.arg import SECRET, UNKNOWN, Arg, Stream
 from redoma.judge.programs.cards import deed_of, follow, options_of
-from redoma.judge.programs.clouds import all_rights, remote_shell
 from redoma.judge.programs.deeds import do
+from redoma.judge.programs.offsite import all_rights, remote_shell
 from redoma.judge.programs.options import split
 from redoma.judge.programs.reach import contained
 from redoma.model.risk import Effect
