@@ -174,6 +174,9 @@ def packed(call: Call, words: list[Arg], inside: Arg | None = None) -> Stream:
     """What lies in an archive of these: whole homes hold secrets, though no name says so."""
     taint = 0
     for word in words:
+        if word == "-":
+            taint |= call.stdin.taint
+            continue
         named = word
         if inside is not None and not word.startswith("/"):
             named = word.like(f"{inside}/{word}")

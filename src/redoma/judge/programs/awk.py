@@ -40,8 +40,11 @@ def awk(call: Call) -> Stream:
     for word in options.values("-l", "--load"):
         call.fact(Effect.EXECUTES, tags=("library",), at=word.span)
     for word in files:
-        held = call.walker.files.get(call.path(word))
-        if held is not None and held.text is not None:
+        from_input = word in ("-", "/dev/stdin")
+        held = call.stdin if from_input else call.walker.files.get(call.path(word))
+        if from_input and call.stdin.text is None:
+            call.executes_stream(call.stdin, "awk")
+        elif held is not None and held.text is not None:
             programs.append(word.like(held.text))
         else:
             call.executes_file(word, "awk")

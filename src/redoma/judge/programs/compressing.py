@@ -207,6 +207,10 @@ def seven(call: Call) -> Stream:
         if letter in ("m", "mf") or "-sdel" in flags or "-df" in flags:
             for word in words[2:]:
                 call.deletes(word, "recursive")
+        if "-si" in flags:
+            stream = Stream(None, stream.taint | call.stdin.taint, stream.source)
+        if "-so" in flags:
+            return stream
         for word in archive:
             call.writes(word, content=stream)
         return NOTHING

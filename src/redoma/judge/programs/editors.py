@@ -53,6 +53,8 @@ def vim(call: Call) -> Stream:
         and options.has("-e", "-E", "-s")
     ):
         ex_commands(call, call.word.like(call.stdin.text))
+    if silent and call.stdin.text is None and (call.stdin.taint or call.stdin.source):
+        call.executes_stream(call.stdin, "vim")
     if options.has("-W", "-w"):
         for word in options.values("-w", "-W"):
             call.writes(word)
@@ -142,6 +144,8 @@ def ed(call: Call) -> Stream:
         if "!" in line or re.match(r"[\d,$.]*\s*[wW]\s+\S", line):
             ex_commands(call, call.word.like(line))
     if call.stdin.text is None:
+        if call.stdin.taint or call.stdin.source:
+            call.executes_stream(call.stdin, "ed")
         call.fact(Effect.EXECUTES, tags=("editor",))
     return ANYTHING
 
@@ -273,7 +277,7 @@ PROGRAMS = {
         plain_editor,
     ),
     **dict.fromkeys(
-        "less more most pg bat batcat zless zmore bzless xzless lesspipe lv vimpager "
+        "less more most pg bat batcat zless zmore bzless xzless lzless xzmore bzmore lesspipe lv vimpager "
         "moar ov".split(),
         pager,
     ),

@@ -127,7 +127,10 @@ def cut_up(call: Call) -> Stream:
         call.writes(prefix if prefix is not None else arg("xx00", call.word.span))
     else:
         words = options.operands[1:2] or [arg("xaa", call.word.span)]
-        call.writes(words[0], content=streams[0].passed_through())
+        piece = streams[0].passed_through()
+        call.writes(words[0], content=piece)
+        for ending in ("aa", "ab", "00", "01"):
+            call.walker.files.put(call.path(words[0]) + ending, piece)
     return NOTHING
 
 

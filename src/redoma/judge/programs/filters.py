@@ -180,6 +180,13 @@ def base64(call: Call) -> Stream:
     return made
 
 
+def basenc(call: Call) -> Stream:
+    """`basenc --base64 -d`: as the program of that name."""
+    named = next((w[2:8] for w in call.args if w.startswith(("--base64", "--base32"))), "")
+    call.name = named if named in ("base64", "base32") else "basenc"
+    return base64(call)
+
+
 def _is_bsd(words: list[Arg]) -> bool:
     return any(word in ("-i", "-o", "--input", "--output") for word in words)
 
@@ -188,6 +195,8 @@ def _decoded(name: str, text: str) -> str:
     import base64 as codec
 
     compact = "".join(text.split())
+    if name == "basenc":
+        return bytes.fromhex(compact).decode("utf-8", "replace").replace(UNKNOWN, "\ufffd")
     if name.endswith("base32"):
         raw = codec.b32decode(compact + "=" * (-len(compact) % 8), casefold=True)
     else:
@@ -273,6 +282,7 @@ PROGRAMS = {
     "uniq": uniq,
     "tr": tr,
     **dict.fromkeys(("base64", "base32", "gbase64"), base64),
+    "basenc": basenc,
     "xxd": xxd,
     "tee": tee,
     "ps": ps,

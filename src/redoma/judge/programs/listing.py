@@ -43,4 +43,4 @@ def look(call: Call) -> Stream:
     return Stream(None)
 
 
-PROGRAMS = dict.fromkeys("ls dir vdir gls exa eza lsd stat gstat tree file".split(), look)
+PROGRAMS = dict.fromkeys("ls ll la dir vdir gls exa eza lsd stat gstat tree file".split(), look)

@@ -59,7 +59,7 @@ _MODULES = {
     ),
     "filters": (
         "cat gcat head tail ghead gtail echo printf true false test [ pwd tac rev uniq tr "
-        "base64 base32 gbase64 xxd tee ps pv"
+        "base64 base32 gbase64 basenc xxd tee ps pv"
     ),
     "finding": "find gfind bfs fd fdfind",
     "searching": (
@@ -79,7 +79,7 @@ _MODULES = {
         "vim vi nvim ex view rvim rview gvim gview evim vimdiff nvimdiff vim.tiny vim.basic "
         "vimx elvis nvi neovim ed red emacs emacsclient emacs-nox xemacs zile mg nano pico "
         "rnano micro joe jed mcedit kak hx helix ne tilde jmacs jstar less more most pg bat "
-        "batcat zless zmore bzless xzless lesspipe lv vimpager moar ov"
+        "batcat zless zmore bzless xzless lzless xzmore bzmore lesspipe lv vimpager moar ov"
     ),
     "fzf": "fzf fzf-tmux sk peco fzy",
     "terminals": "tmux byobu screen script at batch crontab expect autoexpect",
@@ -93,7 +93,7 @@ _MODULES = {
         "pgkill zkill killall5 fuser renice snice dc"
     ),
     "rsync": "rsync openrsync grsync rsync-ssl",
-    "listing": "ls dir vdir gls exa eza lsd stat gstat tree file",
+    "listing": "ls ll la dir vdir gls exa eza lsd stat gstat tree file",
     "clouds": "aws az gcloud",
     "clusters": (
         "kubectl oc k kubecolor microk8s.kubectl helm ansible doppler op infisical chamber aws-vault saml2aws "

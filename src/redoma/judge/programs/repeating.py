@@ -96,7 +96,8 @@ def _one(call: Call, command: list[Arg], item: Arg, mark: str) -> Stream:
     for word in command:
         taint |= word.taint
     span = (command[0].span[0], command[-1].span[1])
-    return call.run_shell(arg(" ".join(filled), span, taint), stdin=NOTHING)
+    out = call.run_shell(arg(" ".join(filled), span, taint), stdin=NOTHING)
+    return Stream(out.text, out.taint | taint, out.source)
 
 
 def _quoted(text: str) -> str:

@@ -34,8 +34,11 @@ def sed(call: Call) -> Stream:
     scripts = options.values("-e", "--expression")
     files = options.values("-f", "--file")
     for word in files:
-        held = call.walker.files.get(call.path(word))
-        if held is not None and held.text is not None:
+        from_input = word in ("-", "/dev/stdin")
+        held = call.stdin if from_input else call.walker.files.get(call.path(word))
+        if from_input and call.stdin.text is None:
+            call.executes_stream(call.stdin, "sed")
+        elif held is not None and held.text is not None:
             _script(call, word.like(held.text))
         else:
             call.executes_file(word, "sed")

@@ -155,10 +155,8 @@ def script(call: Call) -> Stream:
     for word in words[:1] or [arg("typescript", call.word.span)]:
         call.writes(word)
     texts = options.values("-c", "--command") + (rest.values("-c", "--command") if rest else [])
-    for text in texts:
-        call.run_shell(text)
     if texts:
-        return ANYTHING
+        return [call.run_shell(text) for text in texts][-1]
     if words[1:] and rest is None:
         return call.run_args(words[1:])
     call.fact(Effect.EXECUTES, tags=("interactive",))
@@ -177,7 +175,7 @@ def at(call: Call) -> Stream:
     for word in options.values("-f"):
         call.executes_file(word)
         return NOTHING
-    if call.stdin.text is not None:
+    if call.stdin.text is not None or call.stdin.taint:
         call.executes_stream(call.stdin)
     return NOTHING
 
