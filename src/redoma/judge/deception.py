@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from redoma.judge.lazy import lazy
 from redoma.model.risk import Effect, Fact
 
 _PLAIN = re.compile(r"[\n\t\x20-\x7e]*")
@@ -27,7 +28,7 @@ _CONFUSABLE = frozenset(
     "\u03bf\u03bd\u03b1\u03b9\u03ba\u03c1\u03c5\u03c7\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7"
     "\u0261\u0251\u1d00\u0131\u217c\u2170\u2174\u2179\u212e\u0585\u0578\u057d\u0581\u13a1\u13aa\u13cf\u13da\u13df\u2c9f\u2ca3"
 )
-_LETTERS = re.compile(r"[^\W\d_]+")
+_LETTERS = lazy(r"[^\W\d_]+")
 _FLAG = "\U0001f3f4"
 
 
@@ -73,7 +74,7 @@ def _quoted(text: str) -> list[bool]:
     return out
 
 
-def _kind(text: str, index: int, char: str, code: int, *, quoted: bool) -> str:  # noqa: PLR0911, PLR0912
+def _kind(text: str, index: int, char: str, code: int, *, quoted: bool) -> str:
     before = text[index - 1] if index else ""
     after = text[index + 1] if index + 1 < len(text) else ""
     if char == "\0":

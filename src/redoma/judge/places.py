@@ -26,6 +26,7 @@ _TEMP = lazy(r"/(?:private/)?(?:var/)?tmp(?:/|$)|/dev/shm(?:/|$)|/(?:private/)?v
 _QUIET_DEVICES = lazy(
     r"/dev/(?:null|zero|stdin|stdout|stderr|tty|u?random|full|fd/\d+|ptmx|pts/\d+)$|/proc/self/fd/\d+$"
 )
+_KERNEL = ("/proc/sysrq-trigger", "/proc/sys/", "/sys/power/", "/sys/kernel/", "/sys/firmware/")
 _NET_DEVICE = lazy(r"/dev/(?:tcp|udp)/")
 
 _VERSION_CONTROL = ("/.git/", "/.hg/", "/.svn/", "/.jj/", "/.bzr/")
@@ -113,6 +114,11 @@ def _partly_known(path: str, ground: Ground) -> Place:
     if place in (Place.HOME_ROOT, Place.SYSTEM_TREE):
         return Place.HOME if place is Place.HOME_ROOT else Place.SYSTEM
     return place
+
+
+def steers_kernel(path: str) -> bool:
+    """Whether writing there changes the running kernel, as writing to a device does."""
+    return path.startswith(_KERNEL)
 
 
 def root_if_empty(path: str) -> bool:

@@ -12,7 +12,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
 
-_TCL_COMMANDS = re.compile(r"(?:^|[;\n\[{])\s*(exec|spawn|system|open|socket|source|eval|file|send)\b([^;\n\]}]*)")
+_TCL_COMMANDS = re.compile(
+    r"(?:^|[;\n\[{])\s*(exec|spawn|system|open|socket|source|eval|file|send)\b([^;\n\]}]*)"
+)
 
 
 def read_tcl(call: Call, text: Arg) -> Stream:
@@ -22,6 +24,7 @@ def read_tcl(call: Call, text: Arg) -> Stream:
     connects = spawns = False
     taint = 0
     for match in _TCL_COMMANDS.finditer(text):
+        call.walker.step()
         verb = match[1]
         rest = match[2].replace("{*}", " ").replace("{", " ").replace("}", " ").strip()
         rest = re.sub(r"\$\{?\w+\}?", UNKNOWN, rest)
@@ -101,5 +104,3 @@ def _unseen(call: Call, text: Arg) -> None:
         call.fact(Effect.DOWNLOADS_AND_EXECUTES, at=text.span)
     if not text.strip(UNKNOWN + " "):
         call.fact(Effect.UNKNOWN, tags=("code",), at=text.span)
-
-

@@ -14,20 +14,37 @@ if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
 
 _WORD = re.compile(r"""'(?:[^']|'')*'|"(?:[^"`]|`.)*"|[^\s;|()'"{}]+|[;|(){}\n]""")
-_REMOVES = frozenset("remove-item ri rm rmdir rd del erase clear-content clc remove-itemproperty".split())
+_REMOVES = frozenset(
+    "remove-item ri rm rmdir rd del erase clear-content clc remove-itemproperty".split()
+)
 _EVALUATES = frozenset("invoke-expression iex invoke-command icm".split())
-_FETCHES = frozenset("invoke-webrequest iwr invoke-restmethod irm curl wget start-bitstransfer".split())
+_FETCHES = frozenset(
+    "invoke-webrequest iwr invoke-restmethod irm curl wget start-bitstransfer".split()
+)
 _RUNS = frozenset("start-process saps start invoke-item ii start-job".split())
 _READS = frozenset("get-content gc cat type select-string".split())
-_WRITES = frozenset("set-content sc add-content ac out-file new-item ni tee-object copy-item copy cp move-item move mv rename-item".split())
+_WRITES = frozenset(
+    "set-content sc add-content ac out-file new-item ni tee-object copy-item copy cp "
+    "move-item move mv rename-item".split()
+)
 _POWER = frozenset("stop-computer restart-computer".split())
 _SYSTEM = frozenset(
-    "set-executionpolicy set-mppreference disable-windowsoptionalfeature set-netfirewallprofile new-localuser add-localgroupmember "
-    "set-acl takeown icacls bcdedit reg sc.exe set-itemproperty new-itemproperty".split()
+    "set-executionpolicy set-mppreference disable-windowsoptionalfeature "
+    "set-netfirewallprofile new-localuser add-localgroupmember set-acl takeown icacls "
+    "bcdedit reg sc.exe set-itemproperty new-itemproperty".split()
 )
-_DEVICES = frozenset("format-volume clear-disk initialize-disk remove-partition diskpart vssadmin".split())
+_DEVICES = frozenset(
+    "format-volume clear-disk initialize-disk remove-partition diskpart vssadmin".split()
+)
 _PERSISTS = frozenset("register-scheduledtask schtasks new-service register-scheduledjob".split())
 _KILLS = frozenset("stop-process kill spps taskkill stop-service".split())
+_EFFECTS: dict[str, tuple[Effect, tuple[str, ...]]] = {
+    **dict.fromkeys(_POWER, (Effect.SYSTEM, ("power",))),
+    **dict.fromkeys(_DEVICES, (Effect.SYSTEM, ("device",))),
+    **dict.fromkeys(_PERSISTS, (Effect.PERSISTS, ())),
+    **dict.fromkeys(_SYSTEM, (Effect.SYSTEM, ())),
+    **dict.fromkeys(_KILLS, (Effect.KILLS, ())),
+}
 
 
 def read_powershell(call: Call, text: Arg) -> Stream:
@@ -75,7 +92,11 @@ class _Reader:
 
     def word(self, text: str) -> Arg:
         home = self.call.state.variables.get("HOME")
-        text = text.replace("$HOME", str(home)).replace("$env:USERPROFILE", str(home)).replace("\\", "/")
+        text = (
+            text.replace("$HOME", str(home))
+            .replace("$env:USERPROFILE", str(home))
+            .replace("\\", "/")
+        )
         if text.startswith("~"):
             text = f"{home}{text[1:]}"
         if re.match(r"[A-Za-z]:/", text):
@@ -83,7 +104,10 @@ class _Reader:
         return self.text.like(re.sub(r"\$[\w:{}]+", UNKNOWN, text))
 
     def command(self, words: list[str]) -> None:
-        while words and (words[0] in ("&", ".", "=", "if", "else", "try") or words[0].startswith("$") and words[1:2] == ["="]):
+        while words and (
+            words[0] in ("&", ".", "=", "if", "else", "try")
+            or (words[0].startswith("$") and words[1:2] == ["="])
+        ):
             words = words[2:] if words[1:2] == ["="] else words[1:]
         if not words:
             return
@@ -93,7 +117,11 @@ class _Reader:
         if "net.sockets" in " ".join(words).lower() or "tcpclient" in " ".join(words).lower():
             self.connects = True
             self.call.fact(Effect.NETWORK, tags=("upload",), at=self.text.span)
-        if "downloadstring" in " ".join(words).lower() or "downloadfile" in " ".join(words).lower() or "net.webclient" in name:
+        if (
+            "downloadstring" in " ".join(words).lower()
+            or "downloadfile" in " ".join(words).lower()
+            or "net.webclient" in name
+        ):
             self.fetches = True
         self._known(name, words, plain, flags)
 
@@ -104,13 +132,7 @@ class _Reader:
             for each in plain or [UNKNOWN]:
                 call.deletes(self.word(each), *(("recursive",) if tree else ()))
         elif name in _EVALUATES:
-            self.evaluates = True
-            code = " ".join(plain)
-            if code and "$" not in code and "http" not in code:
-                for inner in _commands(code):
-                    self.command(inner)
-            else:
-                self.unknown_code = True
+            self._evaluate(" ".join(plain))
         elif name in _FETCHES:
             self._fetch(words, plain, flags)
         elif name in _RUNS:
@@ -123,29 +145,35 @@ class _Reader:
             for each in plain[:1]:
                 self.taint |= call.reads(self.word(each)).taint & SECRET
         elif name in _WRITES:
-            for each in plain[:2] if name.startswith(("copy", "move", "cp", "mv", "rename")) else plain[:1]:
+            for each in (
+                plain[:2] if name.startswith(("copy", "move", "cp", "mv", "rename")) else plain[:1]
+            ):
                 call.writes(self.word(each))
-        elif name in _POWER:
-            call.fact(Effect.SYSTEM, tags=("power",), at=self.text.span)
-        elif name in _DEVICES:
-            call.fact(Effect.SYSTEM, tags=("device",), at=self.text.span)
-        elif name in _PERSISTS:
-            call.fact(Effect.PERSISTS, at=self.text.span)
-        elif name in _SYSTEM:
-            call.fact(Effect.SYSTEM, at=self.text.span)
-        elif name in _KILLS:
-            call.fact(Effect.KILLS, at=self.text.span)
+        elif name in _EFFECTS:
+            effect, tags = _EFFECTS[name]
+            call.fact(effect, tags=tags, at=self.text.span)
         elif name in self.call.walker.knowledge and not name.startswith(("$", "[")):
             call.run_args([self.word(each) for each in words])
-        elif name.startswith("["):
-            if "::" in name and any(mark in name for mark in ("load", "frombase64", "assembly")):
-                self.unknown_code = self.unknown_code or "load" in name
+        elif name.startswith("[") and "::" in name and "load" in name:
+            self.unknown_code = True
+
+    def _evaluate(self, code: str) -> None:
+        self.evaluates = True
+        if code and "$" not in code and "http" not in code:
+            for inner in _commands(code):
+                self.command(inner)
+        else:
+            self.unknown_code = True
 
     def _fetch(self, words: list[str], plain: list[str], flags: set[str]) -> None:
         self.fetches = True
         url = next((w for w in words[1:] if "://" in w), plain[0] if plain else UNKNOWN)
         lowered = [w.lower() for w in words]
-        sends = "-body" in flags or "-infile" in flags or any(m in lowered for m in ("post", "put", "patch", "delete"))
+        sends = (
+            "-body" in flags
+            or "-infile" in flags
+            or any(m in lowered for m in ("post", "put", "patch", "delete"))
+        )
         if sends:
             self.call.sends(self.taint, self.text.like(url))
             if "delete" in lowered:

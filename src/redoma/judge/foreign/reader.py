@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
-import codecs
-
+from redoma.judge.foreign.expressions import LONGEST_ARGUMENTS, Expressions
 from redoma.judge.foreign.languages import ACTIONS, DECODERS
-from redoma.judge.foreign.tokens import COMMAND, NAME, SIGN, STRING, Token, tokens
+from redoma.judge.foreign.tokens import COMMAND, MOST, NAME, STRING, Token, tokens
 from redoma.judge.interpret.arg import NETWORK, SECRET, UNKNOWN, Arg, Stream
 from redoma.model.risk import Effect, Place, Target
 
@@ -15,9 +12,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
 
-_JOINING = frozenset(("+", ".", "~", "<>", "&"))
-_ENDING = frozenset((";", "\n", "}", ")"))
-_STATEMENT_WORDS = frozenset("if unless or and while for until do then end foreach".split())
 _tables: dict[str, dict[str, tuple[str, str]]] = {}
 
 
@@ -45,12 +39,12 @@ def _table(language: str) -> dict[str, tuple[str, str]]:
     return _tables[language]
 
 
-class _Reader:
+class _Reader(Expressions):
     def __init__(self, call: Call, language: str, text: Arg) -> None:
+        super().__init__()
         self.call = call
         self.language = language
         self.text = text
-        self.held: dict[str, str] = {}
         self.table = _table(language)
         self.taint = 0
         self.hosts: list[Arg] = []
@@ -65,6 +59,8 @@ class _Reader:
 
     def read(self) -> None:
         found = tokens(str(self.text), self.language)
+        if len(found) >= MOST:
+            self.call.fact(Effect.UNKNOWN, tags=("code",), at=self.text.span)
         self._assignments(found)
         if self.held:
             found = tokens(str(self.text), self.language, self.held)
@@ -79,11 +75,16 @@ class _Reader:
     def _assignments(self, found: list[Token]) -> None:
         """`x = "…"`: names that hold a known text."""
         for index in range(len(found) - 2):
-            if found[index].kind == NAME and found[index + 1].text == "=" and found[index + 2].text != "=":
+            if (
+                found[index].kind == NAME
+                and found[index + 1].text == "="
+                and found[index + 2].text != "="
+            ):
                 end = index + 2
-                while end < len(found) and found[end].text not in (";", "\n", ","):
+                furthest = min(len(found), end + LONGEST_ARGUMENTS)
+                while end < furthest and found[end].text not in (";", "\n", ","):
                     end += 1
-                value = self._folded(found[index + 2 : end])
+                value = self.folded(found[index + 2 : end])
                 if value is not None:
                     self.held[found[index].text] = value
                     self.held[found[index].text.lstrip("$@%")] = value
@@ -96,12 +97,15 @@ class _Reader:
             self._environment(found, index, name)
         if entry is None:
             return
+        self.call.walker.step()
         action, needs = entry
         if needs and needs not in str(self.text):
             return
-        if before in ("function", "def", "sub", "fn", "class", "->") or (before and before in "$@%"):
+        if before in ("function", "def", "sub", "fn", "class", "->") or (
+            before and before in "$@%"
+        ):
             return
-        self._act(action, name, self._arguments(found, index + 1), found, index)
+        self._act(action, name, self.arguments(found, index + 1), found, index)
 
     def _entry(self, name: str, *, dotted: bool) -> tuple[str, str] | None:
         if not dotted and name in self.table:
@@ -113,106 +117,35 @@ class _Reader:
 
     def _environment(self, found: list[Token], index: int, name: str) -> None:
         following = found[index + 1].text if index + 1 < len(found) else ""
-        if following in (".", "[", "{", ".fetch") or (name in ("process.env", "ENV") and following == "["):
+        if following in (".", "[", "{", ".fetch") or (
+            name in ("process.env", "ENV") and following == "["
+        ):
             return
         target = Target(text="environment", place=Place.SECRET)
         self.call.fact(Effect.SECRETS, target, tags=("environment",), at=self.text.span)
         self.taint |= SECRET
 
-    # Arguments ---------------------------------------------------------------------------------
-
-    def _arguments(self, found: list[Token], at: int) -> list[list[Token]]:
-        """The argument lists after a name, with brackets or without."""
-        out: list[list[Token]] = [[]]
-        while at < len(found) and found[at].text == "\n":
-            at += 1
-        bracketed = at < len(found) and found[at].text == "("
-        at += 1 if bracketed else 0
-        depth = 0
-        while at < len(found):
-            token = found[at]
-            at += 1
-            if token.kind == SIGN:
-                if token.text in ")]}" and depth == 0:
-                    break
-                if token.text in "([{":
-                    depth += 1
-                elif token.text in ")]}":
-                    depth -= 1
-                elif depth == 0 and token.text == ",":
-                    out.append([])
-                    continue
-                elif depth == 0 and not bracketed and token.text in _ENDING:
-                    break
-            elif token.kind == NAME and not bracketed and token.text in _STATEMENT_WORDS:
-                break
-            out[-1].append(token)
-        return [each for each in out if any(t.text != "\n" for t in each)]
-
-    def _folded(self, part: list[Token]) -> str | None:
-        """The text of an expression of strings joined together, or decoded; None if unknown."""
-        out: list[str] = []
-        part = [t for t in part if t.text != "\n"]
-        if part and part[0].kind == NAME and part[0].text in DECODERS:
-            return self._decoded(part)
-        while part and part[0].text == "(" and part[-1].text == ")":
-            part = part[1:-1]
-        for token in part:
-            if token.kind == STRING:
-                out.append(token.text)
-            elif token.kind == NAME:
-                held = self.held.get(token.text)
-                out.append(UNKNOWN if held is None else held)
-            elif token.text not in _JOINING:
-                return None
-        if not out or all(each == UNKNOWN for each in out):
-            return None
-        return "".join(out)
-
-    def _decoded(self, part: list[Token]) -> str | None:
-        inner = self._arguments(part, 1)
-        value = self._folded(inner[0]) if inner else None
-        if value is None or UNKNOWN in value:
-            return None
-        try:
-            if part[0].text == "hex2bin":
-                return bytes.fromhex(value).decode("utf-8", "replace")
-            if part[0].text == "str_rot13":
-                return codecs.decode(value, "rot13")
-            return base64.b64decode(value + "=" * (-len(value) % 4)).decode("utf-8", "replace")
-        except (ValueError, binascii.Error):
-            return None
-
-    def _list(self, part: list[Token]) -> list[str] | None:
-        """`["a", "b"]` or `qw(a b)` as words."""
-        inside = [t for t in part if t.text not in ("\n",)]
-        if not inside or inside[0].text not in ("[", "{", "(") or inside[-1].text not in ("]", "}", ")"):
-            return None
-        words: list[str] = []
-        piece: list[Token] = []
-        for token in [*inside[1:-1], Token(SIGN, ",")]:
-            if token.text == "," and token.kind == SIGN:
-                if piece:
-                    value = self._folded(piece)
-                    words.append(UNKNOWN if value is None else value)
-                piece = []
-            else:
-                piece.append(token)
-        return words
-
     # Doing -------------------------------------------------------------------------------------
 
-    def _act(self, action: str, name: str, args: list[list[Token]], found: list[Token], index: int) -> None:
+    def _act(
+        self, action: str, name: str, args: list[list[Token]], found: list[Token], index: int
+    ) -> None:
         call = self.call
-        first = self._folded(args[0]) if args else None
+        first = self.folded(args[0]) if args else None
         known = UNKNOWN if first is None else first
         if action == "run":
             self._run(name, args, first, found, index)
         elif action in ("delete", "delete-tree"):
             tree = action == "delete-tree" or "recursive" in str(self.text)
-            targets = [self._folded(each) for each in args] if self.language in ("perl", "ruby") else [first]
+            targets = (
+                [self.folded(each) for each in args]
+                if self.language in ("perl", "ruby")
+                else [first]
+            )
             for each in targets or [None]:
-                call.deletes(self.word(UNKNOWN if each is None else each), *(("recursive",) if tree else ()))
+                call.deletes(
+                    self.word(UNKNOWN if each is None else each), *(("recursive",) if tree else ())
+                )
         elif action == "write":
             if first is not None:
                 call.writes(self.word(first))
@@ -246,14 +179,20 @@ class _Reader:
     ) -> None:
         self.spawns = True
         self._obscured(args)
-        if not args and index and found[index - 1].text == "." and index > 1 and found[index - 2].kind == STRING:
-            # Groovy: "command".execute()
+        if (
+            not args
+            and index
+            and found[index - 1].text == "."
+            and index > 1
+            and found[index - 2].kind == STRING
+        ):
+            # In Groovy a text runs itself.
             self._command(found[index - 2].text)
             return
         if args and any(token.kind == COMMAND for token in args[0]):
             return
-        words = self._list(args[0]) if args else None
-        rest = self._list(args[1]) if len(args) > 1 else None
+        words = self.list(args[0]) if args else None
+        rest = self.list(args[1]) if len(args) > 1 else None
         if words:
             self._program(words)
         elif first is None:
@@ -262,8 +201,15 @@ class _Reader:
                 self.call.fact(Effect.UNKNOWN, tags=("code",), at=self.text.span)
         elif rest is not None and not first.strip().count(" "):
             self._program([first, *rest])
-        elif len(args) > 1 and self.language in ("perl", "ruby", "haskell", "groovy", "elixir", "r"):
-            folded = [self._folded(each) for each in args]
+        elif len(args) > 1 and self.language in (
+            "perl",
+            "ruby",
+            "haskell",
+            "groovy",
+            "elixir",
+            "r",
+        ):
+            folded = [self.folded(each) for each in args]
             options = {"perl": 0, "ruby": 0}.get(self.language, 0)
             self._program([UNKNOWN if each is None else each for each in folded[options:]])
         else:
@@ -283,14 +229,16 @@ class _Reader:
         word = self.word(source)
         target, marks = self.call.written_target(word)
         if target.place not in (Place.WORKSPACE, Place.TEMP, Place.NOWHERE) or "whole" in marks:
-            self.call.fact(Effect.DELETES, target, tags=("moved", "recursive", *marks), at=self.text.span)
+            self.call.fact(
+                Effect.DELETES, target, tags=("moved", "recursive", *marks), at=self.text.span
+            )
         self.taint |= self.call.reads(word).taint & SECRET
-        second = self._folded(args[1]) if len(args) > 1 else None
+        second = self.folded(args[1]) if len(args) > 1 else None
         self.call.writes(self.word(UNKNOWN if second is None else second))
 
     def _open(self, args: list[list[Token]]) -> None:
         """Opening a file to read or write; in Perl and Ruby `|` makes it a program."""
-        texts = [self._folded(each) for each in args]
+        texts = [self.folded(each) for each in args]
         known = [each for each in texts if each is not None]
         if not known:
             return
@@ -307,7 +255,9 @@ class _Reader:
             self._command(path.strip("|"))
         elif path.startswith(("http://", "https://", "ftp://")):
             self._ask("ask", args, path)
-        elif mode.startswith((">", "+>")) or (self.language != "perl" and mode[:1] in ("w", "a") and len(known) > 1):
+        elif mode.startswith((">", "+>")) or (
+            self.language != "perl" and mode[:1] in ("w", "a") and len(known) > 1
+        ):
             self.call.writes(self.word(path.lstrip("+> ")))
         elif not path.startswith((">&", "<&")):
             self.taint |= self.call.reads(self.word(path.lstrip("< "))).taint & SECRET
@@ -319,7 +269,10 @@ class _Reader:
             return
         self.hosts.append(word)
         text = str(self.text)
-        sends = action == "send" or any(f"{mark}" in text for mark in ("POST", "PUT", "PATCH", "method:", "CURLOPT_POST", "DELETE"))
+        sends = action == "send" or any(
+            f"{mark}" in text
+            for mark in ("POST", "PUT", "PATCH", "method:", "CURLOPT_POST", "DELETE")
+        )
         if sends:
             self.sends = True
             destroys = "DELETE" in text or ".delete" in text
@@ -330,7 +283,7 @@ class _Reader:
             self.sends = self.sends or UNKNOWN in url
             self.call.host(word, "download")
         if len(args) > 1 and self.language in ("r", "julia", "perl"):
-            target = self._folded(args[1])
+            target = self.folded(args[1])
             if target is not None:
                 self.call.writes(self.word(target), content=Stream(None, NETWORK, url))
 
@@ -341,8 +294,19 @@ class _Reader:
     def _eval(self, name: str, args: list[list[Token]], first: str | None) -> None:
         self.evaluates = True
         self._obscured(args)
-        if name in ("include", "include_once", "require", "require_once", "load", "dofile", "loadfile", "source"):
-            if first is not None and not first.startswith(("http://", "https://", "php://", "data:")):
+        if name in (
+            "include",
+            "include_once",
+            "require",
+            "require_once",
+            "load",
+            "dofile",
+            "loadfile",
+            "source",
+        ):
+            if first is not None and not first.startswith(
+                ("http://", "https://", "php://", "data:")
+            ):
                 if self.language in ("lua", "r", "julia", "php", "ruby") and "/" in first:
                     self.call.executes_file(self.word(first), self.language)
                 self.evaluates = False
@@ -365,7 +329,11 @@ class _Reader:
     def _printed(self, found: list[Token]) -> None:
         """`print "text"` and nothing else: what flows out is known."""
         signs = [t for t in found if t.text not in ("\n", ";", "(", ")")]
-        if len(signs) == 2 and signs[0].text in ("print", "puts", "say", "echo", "console.log", "println", "cat") and signs[1].kind == STRING:
+        if (
+            len(signs) == 2
+            and signs[0].text in ("print", "puts", "say", "echo", "console.log", "println", "cat")
+            and signs[1].kind == STRING
+        ):
             newline = "" if signs[0].text in ("print", "echo", "cat") else "\n"
             if UNKNOWN not in signs[1].text:
                 self.printed = signs[1].text + newline

@@ -7,7 +7,7 @@ import re
 from redoma.judge.interpret.arg import UNKNOWN
 
 NAME, STRING, COMMAND, SIGN = "name", "string", "command", "sign"
-MOST = 20_000
+MOST = 8_000
 
 _NAME = re.compile(r"[$@%&]?[A-Za-z_][\w]*(?:(?:\.|::|->|:(?=[A-Za-z_]))[A-Za-z_]\w*[?!]?)*[?!]?")
 _NUMBER = re.compile(r"0[xX][0-9A-Fa-f]+|\d+")
@@ -25,10 +25,14 @@ _HOLES = {
     "tcl": re.compile(r"\$\w+|\[[^\]]*\]"),
 }
 _LINE_COMMENTS = {
-    "javascript": "//", "php": "//", "groovy": "//", "lua": "--", "perl": "#", "ruby": "#", "r": "#", "julia": "#",
-    "elixir": "#", "tcl": "", "applescript": "--", "haskell": "--", "gdb": "#",
-}  # fmt: skip
-_QUOTE_WORDS = {"perl": re.compile(r"(q[qwx]?)\s*([(\[{<|!/~])"), "ruby": re.compile(r"(%[qQxwWrs]?)([(\[{<|!/~])")}
+    **dict.fromkeys(("javascript", "php", "groovy"), "//"),
+    **dict.fromkeys(("lua", "applescript", "haskell"), "--"),
+    **dict.fromkeys(("perl", "ruby", "r", "julia", "elixir"), "#"),
+}
+_QUOTE_WORDS = {
+    "perl": re.compile(r"(q[qwx]?)\s*([(\[{<|!/~])"),
+    "ruby": re.compile(r"(%[qQxwWrs]?)([(\[{<|!/~])"),
+}
 _CLOSING = {"(": ")", "[": "]", "{": "}", "<": ">"}
 
 
@@ -70,7 +74,11 @@ class _Cutter:
         if blank:
             self.at = blank.end()
             return None
-        if self.comment and text.startswith(self.comment, at) and not (self.comment == "#" and text[at + 1 : at + 2] == "{"):
+        if (
+            self.comment
+            and text.startswith(self.comment, at)
+            and not (self.comment == "#" and text[at + 1 : at + 2] == "{")
+        ):
             self.at = text.find("\n", at) if "\n" in text[at:] else len(text)
             return None
         if text.startswith("/*", at) and self.language in ("javascript", "php", "groovy"):
@@ -130,7 +138,9 @@ class _Cutter:
         holes = _HOLES.get(self.language)
         if holes is None:
             return body
-        return holes.sub(lambda m: self.held.get(m[0].strip("${}#"), self.held.get(m[0], UNKNOWN)), body)
+        return holes.sub(
+            lambda m: self.held.get(m[0].strip("${}#"), self.held.get(m[0], UNKNOWN)), body
+        )
 
 
 def _until(text: str, at: int, quote: str) -> tuple[str, int]:

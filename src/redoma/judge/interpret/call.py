@@ -16,7 +16,7 @@ from redoma.judge.interpret.arg import (
     Stream,
     arg,
 )
-from redoma.judge.places import normal, place_of, root_if_empty
+from redoma.judge.places import normal, place_of, root_if_empty, steers_kernel
 from redoma.judge.sensitive import (
     is_credential,
     is_guard,
@@ -167,7 +167,7 @@ class Call:
         """Where a write or removal would land, with what makes the place special."""
         path = self.path(word)
         ground = self.walker.ground
-        place = place_of(path, ground)
+        place = Place.DEVICE if steers_kernel(path) else place_of(path, ground)
         marks: list[str] = []
         if root_if_empty(path):
             marks.append("root-if-empty")
@@ -241,9 +241,11 @@ class Call:
             if UNKNOWN in text:
                 self.fact(Effect.UNKNOWN, tags=("code",), at=text.span)
             return ANYTHING
-        return self.walker.nested(
-            text, self.state.copy(), self.stdin if stdin is None else stdin, positional
-        )
+        state = self.state.copy()
+        for name, value in self.environment.items():
+            state.variables[name] = value
+            state.exported.add(name)
+        return self.walker.nested(text, state, self.stdin if stdin is None else stdin, positional)
 
     def executes_stream(self, stream: Stream, language: str = "shell") -> Stream:
         """Runs what flows in, as an interpreter without a script does."""

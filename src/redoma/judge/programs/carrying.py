@@ -17,7 +17,13 @@ _PASTERS = frozenset(("pbpaste", "wl-paste", "termux-clipboard-get", "getclip"))
 def clipboard(call: Call) -> Stream:
     """What was copied comes out again with all that it carries."""
     files = call.walker.files
-    options = split(call.args, frozenset("-selection -sel -loops -display -l -t --type -p --primary -s --seat -target".split()), long=call.name in ("xclip", "xsel"))
+    options = split(
+        call.args,
+        frozenset(
+            "-selection -sel -loops -display -l -t --type -p --primary -s --seat -target".split()
+        ),
+        long=call.name in ("xclip", "xsel"),
+    )
     pastes = call.name in _PASTERS or options.has("-o", "-out", "--output", "-out-selection")
     if pastes:
         return files.get(_CLIPBOARD) or Stream(None, 0, "the clipboard")
@@ -32,8 +38,10 @@ def clipboard(call: Call) -> Stream:
 
 
 _MAIL_TAKES = frozenset(
-    "-s --subject -a -A --attach --append -c --cc -b --bcc -r --return-address -f -F -S -q -u -e -H -i --to --from --server --header --body "
-    "--auth-user --auth-password -t --host --port -C -O -B -N -R -V -X -L -m --data --h- -au -ap --exec -E -n --file -x -z -p -Q".split()
+    "-s --subject -a -A --attach --append -c --cc -b --bcc -r --return-address -f -F -S "
+    "-q -u -e -H -i --to --from --server --header --body --auth-user --auth-password -t "
+    "--host --port -C -O -B -N -R -V -X -L -m --data --h- -au -ap --exec -E -n --file -x "
+    "-z -p -Q".split()
 )
 
 
@@ -45,13 +53,18 @@ def mail(call: Call) -> Stream:
         if name in ("--exec", "-E") and value is not None:
             call.fact(Effect.EXECUTES, tags=("flag", "arbitrary"), at=word.span)
             call.run_shell(value.like(value.lstrip("!")))
-        elif name in ("-C", "-X", "-F") and value is not None and call.name in ("sendmail", "mutt", "exim", "exim4"):
-            call.reads(value) if name == "-C" else call.fact(Effect.EXECUTES, tags=("flag",), at=word.span)
+        elif (
+            name in ("-C", "-X", "-F")
+            and value is not None
+            and call.name in ("sendmail", "mutt", "exim", "exim4")
+        ):
+            # Attack: a configuration of one's own names programs that deliver the mail.
+            call.fact(Effect.EXECUTES, tags=("flag", "arbitrary"), at=word.span)
         elif value is not None:
             taint |= value.taint
-            if name in ("-a", "-A", "--attach", "-q", "-i") and ":" not in value:
-                taint |= call.reads(value.like(value.removeprefix("@"))).taint
-            elif name in ("--body", "--data", "-H") and call.name in ("swaks", "mutt"):
+            attached = name in ("-a", "-A", "--attach", "-q", "-i") and ":" not in value
+            body = name in ("--body", "--data", "-H") and call.name in ("swaks", "mutt")
+            if attached or body:
                 taint |= call.reads(value.like(value.removeprefix("@"))).taint
     to = [*options.operands, *options.values("--to", "-t")]
     addressed = [w for w in to if "@" in w or UNKNOWN in w]
@@ -73,7 +86,7 @@ def drop(call: Call) -> Stream:
             taint |= call.reads(word).taint | (word.taint & SECRET)
         call.sends(taint, call.word.like(UNKNOWN))
         return NOTHING
-    if verb in ("receive", "recv", "rx", "download", "get") or call.name == "croc" and words:
+    if verb in ("receive", "recv", "rx", "download", "get") or (call.name == "croc" and words):
         call.fact(Effect.NETWORK, tags=("download",))
         call.fact(Effect.WRITES, tags=("project",))
         return NOTHING
@@ -82,7 +95,40 @@ def drop(call: Call) -> Stream:
 
 
 PROGRAMS = {
-    **dict.fromkeys(("pbcopy", "pbpaste", "xclip", "xsel", "wl-copy", "wl-paste", "clip", "clip.exe", "termux-clipboard-get", "termux-clipboard-set", "putclip", "getclip"), clipboard),
-    **dict.fromkeys(("mail", "mailx", "mutt", "neomutt", "sendmail", "msmtp", "swaks", "ssmtp", "s-nail", "nail", "exim", "exim4", "sendemail"), mail),
+    **dict.fromkeys(
+        (
+            "pbcopy",
+            "pbpaste",
+            "xclip",
+            "xsel",
+            "wl-copy",
+            "wl-paste",
+            "clip",
+            "clip.exe",
+            "termux-clipboard-get",
+            "termux-clipboard-set",
+            "putclip",
+            "getclip",
+        ),
+        clipboard,
+    ),
+    **dict.fromkeys(
+        (
+            "mail",
+            "mailx",
+            "mutt",
+            "neomutt",
+            "sendmail",
+            "msmtp",
+            "swaks",
+            "ssmtp",
+            "s-nail",
+            "nail",
+            "exim",
+            "exim4",
+            "sendemail",
+        ),
+        mail,
+    ),
     **dict.fromkeys(("croc", "wormhole", "magic-wormhole", "ffsend", "portal"), drop),
 }

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
 
 LANGUAGES = frozenset(
-    "javascript typescript node perl ruby php lua r julia elixir erlang groovy java scala kotlin haskell".split()
+    "javascript typescript node perl ruby php lua r julia elixir erlang groovy java "
+    "scala kotlin haskell".split()
 )
 
 

@@ -37,35 +37,93 @@ _KINDS = {
     "node": Interpreter(
         "javascript",
         "-e --eval -p --print -pe",
-        "-C --conditions --input-type --max-old-space-size --stack-size --env-file --test-name-pattern --test-reporter --title --icu-data-dir --inspect-port --dns-result-order",
+        "-C --conditions --input-type --max-old-space-size --stack-size --env-file "
+        "--test-name-pattern --test-reporter --title --icu-data-dir --inspect-port "
+        "--dns-result-order",
         "-c --check",
         "-r --require --import --loader --experimental-loader",
         "-v --version -h --help --v8-options",
     ),
     "perl": Interpreter("perl", "-e -E", "-I", "-c", "", "-v -V --version -h --help"),
-    "ruby": Interpreter("ruby", "-e", "-I -C -E -W --encoding --yjit-exec-mem-size", "-c", "", "--version -v -h --help --copyright"),
-    "php": Interpreter("php", "-r -B -R -E", "-c -d -F -z -t", "-l --syntax-check", "", "-v --version -h --help -i --info -m --modules --ini"),
+    "ruby": Interpreter(
+        "ruby",
+        "-e",
+        "-I -C -E -W --encoding --yjit-exec-mem-size",
+        "-c",
+        "",
+        "--version -v -h --help --copyright",
+    ),
+    "php": Interpreter(
+        "php",
+        "-r -B -R -E",
+        "-c -d -F -z -t",
+        "-l --syntax-check",
+        "",
+        "-v --version -h --help -i --info -m --modules --ini",
+    ),
     "lua": Interpreter("lua", "-e", "-l", "", "", "-v --version -h --help"),
     "rscript": Interpreter("r", "-e --eval", "--default-packages", "", "", "--version --help"),
-    "julia": Interpreter("julia", "-e --eval -E --print", "-L --load --project -p -t -J -C -O --threads --sysimage", "", "-L --load", "-v --version -h --help"),
+    "julia": Interpreter(
+        "julia",
+        "-e --eval -E --print",
+        "-L --load --project -p -t -J -C -O --threads --sysimage",
+        "",
+        "-L --load",
+        "-v --version -h --help",
+    ),
     "tclsh": Interpreter("tcl", "-c", "", "", "", ""),
     "osascript": Interpreter("applescript", "-e", "-l -s", "", "", ""),
-    "elixir": Interpreter("elixir", "-e --eval --rpc-eval", "-r -pa -pz --name --sname --cookie -S", "", "-r", "-v --version --help"),
-    "erl": Interpreter("erlang", "-eval", "-pa -pz -s -run -name -sname -setcookie -config", "", "", "-version"),
-    "groovy": Interpreter("groovy", "-e", "-c -cp -classpath --classpath -D -i --encoding", "", "", "-v --version -h --help"),
-    "scala": Interpreter("scala", "-e --execute", "-cp -classpath --classpath", "", "", "-version --version -help --help"),
+    "elixir": Interpreter(
+        "elixir",
+        "-e --eval --rpc-eval",
+        "-r -pa -pz --name --sname --cookie -S",
+        "",
+        "-r",
+        "-v --version --help",
+    ),
+    "erl": Interpreter(
+        "erlang", "-eval", "-pa -pz -s -run -name -sname -setcookie -config", "", "", "-version"
+    ),
+    "groovy": Interpreter(
+        "groovy",
+        "-e",
+        "-c -cp -classpath --classpath -D -i --encoding",
+        "",
+        "",
+        "-v --version -h --help",
+    ),
+    "scala": Interpreter(
+        "scala",
+        "-e --execute",
+        "-cp -classpath --classpath",
+        "",
+        "",
+        "-version --version -help --help",
+    ),
     "ghc": Interpreter("haskell", "-e", "-package -i", "", "", "--version --help -V"),
-    "jshell": Interpreter("java", "", "--class-path -R -C --startup --feedback --execution --module-path", "", "--startup", "--version --help"),
-    "jrunscript": Interpreter("javascript", "-e", "-cp -classpath -l -encoding -f", "", "", "-? -help -q"),
-}  # fmt: skip
-_ALIASES = {
-    "nodejs": "node", "node18": "node", "node20": "node", "tsx": "node", "ts-node": "node", "esno": "node",
-    "luajit": "lua", "lua5.1": "lua", "lua5.2": "lua", "lua5.3": "lua", "lua5.4": "lua", "texlua": "lua", "Rscript": "rscript",
-    "R": "rscript", "littler": "rscript", "wish": "tclsh", "jimsh": "tclsh", "irb": "ruby", "pry": "ruby", "jruby": "ruby",
-    "truffleruby": "ruby", "iex": "elixir", "ghci": "ghc", "runghc": "ghc", "runhaskell": "ghc", "php8": "php", "php7": "php",
-    "php-cgi": "php", "hhvm": "php", "groovysh": "groovy", "kotlinc": "scala", "kotlin": "scala", "escript": "erl", "qjs": "node",
-    "js": "node", "d8": "node", "rhino": "node", "jjs": "node",
-}  # fmt: skip
+    "jshell": Interpreter(
+        "java",
+        "",
+        "--class-path -R -C --startup --feedback --execution --module-path",
+        "",
+        "--startup",
+        "--version --help",
+    ),
+    "jrunscript": Interpreter(
+        "javascript", "-e", "-cp -classpath -l -encoding -f", "", "", "-? -help -q"
+    ),
+}
+_ALIASES = dict(
+    each.split(":")
+    for each in (
+        "nodejs:node node18:node node20:node tsx:node ts-node:node esno:node luajit:lua "
+        "lua5.1:lua lua5.2:lua lua5.3:lua lua5.4:lua texlua:lua Rscript:rscript "
+        "R:rscript littler:rscript wish:tclsh jimsh:tclsh irb:ruby pry:ruby jruby:ruby "
+        "truffleruby:ruby iex:elixir ghci:ghc runghc:ghc runhaskell:ghc php8:php "
+        "php7:php php-cgi:php hhvm:php groovysh:groovy kotlinc:scala kotlin:scala "
+        "escript:erl qjs:node js:node d8:node rhino:node jjs:node"
+    ).split()
+)
 
 
 def interpreter(call: Call) -> Stream:
@@ -95,7 +153,9 @@ def interpreter(call: Call) -> Stream:
                 words.pop(0)
         else:
             out = _bundle(call, name, kind, word, words, out)
-            checks = checks or (not word.startswith("--") and any(f"-{c}" in kind.checks for c in word[1:]))
+            checks = checks or (
+                not word.startswith("--") and any(f"-{c}" in kind.checks for c in word[1:])
+            )
     if words and words[0] == "--":
         words.pop(0)
     if checks:
@@ -204,8 +264,13 @@ def from_input(call: Call, language: str) -> Stream:
     return call.executes_stream(stdin, language)
 
 
-_PWSH_TAKES = ("-executionpolicy", "-ep", "-ex", "-exec", "-version", "-v", "-workingdirectory", "-wd", "-windowstyle", "-w", "-inputformat",
-               "-outputformat", "-of", "-if", "-configurationname", "-custompipename", "-settingsfile", "-psconsolefile")  # fmt: skip
+_PWSH_TAKES = frozenset(
+    (
+        "-executionpolicy -ep -ex -exec -version -v -workingdirectory -wd -windowstyle -w "
+        "-inputformat -outputformat -of -if -configurationname -custompipename -settingsfile "
+        "-psconsolefile"
+    ).split()
+)
 
 
 def powershell(call: Call) -> Stream:
@@ -217,16 +282,23 @@ def powershell(call: Call) -> Stream:
     while words:
         word = words.pop(0)
         option = word.lower().replace("/", "-", 1) if word.startswith("/") else word.lower()
-        if option in ("-version", "--version", "-v") and not words or option in ("-help", "-h", "-?", "--help"):
+        if (option in ("-version", "--version", "-v") and not words) or option in (
+            "-help",
+            "-h",
+            "-?",
+            "--help",
+        ):
             return Stream(None)
         if not option.startswith("-"):
             if option.endswith(".ps1"):
                 return script_file(call, word, "powershell")
             return read_code(call, "powershell", word.like(" ".join([word, *words])))
-        if option in ("-ec", "-e", "-enc", "-en") or (len(option) > 2 and "-encodedcommand".startswith(option)):
+        if option in ("-ec", "-e", "-enc", "-en") or (
+            len(option) > 2 and "-encodedcommand".startswith(option)
+        ):
             call.fact(Effect.UNKNOWN, tags=("code",), at=word.span)
             return read_code(call, "powershell", decode_command(words[0])) if words else ANYTHING
-        if option == "-" or len(option) > 1 and "-command".startswith(option):
+        if option == "-" or (len(option) > 1 and "-command".startswith(option)):
             if not words or words[0] == "-":
                 return call.executes_stream(call.stdin, "powershell")
             return read_code(call, "powershell", words[0].like(" ".join(words)))
@@ -239,5 +311,7 @@ def powershell(call: Call) -> Stream:
 
 PROGRAMS = {
     **dict.fromkeys((*_KINDS, *_ALIASES), interpreter),
-    **dict.fromkeys(("pwsh", "powershell", "powershell.exe", "pwsh.exe", "pwsh-preview"), powershell),
+    **dict.fromkeys(
+        ("pwsh", "powershell", "powershell.exe", "pwsh.exe", "pwsh-preview"), powershell
+    ),
 }

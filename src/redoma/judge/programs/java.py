@@ -11,17 +11,42 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
 
-_TAKES = frozenset("-cp -classpath --class-path -p --module-path -m --module --add-modules --add-opens --add-exports --add-reads -jar --source".split())
-_REMOTE_DELETES = ("delete-", "delete_", "remove-", "destroy-", "purge-", "safe-shutdown", "shutdown", "quiet-down", "disable-", "clear-")
+_TAKES = frozenset(
+    "-cp -classpath --class-path -p --module-path -m --module --add-modules --add-opens "
+    "--add-exports --add-reads -jar --source".split()
+)
+_REMOTE_DELETES = (
+    "delete-",
+    "delete_",
+    "remove-",
+    "destroy-",
+    "purge-",
+    "safe-shutdown",
+    "shutdown",
+    "quiet-down",
+    "disable-",
+    "clear-",
+)
 
 
 def java(call: Call) -> Stream:
     """Finds what is run: `-jar FILE`, a class, or a source file."""
-    if any(w in ("-version", "--version", "-help", "--help", "-h", "-?", "-X") for w in call.args[:1]):
+    if any(
+        w in ("-version", "--version", "-help", "--help", "-h", "-?", "-X") for w in call.args[:1]
+    ):
         return Stream(None)
     options = split(call.args, _TAKES, long=True, stops=True)
     for name, _, word in options.order:
-        if name.startswith(("-javaagent", "-agentpath", "-agentlib", "-Xrun", "-XX:OnError", "-XX:OnOutOfMemoryError")):
+        if name.startswith(
+            (
+                "-javaagent",
+                "-agentpath",
+                "-agentlib",
+                "-Xrun",
+                "-XX:OnError",
+                "-XX:OnOutOfMemoryError",
+            )
+        ):
             call.fact(Effect.EXECUTES, tags=("library",), at=word.span)
     archive = options.value("-jar")
     if archive is not None:
@@ -43,7 +68,14 @@ def _client(call: Call, words: list[str]) -> None:
         if word.startswith(_REMOTE_DELETES):
             call.fact(Effect.REMOTE, tags=("destroy",), detail=word)
             return
-    verb = next((w for w in words if w.isascii() and w.replace("-", "").isalpha() and not w.startswith("-")), "")
+    verb = next(
+        (
+            w
+            for w in words
+            if w.isascii() and w.replace("-", "").isalpha() and not w.startswith("-")
+        ),
+        "",
+    )
     reads = verb.startswith(("list-", "get-", "who-am-i", "help", "version", "console", "tail"))
     call.fact(Effect.READS if reads else Effect.REMOTE, detail=verb)
 

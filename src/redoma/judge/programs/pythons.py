@@ -13,22 +13,44 @@ if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
 
 _READING_MODULES = frozenset(
-    "json.tool tokenize ast dis calendar platform sysconfig site this inspect timeit pyclbr symtable tabnanny pydoc base64 "
-    "mimetypes quopri uuid textwrap difflib filecmp pstats trace nntplib".split()
+    "json.tool tokenize ast dis calendar platform sysconfig site this inspect timeit "
+    "pyclbr symtable tabnanny pydoc base64 mimetypes quopri uuid textwrap difflib "
+    "filecmp pstats trace nntplib".split()
 )
-_SERVING_MODULES = frozenset("http.server SimpleHTTPServer pyftpdlib smtpd wsgiref.simple_server xmlrpc.server".split())
-_WRITING_MODULES = frozenset("venv virtualenv compileall py_compile zipapp lib2to3 black isort autopep8 yapf".split())
+_SERVING_MODULES = frozenset(
+    "http.server SimpleHTTPServer pyftpdlib smtpd wsgiref.simple_server xmlrpc.server".split()
+)
+_WRITING_MODULES = frozenset(
+    "venv virtualenv compileall py_compile zipapp lib2to3 black isort autopep8 yapf".split()
+)
 _MODULE_PROGRAMS = {
-    "pip": "pip", "pip3": "pip", "pytest": "pytest", "mypy": "mypy", "ruff": "ruff", "flake8": "flake8", "pylint": "pylint",
-    "black": "black", "isort": "isort", "build": "pyproject-build", "twine": "twine", "tox": "tox", "nox": "nox", "poetry": "poetry",
-    "uv": "uv", "pre_commit": "pre-commit", "coverage": "coverage", "awscli": "aws", "ansible": "ansible", "alembic": "alembic",
-    "pipx": "pipx", "pyright": "pyright", "bandit": "bandit", "sphinx": "sphinx-build", "mkdocs": "mkdocs", "jupyter": "jupyter",
-    "flask": "flask", "uvicorn": "uvicorn", "gunicorn": "gunicorn", "celery": "celery", "streamlit": "streamlit", "django": "django-admin",
-    "unittest": "pytest", "cProfile": "", "pdb": "", "profile": "", "pip_audit": "pip-audit", "httpie": "http", "speedtest": "",
-}  # fmt: skip
-_DJANGO_READS = frozenset("check showmigrations diffsettings sqlmigrate sqlsequencereset sqlflush inspectdb help version findstatic get_default_username".split())
-_DJANGO_DESTROYS = frozenset("flush reset_db sqlflush_run remove_stale_contenttypes delete_squashed_migrations".split())
-_DJANGO_CHANGES = frozenset("migrate loaddata createsuperuser changepassword clearsessions createcachetable syncdb".split())
+    **{
+        each: each
+        for each in (
+            "pip pytest mypy ruff flake8 pylint black isort twine tox nox poetry uv coverage "
+            "ansible alembic pipx pyright bandit mkdocs jupyter flask uvicorn gunicorn "
+            "celery streamlit"
+        ).split()
+    },
+    **dict(
+        each.split(":")
+        for each in (
+            "pip3:pip build:pyproject-build pre_commit:pre-commit awscli:aws "
+            "sphinx:sphinx-build django:django-admin unittest:pytest pip_audit:pip-audit "
+            "httpie:http"
+        ).split()
+    ),
+}
+_DJANGO_READS = frozenset(
+    "check showmigrations diffsettings sqlmigrate sqlsequencereset sqlflush inspectdb "
+    "help version findstatic get_default_username".split()
+)
+_DJANGO_DESTROYS = frozenset(
+    "flush reset_db sqlflush_run remove_stale_contenttypes delete_squashed_migrations".split()
+)
+_DJANGO_CHANGES = frozenset(
+    "migrate loaddata createsuperuser changepassword clearsessions createcachetable syncdb".split()
+)
 
 
 def python(call: Call) -> Stream:
@@ -63,7 +85,9 @@ def _letters(call: Call, word: Arg, words: list[Arg]) -> Stream | None:
             code = word.like(attached) if attached else (words[0] if words else word.like("\0"))
             return read_code(call, "python", code)
         if letter == "m":
-            module = word.like(attached) if attached else (words.pop(0) if words else word.like("\0"))
+            module = (
+                word.like(attached) if attached else (words.pop(0) if words else word.like("\0"))
+            )
             return _module(call, module, words)
         if letter in "WXQ":
             if not attached and words:
@@ -139,7 +163,9 @@ def django(call: Call, words: list[Arg]) -> None:
     if command in _DJANGO_DESTROYS:
         call.fact(Effect.SCHEMA_CHANGE, tags=("destroy",), at=commands[0].span, detail=command)
     elif command == "migrate" and "zero" in commands:
-        call.fact(Effect.SCHEMA_CHANGE, tags=("destroy",), at=commands[0].span, detail="migrate zero")
+        call.fact(
+            Effect.SCHEMA_CHANGE, tags=("destroy",), at=commands[0].span, detail="migrate zero"
+        )
     elif command in _DJANGO_CHANGES:
         call.fact(Effect.SCHEMA_CHANGE, tags=("migration",), at=commands[0].span, detail=command)
     elif command == "dbshell":
@@ -155,7 +181,8 @@ def django(call: Call, words: list[Arg]) -> None:
 
 
 PROGRAMS = dict.fromkeys(
-    "python python2 python3 python2.7 python3.6 python3.7 python3.8 python3.9 python3.10 python3.11 python3.12 python3.13 "
-    "python3.14 pypy pypy3 ipython ipython3 bpython micropython jython python3t py pythonw sage".split(),
+    "python python2 python3 python2.7 python3.6 python3.7 python3.8 python3.9 python3.10 "
+    "python3.11 python3.12 python3.13 python3.14 pypy pypy3 ipython ipython3 bpython "
+    "micropython jython python3t py pythonw sage".split(),
     python,
 )

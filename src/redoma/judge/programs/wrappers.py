@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from redoma.judge.interpret.arg import ANYTHING, NOTHING, SECRET, UNKNOWN, Arg, Stream, arg
 from redoma.judge.interpret.variables import judge_variable
+from redoma.judge.lazy import lazy
 from redoma.judge.programs.options import split
 from redoma.model.risk import Effect, Place, Target
 
@@ -13,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
 
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+_ASSIGNMENT = lazy(r"[A-Za-z_]\w*=")
 _SUDO_TAKES = frozenset(
     "-u --user -g --group -C --close-from -h --host -p --prompt -r --role -t --type -T "
     "--command-timeout -U --other-user -D --chdir -R --chroot".split()
@@ -92,9 +91,9 @@ def env(call: Call) -> Stream:
             return _split_string(call, word.like(word.partition("S")[2]), words[1:])
         if word.startswith(("-C", "--chdir")):
             attached = word.partition("=")[2] if word.startswith("--") else word[2:]
-            target = word.like(attached) if attached else (words[1] if len(words) > 1 else word)
+            folder = word.like(attached) if attached else (words[1] if len(words) > 1 else word)
             call.state = call.state.copy()
-            call.state.cwd = call.path(target)
+            call.state.cwd = call.path(folder)
             words = words[1:] if attached else words[2:]
         elif word.startswith(("-a", "--argv0")):
             call.fact(Effect.UNKNOWN, tags=("subcommand",), detail="env --argv0", at=word.span)
@@ -175,7 +174,11 @@ def incoming(call: Call, stdin: Stream, *, whole_lines: bool = False) -> list[Ar
     span = call.word.span
     if stdin.text is not None and UNKNOWN not in stdin.text:
         text = stdin.text.replace("\ufffd", "\n")
-        words = [line.strip() for line in text.splitlines() if line.strip()] if whole_lines else text.split()
+        words = (
+            [line.strip() for line in text.splitlines() if line.strip()]
+            if whole_lines
+            else text.split()
+        )
         if len(words) <= 16:
             return [arg(word, span, stdin.taint) for word in words] or [arg("", span)]
     return [arg(UNKNOWN, span, stdin.taint)]
@@ -183,7 +186,8 @@ def incoming(call: Call, stdin: Stream, *, whole_lines: bool = False) -> list[Ar
 
 _TIMEOUT_TAKES = frozenset(("-k", "--kill-after", "-s", "--signal"))
 _TIMEOUT_KNOWN = frozenset(
-    "-k --kill-after -s --signal -v --verbose -p -f --foreground --preserve-status --help --version".split()
+    "-k --kill-after -s --signal -v --verbose -p -f --foreground --preserve-status "
+    "--help --version".split()
 )
 
 

@@ -13,7 +13,11 @@ if TYPE_CHECKING:
     from redoma.judge.python.names import Names
 
 LONGEST = 65536
-_SAME_TEXT = frozenset("strip lower upper lstrip rstrip title decode encode format expanduser resolve absolute as_posix casefold".split())
+MOST_WORK = 20_000
+_SAME_TEXT = frozenset(
+    "strip lower upper lstrip rstrip title decode encode format expanduser resolve "
+    "absolute as_posix casefold".split()
+)
 
 
 class Constants:
@@ -23,23 +27,30 @@ class Constants:
         self.names = names
         self.home = home
         self.held: dict[str, object] = {}
+        self.work = 0
 
     def fold(self, node: ast.AST | None) -> object:
         """A str (with marks where unknown), bytes, int, list, or None for what cannot be told."""
         if node is None:
             return None
+        self.work += 1
+        if self.work > MOST_WORK:
+            return None
         if isinstance(node, ast.Constant):
-            value = node.value
-            return value.replace("\ue000", UNKNOWN) if isinstance(value, str) else value
+            literal = node.value
+            return literal.replace("\ue000", UNKNOWN) if isinstance(literal, str) else literal
         folder = _FOLDERS.get(type(node))
         if folder is None:
             return None
         try:
-            value = folder(self, node)
-        except (ValueError, TypeError, IndexError, KeyError, OverflowError, AttributeError, LookupError):
+            value: object = folder(self, node)
+        except (ValueError, TypeError, OverflowError, AttributeError, LookupError):
             return None
-        if isinstance(value, str | bytes | list) and len(value) > LONGEST:
-            return None
+        if isinstance(value, str | bytes | list):
+            # Attack: small code that makes large texts again and again.
+            self.work += len(value) // 64
+            if len(value) > LONGEST:
+                return None
         return value
 
     def text(self, node: ast.AST | None) -> str | None:
@@ -70,7 +81,12 @@ class Constants:
     # One method for each kind of expression ----------------------------------------------------
 
     def _joined(self, node: ast.JoinedStr) -> object:
-        return "".join(self.text(part) or UNKNOWN if not isinstance(part, ast.Constant) else str(self.fold(part)) for part in node.values)
+        return "".join(
+            self.text(part) or UNKNOWN
+            if not isinstance(part, ast.Constant)
+            else str(self.fold(part))
+            for part in node.values
+        )
 
     def _formatted(self, node: ast.FormattedValue) -> object:
         return self.text(node.value) if node.conversion == -1 and node.format_spec is None else None
@@ -79,7 +95,8 @@ class Constants:
         return self.held.get(node.id)
 
     def _sequence(self, node: ast.List | ast.Tuple) -> object:
-        return [self.fold(each) if self.fold(each) is not None else UNKNOWN for each in node.elts]
+        folded = [self.fold(each) for each in node.elts]
+        return [UNKNOWN if each is None else each for each in folded]
 
     def _operation(self, node: ast.BinOp) -> object:
         left, right = self.fold(node.left), self.fold(node.right)
@@ -93,7 +110,11 @@ class Constants:
                 return known + (right if isinstance(right, str) else UNKNOWN)
             if isinstance(left, bytes | list | int) and type(left) is type(right):
                 return left + right  # type: ignore[operator]
-        if isinstance(node.op, ast.Mult) and isinstance(left, str | bytes) and isinstance(right, int):
+        if (
+            isinstance(node.op, ast.Mult)
+            and isinstance(left, str | bytes)
+            and isinstance(right, int)
+        ):
             return left * right if 0 <= right * len(left) <= LONGEST else None
         if isinstance(left, int) and isinstance(right, int):
             if isinstance(node.op, ast.Sub):
@@ -111,12 +132,18 @@ class Constants:
         if not isinstance(value, str | bytes | list):
             return None
         if isinstance(node.slice, ast.Slice):
-            bounds = [self.fold(part) for part in (node.slice.lower, node.slice.upper, node.slice.step)]
-            if all(bound is None or isinstance(bound, int) for bound in bounds):
-                return value[slice(*bounds)]
-            return None
+            part = node.slice
+            return value[self._bound(part.lower) : self._bound(part.upper) : self._bound(part.step)]
         index = self.fold(node.slice)
         return value[index] if isinstance(index, int) else None
+
+    def _bound(self, node: ast.expr | None) -> int | None:
+        if node is None:
+            return None
+        value = self.fold(node)
+        if not isinstance(value, int):
+            raise ValueError("not known")
+        return value
 
     def _unary(self, node: ast.UnaryOp) -> object:
         value = self.fold(node.operand)
@@ -127,7 +154,11 @@ class Constants:
             return None
         loop = node.generators[0]
         items = self.fold(loop.iter)
-        if not isinstance(loop.target, ast.Name) or not isinstance(items, list | bytes | str) or loop.ifs:
+        if (
+            not isinstance(loop.target, ast.Name)
+            or not isinstance(items, list | bytes | str)
+            or loop.ifs
+        ):
             return None
         before = self.held.get(loop.target.id)
         out: list[object] = []
@@ -159,7 +190,7 @@ class Constants:
             if name == "replace" and len(args) == 2 and all(isinstance(a, str) for a in args):
                 return held.replace(*args) if isinstance(held, str) else None  # type: ignore[arg-type]
             if name == "split" and isinstance(held, str):
-                return held.split(args[0] if args and isinstance(args[0], str) else None)  # type: ignore[arg-type]
+                return held.split(args[0] if args and isinstance(args[0], str) else None)
             if name == "decode" and isinstance(held, bytes):
                 return held.decode("utf-8", "replace")
             if name == "encode" and isinstance(held, str):
@@ -170,7 +201,12 @@ class Constants:
                 return getattr(held, name)()
             if name in ("joinpath", "with_name") and isinstance(held, str):
                 return "/".join([held, *(a if isinstance(a, str) else UNKNOWN for a in args)])
-            if name in ("glob", "rglob") and isinstance(held, str) and args and isinstance(args[0], str):
+            if (
+                name in ("glob", "rglob")
+                and isinstance(held, str)
+                and args
+                and isinstance(args[0], str)
+            ):
                 return [f"{held}/{'**/' if name == 'rglob' else ''}{args[0]}"]
             if name == "iterdir":
                 return [f"{held!s}/*"]
@@ -190,15 +226,15 @@ def _percent(template: str, given: object) -> str:
 
 
 _FOLDERS: dict[type, Callable[..., object]] = {
-    ast.JoinedStr: Constants._joined,  # noqa: SLF001
-    ast.FormattedValue: Constants._formatted,  # noqa: SLF001
-    ast.Name: Constants._name,  # noqa: SLF001
-    ast.List: Constants._sequence,  # noqa: SLF001
-    ast.Tuple: Constants._sequence,  # noqa: SLF001
-    ast.BinOp: Constants._operation,  # noqa: SLF001
-    ast.Subscript: Constants._subscript,  # noqa: SLF001
-    ast.UnaryOp: Constants._unary,  # noqa: SLF001
-    ast.ListComp: Constants._comprehension,  # noqa: SLF001
-    ast.GeneratorExp: Constants._comprehension,  # noqa: SLF001
-    ast.Call: Constants._call,  # noqa: SLF001
+    ast.JoinedStr: Constants._joined,
+    ast.FormattedValue: Constants._formatted,
+    ast.Name: Constants._name,
+    ast.List: Constants._sequence,
+    ast.Tuple: Constants._sequence,
+    ast.BinOp: Constants._operation,
+    ast.Subscript: Constants._subscript,
+    ast.UnaryOp: Constants._unary,
+    ast.ListComp: Constants._comprehension,
+    ast.GeneratorExp: Constants._comprehension,
+    ast.Call: Constants._call,
 }

@@ -117,7 +117,9 @@ DECODERS: dict[str, Callable[[list[object], str], object]] = {
     "glob.iglob": lambda args, _: [args[0]],
     "os.listdir": lambda _args, _home: [UNKNOWN],
     "chr": lambda args, _: chr(int(str(args[0]))),
-    "str": lambda args, _: args[0] if isinstance(args[0], str) else str(args[0]) if isinstance(args[0], int) else None,
+    "str": lambda args, _: (
+        args[0] if isinstance(args[0], str) else str(args[0]) if isinstance(args[0], int) else None
+    ),
     "int": lambda args, _: int(str(args[0]), int(str(args[1])) if len(args) > 1 else 10),
     "bytes": _bytes,
     "bytearray": _bytes,

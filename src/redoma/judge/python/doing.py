@@ -4,68 +4,58 @@ from __future__ import annotations
 
 import ast
 
-from redoma.judge.interpret.arg import NETWORK, SECRET, UNKNOWN, Arg, Stream
+from redoma.judge.interpret.arg import SECRET, UNKNOWN
 from redoma.judge.python import calls
+from redoma.judge.python.arguments import first, is_address, keyword, true
+from redoma.judge.python.files import PATH_METHODS, Files
+from redoma.judge.python.network import Network
 from redoma.model.risk import Effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.interpret.call import Call
-    from redoma.judge.python.constants import Constants
-    from redoma.judge.python.names import Names
+    from collections.abc import Callable
 
-_PATH_METHODS = {
-    "unlink": "delete",
-    "rmdir": "delete-empty",
-    "write_text": "write",
-    "write_bytes": "write",
-    "touch": "write",
-    "mkdir": "write",
-    "chmod": "write",
-    "symlink_to": "write",
-    "hardlink_to": "write",
-    "read_text": "read",
-    "read_bytes": "read",
-    "rmtree": "delete-tree",
-}
-_SENDING_METHODS = frozenset("send sendall sendto post put patch upload sendmail send_message storbinary storlines request urlopen".split())
-_DECODING = ("base64.", "binascii.", "bytes.fromhex", "bytearray.fromhex", "codecs.", "zlib.", "gzip.", "marshal.", "chr")
+_SENDING_METHODS = frozenset(
+    "send sendall sendto post put patch upload sendmail send_message storbinary "
+    "storlines request urlopen".split()
+)
+_DECODING = (
+    "base64.",
+    "binascii.",
+    "bytes.fromhex",
+    "bytearray.fromhex",
+    "codecs.",
+    "zlib.",
+    "gzip.",
+    "marshal.",
+    "chr",
+)
 DEEPEST = 6
 
 
-class Doing:
+class Doing(Files, Network):
     """Facts of the calls, and what only their combination tells."""
-
-    def __init__(self, call: Call, text: Arg, names: Names, constants: Constants) -> None:
-        self.call = call
-        self.text = text
-        self.names = names
-        self.constants = constants
-        self.taint = 0
-        self.hosts: list[Arg] = []
-        self.sends = False
-        self.connects = False
-        self.listens = False
-        self.spawns = False
-        self.evaluates = False
-        self.depth = getattr(call, "code_depth", 0)
-
-    def word(self, text: str | None) -> Arg:
-        return self.text.like(UNKNOWN if text is None else text)
 
     def called(self, name: str, node: ast.Call) -> None:
         """Notes one call; what is not known by name is left to the general 'runs code'."""
         handler = _HANDLERS.get(name)
         if handler is not None:
+            self.call.walker.step()
             handler(self, node, name)
             return
         if isinstance(node.func, ast.Attribute):
             self._method(node, node.func.attr)
         elif name == "" and isinstance(node.func, ast.Call | ast.Subscript):
             # Attack: a function looked up by a name that is made while running.
-            if any(self.names.of(each) in ("os", "subprocess", "builtins") for each in ast.walk(node.func)):
+            if any(
+                self.names.of(each) in ("os", "subprocess", "builtins")
+                for each in ast.walk(node.func)
+            ):
                 self.call.fact(Effect.UNKNOWN, tags=("code",), at=self.text.span)
-        elif name in ("__import__", "importlib.import_module") and self.constants.text(_first(node)) is None:
+        elif (
+            name in ("__import__", "importlib.import_module")
+            and self.constants.text(first(node)) is None
+        ):
             self.call.fact(Effect.UNKNOWN, tags=("code",), at=self.text.span)
 
     # Programs ----------------------------------------------------------------------------------
@@ -79,8 +69,8 @@ class Doing:
 
     def shell(self, node: ast.Call, _name: str) -> None:
         self.spawns = True
-        self._obscured(_first(node))
-        self._shell(self.constants.text(_first(node)))
+        self._obscured(first(node))
+        self._shell(self.constants.text(first(node)))
 
     def _shell(self, command: str | None) -> None:
         if command is None:
@@ -90,16 +80,16 @@ class Doing:
 
     def program(self, node: ast.Call, name: str) -> None:
         self.spawns = True
-        first = _first(node) or _keyword(node, "args")
-        self._obscured(first)
-        words = self.constants.words(first)
+        given = first(node) or keyword(node, "args")
+        self._obscured(given)
+        words = self.constants.words(given)
         if name == "asyncio.create_subprocess_exec" or name.startswith("os.posix_spawn"):
             words = [self.constants.text(each) or UNKNOWN for each in node.args]
-        if _true(_keyword(node, "shell")):
-            self._shell(words[0] if words else self.constants.text(first))
+        if true(keyword(node, "shell")):
+            self._shell(words[0] if words else self.constants.text(given))
             return
         if words is None:
-            command = self.constants.text(first)
+            command = self.constants.text(given)
             if command is None:
                 self.unknown_code()
                 return
@@ -122,14 +112,18 @@ class Doing:
         self._program([program or UNKNOWN, *words[1:]])
 
     def evaluate(self, node: ast.Call, name: str) -> None:
-        source = self.constants.text(_first(node))
+        source = self.constants.text(first(node))
         self.evaluates = True
-        self._obscured(_first(node))
+        self._obscured(first(node))
         if source is None:
-            first = _first(node)
-            if isinstance(first, ast.Call) and self.names.of(first.func) == "compile":
+            given = first(node)
+            if isinstance(given, ast.Call) and self.names.of(given.func) == "compile":
                 return
-            if name == "eval" and isinstance(first, ast.Call) and self.names.of(first.func) == "input":
+            if (
+                name == "eval"
+                and isinstance(given, ast.Call)
+                and self.names.of(given.func) == "input"
+            ):
                 return
             self.unknown_code()
             return
@@ -149,54 +143,20 @@ class Doing:
         self.call.fact(Effect.UNKNOWN, tags=("code",), at=self.text.span)
 
     def runs_file(self, node: ast.Call, _name: str) -> None:
-        self.call.executes_file(self.word(self.constants.text(_first(node))), "python")
+        self.call.executes_file(self.word(self.constants.text(first(node))), "python")
 
     def library(self, *_: object) -> None:
         self.call.fact(Effect.EXECUTES, tags=("library",), at=self.text.span)
 
-    # Files -------------------------------------------------------------------------------------
-
-    def deletes(self, node: ast.Call, name: str) -> None:
-        self.call.deletes(self.word(self.constants.text(_first(node))), *calls.DELETES[name])
-
-    def moves(self, node: ast.Call, _name: str) -> None:
-        source = self.word(self.constants.text(_first(node)))
-        target, marks = self.call.written_target(source)
-        if target.place.value not in ("workspace", "temp", "nowhere") or "whole" in marks:
-            self.call.fact(Effect.DELETES, target, tags=("moved", "recursive", *marks), at=self.text.span)
-        self.taint |= self.call.reads(source).taint & SECRET
-        self.call.writes(self.word(self.constants.text(_argument(node, 1))))
-
-    def copies(self, node: ast.Call, _name: str) -> None:
-        content = self.call.reads(self.word(self.constants.text(_first(node))))
-        self.taint |= content.taint & SECRET
-        self.call.writes(self.word(self.constants.text(_argument(node, 1))), content=content)
-
-    def writes(self, node: ast.Call, _name: str) -> None:
-        self.call.writes(self.word(self.constants.text(_first(node))))
-
-    def opens(self, node: ast.Call, name: str) -> None:
-        path = self.constants.text(_first(node))
-        mode = self.constants.text(_argument(node, 1) or _keyword(node, "mode")) or "r"
-        writes = any(letter in mode for letter in "wax+") and name not in ("os.open", "sqlite3.connect")
-        if path is None and not writes:
-            return
-        if path in ("0", "1", "2") or isinstance(self.constants.fold(_first(node)), int):
-            return
-        if writes:
-            self.call.writes(self.word(path), "append" if "a" in mode else "overwrite")
-        else:
-            self.taint |= self.call.reads(self.word(path)).taint & SECRET
-
     def _method(self, node: ast.Call, method: str) -> None:
-        action = _PATH_METHODS.get(method)
+        action = PATH_METHODS.get(method)
         func = node.func
         assert isinstance(func, ast.Attribute)
         held = self.constants.text(func.value)
         if action is not None:
-            self._path_method(action, held, method)
+            self.path_method(action, held, method)
         elif method == "open" and held is not None:
-            mode = self.constants.text(_first(node)) or "r"
+            mode = self.constants.text(first(node)) or "r"
             if any(letter in mode for letter in "wax+"):
                 self.call.writes(self.word(held))
             else:
@@ -204,91 +164,19 @@ class Doing:
         elif method in ("rename", "replace") and held is not None and len(node.args) == 1:
             self.moves(ast.Call(func=func, args=[func.value, *node.args], keywords=[]), method)
         elif method in calls.SQL_METHODS:
-            self._sql(self.constants.text(_first(node)))
-        elif method == "connect" and (self.connects or _is_address(_first(node))):
+            self.sql(self.constants.text(first(node)))
+        elif method == "connect" and (self.connects or is_address(first(node))):
             self.connects = True
-            self._address(_first(node))
+            self.address(first(node))
         elif method in ("bind", "listen", "serve_forever") and (self.connects or self.listens):
             self.listens = True
         elif method in _SENDING_METHODS and (self.connects or self.hosts):
             self.sends = True
 
-    def _path_method(self, action: str, held: str | None, method: str) -> None:
-        if held is None and method in ("mkdir", "touch", "chmod", "read_text", "read_bytes"):
-            return
-        word = self.word(held)
-        if action == "delete":
-            self.call.deletes(word)
-        elif action == "delete-empty":
-            self.call.deletes(word, "empty")
-        elif action == "delete-tree":
-            self.call.deletes(word, "recursive")
-        elif action == "write":
-            self.call.writes(word)
-        else:
-            self.taint |= self.call.reads(word).taint & SECRET
-
-    def _sql(self, text: str | None) -> None:
-        if text:
-            from redoma.judge.programs.code import read_code
-
-            read_code(self.call, "sql", self.word(text))
-
-    # Network -----------------------------------------------------------------------------------
-
-    def _url(self, node: ast.AST | None) -> Arg:
-        word = self.word(self.constants.text(node))
-        self.hosts.append(word)
-        return word
-
-    def asks(self, node: ast.Call, name: str) -> None:
-        first = _first(node) or _keyword(node, "url")
-        url = self._url(first)
-        data = _argument(node, 1) or _keyword(node, "data") or _keyword(node, "json") or _keyword(node, "params")
-        if data is not None and name.endswith(("urlopen", "Request")):
-            self.sends = True
-            self.call.sends(0, url)
-        elif _keyword(node, "params") is not None or UNKNOWN in url.strip(UNKNOWN):
-            self.sends = self.sends or bool(self.taint & SECRET)
-            self.call.host(url, "download")
-        else:
-            self.call.host(url, "download")
-
-    def posts(self, node: ast.Call, name: str) -> None:
-        from redoma.judge.programs.sending import requests
-
-        url = self._url(_first(node) or _keyword(node, "url"))
-        self.sends = True
-        requests(self.call, url, calls.NETWORK_SENDS[name], 0, ())
-
-    def fetches(self, node: ast.Call, _name: str) -> None:
-        url = self._url(_first(node))
-        self.call.host(url, "download")
-        target = self.constants.text(_argument(node, 1))
-        if target is not None:
-            self.call.writes(self.word(target), content=Stream(None, NETWORK, str(url)))
-
-    def socket(self, node: ast.Call, name: str) -> None:
-        self.connects = True
-        if name not in ("socket.socket", "paramiko.SSHClient"):
-            self._address(_first(node))
-        if name.startswith(("ftplib", "smtplib", "dns.", "socket.get")):
-            self.sends = True
-
-    def _address(self, node: ast.AST | None) -> None:
-        words = self.constants.words(node)
-        host = self.word(words[0] if words else self.constants.text(node))
-        self.hosts.append(host)
-        self.call.host(host, "raw")
-
-    def serves(self, *_: object) -> None:
-        self.listens = True
-        self.call.fact(Effect.NETWORK, tags=("listen",), at=self.text.span)
-
     # The machine -------------------------------------------------------------------------------
 
     def kills(self, node: ast.Call, name: str) -> None:
-        everything = self.constants.fold(_first(node)) in (-1, 1) and name != "os.abort"
+        everything = self.constants.fold(first(node)) in (-1, 1) and name != "os.abort"
         self.call.fact(Effect.KILLS, tags=("everything",) if everything else (), at=self.text.span)
 
     def rights(self, *_: object) -> None:
@@ -304,7 +192,7 @@ class Doing:
     def variable(self, node: ast.Call, _name: str) -> None:
         from redoma.judge.sensitive import is_secret_variable
 
-        if is_secret_variable(self.constants.text(_first(node)) or ""):
+        if is_secret_variable(self.constants.text(first(node)) or ""):
             self.taint |= SECRET
 
     def conclude(self) -> None:
@@ -320,29 +208,7 @@ class Doing:
             self.call.fact(Effect.DOWNLOADS_AND_EXECUTES, at=self.text.span)
 
 
-def _first(node: ast.Call) -> ast.expr | None:
-    return _argument(node, 0)
-
-
-def _argument(node: ast.Call, index: int) -> ast.expr | None:
-    if len(node.args) > index and not isinstance(node.args[index], ast.Starred):
-        return node.args[index]
-    return None
-
-
-def _keyword(node: ast.Call, name: str) -> ast.expr | None:
-    return next((each.value for each in node.keywords if each.arg == name), None)
-
-
-def _true(node: ast.expr | None) -> bool:
-    return node is not None and not (isinstance(node, ast.Constant) and not node.value)
-
-
-def _is_address(node: ast.expr | None) -> bool:
-    return isinstance(node, ast.Tuple) and len(node.elts) == 2
-
-
-_HANDLERS = {
+_HANDLERS: dict[str, Callable[..., None]] = {
     **dict.fromkeys(calls.SHELLS, Doing.shell),
     **dict.fromkeys(calls.PROGRAMS, Doing.program),
     **dict.fromkeys((*calls.EXECS, *calls.SPAWNS), Doing.execs),

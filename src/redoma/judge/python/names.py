@@ -6,7 +6,14 @@ import ast
 
 _BUILTINS = frozenset(("builtins", "__builtins__", "__builtin__"))
 _IMPORTERS = frozenset(("__import__", "importlib.import_module", "importlib.__import__"))
-_SYNONYMS = {"posix": "os", "nt": "os", "_io": "io", "urllib2": "urllib.request", "posixpath": "os.path", "Path": "pathlib.Path"}
+_SYNONYMS = {
+    "posix": "os",
+    "nt": "os",
+    "_io": "io",
+    "urllib2": "urllib.request",
+    "posixpath": "os.path",
+    "Path": "pathlib.Path",
+}
 
 
 class Names:
@@ -63,7 +70,11 @@ class Names:
         name = self.of(node.func)
         if name in _IMPORTERS and node.args:
             module = _literal(node.args[0])
-            return _plain(module.partition(".")[0] if name == "__import__" else module) if module else ""
+            return (
+                _plain(module.partition(".")[0] if name == "__import__" else module)
+                if module
+                else ""
+            )
         if name in ("getattr", "operator.attrgetter") and len(node.args) >= 2:
             attribute = _literal(node.args[1])
             before = self.of(node.args[0])
@@ -99,15 +110,42 @@ def _literal(node: ast.AST) -> str:
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
         text = _literal(node.value)
         step = node.slice.step
-        backwards = isinstance(step, ast.UnaryOp) and isinstance(step.operand, ast.Constant) and step.operand.value == 1
-        return text[::-1] if backwards and node.slice.lower is None and node.slice.upper is None else ""
+        backwards = (
+            isinstance(step, ast.UnaryOp)
+            and isinstance(step.operand, ast.Constant)
+            and step.operand.value == 1
+        )
+        return (
+            text[::-1]
+            if backwards and node.slice.lower is None and node.slice.upper is None
+            else ""
+        )
     return ""
 
 
 _MODULES = frozenset(("os", "subprocess", "shutil", "pty", "posix", "builtins"))
 _FROM_STAR: dict[str, tuple[str, ...]] = {
-    "os": ("system", "popen", "remove", "unlink", "rmdir", "execv", "execl", "environ", "kill", "rename"),
-    "subprocess": ("run", "call", "Popen", "check_call", "check_output", "getoutput", "getstatusoutput"),
+    "os": (
+        "system",
+        "popen",
+        "remove",
+        "unlink",
+        "rmdir",
+        "execv",
+        "execl",
+        "environ",
+        "kill",
+        "rename",
+    ),
+    "subprocess": (
+        "run",
+        "call",
+        "Popen",
+        "check_call",
+        "check_output",
+        "getoutput",
+        "getstatusoutput",
+    ),
     "shutil": ("rmtree", "move", "copy", "copytree", "copyfile"),
     "pathlib": ("Path", "PurePath"),
     "pty": ("spawn",),

@@ -25,7 +25,7 @@ def read_python(call: Call, text: Arg) -> Stream:
     call.fact(Effect.EXECUTES, tags=("code",), at=text.span, detail="python")
     if text.taint & NETWORK:
         call.fact(Effect.DOWNLOADS_AND_EXECUTES, at=text.span)
-    tree = _parsed(str(text))
+    tree = _parsed(str(text)) if UNKNOWN not in text or text.strip(UNKNOWN + " ;\n") else None
     if tree is None:
         call.fact(Effect.UNKNOWN, tags=("code",), at=text.span)
         return Stream(None, text.taint)
@@ -121,7 +121,9 @@ class _Reader:
                 self.visit(loop.iter)
                 items = self.constants.fold(loop.iter)
                 if isinstance(loop.target, ast.Name):
-                    self.constants.held[loop.target.id] = items[0] if isinstance(items, list) and items else None
+                    self.constants.held[loop.target.id] = (
+                        items[0] if isinstance(items, list) and items else None
+                    )
         elif isinstance(node, ast.Call):
             self._children(node)
             self._called(node)
@@ -142,7 +144,10 @@ class _Reader:
             elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple | ast.List):
                 for one, other in zip(target.elts, value.elts, strict=False):
                     self._assign([one], other)
-            elif isinstance(target, ast.Subscript) and self.names.of(target.value) in calls.ENVIRONMENT:
+            elif (
+                isinstance(target, ast.Subscript)
+                and self.names.of(target.value) in calls.ENVIRONMENT
+            ):
                 self._sets_variable(target, value)
 
     def _sets_variable(self, target: ast.Subscript, value: ast.expr) -> None:
