@@ -13,6 +13,7 @@ class Client:
         self.writes = frozenset(words.get("writes", "").split())
         self.shells = frozenset(words.get("shells", "").split())
         self.telling = frozenset((words.get("telling", "") + " --help --version -?").split())
+        self.libraries = frozenset(words.get("libraries", "").split())
         self.optional = frozenset(words.get("optional", "").split())
         self.takes = (
             frozenset(words.get("takes", "").split())
@@ -20,6 +21,7 @@ class Client:
             | self.files
             | self.writes
             | self.shells
+            | self.libraries
         )
         self.long = bool(words.get("long"))
 
@@ -42,6 +44,7 @@ CLIENTS = {
         sql="-e --execute --init-command",
         writes="--tee",
         shells="--pager",
+        libraries="--plugin-dir --default-auth",
         telling="-V",
         optional="-p --password",
         takes=(
@@ -49,7 +52,7 @@ CLIENTS = {
             "--defaults-extra-file "
             "--defaults-group-suffix --protocol --default-character-set --delimiter --prompt "
             "--ssl-ca --ssl-cert "
-            "--ssl-key --ssl-mode --max-allowed-packet --connect-timeout --login-path --plugin-dir"
+            "--ssl-key --ssl-mode --max-allowed-packet --connect-timeout --login-path"
         ),
     ),
     "cqlsh": Client(

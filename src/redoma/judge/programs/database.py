@@ -149,6 +149,9 @@ def _serve(call: Call, known: Client, options: Options) -> Stream:
         elif name in known.shells:
             call.fact(Effect.EXECUTES, tags=("flag", "arbitrary"), at=value.span)
             call.run_shell(value)
+    for value in options.values(*known.libraries):
+        # Attack: a plugin is a library that the client loads into itself.
+        call.fact(Effect.EXECUTES, tags=("library",), at=value.span, detail=str(value))
     if options.has(*known.telling) and not options.has(*known.sql, *known.files):
         call.fact(Effect.READS, tags=("about",))
         return Stream(None)

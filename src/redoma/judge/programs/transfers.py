@@ -49,12 +49,15 @@ def copies(call: Call, operands: list[Arg]) -> Stream:
 _COPYING = frozenset(
     "cp copy mv move sync rsync put get copyto moveto mirror cpr pipe upload download".split()
 )
+_NOT_DRY = frozenset(("--dry-run=false", "--dry-run=0", "--dry-run=no", "-n=false"))
 _PRINTING = frozenset("cat head rcat".split())
 
 
 def store(call: Call) -> Stream:
     """`gsutil`, `rclone`, `s3cmd` and their kin: a card, and the files that a copy touches."""
     card = call.walker.knowledge.cards[call.name]
+    # Attack: `--dry-run=false` looks like a dry run and is none.
+    call.args = [word for word in call.args if word.lower() not in _NOT_DRY]
     options = options_of(call, card)
     deed = deed_of(card, options)
     out = follow(call, card)
