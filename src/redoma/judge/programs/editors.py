@@ -277,8 +277,8 @@ PROGRAMS = {
         plain_editor,
     ),
     **dict.fromkeys(
-        "less more most pg bat batcat zless zmore bzless xzless lzless xzmore bzmore lesspipe lv vimpager "
-        "moar ov".split(),
+        "less more most pg bat batcat zless zmore bzless xzless lzless xzmore bzmore "
+        "lesspipe lv vimpager moar ov".split(),
         pager,
     ),
 }
