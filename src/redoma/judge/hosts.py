@@ -51,14 +51,13 @@ WELL_KNOWN = frozenset(
 def host_of(text: str) -> str:
     """The host in a URL, `user@host:path`, `host:port` or plain name, in lower case."""
     rest = _authority(text).rpartition("@")[2]
-    if not rest.startswith("["):
-        rest = rest.partition(":")[0]
+    rest = rest.partition("]")[0] if rest.startswith("[") else rest.partition(":")[0]
     return rest.lower().strip("[]")
 
 
 def _authority(text: str) -> str:
     rest = text.partition("://")[2] or text
-    return rest.partition("/")[0].partition("?")[0].partition("#")[0].partition("\\")[0]
+    return rest.partition("/")[0].partition("?")[0].partition("#")[0]
 
 
 def host_target(text: str) -> tuple[Target, tuple[str, ...]]:

@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
 
-_tables: dict[str, dict[str, tuple[str, str]]] = {}
+_tables: dict[str, dict[str, tuple[str, tuple[str, ...]]]] = {}
 
 
 def read_foreign(call: Call, language: str, text: Arg) -> Stream:
@@ -28,13 +28,13 @@ def read_foreign(call: Call, language: str, text: Arg) -> Stream:
     return Stream(reader.printed, reader.taint | text.taint | call.stdin.taint, language)
 
 
-def _table(language: str) -> dict[str, tuple[str, str]]:
+def _table(language: str) -> dict[str, tuple[str, tuple[str, ...]]]:
     if language not in _tables:
-        made: dict[str, tuple[str, str]] = {}
+        made: dict[str, tuple[str, tuple[str, ...]]] = {}
         for action, names in ACTIONS.get(language, ACTIONS["javascript"]).items():
             for each in names.split():
                 name, _, needs = each.partition("|")
-                made[name] = (action, needs)
+                made[name] = (action, (*made.get(name, ("", ()))[1], needs))
         _tables[language] = made
     return _tables[language]
 
@@ -99,7 +99,7 @@ class _Reader(Expressions):
             return
         self.call.walker.step()
         action, needs = entry
-        if needs and needs not in str(self.text):
+        if not any(need in self.text for need in needs):
             return
         if before in ("function", "def", "sub", "fn", "class", "->") or (
             before and before in "$@%"
@@ -107,7 +107,7 @@ class _Reader(Expressions):
             return
         self._act(action, name, self.arguments(found, index + 1), found, index)
 
-    def _entry(self, name: str, *, dotted: bool) -> tuple[str, str] | None:
+    def _entry(self, name: str, *, dotted: bool) -> tuple[str, tuple[str, ...]] | None:
         if not dotted and name in self.table:
             return self.table[name]
         last = name.replace("->", ".").replace("::", ".").replace(":", ".").rpartition(".")[2]
