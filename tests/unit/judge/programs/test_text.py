@@ -42,7 +42,7 @@ SEARCHES = [
     ("grep --color -e key ~/.ssh/id_ecdsa", DANGEROUS),
     ("rg 'os\\.system' src", SAFE),
     ("rg --pre 'rm -rf ~' x", FORBIDDEN),
-    ("ag TODO src", SAFE),
+    ("ag needle src", SAFE),
     ("zgrep error log.gz", SAFE),
 ]
 SED = [
