@@ -25,8 +25,8 @@ _MODULES = {
     "java": "java",
     "crypto": "openssl gpg gpg2 gpgv age rage sops ansible-vault git-crypt",
     "files": (
-        "rm grm unlink srm trash trash-put gio-trash rmdir grmdir cp gcp mv gmv install "
-        "ginstall ln gln link symlink"
+        "rm grm unlink srm trash trash-put gio-trash rmdir grmdir cp gcp mv gmv install ginstall "
+        "ln gln link symlink"
     ),
     "git": "git",
     "forges": "gh glab",
@@ -46,40 +46,40 @@ _MODULES = {
     "apt apt-get aptitude yum dnf zypper apk luarocks cpan cpanm mvn mvnw gradle gradlew sbt "
     "mix dotnet",
     "filling": (
-        "dd dcfldd dc3dd gdd shred gshred wipe scrub truncate gtruncate touch gtouch mkdir "
-        "gmkdir mkfifo mknod fallocate mkswap mktemp gmktemp tempfile split gsplit csplit "
-        "patch gpatch sponge mkfs mke2fs mkfs.ext2 mkfs.ext3 mkfs.ext4 mkfs.xfs mkfs.btrfs "
-        "mkfs.vfat mkfs.fat mkfs.exfat mkfs.ntfs mkfs.f2fs mkfs.minix mkfs.bfs mkfs.cramfs "
-        "mkfs.jfs mkfs.reiserfs mkfs.erofs mkfs.nilfs2 mkfs.msdos mkfs.ubifs mkdosfs mkntfs "
-        "mkexfatfs newfs newfs_apfs newfs_hfs newfs_msdos"
+        "dd dcfldd dc3dd gdd shred gshred wipe scrub truncate gtruncate touch gtouch mkdir gmkdir "
+        "mkfifo mknod fallocate mkswap mktemp gmktemp tempfile split gsplit csplit patch gpatch "
+        "sponge mkfs mke2fs mkfs.ext2 mkfs.ext3 mkfs.ext4 mkfs.xfs mkfs.btrfs mkfs.vfat mkfs.fat "
+        "mkfs.exfat mkfs.ntfs mkfs.f2fs mkfs.minix mkfs.bfs mkfs.cramfs mkfs.jfs mkfs.reiserfs "
+        "mkfs.erofs mkfs.nilfs2 mkfs.msdos mkfs.ubifs mkdosfs mkntfs mkexfatfs newfs newfs_apfs "
+        "newfs_hfs newfs_msdos"
     ),
     "modes": (
         "chmod gchmod chown gchown chgrp gchgrp chcon lchown chattr chflags setfacl setcap "
         "setfattr"
     ),
     "filters": (
-        "cat gcat head tail ghead gtail echo printf true false test [ pwd tac rev uniq tr "
-        "base64 base32 gbase64 basenc xxd tee ps pv"
+        "cat gcat head tail ghead gtail echo printf true false test [ pwd tac rev uniq tr base64 "
+        "base32 gbase64 basenc xxd tee ps pv"
     ),
     "finding": "find gfind bfs fd fdfind",
     "searching": (
-        "grep egrep fgrep rgrep ggrep zgrep zegrep zfgrep bzgrep xzgrep zstdgrep lzgrep "
-        "pcregrep pcre2grep ugrep ug rg ag ack sift pt locate mlocate plocate slocate glocate"
+        "grep egrep fgrep rgrep ggrep zgrep zegrep zfgrep bzgrep xzgrep zstdgrep lzgrep pcregrep "
+        "pcre2grep ugrep ug rg ag ack sift pt locate mlocate plocate slocate glocate"
     ),
     "repeating": "parallel sem rush watch viddy entr watchexec hyperfine",
     "archives": "tar gtar bsdtar cpio pax ar",
     "compressing": (
         "gzip pigz bzip2 pbzip2 xz lzma zstd lz4 brotli compress lzip lzop gunzip uncompress "
-        "bunzip2 unxz unlzma unzstd unlz4 unpigz gzcat xzcat zstdcat lzcat lz4cat lzmacat "
-        "bzcat zcat brcat zip unzip 7z 7za 7zr 7zz p7zip rar unrar"
+        "bunzip2 unxz unlzma unzstd unlz4 unpigz zcat gzcat bzcat xzcat lzcat zstdcat lz4cat "
+        "lzmacat brcat zip unzip 7z 7za 7zr 7zz p7zip rar unrar"
     ),
     "sed": "sed gsed ssed",
     "awk": "awk gawk mawk nawk original-awk goawk frawk",
     "editors": (
-        "vim vi nvim ex view rvim rview gvim gview evim vimdiff nvimdiff vim.tiny vim.basic "
-        "vimx elvis nvi neovim ed red emacs emacsclient emacs-nox xemacs zile mg nano pico "
-        "rnano micro joe jed mcedit kak hx helix ne tilde jmacs jstar less more most pg bat "
-        "batcat zless zmore bzless xzless lzless xzmore bzmore lesspipe lv vimpager moar ov"
+        "vim vi nvim ex view rvim rview gvim gview evim vimdiff nvimdiff vim.tiny vim.basic vimx "
+        "elvis nvi neovim ed red emacs emacsclient emacs-nox xemacs zile mg nano pico rnano micro "
+        "joe jed mcedit kak hx helix ne tilde jmacs jstar less more most pg bat batcat zless "
+        "zmore bzless xzless lzless xzmore bzmore lesspipe lv vimpager moar ov"
     ),
     "fzf": "fzf fzf-tmux sk peco fzy",
     "terminals": "tmux byobu screen script at batch crontab expect autoexpect",
