@@ -25,8 +25,8 @@ _MODULES = {
     "java": "java",
     "crypto": "openssl gpg gpg2 gpgv age rage sops ansible-vault git-crypt",
     "files": (
-        "rm grm unlink srm trash trash-put gio-trash rmdir grmdir cp gcp mv gmv install ginstall "
-        "ln gln link symlink"
+        "rm grm unlink srm trash trash-put gio-trash rmdir grmdir cp gcp mv gmv install ginstall ln "
+        "gln link symlink"
     ),
     "git": "git",
     "forges": "gh glab",
@@ -54,8 +54,7 @@ _MODULES = {
         "newfs_hfs newfs_msdos"
     ),
     "modes": (
-        "chmod gchmod chown gchown chgrp gchgrp chcon lchown chattr chflags setfacl setcap "
-        "setfattr"
+        "chmod gchmod chown gchown chgrp gchgrp chcon lchown chattr chflags setfacl setcap setfattr"
     ),
     "filters": (
         "cat gcat head tail ghead gtail echo printf true false test [ pwd tac rev uniq tr base64 "
@@ -78,19 +77,19 @@ _MODULES = {
     "editors": (
         "vim vi nvim ex view rvim rview gvim gview evim vimdiff nvimdiff vim.tiny vim.basic vimx "
         "elvis nvi neovim ed red emacs emacsclient emacs-nox xemacs zile mg nano pico rnano micro "
-        "joe jed mcedit kak hx helix ne tilde jmacs jstar less more most pg bat batcat zless "
-        "zmore bzless xzless lzless xzmore bzmore lesspipe lv vimpager moar ov"
+        "joe jed mcedit kak hx helix ne tilde jmacs jstar less more most pg bat batcat zless zmore "
+        "bzless xzless lzless xzmore bzmore lesspipe lv vimpager moar ov"
     ),
     "fzf": "fzf fzf-tmux sk peco fzy",
     "terminals": "tmux byobu screen script at batch crontab expect autoexpect",
     "running": (
-        "xdg-open gnome-open kde-open exo-open wslview busybox toybox coreutils sbase-box "
-        "ubase-box flock setarch arch sg ast-grep runuser capsh systemd-run run0 "
-        "start-stop-daemon bwrap firejail"
+        "xdg-open gnome-open kde-open exo-open wslview busybox toybox coreutils sbase-box ubase-box "
+        "flock setarch arch sg ast-grep runuser capsh systemd-run run0 start-stop-daemon bwrap "
+        "firejail"
     ),
     "system": (
-        "sysctl date gdate ifconfig route arp ip mount umount kill pkill killall skill slay "
-        "pgkill zkill killall5 fuser renice snice dc"
+        "sysctl date gdate ifconfig route arp ip mount umount kill pkill killall skill slay pgkill "
+        "zkill killall5 fuser renice snice dc"
     ),
     "rsync": "rsync openrsync grsync rsync-ssl",
     "listing": "ls ll la dir vdir gls exa eza lsd stat gstat tree file",
