@@ -25,8 +25,8 @@ _MODULES = {
     "java": "java",
     "crypto": "openssl gpg gpg2 gpgv age rage sops ansible-vault git-crypt",
     "files": (
-        "rm grm unlink srm trash trash-put gio-trash rmdir grmdir cp gcp mv gmv install ginstall ln "
-        "gln link symlink"
+        "rm grm unlink srm trash trash-put gio-trash rmdir grmdir cp gcp mv gmv install ginstall "
+        "ln gln link symlink"
     ),
     "git": "git",
     "forges": "gh glab",
@@ -83,9 +83,9 @@ _MODULES = {
     "fzf": "fzf fzf-tmux sk peco fzy",
     "terminals": "tmux byobu screen script at batch crontab expect autoexpect",
     "running": (
-        "xdg-open gnome-open kde-open exo-open wslview busybox toybox coreutils sbase-box ubase-box "
-        "flock setarch arch sg ast-grep runuser capsh systemd-run run0 start-stop-daemon bwrap "
-        "firejail"
+        "xdg-open gnome-open kde-open exo-open wslview busybox toybox coreutils sbase-box "
+        "ubase-box flock setarch arch sg ast-grep runuser capsh systemd-run run0 start-stop-daemon "
+        "bwrap firejail"
     ),
     "system": (
         "sysctl date gdate ifconfig route arp ip mount umount kill pkill killall skill slay pgkill "
