@@ -173,6 +173,9 @@ class Call:
             marks.append("root-if-empty")
         if place is Place.WORKSPACE and path.rstrip("*").rstrip("/.") in (ground.workspace, ""):
             marks.append("whole")
+        if path.startswith(("/proc/", "/sys/")) and place is not Place.NOWHERE:
+            # What is written there changes the running kernel, not a file.
+            place = Place.DEVICE
         if place in (Place.ROOT, Place.DEVICE, Place.HOST, Place.NOWHERE):
             return Target(text=word, place=place), tuple(marks)
         if place is not Place.SYSTEM_TREE and place is not Place.HOME_ROOT:

@@ -42,6 +42,8 @@ def simple(walker: Walker, node: Simple, state: State, stdin: Stream) -> Stream:
         if word.taint & NETWORK:
             walker.note(Effect.NETWORK, word.span, tags=("spliced",))
             break
+    if state.exported:
+        environment = {**state.environment(), **environment}
     call = Call(walker, args, state, redirects.stdin, environment, node.span, redirects=redirects)
     out = redirects.finish(walker.run(call))
     if call.name == "exec" and node.redirects:

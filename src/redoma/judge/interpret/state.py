@@ -90,6 +90,10 @@ class State:
         other.descriptors.pop("1", None)
         return other
 
+    def environment(self) -> dict[str, Arg]:
+        """What programs get to see: the exported variables."""
+        return {n: self.variables[n] for n in self.exported if n in self.variables}
+
     def assign(self, name: str, value: Arg) -> None:
         name = self.references.get(name, name)
         self.arrays.pop(name, None)

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     Card = dict[str, Any]
 
 _NONE: frozenset[str] = frozenset()
+DEEPEST = 6
+"""How many words down a subcommand may stand."""
+_OFF = frozenset(("false", "no", "none", "off", "0", "n", "f", "never"))
 
 
 def options_of(call: Call, card: Card) -> Options:
@@ -110,7 +113,8 @@ def _follow_flags(call: Call, card: Card, options: Options, streams: list[Stream
             continue
         kind, _, detail = action.partition(" ")
         if kind == "only":
-            only = detail
+            # Attack: `--dry-run=false` is no dry run.
+            only = None if value is not None and value.lower() in _OFF else detail
         elif kind == "deed":
             do(call, detail, detail=str(word))
         elif value is not None:
@@ -161,7 +165,7 @@ def _best(card: Card, operands: list[Arg], options: Options) -> str:
         best, score = [card["bare"]], 0
     else:
         best, score = [], -1
-    for words, flags, deed in card["deeds"]:
+    for words, flags, deed in _candidates(card, operands):
         if flags and not all(_given(flag, options) for flag in flags):
             continue
         depth = _fits(words, operands)
@@ -179,6 +183,26 @@ def _best(card: Card, operands: list[Arg], options: Options) -> str:
     return best[0] if len(best) == 1 else worst(best)
 
 
+def _candidates(card: Card, operands: list[Arg]) -> list[Any]:
+    """The patterns that can fit at all: those of the first word, and those with a glob there."""
+    index = card.get("index")
+    if index is None:
+        index = card["index"] = {}
+        for pattern in card["deeds"]:
+            words = pattern[0]
+            first = words[0] if words else "*"
+            key = "" if "*" in first else first
+            if first == "**" and len(words) > 1 and "*" not in words[1]:
+                key = "** " + words[1]
+            index.setdefault(key, []).append(pattern)
+    found: list[Any] = list(index.get("", ()))
+    if operands:
+        found += index.get(str(operands[0]), ())
+        for operand in operands[:DEEPEST]:
+            found += index.get(f"** {operand}", ())
+    return found
+
+
 def _given(flag: str, options: Options) -> bool:
     if flag[-1] != "*":
         return flag in options.given
@@ -188,7 +212,7 @@ def _given(flag: str, options: Options) -> bool:
 def _fits(words: tuple[str, ...], operands: list[Arg]) -> int:
     if words and words[0] == "**":
         rest = words[1:]
-        for start in range(min(len(operands), 6)):
+        for start in range(min(len(operands), DEEPEST)):
             depth = _fits(rest, operands[start:])
             if depth >= 0:
                 return depth

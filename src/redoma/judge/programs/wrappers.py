@@ -172,7 +172,7 @@ def _filled(word: Arg, marker: str, item: Arg) -> Arg:
 def incoming(call: Call, stdin: Stream, *, whole_lines: bool = False) -> list[Arg]:
     """The words that flow in, or one unknown word that keeps the stream's taint."""
     span = call.word.span
-    if stdin.text is not None and UNKNOWN not in stdin.text:
+    if stdin.text is not None:
         text = stdin.text.replace("\ufffd", "\n")
         words = (
             [line.strip() for line in text.splitlines() if line.strip()]
