@@ -119,6 +119,13 @@ _HARMLESS_COMMANDS = lazy(
     r"|clang(?:\+\+)?(?:-\d+)?|cc|c\+\+|ccache (?:gcc|clang|g\+\+)|ld|lld|ar|musl-gcc"
     r"|(?:\w+-){2,3}(?:gcc|g\+\+|ld|ar|clang))?"
 )
+_CLIENTS = frozenset(
+    "PGOPTIONS PGSERVICEFILE PGHOSTADDR GH_HOST GITLAB_HOST KUBECONFIG AWS_ENDPOINT_URL "
+    "AWS_CA_BUNDLE DOCKER_HOST DOCKER_TLS_VERIFY CONTAINER_HOST NODE_EXTRA_CA_CERTS "
+    "NODE_TLS_REJECT_UNAUTHORIZED SSL_CERT_FILE SSL_CERT_DIR REQUESTS_CA_BUNDLE CURL_CA_BUNDLE "
+    "GIT_SSL_NO_VERIFY GIT_SSL_CAINFO VAULT_ADDR CONSUL_HTTP_ADDR PYTHONHTTPSVERIFY".split()
+)
+_PROXIES = frozenset(("http_proxy", "https_proxy", "all_proxy", "ftp_proxy", "no_proxy"))
 _HISTORY = frozenset(("HISTFILE", "HISTSIZE", "HISTFILESIZE", "SAVEHIST", "HISTIGNORE", "HISTCMD"))
 _SECRET_VALUE = lazy(
     r"(?:ghp_|gho_|ghs_|ghu_|github_pat_|glpat-|sk-[A-Za-z0-9]|sk_live_|rk_live_|xox[abpr]-"
@@ -161,12 +168,17 @@ def judge_variable(walker: Walker, name: str, value: Arg, state: State, *, kept:
     elif name.startswith("GIT_CONFIG"):
         _judge_git(walker, name, value)
     elif name in _COMMANDS or (name.startswith("git_") and name.upper() in _COMMANDS):
+        if kept and value not in ("", "true", ":", "cat"):
+            walker.note(Effect.WRITES, value.span, tags=("shell-state",), detail=name)
         _judge_command(walker, name, value, state)
     elif name in ("PS0", "PS1", "PS2", "PS4", "PROMPT", "RPROMPT"):
         if "$(" in value or "`" in value:
             walker.note(Effect.EXECUTES, value.span, tags=("loader",), detail=name)
             walker.hidden_text(value, state)
+    elif name in _CLIENTS or name.lower() in _PROXIES:
+        walker.note(Effect.WRITES, value.span, tags=("clients",), detail=name)
     elif name == "PATH":
+        walker.note(Effect.WRITES, value.span, tags=("shell-state",), detail=name)
         _judge_path(walker, value, kept=kept)
     elif name in _HISTORY and value in ("", "0", "/dev/null", "*"):
         target = Target(text=name, place=Place.SECRET)
