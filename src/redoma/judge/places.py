@@ -132,4 +132,4 @@ def root_if_empty(path: str) -> bool:
 def in_repository(path: str) -> bool:
     """Whether it is what version control keeps its history in."""
     around = f"/{path}/"
-    return any(tree in around for tree in _VERSION_CONTROL)
+    return any(tree in around for tree in _VERSION_CONTROL) or ".git/" in around

@@ -27,7 +27,8 @@ def rm(call: Call) -> Stream:
         removes(call, word, *tags)
     if not options.operands and options.given:
         # What it should remove is missing here; the one who wrote it meant something.
-        call.fact(Effect.DELETES, tags=("nothing",))
+        missing = Target(text="what is not named here", place=Place.UNKNOWN)
+        call.fact(Effect.DELETES, missing, tags=("nothing", *tags))
     return NOTHING
 
 

@@ -166,11 +166,16 @@ def _command(words: list[Arg], index: int) -> tuple[int, list[Arg]]:
     return index, words[start:]
 
 
+_SHELLS = frozenset(("sh", "bash", "dash", "zsh", "ksh", "fish", "ash"))
+
+
 def _run(search: Search, inner: list[Arg]) -> Stream:
     last: Stream = ANYTHING
     if not inner:
         return last
     marked = any("{}" in word for word in inner)
+    if inner[0].rpartition("/")[2] in _SHELLS:
+        search.call.fact(Effect.EXECUTES, tags=("flag",), at=inner[0].span)
     for found in search.found() if marked else search.found()[:1]:
         filled = [
             arg(word.replace("{}", found), word.span, word.taint | found.taint)

@@ -91,6 +91,9 @@ class Knowledge:
             call.fact(Effect.READS, tags=("about",))
         else:
             call.fact(Effect.UNKNOWN, tags=("program",), at=call.word.span, detail=call.name)
+        if "=" in call.word and args:
+            # Meant as an assignment, though bash takes `1A=2` for a program: judge what follows.
+            return call.run_args(args)
         return call.passes_on(call.stdin)
 
     def _doubtful_word(self, call: Call) -> Stream:
