@@ -16,6 +16,7 @@ A card is data (see `cards/*.yaml`), read once and kept compiled. Its keys:
 from __future__ import annotations
 
 from redoma.judge.interpret.arg import ANYTHING, NOTHING, UNKNOWN, Arg, Stream
+from redoma.judge.programs.carried import judge_carried
 from redoma.judge.programs.deeds import do, worst
 from redoma.judge.programs.options import Options, split
 from redoma.model.risk import Effect
@@ -61,6 +62,8 @@ def follow(call: Call, card: Card) -> Stream:
         deed = deed_of(card, options)
         detail = " ".join(str(o).replace(UNKNOWN, "…") for o in options.operands[:3])
         do(call, deed, detail=detail)
+        if deed == "unknown" and len(call.args) > 2:
+            judge_carried(call, call.args[1:])
     operands = options.operands
     kind = card.get("operands", "data")
     if kind != "data":
@@ -81,8 +84,7 @@ def follow(call: Call, card: Card) -> Stream:
 def _follow_inner(call: Call, card: Card, options: Options) -> Stream:
     words = options.operands[card["inner"] :]
     if not words:
-        if card.get("bare"):
-            do(call, card["bare"])
+        do(call, card.get("bare", "unknown"))
         return NOTHING
     if card.get("around"):
         do(call, card["around"])
@@ -126,7 +128,11 @@ def _follow_value(call: Call, kind: str, detail: str, value: Arg, streams: list[
     if kind == "read":
         streams.append(call.reads(value.like(value.removeprefix("@"))))
     elif kind == "write":
-        if value != "-":
+        if value[:1] == "|":
+            # `strace -o '|command'`, and others: what would be a file is a pipe.
+            call.fact(Effect.EXECUTES, tags=("flag",), at=value.span)
+            call.run_shell(value.like(value[1:]))
+        elif value != "-":
             call.writes(value)
     elif kind == "delete":
         call.deletes(value)

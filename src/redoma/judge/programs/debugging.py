@@ -98,6 +98,8 @@ def lldb(call: Call) -> Stream:
         call.executes_file(word, "lldb")
     for pid in options.values("-p", "--attach-pid"):
         call.fact(Effect.SYSTEM, tags=("attached",), at=pid.span, detail=str(pid))
+    if options.operands:
+        call.run_args(options.operands)
     call.fact(Effect.EXECUTES, tags=("debugger",))
     return ANYTHING
 

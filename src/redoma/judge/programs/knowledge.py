@@ -8,6 +8,7 @@ from importlib import import_module
 from redoma.judge.interpret.arg import ANYTHING, PLAIN, UNKNOWN, Stream
 from redoma.judge.interpret.patterns import has_glob, translate
 from redoma.judge.programs.cards import follow
+from redoma.judge.programs.carried import judge_carried
 from redoma.judge.programs.registry import HANDLERS
 from redoma.model.risk import Effect
 
@@ -64,6 +65,7 @@ class Knowledge:
         if "/" in word and not call.path(word).startswith(_BINARIES):
             call.executes_file(word, "")
             if call.name not in self:
+                judge_carried(call, call.args)
                 return call.passes_on(call.stdin)
         name = call.name
         if name not in self:
@@ -94,6 +96,8 @@ class Knowledge:
         if "=" in call.word and args:
             # Meant as an assignment, though bash takes `1A=2` for a program: judge what follows.
             return call.run_args(args)
+        if len(args) > 1:
+            judge_carried(call, args)
         return call.passes_on(call.stdin)
 
     def _doubtful_word(self, call: Call) -> Stream:

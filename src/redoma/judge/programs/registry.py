@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 _MODULES = {
-    "wrappers": "sudo doas su pkexec env timeout nice nohup xargs",
+    "wrappers": (
+        "sudo doas su pkexec env genv timeout gtimeout nice gnice nohup gnohup xargs gxargs "
+        "ionice taskset chrt choom prlimit"
+    ),
     "shells": "bash sh dash zsh ksh mksh ash rbash fish csh tcsh",
     "curl": "curl",
     "web": "wget wget2 http https xh xhs aria2c axel lynx w3m links elinks",

@@ -17,7 +17,9 @@ _PARALLEL_TAKES = frozenset(
     "--nice --retries --colsep -C --halt --block --recstart --recend --workdir --wd "
     "--env --basefile --bf --return --tagstring --rpl --arg-sep --arg-file-sep --trc "
     "--profile -J --shuf-seed --limit --seqreplace --header --termseq --hostgroup "
-    "--compress-program --decompress-program".split()
+    "--compress-program --decompress-program --id "
+    "--semaphorename --semaphoretimeout --st --transferfile --tf --sshdelay --blocktimeout --bt "
+    "--minversion".split()
 )
 _SEPARATORS = (":::", ":::+", "::::", "::::+")
 _MARKS = ("{}", "{.}", "{/}", "{//}", "{/.}", "{1}", "{2}", "{#}", "{%}")
@@ -166,6 +168,9 @@ def hyperfine(call: Call) -> Stream:
         "--export-asciidoc", "--export-csv", "--export-json", "--export-markdown"
     ):
         call.writes(name)
+    for name in options.values("--output"):
+        if name not in ("null", "pipe", "inherit"):
+            call.writes(name)
     extra = (
         "-s",
         "--setup",

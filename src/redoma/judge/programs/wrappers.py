@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
 
 _ASSIGNMENT = lazy(r"[A-Za-z_]\w*=")
+_ENV_UNSET = lazy(r"-[iv0]*u")
 _SUDO_TAKES = frozenset(
     "-u --user -g --group -C --close-from -h --host -p --prompt -r --role -t --type -T "
     "--command-timeout -U --other-user -D --chdir -R --chroot".split()
@@ -87,8 +88,11 @@ def env(call: Call) -> Stream:
             return _split_string(call, words[1], words[2:])
         if word.startswith("--split-string="):
             return _split_string(call, word.like(word.partition("=")[2]), words[1:])
-        if word.startswith("-") and word != "-" and not word.startswith("--") and "S" in word:
-            return _split_string(call, word.like(word.partition("S")[2]), words[1:])
+        if word[:1] == "-" and word[1:2] != "-" and "S" in word:
+            attached = word.partition("S")[2]
+            if attached or len(words) < 2:
+                return _split_string(call, word.like(attached), words[1:])
+            return _split_string(call, words[1], words[2:])
         if word.startswith(("-C", "--chdir")):
             attached = word.partition("=")[2] if word.startswith("--") else word[2:]
             folder = word.like(attached) if attached else (words[1] if len(words) > 1 else word)
@@ -98,7 +102,7 @@ def env(call: Call) -> Stream:
         elif word.startswith(("-a", "--argv0")):
             call.fact(Effect.UNKNOWN, tags=("subcommand",), detail="env --argv0", at=word.span)
             words = words[2 if word in ("-a", "--argv0") else 1 :]
-        elif word in ("-u", "--unset", "-P"):
+        elif word in ("--unset", "-P") or (word[:1] == "-" and _ENV_UNSET.fullmatch(word)):
             words = words[2:]
         elif word == "--":
             words = words[1:]
@@ -197,6 +201,8 @@ def timeout(call: Call) -> Stream:
     for name in options.given:
         if name not in _TIMEOUT_KNOWN:
             call.fact(Effect.UNKNOWN, tags=("subcommand",), detail=f"timeout {name}")
+    if not options.operands[1:]:
+        call.fact(Effect.UNKNOWN, tags=("subcommand",), detail="timeout without a command")
     return _wrapped(call, options.operands[1:])
 
 
@@ -228,14 +234,52 @@ def nohup(call: Call) -> Stream:
     return _wrapped(call, words)
 
 
+_SCHEDULING_TAKES = {
+    "ionice": "-c --class -n --classdata",
+    "taskset": "",
+    "chrt": "-T --sched-runtime -P --sched-period -D --sched-deadline",
+    "choom": "-n --adjust",
+    "prlimit": "-o --output",
+}
+_RESOURCES = frozenset(
+    "-c -d -e -f -i -l -m -n -q -r -s -t -u -v -x -y --core --data --nice --fsize --sigpending "
+    "--memlock --rss --nofile --msgqueue --rtprio --stack --cpu --nproc --as --locks "
+    "--rttime".split()
+)
+
+
+def scheduling(call: Call) -> Stream:
+    """`ionice`, `taskset`, `chrt`, `choom`, `prlimit`: for a command, or for one that runs."""
+    name = call.name
+    limits = _RESOURCES if name == "prlimit" else frozenset[str]()
+    takes = frozenset(_SCHEDULING_TAKES.get(name, "").split())
+    running = frozenset("-p --pid -P --pgid -u --uid".split()) - takes - limits
+    if name in ("taskset", "chrt"):
+        # Here `-p` is a switch: `taskset -p MASK PID`.
+        options = split(call.args, takes, stops=True, optional=limits)
+        held = options.has("-p", "--pid")
+        sets = held and len(options.operands) > 1
+        words = [] if held else options.operands[1:]
+    else:
+        options = split(call.args, takes | running, stops=True, optional=limits)
+        held = options.has(*running)
+        given = (takes - {"-o", "--output"}) | limits
+        sets = held and options.has(*given)
+        words = options.operands if not held else []
+    if sets:
+        call.fact(Effect.SYSTEM, tags=("service",), detail=f"{name} of a running process")
+    return _wrapped(call, words) if words else NOTHING
+
+
 PROGRAMS = {
     "sudo": sudo,
     "doas": sudo,
     "pkexec": sudo,
     "su": su,
-    "env": env,
-    "xargs": xargs,
-    "timeout": timeout,
-    "nice": nice,
-    "nohup": nohup,
+    **dict.fromkeys(("env", "genv"), env),
+    **dict.fromkeys(("xargs", "gxargs"), xargs),
+    **dict.fromkeys(("timeout", "gtimeout"), timeout),
+    **dict.fromkeys(("nice", "gnice"), nice),
+    **dict.fromkeys(("nohup", "gnohup"), nohup),
+    **dict.fromkeys(_SCHEDULING_TAKES, scheduling),
 }
