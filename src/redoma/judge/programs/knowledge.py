@@ -45,7 +45,7 @@ class Cards(dict[str, "Any"]):
         return card
 
     def get(self, name: str, default: Any = None) -> Any:
-        return self[name] if name in self else default
+        return self[name] if name in self else default  # noqa: SIM401
 
 
 class Knowledge:
