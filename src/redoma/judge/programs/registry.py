@@ -30,12 +30,12 @@ _MODULES = {
         "jrunscript nodejs node18 node20 tsx ts-node esno luajit lua5.1 lua5.2 lua5.3 lua5.4 "
         "texlua Rscript R littler wish jimsh irb pry jruby truffleruby iex ghci runghc runhaskell "
         "php8 php7 php-cgi hhvm groovysh kotlinc kotlin escript qjs js d8 rhino jjs pwsh "
-        "powershell pwsh-preview"
+        "powershell pwsh-preview pwsh.exe powershell.exe"
     ),
     "carrying": (
-        "pbcopy pbpaste xclip xsel wl-copy wl-paste clip clip.exe termux-clipboard-get termux- "
-        "clipboard-set putclip getclip mail mailx mutt neomutt sendmail msmtp swaks ssmtp s-nail "
-        "nail exim exim4 sendemail croc wormhole magic-wormhole ffsend portal"
+        "pbcopy pbpaste xclip xsel wl-copy wl-paste clip clip.exe termux-clipboard-get "
+        "termux-clipboard-set putclip getclip mail mailx mutt neomutt sendmail msmtp swaks ssmtp "
+        "s-nail nail exim exim4 sendemail croc wormhole magic-wormhole ffsend portal"
     ),
     "java": "java",
     "crypto": "openssl gpg gpg2 gpgv age rage sops ansible-vault git-crypt",
@@ -100,9 +100,9 @@ _MODULES = {
     "fzf": "fzf fzf-tmux sk peco fzy",
     "terminals": "tmux byobu screen script at batch crontab expect autoexpect",
     "running": (
-        "xdg-open gnome-open kde-open exo-open wslview busybox toybox coreutils sbase-box ubase- "
-        "box flock setarch arch sg ast-grep runuser capsh systemd-run run0 start-stop-daemon "
-        "bwrap firejail"
+        "xdg-open gnome-open kde-open exo-open wslview busybox toybox coreutils sbase-box "
+        "ubase-box flock setarch arch sg ast-grep runuser capsh systemd-run run0 "
+        "start-stop-daemon bwrap firejail"
     ),
     "system": (
         "sysctl date gdate ifconfig route arp ip mount umount kill pkill killall skill slay "
@@ -112,15 +112,15 @@ _MODULES = {
     "listing": "ls ll la dir vdir gls exa eza lsd stat gstat tree file",
     "clouds": "aws az gcloud",
     "clusters": (
-        "kubectl oc k kubecolor microk8s.kubectl helm ansible doppler op infisical chamber aws- "
-        "vault saml2aws railway akeyless dcli envkey heroku flyctl fly doctl vagrant"
+        "kubectl oc k kubecolor microk8s.kubectl helm ansible doppler op infisical chamber "
+        "aws-vault saml2aws railway akeyless dcli envkey heroku flyctl fly doctl vagrant"
     ),
     "transfers": "gsutil rclone s3cmd s5cmd mc mcli azcopy",
     "containers": "docker podman nerdctl finch docker.io docker-compose podman-compose",
     "database": (
-        "psql pgcli edb-psql vsql mysql mariadb mycli sqlite3 sqlite duckdb litecli sqlcmd mssql- "
-        "cli cqlsh clickhouse clickhouse-client clickhouse-local snowsql trino presto presto-cli "
-        "hive beeline spark-sql impala-shell cockroach dolt usql bq osqueryi"
+        "psql pgcli edb-psql vsql mysql mariadb mycli sqlite3 sqlite duckdb litecli sqlcmd "
+        "mssql-cli cqlsh clickhouse clickhouse-client clickhouse-local snowsql trino presto "
+        "presto-cli hive beeline spark-sql impala-shell cockroach dolt usql bq osqueryi"
     ),
     "stores": "redis-cli valkey-cli keydb-cli mongosh mongo",
     "debugging": "perf gdb gdb-multiarch cgdb lldb",
