@@ -123,6 +123,7 @@ _MODULES = {
         "presto-cli hive beeline spark-sql impala-shell cockroach dolt usql bq osqueryi"
     ),
     "stores": "redis-cli valkey-cli keydb-cli mongosh mongo",
+    "metadata": "exiftool",
     "debugging": "perf gdb gdb-multiarch cgdb lldb",
 }
 
