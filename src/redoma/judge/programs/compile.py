@@ -15,6 +15,7 @@ _KEYS = frozenset(
     "skip copies".split()
 )
 _ACTIONS = frozenset("value read write delete shell program host send sql code deed only".split())
+_LOOKS = ("read", "query")
 _OPERANDS = frozenset("data read write delete host execute".split())
 
 
@@ -98,7 +99,25 @@ def _deeds(where: str, deeds: dict[str, Any]) -> tuple[tuple[Any, ...], ...]:
             words = tuple(p for p in parts if p == "-" or not p.startswith("-"))
             flags = tuple(p for p in parts if p != "-" and p.startswith("-"))
             out.append((words, flags, deed))
-    return tuple(out)
+    return (*out, *_groups(out))
+
+
+def _groups(
+    patterns: list[tuple[tuple[str, ...], tuple[str, ...], str]],
+) -> list[tuple[tuple[str, ...], tuple[str, ...], str]]:
+    """What a group that prints when bare does with a word that nobody listed is not known.
+
+    Attack: `config` looks, and `config rm` was forgotten.
+    """
+    changing: dict[tuple[str, ...], int] = {}
+    for words, _, deed in patterns:
+        if deed not in _LOOKS and len(words) > 1 and "*" not in words[-1]:
+            changing[words[:-1]] = changing.get(words[:-1], 0) + 1
+    return [
+        ((*words, "*"), (), "unknown")
+        for words, flags, deed in patterns
+        if deed in _LOOKS and not flags and changing.get(words, 0) > 1
+    ]
 
 
 def _words(given: object) -> list[str]:

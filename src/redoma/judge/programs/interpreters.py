@@ -238,8 +238,24 @@ def _loaded(call: Call, kind: Interpreter, target: Arg) -> None:
 
 def _script(call: Call, kind: Interpreter, words: list[Arg]) -> Stream:
     if words and words[0] not in ("-", "/dev/stdin", "/dev/fd/0"):
+        if words[0].rpartition("/")[2] in ("artisan", "console"):
+            _framework(call, words[1:])
         return script_file(call, words[0], kind.language)
     return from_input(call, kind.language)
+
+
+def _framework(call: Call, words: list[Arg]) -> None:
+    """Laravel's and Symfony's commands that end the project's data."""
+    from redoma.judge.programs.verbs import says_it_destroys
+
+    commands = [word for word in words if word[:1] != "-"]
+    if says_it_destroys(commands[:1]):
+        call.fact(Effect.SCHEMA_CHANGE, tags=("destroy",), at=words[0].span, detail=commands[0])
+    elif commands and commands[0].startswith(("migrate", "db:", "doctrine:migrations:migrate")):
+        if commands[0] != "migrate:status":
+            call.fact(
+                Effect.SCHEMA_CHANGE, tags=("migration",), at=words[0].span, detail=commands[0]
+            )
 
 
 def script_file(call: Call, word: Arg, language: str) -> Stream:

@@ -14,7 +14,8 @@ _ENDING = (
 )
 # `delete`, `delete-user`, `user:delete`, `users_delete`, `DeleteInstance`; never a file's name.
 _DESTROYS = lazy(
-    rf"(?:{_ENDING})$|(?:[\w-]+[:_-])(?:{_ENDING}|wipe|fresh)(?:-all)?$|"
+    rf"(?:{_ENDING})$|[\w:-]+[:_-](?:{_ENDING}|fresh)(?:-all)?$|"
+    r"[\w-]+:(?:reset|remove|rm|clear|disable|unset|cancel|rollback)$|"
     r"(?:delete|destroy|purge|terminate|revoke|wipe|remove-all|uninstall|drop-(?:all|table|"
     r"database|schema|index|collection))(?:[:_-][\w-]+)?$|"
     r"(?:Delete|Destroy|Terminate|Purge|Drop|Revoke)[A-Z]\w*$"
