@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from redoma.flow.check import check
 from redoma.model.decision import Verdict
+from tests.pace import slowness
 
 WORDS = """rm -rf / ~ $HOME "$x" '$(' $( ) ` ${ } ${x:- ${x// # ; & && || | |& < > << <<- <<< >( <( { } ( ) (( )) [[ ]] if then
     fi else for in do done while case esac function f() time ! coproc \\ ' " $' * ? [ ] {a,b} {1..9} ~ = += a=( ) == =~
@@ -73,8 +74,8 @@ def test_64_kib_of_nesting_is_answered_soon(piece: str) -> None:
         start = time.process_time()
         check(text, cwd="/home/user/project", home="/home/user")
         best = min(best, time.process_time() - start)
-    # The promise is 100 ms on a quiet machine; a busy one gets some room.
-    assert best < 0.25
+    # The promise is 100 ms at rest; the allowance is for processors slower than that.
+    assert best < 0.15 * slowness()
 
 
 @pytest.mark.parametrize("piece", NASTY)
@@ -88,4 +89,4 @@ def test_twice_the_text_is_not_four_times_the_work(piece: str) -> None:
             times.append(time.process_time() - start)
         return min(times)
 
-    assert cost(16384) < max(3.2 * cost(8192), 0.05)
+    assert cost(16384) < max(3.2 * cost(8192), 0.05 * slowness())
