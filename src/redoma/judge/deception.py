@@ -37,15 +37,16 @@ def deceptions(text: str) -> list[Fact]:
     if _PLAIN.fullmatch(text):
         return []
     found: dict[str, tuple[int, int]] = {}
-    quoted = _quoted(text)
-    for index, char in enumerate(text):
-        code = ord(char)
-        if 0x20 <= code < 0x7F or char in "\n\t":
-            continue
-        kind = _kind(text, index, char, code, quoted=quoted[index])
-        if kind and kind not in found:
-            found[kind] = (index, index + 1)
-    for match in _LETTERS.finditer(text):
+    letters = frozenset(text)
+    suspects = frozenset(char for char in letters if _is_suspect(char))
+    quoted = _quoted(text) if suspects else []
+    for index, char in enumerate(text) if suspects else ():
+        if char in suspects:
+            kind = _kind(text, index, char, ord(char), quoted=quoted[index])
+            if kind and kind not in found:
+                found[kind] = (index, index + 1)
+    confusable = any(char in _CONFUSABLE or _is_mathematical(char) for char in letters)
+    for match in _LETTERS.finditer(text) if confusable else ():
         word = match[0]
         if not word.isascii() and _mixes_scripts(word):
             found.setdefault("lookalike", match.span())
@@ -54,6 +55,28 @@ def deceptions(text: str) -> list[Fact]:
         Fact(effect=Effect.DECEIVES, span=span, tags=frozenset((kind,)), detail=kind)
         for kind, span in found.items()
     ]
+
+
+def _is_suspect(char: str) -> bool:
+    """Whether a character can mislead at all, wherever it stands."""
+    code = ord(char)
+    if code < 0x20 or 0x7F <= code < 0xA0:
+        return char not in "\n\t"
+    return (
+        char in _OVERRIDES
+        or char in _DIRECTIONS
+        or char in _JOINERS
+        or char in _HIDDEN
+        or char in _SPACES
+        or char in _DOTS
+        or 0xD800 <= code < 0xE000
+        or 0xFF01 <= code <= 0xFF5E
+        or 0xE0000 <= code <= 0xE01EF
+    )
+
+
+def _is_mathematical(char: str) -> bool:
+    return 0x1D400 <= ord(char) <= 0x1D7FF
 
 
 def _quoted(text: str) -> list[bool]:
@@ -119,4 +142,4 @@ def _ascii_word(char: str) -> bool:
 def _mixes_scripts(word: str) -> bool:
     """ASCII letters beside letters of another alphabet that look like ASCII, in one run."""
     latin = any(char.isascii() for char in word)
-    return latin and any(char in _CONFUSABLE or 0x1D400 <= ord(char) <= 0x1D7FF for char in word)
+    return latin and any(char in _CONFUSABLE or _is_mathematical(char) for char in word)
