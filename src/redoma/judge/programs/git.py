@@ -124,8 +124,10 @@ def _global_option(call: Call, word: Arg, words: list[Arg], settings: dict[str, 
         git_settings.judge_setting(call, value.like(key), text)
     elif name == "--exec-path":
         call.fact(Effect.EXECUTES, tags=("loader",), at=word.span, detail="--exec-path")
-    elif name == "--git-dir" and value is not None and normal(value, call.state.cwd) == (
-        f"{call.walker.ground.workspace}/.git"
+    elif (
+        name == "--git-dir"
+        and value is not None
+        and normal(value, call.state.cwd) == (f"{call.walker.ground.workspace}/.git")
     ):
         pass
     elif name in ("--git-dir", "--work-tree", "-p", "--paginate"):

@@ -251,11 +251,12 @@ def _framework(call: Call, words: list[Arg]) -> None:
     commands = [word for word in words if word[:1] != "-"]
     if says_it_destroys(commands[:1]):
         call.fact(Effect.SCHEMA_CHANGE, tags=("destroy",), at=words[0].span, detail=commands[0])
-    elif commands and commands[0].startswith(("migrate", "db:", "doctrine:migrations:migrate")):
-        if commands[0] != "migrate:status":
-            call.fact(
-                Effect.SCHEMA_CHANGE, tags=("migration",), at=words[0].span, detail=commands[0]
-            )
+    elif (
+        commands
+        and commands[0].startswith(("migrate", "db:", "doctrine:migrations:migrate"))
+        and commands[0] != "migrate:status"
+    ):
+        call.fact(Effect.SCHEMA_CHANGE, tags=("migration",), at=words[0].span, detail=commands[0])
 
 
 def script_file(call: Call, word: Arg, language: str) -> Stream:

@@ -99,8 +99,8 @@ _ASKING = frozenset(
     "STORAGE_INFO METADATA_INFO PLATFORM WAL_CHECKPOINT_INFO FUNCTIONS SHOW_TABLES_EXPANDED".split()
 )
 _RANK = (
-    "read several session rows procedure maintain create reads writes reaches kill alter grant unknown "
-    "library shell drop"
+    "read several session rows procedure maintain create reads writes reaches kill alter grant "
+    "unknown library shell drop"
 ).split()
 
 
