@@ -12,6 +12,8 @@ from redoma.judge.interpret.arg import (
     arg,
     joined,
 )
+from redoma.judge.interpret.call import Call
+from redoma.judge.interpret.inputs import condition
 from redoma.model.risk import Effect
 from redoma.model.script import (
     ArithmeticCommand,
@@ -69,7 +71,8 @@ def compound(walker: Walker, node: Command, state: State, stdin: Stream) -> Stre
     if isinstance(node, Coprocess):
         return _coprocess(walker, node, state)
     if isinstance(node, Test):
-        walker.expander.words(node.words, state)
+        words = [walker.expander.one(word, state) for word in node.words]
+        condition(Call(walker, [arg("[[", node.span), *words], state, stdin, {}, node.span))
         return NOTHING
     if isinstance(node, ArithmeticCommand):
         walker.expander.arithmetic(node.expression, state)
@@ -101,8 +104,8 @@ def _no_endless_spawning(walker: Walker, body: Sequence) -> None:
 
 def _conditional(walker: Walker, node: If, state: State, stdin: Stream) -> Stream:
     outputs: list[Stream] = []
-    for condition, body in node.clauses:
-        walker.sequence(condition, state, stdin)
+    for asked, body in node.clauses:
+        walker.sequence(asked, state, stdin)
         before = state.copy()
         outputs.append(walker.sequence(body, state, stdin))
         state.blur(before)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from redoma.judge.interpret import variables
-from redoma.judge.interpret.arg import ANYTHING, NOTHING, SECRET, UNKNOWN, Arg, Stream, arg
+from redoma.judge.interpret import inputs, variables
+from redoma.judge.interpret.arg import ANYTHING, NETWORK, NOTHING, SECRET, UNKNOWN, Stream, arg
 from redoma.judge.interpret.formats import echoed, formatted
-from redoma.judge.lazy import lazy
 from redoma.judge.places import normal
 from redoma.model.risk import Effect, Place, Target
 
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
 
 judge_variable = variables.judge_variable
-_NAME = lazy(r"[A-Za-z_]\w*$")
 
 
 def _nothing(_call: Call) -> Stream:
@@ -38,7 +36,12 @@ def cd(call: Call) -> Stream:
         target = state.variables.get("OLDPWD") or arg(UNKNOWN, call.span)
     else:
         target = words[0]
-    state.cwd = normal(target, before) if target else before
+    start = before
+    searched = call.environment.get("CDPATH") or state.variables.get("CDPATH")
+    if searched and words and target[:1] not in ("/", ".", "-"):
+        # Where a name is looked for elsewhere, it is found there rather than here.
+        start = normal(searched.partition(":")[0] or before, before)
+    state.cwd = normal(target, start) if target else before
     state.variables["OLDPWD"] = arg(before, call.span)
     state.variables["PWD"] = arg(state.cwd, call.span)
     return Stream(f"{state.cwd}\n") if words and words[0] == "-" else NOTHING
@@ -71,15 +74,8 @@ def _printed_into(call: Call, taint: int) -> Stream:
     name = attached or (words[1] if len(words) > 1 else "")
     rest = words[1:] if attached else words[2:]
     text = formatted([str(w) for w in rest])
-    _assigned(call, str(name), arg(UNKNOWN if text is None else text, call.span, taint))
+    inputs.assigned(call, str(name), arg(UNKNOWN if text is None else text, call.span, taint))
     return NOTHING
-
-
-def _assigned(call: Call, name: str, value: Arg) -> None:
-    plain = name.partition("[")[0]
-    if _NAME.match(plain):
-        call.state.assign(plain, value if plain == name else value.like(UNKNOWN))
-        judge_variable(call.walker, plain, value, call.state, kept=True)
 
 
 def shows_environment(call: Call) -> Stream:
@@ -91,7 +87,8 @@ def shows_environment(call: Call) -> Stream:
 
 def export(call: Call) -> Stream:
     listing = True
-    points = any(w.startswith("-") and "n" in w for w in call.args) and call.name != "export"
+    letters = "".join(w for w in call.args if w.startswith("-"))
+    points = "n" in letters and call.name != "export"
     for word in call.args:
         if word.startswith("-"):
             listing = listing and "p" in word
@@ -99,6 +96,10 @@ def export(call: Call) -> Stream:
         listing = False
         name, equals, value = word.partition("=")
         name = name.removesuffix("+")
+        inputs.names(call, word.like(name))
+        if "i" in letters:
+            call.state.integers.add(name)
+            call.walker.expander.number(word.like(value), call.state)
         if call.walker.running and call.name in ("local", "declare", "typeset"):
             call.walker.locals.setdefault(name, call.state.variables.get(name))
         if points and equals:
@@ -123,6 +124,7 @@ def export(call: Call) -> Stream:
 def unset(call: Call) -> Stream:
     for word in call.args:
         if not word.startswith("-"):
+            inputs.names(call, word)
             call.state.forget(word)
             variables.judge_unset(call, word)
     call.fact(Effect.WRITES, tags=("shell-state",))
@@ -149,56 +151,6 @@ def shift(call: Call) -> Stream:
     count = int(call.args[0]) if call.args and call.args[0].isdigit() else 1
     call.state.positional = call.state.positional[count:]
     return NOTHING
-
-
-def read(call: Call) -> Stream:
-    into_array = call.name in ("mapfile", "readarray")
-    names, options = _read_options(call, "dnOsuCc" if into_array else "adinNptu")
-    stdin = call.stdin
-    if "u" in options:
-        held = call.state.descriptors.get(str(options["u"]))
-        stdin = (call.walker.files.get(held) if held is not None else None) or ANYTHING
-    if "C" in options:
-        call.run_shell(options["C"])
-    if "a" in options:
-        names = [options["a"]]
-        into_array = True
-    text = stdin.text
-    line = text.split("\n", 1)[0] if text is not None else None
-    if into_array:
-        lines = text.splitlines() if text is not None else [UNKNOWN]
-        if "a" in options and line is not None:
-            lines = line.split()
-        name = str(names[0]) if names else "MAPFILE"
-        call.state.arrays[name] = [arg(each, call.span, stdin.taint) for each in lines[:64]]
-        return NOTHING
-    for index, name in enumerate(names or [call.word.like("REPLY")]):
-        value = UNKNOWN if line is None else line
-        if line is not None and len(names) > 1:
-            fields = line.split(None, len(names) - 1)
-            value = fields[index] if index < len(fields) else ""
-        _assigned(call, str(name), arg(value, call.span, stdin.taint))
-    return NOTHING
-
-
-def _read_options(call: Call, takes: str) -> tuple[list[Arg], dict[str, Arg]]:
-    names: list[Arg] = []
-    options: dict[str, Arg] = {}
-    words = list(call.args)
-    while words:
-        word = words.pop(0)
-        if not word.startswith("-") or len(word) < 2:
-            names.append(word)
-            continue
-        for position, letter in enumerate(word[1:], 2):
-            if letter in takes:
-                attached = word[position:]
-                if attached:
-                    options[letter] = word.like(attached)
-                elif words:
-                    options[letter] = words.pop(0)
-                break
-    return names, options
 
 
 def alias(call: Call) -> Stream:
@@ -230,7 +182,7 @@ def eval_(call: Call) -> Stream:
     span = (words[0].span[0], words[-1].span[1])
     text = arg(" ".join(words), span, taint)
     call.fact(Effect.EXECUTES, tags=("eval",), at=call.span)
-    if text.taint & 2:
+    if text.taint & NETWORK:
         call.fact(Effect.DOWNLOADS_AND_EXECUTES, at=span)
     if not text.strip(UNKNOWN + " "):
         call.fact(Effect.UNKNOWN, tags=("code",), at=span)
@@ -243,9 +195,7 @@ def source(call: Call) -> Stream:
     if not words:
         return NOTHING
     call.fact(Effect.EXECUTES, tags=("source",), at=call.span)
-    if words[0] in ("/dev/stdin", "/proc/self/fd/0", "/dev/fd/0"):
-        return call.executes_stream(call.stdin)
-    return call.executes_file(words[0])
+    return call.executes_file(words[0], positional=words[1:] or None, here=True)
 
 
 def exec_(call: Call) -> Stream:
@@ -303,8 +253,8 @@ def shell_options(call: Call) -> Stream:
 
 
 _QUIET = (
-    ": true false test [ break continue return exit wait jobs fg bg hash type help times suspend "
-    "logout getopts let dirs compgen complete compopt caller disown"
+    ": true false break continue return exit wait jobs fg bg hash type help times suspend "
+    "logout getopts dirs compgen complete compopt caller disown"
 ).split()
 _OPTIONS = ("shopt", "unalias", "setopt", "unsetopt", "bind", "ulimit", "umask")
 
@@ -317,7 +267,9 @@ BUILTINS: dict[str, Callable[[Call], Stream]] = {
     "unset": unset,
     "set": set_,
     "shift": shift,
-    **dict.fromkeys(("read", "mapfile", "readarray"), read),
+    **dict.fromkeys(("read", "mapfile", "readarray"), inputs.read),
+    **dict.fromkeys(("test", "["), inputs.test),
+    "let": inputs.let,
     "alias": alias,
     "trap": trap,
     "eval": eval_,

@@ -235,7 +235,12 @@ class Call:
         return self.walker.run(inner)
 
     def run_shell(
-        self, text: Arg, positional: list[Arg] | None = None, *, stdin: Stream | None = None
+        self,
+        text: Arg,
+        positional: list[Arg] | None = None,
+        *,
+        stdin: Stream | None = None,
+        zero: Arg | None = None,
     ) -> Stream:
         """Runs a text as shell code in a shell of its own."""
         if text.taint & NETWORK:
@@ -248,9 +253,17 @@ class Call:
         for name, value in self.environment.items():
             state.variables[name] = value
             state.exported.add(name)
+        if zero is not None:
+            state.variables["0"] = zero
         return self.walker.nested(text, state, self.stdin if stdin is None else stdin, positional)
 
-    def executes_stream(self, stream: Stream, language: str = "shell") -> Stream:
+    def executes_stream(
+        self,
+        stream: Stream,
+        language: str = "shell",
+        *,
+        positional: list[Arg] | None = None,
+    ) -> Stream:
         """Runs what flows in, as an interpreter without a script does."""
         if stream.taint & DECODED:
             self.fact(Effect.EXECUTES, tags=("decoded",), detail=language)
@@ -260,14 +273,24 @@ class Call:
             self.fact(Effect.EXECUTES, tags=("stream",), detail=language)
             return ANYTHING
         if language == "shell":
-            return self.walker.nested(arg(stream.text, self.span, stream.taint), self.state.copy())
+            text = arg(stream.text, self.span, stream.taint)
+            return self.walker.nested(text, self.state.copy(), positional=positional)
         from redoma.judge.programs.code import read_code
 
         return read_code(self, language, arg(stream.text, self.span, stream.taint))
 
-    def executes_file(self, word: Arg, language: str = "shell") -> Stream:
-        """Runs a file: what is known of it is read, what is not is said."""
+    def executes_file(
+        self,
+        word: Arg,
+        language: str = "shell",
+        *,
+        positional: list[Arg] | None = None,
+        here: bool = False,
+    ) -> Stream:
+        """Runs a file, `here` in this shell: what is known of it is read, the rest is said."""
         path = self.path(word)
+        if path in _STANDARD_INPUT:
+            return self.executes_stream(self.stdin, language, positional=positional)
         held = self.walker.files.get(path)
         if held is not None:
             if held.taint & NETWORK:
@@ -277,8 +300,13 @@ class Call:
 
                 language = language or language_of(held.text)
                 if language == "shell":
-                    return self.walker.nested(arg(held.text, word.span), self.state.copy())
+                    state = self.state if here else self.state.copy()
+                    text = arg(held.text, word.span)
+                    return self.walker.nested(text, state, self.stdin, positional)
                 return read_code(self, language, arg(held.text, word.span))
+            if not held.source:
+                # What another program printed into it nobody has seen.
+                self.fact(Effect.EXECUTES, tags=("stream",), at=word.span, detail=language)
         place = Place.SECRET if is_secret(path) else place_of(path, self.walker.ground)
         tag = "file" if word.known else "unknown-file"
         self.fact(Effect.EXECUTES, Target(text=word, place=place), tags=(tag,), at=word.span)

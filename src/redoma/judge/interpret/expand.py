@@ -6,7 +6,8 @@ import re
 
 from redoma.judge.interpret.arg import PLAIN, UNKNOWN, Arg, arg
 from redoma.judge.interpret.braces import expand_braces
-from redoma.judge.interpret.parameters import parameter
+from redoma.judge.interpret.parameters import items_of, parameter
+from redoma.judge.lazy import lazy
 from redoma.model.script import (
     Arithmetic,
     CommandSubstitution,
@@ -26,6 +27,10 @@ _SPECIAL = re.compile(r"[~{]")
 _NUMBER = re.compile(r"[\s0-9+\-*/%()]{1,40}")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _RUNS = re.compile("\0+")
+_CHANGES = lazy(r"\+\+|--|(?<![=!<>])=(?!=)|<<=|>>=")
+_CHANGED_NAME = lazy(
+    r"([A-Za-z_]\w*)\s*(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?=(?!=))|(?:\+\+|--)\s*([A-Za-z_]\w*)"
+)
 _HOLE = re.compile("\x02(\\d+)\x03")
 LONGEST = 16384
 """A longer word is not followed: doubling a variable would cost more at every step."""
@@ -124,19 +129,7 @@ class Expander:
                     current = []
                 current.append(text)
                 continue
-            if type(part) is Parameter and part.name == "@" and part.quoted and not part.op:
-                several = list(state.positional)
-            elif (
-                type(part) is Parameter
-                and part.subscript is not None
-                and part.name in state.arrays
-                and not part.op
-                and not part.prefix
-                and self.one(part.subscript, state) in ("@", "*")
-            ):
-                several = list(state.arrays[part.name])
-            else:
-                several = None
+            several = self._several(part, state, separators)
             if several is not None:
                 for position, item in enumerate(several):
                     if position and current is not None:
@@ -164,6 +157,20 @@ class Expander:
                 current = None
         if current is not None:
             out.append(arg(_bounded("".join(current)), span, taint))
+
+    def _several(self, part: Part, state: State, separators: str) -> list[Arg] | None:
+        """The words of `"$@"`, `${a[@]:1}` and their like; None for what gives one text."""
+        if type(part) is not Parameter:
+            return None
+        star = part.name == "*"
+        if part.subscript is not None and len(part.subscript.parts) == 1:
+            star = star or getattr(part.subscript.parts[0], "text", "") == "*"
+        if star and part.quoted:
+            return None
+        items = items_of(part, state, self)
+        if items is None or part.quoted:
+            return items
+        return [item.like(field) for item in items for field in _split(item, separators)[0]]
 
     def _pieces(self, parts: tuple[Part, ...], state: State) -> list[Piece]:
         out: list[Piece] = []
@@ -194,16 +201,32 @@ class Expander:
 
     def arithmetic(self, expression: Word, state: State) -> str:
         """The number an expression gives if it is plain; runs what hides inside it."""
+        number = self.number(self.one(expression, state), state)
+        return UNKNOWN if number is None else str(number)
+
+    def number(self, text: str, state: State) -> int | None:
+        """What a text is as arithmetic, if that is plain; runs what hides inside it."""
+        if text.isdigit() and len(text) < 7:
+            return int(text)
         self.walker.step()
-        text = self.one(expression, state)
+        # Attack: bash evaluates a text as arithmetic, subscripts and all, a variable's too.
+        self._hidden(text, state)
         for name in _NAME.findall(text)[:32]:
             held = state.variables.get(name)
-            # Attack: bash evaluates a variable's text as arithmetic, subscripts and all.
-            if held is not None and ("$(" in held or "`" in held):
-                self.walker.hidden_text(held, state)
+            if held is not None:
+                self._hidden(held, state)
+        if _CHANGES.search(text):
+            for match in _CHANGED_NAME.finditer(text):
+                state.assign(match[1] or match[2], arg(UNKNOWN, (0, 0)))
+            return None
+        text = _NAME.sub(lambda m: _number_of(state.variables.get(m[0])), text)
         if _NUMBER.fullmatch(text) and "**" not in text and text.strip():
             return _small_number(text)
-        return UNKNOWN
+        return None
+
+    def _hidden(self, text: str, state: State) -> None:
+        if "$(" in text or "`" in text:
+            self.walker.hidden_text(arg(text, getattr(text, "span", (0, 0))), state)
 
     def _tilde(self, text: str, state: State) -> str:
         user, slash, rest = text[1:].partition("/")
@@ -236,12 +259,18 @@ def _split(text: str, separators: str) -> tuple[list[str], bool, bool]:
     return fields, text[0] in separators, text[-1] in separators
 
 
-def _small_number(text: str) -> str:
+def _number_of(held: Arg | None) -> str:
+    """A variable inside arithmetic; one that is not set counts as nothing."""
+    text = "0" if held is None else held.strip() or "0"
+    return text if text.lstrip("-").isdigit() and len(text) < 7 else UNKNOWN
+
+
+def _small_number(text: str) -> int | None:
     tokens = re.findall(r"\d+|[-+*/%()]", text)
     try:
-        return str(_sum(tokens))
+        return _sum(tokens)
     except (ValueError, ZeroDivisionError, IndexError):
-        return UNKNOWN
+        return None
 
 
 def _sum(tokens: list[str]) -> int:

@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
-import re
-
 from redoma.judge.interpret.arg import PLAIN, SECRET, UNKNOWN, Arg, arg
+from redoma.judge.interpret.formats import unescaped
 from redoma.judge.interpret.patterns import translate
-from redoma.judge.lazy import lazy
 from redoma.judge.sensitive import is_secret_variable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.expand import Expander
     from redoma.judge.interpret.state import State
-    from redoma.model.script import Parameter
+    from redoma.model.script import Parameter, Word
 
-_SUBSTRING = lazy(r"\s*(-?\d{1,6})\s*(?::\s*(-?\d{1,6})\s*)?")
+_LISTS = ("@", "*")
 
 
 def parameter(part: Parameter, state: State, expander: Expander) -> Arg:
     """What one parameter expansion gives, with everything inside it walked."""
+    listed = items_of(part, state, expander)
+    if listed is not None:
+        return _joined(listed, part, state)
     argument = expander.one(part.argument, state) if part.argument is not None else None
-    if part.subscript is not None:
-        expander.one(part.subscript, state)
     name = part.name
     if part.prefix == "!" and not part.op.startswith("@"):
-        pointed = _value(part, state)
+        pointed = _value(part, state, expander)
         if pointed is None or not pointed.known:
             return arg(UNKNOWN, part.span)
-        value = state.variables.get(str(pointed))
+        value = _pointed(str(pointed), part, state, expander)
     else:
-        value = _value(part, state)
+        value = _value(part, state, expander)
     if part.prefix == "#":
         known = value is not None and value.known
         return arg(str(len(value or "")) if known else UNKNOWN, part.span)
@@ -49,48 +48,127 @@ def _taint_of_name(name: str) -> int:
     return SECRET if is_secret_variable(name) else PLAIN
 
 
-def _value(part: Parameter, state: State) -> Arg | None:
+def items_of(part: Parameter, state: State, expander: Expander) -> list[Arg] | None:
+    """The words that `$@`, `${a[@]}` and parts of them stand for; None where one value is meant."""
+    if part.prefix:
+        return None
+    if part.name in _LISTS:
+        items = state.positional
+    else:
+        if part.subscript is None or _literal(part.subscript) not in _LISTS:
+            return None
+        held = state.arrays.get(state.references.get(part.name, part.name))
+        if held is None:
+            return None
+        items = held
+    op = part.op
+    if not op:
+        return list(items)
+    given = expander.one(part.argument, state)
+    if op == ":":
+        # Positional parameters count from $0.
+        zero = [_zero(part, state)] if part.name in _LISTS else []
+        return _slice([*zero, *items], str(given), state, expander)
+    if op[0] in "#%/^,":
+        changed = [_changed(op, item, given, state, expander) for item in items]
+        return [
+            arg(UNKNOWN if text is None else text, part.span, item.taint)
+            for item, text in zip(items, changed, strict=True)
+        ]
+    return None
+
+
+def _slice(items: list[Arg], given: str, state: State, expander: Expander) -> list[Arg] | None:
+    first, colon, second = given.partition(":")
+    start, length = expander.number(first, state), expander.number(second, state)
+    if start is None or (colon and length is None):
+        return None
+    start = max(len(items) + start, 0) if start < 0 else start
+    return items[start:] if not colon else items[start : start + max(length or 0, 0)]
+
+
+def _joined(items: list[Arg], part: Parameter, state: State) -> Arg:
+    taint = PLAIN
+    for item in items:
+        taint |= item.taint
+    between = " "
+    star = part.name == "*" or (part.subscript is not None and _literal(part.subscript) == "*")
+    separators = state.variables.get("IFS")
+    if star and part.quoted and separators is not None and separators.known:
+        between = separators[:1]
+    return arg(between.join(items), part.span, taint)
+
+
+def _literal(word: Word) -> str:
+    return getattr(word.parts[0], "text", "") if len(word.parts) == 1 else ""
+
+
+def _zero(part: Parameter, state: State) -> Arg:
+    """`$0`: the shell's name, or the word after the code of `bash -c`."""
+    return state.variables.get("0") or arg("bash", part.span)
+
+
+def _pointed(name: str, part: Parameter, state: State, expander: Expander) -> Arg | None:
+    """What `${!x}` finds behind the name that x holds."""
+    if name.isdigit():
+        index = int(name[:4])
+        within = 0 < index <= len(state.positional)
+        return state.positional[index - 1] if within else _zero(part, state)
+    plain, bracket, key = name.partition("[")
+    if not bracket:
+        return state.variables.get(state.references.get(name, name))
+    items = state.arrays.get(plain)
+    key = key.removesuffix("]")
+    if items is None or key in _LISTS:
+        return arg(" ".join(items), part.span) if items else None
+    return _element(plain, items, arg(key, part.span), part, state, expander)
+
+
+def _value(part: Parameter, state: State, expander: Expander) -> Arg | None:
     name = part.name
-    if name in ("@", "*"):
-        taint = PLAIN
-        for item in state.positional:
-            taint |= item.taint
-        return arg(" ".join(state.positional), part.span, taint)
+    if name in _LISTS:
+        return _joined(state.positional, part, state)
     if name.isdigit():
         index = int(name[:4])
         if index == 0:
-            return arg("bash", part.span)
+            return _zero(part, state)
         if index <= len(state.positional):
             return state.positional[index - 1]
         return arg("", part.span)
     if name == "#":
         return arg(str(len(state.positional)), part.span)
-    if name in ("?", "$", "!", "-", "_"):
+    if name in ("?", "$", "!", "-"):
         return arg(UNKNOWN, part.span)
     name = state.references.get(name, name)
+    key = expander.one(part.subscript, state) if part.subscript is not None else None
     items = state.arrays.get(name)
     if items is not None:
-        return _element(items, part, state)
+        return _element(name, items, key, part, state, expander)
+    if key is not None and ("$(" in key or "`" in key):
+        expander.walker.hidden_text(key, state)
     return state.variables.get(name)
 
 
-def _element(items: list[Arg], part: Parameter, _state: State) -> Arg:
-    taint = PLAIN
-    for item in items:
-        taint |= item.taint
-    text = ""
-    if part.subscript is not None and len(part.subscript.parts) == 1:
-        text = getattr(part.subscript.parts[0], "text", UNKNOWN)
-    if text in ("@", "*"):
-        return arg(" ".join(items), part.span, taint)
-    if not text:
-        return items[0] if items else arg("", part.span)
-    if re.fullmatch(r"-?\d{1,6}", text):
-        index = int(text)
-        if -len(items) <= index < len(items):
-            return items[index]
-        return arg("", part.span)
-    return arg(UNKNOWN, part.span, taint)
+def _element(
+    name: str,
+    items: list[Arg],
+    key: Arg | None,
+    part: Parameter,
+    state: State,
+    expander: Expander,
+) -> Arg:
+    if key is None or key in _LISTS:
+        joined = _joined(items, part, state)
+        return joined if key is not None else items[0] if items else arg("", part.span)
+    keyed = state.keyed.get(name)
+    if keyed is not None and key in keyed:
+        return keyed[key]
+    index = expander.number(str(key), state)
+    if index is not None:
+        if keyed is not None:
+            return keyed.get(str(index), arg("", part.span))
+        return items[index] if -len(items) <= index < len(items) else arg("", part.span)
+    return arg(UNKNOWN, part.span, _joined(items, part, state).taint)
 
 
 def _operated(
@@ -115,20 +193,32 @@ def _operated(
     if op.startswith("@"):
         if op == "@P":
             expander.walker.hidden_text(value, state)
-        return value if op in ("@Q", "@E", "@P") else arg(UNKNOWN, part.span, value.taint)
-    if not value.known or not given.known:
-        return arg(UNKNOWN, part.span, value.taint | given.taint)
-    changed = _changed(op, str(value), str(given))
+        made = _transformed(op, str(value))
+        return arg(UNKNOWN if made is None else made, part.span, value.taint)
+    changed = _changed(op, value, given, state, expander)
     if changed is None:
         return arg(UNKNOWN, part.span, value.taint)
     return arg(changed, part.span, value.taint)
 
 
-def _changed(op: str, value: str, given: str) -> str | None:
-    if len(value) > 8192:
-        return None
+def _transformed(op: str, value: str) -> str | None:
+    """`${x@U}` and its kin."""
+    if op in ("@Q", "@P"):
+        return value
+    if op == "@E":
+        return unescaped(value)
+    if op == "@L":
+        return value.lower()
+    if op == "@U":
+        return value.upper()
+    return value[:1].upper() + value[1:] if op == "@u" else None
+
+
+def _changed(op: str, value: Arg, given: Arg, state: State, expander: Expander) -> str | None:
     if op == ":":
-        return _substring(value, given)
+        return _substring(value, str(given), state, expander)
+    if not value.known or not given.known or len(value) > 8192:
+        return None
     if op in ("#", "##"):
         return _without_prefix(value, given, longest=op == "##")
     if op in ("%", "%%"):
@@ -143,15 +233,14 @@ def _changed(op: str, value: str, given: str) -> str | None:
     return None
 
 
-def _substring(value: str, given: str) -> str | None:
-    match = _SUBSTRING.fullmatch(given)
-    if match is None:
+def _substring(value: Arg, given: str, state: State, expander: Expander) -> str | None:
+    first, colon, second = given.partition(":")
+    start, length = expander.number(first, state), expander.number(second, state)
+    if start is None or (colon and length is None) or not value.known or len(value) > 8192:
         return None
-    start = int(match[1])
     start = max(len(value) + start, 0) if start < 0 else start
-    if match[2] is None:
+    if length is None or not colon:
         return value[start:]
-    length = int(match[2])
     return value[start : len(value) + length] if length < 0 else value[start : start + length]
 
 

@@ -48,6 +48,7 @@ def simple(walker: Walker, node: Simple, state: State, stdin: Stream) -> Stream:
     out = redirects.finish(walker.run(call))
     if call.name == "exec" and node.redirects:
         redirects.keep()
+    state.variables["_"] = args[-1]
     return out
 
 
@@ -83,8 +84,9 @@ def _assignments(
     made: dict[str, Arg] = {}
     for assignment in assignments:
         walker.step()
+        key = arg("", assignment.span)
         if assignment.subscript is not None:
-            walker.expander.one(assignment.subscript, state)
+            key = walker.expander.one(assignment.subscript, state)
         if _array(walker, assignment, state):
             continue
         value = walker.expander.one(assignment.value, state)
@@ -98,7 +100,9 @@ def _assignments(
         if keep and assignment.subscript is None:
             state.assign(assignment.name, value)
         elif keep:
-            state.arrays[assignment.name] = [arg(UNKNOWN, assignment.span, value.taint)]
+            state.put_element(assignment.name, str(key), value)
+        if assignment.name in state.integers:
+            walker.expander.number(value, state)
         if value.taint & NETWORK:
             walker.note(Effect.NETWORK, assignment.span, tags=("spliced",))
     return made
@@ -107,12 +111,17 @@ def _assignments(
 def _array(walker: Walker, assignment: Assignment, state: State) -> bool:
     if assignment.elements is None:
         return False
-    for subscript, _ in assignment.elements:
+    name = assignment.name
+    if not assignment.append:
+        state.forget(name)
+        state.arrays[name] = []
+    for subscript, value in assignment.elements:
         if subscript is not None:
-            walker.expander.one(subscript, state)
-    items = walker.expander.words([value for _, value in assignment.elements], state)
-    earlier = state.arrays.get(assignment.name, []) if assignment.append else []
-    state.arrays[assignment.name] = [*earlier, *items]
+            key = walker.expander.one(subscript, state)
+            state.put_element(name, str(key), walker.expander.one(value, state))
+        else:
+            items = walker.expander.words([value], state)
+            state.arrays[name] = [*state.arrays.get(name, ()), *items]
     return True
 
 
@@ -127,7 +136,12 @@ def _alias(word: Word | Assignment, state: State) -> str | None:
 
 def _aliased(walker: Walker, body: str, node: Simple, state: State, stdin: Stream) -> Stream:
     first = node.words[0]
-    rest = walker.text[first.span[1] : node.span[1]] if walker.frame.span is None else ""
+    rest = walker.source[first.span[1] : node.span[1]]
     then = state.copy()
-    then.aliases = {}
+    name = getattr(getattr(first, "parts", (None,))[0], "text", "")
+    then.aliases = {k: v for k, v in state.aliases.items() if k != name}
+    if body[-1:] in (" ", "\t"):
+        # An alias that ends in a blank lets the next word be one too.
+        second, blank, others = rest.lstrip().partition(" ")
+        rest = f"{then.aliases.get(second, second)}{blank}{others}"
     return walker.nested(arg(f"{body} {rest}", node.span), then, stdin)

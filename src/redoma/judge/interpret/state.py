@@ -36,6 +36,8 @@ class State:
         "directories",
         "exported",
         "functions",
+        "integers",
+        "keyed",
         "positional",
         "references",
         "stdin",
@@ -45,6 +47,10 @@ class State:
     def __init__(self, ground: Ground) -> None:
         self.variables: dict[str, Arg] = {}
         self.arrays: dict[str, list[Arg]] = {}
+        self.keyed: dict[str, dict[str, Arg]] = {}
+        """Elements by their subscript; their values stand in `arrays` too."""
+        self.integers: set[str] = set()
+        """Names whose values bash calculates: `declare -i`."""
         self.exported: set[str] = set()
         self.functions: dict[str, Command] = {}
         self.aliases: dict[str, str] = {}
@@ -64,6 +70,9 @@ class State:
             ("IFS", DEFAULT_IFS),
             ("TMPDIR", "/tmp"),
             ("SHELL", "/bin/bash"),
+            ("BASH", "/bin/bash"),
+            ("USER", ground.home.rpartition("/")[2]),
+            ("LOGNAME", ground.home.rpartition("/")[2]),
             ("UID", "1000"),
             ("EUID", "1000"),
         ):
@@ -73,6 +82,8 @@ class State:
         other = State.__new__(State)
         other.variables = dict(self.variables)
         other.arrays = dict(self.arrays)
+        other.keyed = dict(self.keyed)
+        other.integers = set(self.integers)
         other.exported = set(self.exported)
         other.functions = dict(self.functions)
         other.aliases = dict(self.aliases)
@@ -97,11 +108,32 @@ class State:
     def assign(self, name: str, value: Arg) -> None:
         name = self.references.get(name, name)
         self.arrays.pop(name, None)
+        self.keyed.pop(name, None)
         self.variables[name] = value
+
+    def put_element(self, name: str, key: str, value: Arg) -> None:
+        """`name[key]=value`: kept under its key, and among the values in order."""
+        name = self.references.get(name, name)
+        items = list(self.arrays.get(name, ()))
+        keyed = dict(self.keyed.get(name, {}))
+        index = int(key) if key.isdigit() and len(key) < 6 else -1
+        if name in self.variables and not items:
+            items = [self.variables.pop(name)]
+        if 0 <= index < len(items) and not keyed:
+            items[index] = value
+        elif index == len(items) and not keyed:
+            items.append(value)
+        else:
+            keyed = keyed or {str(at): item for at, item in enumerate(items)}
+            keyed[key] = value
+            items = list(keyed.values())
+            self.keyed[name] = keyed
+        self.arrays[name] = items
 
     def forget(self, name: str) -> None:
         self.variables.pop(name, None)
         self.arrays.pop(name, None)
+        self.keyed.pop(name, None)
 
     def blur(self, before: State) -> None:
         """After a branch that may not have run: what it changed is no longer known."""
@@ -115,6 +147,7 @@ class State:
         for name, items in before.arrays.items():
             if self.arrays.get(name) != items:
                 self.arrays[name] = [arg(UNKNOWN, NOWHERE)]
+                self.keyed.pop(name, None)
         if self.cwd != before.cwd:
             self.cwd = UNKNOWN
         # A descriptor that a branch opened may be open: it stays, the newer one where both did.

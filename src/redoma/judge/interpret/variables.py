@@ -156,10 +156,7 @@ _GIT_KEYS = (
 def judge_variable(walker: Walker, name: str, value: Arg, state: State, *, kept: bool) -> None:
     """Notes what setting a variable would make others do."""
     if name in _LOADERS or name.startswith("BASH_FUNC_") or value.startswith("() {"):
-        if value:
-            walker.note(Effect.EXECUTES, value.span, tags=("loader",), detail=name)
-        if "$(" in value or "`" in value:
-            walker.hidden_text(value, state)
+        _judge_loader(walker, name, value, state)
     elif name in _OPTIONS:
         if UNKNOWN not in value and any(mark in value for mark in _OPTIONS[name]):
             walker.note(Effect.EXECUTES, value.span, tags=("loader",), detail=name)
@@ -188,6 +185,20 @@ def judge_variable(walker: Walker, name: str, value: Arg, state: State, *, kept:
     if value and holds_secret(value):
         target = Target(text=name, place=Place.SECRET)
         walker.note(Effect.SECRETS, value.span, target, tags=("literal",))
+
+
+def _judge_loader(walker: Walker, name: str, value: Arg, state: State) -> None:
+    """Code by variable: the prompt's command, and a file that this script wrote, are read."""
+    if value:
+        walker.note(Effect.EXECUTES, value.span, tags=("loader",), detail=name)
+    if name == "PROMPT_COMMAND" and UNKNOWN not in value:
+        walker.nested(value, state.copy())
+    elif name == "BASH_ENV":
+        held = walker.files.get(state.behind(normal(value, state.cwd)))
+        if held is not None and held.text is not None:
+            walker.nested(value.like(held.text), state.copy())
+    elif "$(" in value or "`" in value:
+        walker.hidden_text(value, state)
 
 
 def _judge_command(walker: Walker, name: str, value: Arg, state: State) -> None:

@@ -21,6 +21,8 @@ from redoma.judge.interpret.patterns import has_glob
 from redoma.judge.interpret.redirects import Redirects, settle
 from redoma.judge.interpret.simple import simple
 from redoma.judge.interpret.state import Files, Ground, State
+from redoma.judge.interpret.written import run_written
+from redoma.judge.places import normal
 from redoma.judge.shell import parse
 from redoma.model.risk import Effect, Fact, Target
 from redoma.model.script import (
@@ -52,6 +54,8 @@ class Walker:
 
     def __init__(self, text: str, ground: Ground, knowledge: Knowledge) -> None:
         self.text = text
+        self.source = text
+        """The text that is being walked: the caller's, or one nested in it."""
         self.ground = ground
         self.knowledge = knowledge
         self.facts: list[Fact] = []
@@ -87,6 +91,8 @@ class Walker:
         while self.uncalled and self.depth == 0:
             _, (function, then) = self.uncalled.popitem()
             self.command(function.body, then.copy(), ANYTHING)
+        if self.depth == 0 and self.files.by_path:
+            run_written(self, state)
         return out
 
     def nested(
@@ -104,17 +110,17 @@ class Walker:
         if self.nested_text > MOST_NESTED_TEXT:
             raise TooMuch
         span = self.frame.outer(text.span)
-        before, positional_before = self.frame, state.positional
+        before, positional_before, source = self.frame, state.positional, self.source
         self.frame = Frame(span, self._offset(text, span))
         self.depth += 1
         if positional is not None:
             state.positional = positional
         try:
-            known = str(text).replace(UNKNOWN, "$__unknown")
-            return self.script(parse(known, extglob=self.extglob), state, stdin)
+            self.source = str(text).replace(UNKNOWN, "$__unknown")
+            return self.script(parse(self.source, extglob=self.extglob), state, stdin)
         finally:
             self.depth -= 1
-            self.frame = before
+            self.frame, self.source = before, source
             state.positional = positional_before
 
     def _offset(self, text: Arg, span: Span) -> int | None:
@@ -269,9 +275,10 @@ class Walker:
             several = len(operands) > 1 or any(has_glob(w) or UNKNOWN in w for w in operands)
             argv = "\x1f".join((name, *call.args))
             call.fact(Effect.CALLS, detail=argv, tags=("several",) if several else ())
-        function = call.state.functions.get(name)
-        if isinstance(function, Function):
-            return self.call_function(function, call)
+        if "/" not in call.word:
+            function = call.state.functions.get(name)
+            if isinstance(function, Function):
+                return self.call_function(function, call)
         builtin = shell_builtins.BUILTINS.get(name)
         if builtin is not None and "/" not in call.word:
             return builtin(call)
@@ -280,9 +287,23 @@ class Walker:
             return ANYTHING
         self.depth += 1
         try:
+            planted = self.files.by_path and self.planted(call)
+            if planted:
+                return call.executes_file(planted, "", positional=call.args)
             return self.knowledge.run(call)
         finally:
             self.depth -= 1
+
+    def planted(self, call: Call) -> Arg | None:
+        """A file that this script wrote where PATH finds it before the usual program."""
+        if "/" in call.word:
+            return None
+        searched = call.environment.get("PATH") or call.state.variables.get("PATH")
+        for folder in (searched or "").split(":")[:16]:
+            path = normal(f"{folder or '.'}/{call.word}", call.state.cwd)
+            if path in self.files.by_path:
+                return call.word.like(path)
+        return None
 
     def call_function(self, function: Function, call: Call) -> Stream:
         name = function.name

@@ -122,7 +122,16 @@ class Program:
                 elif text in ("|", "|&"):
                     self.pipe(index, following)
                 elif text in (">", ">>") and printing and depth <= 0:
-                    self.writes(self.text_of(following))
+                    self.writes(self.text_of(following), self.printed(index))
+
+    def printed(self, index: int) -> Stream:
+        """What the `print` before a `>` prints, if that is plain text."""
+        place = index
+        while place and self.tokens[place - 1][1] not in ("print", "printf"):
+            place -= 1
+        text = self.text_of([*self.tokens[place:index], ("op", ";")]) if place < index else UNKNOWN
+        taint = self.call.stdin.taint
+        return Stream(None if UNKNOWN in text else f"{text}\n", taint, self.call.stdin.source)
 
     def text_of(self, tokens: list[tuple[str, str]], *, call: bool = False) -> str:
         """The text that an expression of strings and variables stands for, as far as known."""
@@ -170,11 +179,11 @@ class Program:
         stdin = Stream(None, self.call.stdin.taint, "awk") if fed else None
         self.call.run_shell(self.source.like(text or UNKNOWN), stdin=stdin)
 
-    def writes(self, text: str) -> None:
+    def writes(self, text: str, printed: Stream) -> None:
         if text.startswith("/inet"):
             self.run(text)
         elif text not in ("-", ""):
-            self.call.writes(self.source.like(text), "overwrite")
+            self.call.writes(self.source.like(text), "overwrite", content=printed)
 
     def reads(self, text: str) -> None:
         if text and text != "-":

@@ -91,11 +91,13 @@ def ssh(call: Call) -> Stream:
         if call.stdin.text is None and not call.stdin.source and not call.stdin.taint:
             return Stream(None, NETWORK, str(host))
         call.fact(Effect.REMOTE, detail=f"runs what flows in on {host}")
+        if call.stdin.text is not None:
+            return _elsewhere(call, host, [host.like(call.stdin.text)])
         return Stream(None, NETWORK, str(host))
-    return _elsewhere(call, host, words)
+    return _elsewhere(call, host, words, stdin=call.stdin)
 
 
-def _elsewhere(call: Call, host: Arg, words: list[Arg]) -> Stream:
+def _elsewhere(call: Call, host: Arg, words: list[Arg], stdin: Stream = ANYTHING) -> Stream:
     taint = 0
     for word in words:
         taint |= word.taint
@@ -108,7 +110,7 @@ def _elsewhere(call: Call, host: Arg, words: list[Arg]) -> Stream:
     noted = len(walker.facts)
     walker.files = type(files)()
     try:
-        out = call.run_shell(text, stdin=Stream(None))
+        out = call.run_shell(text, stdin=stdin)
     finally:
         walker.elsewhere = before
         walker.files = files

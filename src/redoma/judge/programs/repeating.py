@@ -64,11 +64,11 @@ def _items(call: Call, tail: list[Arg], files: list[Arg]) -> list[Arg]:
         if word in _SEPARATORS:
             source = str(word)
         elif source.startswith("::::"):
-            items.extend(incoming(call, call.reads(word)))
+            items.extend(incoming(call, call.reads(word), ending="\n"))
         else:
             items.append(word)
     for name in files:
-        items.extend(incoming(call, call.reads(name)))
+        items.extend(incoming(call, call.reads(name), ending="\n"))
     if not tail and not files:
         text = call.stdin.text
         if text is not None and UNKNOWN not in text:

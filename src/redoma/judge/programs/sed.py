@@ -159,7 +159,7 @@ def _file_or_command(call: Call, script: Arg, command: str, rest: str) -> None:
             call.executes_stream(Stream(call.stdin.text, call.stdin.taint, call.stdin.source))
     elif rest:
         if command in "wW":
-            call.writes(script.like(rest))
+            call.writes(script.like(rest), content=call.stdin)
         else:
             call.reads(script.like(rest))
 

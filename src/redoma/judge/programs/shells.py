@@ -7,6 +7,7 @@ from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from redoma.judge.interpret.arg import Arg
     from redoma.judge.interpret.call import Call
 
 
@@ -43,13 +44,13 @@ def shell(call: Call) -> Stream:
             # `curl … | xargs -0 bash -c`: the code comes from elsewhere.
             call.fact(Effect.UNKNOWN, tags=("code",))
             return ANYTHING
-        return call.run_shell(words[0], words[2:])
+        return call.run_shell(words[0], words[2:], zero=words[1] if words[1:] else None)
     if words and not reads_stdin:
-        return call.executes_file(words[0])
-    return _standard_input(call)
+        return call.executes_file(words[0], positional=words[1:])
+    return _standard_input(call, words)
 
 
-def _standard_input(call: Call) -> Stream:
+def _standard_input(call: Call, positional: list[Arg]) -> Stream:
     stdin = call.stdin
     if stdin.text is None and not stdin.source and not stdin.taint:
         if call.walker.forks:
@@ -57,7 +58,7 @@ def _standard_input(call: Call) -> Stream:
         target = Target(text=call.name, place=Place.WORKSPACE)
         call.fact(Effect.EXECUTES, target, tags=("interactive",))
         return ANYTHING
-    return call.executes_stream(stdin)
+    return call.executes_stream(stdin, positional=positional)
 
 
 PROGRAMS = dict.fromkeys("bash sh dash zsh ksh mksh ash rbash fish csh tcsh".split(), shell)

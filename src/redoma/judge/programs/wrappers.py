@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from redoma.judge.interpret.arg import ANYTHING, NOTHING, SECRET, UNKNOWN, Arg, Stream, arg
 from redoma.judge.interpret.variables import judge_variable
 from redoma.judge.lazy import lazy
@@ -11,6 +13,7 @@ from redoma.model.risk import Effect, Place, Target
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
+    from redoma.judge.programs.options import Options
 
 _ASSIGNMENT = lazy(r"[A-Za-z_]\w*=")
 _ENV_UNSET = lazy(r"-[iv0]*u")
@@ -157,14 +160,35 @@ def xargs(call: Call) -> Stream:
     marker = options.value("-I", "-J", "--replace", "-i") or None
     if marker is None and options.has("-i", "--replace", "-I"):
         marker = words[0].like("{}")
-    given = incoming(call, stdin, whole_lines=marker is not None and not options.has("-J"))
+    given = incoming(
+        call,
+        stdin,
+        whole_lines=marker is not None and not options.has("-J"),
+        ending=_ending(options),
+    )
     last: Stream = ANYTHING
     if marker is not None:
         for item in given:
             filled = [_filled(word, str(marker), item) for word in words]
             last = call.run_args(filled, stdin=NOTHING)
         return last
+    if options.value("-n", "--max-args", "-L") == "1" and options.has("-n", "--max-args"):
+        for item in given:
+            last = call.run_args([*words, item], stdin=NOTHING)
+        return last
     return call.run_args([*words, *given], stdin=NOTHING)
+
+
+def _ending(options: Options) -> str:
+    """What ends an item by option; "" where blanks do. A NUL stands in texts as U+FFFD."""
+    if options.has("-0", "--null"):
+        return "\ufffd"
+    given = options.value("-d", "--delimiter")
+    if given is None:
+        return ""
+    from redoma.judge.interpret.formats import unescaped
+
+    return unescaped(str(given))[:1]
 
 
 def _filled(word: Arg, marker: str, item: Arg) -> Arg:
@@ -173,19 +197,32 @@ def _filled(word: Arg, marker: str, item: Arg) -> Arg:
     return arg(word.replace(marker, item), word.span, word.taint | item.taint)
 
 
-def incoming(call: Call, stdin: Stream, *, whole_lines: bool = False) -> list[Arg]:
+def incoming(
+    call: Call, stdin: Stream, *, whole_lines: bool = False, ending: str = ""
+) -> list[Arg]:
     """The words that flow in, or one unknown word that keeps the stream's taint."""
     span = call.word.span
     if stdin.text is not None:
-        text = stdin.text.replace("\ufffd", "\n")
-        words = (
-            [line.strip() for line in text.splitlines() if line.strip()]
-            if whole_lines
-            else text.split()
-        )
+        if ending:
+            words = [item for item in stdin.text.split(ending) if item.strip()]
+        elif whole_lines:
+            text = stdin.text.replace("\ufffd", "\n")
+            words = [line.strip() for line in text.splitlines() if line.strip()]
+        else:
+            words = _unquoted(stdin.text.replace("\ufffd", "\n"))
         if len(words) <= 16:
             return [arg(word, span, stdin.taint) for word in words] or [arg("", span)]
     return [arg(UNKNOWN, span, stdin.taint)]
+
+
+_ITEM = lazy(r"(?:'[^'\n]*'|\"[^\"\n]*\"|\\.|[^\s'\"\\]|['\"\\])+", re.DOTALL)
+_QUOTING = lazy(r"'([^'\n]*)'|\"([^\"\n]*)\"|\\(.)", re.DOTALL)
+
+
+def _unquoted(text: str) -> list[str]:
+    """Items as `xargs` cuts them: at blanks, with quotes and backslashes taken away."""
+    found = _ITEM.findall(text)
+    return [_QUOTING.sub(lambda m: m[1] or m[2] or m[3] or "", item) for item in found]
 
 
 _TIMEOUT_TAKES = frozenset(("-k", "--kill-after", "-s", "--signal"))
