@@ -283,6 +283,11 @@ xh delete https://api.example.com/x
 zappa undeploy
 zendesk delete x
 zkCli.sh deleteall /x
+restic unlock
+gh workflow disable nightly.yml
+glab ci cancel 7
+deck gateway sync kong.yaml
+gitlab-runner stop
 """
 
 

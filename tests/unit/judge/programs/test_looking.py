@@ -230,7 +230,7 @@ gcloud storage diagnose gs://b
 gh issue lock 1
 gh project copy 1
 gh variable set X -b y
-gh workflow disable ci.yml
+gh workflow enable ci.yml
 git archive -o f.zip HEAD
 git config --remove-section x
 git for-each-repo --config=x y
