@@ -87,7 +87,8 @@ _RUNS = frozenset(("exec", "run", "build", "container", "unknown", "forward", "s
 
 def _told(card: Card, deed: str, options: Options) -> str:
     """The deed after `--help` and after verbs that the card does not list have been seen."""
-    if "--help" in options.given and deed not in _RUNS:
+    asked = "--help" in options.given or options.given.get("-h") == [None]
+    if asked and deed not in _RUNS:
         return "read"
     if deed in ("unknown", "remote") and deed == card.get("otherwise", "unknown"):
         return "destroy" if says_it_destroys(options.operands) else deed

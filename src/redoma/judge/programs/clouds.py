@@ -9,6 +9,7 @@ from redoma.judge.programs.cards import deed_of, follow, options_of
 from redoma.judge.programs.deeds import do
 from redoma.judge.programs.offsite import all_rights, remote_shell
 from redoma.judge.programs.transfers import carries_files, copies, says_sent
+from redoma.model.risk import Effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,6 +39,9 @@ def aws(call: Call) -> Stream:
     card = call.walker.knowledge.cards["aws"]
     options = options_of(call, card)
     pair = " ".join(options.operands[:2])
+    if call.args[-1:] == ["help"] and not options.given and len(options.operands) < 4:
+        call.fact(Effect.READS, tags=("about",))
+        return Stream(None)
     if options.has("--help", "--dry-run", "--dryrun", "--generate-cli-skeleton"):
         return follow(call, card)
     if pair in _AWS_SQL_VERBS and _aws_sql(call, options):
