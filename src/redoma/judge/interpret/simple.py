@@ -22,6 +22,7 @@ def simple(walker: Walker, node: Simple, state: State, stdin: Stream) -> Stream:
     if node.assignments:
         environment = _assignments(walker, node.assignments, state, keep=not words)
     if not words:
+        walker.spend(len(node.redirects))
         redirects = Redirects(walker, node.redirects, state, stdin)
         redirects.emptied = bool(node.redirects) and not node.assignments
         if [r.op for r in node.redirects] == ["<"] and not node.assignments:
@@ -31,6 +32,7 @@ def simple(walker: Walker, node: Simple, state: State, stdin: Stream) -> Stream:
     alias = _alias(words[0], state)
     if alias is not None:
         return _aliased(walker, alias, node, state, stdin)
+    walker.spend(len(words) // 2 + len(node.redirects))
     args = _words(walker, words, _seeing(environment, state))
     redirects = Redirects(walker, node.redirects, state, stdin)
     if not args:

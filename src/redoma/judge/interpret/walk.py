@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from redoma.model.script import Command, ProcessSubstitution, Script, Span
 
 MOST_STEPS = 1500
-MOST_NESTED_TEXT = 131072
+MOST_NESTED_TEXT = 49152
 DEEPEST = 24
 
 
@@ -76,8 +76,12 @@ class Walker:
         self.calls_wanted = False
 
     def step(self) -> None:
-        """Counts a piece of work; a text that asks for too many is given up as a whole."""
-        self.steps += 1
+        """Counts a piece of work."""
+        self.spend(1)
+
+    def spend(self, steps: int) -> None:
+        """Counts work; a text that asks for too much of it is given up as a whole."""
+        self.steps += steps
         if self.steps > MOST_STEPS:
             raise TooMuch
 
