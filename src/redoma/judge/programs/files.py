@@ -25,7 +25,7 @@ def rm(call: Call) -> Stream:
     tags = ("recursive",) if recursive else ()
     for word in options.operands:
         removes(call, word, *tags)
-    if not options.operands and options.given:
+    if not options.operands and not options.has("--help", "--version"):
         # What it should remove is missing here; the one who wrote it meant something.
         missing = Target(text="what is not named here", place=Place.UNKNOWN)
         call.fact(Effect.DELETES, missing, tags=("nothing", *tags))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from redoma.judge.interpret.arg import ANYTHING, NOTHING, SECRET, Stream, arg
 from redoma.judge.programs.files import makes
 from redoma.judge.programs.options import split
+from redoma.judge.programs.verbs import says_it_destroys
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
@@ -118,6 +119,9 @@ _SPLIT_TAKES = frozenset(
 def cut_up(call: Call) -> Stream:
     """`split`, `csplit`: pieces land beside each other; `--filter` runs a command for each."""
     options = split(call.args, _SPLIT_TAKES)
+    if call.name == "split" and says_it_destroys(options.operands[1:]):
+        # A service has a client of the same name; no file is called `delete`.
+        call.fact(Effect.REMOTE, tags=("destroy",), detail=" ".join(options.operands[:3]))
     streams = [call.reads(w) for w in options.operands[:1] if w != "-"] or [call.stdin]
     for text in options.values("--filter"):
         call.fact(Effect.EXECUTES, tags=("flag",), at=text.span)

@@ -128,8 +128,20 @@ def push(verb: Verb) -> Stream:
     if options.has("--no-verify"):
         call.fact(Effect.WRITES, tags=("unverified",), detail="push --no-verify")
     tags = ("branch", "new-remote") if strange else ("branch",)
-    call.fact(Effect.PUBLISHES, tags=tags, detail="push")
+    trunk = next((w for w in options.operands if _branch_of(w) in _TRUNKS), None)
+    if trunk is not None:
+        call.fact(Effect.PUBLISHES, tags=(*tags, "trunk"), detail="push", at=trunk.span)
+    else:
+        call.fact(Effect.PUBLISHES, tags=tags, detail="push")
     return NOTHING
+
+
+_TRUNKS = frozenset(("main", "master", "trunk"))
+
+
+def _branch_of(ref: str) -> str:
+    """The branch on the other side that a refspec names."""
+    return ref.rpartition(":")[2].removeprefix("+").removeprefix("refs/heads/")
 
 
 def _unfamiliar(verb: Verb, where: Arg | None) -> str:

@@ -94,7 +94,9 @@ _KNOWN_PLUGINS = ("org.apache.maven.", "org.codehaus.mojo:", "org.springframewor
 def judge_coordinates(call: Call, options: Options) -> None:
     """`group:artifact:version:goal` fetches a plugin by its coordinates and runs it."""
     for word in options.operands:
-        if word.count(":") >= 2 and not word.startswith(_KNOWN_PLUGINS):
+        # A task of a nested project begins with a colon, `:app:lib:test`, and coordinates do not.
+        named = word.count(":") >= 2 and "." in word.partition(":")[0]
+        if named and not word.startswith(_KNOWN_PLUGINS):
             call.fact(Effect.EXECUTES, tags=("package", "named"), at=word.span, detail=str(word))
 
 

@@ -111,7 +111,7 @@ def manage(call: Call) -> Stream:
     deed = deed_of(card, options) if card.get("deeds") else ""
     if deed in ("install", "sync", "write", "run", "fetch", "build", "system", "config"):
         judge_sources(call, options)
-    if call.name in ("mvn", "mvnw"):
+    if call.name in ("mvn", "mvnw", "gradle", "gradlew"):
         judge_coordinates(call, options)
     if call.name == "cargo":
         for setting in options.values("--config"):
