@@ -73,12 +73,11 @@ def double_parenthesised(r: Reader, pieces: Pieces, *, quoted: bool) -> None:
     """`$((…))` where the brackets pair up so, else `$(…)` that begins with a subshell."""
     start = r.pos
     r.pos = start + 3
-    expression = arithmetic.double_parenthesis(r)
+    expression, close = arithmetic.substitution(r)
     if expression is not None:
         pieces.put(Arithmetic(expression, quoted, (start, r.pos)))
         return
     # `$((a) | b)`: commands after all, but bash has found their end by counting brackets.
-    close = arithmetic.closing_parenthesis(r, start + 1)
     r.pos = start + 2
     if close >= 0:
         limit = r.confine(close)

@@ -109,7 +109,7 @@ def separator(r: Reader, command: Command) -> str:
         # `{ a; } b` is an error, `{ a; } }` is not: a reserved word may follow a compound
         # command directly, unless a redirection stands between.
         ended = not isinstance(command, Simple) and not command.redirects
-        if not (ended and r.head() in CLOSERS):
+        if not (ended and char != "!" and r.head() in CLOSERS):
             r.fail("something after the end of a command", r.pos, r.pos + 1)
     return ""
 

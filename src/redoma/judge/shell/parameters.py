@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 # `${#x}`, `${#@}` are lengths, `${#}` and `${#-x}` are about `$#`; `${!x}` and `${!}` likewise.
 LENGTH = re.compile(r"#([A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-](?=\}))")
 INDIRECT = re.compile(r"!([A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-](?=\})|[@*#](?=[^}]))")
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-]")
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?!-]|\$(?![({\['\"])")
 OPERATOR = re.compile(r":[-=?+]|##|%%|//|/#|/%|\^\^|,,|~~|[-=?+#%/^,~@:*]")
 # Operators whose argument is a pattern: quotes in it quote even inside double quotes.
 PATTERN_OPERATORS = frozenset(("#", "##", "%", "%%", "/", "//", "/#", "/%", "^", "^^", ",", ",,"))

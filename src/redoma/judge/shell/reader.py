@@ -28,7 +28,7 @@ BLANKS = re.compile(r"[ \t]*")
 EMPTY_LINES = re.compile(r"[ \t\n]+")
 CONTINUATION = re.compile(r"(?<!\\)((?:\\\\)*)\\\n")
 # A word in command position that may be a reserved word: no quotes, no `$`, up to its end.
-HEAD = re.compile(r"[^ \t\n;&|<>()\\'\"$`#][^ \t\n;&|<>()\\'\"$`]*(?=[ \t\n;&|()<>]|\Z)")
+HEAD = re.compile(r"[^ \t\n;&|<>()\\'\"$`#][^ \t\n;&|<>()\\'\"$`]*(?=[ \t\n;&|()]|[<>](?!\()|\Z)")
 
 NESTED_TOO_DEEPLY = "nested too deeply"
 TOO_LARGE = "too large to read"
@@ -95,8 +95,9 @@ class Reader:
         # Unread stretches that wait for the nearest command list to take them in.
         self.pending: list[Unread] = []
         self.bodies: list[PendingBody] = []
-        # Where the `(` at a position closes if it is read as arithmetic, negative for nowhere.
-        self.closes: dict[int, int] = {}
+        # Where brackets close by counting, so that none is counted twice: by position, limit, and
+        # whether `$(…)` is skipped.
+        self.closes: dict[tuple[int, int, bool], int] = {}
 
     def _join_lines(self) -> None:
         """Take out each backslash-newline; quotes, comments and bodies look at the original."""
@@ -144,6 +145,16 @@ class Reader:
         unread = Unread(reason, (start, end))
         self.unread.append(unread)
         self.pending.append(unread)
+
+    def noted(self) -> tuple[int, int]:
+        """How much has been noted as unread, for `forget`."""
+        return len(self.unread), len(self.pending)
+
+    def forget(self, before: tuple[int, int]) -> None:
+        """Drop what an attempt has noted: the same text is read again in another way."""
+        if not self.stopped:
+            del self.unread[before[0] :]
+            del self.pending[before[1] :]
 
     def give_up(self, reason: str) -> None:
         """Leave all that follows unread: what is beyond our means is never half understood."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from redoma.judge.shell import expansion, quotes
+from redoma.judge.shell import brackets, expansion, quotes
 from redoma.judge.shell.pieces import Pieces
 from redoma.judge.shell.reader import Reader
 from redoma.model.script import Literal, ProcessSubstitution, Word
@@ -23,7 +23,7 @@ BRACKETED_RUN = {
     "}": re.compile(r"[^}\\'\"$`<>]+"),
     "]": re.compile(r"[^\[\]\\'\"$`<>]+"),
     "}]": re.compile(r"[^\[\]}\\'\"$`<>]+"),
-    ")": re.compile(r"[^()\\'\"$`<>]+"),
+    "": re.compile(r"[^\\'\"$`<>]+"),
 }
 
 
@@ -52,6 +52,7 @@ def unquoted(r: Reader, pieces: Pieces, *, globs: bool, regex: bool = False) -> 
     """Read on to the end of the word, which is a blank, a newline or an operator."""
     text = r.text
     run = REGEX_RUN if regex else RUN
+    expanded = False  # `$@(a)`: the `@` that was expanded opens a glob as well
     while r.pos < r.end:
         pos = r.pos
         found = run.match(text, pos, r.end)
@@ -62,11 +63,12 @@ def unquoted(r: Reader, pieces: Pieces, *, globs: bool, regex: bool = False) -> 
                 return
         char = text[r.pos]
         if quotes.quoting(r, pieces, char):
+            expanded = char == "$"
             continue
         if char in ("<", ">") and text.startswith("(", r.pos + 1, r.end):
             process(r, pieces)
         elif char == "(" and (
-            regex or (globs and found is not None and text[r.pos - 1] in GLOB_OPENERS)
+            regex or (globs and (found or expanded) and text[r.pos - 1] in GLOB_OPENERS)
         ):
             group(r, pieces)
         else:
@@ -115,7 +117,7 @@ def bracketed(
             continue
         elif quotes.quoting(r, pieces, char):
             continue
-        elif text.startswith("(", pos + 1, r.end):
+        elif text.startswith("(", pos + 1, r.end) and text[pos - 1] not in "<>":
             process(r, pieces)
             continue
         r.pos = pos + 1
@@ -129,9 +131,13 @@ def group(r: Reader, pieces: Pieces) -> None:
     r.spend(2)
     r.pos += 1
     pieces.add("(", start, r.pos, quoted=False)
-    if bracketed(r, pieces, "(", ")"):
-        r.pos += 1
-        pieces.add(")", r.pos - 1, r.pos, quoted=False)
+    close = brackets.closing(r, start, calculated=False)
+    limit = r.confine(close if close >= 0 else r.end)
+    bracketed(r, pieces, "", "")
+    r.release(limit, r.end)
+    if close >= 0:
+        r.release(limit, close + 1)
+        pieces.add(")", close, close + 1, quoted=False)
     else:
         r.fail("no ) to end a pattern", start, r.end)
 

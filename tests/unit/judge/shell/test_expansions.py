@@ -132,6 +132,31 @@ def test_what_bash_takes_as_text_is_text(written: str, expected: str) -> None:
     assert shown(f"echo {written}") == f"echo {expected}"
 
 
+# bash pairs these brackets by counting, and sees neither `${` nor (in patterns) `$(`.
+COUNTED = {
+    "(( 1 ${x:-)}; rm y ))": "( ( 1 ${x:-)}; rm y ) )",
+    "echo $[ ${x:-] ; rm y ; echo } ]": 'echo $(( "${x:-})); rm y; echo } ]',
+    "echo $(( $(case x in y) z;; esac) ))": "echo $(( $(case x in y) z ;; esac) ))",
+    "(( $(case x in y) z;; esac) ))": '(( "$(case x in y) z ;; esac) ))',
+    "(( \"$(a ')')\" ))": '(( "$(a «)») ))',
+    "(( ')' )); (( \\) )); (( `a )` ))": "(( ')' )); (( \\) )); (( \"$(a; <unexpected )>) ))",
+    "$((a) $(b))": "$(( a ); <something after the end of a command>; $(b))",
+    "((a[1] + (2)))": "((a[1] + (2)))",
+    "[[ a =~ (b$(c)) ]]": "[[ a =~ (b$(c)) ]]",
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), COUNTED.items())
+def test_brackets_are_paired_by_counting_where_bash_counts(text: str, expected: str) -> None:
+    assert shown(text).replace("; <no } to end a parameter>", "") == expected
+
+
+def test_a_brace_in_a_glob_does_not_hide_its_end() -> None:
+    read = shown("echo @(${x:-)} ; rm y ; echo @(})")
+    assert "; rm y; " in read
+    assert unread("echo @(${x:-)} ; rm y ; echo @(})") != []
+
+
 @pytest.mark.parametrize(
     "command",
     [
