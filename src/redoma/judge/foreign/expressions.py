@@ -9,11 +9,22 @@ import codecs
 from redoma.judge.foreign.languages import DECODERS
 from redoma.judge.foreign.tokens import NAME, SIGN, STRING, Token
 from redoma.judge.interpret.arg import UNKNOWN
+from redoma.judge.lazy import lazy
 
 _JOINING = frozenset(("+", ".", "~", "<>", "&"))
 _ENDING = frozenset((";", "\n", "}", ")"))
 _STATEMENT_WORDS = frozenset("if unless or and while for until do then end foreach".split())
 LONGEST_ARGUMENTS = 300
+_HOME = lazy(
+    r"(?:require\((?:node:)?os\)\.homedir\(\)|os\.homedir\(\)|homedir\(\)|Dir\.home(?:\(\))?"
+    r"|ENV(?:\.fetch)?[\[(]HOME[\])]|process\.env\.HOME|process\.env\[HOME\]|\$ENV\{HOME\}"
+    r"|(?:os\.|Sys\.|System\.)?getenv\(HOME\)|\$_(?:SERVER|ENV)\[HOME\])"
+)
+_WRAPPERS = frozenset(
+    "glob Dir.glob Dir.children File.expand_path path.resolve path.join path.normalize realpath "
+    "File.join Pathname.new Path.expand path.expand normalizePath".split()
+)
+"""Functions whose result is, for what a path is worth, what they are given."""
 
 
 class Expressions:
@@ -56,6 +67,9 @@ class Expressions:
         """The text of an expression of strings joined together, or decoded; None if unknown."""
         out: list[str] = []
         part = [t for t in part if t.text != "\n"]
+        special = self._special(part) if part and part[0].kind != SIGN else None
+        if special is not None:
+            return special
         if part and part[0].kind == NAME and part[0].text in DECODERS:
             return self._decoded(part)
         while part and part[0].text == "(" and part[-1].text == ")":
@@ -71,6 +85,28 @@ class Expressions:
         if not out or all(each == UNKNOWN for each in out):
             return None
         return "".join(out)
+
+    def _special(self, part: list[Token]) -> str | None:
+        """The home directory however it is asked for, patterns, and texts that unpack."""
+        spelled = "".join(token.text for token in part[:16])
+        home = _HOME.match(spelled)
+        if home is not None and home.end() == len(spelled):
+            return "~"
+        if home is not None and spelled[home.end()] in "+.~":
+            rest = [token for token in part if token.kind == STRING and token.text != "HOME"]
+            return "~" + "".join(t.text for t in rest if t.text not in ("os", "node:os"))
+        if part[0].text in _WRAPPERS:
+            inner = self.arguments(part, 1)
+            folded = [self.folded(each) for each in inner]
+            if folded and all(each is not None for each in folded):
+                return "/".join(str(each) for each in folded)
+        if part[0].text == "pack" and len(part) > 2:
+            inner = self.arguments(part, 1)
+            if len(inner) == 2 and (self.folded(inner[0]) or "").startswith("H"):
+                return _unpacked("H", self.folded(inner[1]) or "")
+        if part[0].kind == STRING and len(part) > 3 and "unpack" in part[2].text:
+            return _unpacked(part[-2].text, part[0].text)
+        return None
 
     def _decoded(self, part: list[Token]) -> str | None:
         inner = self.arguments(part, 1)
@@ -106,3 +142,15 @@ class Expressions:
             else:
                 piece.append(token)
         return words
+
+
+def _unpacked(how: str, text: str) -> str | None:
+    """`pack("H*", …)` and `"…".unpack1("m")`: digits or base64 as the text they hide."""
+    try:
+        if how.startswith("H"):
+            return bytes.fromhex(text).decode("utf-8", "replace")
+        if how.startswith("m"):
+            return base64.b64decode(text + "=" * (-len(text) % 4)).decode("utf-8", "replace")
+    except (ValueError, binascii.Error):
+        return None
+    return None

@@ -6,11 +6,18 @@ from redoma.judge.foreign.expressions import LONGEST_ARGUMENTS, Expressions
 from redoma.judge.foreign.languages import ACTIONS, DECODERS
 from redoma.judge.foreign.tokens import COMMAND, MOST, NAME, STRING, Token, tokens
 from redoma.judge.interpret.arg import NETWORK, SECRET, UNKNOWN, Arg, Stream
+from redoma.judge.lazy import lazy
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
+
+_FORKS = frozenset("fork pcntl_fork Process.fork POSIX::fork child_process.fork".split())
+_LOOPS = lazy(r"\b(?:while|until|loop|forever)\b|\bfor\s*\(\s*;\s*;")
+_WALKS = frozenset(
+    "glob children entries each_child readdirSync readdir find opendir scandir iterdir".split()
+)
 
 _tables: dict[str, dict[str, tuple[str, tuple[str, ...]]]] = {}
 
@@ -25,7 +32,8 @@ def read_foreign(call: Call, language: str, text: Arg) -> Stream:
         return Stream(None, text.taint)
     reader = _Reader(call, language, text)
     reader.read()
-    return Stream(reader.printed, reader.taint | text.taint | call.stdin.taint, language)
+    taint = reader.taint | text.taint | call.stdin.taint | (NETWORK if reader.hosts else 0)
+    return Stream(reader.printed, taint, language)
 
 
 def _table(language: str) -> dict[str, tuple[str, tuple[str, ...]]]:
@@ -50,6 +58,8 @@ class _Reader(Expressions):
         self.hosts: list[Arg] = []
         self.connects = self.sends = self.spawns = self.evaluates = False
         self.printed: str | None = None
+        self.walked: list[str] = []
+        """Directories and patterns whose names the code goes through."""
 
     def word(self, text: str) -> Arg:
         if text == "~" or text.startswith("~/"):
@@ -95,6 +105,13 @@ class _Reader(Expressions):
         entry = self._entry(name, dotted=before == ".")
         if name in ("process.env", "ENV", "%ENV", "$_ENV", "Deno.env.toObject", "os.environ"):
             self._environment(found, index, name)
+        if name in _FORKS and _LOOPS.search(self.text):
+            self.call.fact(Effect.SYSTEM, tags=("fork-bomb",), at=self.text.span)
+        if name.rpartition(".")[2] in _WALKS:
+            given = self.arguments(found, index + 1)
+            root = self.folded(given[0]) if given else None
+            if root is not None:
+                self.walked.append(root)
         if entry is None:
             return
         self.call.walker.step()
@@ -133,19 +150,14 @@ class _Reader(Expressions):
         call = self.call
         first = self.folded(args[0]) if args else None
         known = UNKNOWN if first is None else first
+        if first is None and args:
+            # `"https://host/?" . something()`: the host is known, the rest is not.
+            addresses = [t.text for t in args[0] if t.kind == STRING and "://" in t.text]
+            known = f"{addresses[0]}{UNKNOWN}" if addresses else known
         if action == "run":
             self._run(name, args, first, found, index)
         elif action in ("delete", "delete-tree"):
-            tree = action == "delete-tree" or "recursive" in str(self.text)
-            targets = (
-                [self.folded(each) for each in args]
-                if self.language in ("perl", "ruby")
-                else [first]
-            )
-            for each in targets or [None]:
-                call.deletes(
-                    self.word(UNKNOWN if each is None else each), *(("recursive",) if tree else ())
-                )
+            self._delete(args, first, tree=action == "delete-tree")
         elif action == "write":
             if first is not None:
                 call.writes(self.word(first))
@@ -214,6 +226,15 @@ class _Reader(Expressions):
             self._program([UNKNOWN if each is None else each for each in folded[options:]])
         else:
             self._command(first)
+
+    def _delete(self, args: list[list[Token]], first: str | None, *, tree: bool) -> None:
+        tree = tree or "recursive" in str(self.text)
+        several = self.language in ("perl", "ruby")
+        for each in ([self.folded(part) for part in args] if several else [first]) or [None]:
+            for path in [each] if each is not None else [UNKNOWN, *self.walked[:4]]:
+                # What is not known may be what the code has found where it looked.
+                whole = tree or path in self.walked
+                self.call.deletes(self.word(path), *(("recursive",) if whole else ()))
 
     def _program(self, words: list[str]) -> None:
         if not words or not words[0].strip(UNKNOWN):

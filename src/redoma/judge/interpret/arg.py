@@ -20,6 +20,8 @@ IDENTITY = 8
 """Tells who or where this machine is (whoami, hostname …)."""
 BULK = 16
 """Holds a whole project, packed."""
+NAMES = 32
+"""Names given as a pattern that stands for them: nobody knows which there are."""
 
 
 class Arg(str):

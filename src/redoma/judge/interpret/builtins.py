@@ -216,7 +216,8 @@ def command(call: Call) -> Stream:
         if option == "--":
             break
         if set(option[1:]) & set("vV"):
-            return NOTHING
+            # Where it lies is not known, but its name is all that counts.
+            return Stream("".join(f"/usr/bin/{word}\n" for word in words if "v" in option))
     if not words:
         return NOTHING
     if words[0] in call.state.functions:
@@ -244,7 +245,7 @@ def history(call: Call) -> Stream:
     if any(w[:2] in ("-c", "-d", "-w", "-r") for w in call.args):
         call.fact(Effect.DELETES, Target(text="history", place=Place.SECRET), tags=("history",))
         return NOTHING
-    return Stream(None)
+    return Stream(None, SECRET, "history")
 
 
 def shell_options(call: Call) -> Stream:

@@ -48,6 +48,7 @@ class Call:
     __slots__ = (
         "args",
         "environment",
+        "modules",
         "name",
         "redirects",
         "span",
@@ -77,6 +78,8 @@ class Call:
         self.environment = environment
         self.span = span
         self.redirects = redirects
+        self.modules: tuple[str, ...] = ()
+        """What an interpreter was told to load beside its code."""
 
     # Saying what it does ----------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from redoma.judge.interpret.arg import NOTHING, UNKNOWN, arg
+from redoma.judge.interpret.arg import NETWORK, NOTHING, UNKNOWN, arg
 from redoma.judge.interpret.call import Call
 from redoma.model.risk import Effect
 
@@ -28,6 +28,12 @@ _LANGUAGES = {
     ".lua": "lua",
 }
 _NAMED = {"Rakefile": "ruby", "Gemfile": "ruby", "justfile": "shell", "Justfile": "shell"}
+_RUN_BY_NAME = frozenset(
+    "Makefile makefile GNUmakefile package.json setup.py conftest.py Rakefile Gemfile justfile "
+    "build.rs build.gradle build.gradle.kts CMakeLists.txt noxfile.py tasks.py gulpfile.js "
+    "Gruntfile.js vite.config.js jest.config.js sitecustomize.py".split()
+)
+"""Files that build tools run because of their names."""
 _RUNNING = frozenset((Effect.EXECUTES, Effect.INSTALLS))
 _EXCUSED = frozenset(("prepared", "eval", "source"))
 MOST_FILES = 12
@@ -43,6 +49,8 @@ def run_written(walker: Walker, state: State) -> None:
     span = (0, len(walker.text))
     for path, held in list(walker.files.by_path.items())[:MOST_FILES]:
         text = held.text
+        if held.taint & NETWORK and path.rpartition("/")[2] in _RUN_BY_NAME:
+            walker.note(Effect.DOWNLOADS_AND_EXECUTES, span, detail=path)
         if not text or UNKNOWN in text or path.startswith("/dev/"):
             continue
         call = Call(walker, [arg(path, span)], state.copy(), NOTHING, {}, span)

@@ -50,6 +50,18 @@ _GUARD_OPTIONS = frozenset(
 )
 
 
+def guard(call: Call) -> Stream:
+    """The guard itself: asking it is harmless, taking it away or changing it is not."""
+    words = [str(word) for word in call.args if word[:1] != "-"]
+    if words[:1] in (["check"], ["doctor"], ["version"], ["help"]) or not words:
+        call.fact(Effect.READS, tags=("about",))
+    elif words[:1] == ["hook"] and words[1:2] not in (["install"], ["status"]):
+        call.fact(Effect.TAMPERS, detail=" ".join(words[:2]))
+    else:
+        call.fact(Effect.UNKNOWN, tags=("subcommand",), detail=f"redoma {words[0]}")
+    return Stream(None)
+
+
 def extension(call: Call) -> Stream:
     """Editors: an extension from a file or another's address is code that nobody reviewed."""
     for index, word in enumerate(call.args):
@@ -65,6 +77,7 @@ def extension(call: Call) -> Stream:
 PROGRAMS = dict.fromkeys(
     "claude codex gemini qwen opencode amp cursor-agent crush droid aider".split(), agent
 )
+PROGRAMS["redoma"] = guard
 PROGRAMS.update(
     dict.fromkeys("code code-insiders codium vscodium cursor windsurf".split(), extension)
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from redoma.judge.interpret.arg import UNKNOWN, Arg, Stream
+from redoma.judge.interpret.arg import ANYTHING, UNKNOWN, Arg, Stream, arg
 from redoma.judge.programs.options import split
 from redoma.model.risk import Effect
 
@@ -104,6 +104,7 @@ class Program:
             if kind == "name":
                 if text == "system":
                     self.run(self.text_of(following[1:], call=True))
+                    self.whole_line(following)
                 elif text in ("print", "printf"):
                     printing, depth = True, 0
                 elif text == "getline" and following[:1] == [("op", "<")]:
@@ -123,6 +124,12 @@ class Program:
                     self.pipe(index, following)
                 elif text in (">", ">>") and printing and depth <= 0:
                     self.writes(self.text_of(following), self.printed(index))
+
+    def whole_line(self, following: list[tuple[str, str]]) -> None:
+        """`system($0)`: every line that flows in is a command."""
+        text = self.call.stdin.text
+        if text is not None and "".join(part for _, part in following[:4]) == "($0)":
+            self.call.run_shell(self.source.like(text), stdin=ANYTHING)
 
     def printed(self, index: int) -> Stream:
         """What the `print` before a `>` prints, if that is plain text."""
@@ -176,8 +183,11 @@ class Program:
             self.call.host(self.source.like((host or ["?"])[0]), "raw")
             return
         self.call.fact(Effect.EXECUTES, tags=("flag",), at=self.source.span)
-        stdin = Stream(None, self.call.stdin.taint, "awk") if fed else None
-        self.call.run_shell(self.source.like(text or UNKNOWN), stdin=stdin)
+        given = self.call.stdin
+        stdin = Stream(given.text, given.taint, given.source or "awk") if fed else None
+        carried = given.taint if UNKNOWN in text or not text else 0
+        code = arg(text or UNKNOWN, self.source.span, self.source.taint | carried)
+        self.call.run_shell(code, stdin=stdin)
 
     def writes(self, text: str, printed: Stream) -> None:
         if text.startswith("/inet"):

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _ADDRESS = re.compile(r"^(?:https?|oci|git|ssh|s3|gs)(?:::|\+\w+)?://|^git::|^git@|^github\.com/")
 _HOST_PARTS = re.compile(r"hostPID|hostPath|hostIPC|\"privileged\"\s*:\s*true|privileged: true")
+_KIND = re.compile(r"(?:ns|namespaces?|projects?|pvc?|nodes?|no|crds?)/[^/]+$")
 _NOT_DRY = frozenset(("none", "false", "0", "no"))
 _SHOWS_ALL = re.compile(
     r"(?:yaml|json|jsonpath|go-template|template|custom-columns)", re.IGNORECASE
@@ -30,9 +31,16 @@ def _dry(options: Options) -> bool:
     return options.has("--dry-run") and not any(v in _NOT_DRY for v in options.values("--dry-run"))
 
 
+def _kind_and_name(word: Arg) -> list[str]:
+    return word.split("/", 1) if _KIND.match(word) else [str(word)]
+
+
 def kubectl(call: Call) -> Stream:
     """`kubectl`, `oc`: exec and cp are judged, manifests by address named, secrets seen."""
     card = call.walker.knowledge.cards["kubectl"]
+    if "delete" in call.args:
+        # `namespace/prod` is `namespace prod`.
+        call.args = [w.like(piece) for w in call.args for piece in _kind_and_name(w)]
     options = options_of(call, card)
     operands = options.operands
     verb = str(operands[0]) if operands else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redoma.judge.interpret.arg import ANYTHING, UNKNOWN, Arg, Stream, arg
+from redoma.judge.interpret.arg import ANYTHING, NAMES, UNKNOWN, Arg, Stream, arg
 from redoma.judge.lazy import lazy
 from redoma.judge.places import place_of
 from redoma.judge.programs.files import removes
@@ -208,7 +208,7 @@ def _looks_for_secrets(search: Search) -> None:
 def _listing(search: Search, last: Stream) -> Stream:
     found = search.found()
     if last is ANYTHING and len(found) <= MOST_WORDS:
-        return Stream("".join(f"{each}\n" for each in found))
+        return Stream("".join(f"{each}\n" for each in found), NAMES)
     return Stream(None, last.taint, last.source)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redoma.judge.interpret.arg import NOTHING, Arg, Stream
-from redoma.model.risk import Effect
+from redoma.model.risk import Effect, Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,6 +109,9 @@ def _hard(verb: Verb, options: Options) -> bool:
     )
 
 
+_TREES = (Place.ROOT, Place.SYSTEM_TREE, Place.HOME_ROOT)
+
+
 def clean(verb: Verb) -> Stream:
     """Deletes what git does not know, by force or by a setting that asks for none."""
     options = verb.options()
@@ -118,6 +121,9 @@ def clean(verb: Verb) -> Stream:
         verb.looks()
     elif forced or unasked:
         verb.discards("--force")
+        here = verb.call.word.like(".")
+        if verb.call.written_target(here)[0].place in _TREES:
+            verb.call.deletes(here, "recursive")
     else:
         verb.changes()
     return NOTHING

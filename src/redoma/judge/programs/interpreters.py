@@ -186,6 +186,8 @@ def _bundle(
             if attached and name in ("ruby", "lua", "rscript", "php"):
                 return _code(call, kind, word.like(attached), out)
             return _code(call, kind, words.pop(0) if words else call.word.like(UNKNOWN), out)
+        if name == "ruby" and letter == "r":
+            call.modules = (*call.modules, letters[position + 1 :])
         if name == "ruby" and letter in "rI":
             return out
         if name == "ruby" and letter == "i":
@@ -204,7 +206,10 @@ def _perl_letters(
         position += 1
         if letter in "eE":
             return _code(call, kind, words.pop(0) if words else call.word.like(UNKNOWN), out)
-        if letter in "MmIxFdDC":
+        if letter in "Mm":
+            call.modules = (*call.modules, letters[position:])
+            return out
+        if letter in "IxFdDC":
             return out
         if letter == "i":
             # Edits the files that follow in place.
@@ -223,6 +228,9 @@ def _code(call: Call, kind: Interpreter, text: Arg, before: Stream | None) -> St
     language = kind.language
     if language == "applescript" and "JavaScript" in call.args:
         language = "javascript"
+    if call.modules:
+        # `-MLWP::Simple`: what is loaded beside the code decides what its names mean.
+        text = text.like(f"{text}\n# {' '.join(call.modules)}\n")
     out = read_code(call, language, text)
     if before is None:
         return out

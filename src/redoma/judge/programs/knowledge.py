@@ -5,7 +5,7 @@ from __future__ import annotations
 import marshal
 from importlib import import_module
 
-from redoma.judge.interpret.arg import ANYTHING, PLAIN, UNKNOWN, Stream
+from redoma.judge.interpret.arg import ANYTHING, PLAIN, SECRET, UNKNOWN, Stream
 from redoma.judge.interpret.patterns import has_glob, translate
 from redoma.judge.programs.cards import follow
 from redoma.judge.programs.carried import judge_carried
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from redoma.judge.interpret.call import Call
+    from redoma.model.risk import Fact
 
 _BINARIES = (
     "/bin/",
@@ -31,9 +32,24 @@ _BINARIES = (
     "/system/bin/",
     "/usr/libexec/",
 )
+_RESHAPING = frozenset(
+    "cut paste sort uniq fold fmt nl expand unexpand column head tail ghead gtail grep egrep "
+    "fgrep ggrep sed gsed awk gawk mawk nawk openssl dirname basename realpath grealpath "
+    "readlink greadlink which".split()
+)
+"""Programs whose output can be worked out from what flows in."""
+
 _TELLING = frozenset("--version --help -V -help -version version help -h -v".split())
 _SURELY_TELLING = frozenset(("--version", "--help"))
 _NOT_TELLING = frozenset("shutdown halt poweroff reboot env sh bash xargs cat eval".split())
+
+
+_NOT_SHOWN = frozenset(("names", "search", "literal", "credentials"))
+
+
+def _showed(facts: list[Fact]) -> bool:
+    """Whether what a program printed holds a secret that it was asked for."""
+    return any(f.effect is Effect.SECRETS and f.tags.isdisjoint(_NOT_SHOWN) for f in facts)
 
 
 class Cards(dict[str, "Any"]):
@@ -64,6 +80,7 @@ class Knowledge:
             return self._doubtful_word(call)
         word = call.word
         if "/" in word and not call.path(word).startswith(_BINARIES):
+            self._disguised(call)
             call.executes_file(word, "")
             if call.name not in self:
                 judge_carried(call, call.args)
@@ -82,11 +99,28 @@ class Knowledge:
             if len(args) == 2 and args[1] == "--help" and args[0][:1] != "-" and name in self.cards:
                 call.fact(Effect.READS, tags=("about",))
                 return Stream(None)
+        noted = len(call.walker.facts)
+        out = self._known(call, name)
+        if not out.taint & SECRET and _showed(call.walker.facts[noted:]):
+            out = Stream(out.text, out.taint | SECRET, out.source)
+        if out.text is None and name in _RESHAPING:
+            from redoma.judge.programs.reshaping import reshaped
+
+            return Stream(reshaped(call), out.taint, out.source)
+        return out
+
+    def _known(self, call: Call, name: str) -> Stream:
         module = HANDLERS.get(name)
         if module is not None:
             handled = import_module(f"redoma.judge.programs.{module}").PROGRAMS[name](call)
             return handled if handled is not None else call.passes_on(call.stdin)
         return follow(call, self.cards[name])
+
+    def _disguised(self, call: Call) -> None:
+        """Attack: `cp /bin/rm x; ./x`: a copy or link does what the program does."""
+        held = call.walker.files.get(call.path(call.word))
+        if held is not None and held.source.startswith(_BINARIES):
+            call.run_args([call.word.like(held.source), *call.args])
 
     def _stranger(self, call: Call) -> Stream:
         args = call.args

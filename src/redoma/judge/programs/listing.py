@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from redoma.judge.interpret.arg import Stream
+from redoma.judge.interpret.arg import NAMES, Stream
+from redoma.judge.interpret.patterns import has_glob
 from redoma.judge.places import place_of
 from redoma.judge.programs.options import split
 from redoma.judge.sensitive import is_secret
@@ -42,6 +43,9 @@ def look(call: Call) -> Stream:
         if is_secret(path) and place_of(path, call.walker.ground) not in _OURS:
             target = Target(text=word, place=Place.SECRET)
             call.fact(Effect.SECRETS, target, tags=("names",), at=word.span)
+    patterns = [word for word in options.operands if has_glob(word) or options.has("-d")]
+    if patterns and len(patterns) == len(options.operands) and not options.has("-l"):
+        return Stream("".join(f"{word}\n" for word in patterns[:16]), NAMES)
     return Stream(None)
 
 

@@ -109,6 +109,8 @@ def manage(call: Call) -> Stream:
     if inner is not None:
         return inner
     deed = deed_of(card, options) if card.get("deeds") else ""
+    if deed == "uninstall" and "redoma" in options.operands:
+        call.fact(Effect.TAMPERS, detail="redoma")
     if deed in ("install", "sync", "write", "run", "fetch", "build", "system", "config"):
         judge_sources(call, options)
     if call.name in ("mvn", "mvnw", "gradle", "gradlew"):

@@ -52,7 +52,8 @@ _MODULES = {
     ),
     "making": "make gmake bmake remake mingw32-make",
     "agents": (
-        "claude codex gemini qwen opencode amp cursor-agent crush droid aider code code-insiders "
+        "redoma claude codex gemini qwen opencode amp cursor-agent crush droid aider code "
+        "code-insiders "
         "codium vscodium cursor windsurf"
     ),
     "packages": (

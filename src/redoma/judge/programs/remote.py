@@ -170,6 +170,9 @@ def file_session(call: Call) -> Stream:
     commands = (
         [str(word) for word in options.values("-c", "-e")] if call.name in ("lftp", "tftp") else []
     )
+    if call.name == "tftp" and options.has("-c"):
+        # Its command is all the words after `-c`.
+        commands = [" ".join([*commands, *options.operands[1:]])]
     if call.stdin.text:
         commands.append(call.stdin.text)
     for word in options.values("-b", "-f"):

@@ -211,19 +211,24 @@ def _by_lesser_word(first: str, words: list[str], statement: Statement, told: st
     return [("unknown", told or "text that is not SQL")]
 
 
+DEEPEST = 3
+
+
 def _pragma(words: list[str]) -> str:
     """The word that a PRAGMA names, past the name of a database."""
     plain = [w for w in words[1:4] if w not in "(),=."]
     return plain[1] if len(plain) > 1 and "." in words[1:4] else (plain[0] if plain else "")
 
 
-def _carried(statement: Statement) -> list[Deed]:
+def _carried(statement: Statement, depth: int = 0) -> list[Deed]:
     """Statements in the strings of DO, EXECUTE, PREPARE and sp_executesql, which run them."""
     out: list[Deed] = []
     for kind, text in statement:
         if kind == STRING:
             for inner in statements(text, "", escapes=False)[:MOST]:
                 out += [d for d in _statement(inner, "") if d[0] not in ("unknown", "read")]
+                if depth < DEEPEST:
+                    out += _carried(inner, depth + 1)
     return out
 
 

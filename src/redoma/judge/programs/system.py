@@ -196,6 +196,10 @@ def _killed(call: Call, word: Arg) -> None:
         tags = ("init",)
     elif call.walker.text and word in ("$PPID",):
         tags = ("parent",)
+    told = call.walker.source[word.span[0] : word.span[1]].lower()
+    if not word.known and (any(g in told for g in _GUARDS) or "redoma" in call.walker.text):
+        # `kill $(pgrep redoma)`: the number is not known, but whose it is.
+        call.fact(Effect.TAMPERS, at=word.span)
     call.fact(Effect.KILLS, tags=tags, at=word.span)
 
 

@@ -156,7 +156,7 @@ def xargs(call: Call) -> Stream:
         call.fact(Effect.UNKNOWN, tags=("subcommand",), detail="xargs asks at the terminal")
     if not words:
         call.fact(Effect.EXECUTES, tags=("echo",), at=call.word.span)
-        return Stream(None, stdin.taint)
+        return call.run_args([call.word.like("echo"), *incoming(call, stdin)])
     marker = options.value("-I", "-J", "--replace", "-i") or None
     if marker is None and options.has("-i", "--replace", "-I"):
         marker = words[0].like("{}")

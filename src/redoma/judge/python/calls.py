@@ -45,6 +45,9 @@ DELETES = {
     "shutil.rmtree": ("recursive",),
     "send2trash.send2trash": ("recursive",),
 }
+WALKS = frozenset(
+    "os.walk os.fwalk os.listdir os.scandir glob.glob glob.iglob os.path.walk".split()
+)
 MOVES = frozenset("os.rename os.replace os.renames shutil.move".split())
 COPIES = frozenset(
     "shutil.copy shutil.copy2 shutil.copyfile shutil.copytree os.link os.symlink "

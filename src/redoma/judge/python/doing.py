@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from redoma.judge.interpret.arg import SECRET, UNKNOWN
+from redoma.judge.interpret.arg import SECRET, UNKNOWN, Stream
 from redoma.judge.python import calls
 from redoma.judge.python.arguments import first, is_address, keyword, true
 from redoma.judge.python.files import PATH_METHODS, Files
@@ -155,6 +155,16 @@ class Doing(Files, Network):
         held = self.constants.text(func.value)
         if action is not None:
             self.path_method(action, held, method)
+            if method == "write_text" and held is not None:
+                written = Stream(self.constants.text(first(node)), self.taint, "python")
+                self.call.walker.files.put(self.call.path(self.word(held)), written)
+        elif method in ("write", "writelines"):
+            self.fills(func.value, node)
+        elif method in ("rglob", "glob", "iterdir", "walk") and held is not None:
+            self.walked.append(held)
+        elif method in ("system", "popen") and self.constants.text(first(node)):
+            # A library's own function: `ctypes.CDLL(None).system(…)`.
+            self.shell(node, method)
         elif method == "open" and held is not None:
             mode = self.constants.text(first(node)) or "r"
             if any(letter in mode for letter in "wax+"):
@@ -229,6 +239,7 @@ _HANDLERS: dict[str, Callable[..., None]] = {
     **dict.fromkeys(calls.KILLS, Doing.kills),
     **dict.fromkeys(calls.RAISES_RIGHTS, Doing.rights),
     **dict.fromkeys(calls.INSTALLS, Doing.installs),
+    **dict.fromkeys(calls.WALKS, Doing.walks),
     "os.dup2": Doing.duplicates,
     "os.getenv": Doing.variable,
     "os.environ.get": Doing.variable,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from redoma.judge.interpret.arg import SECRET
+from redoma.judge.interpret.arg import SECRET, UNKNOWN, Stream
 from redoma.judge.python import calls
 from redoma.judge.python.arguments import argument, first, keyword
 from redoma.judge.python.reading import Reading
@@ -30,7 +30,20 @@ class Files(Reading):
     """Calls that touch files."""
 
     def deletes(self, node: ast.Call, name: str) -> None:
-        self.call.deletes(self.word(self.constants.text(first(node))), *calls.DELETES[name])
+        path = self.constants.text(first(node))
+        self.call.deletes(self.word(path), *calls.DELETES[name])
+        if path is None or UNKNOWN in path:
+            self.deletes_walked()
+
+    def deletes_walked(self) -> None:
+        """What is deleted without a known name may be all that the code has gone through."""
+        for root in self.walked[:4]:
+            self.call.deletes(self.word(root), "recursive")
+
+    def walks(self, node: ast.Call, _name: str) -> None:
+        root = self.constants.text(first(node))
+        if root is not None:
+            self.walked.append(root)
 
     def moves(self, node: ast.Call, _name: str) -> None:
         source = self.word(self.constants.text(first(node)))
@@ -66,10 +79,23 @@ class Files(Reading):
         else:
             self.taint |= self.call.reads(self.word(path)).taint & SECRET
 
+    def fills(self, opened: ast.expr, node: ast.Call) -> None:
+        """`open(path, "w").write(text)`: what lies in the file from then on."""
+        path = None
+        if isinstance(opened, ast.Call) and self.names.of(opened.func) in ("open", "io.open"):
+            path = self.constants.text(first(opened))
+        elif isinstance(opened, ast.Name):
+            path = self.handles.get(opened.id)
+        if path is not None:
+            held = Stream(self.constants.text(first(node)), self.taint, "python")
+            self.call.walker.files.put(self.call.path(self.word(path)), held, append=True)
+
     def path_method(self, action: str, held: str | None, method: str) -> None:
         if held is None and method in ("mkdir", "touch", "chmod", "read_text", "read_bytes"):
             return
         word = self.word(held)
+        if action.startswith("delete") and (held is None or UNKNOWN in held):
+            self.deletes_walked()
         if action == "delete":
             self.call.deletes(word)
         elif action == "delete-empty":

@@ -31,7 +31,7 @@ class Network(Reading):
         if data is not None and name.endswith(("urlopen", "Request")):
             self.sends = True
             self.call.sends(0, url)
-        elif keyword(node, "params") is not None or UNKNOWN in url.strip(UNKNOWN):
+        elif keyword(node, "params") is not None or UNKNOWN in url:
             self.sends = self.sends or bool(self.taint & SECRET)
             self.call.host(url, "download")
         else:

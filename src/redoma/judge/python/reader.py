@@ -36,6 +36,8 @@ def read_python(call: Call, text: Arg) -> Stream:
         call.fact(Effect.UNKNOWN, tags=("code",), at=text.span)
     reader.doing.conclude()
     taint = reader.doing.taint | call.stdin.taint | text.taint
+    if reader.doing.hosts:
+        taint |= NETWORK
     return Stream(_printed(tree, reader.constants), taint, "python")
 
 
@@ -141,6 +143,8 @@ class _Reader:
                 if name and not isinstance(value, ast.Constant):
                     self.names.aliases[target.id] = name
                 self.constants.held[target.id] = self.constants.fold(value)
+                if isinstance(value, ast.Call) and name == "":
+                    self._handle(target.id, value)
             elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple | ast.List):
                 for one, other in zip(target.elts, value.elts, strict=False):
                     self._assign([one], other)
@@ -149,6 +153,12 @@ class _Reader:
                 and self.names.of(target.value) in calls.ENVIRONMENT
             ):
                 self._sets_variable(target, value)
+
+    def _handle(self, name: str, value: ast.Call) -> None:
+        if self.names.of(value.func) in ("open", "io.open") and value.args:
+            path = self.constants.text(value.args[0])
+            if path is not None:
+                self.doing.handles[name] = path
 
     def _sets_variable(self, target: ast.Subscript, value: ast.expr) -> None:
         from redoma.judge.interpret.variables import judge_variable

@@ -26,6 +26,10 @@ class Reading:
         self.listens = False
         self.spawns = False
         self.evaluates = False
+        self.walked: list[str] = []
+        """Directories whose names the code goes through."""
+        self.handles: dict[str, str] = {}
+        """Names that stand for an opened file, and its path."""
 
     def word(self, text: str | None) -> Arg:
         return self.text.like(UNKNOWN if text is None else text)
