@@ -85,15 +85,15 @@ def _of_machine(path: str, ground: Ground) -> Place:
             return Place.ROOT
     if path == "/":
         return Place.ROOT
-    if _TEMP.match(path):
-        return Place.TEMP
     home = ground.home
     if path == home or _HOMES.fullmatch(path):
         return Place.HOME_ROOT
-    if path.startswith(home + "/") or _HOMES.match(path + "/"):
-        return Place.HOME
     if home.startswith(path + "/"):
         return Place.SYSTEM_TREE
+    if _TEMP.match(path) and not path.startswith(home + "/"):
+        return Place.TEMP
+    if path.startswith(home + "/") or _HOMES.match(path + "/"):
+        return Place.HOME
     first, _, rest = path[1:].partition("/")
     if first not in _SYSTEM_ROOTS:
         return Place.OUTSIDE
