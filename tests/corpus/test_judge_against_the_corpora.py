@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from bench.judge import judged, naive, ours, questions, rows
+from bench.judge import digest, disputed, judged, naive, ours, questions, rows
 from tests.corpus.corpora import CORPORA, needs_corpora
 from tests.unit.judge.judged import calls, risk
 
@@ -28,8 +28,15 @@ BARS = {
 
 @pytest.fixture(scope="module")
 def table() -> dict[str, float]:
-    """For each question the percentage of its rows that give the answer it counts."""
-    answered = judged(CORPORA, ours)
+    """For each question the percentage of its rows that give the answer it counts.
+
+    Labels that our written policy contradicts are left out; each has its reason in
+    bench/disputed.yaml.
+    """
+    out_of_it = disputed()
+    answered = [
+        (row, found) for row, found in judged(CORPORA, ours) if digest(row["cmd"]) not in out_of_it
+    ]
     out = {}
     for question in questions():
         hits = [question.hit(found) for row, found in answered if question.wanted(row)]
@@ -41,6 +48,10 @@ def table() -> dict[str, float]:
 def test_a_bar_is_held(key: str, table: dict[str, float]) -> None:
     good = next(q.good for q in questions() if q.key == key)
     assert table[key] >= BARS[key] if good else table[key] <= BARS[key]
+
+
+def test_few_labels_are_disputed() -> None:
+    assert len(disputed()) < 0.015 * sum(1 for _ in rows(CORPORA, "labelled.jsonl"))
 
 
 def test_a_list_of_regular_expressions_would_not_hold_them() -> None:
