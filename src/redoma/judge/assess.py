@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from redoma.judge.appearance import as_seen
 from redoma.judge.deception import deceptions
 from redoma.judge.interpret.arg import NOTHING, arg
 from redoma.judge.interpret.call import Call
@@ -62,6 +63,14 @@ def facts_of(text: str, pack: Pack, knowledge: Knowledge, ground: Ground) -> lis
     if any("nul" in fact.tags or "invalid" in fact.tags for fact in facts):
         return facts
     facts += _walked(text, pack, knowledge, ground, extglob=True)
+    seen = text if text.isascii() and "\r" not in text else as_seen(text)
+    if seen != text and seen.strip():
+        # Attack: a dash that is none, a carriage return: people and terminals read it otherwise.
+        facts += [
+            _somewhere(fact, len(text))
+            for fact in _walked(seen, pack, knowledge, ground, extglob=True)
+            if "syntax" not in fact.tags and "program" not in fact.tags
+        ]
     if _EXTGLOB.search(text):
         # The shell may read `!(x)` either way: the worse of both counts.
         facts += [
@@ -82,6 +91,18 @@ def _walked(
     except (TooMuch, RecursionError):
         walker.facts.append(_unknown(text, "too-much"))
     return walker.facts
+
+
+def _somewhere(fact: Fact, length: int) -> Fact:
+    """The same fact of the whole text, where places have moved."""
+    return Fact(
+        effect=fact.effect,
+        span=(0, length),
+        program=fact.program,
+        targets=fact.targets,
+        tags=fact.tags,
+        detail=fact.detail,
+    )
 
 
 def _only_without_extglob(fact: Fact) -> Fact:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from redoma.judge.appearance import DASHES
 from redoma.judge.lazy import lazy
 from redoma.model.risk import Effect, Fact
 
@@ -45,7 +46,7 @@ def deceptions(text: str) -> list[Fact]:
             kind = _kind(text, index, char, ord(char), quoted=quoted[index])
             if kind and kind not in found:
                 found[kind] = (index, index + 1)
-    confusable = any(char in _CONFUSABLE or _is_mathematical(char) for char in letters)
+    confusable = any(char in _CONFUSABLE or _is_foreign(char) for char in letters)
     for match in _LETTERS.finditer(text) if confusable else ():
         word = match[0]
         if not word.isascii() and _mixes_scripts(word):
@@ -70,6 +71,8 @@ def _is_suspect(char: str) -> bool:
         or char in _SPACES
         or char in _DOTS
         or 0xD800 <= code < 0xE000
+        or char in DASHES
+        or 0xFE00 <= code <= 0xFE0F
         or 0xFF01 <= code <= 0xFF5E
         or 0xE0000 <= code <= 0xE01EF
     )
@@ -119,6 +122,11 @@ def _kind(text: str, index: int, char: str, code: int, *, quoted: bool) -> str:
         return "" if _FLAG in text[max(0, index - 8) : index] else "hidden"
     if char in _HIDDEN or 0xE0100 <= code <= 0xE01EF:
         return "hidden"
+    if 0xFE00 <= code <= 0xFE0F:
+        # A variation belongs to the sign before it; letters of ASCII have none.
+        return "hidden" if before.isascii() and before.isalpha() else ""
+    if char in DASHES:
+        return _dash(before, after, quoted=quoted)
     if char in _SPACES:
         return "" if quoted else "space"
     if char in _DOTS:
@@ -129,6 +137,12 @@ def _kind(text: str, index: int, char: str, code: int, *, quoted: bool) -> str:
         beside = _ascii_word(before) or _ascii_word(after)
         return "lookalike" if beside and (not quoted or char.isalnum()) else ""
     return ""
+
+
+def _dash(before: str, after: str, *, quoted: bool) -> str:
+    """A dash of print where an option would begin; elsewhere it is only text."""
+    begins = not before or before.isspace() or before in DASHES
+    return "lookalike" if begins and not quoted and _ascii_word(after) else ""
 
 
 def _right_to_left(char: str) -> bool:
@@ -142,4 +156,8 @@ def _ascii_word(char: str) -> bool:
 def _mixes_scripts(word: str) -> bool:
     """ASCII letters beside letters of another alphabet that look like ASCII, in one run."""
     latin = any(char.isascii() for char in word)
-    return latin and any(char in _CONFUSABLE or _is_mathematical(char) for char in word)
+    return latin and any(char in _CONFUSABLE or _is_foreign(char) for char in word)
+
+
+def _is_foreign(char: str) -> bool:
+    return "\u0400" <= char <= "\u052f" or _is_mathematical(char)

@@ -141,6 +141,22 @@ STARTUP_SYSTEM = tuple(
         "/sbin/ /usr/lib /lib /boot"
     ).split()
 )
+VITAL_FILES = frozenset(
+    "/etc/passwd /etc/shadow /etc/group /etc/gshadow /etc/sudoers /etc/fstab /etc/hosts "
+    "/etc/profile /etc/resolv.conf /etc/nsswitch.conf /etc/ld.so.cache /etc/ld.so.conf "
+    "/etc/inittab /etc/ssh/sshd_config /etc/machine-id /etc/crypttab".split()
+)
+VITAL_TREES = (
+    "/bin/",
+    "/sbin/",
+    "/lib/",
+    "/lib64/",
+    "/boot/",
+    "/usr/bin/",
+    "/usr/sbin/",
+    "/usr/lib/",
+    "/etc/pam.d/",
+)
 GUARD_TREES = tuple(
     f"/{each}/"
     for each in (

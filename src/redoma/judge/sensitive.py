@@ -34,6 +34,11 @@ def is_startup(path: str) -> bool:
     return any(tree in around for tree in known.STARTUP_TREES)
 
 
+def is_vital(path: str) -> bool:
+    """Whether the machine neither starts nor lets anyone in without it."""
+    return path in known.VITAL_FILES or path.startswith(known.VITAL_TREES)
+
+
 def is_guard(path: str) -> bool:
     """Whether it holds the settings of a guard or of an agent."""
     around = f"/{path.lower()}/"

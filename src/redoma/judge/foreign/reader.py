@@ -15,6 +15,12 @@ if TYPE_CHECKING:
 
 _FORKS = frozenset("fork pcntl_fork Process.fork POSIX::fork child_process.fork".split())
 _LOOPS = lazy(r"\b(?:while|until|loop|forever)\b|\bfor\s*\(\s*;\s*;")
+_COMPUTED = lazy(r"\]\s*\(")
+_SPAWNING = ("child_process", "Process", "Runtime", "subprocess", "node:child")
+_CALLERS = frozenset(
+    "array_map array_walk array_filter call_user_func call_user_func_array usort "
+    "register_shutdown_function send public_send __send__ method".split()
+)
 _WALKS = frozenset(
     "glob children entries each_child readdirSync readdir find opendir scandir iterdir".split()
 )
@@ -80,6 +86,7 @@ class _Reader(Expressions):
             elif token.kind == NAME:
                 self._name(found, index)
         self._printed(found)
+        self._computed(found)
         self._conclude()
 
     def _assignments(self, found: list[Token]) -> None:
@@ -346,6 +353,25 @@ class _Reader(Expressions):
                 read_foreign(self.call, self.language, self.word(first))
             finally:
                 self.call.walker.depth -= 1
+
+    def _computed(self, found: list[Token]) -> None:
+        """Attack: `c["exec"+"Sync"](…)`, `array_map("unlink", …)`: a function by a made name.
+
+        Then every text that is a command line may be the one that runs.
+        """
+        text = str(self.text)
+        called = _COMPUTED.search(text) and any(mark in text for mark in _SPAWNING)
+        by_name = [t.text for t in found if t.kind == STRING and t.text in self.table]
+        if called or "sys.process" in text:
+            self.call.fact(Effect.UNKNOWN, tags=("code",), at=self.text.span)
+            for token in found:
+                if token.kind == STRING and " " in token.text.strip():
+                    self._command(token.text)
+        elif by_name and any(t.kind == NAME and t.text in _CALLERS for t in found):
+            self.call.fact(Effect.UNKNOWN, tags=("code",), at=self.text.span)
+            for path in self.walked[:4]:
+                if self.table[by_name[0]][0].startswith("delete"):
+                    self.call.deletes(self.word(path))
 
     def _printed(self, found: list[Token]) -> None:
         """`print "text"` and nothing else: what flows out is known."""

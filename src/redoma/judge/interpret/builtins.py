@@ -153,13 +153,17 @@ def shift(call: Call) -> Stream:
     return NOTHING
 
 
+_USUAL_ALIASES = frozenset(("ll", "la", "l"))
+"""No programs, but names that nearly every person gives to `ls`."""
+
+
 def alias(call: Call) -> Stream:
     for word in call.args:
         name, equals, body = word.partition("=")
         if not equals:
             continue
         call.state.aliases[name] = body
-        if UNKNOWN in body or name in call.walker.knowledge:
+        if UNKNOWN in body or (name in call.walker.knowledge and name not in _USUAL_ALIASES):
             call.fact(Effect.WRITES, tags=("shadows",), at=word.span, detail=name)
         call.walker.nested(arg(body, word.span, word.taint), call.state.copy())
     return NOTHING

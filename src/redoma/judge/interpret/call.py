@@ -23,6 +23,7 @@ from redoma.judge.sensitive import (
     is_identity,
     is_secret,
     is_startup,
+    is_vital,
     keeps_secrets,
 )
 from redoma.model.risk import Effect, Place, Target
@@ -164,6 +165,8 @@ class Call:
     def deletes(self, word: Arg, *tags: str) -> None:
         """A file or tree is removed."""
         target, marks = self.written_target(word)
+        if is_vital(self.path(word)):
+            marks = (*marks, "vital")
         self.fact(Effect.DELETES, target, tags=(*tags, *marks), at=word.span)
 
     def written_target(self, word: Arg) -> tuple[Target, tuple[str, ...]]:

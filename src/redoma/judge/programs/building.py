@@ -121,7 +121,7 @@ def proxied(call: Call) -> Stream:
 
 
 _PROJECT = (
-    "pytest py.test tox nox cmake ninja meson bazel bazelisk task go-task rake scons waf invoke "
+    "pytest py.test tox nox ninja meson bazel bazelisk task go-task rake scons waf invoke "
     "inv doit jest vitest mocha webpack rollup vite next nuxt astro gulp grunt pre-commit rspec "
     "phpunit ctest"
 )

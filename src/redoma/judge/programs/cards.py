@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 _NONE: frozenset[str] = frozenset()
 DEEPEST = 6
 """How many words down a subcommand may stand."""
+_CARRYING = frozenset(("unknown", "exec", "run", "container", "remote"))
+"""Deeds behind which a command of its own may stand."""
 _OFF = frozenset(("false", "no", "none", "off", "0", "n", "f", "never"))
 
 
@@ -63,7 +65,7 @@ def follow(call: Call, card: Card) -> Stream:
         deed = _told(card, deed_of(card, options), options)
         detail = " ".join(str(o).replace(UNKNOWN, "…") for o in options.operands[:3])
         do(call, deed, detail=detail or call.name)
-        if deed == "unknown" and len(call.args) > 2:
+        if deed in _CARRYING and len(call.args) > 1:
             judge_carried(call, call.args[1:])
     operands = options.operands
     kind = card.get("operands", "data")

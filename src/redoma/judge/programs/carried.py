@@ -22,6 +22,12 @@ def judge_carried(call: Call, words: list[Arg]) -> None:
     merely called `rm` or a package called `bash` is none.
     """
     for index, word in enumerate(words[:_FARTHEST]):
+        if " " in word:
+            # `some-runner 'rm -rf /'`: a whole command line in one word.
+            pieces = [word.like(each) for each in word.split()]
+            if pieces and _unmistakable(pieces[0].rpartition("/")[2], pieces[1:]):
+                call.run_shell(word)
+                return
         if _unmistakable(str(word).rpartition("/")[2], words[index + 1 :]):
             call.run_args(words[index:])
             return

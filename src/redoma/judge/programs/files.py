@@ -38,6 +38,46 @@ def removes(call: Call, word: Arg, *tags: str) -> None:
     call.deletes(word, *tags, *(("temp-root",) if path in _TEMP_ROOTS else ()))
 
 
+def gio(call: Call) -> Stream:
+    """`gio trash`, `gio remove`: files go; the rest is as its card says."""
+    if call.args[:1] in (["trash"], ["remove"]):
+        for word in call.args[1:]:
+            if word[:1] != "-":
+                removes(call, word, "recursive")
+        return NOTHING
+    from redoma.judge.programs.cards import follow
+
+    return follow(call, call.walker.knowledge.cards["gio"])
+
+
+def cmake(call: Call) -> Stream | None:
+    """`cmake -E rm …`, `cmake -E env CMD …`: its own tools, as those of the same name."""
+    from redoma.judge.programs.building import project
+
+    words = call.args[1:] if call.args[:1] == ["-E"] else []
+    if words and words[0] in _CMAKE_TOOLS:
+        program = _CMAKE_TOOLS[words[0]].split()
+        return call.run_args([*(words[0].like(each) for each in program), *words[1:]])
+    return project(call)
+
+
+_CMAKE_TOOLS = {
+    "rm": "rm",
+    "remove": "rm",
+    "remove_directory": "rm -r",
+    "copy": "cp",
+    "copy_directory": "cp -r",
+    "copy_if_different": "cp",
+    "rename": "mv",
+    "create_symlink": "ln -s",
+    "env": "env",
+    "time": "nohup",
+    "cat": "cat",
+    "touch": "touch",
+    "make_directory": "mkdir -p",
+}
+
+
 def rmdir(call: Call) -> Stream:
     """`rmdir`: only empty directories go."""
     for word in split(call.args, frozenset()).operands:
@@ -151,6 +191,8 @@ def ln(call: Call) -> Stream:
 
 
 PROGRAMS = {
+    "gio": gio,
+    "cmake": cmake,
     **dict.fromkeys(("rm", "grm", "unlink", "srm", "trash", "trash-put", "gio-trash"), rm),
     **dict.fromkeys(("rmdir", "grmdir"), rmdir),
     **dict.fromkeys(("cp", "gcp", "mv", "gmv", "install", "ginstall"), copy),

@@ -134,7 +134,7 @@ class Knowledge:
         if "=" in call.word and args:
             # Meant as an assignment, though bash takes `1A=2` for a program: judge what follows.
             return call.run_args(args)
-        if len(args) > 1:
+        if args:
             judge_carried(call, args)
         return call.passes_on(call.stdin)
 

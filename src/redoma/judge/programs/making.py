@@ -47,6 +47,9 @@ def make(call: Call) -> Stream:
         if equals and name.rstrip("?:+!") in ("SHELL", ".SHELLFLAGS", "MAKE", "MAKEFLAGS"):
             call.fact(Effect.EXECUTES, tags=("hooked",), at=word.span, detail=name)
             call.run_shell(word.like(value))
+        elif equals and value.partition(" ")[0].rpartition("/")[2] in call.walker.knowledge:
+            # `make CC='…'`: recipes run what the variable holds.
+            call.run_shell(word.like(value))
         elif equals and ("$(shell" in value or "`" in value):
             recipes(call, word.like(value))
     if options.has(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
 
 _READING_MODULES = frozenset(
-    "json.tool tokenize ast dis calendar platform sysconfig site this inspect timeit "
+    "json.tool tokenize ast dis calendar platform sysconfig site this inspect "
     "pyclbr symtable tabnanny pydoc base64 mimetypes quopri uuid textwrap difflib "
     "filecmp pstats trace nntplib".split()
 )
@@ -128,7 +128,10 @@ def _module(call: Call, module: Arg, words: list[Arg]) -> Stream:
     if name == "timeit" and words:
         from redoma.judge.programs.code import read_code
 
-        return read_code(call, "python", words[-1])
+        # Setup and statements, all of them code.
+        return read_code(
+            call, "python", words[-1].like("\n".join(w for w in words if w[:1] != "-"))
+        )
     if name in ("code", "asyncio", "IPython", "runpy") and not words:
         return from_input(call, "python")
     call.fact(Effect.EXECUTES, tags=("project",), at=module.span)

@@ -40,13 +40,14 @@ _MODULES = {
     "java": "java",
     "crypto": "openssl gpg gpg2 gpgv age rage sops ansible-vault git-crypt",
     "files": (
-        "rm grm unlink srm trash trash-put gio-trash rmdir grmdir cp gcp mv gmv install ginstall "
+        "gio cmake rm grm unlink srm trash trash-put gio-trash rmdir grmdir cp gcp mv gmv install "
+        "ginstall "
         "ln gln link symlink"
     ),
     "git": "git",
     "forges": "gh glab",
     "building": (
-        "just deno go pytest py.test tox nox cmake ninja meson bazel bazelisk task go-task rake "
+        "just deno go pytest py.test tox nox ninja meson bazel bazelisk task go-task rake "
         "scons waf invoke inv doit jest vitest mocha webpack rollup vite next nuxt astro gulp "
         "grunt pre-commit rspec phpunit ctest jq gojq jaq yq rtk"
     ),

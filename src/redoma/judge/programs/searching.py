@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from redoma.judge.interpret.arg import SECRET, Arg, Stream, arg
+from redoma.judge.interpret.arg import NAMES, SECRET, Arg, Stream, arg
 from redoma.judge.places import place_of
 from redoma.judge.programs.options import split
 from redoma.model.risk import Effect, Place, Target
@@ -90,6 +90,8 @@ def grep(call: Call) -> Stream:
     )
     if not operands and walks and (call.stdin.text is None and not call.stdin.source):
         operands = [arg(".", call.word.span)]
+    if options.has("--files") and operands:
+        return Stream("".join(f"{word.rstrip('/')}/*\n" for word in operands[:16]), NAMES)
     return _search(call, patterns, operands, walks=walks and not lists)
 
 
