@@ -8,7 +8,8 @@ from redoma.model.risk import Risk
 from tests.unit.judge.judged import decision
 from tests.unit.judge.tables import table
 
-EVASIONS = [row for name in ("words", "carriers", "flows", "disguises") for row in table(name)]
+TABLES = ("words", "spellings", "carriers", "flows", "disguises")
+EVASIONS = [row for name in TABLES for row in table(name)]
 
 
 @pytest.mark.parametrize(("command", "least"), EVASIONS, ids=[repr(c)[:80] for c, _ in EVASIONS])

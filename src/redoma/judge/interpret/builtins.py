@@ -234,6 +234,23 @@ def command(call: Call) -> Stream:
     return call.run_args(words)
 
 
+def type_(call: Call) -> Stream:
+    """`type -P NAME` prints where a program lies; its name is all that counts."""
+    words = [word for word in call.args if word[:1] != "-"]
+    if not any(word in ("-P", "-p") for word in call.args):
+        return Stream(None)
+    return Stream("".join(f"/usr/bin/{word}\n" for word in words))
+
+
+def hash_(call: Call) -> Stream:
+    """Attack: `hash -p /bin/rm ls` makes `ls` another program, as an alias would."""
+    words = call.args
+    if words[:1] == ["-p"] and len(words) > 2:
+        call.state.aliases[str(words[2])] = str(words[1])
+        call.fact(Effect.WRITES, tags=("shadows",), at=words[2].span, detail=str(words[2]))
+    return NOTHING
+
+
 def enable(call: Call) -> Stream:
     if any(w.startswith("-") and "f" in w for w in call.args):
         call.fact(Effect.EXECUTES, tags=("library",))
@@ -258,7 +275,7 @@ def shell_options(call: Call) -> Stream:
 
 
 _QUIET = (
-    ": true false break continue return exit wait jobs fg bg hash type help times suspend "
+    ": true false break continue return exit wait jobs fg bg help times suspend "
     "logout getopts dirs compgen complete compopt caller disown"
 ).split()
 _OPTIONS = ("shopt", "unalias", "setopt", "unsetopt", "bind", "ulimit", "umask")
@@ -282,6 +299,8 @@ BUILTINS: dict[str, Callable[[Call], Stream]] = {
     "exec": exec_,
     **dict.fromkeys(("command", "builtin", "noglob", "nocorrect"), command),
     "enable": enable,
+    "type": type_,
+    "hash": hash_,
     **dict.fromkeys(("history", "fc"), history),
     **dict.fromkeys(_OPTIONS, shell_options),
 }

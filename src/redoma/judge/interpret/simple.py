@@ -117,13 +117,19 @@ def _array(walker: Walker, assignment: Assignment, state: State) -> bool:
     if not assignment.append:
         state.forget(name)
         state.arrays[name] = []
+    if all(subscript is None for subscript, _ in assignment.elements):
+        items = walker.expander.words([value for _, value in assignment.elements], state)
+        state.arrays[name] = [*state.arrays.get(name, ()), *items]
+        if name == "PROMPT_COMMAND":
+            for item in items:
+                judge_variable(walker, name, item, state, kept=True)
+        return True
     for subscript, value in assignment.elements:
+        walker.step()
+        key = str(len(state.arrays.get(name, ())))
         if subscript is not None:
-            key = walker.expander.one(subscript, state)
-            state.put_element(name, str(key), walker.expander.one(value, state))
-        else:
-            items = walker.expander.words([value], state)
-            state.arrays[name] = [*state.arrays.get(name, ()), *items]
+            key = str(walker.expander.one(subscript, state))
+        state.put_element(name, key, walker.expander.one(value, state))
     return True
 
 
