@@ -161,7 +161,13 @@ class Redirects:
             append = ">>" in redirect.op or redirect.op == "<>" or self._reopened(redirect, word)
             emptied = self.emptied and fd not in ("0",)
             settle(
-                self.walker, self.state, word, carried, redirect.span, append=append, emptied=emptied
+                self.walker,
+                self.state,
+                word,
+                carried,
+                redirect.span,
+                append=append,
+                emptied=emptied,
             )
             if place_of(self._path(word), self.walker.ground) is Place.HOST:
                 self.hosts.append(word)

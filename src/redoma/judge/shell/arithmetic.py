@@ -50,13 +50,13 @@ def _expression(r: Reader, close: int) -> Word:
     start = r.pos
     pieces = Pieces()
     if not r.deeper():
-        return Word((), (r.end, r.end))
+        return Word((), (start, start))
     limit = r.confine(close)
     while r.pos < r.end:
         _text(r, pieces)
     r.release(limit, min(close + 2, limit))
     r.depth -= 1
-    return Word(pieces.done(), (start, close))
+    return Word(pieces.done(), (start, max(start, close)))
 
 
 def _text(r: Reader, pieces: Pieces) -> None:

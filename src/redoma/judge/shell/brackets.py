@@ -36,6 +36,7 @@ def closing(r: Reader, position: int, *, calculated: bool) -> int:
     r.pos = position + 1
     while opened and r.pos < r.end:
         _step(r, opened, calculated=calculated)
+    r.spend(2)
     if r.stopped:
         return NEVER
     for unmatched in opened:

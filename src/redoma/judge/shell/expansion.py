@@ -95,7 +95,7 @@ def script_until(r: Reader, closer: frozenset[str], start: int) -> Script:
     so newlines in here are not theirs.
     """
     begin = r.pos
-    r.steps -= 3
+    r.steps -= 4
     first_unread = len(r.unread)
     outer_bodies, r.bodies = r.bodies, []
     was_in_substitution, r.in_substitution = r.in_substitution, closer is PARENTHESIS
@@ -138,8 +138,8 @@ def backtick(r: Reader, pieces: Pieces, *, quoted: bool, in_double_quotes: bool 
 
 def script_of_region(r: Reader) -> Script:
     """All that is left up to the reader's limit, as a script of its own."""
-    begin, finish = r.pos, r.end
-    r.steps -= 2
+    begin, finish = r.pos, max(r.pos, r.end)
+    r.steps -= 5
     first_unread = len(r.unread)
     outer_bodies, r.bodies = r.bodies, []
     was_in_substitution, r.in_substitution = r.in_substitution, False

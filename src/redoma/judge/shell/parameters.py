@@ -30,7 +30,7 @@ def parameter(r: Reader, *, quoted: bool) -> Parameter:
     r.spend(2)
     r.pos = start + 2
     if not r.deeper():
-        return Parameter("", (start, r.end), quoted=quoted)
+        return Parameter("", (start, r.pos), quoted=quoted)
     prefix, name = _name(r)
     subscript = argument = None
     operator = ""

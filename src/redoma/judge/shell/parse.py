@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 from redoma.judge.shell.grammar import read_commands
 from redoma.judge.shell.heredoc import read_bodies
 from redoma.judge.shell.offsets import relocate
@@ -9,6 +11,7 @@ from redoma.judge.shell.reader import NESTED_TOO_DEEPLY, Reader
 from redoma.model.script import Command, Script, Sequence, Unread
 
 NOTHING: frozenset[str] = frozenset()
+LARGE = 4096
 
 
 def parse(text: str, *, extglob: bool = True) -> Script:
@@ -17,6 +20,11 @@ def parse(text: str, *, extglob: bool = True) -> Script:
     Never raises. With `extglob` patterns like `@(a|b)` are words; without, as in a shell where
     the option is off, they are syntax errors or subshells.
     """
+    # A tree has no cycles. Looking for some after every few hundred nodes would make the largest
+    # texts half as slow again, and in a process with much in memory far more than that.
+    pause = len(text) > LARGE and gc.isenabled()
+    if pause:
+        gc.disable()
     try:
         return _parse(text, extglob=extglob)
     except RecursionError:
@@ -24,6 +32,9 @@ def parse(text: str, *, extglob: bool = True) -> Script:
         unread = Unread(NESTED_TOO_DEEPLY, (0, len(text)))
         body = Sequence((unread,), ("",), unread.span)
         return Script(text, body, (unread,), unread.span)
+    finally:
+        if pause:
+            gc.enable()
 
 
 def _parse(text: str, *, extglob: bool) -> Script:

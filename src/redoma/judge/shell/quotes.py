@@ -99,7 +99,7 @@ def arithmetic_single(r: Reader, pieces: Pieces) -> None:
 def _closing_apostrophe(r: Reader, start: int) -> int:
     close = r.text.find("'", start + 1, r.end)
     if close < 0:
-        r.pos = r.end
+        r.pos = max(r.pos, r.end)
         r.fail("a single quote that never ends", start, r.end)
     return close
 
@@ -144,7 +144,7 @@ def _ansi_text(r: Reader) -> str | None:
     found = ANSI_BODY.match(r.text, start + 2, r.end)
     close = found.end() if found is not None else r.end
     if not r.text.startswith("'", close, r.end):
-        r.pos = r.end
+        r.pos = max(r.pos, r.end)
         r.fail("a $' quote that never ends", start, r.end)
         return None
     r.pos = close + 1
@@ -160,6 +160,7 @@ def double(r: Reader, pieces: Pieces) -> None:
         r.pos += 1
         pieces.add("", start, r.pos, quoted=True)
         return
+    r.steps -= 1
     if not r.deeper():
         return
     if quoted_text(r, pieces, '"'):

@@ -82,7 +82,7 @@ class Reader:
         if "\\\n" in original:
             self._join_lines()
             # Moving the spans back costs as well.
-            self.steps = STEPS // 2
+            self.steps = STEPS * 2 // 3
         self.pos = 0
         self.end = len(self.text)
         self.extglob = extglob
@@ -141,7 +141,7 @@ class Reader:
         """Note a stretch that cannot be read; reading may go on after it."""
         if self.stopped:
             return
-        self.steps -= 3
+        self.steps -= 4
         unread = Unread(reason, (start, end))
         self.unread.append(unread)
         self.pending.append(unread)
@@ -157,10 +157,15 @@ class Reader:
             del self.pending[before[1] :]
 
     def give_up(self, reason: str) -> None:
-        """Leave all that follows unread: what is beyond our means is never half understood."""
+        """Leave all that follows unread: what is beyond our means is never half understood.
+
+        The limit of the text moves to its start, so that nothing more is read wherever the
+        reader is put by those who are still at work.
+        """
         self.fail(reason, min(self.pos, len(self.text)), len(self.text))
         self.stopped = True
-        self.pos = self.end = len(self.text)
+        self.pos = len(self.text)
+        self.end = 0
 
     def spend(self, steps: int) -> None:
         """Pay for work done; all is given up when there is nothing left to pay with."""

@@ -129,6 +129,8 @@ def group(r: Reader, pieces: Pieces) -> None:
     """`(…)` inside a word: of an extended glob, or of a regular expression."""
     start = r.pos
     r.spend(2)
+    if r.stopped:
+        return
     r.pos += 1
     pieces.add("(", start, r.pos, quoted=False)
     close = brackets.closing(r, start, calculated=False)

@@ -11,36 +11,9 @@ import pytest
 
 from redoma.judge.shell import parse
 from redoma.model.script import Script
+from tests.unit.judge.shell.nasty import MIXED, NASTY, SIZE
 from tests.unit.judge.shell.show import shown
 from tests.unit.judge.shell.walk import nodes
-
-SIZE = 64 * 1024
-NASTY = (
-    *("$(", '"$(', '"$("$(', "`", "\\`", '"`', "`\\`", "${a:-", '"${a:-"', "${a[", "${x//$("),
-    *("((", "$((", "((a)", "$((a) ", "((a$((", "$[", "(", "{ ", "if ", "while ", "until "),
-    *("for x in a; do ", "case x in a) ", "f() { ", "function f ", "coproc ", "time ", "! ", "!"),
-    *("[[ ( ", "[[ a ", "[[ a && ", "<(", "a=(", "[a]=", "x[$(", "@(", "?(", "a["),
-    *("a&&", "a|", "a|&", "a;", "a\n", "a&", "&", "|", ";;", ")", "}", "fi ", "done ", "then "),
-    *("'", '"', "$'", '$"', "\\", "\\a", "\\\n", "a\\\n", "#\\\n", "a #\\\n", "'\\\n' ", "\n"),
-    *("<<A ", "<<A\n", "<<A <<B\n", "cat <<A\n$(", "cat <<-A\n\t$(", "cat <<A\nA\n", "$(<<A\n"),
-    *("a ", "$x", "$x ", '"$x" ', "''", "'' ", "a'b'", 'a"b"', "a=1 ", ">a ", "2>&1 ", "&>"),
-    *("{a}>", "<<<a ", "(a);", "{ a; };", "[[ a ]];", "((1));", "$(a)", "`a`", "${a}", "${a[b]} "),
-    *("@(a) ", "a=(b) ", "if a; then b; fi;", "case x in a) b;; esac;", "f() { a; };", "coproc a;"),
-    *("\r", "\0", "\ud800", "é ", "~", "*", '((a;$((b;"((c;`', "\"${a:-'", "$(( '", "\\$x"),
-)
-MIXED = {
-    "bodies": "cat " + "<<A " * 8000 + "\n" + "A\n" * 8000,
-    "nested bodies": "cat <<A\n$(" * 40 + "Ab\n" * 20000,
-    "stripped bodies": "cat <<-A\n\t$(" * 40 + "\t\tAb\n" * 12000,
-    "backticks in backticks": "`\\`\\\\\\`" + "a " * 32000,
-    "brackets both ways": "(" * 32000 + ")" * 32000,
-    "arithmetic or not": "((" * 40 + " $((" * 40 + "1+" * 30000,
-    "one array": "a=(" + "b " * 32000,
-    "one loop": "for x in " + "b " * 32000,
-    "one pattern": "case x in " + "b|" * 32000,
-    "one test": "[[ " + "a && " * 13000,
-    "deep then wide": "${a:-" * 90 + "b'c'" * 16000,
-}
 
 
 def cost(text: str) -> float:
@@ -68,6 +41,13 @@ def yardstick() -> float:
     return time.process_time() - started
 
 
+def sound(text: str) -> bool:
+    """Whether all spans lie in the text, also where reading was given up."""
+    script = parse(text)
+    size = len(text)
+    return all(0 <= node.span[0] <= node.span[1] <= size for node in nodes(script))
+
+
 def affordable(text: str) -> bool:
     # At rest the worst of these takes nine yards; without a bound they take hundreds. Others
     # use the machine as well, so more than one try is allowed.
@@ -77,11 +57,13 @@ def affordable(text: str) -> bool:
 @pytest.mark.parametrize("unit", NASTY)
 def test_a_nasty_text_is_answered_in_a_tenth_of_a_second(unit: str) -> None:
     assert affordable((unit * SIZE)[:SIZE])
+    assert sound((unit * SIZE)[:SIZE])
 
 
 @pytest.mark.parametrize("name", MIXED)
 def test_a_nasty_mixture_is_answered_in_a_tenth_of_a_second(name: str) -> None:
     assert affordable(MIXED[name][:SIZE])
+    assert sound(MIXED[name][:SIZE])
 
 
 @pytest.mark.parametrize(
@@ -159,3 +141,13 @@ def test_cost_grows_with_the_length_and_no_faster(unit: str) -> None:
     small, large = unit * 100, unit * 800
     quick = min(cost(small) for _ in range(5))
     assert min(cost(large) for _ in range(5)) < 8 * 3 * quick
+
+
+@pytest.mark.parametrize("collecting", [True, False])
+def test_the_collector_is_left_as_it_was(collecting: bool) -> None:
+    (gc.enable if collecting else gc.disable)()
+    try:
+        parse("a; " * 5000)
+        assert gc.isenabled() is collecting
+    finally:
+        gc.enable()
