@@ -1,0 +1,1 @@
+"""The path itself, and the wiring that gives it hands."""

@@ -1,0 +1,201 @@
+"""Encloses with bubblewrap: the primary engine."""
+
+from __future__ import annotations
+
+import os
+import threading
+from contextlib import contextmanager, suppress
+
+from redoma.jail import places
+from redoma.jail.engines import bwrap_binary, program
+from redoma.jail.engines.frame import Frame
+from redoma.jail.engines.frame import build as build_frame
+from redoma.jail.engines.shield import Raised, Shield
+from redoma.jail.guard import worktree
+from redoma.jail.kernel import seccomp
+from redoma.model.access import NOBODYS_UID, Grant, Network, Syscalls, Writes
+from redoma.model.plan import Handshake, Launch, Plan
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from redoma.jail.kernel.identity import Stage
+    from redoma.model.guarantee import EngineReport
+    from redoma.model.result import HeldBack
+
+_FIRST_FD = 100
+
+
+class Enclosure:
+    """One run: its launch, and the protection that is settled after it."""
+
+    def __init__(self, launch: Launch, raised: list[Raised], notes: tuple[str, ...]) -> None:
+        self.launch = launch
+        self.notes = notes
+        self._raised = raised
+
+    def settle(self) -> tuple[HeldBack, ...]:
+        taken: list[HeldBack] = []
+        for raised in self._raised:
+            taken += raised.settle(_quarantine)
+        return tuple(taken)
+
+
+class Bubblewrap:
+    """Namespaces, a root of its own, no capability, a filter of system calls."""
+
+    name = "bubblewrap"
+
+    def __init__(self) -> None:
+        self.binary = ""
+        self._lock = threading.RLock()
+        self._frames: dict[Grant, tuple[Frame, tuple[str, ...]]] = {}
+        self._shields: dict[tuple[str, tuple[str, ...]], Shield] = {}
+        self._filters: dict[tuple[Syscalls, bool, bool], bytes] = {}
+        self._stage: Stage | None = None
+        self._box = -1
+
+    def probe(self) -> EngineReport:
+        from redoma.jail.probe.bubblewrap import report
+
+        return report(self)
+
+    @property
+    def as_nobody(self) -> bool:
+        """Whether the command gets another kernel uid than the caller's, because that is 0."""
+        return os.geteuid() == 0
+
+    @contextmanager
+    def prepare(self, plan: Plan) -> Iterator[Enclosure]:
+        """Everything bubblewrap needs, held open as long as the block lasts."""
+        if not self.binary:
+            self.binary = bwrap_binary.candidates()[0]
+        with self._lock:
+            frame, notes = self._frame(plan.grant)
+        raised = self._raise(plan.grant, frame)
+        fds: list[tuple[int, int]] = []
+        mounts: list[str] = []
+
+        def give(fd: int) -> str:
+            fds.append((fd, _FIRST_FD + len(fds)))
+            return str(_FIRST_FD + len(fds) - 1)
+
+        def mount() -> None:
+            for one, source in zip(raised, dict(frame.writable).values(), strict=True):
+                for option, fd, path in one.mounts(source):
+                    mounts.extend((option, give(fd), path))
+                for socket in one.sockets:
+                    mounts.extend(("--ro-bind", "/dev/null", socket))
+
+        status, status_end = os.pipe()
+        go_end, go = os.pipe()
+        try:
+            if self._stage is None or not any(one.needs_mounts for one in raised):
+                mount()
+            else:
+                self._stage.call(mount)
+            head = ["--json-status-fd", give(status_end), "--block-fd", give(go_end)]
+            head += ["--seccomp", give(_memory_file(self._filter(plan.grant)))]
+            if self._stage is not None:
+                head += ["--userns", give(os.dup(self._box))]
+            if not plan.terminal:
+                head.append("--new-session")  # Attack: TIOCSTI into the caller's terminal
+            head += [*frame.before, *mounts, *frame.after]
+            head += ["--chdir", plan.request.cwd or plan.grant.workspace]
+            arguments = give(_memory_file("\0".join(head).encode(errors="surrogateescape") + b"\0"))
+            command = program.command(plan.request.workload, frame.path, frame.visible)
+            launch = Launch(
+                argv=(self.binary, "--args", arguments, "--", *command),
+                env={},  # Attack: LD_PRELOAD would run in bubblewrap itself, outside
+                fds=fds,
+                handshake=Handshake(status=status, go=go),
+                terminal=plan.terminal,
+                limits=plan.grant.limits,
+                complaint="bwrap: ",
+                inside=self._stage.call if self._stage else None,
+            )
+            yield Enclosure(launch, raised, notes)
+        finally:
+            for fd in (status, go, *(fd for fd, _ in fds)):
+                with suppress(OSError):
+                    os.close(fd)
+
+    def close(self) -> None:
+        """Ends what this engine keeps ready, and any run that still uses it."""
+        if self._stage is not None:
+            self._stage.close()
+            self._stage = None
+        if self._box >= 0:
+            os.close(self._box)
+            self._box = -1
+        self._frames.clear()
+
+    def _frame(self, grant: Grant) -> tuple[Frame, tuple[str, ...]]:
+        known = self._frames.get(grant)
+        if known is None:
+            outside = worktree.outside(grant.workspace) if grant.writes is Writes.DIRECT else ()
+            widened = _with_writable(grant, outside)
+            frame = build_frame(widened, place=self._place, as_nobody=self.as_nobody)
+            notes = tuple(f"the repository of this worktree is writable: {p}" for p in outside)
+            known = self._frames[grant] = (frame, notes)
+        return known
+
+    def _place(self, path: str) -> str:
+        """Where a source is found when bubblewrap mounts it."""
+        if not self.as_nobody:
+            return path
+        if self._stage is None:
+            from redoma.jail.kernel.identity import Stage, user_namespace
+
+            self._box = user_namespace(
+                f"{NOBODYS_UID} {NOBODYS_UID} 1", f"{NOBODYS_UID} {NOBODYS_UID} 1"
+            )
+            self._stage = Stage()
+        status = os.stat(path)
+        return self._stage.staged(path, status.st_uid, status.st_gid)
+
+    def _raise(self, grant: Grant, frame: Frame) -> list[Raised]:
+        raised = []
+        for path, _ in frame.writable:
+            key = (path, grant.writable)
+            shield = self._shields.get(key)
+            if shield is None:
+                allowed = tuple(p for p in grant.writable if p != path)
+                shield = self._shields[key] = Shield(path, allowed)
+            raised.append(shield.raised())
+        return raised
+
+    def _filter(self, grant: Grant) -> bytes:
+        closed = grant.network is Network.CLOSED
+        capped = grant.limits.total_written is not None
+        key = (grant.syscalls, closed, capped)
+        if key not in self._filters:
+            strictest = grant.syscalls is Syscalls.STRICTEST
+            self._filters[key] = seccomp.assemble(
+                grant.syscalls,
+                sockets=seccomp.Sockets.LOCAL_ONLY if strictest else seccomp.Sockets.USUAL,
+                refuse_preallocation=capped,
+            )
+        return self._filters[key]
+
+
+def _with_writable(grant: Grant, paths: tuple[str, ...]) -> Grant:
+    if not paths:
+        return grant
+    from redoma.model.value import replace
+
+    return replace(grant, writable=(*grant.writable, *paths))
+
+
+def _memory_file(data: bytes) -> int:
+    fd = os.memfd_create("redoma")
+    os.write(fd, data)
+    os.lseek(fd, 0, os.SEEK_SET)
+    return fd
+
+
+def _quarantine() -> str:
+    import time
+
+    return f"{places.state()}/held-back/{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"

@@ -1,0 +1,113 @@
+"""The part of an enclosure that is the same for every run under one grant."""
+
+from __future__ import annotations
+
+import os
+
+from redoma.jail import environment, view
+from redoma.model.access import NOBODYS_UID, Grant, Home, Network, Writes
+from redoma.model.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_HOME_SIZE = 64 << 20
+_SHM_SIZE = 64 << 20
+_TEMPORARY = 512 << 20
+
+
+class Frame(Value):
+    """Arguments for bubblewrap up to, and after, the workspace's protected paths."""
+
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    # Directories that a command may write, each with where it is mounted from.
+    writable: tuple[tuple[str, str], ...]
+    visible: tuple[str, ...]
+    path: str
+    home: str
+
+
+def build(grant: Grant, *, place: Callable[[str], str], as_nobody: bool) -> Frame:
+    """The frame for a grant; `place` says where a source is found (staged, when root runs it)."""
+    workspace = grant.workspace
+    home = environment.home_directory()
+    roots = (workspace, *grant.writable, *grant.readable)
+    seen = view.build(grant.home, home=home, path=os.environ.get("PATH", ""), keep=roots)
+    arguments = list(_namespaces(grant, as_nobody=as_nobody))
+    for source, target in seen.binds:
+        if not target.startswith(("/tmp/", home + "/")):
+            arguments += ["--ro-bind", _from(source, place), target]
+    for target, link in seen.links:
+        arguments += ["--symlink", target, link]
+    temporary = grant.limits.temporary or _TEMPORARY
+    arguments += ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", "--dev", "/dev"]
+    arguments += _memory(min(temporary, _SHM_SIZE), "/dev/shm", "1777")
+    arguments += ["--remount-ro", "/dev"]
+    arguments += _memory(temporary, "/tmp", "1777")
+    arguments += ["--dir", "/run", "--dir", "/var", "--symlink", "/tmp", "/var/tmp"]
+    if home != "/" and not home.startswith(("/usr", "/etc", "/nonexistent")):
+        arguments += _memory(min(temporary, _HOME_SIZE), home, "0755")
+    for source, target in seen.binds:
+        if target.startswith(("/tmp/", home + "/")):
+            arguments += ["--ro-bind", _from(source, place), target]
+    for path in grant.readable:
+        arguments += ["--ro-bind", place(path), path]
+    writable = []
+    for path in (workspace, *grant.writable):
+        if path == workspace and grant.writes is Writes.NONE:
+            arguments += ["--ro-bind", place(path), path]
+        elif path == workspace and grant.writes is Writes.MEMORY:
+            arguments += ["--overlay-src", place(path), "--tmp-overlay", path]
+        else:
+            arguments += ["--bind", place(path), path]
+            writable.append((path, place(path)))
+    after = [*_hidden(grant.hidden), "--remount-ro", "/"]
+    user = "redoma" if as_nobody else environment.user_name(os.geteuid())
+    visible = tuple(target for _, target in seen.binds) + roots
+    env = environment.clean(
+        os.environ, home=home, path=seen.path, user=user, given=grant.env, visible=visible
+    )
+    for name, value in env.items():
+        after += ["--setenv", name, value]
+    return Frame(
+        before=tuple(arguments),
+        after=tuple(after),
+        writable=tuple(writable),
+        visible=visible,
+        path=env["PATH"],
+        home=home,
+    )
+
+
+def _namespaces(grant: Grant, *, as_nobody: bool) -> list[str]:
+    made = ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
+    if grant.network is Network.CLOSED:
+        made.append("--unshare-net")
+    if as_nobody:
+        made += ["--uid", str(NOBODYS_UID), "--gid", str(NOBODYS_UID)]
+    else:
+        made += ["--unshare-user", "--disable-userns"]
+    return [*made, "--die-with-parent", "--cap-drop", "ALL"]
+
+
+def _memory(size: int, path: str, mode: str) -> list[str]:
+    return ["--size", str(size), "--perms", mode, "--tmpfs", path]
+
+
+def _hidden(paths: tuple[str, ...]) -> list[str]:
+    made: list[str] = []
+    for path in paths:
+        if os.path.isdir(path):
+            made += ["--perms", "0555", "--tmpfs", path, "--remount-ro", path]
+        elif os.path.exists(path):
+            made += ["--ro-bind", "/dev/null", path]
+    return made
+
+
+def _from(source: str, place: Callable[[str], str]) -> str:
+    # What everybody may read needs no stage.
+    if source.startswith(("/usr", "/opt", "/bin", "/sbin", "/lib", "/nix", "/gnu", "/snap")):
+        return source
+    return place(source)

@@ -1,0 +1,1 @@
+"""Keeps what a person trusts in a workspace out of a command's hands: hooks, settings, start files."""

@@ -1,0 +1,65 @@
+"""Which lines of a repository's configuration cannot make git run a program."""
+
+from __future__ import annotations
+
+import re
+
+_HEADER = re.compile(r'\s*\[([A-Za-z0-9-]+)(?:\s+"([^"\\]*)")?\]\s*')
+_PAIR = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)\s*(?:=\s*(.*?)\s*)?")
+
+_HARMLESS = {
+    "core": """repositoryformatversion filemode bare logallrefupdates ignorecase symlinks
+        precomposeunicode autocrlf eol longpaths worktree sparsecheckout
+        sparsecheckoutcone""".split(),
+    "remote": "url fetch pushurl tagopt promisor partialclonefilter mirror".split(),
+    "branch": "remote merge rebase description".split(),
+    "submodule": "url active branch path".split(),
+    "user": "name email".split(),
+    "init": ["defaultbranch"],
+    "extensions": "objectformat partialclone refstorage worktreeconfig".split(),
+    "index": ["sparse"],
+    "pull": ["rebase"],
+    "push": ["default"],
+    "lfs": ["repositoryformatversion"],
+}
+
+
+def harmless(text: str) -> tuple[str, tuple[str, ...]]:
+    """The text with only lines that run nothing, and the keys that were left out.
+
+    An allow-list: fsmonitor, sshCommand, pager, hooksPath, filters, aliases, credential helpers
+    and whatever git learns next are not on it.
+    """
+    kept: list[str] = []
+    dropped: list[str] = []
+    section = ""
+    for line in text.splitlines():
+        if not line.strip() or line.lstrip()[0] in "#;":
+            continue
+        if header := _HEADER.fullmatch(line):
+            section = header[1].lower()
+            kept.append(line)
+        elif (pair := _PAIR.fullmatch(line)) and _runs_nothing(section, pair[1], pair[2] or ""):
+            kept.append(line)
+        else:
+            dropped.append(f"{section}.{line.strip()}")
+    return "\n".join(kept) + "\n", tuple(dropped)
+
+
+def _runs_nothing(section: str, key: str, value: str) -> bool:
+    if key.lower() not in _HARMLESS.get(section, ()) or value.endswith("\\"):
+        return False
+    # Attack: `ext::command` and `-option` as an address run a program of the writer's choice.
+    return key.lower() not in ("url", "pushurl") or not (value.startswith("-") or "::" in value)
+
+
+def hooks_path(text: str) -> str:
+    """Where a configuration says hooks are, or nothing."""
+    section, found = "", ""
+    for line in text.splitlines():
+        if header := _HEADER.fullmatch(line):
+            section = header[1].lower()
+        elif (pair := _PAIR.fullmatch(line)) and section == "core":
+            if pair[1].lower() == "hookspath":
+                found = (pair[2] or "").strip('"')
+    return found

@@ -1,0 +1,119 @@
+"""Finds everything protected in a workspace, and again what has changed since.
+
+Only directories are remembered. A directory whose change time is older than the last look and
+whose identity is the same has the same entries, so a second look costs one `stat` a directory.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+
+from redoma.jail.guard import names
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# Change times come from a clock that ticks every few milliseconds.
+_CLOCK_SLACK = 50_000_000
+
+
+class Seen:
+    """One directory as it was last read."""
+
+    __slots__ = ("changed", "children", "git", "inode", "protected", "sockets")
+
+    def __init__(self, inode: int, changed: int) -> None:
+        self.inode = inode
+        self.changed = changed
+        self.children: tuple[str, ...] = ()
+        # (name, inode): what a person's tools obey.
+        self.protected: tuple[tuple[str, int], ...] = ()
+        self.sockets: tuple[str, ...] = ()
+        self.git = False
+
+
+class Survey:
+    """What is protected below one directory."""
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+        self.looked = 0
+        self.seen: dict[str, Seen] = {}
+
+    def look(self) -> None:
+        """Reads what is new or has changed since the last look."""
+        before, self.seen = self.seen, {}
+        looked, self.looked = self.looked, time.time_ns()
+        pending = [self.root]
+        while pending:
+            path = pending.pop()
+            try:
+                status = os.lstat(path)
+            except OSError:
+                continue
+            if not stat.S_ISDIR(status.st_mode):
+                continue
+            known = before.get(path)
+            if (
+                known is not None
+                and known.inode == status.st_ino
+                and known.changed == status.st_ctime_ns
+                and known.changed < looked - _CLOCK_SLACK
+            ):
+                seen = known
+            else:
+                seen = _read(path, status)
+            self.seen[path] = seen
+            pending += [f"{path}/{name}" for name in seen.children]
+
+    def protected(self) -> Iterator[tuple[str, int]]:
+        """Paths that nobody but a person may change, with their inodes."""
+        for path, seen in self.seen.items():
+            for name, inode in seen.protected:
+                yield f"{path}/{name}", inode
+
+    def git_directories(self) -> dict[str, int]:
+        """Every directory that git would take for a repository, with its inode."""
+        return {path: seen.inode for path, seen in self.seen.items() if seen.git}
+
+    def sockets(self) -> Iterator[str]:
+        """Sockets of other programs that a command could connect to by path."""
+        for path, seen in self.seen.items():
+            for name in seen.sockets:
+                yield f"{path}/{name}"
+
+
+def _read(path: str, status: os.stat_result) -> Seen:
+    seen = Seen(status.st_ino, status.st_ctime_ns)
+    children, protected, sockets, all_names = [], [], [], set()
+    try:
+        with os.scandir(path) as entries:
+            for entry in entries:
+                name = entry.name
+                all_names.add(name)
+                if entry.is_dir(follow_symlinks=False):
+                    children.append(name)
+                    if name in names.DIRECTORIES:
+                        protected.append((name, entry.inode()))
+                elif name in names.FILES or name in names.DIRECTORIES or name == ".git":
+                    protected.append((name, entry.inode()))
+                elif not entry.is_file(follow_symlinks=False) and not entry.is_symlink():
+                    mode = entry.stat(follow_symlinks=False).st_mode
+                    if stat.S_ISSOCK(mode):
+                        sockets.append(name)
+    except OSError:
+        pass  # what we cannot read, the command cannot either: it is the same user, or less
+    seen.git = names.is_git_directory(all_names)
+    if seen.git:
+        for name in names.GIT_PARTS:
+            if name in all_names:
+                inode = os.lstat(f"{path}/{name}").st_ino
+                protected.append((name, inode))
+        children = [name for name in children if name not in names.GIT_STORES]
+    seen.children = tuple(children)
+    seen.protected = tuple(protected)
+    seen.sockets = tuple(sockets)
+    return seen

@@ -1,0 +1,177 @@
+"""Another kernel identity for what root runs, with the workspace's owner kept on disk.
+
+Attack: a command run by root inside a user namespace that maps uid 0 to uid 0 is still the
+machine's root to every file it meets: it reads /etc/shadow and writes
+/proc/sys/kernel/core_pattern. So its kernel uid is one that owns nothing, and the workspace
+is mounted so that files of its owner appear as that uid's.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import threading
+import warnings
+
+from redoma.jail.kernel import calls
+from redoma.model.access import NOBODYS_UID
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+_MS_PRIVATE = 0x40000
+_MS_REC = 0x4000
+_OPEN_TREE_CLONE = 1
+_AT_EMPTY_PATH = 0x1000
+_AT_RECURSIVE = 0x8000
+_AT_FDCWD = -100
+_MOVE_MOUNT_F_EMPTY_PATH = 4
+_MOUNT_ATTR_IDMAP = 0x00100000
+# A directory that every machine has and that no launcher needs; covered in our namespace only.
+_STAGE = "/sys"
+
+
+def user_namespace(uid_map: str, gid_map: str) -> int:
+    """A descriptor of a new user namespace with these maps, in which no further one can be made."""
+    told, tell = os.pipe()
+    heard, hear = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # the child makes system calls only
+        child = os.fork()
+    if child == 0:
+        try:
+            os.close(hear)  # so that the parent's end is the only one, and its end is ours
+            calls.unshare(calls.CLONE_NEWUSER)
+            os.write(tell, b"m")
+            os.read(heard, 1)
+            # Attack: in a user namespace of its own a command has every capability again.
+            limit = os.open("/proc/sys/user/max_user_namespaces", os.O_WRONLY)
+            os.write(limit, b"0")
+            os.write(tell, b"l")
+            os.read(heard, 1)
+        finally:
+            os._exit(0)
+    try:
+        os.close(tell)
+        if os.read(told, 1) != b"m":
+            raise OSError("this machine does not let root make user namespaces")
+        for name, text in (("uid_map", uid_map), ("gid_map", gid_map)):
+            with open(f"/proc/{child}/{name}", "w") as file:
+                file.write(text)
+        os.write(hear, b"g")
+        if os.read(told, 1) != b"l":
+            raise OSError("the number of nested user namespaces cannot be limited")
+        return os.open(f"/proc/{child}/ns/user", os.O_RDONLY)
+    finally:
+        for fd in (told, heard, hear):
+            os.close(fd)
+        os.waitpid(child, 0)
+
+
+class Stage:
+    """A thread with mounts of its own, from which enclosures are started.
+
+    The kernel keeps mount namespaces per thread, so the caller's own view never changes. What is
+    staged lies below `/sys` of that view, where a launcher that has lost root's rights can still
+    reach it although the original lies in a directory closed to others, such as `/root`.
+    """
+
+    def __init__(self) -> None:
+        from _queue import SimpleQueue  # `queue` itself costs a cold start a millisecond
+
+        self._jobs: SimpleQueue[Any] = SimpleQueue()
+        self._staged: dict[tuple[str, int, int], str] = {}
+        self._maps: dict[tuple[int, int], int] = {}
+        self._thread = threading.Thread(target=self._work, name="redoma-stage", daemon=True)
+        self._thread.start()
+        self.call(self._leave)
+
+    def call(self, job: Callable[[], Any]) -> Any:
+        """What `job` returns when run where the staged mounts are."""
+        done = threading.Lock()
+        done.acquire()
+        answer: list[Any] = [None, None]
+        self._jobs.put((job, answer, done))
+        done.acquire()
+        if answer[1] is not None:
+            raise answer[1]
+        return answer[0]
+
+    def close(self) -> None:
+        """Ends the thread, and with it whatever it started and is still running."""
+        self._jobs.put(None)
+        self._thread.join(5)
+        for fd in self._maps.values():
+            os.close(fd)
+        self._maps.clear()
+
+    def staged(self, path: str, uid: int, gid: int) -> str:
+        """Where `path` is found on the stage, files of `uid` appearing as the enclosure's own."""
+        key = (path, uid, gid)
+        if key not in self._staged:
+            place = f"{_STAGE}/{len(self._staged)}"
+            self.call(lambda: self._put(path, place, self._map(uid, gid)))
+            self._staged[key] = place
+        return self._staged[key]
+
+    def _map(self, uid: int, gid: int) -> int:
+        if (uid, gid) not in self._maps:
+            self._maps[uid, gid] = user_namespace(
+                f"{uid} {NOBODYS_UID} 1", f"{gid} {NOBODYS_UID} 1"
+            )
+        return self._maps[uid, gid]
+
+    def _work(self) -> None:
+        while (item := self._jobs.get()) is not None:
+            job, answer, done = item
+            try:
+                answer[0] = job()
+            except BaseException as error:
+                answer[1] = error
+            done.release()
+
+    @staticmethod
+    def _leave() -> None:
+        calls.unshare(calls.CLONE_NEWNS)
+        calls.mount("none", "/", "", _MS_REC | _MS_PRIVATE)
+        calls.mount("redoma", _STAGE, "tmpfs", 0, "mode=755,size=64k")
+
+    @staticmethod
+    def _put(path: str, place: str, id_map: int) -> None:
+        # Attack: the last part of the path becomes a symbolic link to somewhere else.
+        source = os.open(path, os.O_PATH | os.O_NOFOLLOW)
+        try:
+            tree = calls.syscall(
+                calls.OPEN_TREE,
+                source,
+                b"",
+                _OPEN_TREE_CLONE | os.O_CLOEXEC | _AT_EMPTY_PATH | _AT_RECURSIVE,
+            )
+        finally:
+            os.close(source)
+        try:
+            change = struct.pack("QQQQ", _MOUNT_ATTR_IDMAP, 0, 0, id_map)
+            calls.syscall(
+                calls.MOUNT_SETATTR,
+                tree,
+                b"",
+                _AT_EMPTY_PATH | _AT_RECURSIVE,
+                change,
+                len(change),
+            )
+            if os.path.isdir(path):
+                os.mkdir(place)
+            else:
+                os.close(os.open(place, os.O_CREAT | os.O_WRONLY, 0o644))
+            calls.syscall(
+                calls.MOVE_MOUNT,
+                tree,
+                b"",
+                _AT_FDCWD,
+                os.fsencode(place),
+                _MOVE_MOUNT_F_EMPTY_PATH,
+            )
+        finally:
+            os.close(tree)

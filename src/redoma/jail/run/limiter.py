@@ -1,0 +1,102 @@
+"""Puts a run's limits on its first process, and says afterwards which of them were met."""
+
+from __future__ import annotations
+
+import os
+import resource
+from contextlib import suppress
+
+from redoma.model.access import Limits
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.jail.kernel.cgroups import Group, Groups
+
+_MEGABYTE = 1 << 20
+
+
+class Limiter:
+    """Limits of one run: a control group where there is one, resource limits always."""
+
+    def __init__(self, limits: Limits, groups: Groups | None, held: frozenset[str]) -> None:
+        self.limits = limits
+        self._groups = groups
+        self.group: Group | None = None
+        self.held = held
+        if groups is not None and not held:
+            with suppress(OSError):
+                group = groups.take(limits)
+                self.group = group
+                self.held = group.limit(limits)
+
+    def apply(self, pid: int) -> None:
+        """Holds the process that will become the command."""
+        if self.group is not None:
+            self.group.enter(pid)
+        for kind, value in self._resource_limits():
+            hard = resource.getrlimit(kind)[1]
+            value = value if hard == resource.RLIM_INFINITY else min(value, hard)  # noqa: PLW2901
+            resource.prlimit(pid, kind, (value, value))
+
+    def _resource_limits(self) -> list[tuple[int, int]]:
+        limits = self.limits
+        # 1, not 0: with 0 a crash still starts the machine's own crash handler, outside.
+        found = [(resource.RLIMIT_CORE, 1)]
+        if limits.open_files is not None:
+            found.append((resource.RLIMIT_NOFILE, limits.open_files))
+        if limits.file_size is not None:
+            found.append((resource.RLIMIT_FSIZE, limits.file_size))
+        if limits.cpu_seconds is not None:
+            found.append((resource.RLIMIT_CPU, limits.cpu_seconds))
+        if limits.processes is not None and "processes" not in self.held:
+            # Counted for this enclosure alone, since its user namespace is its own.
+            found.append((resource.RLIMIT_NPROC, limits.processes + 1))
+        if limits.memory is not None and "memory" not in self.held:
+            found.append((resource.RLIMIT_DATA, limits.memory))
+        return found
+
+    @property
+    def watched(self) -> frozenset[str]:
+        """Limits that nothing in the kernel holds for the tree as a whole."""
+        wanted = {
+            name
+            for name in ("memory", "processes")
+            if getattr(self.limits, name) is not None and name not in self.held
+        }
+        if self.limits.total_written is not None:
+            wanted.add("total_written")
+        if self.limits.cpu_seconds is not None:
+            wanted.add("cpu_seconds")
+        return frozenset(wanted)
+
+    def reached(self) -> list[str]:
+        """Which limits the control group saw being met."""
+        found = []
+        if self.group is not None:
+            if self.group.out_of_memory():
+                found.append("memory")
+            if self.group.too_many_processes():
+                found.append("processes")
+        return found
+
+    def peak_memory(self, largest_process: int) -> int:
+        peak = self.group.peak_memory() if self.group is not None else 0
+        return max(peak, largest_process)
+
+    def release(self) -> None:
+        if self.group is not None and self._groups is not None:
+            self._groups.give_back(self.group)
+            self.group = None
+
+
+def tree(root: int) -> list[int]:
+    """A process and all that descend from it, as far as they live."""
+    found, pending = [], [root]
+    while pending:
+        pid = pending.pop()
+        found.append(pid)
+        with suppress(OSError):
+            for thread in os.listdir(f"/proc/{pid}/task"):
+                with open(f"/proc/{pid}/task/{thread}/children") as file:
+                    pending += [int(child) for child in file.read().split()]
+    return found

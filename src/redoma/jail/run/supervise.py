@@ -1,0 +1,277 @@
+"""The one supervisor: starts a launch, feeds and reads it, holds its limits, ends its whole tree."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import time
+from contextlib import suppress
+
+from redoma.jail.run.control import Control
+from redoma.jail.run.ending import Ending
+from redoma.jail.run.handshake import begin
+from redoma.jail.run.limiter import Limiter, tree
+from redoma.jail.run.spawn import spawn
+from redoma.jail.run.streams import Input, Output
+from redoma.model.plan import Launch
+from redoma.model.result import Exit, Outcome
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.jail.kernel.cgroups import Groups
+    from redoma.jail.run.streams import Sink
+    from redoma.jail.run.watch import Watch
+
+_READ = select.POLLIN | select.POLLHUP | select.POLLERR
+_LONGEST_END = 10.0
+
+
+def run(
+    launch: Launch,
+    *,
+    stdin: bytes | None = b"",
+    sink: Sink | None = None,
+    control: Control | None = None,
+    groups: Groups | None = None,
+    directory: str = "/",
+) -> Exit:
+    """How it ended. `stdin=None` means that input comes through `control`."""
+    limiter = Limiter(launch.limits, groups, launch.held_by_engine)
+    supervisor = Supervisor(launch, limiter, control or Control(), directory)
+    try:
+        supervisor.start(stdin, sink)
+        supervisor.attend()
+        return supervisor.end()
+    except BaseException:
+        supervisor.kill()
+        supervisor.reap()
+        raise
+    finally:
+        supervisor.close()
+        limiter.release()
+        if control is None:
+            supervisor.control.close()
+
+
+class Supervisor:
+    """One run from its start to its last process."""
+
+    def __init__(self, launch: Launch, limiter: Limiter, control: Control, directory: str) -> None:
+        self.launch = launch
+        self.limiter = limiter
+        self.control = control
+        self.directory = directory
+        self.pid = self.first = 0
+        self.process = self.first_process = -1
+        self.outputs: list[Output] = []
+        self.input: Input | None = None
+        self.master = -1
+        self.ending = Ending()
+        self.watch: Watch | None = None
+        self.began = time.monotonic()
+        self._status = b""
+        self._rusage: os.waitid_result | None | object = None
+
+    def start(self, stdin: bytes | None, sink: Sink | None) -> None:
+        """Starts the enclosure, puts its limits on, and lets the command begin."""
+        cap = self.launch.limits.output
+        ours: list[int] = []
+        terminal = ""
+        try:
+            if self.launch.terminal:
+                self.master, slave = os.openpty()
+                ours.append(slave)
+                terminal = os.ttyname(slave)
+                self._resize()
+                stdio = (slave, slave, slave)
+                self.outputs = [Output(os.dup(self.master), 1, cap, sink)]
+                self.input = Input(os.dup(self.master), stdin or b"", over=False)
+            else:
+                # Attack: a file given as standard input could be opened anew for writing through
+                # /proc/self/fd/0; so whatever the caller has, the command gets a pipe.
+                read_end = self._make_input(stdin, ours)
+                out, out_end = os.pipe()
+                err, err_end = os.pipe()
+                ours += [out_end, err_end]
+                stdio = (read_end, out_end, err_end)
+                self.outputs = [Output(out, 1, cap, sink), Output(err, 2, cap, sink)]
+            self.pid = spawn(self.launch, stdio, terminal)
+        finally:
+            # While we hold the child's ends of pipes we would never see their end.
+            while self.launch.fds:
+                ours.append(self.launch.fds.pop()[0])
+            for fd in ours:
+                os.close(fd)
+        self.process = os.pidfd_open(self.pid)
+        self.began = time.monotonic()
+        self.first, self.first_process = begin(self)
+
+    def _make_input(self, stdin: bytes | None, ours: list[int]) -> int:
+        if stdin == b"":
+            read_end = os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC)
+        else:
+            read_end, write_end = os.pipe()
+            self.input = Input(write_end, stdin or b"", over=stdin is not None)
+        ours.append(read_end)
+        return read_end
+
+    def attend(self) -> None:
+        """Serves the run until the enclosure's launcher has ended."""
+        limits = self.launch.limits
+        deadline = self.began + limits.wall_seconds if limits.wall_seconds else None
+        poll = select.poll()
+        poll.register(self.process, _READ)
+        poll.register(self.control.fd, _READ)
+        reading = {output.fd: output for output in self.outputs}
+        for fd in reading:
+            poll.register(fd, _READ)
+        feeding = False
+        tick = 0.02 if self.limiter.watched else None
+        next_look = self.began + 0.02
+        while True:
+            self._obey()
+            if self.input is not None and self.input.wants != feeding and self.input.open:
+                feeding = self.input.wants
+                if feeding:
+                    poll.register(self.input.fd, select.POLLOUT)
+                else:
+                    poll.unregister(self.input.fd)
+            now = time.monotonic()
+            if deadline is not None and now >= deadline:
+                self.ending.say(Outcome.TIMED_OUT, "wall_seconds")
+                self.kill()
+                deadline = None
+            if tick is not None and now >= next_look:
+                self._look()
+                next_look = now + tick
+            waits = [w - now for w in (deadline, next_look if tick else None) if w is not None]
+            for fd, _ in poll.poll(max(0.0, min(waits)) * 1000 + 0.5 if waits else None):
+                if fd == self.process:
+                    self.reap()
+                    return
+                if fd == self.control.fd:
+                    self.control.drain()
+                elif fd in reading:
+                    output = reading[fd]
+                    output.read()
+                    if not output.open:
+                        poll.unregister(fd)
+                elif self.input is not None:
+                    was = self.input.fd
+                    self.input.write()
+                    if not self.input.open:
+                        poll.unregister(was)
+                        feeding = False
+            total = sum(output.total for output in self.outputs)
+            if limits.output_total is not None and total > limits.output_total:
+                self.ending.say(Outcome.OUTPUT_TOO_LARGE, "output_total")
+                self.kill()
+
+    def _obey(self) -> None:
+        control = self.control
+        if control.cancelled and not self.ending.said:
+            self.ending.say(Outcome.CANCELLED, "")
+            self.kill()
+        while control.signals:
+            self.pass_on(control.signals.pop(0))
+        if control.size is not None:
+            self._resize()
+        if self.input is not None and (control.input or control.input_over):
+            data, control.input[:] = b"".join(control.input), []
+            over, control.input_over = control.input_over, False
+            if self.input.open:
+                self.input.add(data, over=over)
+
+    def _resize(self) -> None:
+        size, self.control.size = self.control.size, None
+        if size is not None and self.master >= 0:
+            from redoma.jail.run.terminal import set_size
+
+            set_size(self.master, *size)
+
+    def _look(self) -> None:
+        if self.watch is None:
+            from redoma.jail.run.watch import Watch
+
+            self.watch = Watch(self.limiter, self.first or self.pid, self.directory)
+        past = self.watch.look()
+        if past and not self.ending.said:
+            self.ending.say(_PAST[past], past)
+            self.kill()
+
+    def pass_on(self, number: int) -> None:
+        """Gives the command a signal that was meant for it."""
+        with suppress(OSError):
+            if self.launch.own_process_namespace and self.first:
+                # The first process ignores it; the command is in its group or below it.
+                os.killpg(os.getpgid(self.first), number)
+            elif self.pid:
+                os.killpg(os.getpgid(self.pid), number)
+
+    def kill(self) -> None:
+        """Ends the whole tree: with the first process of a namespace ends everything in it."""
+        if self.first_process >= 0:
+            with suppress(OSError):
+                signal.pidfd_send_signal(self.first_process, signal.SIGKILL)
+        if self.limiter.group is not None:
+            self.limiter.group.kill()
+        if not self.launch.own_process_namespace and self.pid:
+            for pid in reversed(tree(self.pid)):
+                if pid != self.pid:
+                    with suppress(OSError):
+                        os.kill(pid, signal.SIGKILL)
+        if self.process >= 0 and (self.first_process < 0 or not self.launch.own_process_namespace):
+            with suppress(OSError):
+                signal.pidfd_send_signal(self.process, signal.SIGKILL)
+
+    def reap(self) -> None:
+        """Collects the launcher, and waits until the last process of the namespace is gone."""
+        if self.pid and self.process >= 0:
+            _, status, usage = os.wait4(self.pid, 0)
+            self.ending.reaped(status, usage)
+            os.close(self.process)
+            self.process = -1
+        if self.first_process >= 0:
+            poll = select.poll()
+            poll.register(self.first_process, select.POLLIN)
+            if not poll.poll(0.1):
+                # A background process keeps the namespace alive: it ends with the command.
+                with suppress(OSError):
+                    signal.pidfd_send_signal(self.first_process, signal.SIGKILL)
+                poll.poll(_LONGEST_END * 1000)
+
+    def end(self) -> Exit:
+        """The end of the run as a value."""
+        for output in self.outputs:
+            output.rest()
+        if self.launch.handshake is not None:
+            self._status += _rest(self.launch.handshake.status)
+        return self.ending.exit(self, self._status)
+
+    def close(self) -> None:
+        """Closes every descriptor of this run."""
+        if self.input is not None:
+            self.input.close()
+        for fd in (*(output.fd for output in self.outputs), self.master, self.process):
+            if fd >= 0:
+                os.close(fd)
+        if self.first_process >= 0:
+            os.close(self.first_process)
+        self.outputs, self.master, self.process, self.first_process = [], -1, -1, -1
+
+
+def _rest(fd: int) -> bytes:
+    os.set_blocking(fd, False)
+    data = b""
+    with suppress(BlockingIOError):
+        while chunk := os.read(fd, 4096):
+            data += chunk
+    return data
+
+
+_PAST = {
+    "memory": Outcome.OUT_OF_MEMORY,
+    "total_written": Outcome.DISK_FULL,
+    "cpu_seconds": Outcome.CPU_TIME_SPENT,
+}

@@ -1,0 +1,91 @@
+"""Looks at a running tree now and then, for limits that no kernel mechanism here holds as a whole."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+
+from redoma.jail.run.limiter import Limiter, tree
+
+TICK = 0.02
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+_FULL_LOOK = 0.25
+
+
+class Watch:
+    """Counts memory, processes, CPU time and written bytes of one tree."""
+
+    def __init__(self, limiter: Limiter, root: int, directory: str) -> None:
+        self._limiter = limiter
+        self._limits = limiter.limits
+        self._watched = limiter.watched
+        self._root = root
+        self._directory = directory
+        self._written: dict[int, int] = {}
+        self._free = self._free_now()
+        self._next_full = 0.0
+        self.bytes_written = 0
+        self.peak_memory = 0
+        self.seen: set[str] = set()
+
+    @property
+    def needed(self) -> bool:
+        return bool(self._watched)
+
+    def look(self) -> str:
+        """The name of a limit that the tree is past, or nothing."""
+        now = time.monotonic()
+        total = self._limits.total_written
+        # One call tells whether the disk filled at all; only then, or seldom, is each process read.
+        filled = self._free - self._free_now() if total is not None else 0
+        urgent = total is not None and filled > total // 8
+        if not urgent and now < self._next_full:
+            return ""
+        began = now
+        verdict = self._full(total)
+        spent = time.monotonic() - began
+        self._next_full = now + (min(0.05, _FULL_LOOK) if self._tight() else _FULL_LOOK) + 10 * spent
+        return verdict
+
+    def _tight(self) -> bool:
+        return "memory" in self._watched
+
+    def _full(self, total: int | None) -> str:
+        memory = processes = cpu = 0
+        for pid in tree(self._root):
+            with suppress(OSError, ValueError, IndexError):
+                if self._watched & {"memory", "processes"}:
+                    memory += int(_read(f"/proc/{pid}/statm").split()[1]) * _PAGE
+                    processes += len(os.listdir(f"/proc/{pid}/task"))
+                if "cpu_seconds" in self._watched:
+                    fields = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
+                    cpu += sum(int(field) for field in fields[11:15])
+                if total is not None:
+                    for line in _read(f"/proc/{pid}/io").splitlines():
+                        if line.startswith("write_bytes:"):
+                            self._written[pid] = int(line.split()[1])
+        self.bytes_written = sum(self._written.values())
+        self.peak_memory = max(self.peak_memory, memory)
+        limits = self._limits
+        if "processes" in self._watched and processes > (limits.processes or 0):
+            self.seen.add("processes")  # the kernel refuses the next one; nothing to end
+        if "memory" in self._watched and limits.memory is not None and memory > limits.memory:
+            return "memory"
+        if total is not None and self.bytes_written > total:
+            return "total_written"
+        if limits.cpu_seconds is not None and cpu / os.sysconf("SC_CLK_TCK") > limits.cpu_seconds:
+            return "cpu_seconds"
+        return ""
+
+    def _free_now(self) -> int:
+        try:
+            status = os.statvfs(self._directory)
+        except OSError:
+            return 0
+        return status.f_bfree * status.f_frsize
+
+
+def _read(path: str) -> str:
+    with open(path) as file:
+        return file.read()
