@@ -39,6 +39,8 @@ class EngineReport(Value):
 
     name: str
     version: str = ""
+    # The program that was tried, where an engine starts one.
+    program: str = ""
     guarantees: frozenset[Guarantee] = frozenset()
     # What it cannot give here, each with the reason; and what a person would type to change that.
     missing: tuple[tuple[Guarantee, str], ...] = ()

@@ -73,6 +73,8 @@ class Exit(Value):
     truncated: bool = False
     # Every limit that was met on the way, whether or not it ended the run.
     limits_reached: tuple[str, ...] = ()
+    # What held each limit: ("memory", "cgroup v1").
+    limited_by: tuple[tuple[str, str], ...] = ()
     used: ResourcesUsed = ResourcesUsed()
 
 

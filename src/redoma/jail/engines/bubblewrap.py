@@ -11,7 +11,7 @@ from redoma.jail.engines import bwrap_binary, program
 from redoma.jail.engines.frame import Frame
 from redoma.jail.engines.frame import build as build_frame
 from redoma.jail.engines.shield import Raised, Shield
-from redoma.jail.guard import worktree
+from redoma.jail.guard import journal, worktree
 from redoma.jail.kernel import seccomp
 from redoma.model.access import NOBODYS_UID, Grant, Network, Syscalls, Writes
 from redoma.model.plan import Handshake, Launch, Plan
@@ -34,11 +34,16 @@ class Enclosure:
         self.launch = launch
         self.notes = notes
         self._raised = raised
+        self._entry = journal.begin(raised) if raised else ""
 
     def settle(self) -> tuple[HeldBack, ...]:
         taken: list[HeldBack] = []
         for raised in self._raised:
             taken += raised.settle(_quarantine)
+        self._raised = []
+        if self._entry:
+            journal.end(self._entry)
+            self._entry = ""
         return tuple(taken)
 
 
@@ -115,7 +120,11 @@ class Bubblewrap:
                 complaint="bwrap: ",
                 inside=self._stage.call if self._stage else None,
             )
-            yield Enclosure(launch, raised, notes)
+            enclosure = Enclosure(launch, raised, notes)
+            try:
+                yield enclosure
+            finally:
+                enclosure.settle()
         finally:
             for fd in (status, go, *(fd for fd, _ in fds)):
                 with suppress(OSError):

@@ -27,6 +27,7 @@ class Ending:
         self.reached: list[str] = []
         self.status = 0
         self.usage: struct_rusage | None = None
+        self.tree_usage: struct_rusage | None = None
 
     @property
     def said(self) -> bool:
@@ -41,6 +42,10 @@ class Ending:
 
     def reaped(self, status: int, usage: struct_rusage) -> None:
         self.status, self.usage = status, usage
+
+    def tree_reaped(self, usage: struct_rusage) -> None:
+        """What the enclosure's first process and all below it used."""
+        self.tree_usage = usage
 
     def exit(self, run: Supervisor, status: bytes) -> Exit:
         """The whole end as a value."""
@@ -69,6 +74,7 @@ class Ending:
             stderr=next((o.data for o in run.outputs if o.number == 2), b""),  # noqa: PLR2004
             truncated=truncated,
             limits_reached=tuple(self.reached),
+            limited_by=run.limiter.mechanisms(),
             used=used,
         )
 
@@ -104,7 +110,7 @@ class Ending:
         return Outcome.SIGNALLED if number is not None else Outcome.EXITED
 
     def _used(self, run: Supervisor) -> ResourcesUsed:
-        usage = self.usage
+        usage = self.tree_usage or self.usage
         if usage is None:
             return ResourcesUsed()
         watched = run.watch.peak_memory if run.watch is not None else 0

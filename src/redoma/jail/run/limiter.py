@@ -12,7 +12,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.jail.kernel.cgroups import Group, Groups
 
-_MEGABYTE = 1 << 20
+_OTHERWISE = {
+    "memory": "rlimit for each process, the tree watched",
+    "processes": "rlimit in its own user namespace",
+    "cpu_seconds": "rlimit for each process, the tree watched",
+    "open_files": "rlimit",
+    "file_size": "rlimit",
+    "total_written": "watched",
+    "temporary": "tmpfs size",
+    "wall_seconds": "supervisor",
+    "output": "supervisor",
+    "output_total": "supervisor",
+}
 
 
 class Limiter:
@@ -82,6 +93,19 @@ class Limiter:
     def peak_memory(self, largest_process: int) -> int:
         peak = self.group.peak_memory() if self.group is not None else 0
         return max(peak, largest_process)
+
+    def mechanisms(self) -> tuple[tuple[str, str], ...]:
+        """Which mechanism held each limit, in words."""
+        by_group = self._groups.words if self.group is not None and self._groups else "systemd"
+        found = []
+        for name in self.limits._fields:
+            if getattr(self.limits, name) is None:
+                continue
+            if name in self.held:
+                found.append((name, by_group))
+            elif name in _OTHERWISE:
+                found.append((name, _OTHERWISE[name]))
+        return tuple(found)
 
     def release(self) -> None:
         if self.group is not None and self._groups is not None:

@@ -8,6 +8,7 @@ import signal
 import time
 from contextlib import suppress
 
+from redoma.jail.kernel import reaper
 from redoma.jail.run.control import Control
 from redoma.jail.run.ending import Ending
 from redoma.jail.run.handshake import begin
@@ -39,6 +40,7 @@ def run(
     """How it ended. `stdin=None` means that input comes through `control`."""
     limiter = Limiter(launch.limits, groups, launch.held_by_engine)
     supervisor = Supervisor(launch, limiter, control or Control(), directory)
+    reaper.begin()
     try:
         supervisor.start(stdin, sink)
         supervisor.attend()
@@ -48,6 +50,7 @@ def run(
         supervisor.reap()
         raise
     finally:
+        reaper.end()
         supervisor.close()
         limiter.release()
         if control is None:
@@ -71,7 +74,6 @@ class Supervisor:
         self.watch: Watch | None = None
         self.began = time.monotonic()
         self._status = b""
-        self._rusage: os.waitid_result | None | object = None
 
     def start(self, stdin: bytes | None, sink: Sink | None) -> None:
         """Starts the enclosure, puts its limits on, and lets the command begin."""
@@ -233,13 +235,14 @@ class Supervisor:
             os.close(self.process)
             self.process = -1
         if self.first_process >= 0:
+            # A background process would keep the namespace alive: it ends with the command.
+            with suppress(OSError):
+                signal.pidfd_send_signal(self.first_process, signal.SIGKILL)
             poll = select.poll()
             poll.register(self.first_process, select.POLLIN)
-            if not poll.poll(0.1):
-                # A background process keeps the namespace alive: it ends with the command.
-                with suppress(OSError):
-                    signal.pidfd_send_signal(self.first_process, signal.SIGKILL)
-                poll.poll(_LONGEST_END * 1000)
+            poll.poll(_LONGEST_END * 1000)
+            with suppress(ChildProcessError):
+                self.ending.tree_reaped(os.wait4(self.first, os.WNOHANG)[2])
 
     def end(self) -> Exit:
         """The end of the run as a value."""

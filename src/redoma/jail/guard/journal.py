@@ -1,0 +1,106 @@
+"""Remembers on disk which runs are going on, so that a killed supervisor's work is finished.
+
+A run's protected paths are looked at when it has ended. If the supervisor is killed before that,
+the enclosure dies with it, but what the command had made is still there: the next start finds the
+entry, and takes it away.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+
+from redoma.jail import places
+from redoma.jail.kernel.cgroups import maker_lives, started
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.jail.engines.shield import Raised
+    from redoma.model.result import HeldBack
+
+_count = 0
+_own_start = ""
+
+
+def begin(raised: list[Raised]) -> str:
+    """Notes a run that is about to begin; returns the entry to remove when it is settled."""
+    global _count, _own_start
+    _count += 1
+    pid = os.getpid()
+    _own_start = _own_start or started(pid)
+    lines = []
+    for one in raised:
+        lines.append(f"root\0{one.shield.root}")
+        lines += [f"known\0{inode}\0{path}" for path, inode in one.known.items()]
+        lines += [f"repository\0{inode}\0{path}" for path, inode in one.repositories.items()]
+        lines += [f"link\0{target}\0{path}" for path, target in one.links.items()]
+        lines += [f"allowed\0\0{path}" for path in one.shield.allowed]
+    path = f"{_directory()}/{pid}-{_own_start}-{_count}"
+    fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+    try:
+        os.write(fd, "\n\0".join(lines).encode(errors="surrogateescape"))
+    finally:
+        os.close(fd)
+    return path
+
+
+def end(path: str) -> None:
+    """The run is settled."""
+    with suppress(OSError):
+        os.unlink(path)
+
+
+def finish_others() -> tuple[HeldBack, ...]:
+    """Settles runs whose supervisor is gone."""
+    taken: list[HeldBack] = []
+    directory = _directory()
+    for name in os.listdir(directory):
+        if not maker_lives(name):
+            with suppress(OSError, ValueError):
+                taken += _settle(f"{directory}/{name}")
+            end(f"{directory}/{name}")
+    return tuple(taken)
+
+
+def _directory() -> str:
+    path = f"{places.state()}/runs"
+    with suppress(FileExistsError):
+        os.mkdir(path, 0o700)
+    return path
+
+
+def _settle(path: str) -> list[HeldBack]:
+    from redoma.jail.guard.survey import Survey
+    from redoma.jail.guard.sweep import Sweep
+
+    with open(path, "rb") as file:
+        text = file.read().decode(errors="surrogateescape")
+    taken: list[HeldBack] = []
+    for block in text.split("root\0")[1:]:
+        root, *lines = block.split("\n\0")
+        known: dict[str, int] = {}
+        repositories: dict[str, int] = {}
+        links: dict[str, str] = {}
+        allowed: list[str] = []
+        for line in lines:
+            kind, _, rest = line.partition("\0")
+            value, _, name = rest.partition("\0")
+            if kind == "known":
+                known[name] = int(value)
+            elif kind == "repository":
+                repositories[name] = int(value)
+            elif kind == "link":
+                links[name] = value
+            elif kind == "allowed":
+                allowed.append(name)
+        survey = Survey(root)
+        survey.look()
+        taken += Sweep(
+            survey,
+            known=known,
+            repositories=repositories,
+            links=links,
+            keep_in=f"{places.state()}/held-back/after-a-crash-{os.path.basename(path)}",
+            allowed=tuple(allowed),
+        ).run()
+    return taken
