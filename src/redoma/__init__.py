@@ -5,7 +5,7 @@ Public names load when they are first used, so that a door pays only for what it
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.check import check as check
+    from redoma.flow.check import check as check
     from redoma.model.decision import Decision as Decision
     from redoma.model.decision import Verdict as Verdict
     from redoma.model.risk import Assessment as Assessment
@@ -21,7 +21,7 @@ _HOMES = {
     "Finding": "redoma.model.risk",
     "Risk": "redoma.model.risk",
     "Verdict": "redoma.model.decision",
-    "check": "redoma.judge.check",
+    "check": "redoma.flow.check",
 }
 
 

@@ -11,28 +11,28 @@ STOP = 2
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs `redoma ARGV…` and returns its exit status."""
+    """Runs `redoma ARGV…` and returns its exit status; no failure of ours lets a hook through."""
     arguments = sys.argv[1:] if argv is None else argv
+    hook = arguments[:1] == ["hook"]
     try:
-        if arguments[:1] == ["hook"]:
-            from redoma.faces.hook import main as door
+        if hook:
+            from redoma.faces.hook import main as open_hook
 
-            return door(arguments[1:])
-        from redoma.faces.cli import main as door
+            return open_hook(arguments[1:])
+        from redoma.faces.cli import main as open_cli
 
-        return door(arguments)
-    except Exception as error:
-        failure = f"{type(error).__name__}: {error}"
-    except KeyboardInterrupt:
-        failure = "interrupted"
-    sys.stderr.write(f"redoma: could not do its work: {failure}\n")
-    # Attack: agents take any other failure of a hook as leave to go on; 2 is the one that stops.
-    return STOP if arguments[:1] == ["hook"] else COULD_NOT_WORK
+        return open_cli(arguments)
+    except (Exception, KeyboardInterrupt) as error:
+        sys.stderr.write(f"redoma: could not do its work: {type(error).__name__}: {error}\n")
+        status: int = getattr(error, "exit_status", COULD_NOT_WORK)
+        # Attack: agents take a hook's failure as leave to go on, save for this one status.
+        return STOP if hook else status
 
 
 def find_own_packages() -> None:
     """Puts this source tree and the environment's packages on the path, as `site` would."""
-    sys.path.insert(0, __file__.rsplit("/", 2)[0])
+    # After the standard library, which nothing that is installed may stand in for.
+    sys.path.append(__file__.rsplit("/", 2)[0])
     if sys.flags.no_site:
         version = f"python{sys.version_info.major}.{sys.version_info.minor}"
         environment = sys.executable.rsplit("/", 2)[0]

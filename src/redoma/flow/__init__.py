@@ -1,1 +1,1 @@
-"""The path itself, and the wiring that gives it hands."""
+"""The path of a request, and the wiring that gives it hands."""

@@ -31,3 +31,5 @@ class Decision(Value):
     because: tuple[str, ...]
     policy: str
     assessment: Assessment
+    level: str = ""
+    """The level in the words of the pack that judged: `critical` is `terminal`'s for elevated."""

@@ -28,6 +28,7 @@ class Risk(IntEnum):
 class Effect(Enum):
     """One kind of thing that a command does to the world."""
 
+    CALLS = "calls"
     READS = "reads"
     WRITES = "writes"
     DELETES = "deletes"
@@ -116,4 +117,5 @@ class Assessment(Value):
     @property
     def worst(self) -> tuple[Finding, ...]:
         """The findings that make the level what it is."""
-        return tuple(f for f in self.findings if f.risk == self.risk)
+        risk = self.risk
+        return tuple(f for f in self.findings if f.risk == risk)

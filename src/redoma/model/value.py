@@ -72,7 +72,7 @@ class Value(metaclass=ValueType):
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
             return NotImplemented
-        return self._content() == other._content()  # type: ignore[attr-defined]
+        return self._content() == other._content()
 
     def __hash__(self) -> int:
         return hash((type(self), self._content()))

@@ -1,0 +1,109 @@
+"""The `redoma` command line: finds the command, loads only its module, turns errors into prose.
+
+A command is one module with `main(arguments: list[str]) -> int`, listed in `COMMANDS`. Data goes
+to standard output, prose to standard error. Exit status: what the command says; 2 where the
+command line cannot be understood; 125 where Redoma could not do its work.
+"""
+
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from redoma.model.errors import RedomaError
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "check": ("redoma.faces.cli.check:main", "judge a command: level, decision, reasons"),
+    "hook": ("redoma.faces.hook:main", "answer an agent's hook; install, uninstall, status"),
+}
+
+INTERRUPTED = 130
+COULD_NOT_WORK = 125
+
+
+def main(argv: list[str]) -> int:
+    """Runs one command and returns its exit status; nothing escapes as a traceback."""
+    try:
+        try:
+            status = _dispatch(argv)
+        finally:
+            sys.stdout.flush()
+        return status
+    except BrokenPipeError:
+        # The reader has gone (`redoma … | head`); keep the interpreter from saying so at exit.
+        import os
+
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return COULD_NOT_WORK
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except Exception as error:
+        from redoma.model.errors import RedomaError
+
+        if isinstance(error, RedomaError):
+            return complain(error)
+        from redoma.faces.display import harmless
+
+        say(f"redoma: could not do its work: {type(error).__name__}: {harmless(str(error))}")
+        return COULD_NOT_WORK
+
+
+def _dispatch(argv: list[str]) -> int:
+    name = argv[0] if argv else ""
+    if name in ("-h", "--help", "help"):
+        sys.stdout.write(overview())
+        return 0
+    if name in ("-V", "--version"):
+        from redoma import __version__
+
+        sys.stdout.write(f"redoma {__version__}\n")
+        return 0
+    if name in COMMANDS:
+        return load(name)(argv[1:])
+    from redoma.faces.cli.options import nearest
+    from redoma.model.errors import UsageError
+
+    if not name:
+        raise UsageError("no command given", hint="redoma --help")
+    meant = nearest(name, list(COMMANDS))
+    raise UsageError(
+        f"there is no command {name!r}", hint=f"redoma {meant}" if meant else "redoma --help"
+    )
+
+
+def load(name: str) -> Callable[[list[str]], int]:
+    """The function behind a command, its module imported now."""
+    module, _, function = COMMANDS[name][0].partition(":")
+    found: Callable[[list[str]], int] = getattr(__import__(module, fromlist=[function]), function)
+    return found
+
+
+def overview() -> str:
+    """What `redoma --help` prints."""
+    longest = max(len(name) for name in COMMANDS)
+    rows = "".join(f"  {name:<{longest}}  {about}\n" for name, (_, about) in COMMANDS.items())
+    return (
+        "usage: redoma COMMAND [ARGUMENT]...\n\n"
+        "Stands between an AI agent and the machine.\n\n"
+        f"commands:\n{rows}\n"
+        "options:\n"
+        "  -h, --help     this text; `redoma COMMAND --help` for one command\n"
+        "  -V, --version  the version\n"
+    )
+
+
+def complain(error: RedomaError) -> int:
+    """Writes what happened and what to do, and returns the status of this kind of error."""
+    from redoma.faces.display import harmless
+
+    said = f"redoma: {error}" + (f"\nhint: {error.hint}" if error.hint else "")
+    say("\n".join(map(harmless, said.split("\n"))))
+    return error.exit_status
+
+
+def say(prose: str) -> None:
+    """One message for a person, on standard error."""
+    sys.stderr.write(f"{prose}\n")

@@ -1,0 +1,66 @@
+"""`redoma hook`: stands before each tool call of an agent, and says no to what it cannot read.
+
+An agent starts this process, cold, for every call, and waits for it: only what judging needs is
+imported. What goes wrong in here must end as a refusal in the agent's own protocol, since every
+agent takes a hook that merely failed as leave to go on.
+"""
+
+from __future__ import annotations
+
+import sys
+
+USAGE = "redoma hook claude-code|codex|gemini [--pack PACK] [--tighten-only] [--no-ask]"
+HELP = f"""usage: {USAGE}
+       redoma hook install AGENT [--user|--project|--local] [--dry-run] [--json] [OPTION]...
+       redoma hook uninstall AGENT [--user|--project|--local] [--dry-run] [--json]
+       redoma hook status [AGENT] [--json]
+
+Reads a tool call from standard input as the agent gives it to a hook, judges shell commands and
+the paths of file-writing tools, and answers on standard output in the agent's protocol. Other
+tools get no answer, so the agent's own rules apply. What cannot be read is refused.
+
+  --pack PACK     the rule pack: default, terminal or skill
+  --tighten-only  never answers allow: adds questions and refusals to the agent's own rules,
+                  and removes none of its prompts
+  --no-ask        refuses what a person would have to confirm, for runs that nobody watches
+
+install writes the hook into the agent's settings and keeps everything that is there; uninstall
+takes exactly that out again.
+
+  --user          the settings of this user, for every project (default)
+  --project       the settings of the project in this directory
+  --local         as --project, in the file that stays out of version control (claude-code)
+  --dry-run       shows the change and writes nothing
+  --json          one JSON object instead of prose
+"""
+
+STOP = 2
+
+
+def main(argv: list[str]) -> int:
+    """Answers one tool call, or manages the hook's place in an agent's settings."""
+    name = argv[0] if argv else ""
+    if name in ("install", "uninstall", "status"):
+        from redoma.faces.hook.manage import main as manage
+
+        return manage(argv)
+    if name in ("-h", "--help") or set(argv[1:]) & {"-h", "--help"}:
+        sys.stdout.write(HELP)
+        return 0
+    from redoma.faces.hook.agents import AGENTS
+
+    agent = AGENTS.get(name)
+    if agent is None:
+        known = ", ".join(AGENTS)
+        sys.stderr.write(f"redoma: no agent {name!r}; agents: {known}\nhint: {USAGE}\n")
+        return STOP
+    try:
+        from redoma.faces.hook.respond import respond
+
+        return respond(agent, argv[1:])
+    except Exception as error:
+        # Whatever broke, the call must not pass.
+        why = f"Redoma could not judge this call, so it is refused: {type(error).__name__}"
+        sys.stdout.write(agent.says("deny", why))
+        sys.stderr.write(f"{why}\n")
+        return STOP

@@ -1,0 +1,71 @@
+"""From a call to an answer: judge it, and say in a few sentences why."""
+
+from __future__ import annotations
+
+import os
+
+from redoma.faces.display import harmless, shortened
+from redoma.faces.hook.agents import ALLOW, ASK, DENY
+from redoma.faces.intake import refuse_broken
+from redoma.flow.check import check, check_write
+from redoma.model.decision import Decision, Verdict
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.faces.hook.calls import Call
+    from redoma.model.risk import Finding
+
+LONGEST_REASON = 1000
+LONGEST_PART = 120
+MOST_FINDINGS = 3
+
+WORDS = {Verdict.ALLOW: ALLOW, Verdict.LOG: ALLOW, Verdict.CONFIRM: ASK, Verdict.DENY: DENY}
+
+
+def answer(call: Call, pack: str) -> tuple[str, str] | None:
+    """`allow`, `ask` or `deny` with the reason; None where we have no opinion on the tool."""
+    if call.foreign:
+        return ASK, f"Redoma reads POSIX shells and cannot judge what {harmless(call.tool)} runs."
+    decision = _judged(call, pack)
+    if decision is None:
+        return None
+    return WORDS[decision.verdict], reason(decision)
+
+
+def _judged(call: Call, pack: str) -> Decision | None:
+    home = os.environ.get("HOME")
+    if call.command is not None:
+        return refuse_broken(check(call.command, pack=pack, cwd=call.cwd, home=home))
+    decisions = [
+        refuse_broken(check_write(path, pack=pack, cwd=call.cwd, home=home, content=call.content))
+        for path in call.paths
+    ]
+    return max(decisions, key=lambda d: (d.verdict, d.assessment.risk), default=None)
+
+
+def reason(decision: Decision) -> str:
+    """Why, in words that fit a prompt: the level, the parts that raised it, the safer way."""
+    found = decision.assessment
+    if decision.verdict <= Verdict.LOG:
+        return f"Redoma: {found.risk.label}, allowed by policy {harmless(decision.policy)}."
+    said = "asks a person first" if decision.verdict is Verdict.CONFIRM else "refuses this"
+    sentences = [f"Redoma {said} ({found.risk.label})."]
+    worst = found.worst[:MOST_FINDINGS]
+    sentences += [_sentence(finding, found.text) for finding in worst]
+    if not worst:
+        sentences += [f"{harmless(because)}." for because in decision.because[:MOST_FINDINGS]]
+    elif len(found.worst) > len(worst):
+        sentences.append(f"And {len(found.worst) - len(worst)} more.")
+    other = next((finding.alternative for finding in worst if finding.alternative), "")
+    if other:
+        sentences.append(f"Instead: {harmless(other).rstrip('.')}.")
+    return shortened(" ".join(sentences), LONGEST_REASON)
+
+
+def _sentence(finding: Finding, text: str) -> str:
+    start, end = finding.span
+    part = text[start:end].strip()
+    said = harmless(finding.reason)
+    if not part or part == text.strip():
+        return f"{said}."
+    return f"{said}, in: {shortened(harmless(part), LONGEST_PART)}."

@@ -1,0 +1,64 @@
+"""One tool call in, one answer out."""
+
+from __future__ import annotations
+
+import sys
+
+from redoma.faces.display import harmless, shortened
+from redoma.faces.hook.agents import ALLOW, ASK, DENY
+from redoma.faces.hook.answer import LONGEST_REASON, answer
+from redoma.faces.hook.calls import Unreadable, read_call
+from redoma.faces.intake import read_all
+from redoma.model.errors import UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.faces.hook.agents import Agent
+
+ANSWERED, STOP = 0, 2
+FLAGS = ("--tighten-only", "--no-ask")
+
+
+def respond(agent: Agent, arguments: list[str]) -> int:
+    """Answers the call on standard input; 0 for a judgement, 2 where there can be none."""
+    try:
+        pack, flags = read_options(arguments)
+        found = answer(read_call(read_all(sys.stdin.buffer), agent), pack)
+    except (Unreadable, UsageError) as error:
+        why = f"Redoma cannot read this call, so it is refused: {harmless(str(error))}"
+        return refuse(agent, shortened(why, LONGEST_REASON))
+    if found is None:
+        return ANSWERED
+    word, reason = found
+    if word == ASK and "--no-ask" in flags:
+        word = DENY
+        reason += " Nobody is here to ask, so this is refused."
+    if not (word == ALLOW and "--tighten-only" in flags):
+        sys.stdout.write(agent.says(word, reason))
+        sys.stdout.flush()
+    return ANSWERED
+
+
+def refuse(agent: Agent, why: str) -> int:
+    """Says no in every way that the agent listens to."""
+    sys.stdout.write(agent.says(DENY, why))
+    sys.stdout.flush()
+    sys.stderr.write(f"{why}\n")
+    return STOP
+
+
+def read_options(arguments: list[str]) -> tuple[str, set[str]]:
+    """The pack and the flags given to a hook; anything else is refused."""
+    pack = "default"
+    flags = set()
+    rest = iter(arguments)
+    for argument in rest:
+        if argument in FLAGS:
+            flags.add(argument)
+        elif argument == "--pack":
+            pack = next(rest, "")
+        elif argument.startswith("--pack="):
+            pack = argument.partition("=")[2]
+        else:
+            raise UsageError(f"unknown option {argument}")
+    return pack, flags

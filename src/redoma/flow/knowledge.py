@@ -1,0 +1,137 @@
+"""Reads cards and rule packs from their files, and keeps them compiled beside the code.
+
+The compiled form lies in `__pycache__`, like the interpreter's own, and is trusted the same way:
+who can change it can change the code. It is remade when a source or this format changes.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+import sys
+
+from redoma.judge.programs.knowledge import Knowledge
+from redoma.judge.rules.pack import Pack
+from redoma.model.errors import UnknownPack
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+FORMAT = 2
+PACKS = ("default", "terminal", "skill")
+_JUDGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "judge")
+_CARDS = os.path.join(_JUDGE, "programs", "cards")
+_RULES = os.path.join(_JUDGE, "rules")
+_held: dict[str, Any] = {}
+
+
+def knowledge() -> Knowledge:
+    """All that is known about programs."""
+    if "cards" not in _held:
+        _held["cards"] = Knowledge(_compiled("cards", [_CARDS], _read_cards))
+    found: Knowledge = _held["cards"]
+    return found
+
+
+def pack(name: str) -> Pack:
+    """A rule pack by its name."""
+    if name not in PACKS:
+        raise UnknownPack(name, PACKS)
+    if name not in _held:
+        folders = [os.path.join(_RULES, each) for each in dict.fromkeys((name, "default"))]
+        _held[name] = Pack(_compiled(name, folders, lambda files: _read_pack(name, files)))
+    found: Pack = _held[name]
+    return found
+
+
+def _compiled(name: str, folders: list[str], read: Callable[[list[dict[str, str]]], Any]) -> Any:
+    listed: list[list[tuple[str, int, int]]] = []
+    for folder in folders:
+        with os.scandir(folder) as entries:
+            stats = [(e.name, e.stat()) for e in entries if e.name.endswith(".yaml")]
+        listed.append(sorted((n, s.st_mtime_ns, s.st_size) for n, s in stats))
+    stamp = (FORMAT, sys.version_info[:2], tuple(map(tuple, listed)))
+    places = _cache_places(folders[0], name)
+    for path in places:
+        kept = _kept(path)
+        if kept is not None and kept[0] == stamp:
+            return kept[1]
+    data = read(
+        [
+            {n: os.path.join(folder, n) for n, *_ in names}
+            for folder, names in zip(folders, listed, strict=True)
+        ]
+    )
+    content = marshal.dumps((stamp, data))
+    for path in places:
+        if _keep(path, content):
+            break
+    return data
+
+
+def _cache_places(folder: str, name: str) -> list[str]:
+    """Beside the sources, or for a package that someone else installed, in the user's own cache."""
+    if sys.pycache_prefix:
+        return [os.path.join(sys.pycache_prefix + folder, f"{name}.compiled")]
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return [
+        os.path.join(folder, "__pycache__", f"{name}.compiled"),
+        os.path.join(home, "redoma", "compiled" + folder, f"{name}.compiled"),
+    ]
+
+
+def _kept(path: str) -> Any:
+    try:
+        with open(path, "rb") as file:
+            # Attack: in a shared directory another user could leave what we would believe.
+            if os.fstat(file.fileno()).st_uid not in (0, os.geteuid()):
+                return None
+            kept = marshal.loads(file.read())  # noqa: S302
+    except (OSError, ValueError, EOFError, TypeError):
+        return None
+    return kept if isinstance(kept, tuple) and len(kept) == 2 else None
+
+
+def _keep(path: str, content: bytes) -> bool:
+    """Best effort: a place that cannot be written only costs time at the next start."""
+    temporary = f"{path}.{os.getpid()}"
+    try:
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        with open(temporary, "wb") as file:
+            file.write(content)
+        os.replace(temporary, path)
+    except OSError:
+        return False
+    return True
+
+
+def documents(files: dict[str, str]) -> dict[str, Any]:
+    """The YAML of each file."""
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    out: dict[str, Any] = {}
+    for name, path in files.items():
+        with open(path, encoding="utf-8") as file:
+            out[name] = yaml.load(file, Loader=loader)  # noqa: S506
+    return out
+
+
+def _read_cards(files: list[dict[str, str]]) -> dict[str, Any]:
+    from redoma.judge.programs.compile import compile_cards
+
+    return compile_cards(documents(files[0]))
+
+
+def _read_pack(name: str, files: list[dict[str, str]]) -> dict[str, Any]:
+    from redoma.judge.rules.compile import compile_pack
+
+    own = documents(files[0])
+    head = own.pop("pack.yaml")
+    inherited: dict[str, Any] = {}
+    if head.get("inherit"):
+        inherited = documents(files[1])
+        inherited.pop("pack.yaml")
+    return compile_pack(name, head, own, inherited)

@@ -1,0 +1,89 @@
+"""Says what a command would do: every fact found in its text, judged by a pack."""
+
+from __future__ import annotations
+
+import re
+
+from redoma.judge.deception import deceptions
+from redoma.judge.interpret.arg import NOTHING, arg
+from redoma.judge.interpret.call import Call
+from redoma.judge.interpret.state import Ground, State
+from redoma.judge.interpret.walk import TooMuch, Walker
+from redoma.judge.shell import parse
+from redoma.model.risk import Assessment, Effect, Fact, Finding
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.judge.programs.knowledge import Knowledge
+    from redoma.judge.rules.pack import Pack
+
+_EXTGLOB = re.compile(r"[?*+@!]\(")
+
+
+def assess(text: str, pack: Pack, knowledge: Knowledge, ground: Ground) -> Assessment:
+    """The findings for any text at all; what cannot be read is a finding, never an error."""
+    return _judged(text, pack, facts_of(text, pack, knowledge, ground))
+
+
+def assess_write(path: str, pack: Pack, knowledge: Knowledge, ground: Ground) -> Assessment:
+    """The findings for a tool that writes one file, judged by where that file lies."""
+    if not path.strip():
+        return _judged(path, pack, [_unknown(path, "empty")])
+    facts = deceptions(path)
+    if "\0" not in path:
+        walker = Walker(path, ground, knowledge)
+        word = arg(path, (0, len(path)))
+        Call(walker, [word], State(ground), NOTHING, {}, word.span).writes(word)
+        facts += walker.facts
+    return _judged(path, pack, facts)
+
+
+def _unknown(text: str, tag: str, detail: str = "") -> Fact:
+    span = (0, len(text))
+    return Fact(effect=Effect.UNKNOWN, span=span, tags=frozenset((tag,)), detail=detail)
+
+
+def _judged(text: str, pack: Pack, facts: list[Fact]) -> Assessment:
+    found: dict[tuple[str, object, str], Finding] = {}
+    for fact in facts:
+        finding = pack.judge(fact)
+        if finding is not None:
+            found.setdefault((finding.rule, finding.span, finding.reason), finding)
+    ordered = sorted(found.values(), key=lambda f: (-f.risk, f.span))
+    return Assessment(text=text, pack=pack.name, findings=tuple(ordered))
+
+
+def facts_of(text: str, pack: Pack, knowledge: Knowledge, ground: Ground) -> list[Fact]:
+    """Everything that the text would do, in the order it was found."""
+    if not text.strip():
+        return [_unknown(text, "empty")]
+    if len(text) > pack.longest:
+        return [_unknown(text, "length", str(pack.longest))]
+    facts = deceptions(text)
+    if any("nul" in fact.tags or "invalid" in fact.tags for fact in facts):
+        return facts
+    facts += _walked(text, pack, knowledge, ground, extglob=True)
+    if _EXTGLOB.search(text):
+        # The shell may read `!(x)` either way: the worse of both counts.
+        facts += [
+            fact if "syntax" not in fact.tags else _only_without_extglob(fact)
+            for fact in _walked(text, pack, knowledge, ground, extglob=False)
+        ]
+    return facts
+
+
+def _walked(
+    text: str, pack: Pack, knowledge: Knowledge, ground: Ground, *, extglob: bool
+) -> list[Fact]:
+    walker = Walker(text, ground, knowledge)
+    walker.extglob = extglob
+    walker.calls_wanted = pack.wants_calls
+    try:
+        walker.script(parse(text, extglob=extglob), State(ground))
+    except (TooMuch, RecursionError):
+        walker.facts.append(_unknown(text, "too-much"))
+    return walker.facts
+
+
+def _only_without_extglob(fact: Fact) -> Fact:
+    return Fact(effect=Effect.UNKNOWN, span=fact.span, tags=frozenset(("extglob",)))

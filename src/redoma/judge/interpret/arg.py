@@ -1,0 +1,68 @@
+"""Words after expansion: text with marks on what cannot be known, and on where it came from."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.model.script import Span
+
+UNKNOWN = "\0"
+"""Stands in a word for a stretch of text that only the running shell would know."""
+
+PLAIN = 0
+SECRET = 1
+"""Holds, or may hold, what was read from a place that keeps secrets."""
+NETWORK = 2
+"""Came from another machine."""
+DECODED = 4
+"""Came out of a decoder (base64, xxd -r, gunzip …)."""
+IDENTITY = 8
+"""Tells who or where this machine is (whoami, hostname …)."""
+
+
+class Arg(str):
+    """A word as the program would get it; `taint` says what it carries, `span` where it stood."""
+
+    __slots__ = ("span", "taint")
+    span: Span
+    taint: int
+
+    @property
+    def known(self) -> bool:
+        return UNKNOWN not in self
+
+    def like(self, text: str) -> Arg:
+        """Another text from the same place."""
+        return arg(text, self.span, self.taint)
+
+
+def arg(text: str, span: Span, taint: int = PLAIN) -> Arg:
+    """A word with its place and taint."""
+    made = Arg(text)
+    made.span = span
+    made.taint = taint
+    return made
+
+
+class Stream:
+    """What runs through a pipe or lies in a file: its text if known, and its taint."""
+
+    __slots__ = ("source", "taint", "text")
+
+    def __init__(self, text: str | None = None, taint: int = PLAIN, source: str = "") -> None:
+        self.text = text
+        self.taint = taint
+        self.source = source
+
+    def passed_through(self, taint: int = PLAIN) -> Stream:
+        """What a filter makes of it: other text, the same taint and more."""
+        return Stream(None, self.taint | taint, self.source)
+
+    def __repr__(self) -> str:
+        return f"Stream({self.text!r}, taint={self.taint}, source={self.source!r})"
+
+
+NOTHING = Stream("")
+"""An empty input."""
+ANYTHING = Stream(None)
+"""An input of which nothing is known, such as the caller's own."""

@@ -1,0 +1,266 @@
+"""A program called with words, and the means to say what that does."""
+
+from __future__ import annotations
+
+from redoma.judge.interpret.arg import (
+    ANYTHING,
+    IDENTITY,
+    NETWORK,
+    PLAIN,
+    SECRET,
+    UNKNOWN,
+    Arg,
+    Stream,
+    arg,
+)
+from redoma.judge.places import normal, place_of, root_if_empty
+from redoma.judge.sensitive import is_guard, is_identity, is_secret, is_startup, keeps_secrets
+from redoma.model.risk import Effect, Place, Target
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.judge.interpret.redirects import Redirects
+    from redoma.judge.interpret.state import State
+    from redoma.judge.interpret.walk import Walker
+    from redoma.model.script import Span
+
+ACCOUNT_FILES = frozenset(("/etc/passwd", "/etc/group"))
+
+
+_STANDARD_INPUT = frozenset(("/dev/stdin", "/dev/fd/0"))
+
+
+class Call:
+    """One command about to run: its word, its arguments, what flows in, where it stands."""
+
+    __slots__ = (
+        "args",
+        "environment",
+        "name",
+        "redirects",
+        "span",
+        "state",
+        "stdin",
+        "walker",
+        "word",
+    )
+
+    def __init__(
+        self,
+        walker: Walker,
+        words: list[Arg],
+        state: State,
+        stdin: Stream,
+        environment: dict[str, Arg],
+        span: Span,
+        *,
+        redirects: Redirects | None = None,
+    ) -> None:
+        self.walker = walker
+        self.word = words[0]
+        self.args = words[1:]
+        self.name = str(words[0]).rpartition("/")[2] or str(words[0])
+        self.state = state
+        self.stdin = stdin
+        self.environment = environment
+        self.span = span
+        self.redirects = redirects
+
+    # Saying what it does ----------------------------------------------------------------------
+
+    def fact(
+        self,
+        effect: Effect,
+        *targets: Target,
+        tags: tuple[str, ...] = (),
+        at: Span | None = None,
+        detail: str = "",
+    ) -> None:
+        """Notes an effect, at the whole command unless a narrower span is given."""
+        self.walker.note(
+            effect,
+            at if at is not None else self.span,
+            *targets,
+            tags=tags,
+            program=self.name,
+            detail=detail,
+        )
+
+    def path(self, word: Arg) -> str:
+        """The absolute path that an argument names."""
+        return self.state.behind(normal(word, self.state.cwd))
+
+    def reads(self, word: Arg, *tags: str) -> Stream:
+        """A file is read; gives what is known of its content."""
+        path = self.path(word)
+        place = place_of(path, self.walker.ground)
+        if place is Place.NOWHERE:
+            if path in _STANDARD_INPUT:
+                return self.stdin
+            return self.walker.files.get(path) or ANYTHING
+        taint = word.taint & NETWORK
+        if is_identity(path):
+            taint |= IDENTITY
+        elif keeps_secrets(path):
+            taint |= SECRET
+        if is_secret(path):
+            taint |= SECRET
+            inside = place in (Place.WORKSPACE, Place.TEMP, Place.REPOSITORY)
+            marks = tags if inside else (*tags, "outside")
+            target = Target(text=word, place=Place.SECRET)
+            self.fact(Effect.SECRETS, target, tags=marks, at=word.span)
+        else:
+            marks = (*tags, "account-database") if path in ACCOUNT_FILES else tags
+            self.fact(Effect.READS, Target(text=word, place=place), tags=marks, at=word.span)
+        held = self.walker.files.get(path)
+        if held is not None:
+            return Stream(held.text, held.taint | taint, held.source)
+        return Stream(None, taint, str(word))
+
+    def writes(self, word: Arg, *tags: str, content: Stream | None = None) -> None:
+        """A file is made, changed or replaced."""
+        target, marks = self.written_target(word)
+        path = self.path(word)
+        if target.place is Place.HOST:
+            # A descriptor that leads to another machine: `tar -cf /dev/fd/3 x 3>/dev/tcp/…`.
+            self.sends(content.taint if content is not None else self.taint(), word, "raw")
+        elif target.place is not Place.NOWHERE:
+            self.fact(Effect.WRITES, target, tags=(*tags, *marks), at=word.span)
+        if content is not None:
+            self.walker.files.put(path, content)
+
+    def deletes(self, word: Arg, *tags: str) -> None:
+        """A file or tree is removed."""
+        target, marks = self.written_target(word)
+        self.fact(Effect.DELETES, target, tags=(*tags, *marks), at=word.span)
+
+    def written_target(self, word: Arg) -> tuple[Target, tuple[str, ...]]:
+        """Where a write or removal would land, with what makes the place special."""
+        path = self.path(word)
+        ground = self.walker.ground
+        place = place_of(path, ground)
+        marks: list[str] = []
+        if root_if_empty(path):
+            marks.append("root-if-empty")
+        if place is Place.WORKSPACE and path.rstrip("*").rstrip("/.") in (ground.workspace, ""):
+            marks.append("whole")
+        if place in (Place.ROOT, Place.DEVICE, Place.HOST, Place.NOWHERE):
+            return Target(text=word, place=place), tuple(marks)
+        if place is not Place.SYSTEM_TREE and place is not Place.HOME_ROOT:
+            if is_guard(path):
+                place = Place.GUARD
+            elif is_startup(path):
+                marks.append(place.value)
+                place = Place.STARTUP
+            elif is_secret(path):
+                marks.append(place.value)
+                place = Place.SECRET
+        return Target(text=word, place=place), tuple(marks)
+
+    def host(self, word: Arg | str, *tags: str, at: Span | None = None) -> None:
+        """Another machine is talked to."""
+        from redoma.judge.hosts import host_target
+
+        span = at or getattr(word, "span", self.span)
+        target, marks = host_target(str(word))
+        self.fact(Effect.NETWORK, target, tags=(*tags, *marks), at=span)
+
+    def sends(self, carried: int, word: Arg | str, *tags: str) -> None:
+        """Something goes to another machine; secrets among it are exfiltration."""
+        from redoma.judge.hosts import host_target
+
+        target, marks = host_target(str(word))
+        span = getattr(word, "span", self.span)
+        if carried & IDENTITY:
+            tags = (*tags, "identity")
+        if carried & SECRET:
+            self.fact(Effect.EXFILTRATES, target, tags=(*tags, *marks), at=self.span)
+        self.fact(Effect.NETWORK, target, tags=("upload", *tags, *marks), at=span)
+
+    # Running what it carries ------------------------------------------------------------------
+
+    def run_args(
+        self,
+        words: list[Arg],
+        *,
+        stdin: Stream | None = None,
+        environment: dict[str, Arg] | None = None,
+    ) -> Stream:
+        """Runs another program with the given words, as a wrapper does."""
+        if not words:
+            return ANYTHING
+        inner = Call(
+            self.walker,
+            words,
+            self.state,
+            self.stdin if stdin is None else stdin,
+            {**self.environment, **(environment or {})},
+            (words[0].span[0], max(words[-1].span[1], words[0].span[1])),
+            redirects=self.redirects,
+        )
+        return self.walker.run(inner)
+
+    def run_shell(
+        self, text: Arg, positional: list[Arg] | None = None, *, stdin: Stream | None = None
+    ) -> Stream:
+        """Runs a text as shell code in a shell of its own."""
+        if text.taint & NETWORK:
+            self.fact(Effect.DOWNLOADS_AND_EXECUTES, at=text.span)
+        if text.strip(UNKNOWN + " ;") == "":
+            if UNKNOWN in text:
+                self.fact(Effect.UNKNOWN, tags=("code",), at=text.span)
+            return ANYTHING
+        return self.walker.nested(
+            text, self.state.copy(), self.stdin if stdin is None else stdin, positional
+        )
+
+    def executes_stream(self, stream: Stream, language: str = "shell") -> Stream:
+        """Runs what flows in, as an interpreter without a script does."""
+        if stream.taint & NETWORK:
+            self.fact(Effect.DOWNLOADS_AND_EXECUTES, detail=stream.source)
+        if stream.text is None:
+            self.fact(Effect.EXECUTES, tags=("stream",), detail=language)
+            return ANYTHING
+        if language == "shell":
+            return self.walker.nested(arg(stream.text, self.span, stream.taint), self.state.copy())
+        from redoma.judge.programs.code import read_code
+
+        read_code(self, language, arg(stream.text, self.span, stream.taint))
+        return ANYTHING
+
+    def executes_file(self, word: Arg, language: str = "shell") -> Stream:
+        """Runs a file: what is known of it is read, what is not is said."""
+        path = self.path(word)
+        held = self.walker.files.get(path)
+        if held is not None:
+            if held.taint & NETWORK:
+                self.fact(Effect.DOWNLOADS_AND_EXECUTES, at=word.span, detail=held.source)
+            if held.text is not None:
+                if language == "shell":
+                    return self.walker.nested(arg(held.text, word.span), self.state.copy())
+                from redoma.judge.programs.code import read_code
+
+                read_code(self, language, arg(held.text, word.span))
+                return ANYTHING
+        place = Place.SECRET if is_secret(path) else place_of(path, self.walker.ground)
+        tag = "file" if word.known else "unknown-file"
+        self.fact(Effect.EXECUTES, Target(text=word, place=place), tags=(tag,), at=word.span)
+        return ANYTHING
+
+    def taint(self) -> int:
+        """What all its words and its input carry."""
+        taint = self.stdin.taint
+        for word in self.args:
+            taint |= word.taint
+        return taint
+
+    def passes_on(self, *streams: Stream) -> Stream:
+        """The output of a filter: nothing known of its text, all taint kept."""
+        taint = PLAIN
+        source = ""
+        for stream in streams:
+            taint |= stream.taint
+            source = source or stream.source
+        for word in self.args:
+            taint |= word.taint
+        return Stream(None, taint, source)

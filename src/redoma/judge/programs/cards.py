@@ -1,0 +1,214 @@
+"""Follows a card: the table that says what a program's subcommands, options and operands do.
+
+A card is data (see `cards/*.yaml`), read once and kept compiled. Its keys:
+
+`takes`      options that need a value; `switches`: known options without one
+`flags`      option → what its value or presence means: `value`, `read`, `write`, `delete`,
+             `shell`, `program`, `host`, `send`, `sql`, `code LANGUAGE`, `deed NAME`, `only NAME`
+`deeds`      deed → subcommand patterns ("get secret*", "push --force", "** list")
+`operands`   what plain words are: `data`, `read`, `write`, `delete`, `host`, `execute`
+`bare`       the deed without operands; `otherwise`: the deed when no pattern fits
+`inner`      a number: that many operands, then a command of its own (a wrapper)
+`copies`     without options its output is its input, word for word (`cat`)
+`long`       one dash begins a whole name; `stops`: the first operand ends the options
+"""
+
+from __future__ import annotations
+
+from redoma.judge.interpret.arg import ANYTHING, NOTHING, UNKNOWN, Arg, Stream
+from redoma.judge.programs.deeds import do, worst
+from redoma.judge.programs.options import Options, split
+from redoma.model.risk import Effect
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from redoma.judge.interpret.call import Call
+
+    Card = dict[str, Any]
+
+_NONE: frozenset[str] = frozenset()
+
+
+def options_of(call: Call, card: Card) -> Options:
+    """The call's words, read as the card says."""
+    return split(
+        call.args,
+        card.get("takes", _NONE),
+        card.get("known", _NONE),
+        long=card.get("long", False),
+        stops=card.get("stops", False) or "inner" in card,
+        optional=card.get("optional", _NONE),
+    )
+
+
+def follow(call: Call, card: Card) -> Stream:
+    """Notes everything the card knows about this call."""
+    options = options_of(call, card)
+    streams: list[Stream] = [call.stdin]
+    only = _follow_flags(call, card, options, streams)
+    if only is not None:
+        do(call, only)
+        return call.passes_on(*streams)
+    if "inner" in card:
+        return _follow_inner(call, card, options)
+    deeds = card.get("deeds")
+    if deeds is not None:
+        deed = deed_of(card, options)
+        detail = " ".join(str(o).replace(UNKNOWN, "…") for o in options.operands[:3])
+        do(call, deed, detail=detail)
+    operands = options.operands
+    kind = card.get("operands", "data")
+    if kind != "data":
+        skip = card.get("skip", 0)
+        for word in operands[skip:]:
+            _follow_operand(call, kind, word, streams)
+    if deeds is None and not call.args and card.get("bare"):
+        do(call, card["bare"])
+    elif deeds is None and card.get("otherwise"):
+        do(call, card["otherwise"])
+    if card.get("copies") and not options.given:
+        sources = streams[1:] if operands else streams
+        if len(sources) == 1:
+            return sources[0]
+    return call.passes_on(*streams)
+
+
+def _follow_inner(call: Call, card: Card, options: Options) -> Stream:
+    words = options.operands[card["inner"] :]
+    if not words:
+        if card.get("bare"):
+            do(call, card["bare"])
+        return NOTHING
+    if card.get("around"):
+        do(call, card["around"])
+    return call.run_args(words)
+
+
+def _follow_operand(call: Call, kind: str, word: Arg, streams: list[Stream]) -> None:
+    if kind == "read":
+        streams.append(call.reads(word))
+    elif kind == "write":
+        call.writes(word)
+    elif kind == "delete":
+        call.deletes(word)
+    elif kind == "host":
+        call.host(word)
+    elif kind == "execute":
+        streams.append(call.executes_file(word))
+
+
+def _follow_flags(call: Call, card: Card, options: Options, streams: list[Stream]) -> str | None:
+    flags = card.get("flags")
+    only: str | None = None
+    if not flags:
+        return None
+    for name, value, word in options.order:
+        action = flags.get(name)
+        if action is None or action == "value":
+            continue
+        kind, _, detail = action.partition(" ")
+        if kind == "only":
+            only = detail
+        elif kind == "deed":
+            do(call, detail, detail=str(word))
+        elif value is not None:
+            _follow_value(call, kind, detail, value, streams)
+    return only
+
+
+def _follow_value(call: Call, kind: str, detail: str, value: Arg, streams: list[Stream]) -> None:
+    if kind == "read":
+        streams.append(call.reads(value.like(value.removeprefix("@"))))
+    elif kind == "write":
+        if value != "-":
+            call.writes(value)
+    elif kind == "delete":
+        call.deletes(value)
+    elif kind == "shell":
+        call.fact(Effect.EXECUTES, tags=("flag",), at=value.span)
+        call.run_shell(value)
+    elif kind == "program":
+        call.fact(Effect.EXECUTES, tags=("flag", "arbitrary"), at=value.span)
+        call.run_shell(value)
+    elif kind == "host":
+        call.host(value)
+    elif kind == "send":
+        call.sends(value.taint | call.stdin.taint, value)
+    elif kind in ("sql", "code"):
+        from redoma.judge.programs.code import read_code
+
+        read_code(call, "sql" if kind == "sql" else detail, value)
+
+
+def deed_of(card: Card, options: Options) -> str:
+    """The deed of the pattern that fits best; the worst one where a word can be read two ways."""
+    readings = [options.operands]
+    for index in sorted(options.doubtful)[:4]:
+        if index < 8:
+            readings.append([w for i, w in enumerate(options.operands) if i != index])
+    if len(readings) > 2:
+        readings.append([w for i, w in enumerate(options.operands) if i not in options.doubtful])
+    found: list[str] = []
+    for operands in readings:
+        found.append(_best(card, operands, options))
+    return found[0] if len(found) == 1 else worst(found)
+
+
+def _best(card: Card, operands: list[Arg], options: Options) -> str:
+    if not operands and card.get("bare"):
+        best, score = [card["bare"]], 0
+    else:
+        best, score = [], -1
+    for words, flags, deed in card["deeds"]:
+        if flags and not all(_given(flag, options) for flag in flags):
+            continue
+        depth = _fits(words, operands)
+        if depth < 0:
+            continue
+        points = depth * 4 + len(flags) * 2
+        if points > score:
+            best, score = [deed], points
+        elif points == score:
+            best.append(deed)
+    if not best:
+        if operands and UNKNOWN in operands[0]:
+            return "unknown"
+        return str(card.get("otherwise", "unknown"))
+    return best[0] if len(best) == 1 else worst(best)
+
+
+def _given(flag: str, options: Options) -> bool:
+    if flag[-1] != "*":
+        return flag in options.given
+    return any(name.startswith(flag[:-1]) for name in options.given)
+
+
+def _fits(words: tuple[str, ...], operands: list[Arg]) -> int:
+    if words and words[0] == "**":
+        rest = words[1:]
+        for start in range(min(len(operands), 6)):
+            depth = _fits(rest, operands[start:])
+            if depth >= 0:
+                return depth
+        return -1
+    if len(words) > len(operands):
+        return -1
+    depth = 0
+    for pattern, operand in zip(words, operands, strict=False):
+        if pattern == "*":
+            continue
+        if pattern[-1] == "*":
+            if not operand.startswith(pattern[:-1]):
+                return -1
+        elif pattern[0] == "*":
+            if not operand.endswith(pattern[1:]):
+                return -1
+        elif pattern != operand:
+            return -1
+        depth += 1
+    return depth
+
+
+__all__ = ["ANYTHING", "follow", "options_of"]

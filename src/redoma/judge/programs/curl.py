@@ -1,0 +1,238 @@
+"""`curl`: what it asks of other machines, what it sends them, and where their answers land."""
+
+from __future__ import annotations
+
+from redoma.judge.interpret.arg import NETWORK, NOTHING, SECRET, UNKNOWN, Arg, Stream
+from redoma.judge.programs.options import split
+from redoma.judge.programs.sending import file_of, is_login_header, requests
+from redoma.model.risk import Effect, Place, Target
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.judge.interpret.call import Call
+    from redoma.judge.programs.options import Options
+
+_TAKES = frozenset(
+    "-X --request -d --data --data-raw --data-binary --data-ascii --data-urlencode --json -F --form --form-string "
+    "-T --upload-file -o --output -K --config -x --proxy --preproxy -u --user -U --proxy-user -H --header "
+    "--proxy-header -A --user-agent -e --referer -b --cookie -c --cookie-jar -D --dump-header -m --max-time "
+    "--connect-timeout --retry --retry-delay --retry-max-time --max-redirs --max-filesize --limit-rate --rate "
+    "-r --range -C --continue-at -z --time-cond -w --write-out -y --speed-time -Y --speed-limit -Q --quote "
+    "-P --ftp-port --ftp-account --ftp-alternative-to-user --ftp-method --ftp-ssl-ccc-mode --resolve --connect-to "
+    "--interface --local-port --dns-servers --dns-interface --dns-ipv4-addr --dns-ipv6-addr --doh-url --noproxy "
+    "--socks4 --socks4a --socks5 --socks5-hostname --socks5-gssapi-service --cacert --capath --cert --cert-type -E "
+    "--key --key-type --pass --ciphers --tls13-ciphers --curves --tls-max --tlsuser --tlspassword --tlsauthtype "
+    "--pinnedpubkey --crlfile --engine --egd-file --random-file --hostpubmd5 --hostpubsha256 --pubkey --keepalive-time "
+    "--keepalive-cnt --netrc-file --oauth2-bearer --aws-sigv4 --login-options --sasl-authzid --service-name "
+    "--proxy-service-name --delegation --krb --mail-from --mail-rcpt --mail-auth --telnet-option -t --tftp-blksize "
+    "--trace --trace-ascii --trace-config --stderr --libcurl --output-dir --unix-socket --abstract-unix-socket "
+    "--url --url-query --variable --expand-url --proto --proto-default --proto-redir --parallel-max "
+    "--parallel-max-host --etag-save --etag-compare --alt-svc --hsts --happy-eyeballs-timeout-ms --create-file-mode "
+    "--expect100-timeout --proxy-cacert --proxy-capath --proxy-cert --proxy-cert-type --proxy-key --proxy-key-type "
+    "--proxy-pass --proxy-ciphers --proxy-tls13-ciphers --proxy-tlsuser --proxy-tlspassword --proxy-tlsauthtype "
+    "--proxy-pinnedpubkey --proxy-crlfile --proxy1.0 --haproxy-clientip --ipfs-gateway --request-target --vlan-priority "
+    "--ip-tos --signature-algorithms --ech --dump-ca-embed --upload-flags -h --help".split()
+)  # fmt: skip
+_KNOWN = frozenset(
+    "--silent --show-error --verbose --location --location-trusted --head --include --fail --fail-with-body "
+    "--fail-early --compressed --insecure --ipv4 --ipv6 --http1.0 --http1.1 --http2 --http2-prior-knowledge --http3 "
+    "--http3-only --http0.9 --get --remote-name --remote-name-all --remote-header-name --remote-time --globoff "
+    "--netrc --netrc-optional --no-buffer --progress-bar --no-progress-meter --digest --basic --negotiate --ntlm "
+    "--ntlm-wb --anyauth --parallel --parallel-immediate --create-dirs --append --ftp-create-dirs --ftp-pasv "
+    "--disable-epsv --disable-eprt --ftp-skip-pasv-ip --list-only --use-ascii --tlsv1 --tlsv1.0 --tlsv1.1 --tlsv1.2 "
+    "--tlsv1.3 --sslv2 --sslv3 --ssl --ssl-reqd --ssl-no-revoke --ssl-allow-beast --ssl-auto-client-cert "
+    "--cert-status --no-alpn --no-npn --no-keepalive --no-sessionid --path-as-is --post301 --post302 --post303 "
+    "--raw --retry-all-errors --retry-connrefused --tcp-fastopen --tcp-nodelay --tr-encoding --trace-ids "
+    "--trace-time --xattr --manual --version --disable --styled-output --suppress-connect-headers --proxy-insecure "
+    "--proxy-basic --proxy-digest --proxy-ntlm --proxy-negotiate --proxy-anyauth --proxytunnel --proxy-http2 "
+    "--doh-insecure --doh-cert-status --junk-session-cookies --next --no-clobber --skip-existing --remove-on-error "
+    "--ca-native --proxy-ca-native --crlf --disallow-username-in-url --metalink --mptcp --out-null --request-get "
+    "--tftp-no-options --socks5-basic --socks5-gssapi --socks5-gssapi-nec --compressed-ssh --form-escape".split()
+)  # fmt: skip
+
+_DATA = ("-d", "--data", "--data-binary", "--data-ascii", "--json")
+_PLAIN_DATA = ("--data-raw", "--form-string", "--url-query")
+_WRITTEN = (
+    "-c", "--cookie-jar", "-D", "--dump-header", "--trace", "--trace-ascii", "--stderr", "--libcurl",
+    "--etag-save", "--hsts", "--alt-svc",
+)  # fmt: skip
+_HARMLESS_QUOTES = frozenset(
+    "PWD STAT SIZE NOOP HELP SYST TYPE PASV EPSV PORT CWD CDUP LIST NLST MLSD MLST FEAT OPTS MDTM XPWD REST ABOR QUIT "
+    "MODE STRU ALLO ACCT USER PASS AUTH PBSZ PROT LANG CLNT HASH".split()
+)
+_DELETING_QUOTES = frozenset(("DELE", "RMD", "RMDA", "XRMD", "RM", "RMDIR"))
+
+
+def curl(call: Call) -> Stream:
+    """Every option that sends, writes, deletes or runs; a plain GET to the output is only a read."""
+    options = split(call.args, _TAKES, _KNOWN)
+    if options.has("-h", "--help", "-M", "--manual", "-V", "--version"):
+        return Stream(None)
+    urls = [*options.operands, *options.values("--url", "--expand-url")]
+    sent, payload_known = _payload(call, options)
+    carried = sent.taint if sent is not None else 0
+    for word in options.values("--request-target", "-A", "--user-agent", "-e", "--referer"):
+        carried |= word.taint & SECRET
+    carried |= _headers(call, options)
+    method = _method(options, sends=sent is not None)
+    if options.has("-K", "--config") or any(UNKNOWN in str(u) and u.startswith("-") for u in urls):
+        call.fact(Effect.UNKNOWN, tags=("subcommand",), detail="curl --config")
+        for word in options.values("-K", "--config"):
+            call.reads(word)
+    if options.has("--engine"):
+        call.fact(Effect.EXECUTES, tags=("library",))
+    tags = _tags(options)
+    taint = NETWORK
+    for url in urls:
+        taint |= _visit(call, url, method, carried | (url.taint & SECRET), tags, payload_known)
+    _quotes(call, options, urls)
+    _written(call, options, urls)
+    if _to_files(options, urls):
+        return NOTHING
+    return Stream(None, taint, str(urls[0]) if urls else "")
+
+
+def _method(options: Options, *, sends: bool) -> str:
+    asked = options.value("-X", "--request")
+    if asked is not None:
+        return str(asked).upper() if asked.known else UNKNOWN
+    if options.has("-T", "--upload-file"):
+        return "PUT"
+    if options.has("-G", "--get", "-I", "--head"):
+        return "GET"
+    if sends or options.has("--mail-from", "--mail-rcpt"):
+        return "POST"
+    return "GET"
+
+
+def _tags(options: Options) -> tuple[str, ...]:
+    insecure = options.has("-k", "--insecure", "--proxy-insecure", "--doh-insecure")
+    return ("download", "insecure") if insecure else ("download",)
+
+
+def _visit(
+    call: Call, url: Arg, method: str, carried: int, tags: tuple[str, ...], known: bool  # noqa: FBT001
+) -> int:
+    lowered = url.lower()
+    if lowered.startswith("file:"):
+        return call.reads(url.like("/" + url[5:].lstrip("/"))).taint
+    if lowered.startswith(("gopher:", "gophers:", "dict:", "telnet:")):
+        call.sends(carried, url, *tags, "raw")
+        return NETWORK
+    requests(call, url, method, carried, tags, known=known)
+    return NETWORK
+
+
+def _payload(call: Call, options: Options) -> tuple[Stream | None, bool]:
+    """What the request carries, and whether the files among it are named in the command."""
+    taint = 0
+    any_sent = False
+    known = True
+    for name, value, _ in options.order:
+        if value is None:
+            continue
+        read: Stream | None = None
+        if name in _DATA:
+            any_sent = True
+            if value.startswith("@"):
+                read = file_of(call, value.like(value[1:]))
+        elif name == "--data-urlencode":
+            any_sent = True
+            before, at, path = value.partition("@")
+            if at and "=" not in before:
+                read = file_of(call, value.like(path))
+        elif name in ("-F", "--form"):
+            any_sent = True
+            for path in _form_files(value):
+                stream = file_of(call, value.like(path))
+                taint |= stream.taint
+                known = known and UNKNOWN not in path
+        elif name in ("-T", "--upload-file"):
+            any_sent = True
+            read = file_of(call, value if value != "." else value.like("-"))
+        elif name in _PLAIN_DATA:
+            any_sent = True
+        else:
+            continue
+        taint |= value.taint
+        if read is not None:
+            taint |= read.taint
+            known = known and UNKNOWN not in value
+    return (Stream(None, taint) if any_sent else None), known
+
+
+def _form_files(value: Arg) -> list[str]:
+    """`name=@a;type=x`, `name=<a` and `name=@a,b` name files whose content goes along."""
+    _, _, content = value.partition("=")
+    if content[:1] not in ("@", "<"):
+        return []
+    out = []
+    for each in content[1:].split(","):
+        path = each.partition(";")[0].strip('"')
+        if path:
+            out.append(path)
+    return out
+
+
+def _headers(call: Call, options: Options) -> int:
+    """A secret in a header that logs in is what it is for; in any other it is carried away."""
+    carried = 0
+    for word in options.values("-H", "--header", "--proxy-header", "-b", "--cookie"):
+        taint = word.taint
+        if word.startswith("@"):
+            taint |= file_of(call, word.like(word[1:])).taint
+        if taint & SECRET:
+            carried |= _login(call, word) if is_login_header(word) else SECRET
+    for word in options.values("-u", "--user", "--oauth2-bearer", "-U", "--proxy-user"):
+        if word.taint & SECRET:
+            carried |= _login(call, word)
+    return carried
+
+
+def _login(call: Call, word: Arg) -> int:
+    read_from_file = any(fact.effect is Effect.SECRETS for fact in call.walker.facts)
+    if read_from_file:
+        return SECRET
+    target = Target(text=word, place=Place.SECRET)
+    call.fact(Effect.SECRETS, target, tags=("credentials",), at=word.span)
+    return 0
+
+
+def _quotes(call: Call, options: Options, urls: list[Arg]) -> None:
+    """FTP and SFTP commands that change or delete on the other side."""
+    for word in options.values("-Q", "--quote"):
+        verb = word.lstrip("-+*").partition(" ")[0].upper()
+        if verb in _DELETING_QUOTES:
+            call.fact(Effect.REMOTE, tags=("destroy",), at=word.span, detail=str(word))
+        elif verb not in _HARMLESS_QUOTES:
+            call.fact(Effect.REMOTE, at=word.span, detail=str(word))
+    if options.has("--ftp-create-dirs"):
+        call.fact(Effect.REMOTE, detail="--ftp-create-dirs")
+
+
+def _to_files(options: Options, urls: list[Arg]) -> bool:
+    if options.has("-O", "--remote-name", "--remote-name-all"):
+        return len(options.values("-o", "--output")) == 0 or len(urls) <= 1
+    outputs = options.values("-o", "--output")
+    return bool(outputs) and len(outputs) >= len(urls) and all(o != "-" for o in outputs)
+
+
+def _written(call: Call, options: Options, urls: list[Arg]) -> None:
+    source = str(urls[0]) if urls else ""
+    answer = Stream(None, NETWORK, source)
+    folder = options.value("--output-dir")
+    for word in options.values("-o", "--output"):
+        if word != "-":
+            target = word if folder is None else word.like(f"{folder}/{word}")
+            call.writes(target, "overwrite", content=answer)
+    if options.has("-O", "--remote-name", "--remote-name-all"):
+        for url in urls:
+            name = url.partition("?")[0].rstrip("/").rpartition("/")[2] or UNKNOWN
+            target = url.like(name if folder is None else f"{folder}/{name}")
+            call.writes(target, "overwrite", content=answer)
+    for word in options.values(*_WRITTEN):
+        if word not in ("-", "%"):
+            call.writes(word)
+
+
+PROGRAMS = {"curl": curl}

@@ -1,0 +1,222 @@
+"""git: global options, settings and variables first, then the subcommand that they act on."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from redoma.judge.interpret.arg import ANYTHING, UNKNOWN, Arg, Stream, arg
+from redoma.judge.places import normal
+from redoma.judge.programs import git_settings
+from redoma.judge.programs.git_verb import Verb
+from redoma.model.risk import Effect
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.judge.interpret.call import Call
+
+_MODULES = {
+    "git_settings": "config",
+    "git_files": (
+        "add am apply checkout checkout-index clean commit mv read-tree reset restore rm stash "
+        "switch init worktree sparse-checkout update-index"
+    ),
+    "git_history": (
+        "branch bisect cherry-pick fast-import filter-branch filter-repo gc history maintenance "
+        "merge notes prune rebase reflog repack replace revert symbolic-ref tag update-ref "
+        "rerere"
+    ),
+    "git_remotes": (
+        "clone fetch fetch-pack pull push send-pack http-push remote ls-remote submodule archive "
+        "bundle send-email imap-send svn p4 subtree credential credential-store credential-cache "
+        "credential-manager"
+    ),
+    "git_looking": (
+        "annotate blame cat-file check-attr check-ignore check-mailmap check-ref-format cherry "
+        "column count-objects describe diff diff-files diff-index diff-pairs diff-tree difftool "
+        "fast-export fmt-merge-msg for-each-ref format-patch fsck get-tar-commit-id grep "
+        "hash-object help interpret-trailers last-modified log ls-files ls-tree mailsplit "
+        "merge-base merge-tree mergetool name-rev patch-id range-diff refs repo request-pull "
+        "rev-list rev-parse shortlog show show-branch show-index show-ref status stripspace "
+        "unpack-file var verify-commit verify-pack verify-tag version whatchanged"
+    ),
+}
+_WHERE = {verb: module for module, verbs in _MODULES.items() for verb in verbs.split()}
+_CHANGES = frozenset(
+    "backfill bugreport commit-graph commit-tree diagnose index-pack mailinfo merge-file "
+    "merge-index mktag mktree multi-pack-index pack-objects pack-redundant pack-refs "
+    "prune-packed quiltimport replay unpack-objects update-server-info write-tree "
+    "merge-one-file cvsimport archimport".split()
+)
+_SERVES = frozenset(
+    "daemon instaweb http-backend cvsserver upload-pack receive-pack upload-archive".split()
+)
+_DESKTOP = frozenset("gui citool gitk web--browse".split())
+
+_PLAIN = frozenset(
+    "--no-pager -P --bare --no-replace-objects --no-lazy-fetch --no-optional-locks "
+    "--no-advice --literal-pathspecs --glob-pathspecs --noglob-pathspecs "
+    "--icase-pathspecs --no-pager= --".split()
+)
+_PRINTS = frozenset("--version -v --help -h --html-path --man-path --info-path --exec-path".split())
+
+
+def git(call: Call) -> Stream:
+    """What a whole `git …` does."""
+    words = list(call.args)
+    settings: dict[str, str] = {}
+    _judge_environment(call)
+    while words and words[0][:1] == "-":
+        word = words.pop(0)
+        if word in _PLAIN:
+            continue
+        if word in _PRINTS:
+            call.fact(Effect.READS, tags=("about",))
+            return Stream(None)
+        if not _global_option(call, word, words, settings):
+            call.fact(Effect.UNKNOWN, tags=("subcommand",), at=word.span, detail=f"git {word}")
+    if not words:
+        if not call.args:
+            call.fact(Effect.READS, tags=("about",))
+        return ANYTHING
+    return _subcommand(call, words[0], words[1:], settings, 0)
+
+
+def _global_option(call: Call, word: Arg, words: list[Arg], settings: dict[str, str]) -> bool:
+    name, equals, attached = word.partition("=")
+    if word.startswith(("-C", "-c")) and len(word) > 2:
+        value: Arg | None = word.like(word[2:])
+        name = word[:2]
+    elif equals:
+        value = word.like(attached)
+    elif name in (
+        "-C",
+        "-c",
+        "--git-dir",
+        "--work-tree",
+        "--namespace",
+        "--config-env",
+        "--super-prefix",
+        "--attr-source",
+    ):
+        value = words.pop(0) if words else None
+    else:
+        value = None
+    if value is None and name not in ("-p", "--paginate"):
+        return False
+    if name == "-C" and value is not None:
+        call.state = call.state.copy()
+        call.state.cwd = normal(value, call.state.cwd)
+    elif name == "-c" and value is not None:
+        key, given, text = value.partition("=")
+        settings[git_settings.kind_of(key)] = text
+        settings[f"={key.lower()}"] = text
+        git_settings.judge_setting(call, value.like(key), text if given else None)
+    elif name == "--config-env" and value is not None:
+        key, _, variable = value.rpartition("=")
+        held = call.environment.get(variable) or call.state.variables.get(variable)
+        text = str(held) if held is not None else UNKNOWN
+        settings[git_settings.kind_of(key)] = text
+        git_settings.judge_setting(call, value.like(key), text)
+    elif name == "--exec-path":
+        call.fact(Effect.EXECUTES, tags=("loader",), at=word.span, detail="--exec-path")
+    elif name in ("--git-dir", "-p", "--paginate"):
+        # Another repository's settings, or the pager of this one, are run.
+        call.fact(Effect.EXECUTES, tags=("project",), at=word.span, detail=name)
+    elif name in ("--work-tree", "--namespace", "--list-cmds"):
+        pass
+    else:
+        return False
+    return True
+
+
+def _subcommand(
+    call: Call, name: Arg, words: list[Arg], settings: dict[str, str], depth: int
+) -> Stream:
+    alias = settings.get(f"=alias.{name.lower()}")
+    if alias is not None and depth < 4:
+        return _aliased(call, name, alias, words, settings, depth)
+    if UNKNOWN in name:
+        call.fact(Effect.UNKNOWN, tags=("command",), at=name.span)
+        return ANYTHING
+    if words and words[0] in ("--help", "-h") and (words[0] == "--help" or len(words) == 1):
+        call.fact(Effect.READS, tags=("about",))
+        return Stream(None)
+    verb = Verb(call, str(name), words, settings)
+    module = _WHERE.get(name)
+    if module is not None:
+        handler = import_module(f"redoma.judge.programs.{module}").VERBS[str(name)]
+        handled: Stream | None = handler(verb)
+        return handled if handled is not None else Stream(None, call.taint())
+    if name in _CHANGES:
+        verb.changes()
+    elif name in _SERVES:
+        call.fact(Effect.NETWORK, tags=("listen",), detail=verb.name)
+    elif name in _DESKTOP:
+        call.fact(Effect.EXECUTES, tags=("desktop",), detail=verb.name)
+    elif name in ("for-each-repo", "hook"):
+        return _runs_others(verb)
+    elif f"git-{name}" in call.walker.knowledge:
+        return call.run_args([name.like(f"git-{name}"), *words])
+    else:
+        call.fact(Effect.UNKNOWN, tags=("subcommand",), at=name.span, detail=f"git {name}")
+    return ANYTHING
+
+
+def _runs_others(verb: Verb) -> Stream:
+    if verb.name == "hook":
+        verb.builds()
+        return ANYTHING
+    rest = [w for w in verb.words if not w.startswith(("--config", "--keep-going", "--"))]
+    return verb.call.run_args([verb.call.word, *rest]) if rest else ANYTHING
+
+
+def _aliased(
+    call: Call, name: Arg, alias: str, words: list[Arg], settings: dict[str, str], depth: int
+) -> Stream:
+    if alias.startswith("!"):
+        return call.run_shell(name.like(alias[1:]), list(words))
+    pieces = [name.like(piece) for piece in alias.split()]
+    if not pieces:
+        return ANYTHING
+    return _subcommand(call, pieces[0], [*pieces[1:], *words], settings, depth + 1)
+
+
+_EDITOR_VARIABLES = ("GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "VISUAL", "EDITOR")
+_LOOSENS = frozenset(
+    "GIT_SSL_NO_VERIFY GIT_SSL_VERSION GIT_SSL_CAINFO GIT_SSL_CAPATH GIT_SSL_CIPHER_LIST "
+    "GIT_SSL_CERT GIT_SSL_KEY GIT_PROXY_SSL_CAINFO GIT_PROXY_SSL_CERT GIT_PROXY_SSL_KEY "
+    "GIT_HTTP_PROXY_AUTHMETHOD".split()
+)
+_TRUSTS = frozenset(
+    "GIT_ALLOW_PROTOCOL GIT_PROTOCOL_FROM_USER GIT_SSH_VARIANT GIT_TRACE2_ENV_VARS "
+    "GIT_TRACE2_CONFIG_PARAMS GIT_TRACE_REDACT GIT_DISCOVERY_ACROSS_FILESYSTEM".split()
+)
+_OTHER_REPOSITORY = frozenset(
+    "GIT_DIR GIT_COMMON_DIR GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES "
+    "GIT_ATTR_SOURCE".split()
+)
+
+
+def _judge_environment(call: Call) -> None:
+    given: dict[str, Arg] = {}
+    for name in call.state.exported:
+        if name in call.state.variables:
+            given[name] = call.state.variables[name]
+    given.update(call.environment)
+    for name, value in given.items():
+        if name in _EDITOR_VARIABLES:
+            if value.strip() not in ("true", ":", "false", "cat", "/bin/true", "/usr/bin/true"):
+                call.fact(Effect.EXECUTES, tags=("hooked",), at=value.span, detail=name)
+        elif not name.startswith("GIT_") or not value:
+            continue
+        elif name in _LOOSENS:
+            call.fact(Effect.NETWORK, tags=("insecure", "settings"), at=value.span, detail=name)
+        elif name in _TRUSTS:
+            call.fact(Effect.WRITES, tags=("trust",), at=value.span, detail=name)
+        elif name in _OTHER_REPOSITORY:
+            call.fact(Effect.EXECUTES, tags=("project",), at=value.span, detail=name)
+        elif name.startswith("GIT_TRACE") and value.startswith(("/", "~")):
+            call.writes(arg(value, value.span, value.taint))
+
+
+PROGRAMS = {"git": git}

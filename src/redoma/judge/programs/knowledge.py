@@ -1,0 +1,106 @@
+"""Finds what is known about a program: a handler in Python, a card, or nothing at all."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from redoma.judge.interpret.arg import ANYTHING, PLAIN, UNKNOWN, Stream
+from redoma.judge.interpret.patterns import has_glob, translate
+from redoma.judge.programs.cards import follow
+from redoma.judge.programs.registry import HANDLERS
+from redoma.model.risk import Effect
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from redoma.judge.interpret.call import Call
+
+_BINARIES = (
+    "/bin/",
+    "/usr/bin/",
+    "/usr/local/bin/",
+    "/sbin/",
+    "/usr/sbin/",
+    "/usr/local/sbin/",
+    "/opt/homebrew/bin/",
+    "/snap/bin/",
+    "/system/bin/",
+    "/usr/libexec/",
+)
+_TELLING = frozenset("--version --help -V -help -version version help -h -v".split())
+_SURELY_TELLING = frozenset(("--version", "--help"))
+_NOT_TELLING = frozenset("shutdown halt poweroff reboot env sh bash xargs cat eval".split())
+
+
+class Knowledge:
+    """All cards and handlers; `run` says what one call does."""
+
+    def __init__(self, cards: dict[str, Any]) -> None:
+        self.cards = cards
+
+    def __contains__(self, name: object) -> bool:
+        return name in HANDLERS or name in self.cards
+
+    def run(self, call: Call) -> Stream:
+        """Notes the facts of a call and gives what is known of its output."""
+        if UNKNOWN in call.word or has_glob(call.word):
+            return self._doubtful_word(call)
+        word = call.word
+        if "/" in word and not call.path(word).startswith(_BINARIES):
+            call.executes_file(word, "")
+            if call.name not in self:
+                return call.passes_on(call.stdin)
+        name = call.name
+        if name not in self:
+            plain = name.lower().removesuffix(".exe")
+            if plain not in self:
+                return self._stranger(call)
+            call.name = name = plain
+        args = call.args
+        if args and len(args) <= 2 and args[-1] in _TELLING and name not in _NOT_TELLING:
+            if len(args) == 1 and (args[0] in _SURELY_TELLING or name in self.cards):
+                call.fact(Effect.READS, tags=("about",))
+                return Stream(None)
+            if len(args) == 2 and args[1] == "--help" and args[0][:1] != "-" and name in self.cards:
+                call.fact(Effect.READS, tags=("about",))
+                return Stream(None)
+        module = HANDLERS.get(name)
+        if module is not None:
+            handled = import_module(f"redoma.judge.programs.{module}").PROGRAMS[name](call)
+            return handled if handled is not None else call.passes_on(call.stdin)
+        return follow(call, self.cards[name])
+
+    def _stranger(self, call: Call) -> Stream:
+        args = call.args
+        if len(args) == 1 and args[0] in _SURELY_TELLING and "/" not in call.word:
+            call.fact(Effect.READS, tags=("about",))
+        else:
+            call.fact(Effect.UNKNOWN, tags=("program",), at=call.word.span, detail=call.name)
+        return call.passes_on(call.stdin)
+
+    def _doubtful_word(self, call: Call) -> Stream:
+        """The program's name is not fully known: what it could be is tried as well."""
+        word = call.word
+        if not has_glob(word) or UNKNOWN in word:
+            call.fact(Effect.UNKNOWN, tags=("command",), at=word.span)
+        if word.taint & 2:
+            call.fact(Effect.DOWNLOADS_AND_EXECUTES, at=word.span)
+        bare = word.replace(UNKNOWN, "")
+        candidates: list[str] = []
+        if bare and not has_glob(bare):
+            candidates = [bare.rpartition("/")[2]]
+        elif bare:
+            pattern = translate(bare.rpartition("/")[2])
+            call.fact(Effect.UNKNOWN, tags=("command",), at=word.span)
+            if pattern is not None:
+                candidates = [n for n in _LIKELY if pattern.fullmatch(n)]
+        for candidate in candidates[:3]:
+            if candidate in self:
+                call.run_args([word.like(candidate), *call.args])
+        return ANYTHING if not word.taint else Stream(None, word.taint or PLAIN)
+
+
+_LIKELY = (
+    "rm dd bash sh curl wget chmod chown mkfs shred find nc python3 cat mv cp sudo kill".split()
+)

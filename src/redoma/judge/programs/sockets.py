@@ -1,0 +1,204 @@
+"""`nc`, `socat`, `telnet` and others that join this machine's streams with another's."""
+
+from __future__ import annotations
+
+from redoma.judge.interpret.arg import NETWORK, SECRET, UNKNOWN, Arg, Stream, arg
+from redoma.judge.programs.options import split
+from redoma.model.risk import Effect
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.judge.interpret.call import Call
+
+_NC_TAKES = frozenset(
+    "-e -c --exec --sh-exec --lua-exec -p --source-port -s --source -w --wait -i --idle-timeout -q -x --proxy -X -P "
+    "--proxy-auth --proxy-type -T -g -G -O -I -m -b -o --output --hex-dump --ssl-cert --ssl-key --ssl-trustfile "
+    "--ssl-ciphers --ssl-servername --allow --deny --allowfile --denyfile --max-conns -d --delay -M -V --append-output".split()
+)  # fmt: skip
+_NC_KNOWN = frozenset(
+    "--listen --keep-open --udp --sctp --ssl --ssl-verify --verbose --nodns --send-only --recv-only --crlf --broker --chat "
+    "--telnet --no-shutdown --zero --version --help --unixsock".split()
+)
+
+
+def nc(call: Call) -> Stream:
+    """`nc`, `ncat`: a program behind `-e` or `-c` is a shell for whoever is at the other end."""
+    takes = _NC_TAKES
+    if any(w.startswith("-") and not w.startswith("--") and "l" in w for w in call.args):
+        takes = takes - {"-d"}
+    takes = takes - {"-d", "-V"} if call.name != "ncat" else takes
+    options = split(call.args, takes, _NC_KNOWN)
+    if options.has("-h", "--help", "--version"):
+        return Stream(None)
+    for word in options.values("-e", "-c", "--exec", "--sh-exec", "--lua-exec"):
+        call.fact(Effect.NETWORK, tags=("reverse-shell",), at=word.span)
+        call.run_shell(word, stdin=Stream(None, NETWORK, "the other end"))
+    for word in options.values("-o", "--output", "--hex-dump"):
+        call.writes(word)
+    host = options.operands[0] if options.operands else call.word.like("")
+    if options.has("-l", "--listen", "-L"):
+        call.fact(Effect.NETWORK, tags=("listen",))
+        if call.stdin.taint & SECRET:
+            call.sends(call.stdin.taint, call.word.like(UNKNOWN), "raw")
+        return Stream(None, NETWORK, "whoever connects")
+    if options.has("-z", "--zero"):
+        call.host(host, "scan")
+        return Stream(None)
+    taint = call.stdin.taint | host.taint
+    sends = call.stdin.text not in (None, "") or bool(call.stdin.source) or bool(taint & SECRET)
+    if call.redirects is not None and call.redirects.stdin is not call.stdin:
+        sends = True
+    if sends or call.walker.forks:
+        call.sends(taint, host, "raw")
+    else:
+        call.host(host, "raw")
+    return Stream(None, NETWORK, str(host))
+
+
+def telnet(call: Call) -> Stream:
+    options = split(call.args, frozenset("-l -n -b -e -k -X -S".split()))
+    host = options.operands[0] if options.operands else call.word.like(UNKNOWN)
+    taint = call.stdin.taint | call.taint()
+    if taint & SECRET:
+        call.sends(taint, host, "raw")
+    else:
+        call.host(host, "raw")
+    return Stream(None, NETWORK, str(host))
+
+
+_LISTENING = ("-listen", "-l:", "recvfrom", "-recv")
+_REMOTE = (
+    "tcp", "udp", "ssl", "openssl", "sctp", "dccp", "vsock", "socks", "proxy", "ip", "udplite", "rawip", "dtls", "tun", "interface",
+)  # fmt: skip
+_RUNS = frozenset(("exec", "system", "shell"))
+_FILES = frozenset(("open", "file", "gopen", "create", "creat"))
+
+
+def socat(call: Call) -> Stream:
+    """`socat`: two addresses; one of another machine and one of a program are a shell for it."""
+    options = split(call.args, frozenset("-b -t -T -L -W -lf -lp -D -x -r -R".split()), stops=False)
+    ends: list[Arg] = []
+    for word in options.operands:
+        ends.extend(word.like(part) for part in str(word).split("!!") if part)
+    kinds = [_address(end) for end in ends]
+    remote = [(kind, end) for kind, end in zip(kinds, ends, strict=True) if kind[0].startswith(_REMOTE)]
+    runs = [(kind, end) for kind, end in zip(kinds, ends, strict=True) if kind[0] in _RUNS]
+    one_way = options.has("-u")
+    taint = call.stdin.taint
+    for (name, value), end in zip(kinds, ends, strict=True):
+        taint |= _local_end(call, name, value, end, reads=end is ends[0] or not one_way)
+    for (name, value), end in runs:
+        if remote:
+            call.fact(Effect.NETWORK, tags=("reverse-shell",), at=end.span)
+        code = end.like(value.replace('\\"', '"').replace("\\ ", " "))
+        taint |= call.run_shell(code, stdin=Stream(None, NETWORK if remote else 0)).taint
+        del name
+    for (name, value), end in remote:
+        if any(mark in f"-{name}:" for mark in _LISTENING) or name.endswith("-l"):
+            call.fact(Effect.NETWORK, tags=("listen",), at=end.span)
+            if taint & SECRET:
+                call.sends(taint, end.like(UNKNOWN), "raw")
+        else:
+            call.sends(taint, end.like(value), "raw")
+    return Stream(None, NETWORK if remote else taint, str(ends[-1]) if ends else "")
+
+
+def _address(end: Arg) -> tuple[str, str]:
+    """An address such as `TCP:host:1,reuseaddr` as its keyword in lower case and its value."""
+    text = str(end)
+    if text in ("-", "stdio", "STDIO"):
+        return "stdio", ""
+    name, colon, value = text.partition(":")
+    if not colon or "/" in name:
+        return ("fd", text) if text.isdigit() else ("gopen", text.partition(",")[0])
+    name = name.lower()
+    if name in _RUNS:
+        return name, _until_option(value)
+    return name, value.partition(",")[0]
+
+
+def _until_option(value: str) -> str:
+    """`EXEC:cmd,pty` has options after a comma, unless the comma is escaped."""
+    index = 0
+    while index < len(value):
+        if value[index] == "\\":
+            index += 2
+            continue
+        if value[index] == ",":
+            return value[:index]
+        index += 1
+    return value
+
+
+def _local_end(call: Call, name: str, value: str, end: Arg, *, reads: bool) -> int:
+    if name in _FILES:
+        word = end.like(value)
+        if name in ("create", "creat") or not reads or ",creat" in end.lower():
+            call.writes(word, content=Stream(None, NETWORK, "socat"))
+            return 0
+        return call.reads(word).taint
+    if name == "fd":
+        number = value
+        if value.lower().startswith("0x"):
+            number = str(int(value, 16)) if all(c in "0123456789abcdef" for c in value[2:].lower()) and value[2:] else ""
+        held = call.state.descriptors.get(number)
+        if held is not None:
+            call.writes(arg(held, end.span, held.taint), content=Stream(None, _sent_along(call)))
+        return 0
+    if name.startswith("unix") or name.startswith("abstract"):
+        command = call.stdin.text or ""
+        if any(word in command.lower() for word in ("shutdown", "disable", "del ", "delete", "kill", "stop")):
+            call.fact(Effect.REMOTE, tags=("destroy",), detail=command.strip()[:60])
+        else:
+            call.fact(Effect.NETWORK, tags=("upload", "local"))
+    if name == "gopen" and value.endswith(".sock"):
+        return 0
+    return 0
+
+
+def _sent_along(call: Call) -> int:
+    """What the other addresses of this call read, for a descriptor that is only a number."""
+    taint = call.stdin.taint
+    for word in call.args:
+        name, value = _address(word)
+        if name in _FILES:
+            taint |= call.reads(word.like(value)).taint
+    return taint
+
+
+def channel(call: Call) -> Stream:
+    """`websocat`, `wscat`, `grpcurl`: messages to a service, answers from it."""
+    takes = frozenset(
+        "-c --connect -x --execute -d -H --header -rpc-header -reflect-header -proto -import-path -protoset -authority "
+        "-cacert -cert -key -max-time -connect-timeout -o -n -w --auth --cert --key --ca -p -s --subprotocol --origin "
+        "-l --listen --protocol --basic-auth".split()
+    )
+    options = split(call.args, takes, long=call.name == "grpcurl")
+    if options.has("-l", "--listen", "-s"):
+        call.fact(Effect.NETWORK, tags=("listen",))
+    target = options.value("-c", "--connect")
+    operands = [o for o in options.operands if o not in ("list", "describe")]
+    if target is None:
+        target = operands[0] if operands else call.word.like(UNKNOWN)
+    for end in operands:
+        kind, _, program = end.partition(":")
+        if kind.lower() in ("exec", "cmd", "sh-c", "socat", "autoreconnect"):
+            call.fact(Effect.NETWORK, tags=("reverse-shell",), at=end.span)
+            call.run_shell(end.like(program))
+    if call.name == "grpcurl" and ("list" in options.operands or "describe" in options.operands):
+        call.host(target, "query")
+        return Stream(None, NETWORK, str(target))
+    taint = call.taint()
+    data = options.value("-d")
+    if data is not None and data.startswith("@") and len(data) > 1:
+        taint |= call.reads(data.like(data[1:])).taint
+    call.sends(taint, target)
+    return Stream(None, NETWORK, str(target))
+
+
+PROGRAMS = {
+    **dict.fromkeys(("nc", "ncat", "netcat", "nc.traditional", "nc.openbsd"), nc),
+    "telnet": telnet,
+    "socat": socat,
+    **dict.fromkeys(("websocat", "wscat", "grpcurl"), channel),
+}

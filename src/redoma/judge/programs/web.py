@@ -1,0 +1,262 @@
+"""`wget`, `http`, `xh` and the other clients and downloaders of the web."""
+
+from __future__ import annotations
+
+from redoma.judge.interpret.arg import NETWORK, NOTHING, SECRET, UNKNOWN, Arg, Stream
+from redoma.judge.programs.options import split
+from redoma.judge.programs.sending import file_of, requests
+from redoma.model.risk import Effect
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.judge.interpret.call import Call
+    from redoma.judge.programs.options import Options
+
+_WGET_TAKES = frozenset(
+    "-O --output-document -P --directory-prefix -o --output-file -a --append-output -i --input-file -B --base --config "
+    "-t --tries -T --timeout --dns-timeout --connect-timeout --read-timeout -w --wait --waitretry -Q --quota "
+    "--bind-address --limit-rate --user --password --http-user --http-password --ftp-user --ftp-password "
+    "--proxy-user --proxy-password --header --user-agent -U --referer --load-cookies --save-cookies --post-data "
+    "--post-file --method --body-data --body-file --max-redirect --default-page -l --level -A --accept -R --reject "
+    "--accept-regex --reject-regex --regex-type -D --domains --exclude-domains --follow-tags --ignore-tags -I "
+    "--include-directories -X --exclude-directories --cut-dirs --use-askpass --certificate --certificate-type "
+    "--private-key --private-key-type --ca-certificate --ca-directory --crl-file --pinnedpubkey --random-file "
+    "--secure-protocol --ciphers --egd-file --hsts-file --warc-file --warc-header --warc-max-size --warc-dedup "
+    "--warc-tempdir --progress --start-pos --restrict-file-names --prefer-family --retry-on-http-error "
+    "--local-encoding --remote-encoding --rejected-log --report-speed --compression --preferred-location "
+    "--unlink --input-metalink --dns-servers --bind-dns-address -e --execute --choose-config".split()
+)  # fmt: skip
+_WGET_KNOWN = frozenset(
+    "--spider --quiet --verbose --no-verbose --continue --no-clobber --timestamping --recursive --mirror --background "
+    "--no-check-certificate --page-requisites --convert-links --no-parent --span-hosts --content-disposition "
+    "--trust-server-names --no-directories --force-directories --no-host-directories --delete-after --server-response "
+    "--show-progress --no-proxy --no-cookies --no-cache --https-only --inet4-only --inet6-only --debug --help "
+    "--version --no-hsts --adjust-extension --backup-converted --relative --random-wait --retry-connrefused "
+    "--ignore-length --keep-session-cookies --no-iri --no-if-modified-since --xattr --ask-password --auth-no-challenge "
+    "--follow-ftp --no-passive-ftp --preserve-permissions --no-glob --no-remove-listing --ftps-implicit".split()
+)  # fmt: skip
+
+
+def wget(call: Call) -> Stream:
+    """`wget` writes a file unless told otherwise; `-O -` prints."""
+    options = split(call.args, _WGET_TAKES, _WGET_KNOWN)
+    if options.has("-h", "--help", "-V", "--version"):
+        return Stream(None)
+    urls = list(options.operands)
+    carried, sends, known = _wget_payload(call, options)
+    for word in options.values("--use-askpass"):
+        call.fact(Effect.EXECUTES, tags=("flag", "arbitrary"), at=word.span)
+        call.run_shell(word)
+    for word in options.values("-e", "--execute"):
+        if "askpass" in word:
+            call.run_shell(word.like(word.partition("=")[2].strip()))
+        elif UNKNOWN in word or "output" in word:
+            call.fact(Effect.UNKNOWN, tags=("subcommand",), detail=f"wget -e {word}")
+    for word in options.values("-i", "--input-file", "--config"):
+        carried |= call.reads(word).taint & SECRET
+        call.fact(Effect.NETWORK, tags=("download", "unknown-host"), at=word.span)
+        call.fact(Effect.UNKNOWN, tags=("subcommand",), at=word.span, detail=f"wget --input-file {word}")
+    insecure = options.has("--no-check-certificate")
+    spider = options.has("--spider")
+    tags = ("download", "insecure") if insecure and not spider else ("download",)
+    asked = options.value("--method")
+    method = str(asked).upper() if asked is not None else ("POST" if sends else "GET")
+    for url in urls:
+        requests(call, url, method, carried | (url.taint & SECRET), tags, known=known)
+    if spider:
+        return Stream(None)
+    return _wget_output(call, options, urls)
+
+
+def _wget_payload(call: Call, options: Options) -> tuple[int, bool, bool]:
+    carried = 0
+    sends = False
+    known = True
+    for word in options.values("--post-file", "--body-file"):
+        carried |= file_of(call, word).taint | word.taint
+        known = known and word.known
+        sends = True
+    for word in options.values("--post-data", "--body-data"):
+        carried |= word.taint
+        sends = True
+    for word in options.values("--header", "--user-agent", "-U", "--referer"):
+        carried |= word.taint & SECRET
+    return carried, sends, known
+
+
+def _wget_output(call: Call, options: Options, urls: list[Arg]) -> Stream:
+    source = str(urls[0]) if urls else ""
+    answer = Stream(None, NETWORK, source)
+    folder = options.value("-P", "--directory-prefix")
+    for word in options.values("-o", "--output-file", "-a", "--append-output", "--save-cookies", "--warc-file"):
+        if word not in ("-", "/dev/null"):
+            call.writes(word)
+    output = options.value("-O", "--output-document")
+    if output is not None:
+        if output in ("-", "/dev/stdout", "/dev/fd/1"):
+            return answer
+        call.writes(output, "overwrite", content=answer)
+        return NOTHING
+    if options.has("-r", "--recursive", "-m", "--mirror", "-p", "--page-requisites"):
+        target = folder if folder is not None else call.word.like(".")
+        for url in urls:
+            call.writes(target.like(f"{target}/{_host_folder(url)}"), content=answer)
+        if folder is not None:
+            call.writes(folder)
+            call.walker.files.put(call.path(folder) + "/", answer)
+        return NOTHING
+    for url in urls:
+        name = url.partition("?")[0].partition("://")[2] or str(url)
+        name = name.rstrip("/").rpartition("/")[2] if "/" in name.rstrip("/") else "index.html"
+        target = url.like(name if folder is None else f"{folder}/{name}")
+        call.writes(target, content=answer)
+    return NOTHING
+
+
+def _host_folder(url: str) -> str:
+    from redoma.judge.hosts import host_of
+
+    return host_of(url) or UNKNOWN
+
+
+_HTTPIE_TAKES = frozenset(
+    "-o --output -a --auth -A --auth-type --session --session-read-only --proxy --verify --cert --cert-key --cert-key-pass "
+    "--ssl --ciphers --timeout --max-redirects --max-headers -p --print -P --history-print -s --style --pretty "
+    "--format-options --response-charset --response-mime --boundary --raw --default-scheme -b0 --method -m "
+    "--bearer --http-version --resolve --interface".split()
+)  # fmt: skip
+_METHODS = frozenset("GET POST PUT PATCH DELETE HEAD OPTIONS TRACE CONNECT PROPFIND PURGE".split())
+_ITEM_SEPARATORS = (":=@", "=@", ":=", "==", "@", "=", ":")
+
+
+def httpie(call: Call) -> Stream:
+    """`http`, `https`, `xh`: a method, a URL, then items, some of which make the request a POST."""
+    options = split(call.args, _HTTPIE_TAKES)
+    operands = list(options.operands)
+    if not operands:
+        return Stream(None)
+    method = ""
+    if operands[0].upper() in _METHODS and len(operands) > 1:
+        method = str(operands.pop(0)).upper()
+    elif operands[0].isalpha() and operands[0].isupper() and len(operands) > 1:
+        method = str(operands.pop(0))
+    url, items = operands[0], operands[1:]
+    carried, sends, known = _items(call, items)
+    if options.has("--raw"):
+        sends = True
+        for word in options.values("--raw"):
+            carried |= word.taint
+    if call.stdin.text not in (None, "") or call.stdin.taint & SECRET:
+        carried |= call.stdin.taint
+        sends = True
+    if options.has("-f", "--form", "--multipart"):
+        sends = True
+    if not method:
+        method = "POST" if sends else "GET"
+    insecure = any(value in ("no", "false") for value in options.values("--verify"))
+    tags = ("download", "insecure") if insecure else ("download",)
+    requests(call, _with_scheme(url), method, carried | (url.taint & SECRET), tags, known=known)
+    answer = Stream(None, NETWORK, str(url))
+    output = options.value("-o", "--output")
+    if output is not None:
+        call.writes(output, "overwrite", content=answer)
+        return NOTHING
+    if options.has("-d", "--download"):
+        name = url.partition("?")[0].rstrip("/").rpartition("/")[2] or UNKNOWN
+        call.writes(url.like(name), content=answer)
+        return NOTHING
+    return answer
+
+
+def _with_scheme(url: Arg) -> Arg:
+    return url.like(f"localhost{url}") if url.startswith((":", "/")) else url
+
+
+def _items(call: Call, items: list[Arg]) -> tuple[int, bool, bool]:
+    carried = 0
+    sends = False
+    known = True
+    for item in items:
+        separator = _separator(item)
+        carried |= item.taint & SECRET if separator != ":" else 0
+        if separator in ("==", ":", ""):
+            continue
+        sends = True
+        if separator.endswith("@"):
+            path = item.partition(separator)[2].partition(";")[0]
+            carried |= call.reads(item.like(path)).taint
+            known = known and UNKNOWN not in path
+    return carried, sends, known
+
+
+def _separator(item: str) -> str:
+    """The first separator in an item, the longest where several begin together."""
+    found = [(item.find(each), -len(each), each) for each in _ITEM_SEPARATORS if each in item]
+    return min(found)[2] if found else ""
+
+
+_FETCHER_TAKES = frozenset(
+    "-o --out -d --dir -x --max-connection-per-server -s --split -k -j -i --input-file -l --log --header --user-agent -U "
+    "--referer --load-cookies --save-cookies --on-download-complete --on-download-error --on-download-start "
+    "--on-download-stop --on-download-pause --on-bt-download-complete --conf-path --http-user --http-passwd "
+    "--all-proxy --checksum --max-tries --timeout --output -n --num-connections -H --max-speed -T".split()
+)
+
+
+def fetcher(call: Call) -> Stream:
+    """`aria2c`, `axel`: download into files, and hooks that run when done."""
+    options = split(call.args, _FETCHER_TAKES)
+    for name, value, _ in options.order:
+        if name.startswith("--on-") and value is not None:
+            call.fact(Effect.EXECUTES, tags=("flag", "arbitrary"), at=value.span)
+            call.run_shell(value)
+        elif name == "--enable-rpc":
+            call.fact(Effect.NETWORK, tags=("listen",))
+    for word in options.values("-i", "--input-file", "--conf-path"):
+        call.reads(word)
+        call.fact(Effect.UNKNOWN, tags=("subcommand",), at=word.span, detail=f"{call.name} -i")
+    folder = options.value("-d", "--dir") if call.name == "aria2c" else None
+    output = options.value("-o", "--out", "--output")
+    for url in options.operands:
+        call.host(url, "download")
+        if "://" not in url and "." not in url:
+            continue
+        name = str(output) if output is not None else url.partition("?")[0].rpartition("/")[2]
+        target = url.like((f"{folder}/" if folder is not None else "") + (name or "index.html"))
+        call.writes(target, content=Stream(None, NETWORK, str(url)))
+    return NOTHING
+
+
+def browser(call: Call) -> Stream:
+    """`lynx`, `w3m`, `links`: pages as text; local files as well."""
+    takes = frozenset("-cfg -lss -editor -width -cols -post_data -config -o -T -I -O -t -header -auth -useragent -cmd_script".split())
+    options = split(call.args, takes, long=call.name == "lynx")
+    for word in options.values("-editor", "-cfg", "-cmd_script", "-config"):
+        call.fact(Effect.EXECUTES, tags=("flag", "arbitrary"), at=word.span)
+    if options.has("-post_data", "-post-data"):
+        call.sends(call.stdin.taint, call.word.like(UNKNOWN))
+    taint = 0
+    for word in options.operands:
+        if "://" in word and not word.startswith("file:"):
+            call.host(word, "download")
+            taint |= NETWORK | (word.taint & SECRET)
+            if word.taint & SECRET:
+                call.sends(word.taint, word)
+        elif word.startswith("file:"):
+            taint |= call.reads(word.like("/" + word[5:].lstrip("/"))).taint
+        else:
+            taint |= NETWORK
+            call.host(word, "download")
+    interactive = not options.has("-dump", "-source", "--dump", "--source", "-dump_source", "-cols")
+    if interactive and not call.walker.forks:
+        call.fact(Effect.EXECUTES, tags=("desktop",))
+    return Stream(None, taint, str(options.operands[0]) if options.operands else "")
+
+
+PROGRAMS = {
+    "wget": wget,
+    "wget2": wget,
+    **dict.fromkeys(("http", "https", "xh", "xhs"), httpie),
+    **dict.fromkeys(("aria2c", "axel"), fetcher),
+    **dict.fromkeys(("lynx", "w3m", "links", "elinks"), browser),
+}

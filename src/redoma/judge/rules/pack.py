@@ -1,0 +1,109 @@
+"""A rule pack: judges facts one by one; of a group of rules the first that fits counts."""
+
+from __future__ import annotations
+
+from redoma.judge.interpret.arg import UNKNOWN
+from redoma.judge.programs.cards import _fits as fits
+from redoma.model.decision import Verdict
+from redoma.model.risk import Effect, Fact, Finding, Risk
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from redoma.model.risk import Target
+
+
+class Pack:
+    """Compiled rules with their names for levels and the verdicts that levels get."""
+
+    __slots__ = ("levels", "longest", "name", "rules", "verdicts", "wants_calls")
+
+    def __init__(self, compiled: dict[str, Any]) -> None:
+        self.name: str = compiled["name"]
+        self.longest: int = compiled["longest"]
+        self.levels: dict[str, str] = compiled["levels"]
+        self.verdicts: dict[str, int] = compiled["verdicts"]
+        self.rules: dict[str, tuple[Any, ...]] = compiled["rules"]
+        self.wants_calls = Effect.CALLS.value in self.rules
+
+    def level(self, risk: Risk) -> str:
+        """What this pack calls a level."""
+        return self.levels.get(risk.label, risk.label)
+
+    def verdict(self, risk: Risk) -> Verdict:
+        return Verdict(self.verdicts[risk.label])
+
+    def judge(self, fact: Fact) -> Finding | None:
+        """The worst finding among a fact's targets, or None for a fact that means nothing."""
+        groups = self.rules.get(fact.effect.value)
+        if groups is None:
+            return None
+        best: tuple[int, Any, Target | None] | None = None
+        for target in fact.targets or (None,):
+            for rules in groups:
+                rule = _first(rules, fact, target)
+                if rule is not None and rule[1] >= 0 and (best is None or rule[1] > best[0]):
+                    best = (rule[1], rule, target)
+        if best is None:
+            return None
+        _, rule, target = best
+        return Finding(
+            rule=rule[0],
+            effect=fact.effect,
+            risk=Risk(rule[1]),
+            span=fact.span,
+            reason=_told(rule[6], fact, target),
+            targets=tuple(_shown(t.text) for t in fact.targets),
+            alternative=_told(rule[7], fact, target),
+        )
+
+
+def _first(rules: tuple[Any, ...], fact: Fact, target: Target | None) -> Any:
+    tags = fact.tags
+    place = target.place.value if target is not None else ""
+    for rule in rules:
+        _, _, places, needed, refused, programs, _, _, commands = rule
+        if places is not None and place not in places:
+            continue
+        if needed and not needed <= tags:
+            continue
+        if refused and not refused.isdisjoint(tags):
+            continue
+        if programs is not None and fact.program not in programs:
+            continue
+        if commands is not None and not any(_called(c, fact.detail) for c in commands):
+            continue
+        return rule
+    return None
+
+
+def _called(command: tuple[tuple[str, ...], tuple[str, ...]], detail: str) -> bool:
+    """Whether a called argv (joined by the unit separator) fits a pattern of words and flags."""
+    words, flags = command
+    argv = detail.split("\x1f")
+    if fits(words, [w for w in argv if w[:1] != "-" or w == "-"]) < 0:  # type: ignore[misc]
+        return False
+    given = [w for w in argv if w[:1] == "-"]
+    return all(any(_same_flag(flag, word) for word in given) for flag in flags)
+
+
+def _same_flag(flag: str, word: str) -> bool:
+    if flag.startswith("--"):
+        shortened = len(word) > 4 and flag.startswith(word)
+        return word == flag or word.startswith(flag + "=") or shortened
+    return not word.startswith("--") and all(letter in word for letter in flag[1:])
+
+
+def _shown(text: str) -> str:
+    return text.replace(UNKNOWN, "…")
+
+
+def _told(template: str, fact: Fact, target: Target | None) -> str:
+    if "{" not in template:
+        return template
+    return (
+        template.replace("{program}", fact.program or "this")
+        .replace("{target}", _shown(target.text) if target is not None else "it")
+        .replace("{detail}", _shown(fact.detail).replace("\x1f", " "))
+    )

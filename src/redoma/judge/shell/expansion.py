@@ -1,0 +1,172 @@
+"""Reads what begins with `$` or a backtick: parameters, command substitution, arithmetic."""
+
+from __future__ import annotations
+
+import re
+
+from redoma.judge.shell import arithmetic, parameters
+from redoma.judge.shell.offsets import Offsets, relocate
+from redoma.judge.shell.pieces import Pieces
+from redoma.model.script import Arithmetic, CommandSubstitution, Parameter, Script
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.judge.shell.reader import Reader
+
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!-]")
+BRACED_NAME = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
+BACKTICK_BODY = re.compile(r"(?:[^`\\]++|\\.)*+", re.DOTALL)
+UNESCAPE = re.compile(r"\\([$`\\])")
+UNESCAPE_IN_QUOTES = re.compile(r"\\([$`\\\"])")
+
+PARENTHESIS = frozenset((")",))
+BRACE = frozenset(("}",))
+NOTHING: frozenset[str] = frozenset()
+
+
+def dollar(r: Reader, pieces: Pieces, *, quoted: bool) -> None:
+    """`$x`, `${…}`, `$(…)`, `$((…))`, `$[…]`; a `$` before anything else is itself."""
+    start = r.pos
+    r.steps -= 1
+    name = NAME.match(r.text, start + 1, r.end)
+    if name is not None:
+        r.pos = name.end()
+        pieces.put(Parameter(name.group(), (start, r.pos), quoted=quoted))
+        return
+    follows = r.text[start + 1] if start + 1 < r.end else ""
+    if follows == "{":
+        braced(r, pieces, quoted=quoted)
+    elif follows == "(":
+        parenthesised(r, pieces, quoted=quoted)
+    elif follows == "[":
+        r.pos = start + 2
+        expression = arithmetic.bracket_expression(r)
+        pieces.put(Arithmetic(expression, quoted, (start, r.pos)))
+    else:
+        r.pos = start + 1
+        pieces.add("$", start, r.pos, quoted=quoted)
+
+
+def braced(r: Reader, pieces: Pieces, *, quoted: bool) -> None:
+    """`${…}` in all its forms."""
+    start = r.pos
+    simple = BRACED_NAME.match(r.text, start + 1, r.end)
+    if simple is not None:
+        r.pos = simple.end()
+        pieces.put(Parameter(simple[1], (start, r.pos), quoted=quoted))
+        return
+    follows = r.text[start + 2] if start + 2 < r.end else ""
+    if follows and follows in " \t\n|":
+        # `${ command; }`: newer shells run it, so it is read as running.
+        r.pos = start + 3
+        script = script_until(r, BRACE, "${ without }", start)
+        pieces.put(CommandSubstitution(script, quoted, (start, r.pos)))
+        return
+    pieces.put(parameters.parameter(r, quoted=quoted))
+
+
+def parenthesised(r: Reader, pieces: Pieces, *, quoted: bool) -> None:
+    """`$((…))` where the brackets pair up so, else `$(…)`."""
+    start = r.pos
+    if r.text.startswith("((", start + 1, r.end):
+        r.pos = start + 3
+        expression = arithmetic.double_parenthesis(r)
+        if expression is not None:
+            pieces.put(Arithmetic(expression, quoted, (start, r.pos)))
+            return
+    r.pos = start + 2
+    script = script_until_parenthesis(r, start)
+    pieces.put(CommandSubstitution(script, quoted, (start, r.pos)))
+
+
+def script_until_parenthesis(r: Reader, start: int) -> Script:
+    """The commands up to `)`, which is consumed."""
+    return script_until(r, PARENTHESIS, "no ) to end a substitution", start)
+
+
+def script_until(r: Reader, closer: frozenset[str], missing: str, start: int) -> Script:
+    """The commands from here to `closer`, which is consumed, as a script of their own.
+
+    Here-documents that were announced outside begin after the newline that ends the outer line,
+    so newlines in here are not theirs.
+    """
+    begin = r.pos
+    r.steps -= 3
+    first_unread = len(r.unread)
+    outer_bodies, r.bodies = r.bodies, []
+    was_in_substitution, r.in_substitution = r.in_substitution, closer is PARENTHESIS
+    body = r.read_commands(r, closer)
+    finish = r.pos
+    if r.pos < r.end:
+        r.pos += 1
+    else:
+        r.fail(missing, start, r.end)
+    r.in_substitution = was_in_substitution
+    # bash reads a body that was announced but not begun here from the lines after this one.
+    r.bodies = outer_bodies + r.bodies
+    return Script(r.text[begin:finish], body, tuple(r.unread[first_unread:]), (begin, finish))
+
+
+def backtick(r: Reader, pieces: Pieces, *, quoted: bool, in_double_quotes: bool = False) -> None:
+    """`` `…` ``: everything up to the next unescaped backtick, less one layer of backslashes."""
+    start = r.pos
+    found = BACKTICK_BODY.match(r.text, start + 1, r.end)
+    close = found.end() if found is not None else r.end
+    if not r.deeper():
+        return
+    if r.text.find("\\", start + 1, close) < 0:
+        r.pos = start + 1
+        limit = r.confine(close)
+        script = script_of_region(r)
+        r.release(limit, close)
+    else:
+        script = unescaped_script(r, start + 1, close, in_double_quotes=in_double_quotes)
+    r.depth -= 1
+    if r.stopped:
+        pass
+    elif r.text.startswith("`", close, r.end):
+        r.pos = close + 1
+    else:
+        r.fail("a backtick that never ends", start, r.end)
+        r.pos = r.end
+    pieces.put(CommandSubstitution(script, quoted, (start, r.pos)))
+
+
+def script_of_region(r: Reader) -> Script:
+    """All that is left up to the reader's limit, as a script of its own."""
+    begin, finish = r.pos, r.end
+    r.steps -= 2
+    first_unread = len(r.unread)
+    outer_bodies, r.bodies = r.bodies, []
+    was_in_substitution, r.in_substitution = r.in_substitution, False
+    body = r.read_commands(r, NOTHING)
+    if r.bodies:
+        r.read_bodies(r)
+    r.in_substitution = was_in_substitution
+    r.bodies = outer_bodies
+    return Script(r.text[begin:finish], body, tuple(r.unread[first_unread:]), (begin, finish))
+
+
+def unescaped_script(r: Reader, begin: int, finish: int, *, in_double_quotes: bool) -> Script:
+    """The script between backticks whose backslashes must go before it can be read."""
+    escape = UNESCAPE_IN_QUOTES if in_double_quotes else UNESCAPE
+    source = r.text[begin:finish]
+    offsets = Offsets(_kept_after_unescaping(source, begin, escape))
+    inner = r.within(escape.sub(r"\1", source))
+    script = script_of_region(inner)
+    if inner.offsets is not None:
+        relocate((script,), inner.offsets)
+        script.text = inner.original
+    relocate((script,), offsets)
+    r.repay(inner)
+    return script
+
+
+def _kept_after_unescaping(
+    source: str, begin: int, escape: re.Pattern[str]
+) -> list[tuple[int, int]]:
+    pieces = [(0, begin)]
+    for count, found in enumerate(escape.finditer(source)):
+        # The character after the backslash is kept; `count` backslashes are gone before it.
+        pieces.append((found.start() - count, begin + found.start() + 1))
+    return pieces

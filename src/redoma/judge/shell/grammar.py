@@ -1,0 +1,194 @@
+"""Reads command lists and pipelines; nothing raises, and an error never hides what follows it."""
+
+from __future__ import annotations
+
+import re
+
+from redoma.judge.shell import compound, conditional, simple
+from redoma.judge.shell.reader import HEAD, TOO_LARGE, Reader
+from redoma.model.script import (
+    Command,
+    Literal,
+    Pipeline,
+    Redirect,
+    Sequence,
+    Simple,
+    Unread,
+    Word,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SEPARATOR = re.compile(r"[ \t]*(;;&|;;|;&|;|&&|&|\|\||\n|#)?")
+PIPE = re.compile(r"[ \t]*\|(?!\|)&?")
+PIPE_STARTS = (" ", "\t", "|")
+STRAY = re.compile(r";;&|;;|;&|&&|\|\||\|&|[;&|)]|[^ \t\n;&|<>()]+|.", re.DOTALL)
+
+OPENERS: dict[str, Callable[[Reader], Command]] = {
+    "{": compound.brace_group,
+    "[[": conditional.test,
+    "case": compound.case,
+    "for": compound.for_loop,
+    "if": compound.if_command,
+    "select": compound.for_loop,
+    "until": compound.while_loop,
+    "while": compound.while_loop,
+    "coproc": compound.coprocess,
+    "function": compound.function_keyword,
+}
+# Reserved words that only ever continue or end something.
+CLOSERS = frozenset(("then", "elif", "else", "fi", "do", "done", "esac", "}", "in", "]]", "!"))
+
+
+def read_commands(r: Reader, stop: frozenset[str]) -> Sequence:
+    """Commands up to one of `stop`, which is left standing, or to the end of the text.
+
+    Operators and reserved words that belong to nothing are noted as unread and passed over.
+    """
+    commands: list[Command] = []
+    after: list[str] = []
+    owed_before = len(r.pending)
+    joined = ""
+    start = r.pos
+    r.deeper(2)
+    while r.lines():
+        r.steps -= 1
+        if r.steps < 0:
+            r.give_up(TOO_LARGE)
+            break
+        begin = r.pos
+        command = pipeline(r)
+        if command is None:
+            stray = STRAY.match(r.text, begin, r.end)
+            token = stray.group() if stray is not None else ""
+            if token in stop:
+                break
+            r.pos = begin + max(len(token), 1)
+            r.fail(f"unexpected {token}", begin, r.pos)
+        else:
+            commands.append(command)
+            joined = separator(r, command)
+            after.append(joined)
+        if len(r.pending) > owed_before:
+            _take_unread(r, commands, after, owed_before)
+    if joined in ("&&", "||"):
+        r.fail(f"nothing after {joined}", r.pos, r.pos)
+    if len(r.pending) > owed_before:
+        _take_unread(r, commands, after, owed_before)
+    r.depth -= 2
+    if after and after[-1] in ("&&", "||"):
+        after[-1] = ""
+    span = (commands[0].span[0], commands[-1].span[1]) if commands else (start, start)
+    return Sequence(tuple(commands), tuple(after), span)
+
+
+def _take_unread(r: Reader, commands: list[Command], after: list[str], first: int) -> None:
+    taken: list[Unread] = r.pending[first:]
+    del r.pending[first:]
+    commands.extend(taken)
+    after.extend(";" for _ in taken)
+
+
+def separator(r: Reader, command: Command) -> str:
+    """What ends `command`: ";", "&", "&&", "||", or "" where the list ends with it."""
+    found = SEPARATOR.match(r.text, r.pos, r.end)
+    operator = found[1] if found is not None else None
+    if found is not None and operator in (";", "&", "&&", "||"):
+        r.pos = found.end()
+        return operator or ""
+    if found is not None and operator in ("\n", "#"):
+        r.pos = found.start(1)
+        r.end_line()
+        return ";"
+    char = r.blanks()
+    if char and char not in ");":
+        # `{ a; } b` is an error, `{ a; } }` is not: a reserved word may follow a compound
+        # command directly, unless a redirection stands between.
+        ended = not isinstance(command, Simple) and not command.redirects
+        if not (ended and r.head() in CLOSERS):
+            r.fail("something after the end of a command", r.pos, r.pos + 1)
+    return ""
+
+
+def pipeline(r: Reader) -> Command | None:
+    """Commands joined by pipes; None, with nothing read, where no command can begin."""
+    start = r.pos
+    negated = timed = False
+    char = r.text[start]
+    while char in ("!", "t"):
+        head = r.head()
+        if head == "!" and not _opens_glob(r):
+            negated = not negated
+        elif head == "time":
+            timed = True
+        else:
+            break
+        r.pos += len(head)
+        r.spend(1)
+        char = r.blanks()
+        if timed and head == "time":
+            char = _time_options(r, char)
+    prefixed = r.pos > start
+    first = command(r)
+    if first is None:
+        if not prefixed:
+            return None
+        if char not in ("", "\n", ";", "#"):
+            r.fail("no command after ! or time", start, r.pos)
+        return Pipeline((), (start, r.pos), negated=negated, timed=timed)
+    piped = PIPE.match(r.text, r.pos, r.end) if r.text[r.pos : r.pos + 1] in PIPE_STARTS else None
+    if piped is None and not prefixed:
+        return first
+    commands = [first]
+    while piped is not None:
+        r.pos = piped.end()
+        if piped.group().endswith("&"):
+            _with_errors(commands[-1], (r.pos - 2, r.pos))
+        r.spend(2)
+        following = command(r) if r.lines() else None
+        if following is None:
+            r.fail("nothing after |", piped.start(), r.pos)
+            break
+        commands.append(following)
+        piped = PIPE.match(r.text, r.pos, r.end)
+    return Pipeline(tuple(commands), (start, commands[-1].span[1]), negated=negated, timed=timed)
+
+
+def _with_errors(command: Command, span: tuple[int, int]) -> None:
+    """`a |& b` is `a 2>&1 | b`, and bash keeps it so."""
+    target = Word((Literal("1", quoted=False, span=span),), span)
+    command.redirects = (*command.redirects, Redirect(">&", "2", target, span))
+
+
+def _time_options(r: Reader, char: str) -> str:
+    for option in ("-p", "--"):
+        if char == "-" and r.head() == option:
+            r.pos += 2
+            char = r.blanks()
+    return char
+
+
+def command(r: Reader) -> Command | None:
+    """One simple or compound command; None, with nothing read, where none can begin."""
+    if r.pos >= r.end or r.stopped:
+        return None
+    char = r.text[r.pos]
+    if char == "(":
+        return compound.parenthesis(r)
+    if char in ";&|)\n#" and not r.text.startswith("&>", r.pos, r.end):
+        return None
+    found = HEAD.match(r.text, r.pos, r.end)
+    if found is not None:
+        head = found.group()
+        if head in OPENERS:
+            return OPENERS[head](r)
+        if head in CLOSERS and not (head == "!" and _opens_glob(r)):
+            return None
+    return simple.simple_command(r)
+
+
+def _opens_glob(r: Reader) -> bool:
+    """Whether `!` here begins `!(…)`."""
+    return r.extglob and r.text.startswith("!(", r.pos, r.end)

@@ -1,0 +1,243 @@
+"""The place in the text where reading stands, what is still owed, and how much may still be spent.
+
+Every function of this package takes a `Reader` and moves it forward. Nothing raises: what cannot
+be read is noted with `fail`, and reading goes on after it.
+"""
+
+from __future__ import annotations
+
+import re
+
+from redoma.judge.shell.offsets import Offsets
+from redoma.model.script import Redirect, Sequence, Unread
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeAlias
+
+    ReadCommands: TypeAlias = Callable[["Reader", frozenset[str]], Sequence]
+
+# A command list costs two of these and some dozen Python frames, other nesting costs one: the
+# deepest tree stays under 700 frames, whoever calls us.
+DEPTH = 100
+# Some 2 µs each: the nastiest 64 KiB is given up on before a tenth of a second has passed.
+STEPS = 34_000
+
+BLANKS = re.compile(r"[ \t]*")
+EMPTY_LINES = re.compile(r"[ \t\n]+")
+CONTINUATION = re.compile(r"(?<!\\)((?:\\\\)*)\\\n")
+# A word in command position that may be a reserved word: no quotes, no `$`, up to its end.
+HEAD = re.compile(r"[^ \t\n;&|<>()\\'\"$`#][^ \t\n;&|<>()\\'\"$`]*(?=[ \t\n;&|()<>]|\Z)")
+
+NESTED_TOO_DEEPLY = "nested too deeply"
+TOO_LARGE = "too large to read"
+
+
+class PendingBody:
+    """A here-document whose operator was read and whose body begins after the next newline."""
+
+    __slots__ = ("delimiter", "quoted", "redirect")
+
+    def __init__(self, redirect: Redirect, delimiter: str, *, quoted: bool) -> None:
+        self.redirect = redirect
+        self.delimiter = delimiter
+        self.quoted = quoted
+
+
+class Reader:
+    """A position in a text from which line continuations have been taken out."""
+
+    __slots__ = (
+        "bodies",
+        "closes",
+        "depth",
+        "end",
+        "extglob",
+        "in_substitution",
+        "offsets",
+        "original",
+        "pending",
+        "pos",
+        "read_bodies",
+        "read_commands",
+        "steps",
+        "stopped",
+        "text",
+        "unread",
+    )
+
+    def __init__(
+        self,
+        original: str,
+        *,
+        read_commands: ReadCommands,
+        read_bodies: Callable[[Reader], None],
+        extglob: bool,
+    ) -> None:
+        self.original = original
+        self.offsets: Offsets | None = None
+        self.text = original
+        if "\\\n" in original:
+            self._join_lines()
+        self.pos = 0
+        self.end = len(self.text)
+        self.extglob = extglob
+        self.read_commands = read_commands
+        self.read_bodies = read_bodies
+        self.depth = 0
+        self.steps = STEPS if self.offsets is None else STEPS * 2 // 3
+        self.stopped = False
+        self.in_substitution = False
+        self.unread: list[Unread] = []
+        # Unread stretches that wait for the nearest command list to take them in.
+        self.pending: list[Unread] = []
+        self.bodies: list[PendingBody] = []
+        # Whether the `(` at a position turned out to open `(( … ))`; so no bracket is tried twice.
+        self.closes: dict[int, bool] = {}
+
+    def _join_lines(self) -> None:
+        """Take out each backslash-newline; quotes, comments and bodies look at the original."""
+        kept: list[str] = []
+        pieces = [(0, 0)]
+        here = there = 0
+        for found in CONTINUATION.finditer(self.original):
+            stop = found.end(1)
+            kept.append(self.original[there:stop])
+            here += stop - there
+            there = found.end()
+            pieces.append((here, there))
+        kept.append(self.original[there:])
+        self.text = "".join(kept)
+        self.offsets = Offsets(pieces)
+
+    def within(self, text: str) -> Reader:
+        """A reader for a rewritten stretch of this text, on half the budget.
+
+        What it reads is moved once more afterwards, and again for each level of rewriting.
+        """
+        inner = Reader(
+            text,
+            read_commands=self.read_commands,
+            read_bodies=self.read_bodies,
+            extglob=self.extglob,
+        )
+        inner.depth = self.depth
+        inner.steps = self.steps // 2
+        return inner
+
+    def repay(self, inner: Reader) -> None:
+        """Take over what `inner`, made by `within`, could not read and what it has spent."""
+        self.steps -= 10 + (self.steps // 2 - inner.steps) * 3 // 2
+        self.unread.extend(inner.unread)
+        self.pending.extend(inner.pending)
+
+    # What went wrong ----------------------------------------------------------------------------
+
+    def fail(self, reason: str, start: int, end: int) -> None:
+        """Note a stretch that cannot be read; reading may go on after it."""
+        if self.stopped:
+            return
+        self.steps -= 3
+        unread = Unread(reason, (start, end))
+        self.unread.append(unread)
+        self.pending.append(unread)
+
+    def give_up(self, reason: str) -> None:
+        """Leave all that follows unread: what is beyond our means is never half understood."""
+        self.fail(reason, min(self.pos, len(self.text)), len(self.text))
+        self.stopped = True
+        self.pos = self.end = len(self.text)
+
+    def spend(self, steps: int) -> None:
+        """Pay for work done; all is given up when there is nothing left to pay with."""
+        self.steps -= steps
+        if self.steps < 0 and not self.stopped:
+            self.give_up(TOO_LARGE)
+
+    def deeper(self, units: int = 1) -> bool:
+        """Go one level down; False, with all given up, where that is one too many."""
+        self.depth += units
+        if self.depth > DEPTH:
+            self.give_up(NESTED_TOO_DEEPLY)
+            return False
+        if self.steps < 0:
+            self.give_up(TOO_LARGE)
+            return False
+        return True
+
+    # Moving on ----------------------------------------------------------------------------------
+
+    def confine(self, end: int) -> int:
+        """Read no further than `end`; gives the earlier limit for `release`."""
+        limit = self.end
+        if not self.stopped:
+            self.end = end
+        return limit
+
+    def release(self, limit: int, pos: int) -> None:
+        """Lift a confinement and stand at `pos`."""
+        if not self.stopped:
+            self.end = limit
+            self.pos = pos
+
+    def raw(self, start: int, end: int) -> str:
+        """The text between two positions with its continuations still in it (single quotes)."""
+        if self.offsets is None:
+            return self.text[start:end]
+        self.steps -= 2
+        return self.original[self.offsets.end(start) : self.offsets.start(end)]
+
+    def blanks(self) -> str:
+        """Skip spaces and tabs; the character that stands there then, or "" at the end."""
+        found = BLANKS.match(self.text, self.pos, self.end)
+        if found is not None:
+            self.pos = found.end()
+        return self.text[self.pos] if self.pos < self.end else ""
+
+    def end_line(self) -> None:
+        """Consume a newline, with the comment before it and the here-documents after it."""
+        if self.text[self.pos] == "#":
+            self._comment()
+        else:
+            self.pos += 1
+        if self.bodies:
+            self.read_bodies(self)
+
+    def _comment(self) -> None:
+        # A backslash at the end of a comment continues nothing, so the newline is looked for in
+        # the original text: `# note \` must not swallow the command on the next line.
+        if self.offsets is None:
+            newline = self.text.find("\n", self.pos, self.end)
+            self.pos = newline + 1 if newline >= 0 else self.end
+            return
+        self.steps -= 3
+        newline = self.original.find("\n", self.offsets.start(self.pos))
+        after = self.offsets.inside(newline + 1) if newline >= 0 else self.end
+        self.pos = min(after, self.end)
+
+    def lines(self) -> str:
+        """Skip blanks, newlines and comments; the character that stands there then, or ""."""
+        while True:
+            char = self.text[self.pos] if self.pos < self.end else ""
+            if char == "#" or (char == "\n" and self.bodies):
+                self.end_line()
+            elif char in (" ", "\t") and self.bodies:
+                self.blanks()
+            elif char in (" ", "\t", "\n"):
+                found = EMPTY_LINES.match(self.text, self.pos, self.end)
+                self.pos = found.end() if found is not None else self.end
+            else:
+                return char
+
+    def head(self) -> str:
+        """The unquoted word that stands here, without consuming it, else ""."""
+        found = HEAD.match(self.text, self.pos, self.end)
+        return found.group() if found is not None else ""
+
+    def keyword(self, word: str) -> bool:
+        """Consume `word` if it stands here as a word of its own."""
+        if self.head() != word:
+            return False
+        self.pos += len(word)
+        return True

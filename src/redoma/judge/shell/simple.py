@@ -1,0 +1,221 @@
+"""Reads simple commands: assignments, words and redirects in any order the shell allows."""
+
+from __future__ import annotations
+
+import re
+
+from redoma.judge.shell import compound, heredoc, wording
+from redoma.judge.shell.pieces import Pieces
+from redoma.judge.shell.reader import TOO_LARGE, Reader
+from redoma.model.script import Assignment, Command, Literal, Redirect, Simple, Word
+
+PLAIN_WORD = wording.PLAIN_WORD
+QUOTED_WORD = wording.QUOTED_WORD
+ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:(\+?)=|\[)")
+ARRAY = re.compile(r"[ \t]*([A-Za-z_][A-Za-z0-9_]*)(\+?)=\(")
+REDIRECT = re.compile(
+    r"[ \t]*(?:([0-9]+|\{[A-Za-z_][A-Za-z0-9_]*(?:\[[^\]\s]*\])?\})?"
+    r"(<<<|<<-|<<|<&|<>|<(?!\()|>>|>&|>\||>(?!\())|(&>>?))"
+)
+EMPTY_PARENTHESES = re.compile(r"[ \t]*\([ \t]*\)")
+# After these, `name=(…)` is an array as well.
+DECLARERS = frozenset(("alias", "declare", "eval", "export", "let", "local", "readonly", "typeset"))
+
+
+def simple_command(r: Reader) -> Command:
+    """A simple command, or the function that `name()` turns out to define."""
+    start = finish = r.pos
+    assignments: list[Assignment] = []
+    words: list[Word | Assignment] = []
+    redirects: list[Redirect] = []
+    text = r.text
+    while True:
+        plain = PLAIN_WORD.match(text, r.pos, r.end)
+        if plain is not None:
+            written = plain[1]
+            if words or ("=" not in written and "[" not in written):
+                span = plain.span(1)
+                r.pos = finish = span[1]
+                words.append(Word((Literal(written, quoted=False, span=span),), span))
+                if len(words) > r.steps:
+                    r.give_up(TOO_LARGE)
+                    break
+                if finish == r.end or text[finish] in "\n;|)":
+                    break
+                if text[finish] == "&" and not text.startswith(">", finish + 1, r.end):
+                    break
+                continue
+        if not _read_item(r, assignments, words, redirects):
+            break
+        finish = r.pos
+    r.steps -= 1 + len(words)
+    if len(words) == 1 and not assignments and not redirects and text.startswith("(", r.pos, r.end):
+        empty = EMPTY_PARENTHESES.match(text, r.pos, r.end)
+        if empty is not None:
+            r.pos = empty.end()
+            return compound.function_body(r, text[start:finish], start)
+    if r.pos == start and not r.stopped:
+        r.pos += 1
+        r.fail("no command", start, r.pos)
+    return Simple(tuple(assignments), tuple(words), tuple(redirects), (start, finish))
+
+
+def _read_item(
+    r: Reader,
+    assignments: list[Assignment],
+    words: list[Word | Assignment],
+    redirects: list[Redirect],
+) -> bool:
+    """Read one assignment, word or redirect; False where the command ends."""
+    char = r.blanks()
+    if char == "" or char in "\n;|)#(":
+        return False
+    if char == "&" and not r.text.startswith("&>", r.pos, r.end):
+        return False
+    r.spend(1)
+    if char in "<>&{0123456789":
+        redirect = REDIRECT.match(r.text, r.pos, r.end)
+        if redirect is not None:
+            read = read_redirect(r, redirect)
+            if read is not None:
+                redirects.append(read)
+            return True
+    item: Word | Assignment | None = None
+    if not words:
+        assigned = ASSIGNMENT.match(r.text, r.pos, r.end)
+        if assigned is not None:
+            item = assignment(r, assigned)
+            r.spend(2)
+    else:
+        array = ARRAY.match(r.text, r.pos, r.end)
+        if array is not None and r.text[slice(*words[0].span)] in DECLARERS:
+            item = array_assignment(r, array)
+    item = item or quoted_word(r) or wording.word(r)
+    if isinstance(item, Assignment) and not words:
+        assignments.append(item)
+    elif item is not None:
+        words.append(item)
+    return item is not None
+
+
+def quoted_word(r: Reader) -> Word | None:
+    """A word that is one pair of quotes with nothing to expand inside."""
+    found = QUOTED_WORD.match(r.text, r.pos, r.end)
+    if found is None:
+        return None
+    group = found.lastindex or 1
+    inside = found.span(group)
+    content = r.raw(*inside) if group == 1 else found[group]
+    span = (inside[0] - 1, inside[1] + 1)
+    r.pos = span[1]
+    return Word((Literal(content, quoted=True, span=span),), span)
+
+
+def read_redirect(r: Reader, found: re.Match[str]) -> Redirect | None:
+    """A redirect whose operator was matched; None where nothing follows the operator."""
+    fd, operator, both = found.groups()
+    start = found.start(1) if fd else found.start(3 if both else 2)
+    r.pos = found.end()
+    r.spend(1)
+    if operator in ("<<", "<<-"):
+        redirect = heredoc.announce(r, operator, fd or "", start)
+    else:
+        target = wording.word(r)
+        redirect = None
+        if target is not None:
+            redirect = Redirect(operator or both, fd or "", target, (start, r.pos))
+    if redirect is None:
+        r.fail("a redirection to nothing", start, r.pos)
+    return redirect
+
+
+def redirects_after(r: Reader) -> tuple[Redirect, ...]:
+    """The redirects that follow a compound command."""
+    redirects: list[Redirect] = []
+    found = REDIRECT.match(r.text, r.pos, r.end)
+    while found is not None:
+        redirect = read_redirect(r, found)
+        if redirect is not None:
+            redirects.append(redirect)
+        found = REDIRECT.match(r.text, r.pos, r.end)
+    return tuple(redirects)
+
+
+def assignment(r: Reader, found: re.Match[str]) -> Assignment | Word:
+    """`name=value`, `name[…]=value`; a word after all where no `=` follows the bracket."""
+    start = r.pos
+    name = found[1]
+    index: Word | None = None
+    append = bool(found[2])
+    r.pos = found.end()
+    if found[2] is None:
+        r.pos = found.end() - 1
+        index = wording.subscript(r)
+        append = r.text.startswith("+=", r.pos, r.end)
+        if not append and not r.text.startswith("=", r.pos, r.end):
+            return _bracketed_word(r, start, name, index)
+        r.pos += 2 if append else 1
+    if r.text.startswith("(", r.pos, r.end) and index is None:
+        elements = array_elements(r)
+        span = (start, r.pos)
+        return Assignment(name, None, span, append=append, elements=elements)
+    value = _value(r)
+    return Assignment(name, value, (start, r.pos), append=append, subscript=index)
+
+
+def _bracketed_word(r: Reader, start: int, name: str, index: Word) -> Word:
+    """`name[…]…` that assigns nothing: the brackets belong to the word."""
+    pieces = Pieces()
+    opening, closing = index.span
+    pieces.add(f"{name}[", start, opening, quoted=False)
+    for part in index.parts:
+        if isinstance(part, Literal):
+            pieces.add(part.text, *part.span, quoted=part.quoted)
+        else:
+            pieces.put(part)
+    if r.pos > closing:
+        pieces.add("]", closing, r.pos, quoted=False)
+    wording.unquoted(r, pieces, globs=r.extglob)
+    return Word(pieces.done(), (start, r.pos))
+
+
+def _value(r: Reader) -> Word:
+    start = r.pos
+    pieces = Pieces()
+    wording.unquoted(r, pieces, globs=r.extglob)
+    return Word(pieces.done(), (start, r.pos))
+
+
+def array_assignment(r: Reader, found: re.Match[str]) -> Assignment:
+    """`name=(…)` as an argument of `declare` and its like."""
+    start = found.start(1)
+    r.pos = found.end() - 1
+    elements = array_elements(r)
+    return Assignment(found[1], None, (start, r.pos), append=bool(found[2]), elements=elements)
+
+
+def array_elements(r: Reader) -> tuple[tuple[Word | None, Word], ...]:
+    """`(…)` after `name=`: words, some with a subscript of their own."""
+    start = r.pos
+    r.pos += 1
+    elements: list[tuple[Word | None, Word]] = []
+    while True:
+        char = r.lines()
+        if char == ")":
+            r.pos += 1
+            break
+        index = wording.subscript(r) if char == "[" else None
+        if index is not None and r.text.startswith(("=", "+="), r.pos, r.end):
+            r.pos = r.text.index("=", r.pos) + 1
+            elements.append((index, _value(r)))
+            continue
+        if index is not None:
+            written: Word | None = _bracketed_word(r, index.span[0] - 1, "", index)
+        else:
+            written = wording.word(r)
+        r.spend(2)
+        if written is None:
+            r.fail("no ) to end an array", start, r.pos)
+            break
+        elements.append((None, written))
+    return tuple(elements)

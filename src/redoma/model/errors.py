@@ -1,0 +1,307 @@
+"""Everything that can keep Redoma from its work; a refused command is a value, none of these.
+
+::
+
+    RedomaError
+    ├── UsageError        UnknownPack
+    ├── PolicyError       PolicySyntax · UnknownKey · RuleExampleFailed
+    ├── Refused           Denied · Declined · ConfirmationNeeded · ConfirmationExpired
+    ├── IsolationError    NoEngine · EngineFailed · GuaranteeLost
+    ├── RunError          TimedOut · LimitReached · OutputTooLarge
+    ├── ChangeError       ApplyConflict · PreviewGone · UndoImpossible
+    ├── RecordError       ChainBroken · RecordUnavailable
+    ├── VaultError        WrongKey · UnknownToken
+    └── SessionError      NotAMember · SessionOver
+
+Each says what happened (`str(error)`), what kind of thing it is (`code`, stable), and what to do
+next (`hint`, often a command to type). `exit_status` belongs to the class: 2 for a request that
+cannot be understood, 124 for time, 126 for a refusal, 125 where Redoma could not do its work.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import ClassVar
+
+    from redoma.model.decision import Decision
+
+
+class RedomaError(Exception):
+    """Redoma could not do its work."""
+
+    code: ClassVar[str] = "redoma"
+    exit_status: ClassVar[int] = 125
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+    def details(self) -> dict[str, object]:
+        """The facts of this error that have a name, ready for JSON."""
+        return {}
+
+    def as_dict(self) -> dict[str, object]:
+        """The error as one JSON object: `code`, `message`, `hint` and its named facts."""
+        return {"code": self.code, "message": str(self), "hint": self.hint, **self.details()}
+
+
+class UsageError(RedomaError):
+    """The request itself cannot be understood."""
+
+    code = "usage"
+    exit_status = 2
+
+
+class UnknownPack(UsageError):
+    """No rule pack has this name."""
+
+    code = "unknown-pack"
+
+    def __init__(self, pack: str, known: Iterable[str]) -> None:
+        self.pack = pack
+        self.known = tuple(known)
+        super().__init__(f"there is no rule pack {pack!r}", hint=f"packs: {', '.join(self.known)}")
+
+    def details(self) -> dict[str, object]:
+        return {"pack": self.pack, "known": list(self.known)}
+
+
+class PolicyError(RedomaError):
+    """A policy or a rule pack cannot be used, so nothing is judged by it."""
+
+    code = "policy"
+
+
+class PolicySyntax(PolicyError):
+    """A policy file cannot be read at `location` (`file:line:column`)."""
+
+    code = "policy-syntax"
+
+    def __init__(self, message: str, *, location: str, hint: str = "") -> None:
+        self.location = location
+        super().__init__(f"{location}: {message}", hint=hint)
+
+    def details(self) -> dict[str, object]:
+        return {"location": self.location}
+
+
+class UnknownKey(PolicySyntax):
+    """A policy file has a key that has no meaning, so its writer expects what will not happen."""
+
+    code = "policy-unknown-key"
+
+
+class RuleExampleFailed(PolicyError):
+    """A rule does not do what its own `match` or `not_match` example says."""
+
+    code = "rule-example-failed"
+
+    def __init__(self, message: str, *, rule: str, example: str, hint: str = "") -> None:
+        self.rule = rule
+        self.example = example
+        super().__init__(message, hint=hint)
+
+    def details(self) -> dict[str, object]:
+        return {"rule": self.rule, "example": self.example}
+
+
+class Refused(RedomaError):
+    """What was asked for may not happen."""
+
+    code = "refused"
+    exit_status = 126
+
+
+class Denied(Refused):
+    """Policy says no."""
+
+    code = "denied"
+
+    def __init__(self, decision: Decision, *, hint: str = "") -> None:
+        self.decision = decision
+        super().__init__("; ".join(decision.because) or "denied by policy", hint=hint)
+
+    def details(self) -> dict[str, object]:
+        return {"because": list(self.decision.because), "policy": self.decision.policy}
+
+
+class Declined(Refused):
+    """Whoever was asked said no, or said nothing in time."""
+
+    code = "declined"
+
+
+class ConfirmationNeeded(Refused):
+    """Someone has to be asked first; `question` names what to answer."""
+
+    code = "confirmation-needed"
+
+    def __init__(self, message: str, *, question: str, hint: str = "") -> None:
+        self.question = question
+        super().__init__(message, hint=hint)
+
+    def details(self) -> dict[str, object]:
+        return {"question": self.question}
+
+
+class ConfirmationExpired(Refused):
+    """An answer came for a question that is over, or for another request than the one asked."""
+
+    code = "confirmation-expired"
+
+
+class IsolationError(RedomaError):
+    """What policy requires cannot be enforced here, so nothing runs."""
+
+    code = "isolation"
+
+
+class NoEngine(IsolationError):
+    """No engine of this machine gives every guarantee in `required`; `tried` says why not, each."""
+
+    code = "no-engine"
+
+    def __init__(
+        self, *, required: Iterable[str], tried: Mapping[str, str], hint: str = "redoma doctor"
+    ) -> None:
+        self.required = tuple(required)
+        self.tried = dict(tried)
+        reasons = "".join(f"\n  {engine}: {why}" for engine, why in self.tried.items())
+        super().__init__(
+            f"no engine here can enforce {', '.join(self.required) or 'anything'}{reasons}",
+            hint=hint,
+        )
+
+    def details(self) -> dict[str, object]:
+        return {"required": list(self.required), "tried": self.tried}
+
+
+class EngineFailed(IsolationError):
+    """An engine that was chosen could not set up its enclosure."""
+
+    code = "engine-failed"
+
+
+class GuaranteeLost(IsolationError):
+    """Something promised at the start no longer held while the command ran."""
+
+    code = "guarantee-lost"
+
+
+class RunError(RedomaError):
+    """A command was ended from outside."""
+
+    code = "run"
+
+
+class TimedOut(RunError):
+    """The command ran longer than it may, and its whole tree was ended."""
+
+    code = "timed-out"
+    exit_status = 124
+
+
+class LimitReached(RunError):
+    """The command used more of something than it may."""
+
+    code = "limit-reached"
+
+
+class OutputTooLarge(RunError):
+    """The command wrote more than is kept."""
+
+    code = "output-too-large"
+
+
+class ChangeError(RedomaError):
+    """Held changes could not be applied or taken back."""
+
+    code = "change"
+
+
+class ApplyConflict(ChangeError):
+    """`paths` are no longer as they were when the change was recorded; nothing was applied."""
+
+    code = "apply-conflict"
+
+    def __init__(self, message: str, *, paths: Iterable[str], hint: str = "") -> None:
+        self.paths = tuple(paths)
+        super().__init__(message, hint=hint)
+
+    def details(self) -> dict[str, object]:
+        return {"paths": list(self.paths)}
+
+
+class PreviewGone(ChangeError):
+    """The preview was discarded, applied or has expired."""
+
+    code = "preview-gone"
+
+
+class UndoImpossible(ChangeError):
+    """What would be taken back has changed since, or is not known any more."""
+
+    code = "undo-impossible"
+
+
+class RecordError(RedomaError):
+    """The record cannot be trusted or written; no record, no run."""
+
+    code = "record"
+
+
+class ChainBroken(RecordError):
+    """The record was changed at or before `entry`."""
+
+    code = "chain-broken"
+
+    def __init__(self, message: str, *, entry: int, hint: str = "") -> None:
+        self.entry = entry
+        super().__init__(message, hint=hint)
+
+    def details(self) -> dict[str, object]:
+        return {"entry": self.entry}
+
+
+class RecordUnavailable(RecordError):
+    """The record cannot be opened or written."""
+
+    code = "record-unavailable"
+
+
+class VaultError(RedomaError):
+    """A secret cannot be kept or given back."""
+
+    code = "vault"
+
+
+class WrongKey(VaultError):
+    """What is stored was written with another key, or was changed."""
+
+    code = "wrong-key"
+
+
+class UnknownToken(VaultError):
+    """Nothing is stored under this name."""
+
+    code = "unknown-token"
+
+
+class SessionError(RedomaError):
+    """A shared terminal cannot do what was asked."""
+
+    code = "session"
+
+
+class NotAMember(SessionError):
+    """Only someone who was let in may do this."""
+
+    code = "not-a-member"
+
+
+class SessionOver(SessionError):
+    """The session has ended."""
+
+    code = "session-over"

@@ -1,0 +1,99 @@
+"""Rooms know only the rooms that the architecture lets them know."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from tests.house.tree import ROOT, imports_of, modules, room_of, tree_of
+
+PUBLIC = ""  # the package's own public names
+BELOW_FLOW = {"model", "judge", "ask", "jail", "record", "vault", "fleet"}
+MAY_IMPORT = {
+    PUBLIC: {"model", "flow"},
+    "__main__": {"faces"},
+    "model": set(),
+    "judge": {"model"},
+    "ask": {"model"},
+    "jail": {"model"},
+    "record": {"model"},
+    "vault": {"model"},
+    "fleet": {"jail", "model"},
+    "flow": BELOW_FLOW,
+    "sessions": {"flow", "model"},
+    "faces": {"flow", "sessions", "model", PUBLIC},
+    "dialects": {PUBLIC},
+    "testing": {PUBLIC, "model"},
+}
+STARTS_PROCESSES = {"subprocess", "multiprocessing", "pty", "concurrent.futures"}
+PROCESS_CALLS = ("system", "popen", "fork", "forkpty", "posix_spawn", "exec", "spawn")
+WORLD = {
+    *("os", "pathlib", "io", "glob", "shutil", "tempfile", "fileinput", "mmap"),
+    *("time", "datetime", "random", "secrets", "uuid"),
+    *("socket", "ssl", "urllib", "http", "asyncio", "select", "threading", "signal"),
+    *STARTS_PROCESSES,
+}
+
+MODULES = modules()
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_room_imports_only_what_stands_below_it(module: str) -> None:
+    room = room_of(module)
+    allowed = MAY_IMPORT[room] | {room}
+    strays = [
+        f"line {line}: {imported}"
+        for imported, line in imports_of(MODULES[module])
+        if imported.split(".")[0] == "redoma" and room_of(imported) not in allowed
+    ]
+    assert strays == []
+
+
+@pytest.mark.parametrize("module", [m for m in MODULES if room_of(m) == "judge"])
+def test_the_judge_touches_no_file_no_clock_and_no_process(module: str) -> None:
+    path = MODULES[module]
+    strays = [
+        f"line {line}: {imported}"
+        for imported, line in imports_of(path)
+        if imported in WORLD or imported.split(".")[0] in WORLD
+    ]
+    strays += [
+        f"line {node.lineno}: open()"
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in {"open", "input", "print"}
+    ]
+    assert strays == []
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_only_the_jails_kernel_files_import_ctypes(module: str) -> None:
+    if module.startswith("redoma.jail.kernel"):
+        return
+    imported = {name.split(".")[0] for name, _ in imports_of(MODULES[module])}
+    assert imported & {"ctypes", "_ctypes", "cffi"} == set()
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_only_the_jails_runner_starts_processes(module: str) -> None:
+    if module.startswith("redoma.jail.run"):
+        return
+    path = MODULES[module]
+    strays = [f"line {line}: {name}" for name, line in imports_of(path) if name in STARTS_PROCESSES]
+    strays += [
+        f"line {node.lineno}: os.{node.attr}"
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id in {"os", "posix"}
+        and node.attr.startswith(PROCESS_CALLS)
+    ]
+    assert strays == []
+
+
+def test_every_room_has_a_row_in_the_architecture() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    rooms = {room_of(m) for m in MODULES} - {PUBLIC, "__main__"}
+    assert {room for room in rooms if f"| `{room}/` |" not in text} == set()

@@ -1,0 +1,63 @@
+"""What is installed is exactly what was locked: every version pinned, every file by its hash."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tomllib
+
+import pytest
+
+from tests.house.tree import ROOT
+
+LOCKS = ("run.lock", "test.lock")
+PIN = re.compile(r"^(?P<name>[a-z0-9-]+)==(?P<version>[0-9][^ ;]*)( ; (?P<marker>[^\\]+?))? \\$")
+HASH = re.compile(r"^    --hash=sha256:[0-9a-f]{64}( \\)?$")
+RANGE = re.compile(r"^([A-Za-z0-9-]+)(.*?)(;.*)?$")
+
+
+def pins(lock: str) -> dict[str, tuple[str, int]]:
+    """The version and the number of hashes of each package in a lock."""
+    found: dict[str, tuple[str, int]] = {}
+    name = ""
+    for line in (ROOT / "requirements" / lock).read_text().splitlines()[1:]:
+        if pin := PIN.match(line):
+            name = pin["name"]
+            found[name] = (pin["version"], 0)
+        else:
+            assert HASH.match(line), f"neither a pin nor a hash: {line}"
+            version, hashes = found[name]
+            found[name] = (version, hashes + 1)
+    return found
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+def test_the_first_line_of_a_lock_is_the_digest_of_the_rest(lock: str) -> None:
+    first, _, rest = (ROOT / "requirements" / lock).read_text().partition("\n")
+    assert first == f"# sha256:{hashlib.sha256(rest.encode()).hexdigest()} of the lines below"
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+def test_every_package_is_pinned_with_hashes_and_from_nowhere_in_particular(lock: str) -> None:
+    assert {name for name, (_, hashes) in pins(lock).items() if hashes == 0} == set()
+    assert "://" not in (ROOT / "requirements" / lock).read_text()
+
+
+def test_the_tests_run_with_the_very_versions_that_users_get() -> None:
+    tested = pins("test.lock")
+    assert {name: tested.get(name) for name in pins("run.lock")} == pins("run.lock")
+
+
+def test_every_dependency_has_a_range_a_pin_and_a_reason() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    reasons = (ROOT / "docs" / "adr" / "0003-dependencies.md").read_text()
+    names = []
+    for dependency in project["dependencies"]:
+        match = RANGE.match(dependency)
+        assert match
+        name, limits = match[1], match[2]
+        names.append(name.lower())
+        assert ">=" in limits, f"{name} has no lower end"
+        assert "<" in limits, f"{name} has no upper end"
+        assert f"`{name}`" in reasons, f"{name} has no reason written down"
+    assert sorted(pins("run.lock")) == sorted(names)

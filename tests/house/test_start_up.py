@@ -1,0 +1,80 @@
+"""A hook stands between every two steps of an agent: its door opens light and fast."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.house.tree import PACKAGE
+
+HEAVY = {
+    *("dataclasses", "typing", "inspect", "logging", "subprocess", "pathlib", "argparse"),
+    *("asyncio", "yaml", "sqlglot", "hypothesis", "site", "threading", "socket", "ctypes"),
+}
+PROMISED_RATIO = 6
+ROUNDS = 21
+COMMAND = "cd src && grep -rn 'def main' . | head -20"
+CALL = {
+    "session_id": "a",
+    "transcript_path": "/tmp/t.jsonl",
+    "cwd": "/home/someone/project",
+    "hook_event_name": "PreToolUse",
+    "tool_name": "Bash",
+    "tool_input": {"command": COMMAND, "description": "Find the entry points"},
+}
+
+
+@pytest.fixture
+def call(tmp_path: Path) -> Path:
+    """What an agent writes to the hook before it runs an ordinary command."""
+    place = tmp_path / "call.json"
+    place.write_text(json.dumps(CALL))
+    return place
+
+
+def test_a_hook_loads_none_of_the_heavy_modules(call: Path) -> None:
+    code = (
+        f"import sys; sys.path[:0] = [{str(PACKAGE.parent)!r}]\n"
+        "from redoma.__main__ import main\n"
+        "status = main(['hook', 'claude-code'])\n"
+        "sys.stderr.write(' '.join(sys.modules)); sys.exit(status)\n"
+    )
+    with call.open() as said:
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", "-X", "utf8", "-c", code],
+            stdin=said,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 0, done.stderr
+    assert set(done.stderr.split()) & HEAVY == set()
+
+
+def cpu_seconds(command: list[str], said: Path) -> float:
+    """The processor time that one process took, from its start to its end."""
+    with said.open() as stdin:
+        child = subprocess.Popen(command, stdin=stdin, stdout=subprocess.DEVNULL)
+        _, status, used = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+    assert child.returncode == 0
+    return used.ru_utime + used.ru_stime
+
+
+def test_a_cold_hook_costs_no_more_than_six_bare_interpreters(call: Path) -> None:
+    start = [sys.executable, "-I", "-S"]
+    bare = [*start, "-c", "pass"]
+    hook = [*start, "-X", "utf8", str(PACKAGE / "__main__.py"), "hook", "claude-code"]
+    cpu_seconds(hook, call)  # the first call compiles
+    pairs = [(cpu_seconds(bare, call), cpu_seconds(hook, call)) for _ in range(ROUNDS)]
+    bare_median = statistics.median(pair[0] for pair in pairs)
+    hook_median = statistics.median(pair[1] for pair in pairs)
+    assert hook_median <= PROMISED_RATIO * bare_median, (
+        f"bare {bare_median * 1000:.1f} ms, hook {hook_median * 1000:.1f} ms"
+    )
