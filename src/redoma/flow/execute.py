@@ -18,7 +18,7 @@ def execute(
     plan: Plan,
     host: Host,
     *,
-    stdin: bytes | None = b"",
+    stdin: bytes | int | None = b"",
     sink: Sink | None = None,
     control: Control | None = None,
 ) -> Result:

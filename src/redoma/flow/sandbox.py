@@ -82,7 +82,7 @@ class Sandbox:
         command: str | Sequence[str],
         *,
         timeout: float | None = None,
-        stdin: bytes | None = b"",
+        stdin: bytes | int | None = b"",
         cwd: str = "",
         sink: Sink | None = None,
         control: Control | None = None,
@@ -134,7 +134,7 @@ class Hands:
         host: Host,
         confirm: Callable[[Decision], bool] | None,
         *,
-        stdin: bytes | None,
+        stdin: bytes | int | None,
         sink: Sink | None,
         control: Control | None,
     ) -> None:

@@ -9,8 +9,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 # Passed on from the caller, since they say how to show things and never hold a secret.
-_PASSED = ("COLUMNS", "COLORTERM", "LANG", "LANGUAGE", "LINES", "NO_COLOR", "TERM", "TZ")
-_PASSED_PREFIX = "LC_"
+_PASSED = frozenset(
+    """
+    COLORTERM COLUMNS FORCE_COLOR LANG LANGUAGE LC_ADDRESS LC_ALL LC_COLLATE LC_CTYPE
+    LC_IDENTIFICATION LC_MEASUREMENT LC_MESSAGES LC_MONETARY LC_NAME LC_NUMERIC LC_PAPER
+    LC_TELEPHONE LC_TIME LINES NO_COLOR TERM TZ
+    """.split()
+)
 # Toolchains say with these where they stand; only a path that is seen inside passes.
 _PLACES = (
     "CARGO_HOME",
@@ -38,7 +43,7 @@ def clean(
     made = {
         name: value
         for name, value in caller.items()
-        if (name in _PASSED or name.startswith(_PASSED_PREFIX)) and len(value) < 200
+        if name in _PASSED and len(value) < 64
     }
     for name in _PLACES:
         value = caller.get(name, "")

@@ -55,7 +55,7 @@ class Bubblewrap:
     def __init__(self) -> None:
         self.binary = ""
         self._lock = threading.RLock()
-        self._frames: dict[Grant, tuple[Frame, tuple[str, ...]]] = {}
+        self._frames: dict[tuple[object, ...], tuple[Frame, tuple[str, ...]]] = {}
         self._shields: dict[tuple[str, tuple[str, ...]], Shield] = {}
         self._filters: dict[tuple[Syscalls, bool, bool], bytes] = {}
         self._stage: Stage | None = None
@@ -141,13 +141,15 @@ class Bubblewrap:
         self._frames.clear()
 
     def _frame(self, grant: Grant) -> tuple[Frame, tuple[str, ...]]:
-        known = self._frames.get(grant)
+        # The view depends on the caller's home and search path as well.
+        key = (grant, os.environ.get("HOME"), os.environ.get("PATH"))
+        known = self._frames.get(key)
         if known is None:
             outside = worktree.outside(grant.workspace) if grant.writes is Writes.DIRECT else ()
             widened = _with_writable(grant, outside)
             frame = build_frame(widened, place=self._place, as_nobody=self.as_nobody)
             notes = tuple(f"the repository of this worktree is writable: {p}" for p in outside)
-            known = self._frames[grant] = (frame, notes)
+            known = self._frames[key] = (frame, notes)
         return known
 
     def _place(self, path: str) -> str:
@@ -155,7 +157,8 @@ class Bubblewrap:
         if not self.as_nobody:
             return path
         if self._stage is None:
-            from redoma.jail.kernel.identity import Stage, user_namespace
+            from redoma.jail.kernel.identity import Stage
+            from redoma.jail.run.namespaces import user_namespace
 
             self._box = user_namespace(
                 f"{NOBODYS_UID} {NOBODYS_UID} 1", f"{NOBODYS_UID} {NOBODYS_UID} 1"

@@ -11,6 +11,10 @@ from contextlib import suppress
 
 from redoma.model.access import Limits
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 _PERIOD = 100_000
 _CONTROLLERS = ("memory", "pids", "cpu")
 
@@ -207,28 +211,32 @@ def maker_lives(name: str) -> bool:
     return pid.isdigit() and started(int(pid)) == rest.partition("-")[0]
 
 
-def find() -> Groups | None:
-    """The groups this process may make, found by making one; None where it may make none."""
+def find(works: Callable[[Group], bool]) -> Groups | None:
+    """The groups this process may make, found by making one; `works` says if it can be entered."""
     own = dict[str, str]()
     for line in _get("/proc/self/cgroup").splitlines():
         _, names, path = line.split(":", 2)
         for name in names.split(","):
             own[name] = path
     mounts = _mounts()
-    return _find_two(own, mounts) or _find_one(own, mounts)
+    return _find_two(own, mounts, works) or _find_one(own, mounts, works)
 
 
-def _find_one(own: dict[str, str], mounts: dict[str, str]) -> Groups | None:
+def _find_one(
+    own: dict[str, str], mounts: dict[str, str], works: Callable[[Group], bool]
+) -> Groups | None:
     places = {}
     for controller in _CONTROLLERS:
         if controller in own and controller in mounts:
             parent = (mounts[controller] + own[controller]).rstrip("/")
             if os.access(parent, os.W_OK):
                 places[controller] = parent
-    return _tried(Groups(places, 1)) if places else None
+    return _tried(Groups(places, 1), works) if places else None
 
 
-def _find_two(own: dict[str, str], mounts: dict[str, str]) -> Groups | None:
+def _find_two(
+    own: dict[str, str], mounts: dict[str, str], works: Callable[[Group], bool]
+) -> Groups | None:
     if "" not in own or "cgroup2" not in mounts:
         return None
     top = mounts["cgroup2"]
@@ -240,36 +248,25 @@ def _find_two(own: dict[str, str], mounts: dict[str, str]) -> Groups | None:
         shared = _get(f"{parent}/cgroup.subtree_control").split()
         places = {name: parent for name in ("memory", "pids", "cpu") if name in shared}
         if places and os.access(parent, os.W_OK):
-            groups = _tried(Groups(places, 2))
+            groups = _tried(Groups(places, 2), works)
             if groups is not None:
                 return groups
     shared = _get(f"{top}/cgroup.subtree_control").split()
     places = {name: top for name in ("memory", "pids", "cpu") if name in shared}
-    return _tried(Groups(places, 2)) if places and os.access(top, os.W_OK) else None
+    return _tried(Groups(places, 2), works) if places and os.access(top, os.W_OK) else None
 
 
-def _tried(groups: Groups) -> Groups | None:
+def _tried(groups: Groups, works: Callable[[Group], bool]) -> Groups | None:
     """The same groups if one of them can be made and entered."""
     try:
         group = groups.take(Limits())
     except OSError:
         return None
-    try:
-        sleeper = os.posix_spawn("/bin/sh", ["sh", "-c", "read x"], {}, file_actions=_SILENT())
-        try:
-            group.enter(sleeper)
-        finally:
-            os.kill(sleeper, 9)
-            os.waitpid(sleeper, 0)
-    except OSError:
+    if not works(group):
         group.remove()
         return None
     groups.give_back(group)
     return groups
-
-
-def _SILENT() -> list[tuple[int, int, str, int, int]]:  # noqa: N802
-    return [(os.POSIX_SPAWN_OPEN, fd, "/dev/null", os.O_RDWR, 0) for fd in range(3)]
 
 
 def _mounts() -> dict[str, str]:

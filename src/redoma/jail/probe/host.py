@@ -54,7 +54,9 @@ class Host:
             key = f"{_identity()} {_own_group()}"
             known = _recall("groups", key)
             if known is None:
-                self._groups = find()
+                from redoma.jail.run.sleeper import can_enter
+
+                self._groups = find(can_enter)
                 lines = []
                 if self._groups is not None:
                     lines = [f"version\t{self._groups.version}"]

@@ -75,6 +75,11 @@ class Input:
     def wants(self) -> bool:
         return self.open and len(self._left) > 0
 
+    @property
+    def hungry(self) -> bool:
+        """Whether everything so far was taken and more may come."""
+        return self.open and not len(self._left) and not self._over
+
     def add(self, data: bytes, *, over: bool) -> None:
         self._left = memoryview(bytes(self._left) + data)
         self._over = self._over or over

@@ -31,13 +31,17 @@ _LONGEST_END = 10.0
 def run(
     launch: Launch,
     *,
-    stdin: bytes | None = b"",
+    stdin: bytes | int | None = b"",
     sink: Sink | None = None,
     control: Control | None = None,
     groups: Groups | None = None,
     directory: str = "/",
 ) -> Exit:
-    """How it ended. `stdin=None` means that input comes through `control`."""
+    """How it ended.
+
+    `stdin` is what the command reads: bytes, a descriptor that is read for it, or None where
+    input comes through `control`.
+    """
     limiter = Limiter(launch.limits, groups, launch.held_by_engine)
     supervisor = Supervisor(launch, limiter, control or Control(), directory)
     reaper.begin()
@@ -69,14 +73,18 @@ class Supervisor:
         self.process = self.first_process = -1
         self.outputs: list[Output] = []
         self.input: Input | None = None
-        self.master = -1
+        self.master = self.source = -1
+        self.source_over = True
         self.ending = Ending()
         self.watch: Watch | None = None
         self.began = time.monotonic()
         self._status = b""
 
-    def start(self, stdin: bytes | None, sink: Sink | None) -> None:
+    def start(self, stdin: bytes | int | None, sink: Sink | None) -> None:
         """Starts the enclosure, puts its limits on, and lets the command begin."""
+        if isinstance(stdin, int):
+            self.source, stdin = stdin, None
+            self.source_over = False
         cap = self.launch.limits.output
         ours: list[int] = []
         terminal = ""
@@ -128,7 +136,7 @@ class Supervisor:
         reading = {output.fd: output for output in self.outputs}
         for fd in reading:
             poll.register(fd, _READ)
-        feeding = False
+        feeding = listening = False
         tick = 0.02 if self.limiter.watched else None
         next_look = self.began + 0.02
         while True:
@@ -139,6 +147,14 @@ class Supervisor:
                     poll.register(self.input.fd, select.POLLOUT)
                 else:
                     poll.unregister(self.input.fd)
+            # What comes in is read only when the command has taken what came before.
+            ready = not self.source_over and self.input is not None and self.input.hungry
+            if ready != listening:
+                listening = ready
+                if ready:
+                    poll.register(self.source, _READ)
+                else:
+                    poll.unregister(self.source)
             now = time.monotonic()
             if deadline is not None and now >= deadline:
                 self.ending.say(Outcome.TIMED_OUT, "wall_seconds")
@@ -159,6 +175,8 @@ class Supervisor:
                     output.read()
                     if not output.open:
                         poll.unregister(fd)
+                elif fd == self.source:
+                    self._take_input()
                 elif self.input is not None:
                     was = self.input.fd
                     self.input.write()
@@ -169,6 +187,15 @@ class Supervisor:
             if limits.output_total is not None and total > limits.output_total:
                 self.ending.say(Outcome.OUTPUT_TOO_LARGE, "output_total")
                 self.kill()
+
+    def _take_input(self) -> None:
+        assert self.input is not None
+        try:
+            data = os.read(self.source, 1 << 16)
+        except OSError:
+            data = b""
+        self.input.add(data, over=not data and not self.launch.terminal)
+        self.source_over = not data
 
     def _obey(self) -> None:
         control = self.control
