@@ -30,20 +30,20 @@ _FIRST_FD = 100
 class Enclosure:
     """One run: its launch, and the protection that is settled after it."""
 
-    def __init__(self, launch: Launch, raised: list[Raised], notes: tuple[str, ...]) -> None:
+    def __init__(
+        self, launch: Launch, raised: list[Raised], notes: tuple[str, ...], entry: journal.Entry
+    ) -> None:
         self.launch = launch
         self.notes = notes
         self._raised = raised
-        self._entry = journal.begin(raised) if raised else ""
+        self._entry = entry
 
     def settle(self) -> tuple[HeldBack, ...]:
         taken: list[HeldBack] = []
         for raised in self._raised:
             taken += raised.settle(_quarantine)
         self._raised = []
-        if self._entry:
-            journal.end(self._entry)
-            self._entry = ""
+        self._entry.end()
         return tuple(taken)
 
 
@@ -58,6 +58,7 @@ class Bubblewrap:
         self._frames: dict[tuple[object, ...], tuple[Frame, tuple[str, ...]]] = {}
         self._shields: dict[tuple[str, tuple[str, ...]], Shield] = {}
         self._filters: dict[tuple[Syscalls, bool, bool], bytes] = {}
+        self._entries: list[journal.Entry] = []
         self._stage: Stage | None = None
         self._box = -1
 
@@ -120,11 +121,15 @@ class Bubblewrap:
                 complaint="bwrap: ",
                 inside=self._stage.call if self._stage else None,
             )
-            enclosure = Enclosure(launch, raised, notes)
+            entry = self._entries.pop() if self._entries else journal.Entry()
+            if raised:
+                entry.begin(raised)
+            enclosure = Enclosure(launch, raised, notes, entry)
             try:
                 yield enclosure
             finally:
                 enclosure.settle()
+                self._entries.append(entry)
         finally:
             for fd in (status, go, *(fd for fd, _ in fds)):
                 with suppress(OSError):
@@ -139,6 +144,8 @@ class Bubblewrap:
             os.close(self._box)
             self._box = -1
         self._frames.clear()
+        while self._entries:
+            self._entries.pop().close()
 
     def _frame(self, grant: Grant) -> tuple[Frame, tuple[str, ...]]:
         # The view depends on the caller's home and search path as well.
@@ -147,7 +154,13 @@ class Bubblewrap:
         if known is None:
             outside = worktree.outside(grant.workspace) if grant.writes is Writes.DIRECT else ()
             widened = _with_writable(grant, outside)
-            frame = build_frame(widened, place=self._place, as_nobody=self.as_nobody)
+            stage = self._staged() if self.as_nobody else None
+            frame = build_frame(
+                widened,
+                place=self._place,
+                base=stage.root if stage is not None else None,
+                as_nobody=self.as_nobody,
+            )
             notes = tuple(f"the repository of this worktree is writable: {p}" for p in outside)
             known = self._frames[key] = (frame, notes)
         return known
@@ -156,6 +169,10 @@ class Bubblewrap:
         """Where a source is found when bubblewrap mounts it."""
         if not self.as_nobody:
             return path
+        status = os.stat(path)
+        return self._staged().staged(path, status.st_uid, status.st_gid)
+
+    def _staged(self) -> Stage:
         if self._stage is None:
             from redoma.jail.kernel.identity import Stage
             from redoma.jail.run.namespaces import user_namespace
@@ -164,8 +181,7 @@ class Bubblewrap:
                 f"{NOBODYS_UID} {NOBODYS_UID} 1", f"{NOBODYS_UID} {NOBODYS_UID} 1"
             )
             self._stage = Stage()
-        status = os.stat(path)
-        return self._stage.staged(path, status.st_uid, status.st_gid)
+        return self._stage
 
     def _raise(self, grant: Grant, frame: Frame) -> list[Raised]:
         raised = []

@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 
 from redoma.jail import environment, view
-from redoma.model.access import NOBODYS_UID, Grant, Home, Network, Writes
+from redoma.model.access import NOBODYS_UID, Grant, Network, Writes
 from redoma.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TypeAlias
+
+    Pairs: TypeAlias = tuple[tuple[str, str], ...]
+    BaseRoot: TypeAlias = Callable[[Pairs, Pairs, tuple[str, ...]], str]
 
 _HOME_SIZE = 64 << 20
 _SHM_SIZE = 64 << 20
@@ -29,28 +33,50 @@ class Frame(Value):
     home: str
 
 
-def build(grant: Grant, *, place: Callable[[str], str], as_nobody: bool) -> Frame:
-    """The frame for a grant; `place` says where a source is found (staged, when root runs it)."""
+def build(
+    grant: Grant, *, place: Callable[[str], str], base: BaseRoot | None, as_nobody: bool
+) -> Frame:
+    """The frame for a grant.
+
+    `place` says where a source is found (staged, when root runs it); `base` puts the read-only
+    part of the root together once for all runs, where that can be done.
+    """
     workspace = grant.workspace
     home = environment.home_directory()
     roots = (workspace, *grant.writable, *grant.readable)
     seen = view.build(grant.home, home=home, path=os.environ.get("PATH", ""), keep=roots)
     arguments = list(_namespaces(grant, as_nobody=as_nobody))
-    for source, target in seen.binds:
-        if not target.startswith(("/tmp/", home + "/")):
+    system = tuple(
+        (source, target)
+        for source, target in seen.binds
+        if not target.startswith(("/tmp/", "/var/tmp/", home + "/"))
+    )
+    # What is mounted below /var/tmp needs it to be a directory; else it is another name of /tmp.
+    shown = (*roots, *(target for _, target in seen.binds))
+    apart = any(path.startswith("/var/tmp/") for path in (*shown, home + "/"))
+    links = seen.links if apart else (*seen.links, ("/tmp", "/var/tmp"))
+    if base is not None:
+        places = ("/proc", "/dev", "/tmp", "/run", "/var", "/var/tmp", home, *roots)
+        places = tuple(path for path in places if path != "/var/tmp" or apart)
+        wanted = tuple(p for p in places if not p.startswith(tuple(f"{t}/" for _, t in system)))
+        arguments += ["--ro-bind", base(system, links, wanted), "/"]
+    else:
+        for source, target in system:
             arguments += ["--ro-bind", _from(source, place), target]
-    for target, link in seen.links:
-        arguments += ["--symlink", target, link]
+        for target, link in links:
+            arguments += ["--symlink", target, link]
+        arguments += ["--dir", "/run"]
     temporary = grant.limits.temporary or _TEMPORARY
     arguments += ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", "--dev", "/dev"]
     arguments += _memory(min(temporary, _SHM_SIZE), "/dev/shm", "1777")
     arguments += ["--remount-ro", "/dev"]
     arguments += _memory(temporary, "/tmp", "1777")
-    arguments += ["--dir", "/run", "--dir", "/var", "--symlink", "/tmp", "/var/tmp"]
+    if apart:
+        arguments += _memory(temporary, "/var/tmp", "1777")
     if home != "/" and not home.startswith(("/usr", "/etc", "/nonexistent")):
         arguments += _memory(min(temporary, _HOME_SIZE), home, "0755")
     for source, target in seen.binds:
-        if target.startswith(("/tmp/", home + "/")):
+        if target.startswith(("/tmp/", "/var/tmp/", home + "/")):
             arguments += ["--ro-bind", _from(source, place), target]
     for path in grant.readable:
         arguments += ["--ro-bind", place(path), path]
@@ -63,7 +89,9 @@ def build(grant: Grant, *, place: Callable[[str], str], as_nobody: bool) -> Fram
         else:
             arguments += ["--bind", place(path), path]
             writable.append((path, place(path)))
-    after = [*_hidden(grant.hidden), "--remount-ro", "/"]
+    after = _hidden(grant.hidden)
+    if base is None:
+        after += ["--remount-ro", "/"]
     user = "redoma" if as_nobody else environment.user_name(os.geteuid())
     visible = tuple(target for _, target in seen.binds) + roots
     env = environment.clean(

@@ -18,16 +18,48 @@ if TYPE_CHECKING:
     from redoma.jail.engines.shield import Raised
     from redoma.model.result import HeldBack
 
+_IDLE, _GOING = b"-", b"+"
 _count = 0
-_own_start = ""
 
 
-def begin(raised: list[Raised]) -> str:
-    """Notes a run that is about to begin; returns the entry to remove when it is settled."""
-    global _count, _own_start
-    _count += 1
-    pid = os.getpid()
-    _own_start = _own_start or started(pid)
+class Entry:
+    """What was protected when a run began; one file, used again while nothing of that changes."""
+
+    def __init__(self) -> None:
+        self._path = ""
+        self._fd = -1
+        self._content = b""
+
+    def begin(self, raised: list[Raised]) -> None:
+        """A run is going on from here."""
+        content = _content(raised)
+        if content != self._content or self._fd < 0:
+            self.close()
+            global _count
+            _count += 1
+            pid = os.getpid()
+            self._path = f"{_directory()}/{pid}-{started(pid)}-{_count}"
+            self._fd = os.open(self._path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+            os.write(self._fd, _GOING + content)
+            self._content = content
+        else:
+            os.pwrite(self._fd, _GOING, 0)
+
+    def end(self) -> None:
+        """The run is settled."""
+        if self._fd >= 0:
+            os.pwrite(self._fd, _IDLE, 0)
+
+    def close(self) -> None:
+        """Nothing more will run under this entry."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+            with suppress(OSError):
+                os.unlink(self._path)
+
+
+def _content(raised: list[Raised]) -> bytes:
     lines = []
     for one in raised:
         lines.append(f"root\0{one.shield.root}")
@@ -35,19 +67,7 @@ def begin(raised: list[Raised]) -> str:
         lines += [f"repository\0{inode}\0{path}" for path, inode in one.repositories.items()]
         lines += [f"link\0{target}\0{path}" for path, target in one.links.items()]
         lines += [f"allowed\0\0{path}" for path in one.shield.allowed]
-    path = f"{_directory()}/{pid}-{_own_start}-{_count}"
-    fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
-    try:
-        os.write(fd, "\n\0".join(lines).encode(errors="surrogateescape"))
-    finally:
-        os.close(fd)
-    return path
-
-
-def end(path: str) -> None:
-    """The run is settled."""
-    with suppress(OSError):
-        os.unlink(path)
+    return "\n\0".join(lines).encode(errors="surrogateescape")
 
 
 def finish_others() -> tuple[HeldBack, ...]:
@@ -58,7 +78,8 @@ def finish_others() -> tuple[HeldBack, ...]:
         if not maker_lives(name):
             with suppress(OSError, ValueError):
                 taken += _settle(f"{directory}/{name}")
-            end(f"{directory}/{name}")
+            with suppress(OSError):
+                os.unlink(f"{directory}/{name}")
     return tuple(taken)
 
 
@@ -74,6 +95,8 @@ def _settle(path: str) -> list[HeldBack]:
     from redoma.jail.guard.sweep import Sweep
 
     with open(path, "rb") as file:
+        if file.read(1) != _GOING:
+            return []  # nothing was going on when its maker ended
         text = file.read().decode(errors="surrogateescape")
     taken: list[HeldBack] = []
     for block in text.split("root\0")[1:]:

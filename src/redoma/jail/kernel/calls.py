@@ -56,6 +56,11 @@ def mount(source: str, target: str, kind: str, flags: int, data: str = "") -> No
     )
 
 
+def detach(target: str) -> None:
+    """Takes away what is mounted on `target`, with everything mounted below it."""
+    _checked(LIBC.umount2(os.fsencode(target), 2))
+
+
 def _checked(answer: int) -> int:
     if answer < 0:
         number = ctypes.get_errno()

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _PERIOD = 100_000
+_WRITE = os.O_WRONLY | os.O_CLOEXEC
 _CONTROLLERS = ("memory", "pids", "cpu")
 
 
@@ -27,6 +28,7 @@ class Group:
         self.version = version
         self.places = {key: f"{parent}/{name}" for key, parent in places.items()}
         self.limits: Limits | None = None
+        self._doors: tuple[list[int], list[int]] | None = None
         self._held: frozenset[str] = frozenset()
         self._ooms = self._refusals = self._usage = 0
         for path in dict.fromkeys(self.places.values()):
@@ -56,8 +58,8 @@ class Group:
                 # Attack: memory that goes to swap is not counted and slows the whole machine.
                 found["memory"].append(("memory", swap, str(limits.memory) if old else "0"))
         if limits.processes is not None and "pids" in self.places:
-            # The enclosure's own first process counts too.
-            found["processes"] = [("pids", "pids.max", str(limits.processes + 1))]
+            # The enclosure's launcher and its first process count too.
+            found["processes"] = [("pids", "pids.max", str(limits.processes + 2))]
         if limits.cpu_percent is not None and "cpu" in self.places:
             quota = max(1000, limits.cpu_percent * _PERIOD // 100)
             if old:
@@ -75,6 +77,19 @@ class Group:
         file = "tasks" if self.version == 1 else "cgroup.procs"
         for path in dict.fromkeys(self.places.values()):
             _put(f"{path}/{file}", str(pid))
+
+    def doors(self) -> tuple[list[int], list[int]]:
+        """Descriptors that move the thread which writes `0` to them in, and out again.
+
+        Only version 1 has groups of threads. A thread that moves itself waits for nobody; moving
+        another process waits until every processor has been idle once, some milliseconds.
+        Descriptors, since that thread has mounts of its own and may not see these files.
+        """
+        if not self._doors:
+            inside = [os.open(f"{p}/tasks", _WRITE) for p in self.places.values()]
+            above = [p.rpartition("/")[0] for p in self.places.values()]
+            self._doors = (inside, [os.open(f"{p}/tasks", _WRITE) for p in above])
+        return self._doors
 
     def out_of_memory(self) -> bool:
         """Whether the kernel killed something here for memory since the group was limited."""
@@ -102,6 +117,9 @@ class Group:
     def remove(self) -> bool:
         """Whether nothing of the group is left."""
         gone = True
+        for fd in sum(self._doors or (), []):
+            os.close(fd)
+        self._doors = None
         for path in dict.fromkeys(self.places.values()):
             try:
                 os.rmdir(path)
@@ -314,7 +332,7 @@ def _get(path: str) -> str:
 
 
 def _put(path: str, value: str) -> None:
-    fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+    fd = os.open(path, _WRITE)
     try:
         os.write(fd, value.encode())
     finally:

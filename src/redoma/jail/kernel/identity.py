@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import struct
 import threading
+from contextlib import suppress
 
 from redoma.jail.kernel import calls
 from redoma.jail.run.namespaces import user_namespace
@@ -29,6 +30,9 @@ _AT_RECURSIVE = 0x8000
 _AT_FDCWD = -100
 _MOVE_MOUNT_F_EMPTY_PATH = 4
 _MOUNT_ATTR_IDMAP = 0x00100000
+_READ_ONLY = 0x1 | 0x2 | 0x4  # read-only, no set-user-id, no devices
+_MS_NOSUID, _MS_NODEV = 0x2, 0x4
+_MS_BIND_READ_ONLY = 0x1000 | 0x20 | 0x1 | _MS_NOSUID | _MS_NODEV  # bind, remount, read-only
 # A directory that every machine has and that no launcher needs; covered in our namespace only.
 _STAGE = "/sys"
 
@@ -79,6 +83,43 @@ class Stage:
             self._staged[key] = place
         return self._staged[key]
 
+    def root(
+        self,
+        binds: tuple[tuple[str, str], ...],
+        links: tuple[tuple[str, str], ...],
+        directories: tuple[str, ...],
+    ) -> str:
+        """Where a root stands that is put together once, and mounted by each run in one step."""
+        key = (repr((binds, links, directories)), -1, -1)
+        if key not in self._staged:
+            place = f"{_STAGE}/{len(self._staged)}"
+            maps = {}
+            for source, _ in binds:
+                status = os.stat(source)
+                maps[source] = self._map(status.st_uid, status.st_gid)
+            self.call(lambda: self._build(place, binds, links, directories, maps))
+            self._staged[key] = place
+        return self._staged[key]
+
+    def _build(
+        self,
+        place: str,
+        binds: tuple[tuple[str, str], ...],
+        links: tuple[tuple[str, str], ...],
+        directories: tuple[str, ...],
+        maps: dict[str, int],
+    ) -> None:
+        os.mkdir(place, 0o755)
+        calls.mount("redoma", place, "tmpfs", _MS_NOSUID | _MS_NODEV, "mode=755,size=1m")
+        for directory in directories:
+            os.makedirs(place + directory, 0o755, exist_ok=True)
+        for target, link in links:
+            os.symlink(target, place + link)
+        for source, target in binds:
+            os.makedirs(os.path.dirname(place + target), 0o755, exist_ok=True)
+            self._put(source, place + target, maps[source], _READ_ONLY)
+        calls.mount("none", place, "", _MS_BIND_READ_ONLY)
+
     def _map(self, uid: int, gid: int) -> int:
         if (uid, gid) not in self._maps:
             self._maps[uid, gid] = user_namespace(
@@ -99,10 +140,13 @@ class Stage:
     def _leave() -> None:
         calls.unshare(calls.CLONE_NEWNS)
         calls.mount("none", "/", "", _MS_REC | _MS_PRIVATE)
+        # Each mount costs every launcher a line to copy and to read: none but what it needs.
+        with suppress(OSError):
+            calls.detach(_STAGE)
         calls.mount("redoma", _STAGE, "tmpfs", 0, "mode=755,size=64k")
 
     @staticmethod
-    def _put(path: str, place: str, id_map: int) -> None:
+    def _put(path: str, place: str, id_map: int, attributes: int = 0) -> None:
         # Attack: the last part of the path becomes a symbolic link to somewhere else.
         source = os.open(path, os.O_PATH | os.O_NOFOLLOW)
         try:
@@ -115,7 +159,7 @@ class Stage:
         finally:
             os.close(source)
         try:
-            change = struct.pack("QQQQ", _MOUNT_ATTR_IDMAP, 0, 0, id_map)
+            change = struct.pack("QQQQ", _MOUNT_ATTR_IDMAP | attributes, 0, 0, id_map)
             calls.syscall(
                 calls.MOUNT_SETATTR,
                 tree,

@@ -8,10 +8,16 @@ from contextlib import suppress
 from redoma.model.errors import EngineFailed
 from redoma.model.plan import Launch
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.jail.run.limiter import Limiter
+
 _DUP = os.POSIX_SPAWN_DUP2
 
 
-def spawn(launch: Launch, stdio: tuple[int, int, int], terminal: str = "") -> int:
+def spawn(
+    launch: Launch, stdio: tuple[int, int, int], limiter: Limiter, terminal: str = ""
+) -> int:
     """The process id of the started process.
 
     `posix_spawn` shares memory with us until the program starts, so its cost does not grow with
@@ -35,7 +41,7 @@ def spawn(launch: Launch, stdio: tuple[int, int, int], terminal: str = "") -> in
             actions.insert(0, (os.POSIX_SPAWN_OPEN, 0, terminal, os.O_RDWR, 0))
             actions[1:1] = [(_DUP, 0, 1), (_DUP, 0, 2)]
         actions += [(os.POSIX_SPAWN_CLOSE, fd) for fd in _inherited() if fd not in targets]
-        return _start(launch, actions, new_session=bool(terminal))
+        return _start(launch, actions, limiter, new_session=bool(terminal))
     except OSError as error:
         raise EngineFailed(f"cannot start {launch.argv[0]}: {error.strerror}") from error
     finally:
@@ -58,7 +64,9 @@ def _inherited() -> list[int]:
     return found
 
 
-def _start(launch: Launch, actions: list[object], *, new_session: bool) -> int:
+def _start(
+    launch: Launch, actions: list[object], limiter: Limiter, *, new_session: bool
+) -> int:
     def start() -> int:
         return os.posix_spawn(
             launch.argv[0],
@@ -71,7 +79,7 @@ def _start(launch: Launch, actions: list[object], *, new_session: bool) -> int:
         )
 
     if launch.inside is not None:
-        return launch.inside(start)
+        return launch.inside(limiter.starting_inside(start))
     return start()
 
 

@@ -106,7 +106,7 @@ class Supervisor:
                 ours += [out_end, err_end]
                 stdio = (read_end, out_end, err_end)
                 self.outputs = [Output(out, 1, cap, sink), Output(err, 2, cap, sink)]
-            self.pid = spawn(self.launch, stdio, terminal)
+            self.pid = spawn(self.launch, stdio, self.limiter, terminal)
         finally:
             # While we hold the child's ends of pipes we would never see their end.
             while self.launch.fds:
