@@ -41,7 +41,7 @@ class Enclosure:
     def settle(self) -> tuple[HeldBack, ...]:
         taken: list[HeldBack] = []
         for raised in self._raised:
-            taken += raised.settle(_quarantine)
+            taken += raised.settle(quarantine)
         self._raised = []
         self._entry.end()
         return tuple(taken)
@@ -223,7 +223,8 @@ def _memory_file(data: bytes) -> int:
     return fd
 
 
-def _quarantine() -> str:
+def quarantine() -> str:
+    """Where what one run made and may not keep is put."""
     import time
 
     return f"{places.state()}/held-back/{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"

@@ -19,7 +19,8 @@ def begin(run: Supervisor) -> tuple[int, int]:
     """The first process inside and its descriptor, (0, -1) for engines without a handshake."""
     handshake = run.launch.handshake
     if handshake is None:
-        run.limiter.apply(run.pid)
+        # It limits itself; only the control group is put on from here.
+        run.limiter.enter(run.pid)
         return 0, -1
     pid = _first_process(run, handshake.status)
     try:

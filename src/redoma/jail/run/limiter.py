@@ -64,12 +64,16 @@ class Limiter:
 
     def apply(self, pid: int) -> None:
         """Holds the process that will become the command."""
-        if self.group is not None and not self._inside:
-            self.group.enter(pid)
+        self.enter(pid)
         for kind, value in self._resource_limits():
             hard = resource.getrlimit(kind)[1]
             value = value if hard == resource.RLIM_INFINITY else min(value, hard)  # noqa: PLW2901
             resource.prlimit(pid, kind, (value, value))
+
+    def enter(self, pid: int) -> None:
+        """Moves the process into the control group, if there is one and it is not there yet."""
+        if self.group is not None and not self._inside:
+            self.group.enter(pid)
 
     def _resource_limits(self) -> list[tuple[int, int]]:
         limits = self.limits
@@ -146,3 +150,17 @@ def tree(root: int) -> list[int]:
                 with open(f"/proc/{pid}/task/{thread}/children") as file:
                     pending += [int(child) for child in file.read().split()]
     return found
+
+
+def resource_limits(limits: Limits) -> str:
+    """`kind:value` pairs for a process that limits itself, as far as they make sense for one user."""
+    pairs = [(resource.RLIMIT_CORE, 1)]
+    if limits.open_files is not None:
+        pairs.append((resource.RLIMIT_NOFILE, limits.open_files))
+    if limits.file_size is not None:
+        pairs.append((resource.RLIMIT_FSIZE, limits.file_size))
+    if limits.cpu_seconds is not None:
+        pairs.append((resource.RLIMIT_CPU, limits.cpu_seconds))
+    if limits.memory is not None:
+        pairs.append((resource.RLIMIT_DATA, limits.memory))
+    return ",".join(f"{kind}:{value}" for kind, value in pairs)
