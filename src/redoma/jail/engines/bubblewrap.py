@@ -13,7 +13,7 @@ from redoma.jail.engines.frame import build as build_frame
 from redoma.jail.engines.shield import Raised, Shield
 from redoma.jail.guard import journal, worktree
 from redoma.jail.kernel import seccomp
-from redoma.model.access import NOBODYS_UID, Grant, Network, Syscalls, Writes
+from redoma.model.access import Grant, Network, Syscalls, Writes
 from redoma.model.plan import Handshake, Launch, Plan
 
 TYPE_CHECKING = False
@@ -60,7 +60,6 @@ class Bubblewrap:
         self._filters: dict[tuple[Syscalls, bool, bool], bytes] = {}
         self._entries: list[journal.Entry] = []
         self._stage: Stage | None = None
-        self._box = -1
 
     def probe(self) -> EngineReport:
         from redoma.jail.probe.bubblewrap import report
@@ -79,6 +78,7 @@ class Bubblewrap:
             self.binary = bwrap_binary.candidates()[0]
         with self._lock:
             frame, notes = self._frame(plan.grant)
+        binary = self._stage.program(self.binary) if self._stage is not None else self.binary
         raised = self._raise(plan.grant, frame)
         fds: list[tuple[int, int]] = []
         mounts: list[str] = []
@@ -103,8 +103,6 @@ class Bubblewrap:
                 self._stage.call(mount)
             head = ["--json-status-fd", give(status_end), "--block-fd", give(go_end)]
             head += ["--seccomp", give(_memory_file(self._filter(plan.grant)))]
-            if self._stage is not None:
-                head += ["--userns", give(os.dup(self._box))]
             if not plan.terminal:
                 head.append("--new-session")  # Attack: TIOCSTI into the caller's terminal
             head += [*frame.before, *mounts, *frame.after]
@@ -112,14 +110,14 @@ class Bubblewrap:
             arguments = give(_memory_file("\0".join(head).encode(errors="surrogateescape") + b"\0"))
             command = program.command(plan.request.workload, frame.path, frame.visible)
             launch = Launch(
-                argv=(self.binary, "--args", arguments, "--", *command),
+                argv=(binary, "--args", arguments, "--", *command),
                 env={},  # Attack: LD_PRELOAD would run in bubblewrap itself, outside
                 fds=fds,
                 handshake=Handshake(status=status, go=go),
                 terminal=plan.terminal,
                 limits=plan.grant.limits,
                 complaint="bwrap: ",
-                inside=self._stage.call if self._stage else None,
+                inside=self._stage.start if self._stage else None,
             )
             entry = self._entries.pop() if self._entries else journal.Entry()
             if raised:
@@ -140,9 +138,6 @@ class Bubblewrap:
         if self._stage is not None:
             self._stage.close()
             self._stage = None
-        if self._box >= 0:
-            os.close(self._box)
-            self._box = -1
         self._frames.clear()
         while self._entries:
             self._entries.pop().close()
@@ -175,11 +170,7 @@ class Bubblewrap:
     def _staged(self) -> Stage:
         if self._stage is None:
             from redoma.jail.kernel.identity import Stage
-            from redoma.jail.run.namespaces import user_namespace
 
-            self._box = user_namespace(
-                f"{NOBODYS_UID} {NOBODYS_UID} 1", f"{NOBODYS_UID} {NOBODYS_UID} 1"
-            )
             self._stage = Stage()
         return self._stage
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from redoma.jail import environment, view
-from redoma.model.access import NOBODYS_UID, Grant, Network, Writes
+from redoma.model.access import Grant, Network, Writes
 from redoma.model.value import Value
 
 TYPE_CHECKING = False
@@ -45,7 +45,7 @@ def build(
     home = environment.home_directory()
     roots = (workspace, *grant.writable, *grant.readable)
     seen = view.build(grant.home, home=home, path=os.environ.get("PATH", ""), keep=roots)
-    arguments = list(_namespaces(grant, as_nobody=as_nobody))
+    arguments = list(_namespaces(grant))
     system = tuple(
         (source, target)
         for source, target in seen.binds
@@ -109,14 +109,11 @@ def build(
     )
 
 
-def _namespaces(grant: Grant, *, as_nobody: bool) -> list[str]:
+def _namespaces(grant: Grant) -> list[str]:
     made = ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
     if grant.network is Network.CLOSED:
         made.append("--unshare-net")
-    if as_nobody:
-        made += ["--uid", str(NOBODYS_UID), "--gid", str(NOBODYS_UID)]
-    else:
-        made += ["--unshare-user", "--disable-userns"]
+    made += ["--unshare-user", "--disable-userns"]
     return [*made, "--die-with-parent", "--cap-drop", "ALL"]
 
 

@@ -2,8 +2,9 @@
 
 Attack: a command run by root inside a user namespace that maps uid 0 to uid 0 is still the
 machine's root to every file it meets: it reads /etc/shadow and writes
-/proc/sys/kernel/core_pattern. So its kernel uid is one that owns nothing, and the workspace
-is mounted so that files of its owner appear as that uid's.
+/proc/sys/kernel/core_pattern. So the launcher itself is started under a uid that owns nothing,
+as if an ordinary user had started it, and the workspace is mounted so that files of its owner
+appear as that uid's.
 """
 
 from __future__ import annotations
@@ -66,6 +67,24 @@ class Stage:
             raise answer[1]
         return answer[0]
 
+    def start(self, job: Callable[[], int]) -> int:
+        """What `job` returns when run as nobody, where the staged mounts are; it starts a process.
+
+        The kernel keeps identities per thread too. The saved one stays root's, so that the thread
+        comes back; a started program does not inherit it.
+        """
+
+        def as_nobody() -> int:
+            calls.set_groups_of_thread()
+            calls.set_ids_of_thread(NOBODYS_UID)
+            try:
+                return job()
+            finally:
+                calls.set_ids_of_thread(0)
+
+        answer: int = self.call(as_nobody)
+        return answer
+
     def close(self) -> None:
         """Ends the thread, and with it whatever it started and is still running."""
         self._jobs.put(None)
@@ -82,6 +101,16 @@ class Stage:
             self.call(lambda: self._put(path, place, self._map(uid, gid)))
             self._staged[key] = place
         return self._staged[key]
+
+    def program(self, path: str) -> str:
+        """Where a program is found that may lie in a directory closed to others."""
+        if path.startswith(("/usr/", "/bin/")):
+            return path
+        package = os.path.dirname(os.path.dirname(path))
+        shared = [place for place in (package, f"{package}.libs") if os.path.isdir(place)]
+        beside = os.path.dirname(package)
+        root = self.root(tuple((p, p.removeprefix(beside)) for p in shared), (), ())
+        return root + path.removeprefix(beside)
 
     def root(
         self,

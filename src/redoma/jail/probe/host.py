@@ -41,7 +41,8 @@ class Host:
             report = _parse(name, known) if known is not None else None
             if report is None:
                 report = engine.probe()
-                _remember(f"engine-{name}", key, _lines(report))
+                if report.usable:  # what does not work may be mended at any moment
+                    _remember(f"engine-{name}", key, _lines(report))
             self._reports[name] = report
             if report.program and hasattr(engine, "binary"):
                 engine.binary = report.program

@@ -28,7 +28,7 @@ def begin(run: Supervisor) -> tuple[int, int]:
     except ProcessLookupError:
         raise _failed(run) from None
     try:
-        run.limiter.apply(pid)
+        _apply(run, pid)
     except (OSError, ValueError) as error:
         os.close(descriptor)
         if isinstance(error, ProcessLookupError):
@@ -36,6 +36,16 @@ def begin(run: Supervisor) -> tuple[int, int]:
         raise EngineFailed(f"a limit could not be set: {error}", hint="redoma doctor") from error
     os.write(handshake.go, b"g")
     return pid, descriptor
+
+
+def _apply(run: Supervisor, pid: int) -> None:
+    try:
+        run.limiter.apply(pid)
+    except PermissionError:
+        # A root without CAP_SYS_RESOURCE may not limit others; whoever started it may.
+        if run.launch.inside is None:
+            raise
+        run.launch.inside(lambda: run.limiter.apply(pid))
 
 
 def _first_process(run: Supervisor, fd: int) -> int:

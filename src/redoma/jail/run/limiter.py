@@ -62,13 +62,14 @@ class Limiter:
 
         return inside
 
-    def apply(self, pid: int) -> None:
-        """Holds the process that will become the command."""
+    def apply(self, pid: int) -> int:
+        """Holds the process that will become the command; 0 when that is done."""
         self.enter(pid)
         for kind, value in self._resource_limits():
             hard = resource.getrlimit(kind)[1]
             value = value if hard == resource.RLIM_INFINITY else min(value, hard)  # noqa: PLW2901
             resource.prlimit(pid, kind, (value, value))
+        return 0
 
     def enter(self, pid: int) -> None:
         """Moves the process into the control group, if there is one and it is not there yet."""
