@@ -30,8 +30,9 @@ class Attack(NamedTuple):
     attempt: Try
     # Who can do it where nothing encloses the command: that shows that the attack works at all.
     works_for: frozenset[str]
-    # Whether the engine `direct` already holds it (clean environment, resource limits, sweeping).
-    held_by_direct: bool
+    # Whether the engine `direct` cannot show that: it holds this one (clean environment, limits),
+    # or success would touch the machine's own mounts.
+    only_bare: bool
 
     def against(self, enclosure: Enclosure) -> str:
         """Evidence that the attack succeeded; empty where it was held."""
@@ -53,7 +54,7 @@ def attack(
     row: str,
     *,
     works_for: frozenset[str] | str = BOTH,
-    held_by_direct: bool = False,
+    only_bare: bool = False,
 ) -> Callable[[Try], Try]:
     """Adds an attack, named as its function is."""
 
@@ -61,7 +62,7 @@ def attack(
         name = attempt.__name__
         assert name not in ATTACKS, name
         users = frozenset({works_for} - {""}) if isinstance(works_for, str) else works_for
-        ATTACKS[name] = Attack(promise, name, row, attempt, users, held_by_direct)
+        ATTACKS[name] = Attack(promise, name, row, attempt, users, only_bare)
         return attempt
 
     return add

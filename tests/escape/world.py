@@ -128,8 +128,11 @@ class World:
 
     @contextmanager
     def environment(self) -> Iterator[None]:
-        """This process as such a caller, as long as the block lasts."""
+        """This process as such a caller, as long as the block lasts; blocks may be nested."""
         kept = dict(os.environ)
+        if kept == self.env:
+            yield
+            return
         os.environ.clear()
         os.environ.update(self.env)
         try:

@@ -171,7 +171,7 @@ def _environment(secret):
     return found
 
 
-@attack(P.ENVIRONMENT, ENVIRONMENT, held_by_direct=True)
+@attack(P.ENVIRONMENT, ENVIRONMENT, only_bare=True)
 def read_variables_of_the_caller(world: World, box: Box) -> str:
     """Tokens that people keep in their environment, under well-known and unknown names."""
     for name in ("DATABASE_URL", "PGPASSWORD", "NPM_TOKEN", "XDG_SECRET", "REDOMA_KEY"):
@@ -189,7 +189,7 @@ def read_variables_of_other_processes(world: World, box: Box) -> str:
     return f"seen: {', '.join(found)[:200]}" if found else ""
 
 
-@attack(P.ENVIRONMENT, ENVIRONMENT, held_by_direct=True)
+@attack(P.ENVIRONMENT, ENVIRONMENT, only_bare=True)
 def be_loaded_with_the_callers_libraries(world: World, box: Box) -> str:
     """Variables that make programs run other code do not come from the caller either."""
     names = {"LD_LIBRARY_PATH", "PYTHONPATH", "BASH_ENV", "NODE_OPTIONS", "GIT_SSH_COMMAND"}
