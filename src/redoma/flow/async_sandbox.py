@@ -37,7 +37,7 @@ class AsyncSandbox:
         self,
         command: str | Sequence[str],
         *,
-        timeout: float | None = None,  # noqa: ASYNC109
+        timeout: float | None = None,
         stdin: bytes | int | None = b"",
         cwd: str = "",
         sink: Sink | None = None,
@@ -131,7 +131,7 @@ async def _in_thread(work: Callable[[], T]) -> T:
     def run() -> None:
         try:
             result = work()
-        except BaseException as error:  # noqa: BLE001
+        except BaseException as error:
             loop.call_soon_threadsafe(tell, None, error)
         else:
             loop.call_soon_threadsafe(tell, result, None)

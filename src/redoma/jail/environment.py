@@ -40,11 +40,7 @@ def clean(
     visible: tuple[str, ...],
 ) -> dict[str, str]:
     """What the command gets: a few of the caller's, ours, and what was given by name."""
-    made = {
-        name: value
-        for name, value in caller.items()
-        if name in _PASSED and len(value) < 64
-    }
+    made = {name: value for name, value in caller.items() if name in _PASSED and len(value) < 64}
     for name in _PLACES:
         value = caller.get(name, "")
         if value and any(value == v or value.startswith(v + "/") for v in visible):

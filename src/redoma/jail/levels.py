@@ -105,7 +105,7 @@ def _profile(entries: list[tuple[str, str]], path: str) -> Profile:
         home=Home(single.get("home", "nothing")),
         network=Network(single.get("network", "closed")),
         syscalls=Syscalls(single.get("syscalls", "usual")),
-        limits=Limits(**limits),
+        limits=Limits(**limits),  # type: ignore[arg-type] # each by its own name
         require=frozenset(Guarantee(value) for key, value in entries if key == "require"),
         prefer=tuple(value for key, value in entries if key == "prefer") or ENGINES,
     )

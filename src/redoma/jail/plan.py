@@ -49,9 +49,7 @@ def plan(request: Request, grant: Grant, host: Reports, *, terminal: bool = Fals
     )
 
 
-def _enforcement(
-    grant: Grant, report: EngineReport, controllers: frozenset[str]
-) -> Enforcement:
+def _enforcement(grant: Grant, report: EngineReport, controllers: frozenset[str]) -> Enforcement:
     """What this engine will hold under this grant; more than it asks for is not claimed."""
     held = set(report.guarantees)
     limits = grant.limits

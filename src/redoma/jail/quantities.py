@@ -36,7 +36,7 @@ def _number(name: str, text: str, units: dict[str, float] | dict[str, int], want
     stripped = text.strip().lower()
     digits = stripped.rstrip("abcdefghijklmnopqrstuvwxyz")
     unit = stripped[len(digits) :].removesuffix("ib" if units is _UNITS else "")
-    if units is _UNITS and len(unit) == 2:  # noqa: PLR2004
+    if units is _UNITS and len(unit) == 2:
         unit = unit.removesuffix("b")
     plain = digits.strip().replace(".", "", 1)
     if unit not in units or not plain.isascii() or not plain.isdigit():

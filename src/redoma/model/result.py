@@ -5,8 +5,8 @@ from __future__ import annotations
 from enum import Enum
 
 from redoma.model.errors import (
-    Denied,
     Declined,
+    Denied,
     LimitReached,
     OutputTooLarge,
     RunError,

@@ -13,6 +13,8 @@ from redoma.model.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from redoma.model.result import Result
 
 
@@ -109,7 +111,7 @@ def _input() -> int | bytes:
     return 0
 
 
-def _writer() -> object:
+def _writer() -> Callable[[int, bytes], None]:
     """Writes what the command prints; where a person reads it, nothing in it acts."""
     if not os.isatty(1) and not os.isatty(2):
         return _to_terminal

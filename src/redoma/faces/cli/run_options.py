@@ -35,8 +35,15 @@ exit status: the command's own; 124 timed out, 125 Redoma could not do its work,
 not executable, 127 not found, 2 usage
 """
 
-_FLAGS = {"-t": "tty", "--tty": "tty", "--json": "json", "-q": "quiet", "--quiet": "quiet",
-          "-h": "help", "--help": "help"}
+_FLAGS = {
+    "-t": "tty",
+    "--tty": "tty",
+    "--json": "json",
+    "-q": "quiet",
+    "--quiet": "quiet",
+    "-h": "help",
+    "--help": "help",
+}
 _ONE = ("--workspace", "--level", "--profile", "--engine")
 _MANY = ("--allow-write", "--allow-read", "--env")
 _LIMITS = {
@@ -109,9 +116,7 @@ def _option(found: RunOptions, argument: str, rest: list[str]) -> None:
         from redoma.faces.cli.options import nearest
 
         known = [*_FLAGS, *_ONE, *_MANY, *_LIMITS]
-        raise UsageError(
-            f"unknown option {name}", hint=nearest(name, known) or "redoma run --help"
-        )
+        raise UsageError(f"unknown option {name}", hint=nearest(name, known) or "redoma run --help")
     if not equals:
         if not rest:
             raise UsageError(f"{name} needs a value", hint="redoma run --help")

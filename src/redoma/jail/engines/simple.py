@@ -59,5 +59,14 @@ def shim(orders: list[str], plan: Plan, env: dict[str, str]) -> tuple[str, ...]:
         "import sys; sys.path.append(sys.argv[1]); "
         "from redoma.jail.inner.confine import main; main(sys.argv[2:])"
     )
-    return (sys.executable, "-I", "-S", "-c", start, os.path.dirname(source), *orders, "--",
-            *command)
+    return (
+        sys.executable,
+        "-I",
+        "-S",
+        "-c",
+        start,
+        os.path.dirname(source),
+        *orders,
+        "--",
+        *command,
+    )

@@ -40,15 +40,13 @@ class Systemd:
         from redoma.jail.probe.systemd import scope_works
 
         why = scope_works()
-        inner = self.inner.probe() if not why else None
-        if inner is None or not inner.usable:
-            reason = why or "; ".join(dict.fromkeys(reason for _, reason in inner.missing)) if (
-                inner is not None or why
-            ) else why
+        inner = self.inner.probe() if not why else EngineReport(name=self.name)
+        if not inner.usable:
+            reasons = why or "; ".join(dict.fromkeys(reason for _, reason in inner.missing))
             return EngineReport(
                 name=self.name,
-                missing=tuple((g, reason or "bubblewrap cannot be used") for g in Guarantee),
-                hints=inner.hints if inner is not None else (),
+                missing=tuple((g, reasons) for g in Guarantee),
+                hints=inner.hints,
             )
         by_systemd = dict(_BY_SYSTEMD)
         mechanisms = [pair for pair in inner.mechanisms if pair[0] not in by_systemd]
@@ -62,7 +60,7 @@ class Systemd:
             enclosure.launch = replace(
                 launch,
                 argv=(*command(plan.grant.limits, user=os.geteuid() != 0), *launch.argv),
-                env=_environment(),
+                env=manager_environment(),
                 held_by_engine=_held(plan.grant.limits),
             )
             assert isinstance(enclosure.launch, Launch)
@@ -86,7 +84,7 @@ def _held(limits: Limits) -> frozenset[str]:
     return frozenset(name for name in _HELD if getattr(limits, name) is not None)
 
 
-def _environment() -> dict[str, str]:
-    # What systemd-run needs to find its manager; bubblewrap passes none of it on.
+def manager_environment() -> dict[str, str]:
+    """What systemd-run needs to find its manager; bubblewrap passes none of it on."""
     names = ("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "PATH")
     return {name: os.environ[name] for name in names if name in os.environ}

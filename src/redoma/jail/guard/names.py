@@ -31,6 +31,4 @@ def is_git_directory(names: set[str] | frozenset[str]) -> bool:
     Attack: a repository needs no `.git` in its path; whoever stands in any directory with these
     three entries obeys the configuration beside them.
     """
-    return "HEAD" in names and (
-        ("objects" in names and "refs" in names) or "commondir" in names
-    )
+    return "HEAD" in names and (("objects" in names and "refs" in names) or "commondir" in names)

@@ -54,9 +54,7 @@ def _become(ordered: dict[str, str], command: list[str]) -> None:
 
         confine(ordered)
     environment = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith("REDOMA_SHIM_")
+        name: value for name, value in os.environ.items() if not name.startswith("REDOMA_SHIM_")
     }
     for number in range(1, signal.NSIG):
         if number not in (signal.SIGKILL, signal.SIGSTOP) and number < 32:

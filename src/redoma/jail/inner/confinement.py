@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from redoma.jail.kernel import calls, landlock, seccomp
 from redoma.model.access import Syscalls
 
@@ -31,5 +30,3 @@ def confine(ordered: dict[str, str]) -> None:
 def joined(paths: list[str]) -> str:
     """Paths as one word of an order."""
     return _LIST.join(paths)
-
-

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _PERIOD = 100_000
 _WRITE = os.O_WRONLY | os.O_CLOEXEC
-_CONTROLLERS = ("memory", "pids", "cpu")
+_CONTROLLERS: tuple[str, ...] = ("memory", "pids", "cpu")
 
 
 class Group:
@@ -105,7 +105,7 @@ class Group:
 
     def kill(self) -> None:
         """Ends everything in the group."""
-        if self.version == 2:  # noqa: PLR2004
+        if self.version == 2:
             with suppress(OSError):
                 _put(f"{next(iter(self.places.values()))}/cgroup.kill", "1")
 
@@ -195,7 +195,7 @@ class Groups:
 
     def give_back(self, group: Group) -> None:
         """Keeps a group for the next run, or removes it if its counters cannot start again."""
-        if self.version == 1 and len(self._free) < 4 and group.empty():  # noqa: PLR2004
+        if self.version == 1 and len(self._free) < 4 and group.empty():
             self._free.append(group)
         elif group.remove():
             self._made.remove(group)
@@ -264,13 +264,13 @@ def _find_two(
         path = path.rpartition("/")[0]
         parent = top + path
         shared = _get(f"{parent}/cgroup.subtree_control").split()
-        places = {name: parent for name in ("memory", "pids", "cpu") if name in shared}
+        places = {name: parent for name in _CONTROLLERS if name in shared}
         if places and os.access(parent, os.W_OK):
             groups = _tried(Groups(places, 2), works)
             if groups is not None:
                 return groups
     shared = _get(f"{top}/cgroup.subtree_control").split()
-    places = {name: top for name in ("memory", "pids", "cpu") if name in shared}
+    places = {name: top for name in _CONTROLLERS if name in shared}
     return _tried(Groups(places, 2), works) if places and os.access(top, os.W_OK) else None
 
 

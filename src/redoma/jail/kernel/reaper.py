@@ -40,5 +40,5 @@ def _set(value: int) -> None:
     import _ctypes
 
     if not _address:
-        _address = _ctypes.dlsym(_ctypes.dlopen(None, 0), "prctl")
+        _address = _ctypes.dlsym(_ctypes.dlopen("", 0), "prctl")
     _ctypes.call_function(_address, (_PR_SET_CHILD_SUBREAPER, value, 0, 0, 0))

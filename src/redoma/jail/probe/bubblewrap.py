@@ -49,16 +49,16 @@ def report(engine: Bubblewrap) -> EngineReport:
         reasons.append(why)
     why = "; ".join(reasons) or "bubblewrap is not installed"
     return EngineReport(
-        name="bubblewrap", missing=tuple((g, why) for g in Guarantee if g in EVERYTHING),
+        name="bubblewrap",
+        missing=tuple((g, why) for g in Guarantee if g in EVERYTHING),
         hints=hints(why),
     )
 
 
-def _report(
-    found: frozenset[Guarantee], why: str, version: str, binary: str
-) -> EngineReport:
-    missing = tuple((g, why or "it did not hold when tried") for g in Guarantee
-                    if g in EVERYTHING - found)
+def _report(found: frozenset[Guarantee], why: str, version: str, binary: str) -> EngineReport:
+    missing = tuple(
+        (g, why or "it did not hold when tried") for g in Guarantee if g in EVERYTHING - found
+    )
     return EngineReport(
         name="bubblewrap",
         version=version,

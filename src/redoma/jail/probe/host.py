@@ -130,7 +130,9 @@ def _remember(name: str, key: str, lines: list[str]) -> None:
 
 def _lines(report: EngineReport) -> list[str]:
     made = [f"version\t{report.version}", f"program\t{report.program}"]
-    made += [f"holds\t{guarantee.value}" for guarantee in Guarantee if guarantee in report.guarantees]
+    made += [
+        f"holds\t{guarantee.value}" for guarantee in Guarantee if guarantee in report.guarantees
+    ]
     made += [f"missing\t{g.value}\t{_flat(why)}" for g, why in report.missing]
     made += [f"mechanism\t{g.value}\t{_flat(how)}" for g, how in report.mechanisms]
     made += [f"hint\t{_flat(hint)}" for hint in report.hints]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from redoma.jail.engines.systemd import _environment, command
+from redoma.jail.engines.systemd import command, manager_environment
 from redoma.jail.run.supervise import run
 from redoma.model.access import Limits
 from redoma.model.errors import IsolationError
@@ -20,8 +20,13 @@ def scope_works() -> str:
     limits = Limits(memory=1 << 28, processes=16, wall_seconds=10)
     user = os.geteuid() != 0
     argv = (*command(limits, user=user), "/bin/cat", "/proc/self/cgroup")
-    launch = Launch(argv=argv, env=_environment(), fds=[], own_process_namespace=False,
-                    limits=Limits(wall_seconds=10))
+    launch = Launch(
+        argv=argv,
+        env=manager_environment(),
+        fds=[],
+        own_process_namespace=False,
+        limits=Limits(wall_seconds=10),
+    )
     try:
         ended = run(launch)
     except (IsolationError, OSError) as error:

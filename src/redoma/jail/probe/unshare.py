@@ -47,8 +47,9 @@ def report(engine: Unshare) -> EngineReport:
 def _try(engine: Unshare) -> tuple[frozenset[Guarantee], str]:
     if os.geteuid() == 0:
         return frozenset(), "run by root the command would keep root's kernel uid"
-    lacking = [tool for tool in TOOLS if shutil.which(tool, path="/usr/sbin:/usr/bin:/sbin:/bin")
-               is None]
+    lacking = [
+        tool for tool in TOOLS if shutil.which(tool, path="/usr/sbin:/usr/bin:/sbin:/bin") is None
+    ]
     if lacking:
         return frozenset(), f"not installed: {', '.join(lacking)}"
     place = tempfile.mkdtemp(prefix="probe-", dir=places.cache())

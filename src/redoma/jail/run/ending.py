@@ -71,7 +71,7 @@ class Ending:
             code=code,
             signal=number,
             stdout=next((o.data for o in run.outputs if o.number == 1), b""),
-            stderr=next((o.data for o in run.outputs if o.number == 2), b""),  # noqa: PLR2004
+            stderr=next((o.data for o in run.outputs if o.number == 2), b""),
             truncated=truncated,
             limits_reached=tuple(self.reached),
             limited_by=run.limiter.mechanisms(),
@@ -92,7 +92,7 @@ class Ending:
         if code < 0:
             return None, -code
         # The launcher says 128 + n for a command that signal n ended, as a shell does.
-        if code > 128 and code - 128 in _SIGNALS and run.launch.handshake is not None:  # noqa: PLR2004
+        if code > 128 and code - 128 in _SIGNALS and run.launch.handshake is not None:
             return None, code - 128
         return code, None
 

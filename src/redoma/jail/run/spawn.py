@@ -10,14 +10,14 @@ from redoma.model.plan import Launch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from redoma.jail.run.limiter import Limiter
 
 _DUP = os.POSIX_SPAWN_DUP2
 
 
-def spawn(
-    launch: Launch, stdio: tuple[int, int, int], limiter: Limiter, terminal: str = ""
-) -> int:
+def spawn(launch: Launch, stdio: tuple[int, int, int], limiter: Limiter, terminal: str = "") -> int:
     """The process id of the started process.
 
     `posix_spawn` shares memory with us until the program starts, so its cost does not grow with
@@ -25,10 +25,10 @@ def spawn(
     """
     targets = {number for _, number in launch.fds} | {0, 1, 2}
     spare: list[int] = []
-    actions: list[tuple[int, ...] | tuple[int, int, str, int, int]] = []
+    actions: list[tuple[Any, ...]] = []
     try:
         for source, number in (*zip(stdio, range(3), strict=True), *launch.fds):
-            if terminal and number < 3:  # noqa: PLR2004
+            if terminal and number < 3:
                 continue
             if source in targets and source != number:
                 from fcntl import F_DUPFD_CLOEXEC, fcntl
@@ -59,13 +59,13 @@ def _inherited() -> list[int]:
     for name in os.listdir("/proc/self/fd"):
         fd = int(name)
         with suppress(OSError):
-            if fd > 2 and os.get_inheritable(fd):  # noqa: PLR2004
+            if fd > 2 and os.get_inheritable(fd):
                 found.append(fd)
     return found
 
 
 def _start(
-    launch: Launch, actions: list[object], limiter: Limiter, *, new_session: bool
+    launch: Launch, actions: list[tuple[Any, ...]], limiter: Limiter, *, new_session: bool
 ) -> int:
     def start() -> int:
         return os.posix_spawn(

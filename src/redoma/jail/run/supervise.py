@@ -1,4 +1,4 @@
-"""The one supervisor: starts a launch, feeds and reads it, holds its limits, ends its whole tree."""
+"""The one supervisor: starts a launch, feeds and reads it, limits it, ends its whole tree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looks at a running tree now and then, for limits that no kernel mechanism here holds as a whole."""
+"""Looks at a running tree now and then, for limits that no kernel mechanism here holds."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from redoma.jail.run.limiter import Limiter, tree
 TICK = 0.02
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _FULL_LOOK = 0.25
+_SHORT_LOOK = 0.05
 
 
 class Watch:
@@ -45,11 +46,9 @@ class Watch:
         began = now
         verdict = self._full(total)
         spent = time.monotonic() - began
-        self._next_full = now + (min(0.05, _FULL_LOOK) if self._tight() else _FULL_LOOK) + 10 * spent
+        pause = _SHORT_LOOK if "memory" in self._watched else _FULL_LOOK
+        self._next_full = now + pause + 10 * spent
         return verdict
-
-    def _tight(self) -> bool:
-        return "memory" in self._watched
 
     def _full(self, total: int | None) -> str:
         memory = processes = cpu = 0
