@@ -1,4 +1,4 @@
-"""Holds protected paths of one writable directory: by mounts while it runs, by a look afterwards."""
+"""Holds the protected paths of a writable directory: by mounts in a run, by a look after it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import stat
 import threading
 
 from redoma.jail.guard.below import open_below
+from redoma.jail.guard.journal import others_at
 from redoma.jail.guard.survey import Survey
 from redoma.model.errors import EngineFailed
 
@@ -27,12 +28,41 @@ class Shield:
         self.allowed = allowed
         self.survey = Survey(root)
         self.lock = threading.Lock()
+        self._going = 0
+        self._known: dict[str, int] = {}
+        self._repositories: dict[str, int] = {}
 
     def raised(self) -> Raised:
         """The protection of one run that is about to begin."""
         with self.lock:
             self.survey.look()
-            return Raised(self)
+            if not self._going:
+                self._known = dict(self.survey.protected())
+                self._repositories = self.survey.git_directories()
+            self._going += 1
+            try:
+                return Raised(self, *self._trusted())
+            except BaseException:
+                self._going -= 1
+                raise
+
+    def lowered(self) -> None:
+        """One run less."""
+        self._going -= 1
+
+    def _trusted(self) -> tuple[dict[str, int], dict[str, int]]:
+        """What was there before any run that is going on now.
+
+        Attack: one run plants a file, the next takes it for known and keeps it.
+        """
+        known, repositories = dict(self._known), dict(self._repositories)
+        for theirs, their_repositories in others_at(self.root):
+            known = _both(known, theirs)
+            repositories = _both(repositories, their_repositories)
+        return (
+            _both(known, dict(self.survey.protected())),
+            _both(repositories, self.survey.git_directories()),
+        )
 
     def may(self, path: str) -> bool:
         """Whether someone allowed this path to be written by name."""
@@ -42,10 +72,10 @@ class Shield:
 class Raised:
     """The protection of one run: what was there when it began."""
 
-    def __init__(self, shield: Shield) -> None:
+    def __init__(self, shield: Shield, known: dict[str, int], repositories: dict[str, int]) -> None:
         self.shield = shield
-        self.known = dict(shield.survey.protected())
-        self.repositories = shield.survey.git_directories()
+        self.known = known
+        self.repositories = repositories
         self.links: dict[str, str] = {}
         self.read_only: list[str] = []
         self.pinned: list[str] = []
@@ -59,8 +89,10 @@ class Raised:
         self.pinned = [p for p in self.repositories if p != root and not self.shield.may(p)]
         paths = [path for path in self.known if not self.shield.may(path)]
         for repository in self.repositories:
-            paths += _other_hooks(repository)
+            paths += _obeyed(repository)
         for path in paths:
+            if not path.startswith(root + "/"):
+                continue
             try:
                 mode = os.lstat(path).st_mode
             except OSError:
@@ -91,8 +123,14 @@ class Raised:
         def add(option: str, path: str) -> None:
             try:
                 fd = open_below(source, source + path.removeprefix(root))
-            except OSError:
-                return  # gone again, or a link on the way now: what is left is seen afterwards
+            except OSError as error:
+                for _, opened, _ in made:
+                    os.close(opened)
+                # Attack: a run beside this one swaps a directory on the way for a link.
+                raise EngineFailed(
+                    f"{path} changed while it was being protected: {error.strerror}",
+                    hint="try again",
+                ) from error
             made.append((option, fd, path))
 
         for path in sorted(self.pinned):
@@ -106,6 +144,7 @@ class Raised:
         """Takes back what is new and protected; what was there and changed is put right."""
         shield = self.shield
         with shield.lock:
+            shield.lowered()
             shield.survey.look()
             if (
                 dict(shield.survey.protected()) == self.known
@@ -124,18 +163,34 @@ class Raised:
             ).run()
 
 
-def _other_hooks(repository: str) -> list[str]:
-    """Where a repository's own configuration says its hooks are, inside what can be written."""
-    try:
-        with open(f"{repository}/config", "rb") as file:
-            text = file.read(1 << 20)
-    except OSError:
-        return []
-    if b"hookspath" not in text.lower():
-        return []
-    from redoma.jail.guard.gitconfig import hooks_path
+def _both(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
+    return {path: inode for path, inode in one.items() if other.get(path) == inode}
 
-    place = hooks_path(text.decode(errors="replace"))
-    if not place or place.startswith(("~", "%")):
-        return []
-    return [os.path.normpath(os.path.join(os.path.dirname(repository), place))]
+
+def _obeyed(repository: str) -> list[str]:
+    """What a repository's configuration, or the person's own, makes git obey beside its parts."""
+    found: list[str] = []
+    tree = os.path.dirname(repository)
+    for path in (f"{repository}/config", f"{repository}/config.worktree", *_PERSONS_OWN):
+        try:
+            with open(os.path.expanduser(path), "rb") as file:
+                text = file.read(1 << 20)
+        except OSError:
+            continue
+        lower = text.lower()
+        if b"hookspath" not in lower and b"include" not in lower:
+            continue
+        from redoma.jail.guard.gitconfig import obeyed_places
+
+        hooks, includes = obeyed_places(text.decode(errors="replace"))
+        found += [os.path.normpath(os.path.join(tree, place)) for place in hooks if _plain(place)]
+        beside = os.path.dirname(os.path.expanduser(path))
+        found += [os.path.normpath(os.path.join(beside, p)) for p in includes if _plain(p)]
+    return found
+
+
+def _plain(place: str) -> bool:
+    return bool(place) and not place.startswith(("~", "%"))
+
+
+_PERSONS_OWN = ("~/.gitconfig", "~/.config/git/config", "/etc/gitconfig")

@@ -36,7 +36,7 @@ class Unshare:
 
     def __init__(self) -> None:
         self.description = Bubblewrap()
-        self.description.binary = "unshare"
+        self.description.binary = program() or PROGRAMS[0]
 
     def probe(self) -> EngineReport:
         from redoma.jail.probe.unshare import report
@@ -48,9 +48,11 @@ class Unshare:
         """Bubblewrap's own preparation, performed by someone else."""
         with self.description.prepare(plan) as enclosure:
             launch = enclosure.launch
+            step, env = self._inner_step()
             enclosure.launch = replace(
                 launch,
-                argv=(*_namespaces(plan.grant.network), *inner_step(), *launch.argv[1:]),
+                argv=(*_namespaces(plan.grant.network), *step, *launch.argv[1:]),
+                env=env,
                 complaint="redoma: ",
             )
             yield enclosure
@@ -59,6 +61,21 @@ class Unshare:
         """Ends what is kept ready, and any run that still uses it."""
         self.description.close()
 
+    def _inner_step(self) -> tuple[tuple[str, ...], dict[str, str]]:
+        """The interpreter that runs us, with nothing in it but its own library and our package."""
+        python = os.path.realpath(sys.executable)
+        package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+        place, env = os.path.dirname(package), {}
+        if self.description.as_nobody:
+            # What root runs is started as nobody, who may not reach root's own Python.
+            stage = self.description._staged()
+            place = stage.root(((package, "/redoma"),), (), ())
+            if not python.startswith("/usr/"):
+                library = stage.root(((sys.base_prefix, "/python"),), (), ()) + "/python"
+                python = library + python.removeprefix(os.path.realpath(sys.base_prefix))
+                env["LD_LIBRARY_PATH"] = f"{library}/lib"
+        return (python, "-I", "-S", "-c", _START, place), env
+
 
 def program() -> str:
     """Where `unshare` is, or nothing."""
@@ -66,17 +83,9 @@ def program() -> str:
 
 
 def _namespaces(network: Network) -> tuple[str, ...]:
-    made = [program() or PROGRAMS[0], "--mount", "--propagation", "private", "--pid", "--fork"]
-    made += ["--kill-child=KILL", "--ipc", "--uts", "--cgroup"]
-    if os.geteuid() != 0:
-        # Root keeps its own while it builds, and gives it up for a nobody's before the command.
-        made += ["--user", "--map-current-user", "--keep-caps"]
+    made = [program() or PROGRAMS[0], "--user", "--map-current-user", "--keep-caps", "--mount"]
+    made += ["--propagation", "private", "--pid", "--fork", "--kill-child=KILL", "--ipc", "--uts"]
+    made.append("--cgroup")
     if network is Network.CLOSED:
         made.append("--net")
     return (*made, "--")
-
-
-def inner_step() -> tuple[str, ...]:
-    """The interpreter that runs us, with nothing in it but its own library and our package."""
-    package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    return (sys.executable, "-I", "-S", "-c", _START, os.path.dirname(package))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_HEADER = re.compile(r'\s*\[([A-Za-z0-9-]+)(?:\s+"([^"\\]*)")?\]\s*')
+_HEADER = re.compile(r'\s*\[([A-Za-z0-9-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\]\s*')
 _PAIR = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)\s*(?:=\s*(.*?)\s*)?")
 
 _HARMLESS = {
@@ -53,13 +53,19 @@ def _runs_nothing(section: str, key: str, value: str) -> bool:
     return key.lower() not in ("url", "pushurl") or not (value.startswith("-") or "::" in value)
 
 
-def hooks_path(text: str) -> str:
-    """Where a configuration says hooks are, or nothing."""
-    section, found = "", ""
+def obeyed_places(text: str) -> tuple[list[str], list[str]]:
+    """What a configuration leads git to: directories of hooks, and further configurations."""
+    section = ""
+    hooks: list[str] = []
+    includes: list[str] = []
     for line in text.splitlines():
-        if header := _HEADER.fullmatch(line):
+        if header := _HEADER.match(line):
             section = header[1].lower()
-        elif (pair := _PAIR.fullmatch(line)) and section == "core":
-            if pair[1].lower() == "hookspath":
-                found = (pair[2] or "").strip('"')
-    return found
+            line = line[header.end() :]  # noqa: PLW2901 — a key may follow on the same line
+        if pair := _PAIR.fullmatch(line):
+            value = (pair[2] or "").strip('"')
+            if section == "core" and pair[1].lower() == "hookspath":
+                hooks.append(value)
+            elif section in ("include", "includeif") and pair[1].lower() == "path":
+                includes.append(value)
+    return hooks, includes

@@ -90,40 +90,71 @@ def _directory() -> str:
     return path
 
 
+def others_at(root: str) -> list[tuple[dict[str, int], dict[str, int]]]:
+    """What other supervisors that are at work in the same directory found there when they began."""
+    own = f"{os.getpid()}-"
+    found = []
+    for name in os.listdir(_directory()):
+        if not name.startswith(own) and maker_lives(name):
+            with suppress(OSError, ValueError):
+                found += [
+                    (record.known, record.repositories)
+                    for record in _records(f"{_directory()}/{name}")
+                    if record.root == root
+                ]
+    return found
+
+
+class _Record:
+    """What an entry says of one directory."""
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+        self.known: dict[str, int] = {}
+        self.repositories: dict[str, int] = {}
+        self.links: dict[str, str] = {}
+        self.allowed: list[str] = []
+
+
+def _records(path: str) -> list[_Record]:
+    """An entry's content; nothing where no run was going on."""
+    with open(path, "rb") as file:
+        if file.read(1) != _GOING:
+            return []
+        text = file.read().decode(errors="surrogateescape")
+    found: list[_Record] = []
+    for line in text.split("\n\0"):
+        kind, _, rest = line.partition("\0")
+        if kind == "root":
+            found.append(_Record(rest))
+            continue
+        record = found[-1]
+        value, _, name = rest.partition("\0")
+        if kind == "known":
+            record.known[name] = int(value)
+        elif kind == "repository":
+            record.repositories[name] = int(value)
+        elif kind == "link":
+            record.links[name] = value
+        elif kind == "allowed":
+            record.allowed.append(name)
+    return found
+
+
 def _settle(path: str) -> list[HeldBack]:
     from redoma.jail.guard.survey import Survey
     from redoma.jail.guard.sweep import Sweep
 
-    with open(path, "rb") as file:
-        if file.read(1) != _GOING:
-            return []  # nothing was going on when its maker ended
-        text = file.read().decode(errors="surrogateescape")
     taken: list[HeldBack] = []
-    for block in text.split("root\0")[1:]:
-        root, *lines = block.split("\n\0")
-        known: dict[str, int] = {}
-        repositories: dict[str, int] = {}
-        links: dict[str, str] = {}
-        allowed: list[str] = []
-        for line in lines:
-            kind, _, rest = line.partition("\0")
-            value, _, name = rest.partition("\0")
-            if kind == "known":
-                known[name] = int(value)
-            elif kind == "repository":
-                repositories[name] = int(value)
-            elif kind == "link":
-                links[name] = value
-            elif kind == "allowed":
-                allowed.append(name)
-        survey = Survey(root)
+    for record in _records(path):
+        survey = Survey(record.root)
         survey.look()
         taken += Sweep(
             survey,
-            known=known,
-            repositories=repositories,
-            links=links,
+            known=record.known,
+            repositories=record.repositories,
+            links=record.links,
             keep_in=f"{places.state()}/held-back/after-a-crash-{os.path.basename(path)}",
-            allowed=tuple(allowed),
+            allowed=tuple(record.allowed),
         ).run()
     return taken

@@ -7,6 +7,7 @@ FILES = frozenset(
     """
     .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .kshrc
     .zshrc .zshenv .zprofile .zlogin .zlogout .cshrc .tcshrc .login .inputrc
+    .envrc .Rprofile .pdbrc .irbrc .pryrc .dir-locals.el
     .gitconfig .gitmodules .ripgreprc .exrc .vimrc .nvimrc .nvim.lua .gdbinit .lldbinit
     .mcp.json .claude.json .aider.conf.yml sandbox.yaml sandbox.yml
     """.split()
@@ -21,7 +22,9 @@ DIRECTORIES = frozenset(
 
 # Inside a repository's own directory: what git runs or reads its orders from.
 GIT_PARTS = ("hooks", "config", "config.worktree", "commondir", "gitdir")
-# Never entered: git's own stores, where nothing is obeyed by name.
+# Mercurial's orders, in its own directory.
+HG_PARTS = ("hgrc", "hgrc-not-shared")
+# Never entered in git's own directory: its stores, where nothing is obeyed by name.
 GIT_STORES = frozenset({"objects", "refs", "logs", "lfs", "info", "rr-cache"})
 
 
@@ -32,3 +35,11 @@ def is_git_directory(names: set[str] | frozenset[str]) -> bool:
     three entries obeys the configuration beside them.
     """
     return "HEAD" in names and (("objects" in names and "refs" in names) or "commondir" in names)
+
+
+def is_gits_own(path: str) -> bool:
+    """Whether a directory is one that git itself keeps, by where it lies.
+
+    Attack: a directory that only looks like a repository would hide what lies in its `logs`.
+    """
+    return path.endswith("/.git") or "/.git/modules/" in path or "/.git/worktrees/" in path

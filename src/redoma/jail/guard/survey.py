@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import stat
 import time
+from contextlib import contextmanager, suppress
 
 from redoma.jail.guard import names
 
@@ -88,32 +89,55 @@ class Survey:
 
 def _read(path: str, status: os.stat_result) -> Seen:
     seen = Seen(status.st_ino, status.st_ctime_ns)
-    children, protected, sockets, all_names = [], [], [], set()
-    try:
-        with os.scandir(path) as entries:
-            for entry in entries:
-                name = entry.name
-                all_names.add(name)
-                if entry.is_dir(follow_symlinks=False):
-                    children.append(name)
-                    if name in names.DIRECTORIES:
-                        protected.append((name, entry.inode()))
-                elif name in names.FILES or name in names.DIRECTORIES or name == ".git":
+    children: list[str] = []
+    protected: list[tuple[str, int]] = []
+    sockets: list[str] = []
+    all_names: set[str] = set()
+    with suppress(OSError), _readable(path, status) as place, os.scandir(place) as entries:
+        for entry in entries:
+            name = entry.name
+            all_names.add(name)
+            if entry.is_dir(follow_symlinks=False):
+                children.append(name)
+                if name in names.DIRECTORIES:
                     protected.append((name, entry.inode()))
-                elif not entry.is_file(follow_symlinks=False) and not entry.is_symlink():
-                    mode = entry.stat(follow_symlinks=False).st_mode
-                    if stat.S_ISSOCK(mode):
-                        sockets.append(name)
-    except OSError:
-        pass  # what we cannot read, the command cannot either: it is the same user, or less
+            elif name in names.FILES or name in names.DIRECTORIES or name == ".git":
+                protected.append((name, entry.inode()))
+            elif not entry.is_file(follow_symlinks=False) and not entry.is_symlink():
+                mode = entry.stat(follow_symlinks=False).st_mode
+                if stat.S_ISSOCK(mode):
+                    sockets.append(name)
     seen.git = names.is_git_directory(all_names)
-    if seen.git:
-        for name in names.GIT_PARTS:
-            if name in all_names:
-                inode = os.lstat(f"{path}/{name}").st_ino
-                protected.append((name, inode))
+    parts = names.GIT_PARTS if seen.git else names.HG_PARTS if path.endswith("/.hg") else ()
+    for name in parts:
+        if name in all_names:
+            with suppress(OSError):
+                protected.append((name, os.lstat(f"{path}/{name}").st_ino))
+    if seen.git and names.is_gits_own(path):
         children = [name for name in children if name not in names.GIT_STORES]
     seen.children = tuple(children)
     seen.protected = tuple(protected)
     seen.sockets = tuple(sockets)
     return seen
+
+
+@contextmanager
+def _readable(path: str, status: os.stat_result) -> Iterator[str | int]:
+    """A directory that can be listed, its mode as it was when the block ends.
+
+    Attack: without its owner's right to list it, a directory still lets a person's git in who
+    knows the name, but hides from us what was planted there.
+    """
+    if os.access(path, os.R_OK | os.X_OK) or status.st_uid != os.geteuid():
+        yield path
+        return
+    place = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY)
+    try:
+        here = f"/proc/self/fd/{place}"
+        os.chmod(here, stat.S_IMODE(status.st_mode) | 0o500)
+        try:
+            yield here
+        finally:
+            os.chmod(here, stat.S_IMODE(status.st_mode))
+    finally:
+        os.close(place)

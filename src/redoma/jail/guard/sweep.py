@@ -49,7 +49,7 @@ class Sweep:
             parent, _, name = path.rpartition("/")
             if self.known.get(path) == inode or self._may(path):
                 continue
-            if parent in repositories and name in names.GIT_PARTS:
+            if name in names.GIT_PARTS and parent in repositories:
                 continue  # judged with its repository
             if name == ".git":
                 self._judge_link(path)
@@ -149,6 +149,10 @@ class Sweep:
         name = os.path.basename(path)
         kept = f"{self.keep_in}/{len(self.taken)}-{name}"
         with opened_below(self.survey.root, os.path.dirname(path)) as parent:
+            with suppress(OSError):  # a parent that was closed to its owner
+                mode = stat.S_IMODE(os.fstat(parent).st_mode)
+                if mode & 0o300 != 0o300:
+                    os.chmod(f"/proc/self/fd/{parent}", mode | 0o700)
             try:
                 os.rename(name, kept, src_dir_fd=parent)
             except OSError:  # another file system
