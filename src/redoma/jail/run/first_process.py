@@ -1,0 +1,96 @@
+"""The first process of an enclosure without a launcher: starts the command and ends with it."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import NoReturn
+
+_COULD_NOT = 1
+
+
+def own_pid(proc: str = "/proc") -> int:
+    """This process's number as whoever mounted `proc` counts."""
+    return int(os.readlink(f"{proc}/self"))
+
+
+def wait_for_go(status: int, go: int, pid: int) -> None:
+    """Says who we are, and waits until our limits are on us."""
+    os.write(status, b'{ "child-pid": %d }\n' % pid)
+    if os.read(go, 1) != b"g":
+        os._exit(_COULD_NOT)  # nobody is there to supervise
+
+
+def start(argv: list[str], env: dict[str, str], last: Callable[[], None] | None = None) -> int:
+    """The command's process; `last` is what it does to itself before it becomes the command."""
+    child = os.fork()
+    if child != 0:
+        return child
+    try:
+        if last is not None:
+            last()
+        become(argv, env)
+    except OSError as error:
+        os.write(2, f"redoma: {error}\n".encode(errors="surrogateescape"))
+    os._exit(_COULD_NOT)
+
+
+def become(argv: list[str], env: dict[str, str]) -> NoReturn:
+    """Turns this process into the command, with a shell's status where that cannot be done."""
+    for number in range(1, 32):
+        if number not in (signal.SIGKILL, signal.SIGSTOP):
+            signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    try:
+        os.execve(argv[0], argv, env)  # noqa: S606
+    except FileNotFoundError:
+        os._exit(127)
+    except OSError:
+        os._exit(126)
+
+
+def attend(child: int, go: int) -> int:
+    """The command's status, as a shell says it; collects every orphan on the way.
+
+    Attack: the supervisor is killed in the middle of a run. Then the other end of `go` closes, and
+    this process, with which the whole enclosure ends, does not stay a moment longer.
+    """
+    wake, woken = os.pipe()
+    os.set_blocking(woken, False)
+    signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    poll = select.poll()
+    poll.register(wake, select.POLLIN)
+    poll.register(go, 0)
+    while True:
+        status = _collect(child)
+        if status is not None:
+            code = os.waitstatus_to_exitcode(status)
+            return code if code >= 0 else 128 - code
+        for fd, _ in poll.poll():
+            if fd == go:
+                return 128 + signal.SIGKILL
+            os.read(wake, 4096)
+
+
+def _collect(child: int) -> int | None:
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return 128 << 8
+        if pid == child:
+            return status
+        if pid == 0:
+            return None
+
+
+def end(status: int, code: int) -> NoReturn:
+    """Reports the command's status and is gone."""
+    os.write(status, b'{ "exit-code": %d }\n' % code)
+    os._exit(code)
