@@ -39,7 +39,21 @@ def find_own_packages() -> None:
         sys.path.append(f"{environment}/lib/{version}/site-packages")
 
 
+def leave(status: int) -> None:
+    """Ends the process without taking the interpreter apart, which nobody is left to see."""
+    import atexit
+    import os
+
+    atexit._run_exitfuncs()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except OSError:
+        status = status or COULD_NOT_WORK
+    os._exit(status)
+
+
 if __name__ == "__main__":
     if not __package__:
         find_own_packages()
-    sys.exit(main())
+    leave(main())

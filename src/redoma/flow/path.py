@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from redoma.flow.steps import Ask, Execute
-from redoma.model.decision import Verdict
 from redoma.model.request import Mode
 from redoma.model.result import Outcome, Result
 from redoma.model.value import replace
@@ -38,6 +37,8 @@ def path(request: Request, world: World) -> Path[Result]:
     if request.mode is Mode.CHECK:
         return Result(outcome=Outcome.CHECKED, decision=decision)
     if decision is not None:
+        from redoma.model.decision import Verdict
+
         if decision.verdict is Verdict.DENY:
             return Result(outcome=Outcome.DENIED, decision=decision)
         if decision.verdict is Verdict.CONFIRM:

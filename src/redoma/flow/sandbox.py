@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
-import threading
+from _thread import allocate_lock
 
 from redoma.flow.drive import drive
 from redoma.flow.path import path
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from redoma.model.result import Result
 
 _BASH = "/bin/bash"
-_lock = threading.Lock()
+_lock = allocate_lock()
 _host: Host | None = None
 
 

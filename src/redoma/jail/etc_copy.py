@@ -22,6 +22,7 @@ def copy(names: list[str], place: str) -> None:
         _one(f"/etc/{name}", target)
     os.symlink("/proc/mounts", f"{fresh}/mtab")
     _name_nobody(fresh)
+    _name_author(fresh)
     old = f"{fresh}.old"
     if os.path.lexists(place):
         os.rename(place, old)
@@ -63,3 +64,17 @@ def _name_nobody(place: str) -> None:
         file.write(f"redoma:x:{NOBODYS_UID}:{NOBODYS_UID}::{home}:/bin/sh\n")
     with open(f"{place}/group", "a") as file:
         file.write(f"redoma:x:{NOBODYS_UID}:\n")
+
+
+def _name_author(place: str) -> None:
+    """Who commits, and nothing else of the person's git configuration: no helper, no program."""
+    from redoma.jail.guard.gitconfig import harmless
+
+    try:
+        with open(os.path.expanduser("~/.gitconfig"), encoding="utf-8") as file:
+            kept, _ = harmless(file.read(1 << 20))
+    except (OSError, UnicodeDecodeError):
+        kept = ""
+    os.mkdir(f"{place}/redoma")
+    with open(f"{place}/redoma/gitconfig", "w", encoding="utf-8") as file:
+        file.write(kept)

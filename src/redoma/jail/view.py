@@ -129,7 +129,8 @@ def _outermost(found: list[str], home: str, keep: tuple[str, ...]) -> list[str]:
 def etc() -> str:
     """A directory with copies of what is needed of /etc, made anew when an original changed."""
     sources = [(name, _identity(f"/etc/{name}")) for name in _ETC]
-    wanted = "\n".join(f"{name} {who}" for name, who in sources if who)
+    persons = _identity(os.path.expanduser("~/.gitconfig"))
+    wanted = "\n".join(f"{name} {who}" for name, who in sources if who) + f"\n~ {persons}"
     place = f"{places.cache()}/etc"
     try:
         with open(f"{place}.made") as file:

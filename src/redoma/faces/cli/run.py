@@ -7,14 +7,14 @@ import signal
 import sys
 
 from redoma.faces.cli.run_options import USAGE, RunOptions, read
-from redoma.flow.running import Control
-from redoma.flow.sandbox import Sandbox
 from redoma.model.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from redoma.flow.running import Control
+    from redoma.flow.sandbox import Sandbox
     from redoma.model.result import Result
 
 
@@ -31,12 +31,18 @@ def main(arguments: list[str]) -> int:
 
 def start(options: RunOptions) -> int:
     """Runs a command line that was read."""
+    import gc
+
+    gc.disable()  # while modules load: collecting costs a cold start more than it frees
+    from redoma.flow.running import Control
+
     sandbox = sandbox_for(options)
     as_json = "json" in options.flags
     terminal = "tty" in options.flags
     if terminal and as_json:
         raise UsageError("--tty and --json do not go together")
     control = Control()
+    gc.enable()
     if terminal:
         from redoma.faces.cli.terminal import attached
 
@@ -64,6 +70,8 @@ def start(options: RunOptions) -> int:
 
 def sandbox_for(options: RunOptions) -> Sandbox:
     """The sandbox that a command line describes."""
+    from redoma.flow.sandbox import Sandbox
+
     if "--level" in options.one and "--profile" in options.one:
         raise UsageError("--level and --profile do not go together")
     profile = options.one.get("--profile", "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import threading
+from _thread import allocate_lock
 from contextlib import contextmanager, suppress
 
 from redoma.jail import places
@@ -54,7 +54,7 @@ class Bubblewrap:
 
     def __init__(self) -> None:
         self.binary = ""
-        self._lock = threading.RLock()
+        self._lock = allocate_lock()
         self._frames: dict[tuple[object, ...], tuple[Frame, tuple[str, ...]]] = {}
         self._shields: dict[tuple[str, tuple[str, ...]], Shield] = {}
         self._filters: dict[tuple[Syscalls, bool, bool], bytes] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from redoma.jail import environment, view
-from redoma.model.access import Grant, Network, Writes
+from redoma.model.access import Grant, Home, Network, Writes
 from redoma.model.value import Value
 
 TYPE_CHECKING = False
@@ -75,6 +75,8 @@ def build(
         arguments += _memory(temporary, "/var/tmp", "1777")
     if home != "/" and not home.startswith(("/usr", "/etc", "/nonexistent")):
         arguments += _memory(min(temporary, _HOME_SIZE), home, "0755")
+        if grant.home is Home.TOOLCHAINS:
+            arguments += ["--symlink", "/etc/redoma/gitconfig", f"{home}/.gitconfig"]
     for source, target in seen.binds:
         if target.startswith(("/tmp/", "/var/tmp/", home + "/")):
             arguments += ["--ro-bind", _from(source, place), target]

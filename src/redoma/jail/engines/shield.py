@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-import threading
+from _thread import allocate_lock
 
 from redoma.jail.guard.below import open_below
 from redoma.jail.guard.journal import others_at
@@ -27,7 +27,7 @@ class Shield:
         self.root = root
         self.allowed = allowed
         self.survey = Survey(root)
-        self.lock = threading.Lock()
+        self.lock = allocate_lock()
         self._going = 0
         self._known: dict[str, int] = {}
         self._repositories: dict[str, int] = {}

@@ -6,10 +6,10 @@ without this the whole tree's use of time, memory and disk would go to the machi
 
 from __future__ import annotations
 
-import threading
+from _thread import allocate_lock
 
 _PR_SET_CHILD_SUBREAPER = 36
-_lock = threading.Lock()
+_lock = allocate_lock()
 _runs = 0
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import threading
+from _thread import allocate_lock
 
 
 class Control:
@@ -12,7 +12,7 @@ class Control:
     def __init__(self) -> None:
         self._read, self._write = os.pipe()
         os.set_blocking(self._write, False)
-        self._lock = threading.Lock()
+        self._lock = allocate_lock()
         self._closed = False
         self.cancelled = False
         self.signals: list[int] = []
