@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -21,7 +22,6 @@ from tests.escape.world import World
 
 ROOT = Path(__file__).resolve().parents[2]
 LONGEST = 60.0
-_SHUT = -1
 
 
 class Ran(NamedTuple):
@@ -216,6 +216,25 @@ class Box:
                 **options,
             },
         )
+
+
+@cache
+def claims(level: str, engine: str, guarantee: str) -> str:
+    """Why a guarantee is not claimed here by what runs at this level; nothing where it is."""
+    from redoma import Sandbox
+    from redoma.model.errors import RedomaError
+
+    world = World()
+    try:
+        with world.environment():
+            result = Sandbox(str(world.workspace), level=level, engine=engine).run(["/bin/true"])
+    except RedomaError as error:
+        return str(error)
+    finally:
+        world.close()
+    enforcement = result.enforcement
+    held = {g.value for g in enforcement.held} if enforcement else set()
+    return "" if guarantee in held else f"{engine or 'no engine'} does not claim {guarantee}"
 
 
 def redoma_command() -> list[str]:

@@ -12,14 +12,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-_MARK = b"\x1e"
+# Plain letters, since a terminal is shown no others.
+_MARK = b"@@told@@"
 _PRELUDE = (Path(__file__).parent / "prelude.py").read_text(encoding="utf-8")
 _FRAME = '''
 import json, sys
 
 def _tell(kind, value):
     sys.stdout.flush()
-    line = b"\\n\\x1e" + json.dumps([kind, value]).encode() + b"\\x1e\\n"
+    line = b"\\n@@told@@" + json.dumps([kind, value]).encode() + b"@@told@@\\n"
     while line:
         line = line[os.write(1, line):]
 

@@ -35,7 +35,7 @@ def held(promise: P) -> Callable[[Callable[[Attack, str], None]], object]:
 def survives(attack: Attack, level: str) -> None:
     """Fails with the evidence if an attack succeeds."""
     enclosure = ENCLOSURES[level]
-    missing = claims(enclosure, attack.promise.guarantee)
+    missing = claims(enclosure.level, enclosure.engine, attack.promise.guarantee)
     if missing:
         if attack.promise.guarantee in REQUIRED:
             pytest.fail(f"required, and not held here: {missing}", pytrace=False)

@@ -122,7 +122,8 @@ class World:
             "LC_SECRET": self.secret,
             "OPENAI_API_KEY": self.secret,
             "SSH_AUTH_SOCK": str(self.home / ".ssh/agent.sock"),
-            "XDG_CACHE_HOME": _shared_cache(),
+            "XDG_CACHE_HOME": f"{_shared_place()}/cache",
+            "XDG_STATE_HOME": f"{_shared_place()}/state",
             **self.env_extra,
         }
 
@@ -245,14 +246,14 @@ def _remove(top: Path) -> None:
     shutil.rmtree(top, ignore_errors=True)
 
 
-_cache: list[str] = []
+_shared: list[str] = []
 
 
-def _shared_cache() -> str:
-    """One cache for all worlds of this process: what was probed once need not be probed again."""
-    if not _cache:
+def _shared_place() -> str:
+    """Where all worlds of this process keep what was probed once and need not be probed again."""
+    if not _shared:
         import atexit
 
-        _cache.append(tempfile.mkdtemp(prefix="rdm-cache-", dir="/var/tmp"))
-        atexit.register(shutil.rmtree, _cache[0], ignore_errors=True)
-    return _cache[0]
+        _shared.append(tempfile.mkdtemp(prefix="rdm-shared-", dir="/var/tmp"))
+        atexit.register(shutil.rmtree, _shared[0], ignore_errors=True)
+    return _shared[0]

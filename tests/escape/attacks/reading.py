@@ -57,7 +57,9 @@ def search_the_whole_home(world: World, box: Box) -> str:
     (world.home / ".local/lib").mkdir(parents=True)
     (world.home / ".local/lib/link").symlink_to(world.home / "unheard-of")
     told = box.call(_search, [world.home, world.home / ".local/lib/link"], world.secret)
-    return f"found {', '.join(told.value)[:200]}" if told.value else ""
+    own = str(world.workspace)  # the payload's own text names what it looks for
+    found = [path for path in told.value or [] if not path.startswith(own)]
+    return f"found {', '.join(found)[:200]}" if found else ""
 
 
 @attack(P.SECRETS, HOME)
@@ -80,11 +82,11 @@ def read_by_a_search_path_of_secrets(world: World, box: Box) -> str:
 @attack(P.SECRETS, HOME)
 def read_what_a_toolchain_links_to(world: World, box: Box) -> str:
     """A toolchain's directory is a link to a place with secrets."""
-    for name, to in ((".pyenv", ".ssh"), (".local/bin", ".aws"), (".nvm", "Documents"), ("go", "")):
+    for name, to in ((".pyenv", ".ssh"), (".local/bin", ".aws"), (".nvm", ".config"), ("go", "")):
         place = world.home / name
         place.parent.mkdir(exist_ok=True)
         place.symlink_to(world.home / to)
-    shown = (".pyenv/id_ed25519", ".local/bin/credentials", ".nvm/letter.txt", "go/.netrc")
+    shown = (".pyenv/id_ed25519", ".local/bin/credentials", ".nvm/gh/hosts.yml", "go/.netrc")
     return _read(world, box, [*shown, "go/bin", *SECRET_PLACES])
 
 
