@@ -1,51 +1,63 @@
-"""Encloses with Landlock, a filter of system calls and rlimits: for machines without namespaces."""
+"""Encloses with Landlock, filters of system calls and rlimits: for machines without namespaces.
+
+What ordinary work loses here: there is no private /tmp (TMPDIR and HOME are a directory of the
+run's own), no socket at all while the network is closed, no `chmod`, `chown`, `touch` of what
+exists, nor any other change of attributes, no System V memory and queues, no news of changed
+directories, and of /proc only the command's own entry.
+"""
 
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
+import sys
+import tempfile
+from contextlib import contextmanager, suppress
 
-from redoma.jail.engines.shield import Shield
-from redoma.jail.engines.simple import Plain, seen_by, shim
-from redoma.jail.inner.confinement import joined
-from redoma.jail.kernel import landlock, seccomp
-from redoma.jail.run.limiter import resource_limits
+from redoma.jail import view
+from redoma.jail.engines import program
+from redoma.jail.engines.bubblewrap import quarantine
+from redoma.jail.engines.shield import Raised, Shield
+from redoma.jail.engines.simple import seen_by
 from redoma.model.access import Writes
 from redoma.model.errors import EngineFailed
-from redoma.model.guarantee import EngineReport, Guarantee
-from redoma.model.plan import Launch, Plan
+from redoma.model.plan import Handshake, Launch, Plan
+from redoma.model.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# TCP since the fourth version, signals and abstract sockets since the sixth.
-_OLDEST = 6
-_SYSTEM = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/nix/store"]
-_ETC = """alternatives ld.so.cache ld.so.conf ld.so.conf.d localtime nsswitch.conf passwd group
-    hosts host.conf ssl/certs ssl/openssl.cnf pki/tls/certs profile bash.bashrc""".split()
-_DEVICES = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"]
+    from redoma.model.guarantee import EngineReport
+    from redoma.model.result import HeldBack
 
-_GIVES = frozenset(
-    {
-        Guarantee.WRITES_CONFINED,
-        Guarantee.READS_CONFINED,
-        Guarantee.NETWORK_CLOSED,
-        Guarantee.NO_NEW_PRIVILEGES,
-        Guarantee.SYSCALLS_FILTERED,
-        Guarantee.DISK_CAPPED,
-        Guarantee.MEMORY_CAPPED,
-        Guarantee.CPU_CAPPED,
-        Guarantee.TREE_KILLED,
-    }
+_SYSTEM = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64"]
+_DEVICES = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"]
+_ABOUT_THE_MACHINE = """/proc/cpuinfo /proc/filesystems /proc/loadavg /proc/meminfo /proc/stat
+    /proc/sys /proc/uptime /proc/version /sys/devices/system/cpu""".split()
+_START = (
+    "import sys; sys.path.append(sys.argv[1]); "
+    "from redoma.jail.inner.keep import main; main(sys.argv[2:])"
 )
-_MISSING = {
-    Guarantee.PROTECTED_PATHS: "Landlock cannot make a part of the workspace read-only",
-    Guarantee.PROCESSES_HIDDEN: "other processes are seen in /proc, though not signalled or traced",
-    Guarantee.PROCESSES_CAPPED: "without a user namespace the limit would count the whole user",
-    Guarantee.CHANGES_HELD: "Landlock keeps no copy",
-    Guarantee.NETWORK_ALLOW_LISTED: "Landlock knows ports, not hosts",
-}
+_FIRST_FD = 100
+_NO_ATTRIBUTES = "no attribute of a file can be changed: chmod, chown, touch of what exists"
+
+
+class Enclosure:
+    """One run: its launch, and what is looked at after it."""
+
+    notes: tuple[str, ...] = (_NO_ATTRIBUTES,)
+
+    def __init__(self, launch: Launch, raised: list[Raised]) -> None:
+        self.launch = launch
+        self._raised = raised
+
+    def settle(self) -> tuple[HeldBack, ...]:
+        """Takes away what is new and protected; what was there, Landlock cannot hold."""
+        taken: list[HeldBack] = []
+        for raised in self._raised:
+            taken += raised.settle(quarantine)
+        self._raised = []
+        return tuple(taken)
 
 
 class Landlock:
@@ -53,69 +65,87 @@ class Landlock:
 
     name = "landlock"
 
+    def __init__(self) -> None:
+        # A directory that a probe's command has to fail on, see `inner/trial`.
+        self.trial = ""
+
     def probe(self) -> EngineReport:
-        """What holds, by the version of Landlock, the filter, and who asks."""
-        why = ""
-        version = landlock.abi()
-        if version < _OLDEST:
-            why = f"Landlock has version {version} here, {_OLDEST} is needed (Linux 6.12)"
-        elif not seccomp.supported(os.uname().machine):
-            why = f"no filter of system calls is known for {os.uname().machine}"
-        elif os.geteuid() == 0:
-            why = "run by root the command would keep root's kernel uid"
-        if why:
-            return EngineReport(name=self.name, missing=tuple((g, why) for g in Guarantee))
-        return EngineReport(
-            name=self.name,
-            version=f"ABI {version}",
-            guarantees=_GIVES,
-            missing=tuple(_MISSING.items()),
-            mechanisms=tuple((g, "Landlock and seccomp") for g in Guarantee if g in _GIVES),
-        )
+        from redoma.jail.probe.landlock import report
+
+        return report(self)
 
     @contextmanager
-    def prepare(self, plan: Plan) -> Iterator[Plain]:
-        """The command behind a shim that confines itself first."""
+    def prepare(self, plan: Plan) -> Iterator[Enclosure]:
+        """The command behind a keeper that confines it."""
         grant = plan.grant
         if grant.writes is Writes.MEMORY:
             raise EngineFailed("landlock cannot hold changes in memory", hint="redoma doctor")
-        seen, env = seen_by(plan)
-        temporary = _temporary()
-        env |= {"TMPDIR": temporary, "HOME": temporary}
-        writable = [*grant.writable, temporary, *_DEVICES]
-        readable = [*_SYSTEM, *(f"/etc/{name}" for name in _ETC), *grant.readable, "/proc/self"]
-        readable += [source for source, place in seen.binds if place != "/etc"]
-        (writable if grant.writes is Writes.DIRECT else readable).append(grant.workspace)
-        orders = [
-            f"cwd={plan.request.cwd or grant.workspace}",
-            f"limits={resource_limits(grant.limits)}",
-            "landlock=1",
-            f"network={grant.network.value}",
-            f"syscalls={grant.syscalls.value}",
-            f"readable={joined(readable)}",
-            f"writable={joined(writable)}",
-            *(["terminal=1"] if plan.terminal else []),
-        ]
-        raised = Shield(grant.workspace, grant.writable).raised()
+        if os.geteuid() == 0:
+            raise EngineFailed("landlock does not run for root", hint="--engine bubblewrap")
+        temporary = tempfile.mkdtemp(prefix="redoma-")
+        status, status_end = os.pipe()
+        go_end, go = os.pipe()
+        fds = [(status_end, _FIRST_FD), (go_end, _FIRST_FD + 1)]
         try:
-            yield Plain(
-                Launch(
-                    argv=shim(orders, plan, env),
-                    env=env,
-                    fds=[],
-                    terminal=plan.terminal,
-                    limits=grant.limits,
-                    own_process_namespace=False,
+            words, env = self._orders(plan, temporary)
+            words += ["status", str(_FIRST_FD), "go", str(_FIRST_FD + 1)]
+            orders = os.memfd_create("redoma")
+            fds.append((orders, _FIRST_FD + 2))
+            os.write(orders, "\0".join(words).encode(errors="surrogateescape"))
+            os.lseek(orders, 0, os.SEEK_SET)
+            visible = (*_SYSTEM, "/opt", grant.workspace)
+            command = program.command(plan.request.workload, env["PATH"], visible)
+            package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+            launch = Launch(
+                argv=(
+                    *(os.path.realpath(sys.executable), "-I", "-S", "-c", _START),
+                    *(os.path.dirname(package), str(_FIRST_FD + 2), "--", *command),
                 ),
-                [raised],
+                env={},
+                fds=fds,
+                handshake=Handshake(status=status, go=go),
+                terminal=plan.terminal,
+                # The keeper counts processes itself, and no memory file system is there to cap.
+                limits=replace(grant.limits, processes=None, temporary=None),
+                complaint="redoma: ",
             )
+            protected = [Shield(grant.workspace, grant.writable).raised()]
+            enclosure = Enclosure(launch, protected if grant.writes is Writes.DIRECT else [])
+            try:
+                yield enclosure
+            finally:
+                enclosure.settle()
         finally:
             import shutil
 
             shutil.rmtree(temporary, ignore_errors=True)
+            for fd in (status, go, *(fd for fd, _ in fds)):
+                with suppress(OSError):
+                    os.close(fd)
 
-
-def _temporary() -> str:
-    import tempfile
-
-    return tempfile.mkdtemp(prefix="redoma-")
+    def _orders(self, plan: Plan, temporary: str) -> tuple[list[str], dict[str, str]]:
+        """What the keeper is told, as key after value, and the command's environment."""
+        grant = plan.grant
+        seen, env = seen_by(plan)
+        env |= {"TMPDIR": temporary, "HOME": temporary}
+        writable = [*grant.writable, temporary, *_DEVICES]
+        readable = [
+            *_SYSTEM,
+            *_ABOUT_THE_MACHINE,
+            *(f"/etc/{name}" for name in view._ETC),
+            *grant.readable,
+        ]
+        readable += [source for source, place in seen.binds if place != "/etc"]
+        (writable if grant.writes is Writes.DIRECT else readable).append(grant.workspace)
+        words = ["cwd", plan.request.cwd or grant.workspace, "temporary", temporary]
+        words += ["network", grant.network.value, "syscalls", grant.syscalls.value]
+        for key, values in (("readable", readable), ("writable", writable)):
+            words += [word for value in values for word in (key, value)]
+        words += [word for pair in env.items() for word in ("env", "=".join(pair))]
+        if grant.limits.processes is not None:
+            words += ["processes", str(grant.limits.processes)]
+        if plan.terminal:
+            words += ["terminal", "yes"]
+        if self.trial:
+            words += ["try", self.trial]
+        return words, env

@@ -29,7 +29,9 @@ def main(arguments: list[str]) -> None:
         pid = first_process.own_pid()
         _enclose(orders)
         status, go = orders.numbers["--json-status-fd"], orders.numbers["--block-fd"]
-        first_process.wait_for_go(status, go, pid)
+        first_process.leave_signals_to_the_command()
+        first_process.introduce(status, pid)
+        first_process.wait_for_go(go)
         child = first_process.start(arguments[cut + 1 :], orders.env)
         privileges.keep_out_others()
         for fd in (0, 1, 2):

@@ -1,8 +1,11 @@
-"""Landlock: a process gives up every path and port that is not named, for itself and its heirs."""
+"""Landlock: a process gives up every path and port that is not named, for itself and its heirs.
+
+What a kernel knows is asked by its version of Landlock and used as far as it goes; what a version
+lacks is in `covers`, so that whoever builds on it can say so or close it in another way.
+"""
 
 from __future__ import annotations
 
-import ctypes
 import os
 import struct
 
@@ -20,10 +23,12 @@ _ON_FILES = (
     | _RIGHTS["TRUNCATE"]
     | _RIGHTS["IOCTL_DEV"]
 )
+# A device or a pipe that the workspace did not have before has no honest use there.
+_NEVER_IN_A_WORKSPACE = _RIGHTS["MAKE_CHAR"] | _RIGHTS["MAKE_BLOCK"]
 _PATH_RULE = 1
 _BIND_AND_CONNECT_TCP = 3
-_ABSTRACT_SOCKETS_AND_SIGNALS = 3
-_PR_SET_SECCOMP = 22
+_ABSTRACT_SOCKETS, _SIGNALS = 1, 2
+_FIRST_WITH_NETWORK, _FIRST_WITH_SCOPES = 4, 6
 
 
 def abi() -> int:
@@ -34,25 +39,37 @@ def abi() -> int:
         return 0
 
 
-def restrict(*, readable: list[str], writable: list[str], network: bool) -> None:
-    """Gives up everything but these paths, the network if closed, and processes outside."""
-    version = abi()
-    count = _RIGHTS_OF_ABI.get(min(version, 5))
-    if count is None:
+def covers_signals(version: int) -> bool:
+    """Whether processes outside can be kept from being signalled."""
+    return version >= _FIRST_WITH_SCOPES
+
+
+def contain_signals(version: int) -> None:
+    """From here on this process and its heirs signal only each other."""
+    _restrict(_ruleset(0, 0, _SIGNALS | _ABSTRACT_SOCKETS, version))
+
+
+def restrict(*, readable: list[str], writable: list[str], network: bool, version: int) -> None:
+    """Gives up every other path, TCP unless `network`, and every process but its own kin."""
+    everything = (1 << _RIGHTS_OF_ABI[min(version, 5)]) - 1
+    ports = 0 if network else _BIND_AND_CONNECT_TCP
+    rules = _ruleset(everything, ports, _SIGNALS | _ABSTRACT_SOCKETS, version)
+    for paths, rights in ((readable, _READ), (writable, everything & ~_NEVER_IN_A_WORKSPACE)):
+        for path in paths:
+            _allow(rules, path, rights & everything)
+    _restrict(rules)
+
+
+def _ruleset(files: int, ports: int, scopes: int, version: int) -> int:
+    if version < 1:
         raise OSError("this kernel has no Landlock")
-    everything = (1 << count) - 1
-    attributes = struct.pack(
-        "QQQ",
-        everything,
-        0 if network or version < 4 else _BIND_AND_CONNECT_TCP,
-        _ABSTRACT_SOCKETS_AND_SIGNALS if version >= 6 else 0,
-    )
-    size = 8 if version < 4 else 16 if version < 6 else 24
-    rules = calls.syscall(calls.LANDLOCK_CREATE_RULESET, attributes[:size], size, 0)
+    attributes = struct.pack("QQQ", files, ports, scopes)
+    size = 8 if version < _FIRST_WITH_NETWORK else 16 if version < _FIRST_WITH_SCOPES else 24
+    return calls.syscall(calls.LANDLOCK_CREATE_RULESET, attributes[:size], size, 0)
+
+
+def _restrict(rules: int) -> None:
     try:
-        for paths, rights in ((readable, _READ), (writable, everything)):
-            for path in paths:
-                _allow(rules, path, rights & everything)
         calls.syscall(calls.LANDLOCK_RESTRICT_SELF, rules, 0)
     finally:
         os.close(rules)
@@ -62,7 +79,7 @@ def _allow(rules: int, path: str, rights: int) -> None:
     try:
         place = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:
-        return
+        return  # what is not there needs no right
     try:
         if not os.path.isdir(path):
             rights &= _ON_FILES
@@ -70,14 +87,3 @@ def _allow(rules: int, path: str, rights: int) -> None:
         calls.syscall(calls.LANDLOCK_ADD_RULE, rules, _PATH_RULE, rule, 0)
     finally:
         os.close(place)
-
-
-class _Program(ctypes.Structure):
-    _fields_ = (("length", ctypes.c_ushort), ("code", ctypes.c_void_p))
-
-
-def load_filter(code: bytes) -> None:
-    """Puts a filter of system calls on this process."""
-    kept = ctypes.create_string_buffer(code, len(code))
-    program = _Program(len(code) // 8, ctypes.addressof(kept))
-    calls.prctl(_PR_SET_SECCOMP, 2, ctypes.byref(program))

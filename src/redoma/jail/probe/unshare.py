@@ -19,7 +19,7 @@ def report(engine: Unshare) -> EngineReport:
     program = unshare.program()
     held, why = frozenset[Guarantee](), "util-linux is not installed"
     if program:
-        held, why = try_out(engine, engine.name)  # type: ignore[arg-type]
+        held, why = try_out(engine, engine.name)
     missing = EVERYTHING - held
     return EngineReport(
         name=engine.name,

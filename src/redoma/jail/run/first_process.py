@@ -12,6 +12,18 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 _COULD_NOT = 1
+_FOR_THE_COMMAND = (
+    signal.SIGHUP,
+    signal.SIGINT,
+    signal.SIGQUIT,
+    signal.SIGTERM,
+    signal.SIGUSR1,
+    signal.SIGUSR2,
+    signal.SIGTSTP,
+    signal.SIGTTIN,
+    signal.SIGTTOU,
+    signal.SIGALRM,
+)
 
 
 def own_pid(proc: str = "/proc") -> int:
@@ -19,11 +31,32 @@ def own_pid(proc: str = "/proc") -> int:
     return int(os.readlink(f"{proc}/self"))
 
 
-def wait_for_go(status: int, go: int, pid: int) -> None:
-    """Says who we are, and waits until our limits are on us."""
+def introduce(status: int, pid: int) -> None:
+    """Says which process is the first."""
     os.write(status, b'{ "child-pid": %d }\n' % pid)
+
+
+def wait_for_go(go: int) -> None:
+    """Returns when our limits are on us."""
     if os.read(go, 1) != b"g":
         os._exit(_COULD_NOT)  # nobody is there to supervise
+
+
+def leave_signals_to_the_command() -> None:
+    """What is sent to the whole group is meant for the command; it begins with none ignored."""
+    for number in _FOR_THE_COMMAND:
+        signal.signal(number, signal.SIG_IGN)
+
+
+def fork() -> int:
+    """0 in the new process, its number in the old one."""
+    return os.fork()
+
+
+def children() -> list[int]:
+    """The processes that are directly below this one now."""
+    with open(f"/proc/self/task/{os.getpid()}/children") as file:
+        return [int(pid) for pid in file.read().split()]
 
 
 def start(argv: list[str], env: dict[str, str], last: Callable[[], None] | None = None) -> int:
@@ -35,9 +68,8 @@ def start(argv: list[str], env: dict[str, str], last: Callable[[], None] | None 
         if last is not None:
             last()
         become(argv, env)
-    except OSError as error:
-        os.write(2, f"redoma: {error}\n".encode(errors="surrogateescape"))
-    os._exit(_COULD_NOT)
+    finally:
+        os._exit(_COULD_NOT)
 
 
 def become(argv: list[str], env: dict[str, str]) -> NoReturn:
