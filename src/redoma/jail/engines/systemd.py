@@ -1,90 +1,174 @@
-"""Encloses with bubblewrap inside a systemd scope, so that systemd holds the limits of the tree."""
+"""Encloses in a systemd scope around the namespaces, so that systemd holds the limits of the tree.
+
+The scope ends with its last process and takes its counters with it. So a shell stays in it until
+the enclosure has ended, and says which limits were met.
+"""
 
 from __future__ import annotations
 
 import os
 from contextlib import contextmanager
 
-from redoma.model.guarantee import EngineReport, Guarantee
-from redoma.model.plan import Launch
+from redoma.jail.engines.bubblewrap import Bubblewrap
+from redoma.jail.engines.unshare import Unshare
+from redoma.jail.kernel.cgroups import _mounts as mounted
+from redoma.model.access import NOBODYS_UID
+from redoma.model.guarantee import EngineReport
 from redoma.model.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-    from redoma.jail.engines.bubblewrap import Bubblewrap, Enclosure
+    from redoma.jail.engines.bubblewrap import Enclosure
     from redoma.model.access import Limits
-    from redoma.model.plan import Plan
+    from redoma.model.plan import Launch, Plan
 
-_SYSTEMD_RUN = "/usr/bin/systemd-run"
+SYSTEMD_RUN = "/usr/bin/systemd-run"
 SLICE = "redoma.slice"
-_HELD = frozenset({"memory", "processes", "cpu_percent"})
-_BY_SYSTEMD = (
-    (Guarantee.MEMORY_CAPPED, "systemd scope: MemoryMax, MemorySwapMax"),
-    (Guarantee.PROCESSES_CAPPED, "systemd scope: TasksMax"),
-    (Guarantee.CPU_CAPPED, "systemd scope: CPUQuota"),
-)
+HELD = ("memory", "processes", "cpu_percent")
+# The shell in the scope, systemd-run's heir, and the enclosure's own two processes count as well.
+_NOT_THE_COMMAND = 3
+
+# Descriptors below ten, the only ones that every shell can name.
+_STATUS, _MEMORY, _PIDS = 7, 8, 9
+_REPORT = r"""
+"$@" 7>&- 8<&- 9<&-
+code=$?
+memory= pids= both=
+while IFS=: read -r _ names path; do
+    case ,$names, in
+        *,memory,*) memory=$path ;;
+        *,pids,*) pids=$path ;;
+        ,,) both=$path ;;
+    esac
+done < /proc/self/cgroup
+met() {
+    [ -r "$1" ] || return
+    while read -r key value; do
+        if [ "$key" = "$2" ] && [ "$value" -gt 0 ]; then echo "{ \"reached\": \"$3\" }" >&7; fi
+    done < "$1"
+}
+met "/proc/self/fd/8${memory:-$both}/memory.oom_control" oom_kill memory
+met "/proc/self/fd/8${memory:-$both}/memory.events" oom_kill memory
+met "/proc/self/fd/9${pids:-$both}/pids.events" max processes
+exit $code
+"""
 
 
 class Systemd:
-    """A scope of its own for each run, around everything bubblewrap does."""
+    """A scope of its own for each run, around everything that another engine does."""
 
     name = "systemd"
 
-    def __init__(self, inner: Bubblewrap) -> None:
-        self.inner = inner
+    def __init__(self, bubblewrap: Bubblewrap) -> None:
+        self.bubblewrap = bubblewrap
+        self._unshare: Unshare | None = None
+        self._binary = ""
+
+    @property
+    def binary(self) -> str:
+        """The program that makes the namespaces in the scope."""
+        return self._binary
+
+    @binary.setter
+    def binary(self, path: str) -> None:
+        self._binary = path
+        if path and os.path.basename(path) != "unshare":
+            self.bubblewrap.binary = path
+
+    @property
+    def inner(self) -> Bubblewrap | Unshare:
+        """The engine inside the scope: bubblewrap, or util-linux where only that works."""
+        if os.path.basename(self._binary) != "unshare":
+            return self.bubblewrap
+        if self._unshare is None:
+            self._unshare = Unshare()
+        return self._unshare
 
     def probe(self) -> EngineReport:
-        """What bubblewrap gives here, with systemd's limits, if a scope can really be made."""
-        from redoma.jail.probe.systemd import scope_works
+        from redoma.jail.probe.systemd import report
 
-        why = scope_works()
-        inner = self.inner.probe() if not why else EngineReport(name=self.name)
-        if not inner.usable:
-            reasons = why or "; ".join(dict.fromkeys(reason for _, reason in inner.missing))
-            return EngineReport(
-                name=self.name,
-                missing=tuple((g, reasons) for g in Guarantee),
-                hints=inner.hints,
-            )
-        by_systemd = dict(_BY_SYSTEMD)
-        mechanisms = [pair for pair in inner.mechanisms if pair[0] not in by_systemd]
-        return replace(inner, name=self.name, mechanisms=(*mechanisms, *_BY_SYSTEMD))
+        return report(self)
 
     @contextmanager
     def prepare(self, plan: Plan) -> Iterator[Enclosure]:
         """The same enclosure, started in a scope that systemd limits."""
         with self.inner.prepare(plan) as enclosure:
+            limits = plan.grant.limits
             launch = enclosure.launch
+            identity: tuple[str, ...] = ()
+            if launch.inside is not None:
+                # Only root may ask the system's manager; who enters the enclosure is nobody.
+                nobody = str(NOBODYS_UID)
+                identity = ("--reuid", nobody, "--regid", nobody, "--clear-groups")
+            launch.fds.extend(_reporting(launch))
             enclosure.launch = replace(
                 launch,
-                argv=(*command(plan.grant.limits, user=os.geteuid() != 0), *launch.argv),
+                argv=(
+                    *scope(limits, user=os.geteuid() != 0),
+                    *("/usr/bin/setpriv", "--pdeathsig", "KILL", *identity, "--"),
+                    *("/bin/sh", "-c", _REPORT, "redoma"),
+                    *("/usr/bin/env", "-i", *(f"{k}={v}" for k, v in launch.env.items())),
+                    *launch.argv,
+                ),
                 env=manager_environment(),
-                held_by_engine=_held(plan.grant.limits),
+                inside=self._as_root_first(launch.inside) if launch.inside is not None else None,
+                held_by_engine=frozenset(n for n in HELD if getattr(limits, n) is not None),
             )
-            assert isinstance(enclosure.launch, Launch)
             yield enclosure
 
+    def close(self) -> None:
+        """Ends what is kept ready; bubblewrap's own belongs to bubblewrap."""
+        if self._unshare is not None:
+            self._unshare.close()
 
-def command(limits: Limits, *, user: bool) -> tuple[str, ...]:
+    def _as_root_first(
+        self, as_nobody: Callable[[Callable[[], int]], int]
+    ) -> Callable[[Callable[[], int]], int]:
+        inner = self.inner
+        stage = (inner if isinstance(inner, Bubblewrap) else inner.description)._staged()
+
+        def inside(job: Callable[[], int]) -> int:
+            try:
+                answer: int = stage.call(job)
+            except PermissionError:
+                return as_nobody(job)  # a root that may not limit others
+            return answer
+
+        return inside
+
+
+def scope(limits: Limits, *, user: bool) -> tuple[str, ...]:
     """`systemd-run` with these limits, up to the program it runs."""
-    made = [_SYSTEMD_RUN, *(["--user"] if user else []), "--scope", "--quiet", "--collect"]
-    made.append(f"--slice={SLICE}")
+    made = [SYSTEMD_RUN, *(["--user"] if user else []), "--scope", "--quiet", "--collect"]
+    # Else systemd itself ends the scope when something in it is killed for memory, the shell too.
+    made += [f"--slice={SLICE}", "-p", "OOMPolicy=continue"]
     if limits.memory is not None:
         made += ["-p", f"MemoryMax={limits.memory}", "-p", "MemorySwapMax=0"]
     if limits.processes is not None:
-        made += ["-p", f"TasksMax={limits.processes + 2}"]
+        made += ["-p", f"TasksMax={limits.processes + _NOT_THE_COMMAND}"]
     if limits.cpu_percent is not None:
         made += ["-p", f"CPUQuota={limits.cpu_percent}%"]
     return (*made, "--")
 
 
-def _held(limits: Limits) -> frozenset[str]:
-    return frozenset(name for name in _HELD if getattr(limits, name) is not None)
+def _reporting(launch: Launch) -> list[tuple[int, int]]:
+    """Where the shell in the scope reads counters, and where it writes what it read.
+
+    Directories, since the shell's own view of /sys may be covered.
+    """
+    assert launch.handshake is not None
+    places = mounted()
+    status = next(fd for fd, _ in launch.fds)  # the engine's own end of the status pipe is first
+    found = [(os.dup(status), _STATUS)]
+    for number, controller in ((_MEMORY, "memory"), (_PIDS, "pids")):
+        place = places.get(controller) or places.get("cgroup2") or "/"
+        found.append((os.open(place, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC), number))
+    return found
 
 
 def manager_environment() -> dict[str, str]:
-    """What systemd-run needs to find its manager; bubblewrap passes none of it on."""
+    """What systemd-run needs to find its manager; none of it goes on to the enclosure."""
     names = ("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "PATH")
     return {name: os.environ[name] for name in names if name in os.environ}
