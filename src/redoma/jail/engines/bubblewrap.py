@@ -153,6 +153,7 @@ class Bubblewrap:
             frame = build_frame(
                 widened,
                 place=self._place,
+                show=stage.shown if stage is not None else self._place,
                 base=stage.root if stage is not None else None,
                 as_nobody=self.as_nobody,
             )

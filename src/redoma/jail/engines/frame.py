@@ -34,11 +34,17 @@ class Frame(Value):
 
 
 def build(
-    grant: Grant, *, place: Callable[[str], str], base: BaseRoot | None, as_nobody: bool
+    grant: Grant,
+    *,
+    place: Callable[[str], str],
+    show: Callable[[str], str],
+    base: BaseRoot | None,
+    as_nobody: bool,
 ) -> Frame:
     """The frame for a grant.
 
-    `place` says where a source is found (staged, when root runs it); `base` puts the read-only
+    `place` says where a source is found (staged, when root runs it), `show` the same for what is
+    only there to be read by everybody; `base` puts the read-only
     part of the root together once for all runs, where that can be done.
     """
     workspace = grant.workspace
@@ -62,7 +68,7 @@ def build(
         arguments += ["--ro-bind", base(system, links, wanted), "/"]
     else:
         for source, target in system:
-            arguments += ["--ro-bind", _from(source, place), target]
+            arguments += ["--ro-bind", show(source), target]
         for target, link in links:
             arguments += ["--symlink", target, link]
         arguments += ["--dir", "/run"]
@@ -79,7 +85,7 @@ def build(
             arguments += ["--symlink", "/etc/redoma/gitconfig", f"{home}/.gitconfig"]
     for source, target in seen.binds:
         if target.startswith(("/tmp/", "/var/tmp/", home + "/")):
-            arguments += ["--ro-bind", _from(source, place), target]
+            arguments += ["--ro-bind", show(source), target]
     for path in grant.readable:
         arguments += ["--ro-bind", place(path), path]
     writable = []
@@ -131,10 +137,3 @@ def _hidden(paths: tuple[str, ...]) -> list[str]:
         elif os.path.exists(path):
             made += ["--ro-bind", "/dev/null", path]
     return made
-
-
-def _from(source: str, place: Callable[[str], str]) -> str:
-    # What everybody may read needs no stage.
-    if source.startswith(("/usr", "/opt", "/bin", "/sbin", "/lib", "/nix", "/gnu", "/snap")):
-        return source
-    return place(source)

@@ -79,6 +79,8 @@ class Raised:
         self.links: dict[str, str] = {}
         self.read_only: list[str] = []
         self.pinned: list[str] = []
+        # What git would obey there, though nothing is there yet.
+        self.awaited: list[str] = []
         self.sockets = list(shield.survey.sockets())
         self._plan()
 
@@ -89,7 +91,9 @@ class Raised:
         self.pinned = [p for p in self.repositories if p != root and not self.shield.may(p)]
         paths = [path for path in self.known if not self.shield.may(path)]
         for repository in self.repositories:
-            paths += _obeyed(repository)
+            obeyed = [path for path in _obeyed(repository) if not self.shield.may(path)]
+            paths += obeyed
+            self.awaited += [path for path in obeyed if not os.path.lexists(path)]
         for path in paths:
             if not path.startswith(root + "/"):
                 continue
@@ -149,6 +153,7 @@ class Raised:
             if (
                 dict(shield.survey.protected()) == self.known
                 and shield.survey.git_directories() == self.repositories
+                and not any(os.path.lexists(path) for path in self.awaited)
             ):
                 return ()
             from redoma.jail.guard.sweep import Sweep
@@ -158,6 +163,7 @@ class Raised:
                 known=self.known,
                 repositories=self.repositories,
                 links=self.links,
+                awaited=self.awaited,
                 keep_in=keep_in(),
                 allowed=shield.allowed,
             ).run()

@@ -66,6 +66,7 @@ def _content(raised: list[Raised]) -> bytes:
         lines += [f"known\0{inode}\0{path}" for path, inode in one.known.items()]
         lines += [f"repository\0{inode}\0{path}" for path, inode in one.repositories.items()]
         lines += [f"link\0{target}\0{path}" for path, target in one.links.items()]
+        lines += [f"awaited\0\0{path}" for path in one.awaited]
         lines += [f"allowed\0\0{path}" for path in one.shield.allowed]
     return "\n\0".join(lines).encode(errors="surrogateescape")
 
@@ -113,6 +114,7 @@ class _Record:
         self.known: dict[str, int] = {}
         self.repositories: dict[str, int] = {}
         self.links: dict[str, str] = {}
+        self.awaited: list[str] = []
         self.allowed: list[str] = []
 
 
@@ -136,6 +138,8 @@ def _records(path: str) -> list[_Record]:
             record.repositories[name] = int(value)
         elif kind == "link":
             record.links[name] = value
+        elif kind == "awaited":
+            record.awaited.append(name)
         elif kind == "allowed":
             record.allowed.append(name)
     return found
@@ -154,6 +158,7 @@ def _settle(path: str) -> list[HeldBack]:
             known=record.known,
             repositories=record.repositories,
             links=record.links,
+            awaited=record.awaited,
             keep_in=f"{places.state()}/held-back/after-a-crash-{os.path.basename(path)}",
             allowed=tuple(record.allowed),
         ).run()

@@ -31,6 +31,7 @@ class Sweep:
         known: dict[str, int],
         repositories: dict[str, int],
         links: dict[str, str],
+        awaited: list[str],
         keep_in: str,
         allowed: tuple[str, ...] = (),
     ) -> None:
@@ -40,6 +41,7 @@ class Sweep:
         self.known = known
         self.repositories = repositories
         self.links = links
+        self.awaited = awaited
         self.taken: list[HeldBack] = []
 
     def run(self) -> tuple[HeldBack, ...]:
@@ -57,6 +59,9 @@ class Sweep:
                 self._take(path, "a tool of yours would obey it")
         for path, inode in repositories.items():
             self._judge_repository(path, known=self.repositories.get(path) == inode)
+        for path in self.awaited:
+            if path.startswith(self.survey.root + "/") and os.path.lexists(path):
+                self._take(path, "a repository's configuration makes git obey it")
         self._restore_links()
         if self.taken:
             self.survey.look()

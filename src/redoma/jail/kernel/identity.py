@@ -36,6 +36,8 @@ _MS_NOSUID, _MS_NODEV = 0x2, 0x4
 _MS_BIND_READ_ONLY = 0x1000 | 0x20 | 0x1 | _MS_NOSUID | _MS_NODEV  # bind, remount, read-only
 # A directory that every machine has and that no launcher needs; covered in our namespace only.
 _STAGE = "/sys"
+# An id that no file has.
+_NO_ONE = 2**32 - 10
 
 
 class Stage:
@@ -93,6 +95,21 @@ class Stage:
             os.close(fd)
         self._maps.clear()
 
+    def shown(self, path: str) -> str:
+        """Where `path` is found, to be read as everybody may read it.
+
+        Attack: a read-only mount stops nobody from connecting to a socket in it, or from writing
+        into a named pipe. Where the owner of a file has no name at all, nobody may write it.
+        """
+        if not os.stat(path).st_mode & 0o005 == 0o005:
+            status = os.stat(path)
+            return self.staged(path, status.st_uid, status.st_gid)
+        return self.staged(path, _NO_ONE, _NO_ONE)
+
+    def nobodys(self) -> int:
+        """The map in which no owner has a name."""
+        return self._map(_NO_ONE, _NO_ONE)
+
     def staged(self, path: str, uid: int, gid: int) -> str:
         """Where `path` is found on the stage, files of `uid` appearing as the enclosure's own."""
         key = (path, uid, gid)
@@ -122,11 +139,8 @@ class Stage:
         key = (repr((binds, links, directories)), -1, -1)
         if key not in self._staged:
             place = f"{_STAGE}/{len(self._staged)}"
-            maps = {}
-            for source, _ in binds:
-                status = os.stat(source)
-                maps[source] = self._map(status.st_uid, status.st_gid)
-            self.call(lambda: self._build(place, binds, links, directories, maps))
+            nobodys = self.nobodys()
+            self.call(lambda: self._build(place, binds, links, directories, nobodys))
             self._staged[key] = place
         return self._staged[key]
 
@@ -136,7 +150,7 @@ class Stage:
         binds: tuple[tuple[str, str], ...],
         links: tuple[tuple[str, str], ...],
         directories: tuple[str, ...],
-        maps: dict[str, int],
+        id_map: int,
     ) -> None:
         os.mkdir(place, 0o755)
         calls.mount("redoma", place, "tmpfs", _MS_NOSUID | _MS_NODEV, "mode=755,size=1m")
@@ -146,7 +160,7 @@ class Stage:
             os.symlink(target, place + link)
         for source, target in binds:
             os.makedirs(os.path.dirname(place + target), 0o755, exist_ok=True)
-            self._put(source, place + target, maps[source], _READ_ONLY)
+            self._put(source, place + target, id_map, _READ_ONLY)
         calls.mount("none", place, "", _MS_BIND_READ_ONLY)
 
     def _map(self, uid: int, gid: int) -> int:

@@ -18,6 +18,7 @@ from redoma.model.request import Request, ShellCommand
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from redoma.jail.engines.base import Engine
     from redoma.jail.engines.bubblewrap import Bubblewrap
 
 EVERYTHING = frozenset(Guarantee) - {Guarantee.NETWORK_ALLOW_LISTED}
@@ -69,7 +70,7 @@ def _report(found: frozenset[Guarantee], why: str, version: str, binary: str) ->
     )
 
 
-def try_out(engine: Bubblewrap, name: str) -> tuple[frozenset[Guarantee], str]:
+def try_out(engine: Engine, name: str) -> tuple[frozenset[Guarantee], str]:
     """What held in a real enclosure, and what was said where it could not be built."""
     if not seccomp.supported(os.uname().machine):
         return frozenset(), f"no filter of system calls is known for {os.uname().machine}"
@@ -89,7 +90,7 @@ def try_out(engine: Bubblewrap, name: str) -> tuple[frozenset[Guarantee], str]:
         os.rmdir(place)
 
 
-def _one(engine: Bubblewrap, name: str, grant: Grant) -> tuple[frozenset[Guarantee], str]:
+def _one(engine: Engine, name: str, grant: Grant) -> tuple[frozenset[Guarantee], str]:
     request = Request(workload=ShellCommand(text=SCRIPT))
     nothing = Enforcement(engine=name, required=frozenset(), held=frozenset())
     made = Plan(request=request, grant=grant, engine=name, enforcement=nothing)

@@ -15,6 +15,7 @@ from redoma.jail.run.handshake import begin
 from redoma.jail.run.limiter import Limiter, tree
 from redoma.jail.run.spawn import spawn
 from redoma.jail.run.streams import Input, Output
+from redoma.model.access import NOBODYS_UID
 from redoma.model.plan import Launch
 from redoma.model.result import Exit, Outcome
 
@@ -93,6 +94,8 @@ class Supervisor:
                 self.master, slave = os.openpty()
                 ours.append(slave)
                 terminal = os.ttyname(slave)
+                if self.launch.inside is not None:
+                    os.fchown(slave, NOBODYS_UID, -1)  # whoever starts there has to open it
                 self._resize()
                 stdio = (slave, slave, slave)
                 self.outputs = [Output(os.dup(self.master), 1, cap, sink)]
