@@ -37,14 +37,14 @@ def build(
     grant: Grant,
     *,
     place: Callable[[str], str],
-    show: Callable[[str], str],
+    show: Callable[[str, str], list[str]],
     base: BaseRoot | None,
     as_nobody: bool,
 ) -> Frame:
     """The frame for a grant.
 
-    `place` says where a source is found (staged, when root runs it), `show` the same for what is
-    only there to be read by everybody; `base` puts the read-only
+    `place` says where a source is found (staged, when root runs it); `show` orders the mount of
+    what is only there to be read; `base` puts the read-only
     part of the root together once for all runs, where that can be done.
     """
     workspace = grant.workspace
@@ -68,7 +68,7 @@ def build(
         arguments += ["--ro-bind", base(system, links, wanted), "/"]
     else:
         for source, target in system:
-            arguments += ["--ro-bind", show(source), target]
+            arguments += show(source, target)
         for target, link in links:
             arguments += ["--symlink", target, link]
         arguments += ["--dir", "/run"]
@@ -85,7 +85,7 @@ def build(
             arguments += ["--symlink", "/etc/redoma/gitconfig", f"{home}/.gitconfig"]
     for source, target in seen.binds:
         if target.startswith(("/tmp/", "/var/tmp/", home + "/")):
-            arguments += ["--ro-bind", show(source), target]
+            arguments += show(source, target)
     for path in grant.readable:
         arguments += ["--ro-bind", place(path), path]
     writable = []

@@ -35,6 +35,10 @@ MECHANISMS = (
 )
 
 
+# Part of the version, so that it is remembered with it.
+_BARE = " without overlays"
+
+
 def report(engine: Bubblewrap) -> EngineReport:
     """What bubblewrap enforces here; also sets the binary that the engine will use."""
     reasons: list[str] = []
@@ -44,9 +48,12 @@ def report(engine: Bubblewrap) -> EngineReport:
             reasons.append(f"{binary} is {version or 'not runnable'}; 0.11 is needed")
             continue
         engine.binary = binary
-        found, why = try_out(engine, "bubblewrap")
-        if found:
-            return _report(found, why, version, binary)
+        for overlays in (True, False):
+            engine.overlays = overlays
+            found, why = try_out(engine, "bubblewrap")
+            if found:
+                return _report(found, why, f"{version}{'' if overlays else _BARE}", binary)
+            engine.close()
         reasons.append(why)
     why = "; ".join(reasons) or "bubblewrap is not installed"
     return EngineReport(

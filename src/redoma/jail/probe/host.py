@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.jail.engines.base import Engine
 
-_VERSION = "redoma-probe-1"
+_VERSION = "redoma-probe-2"
 
 
 class Host:
@@ -46,6 +46,7 @@ class Host:
             self._reports[name] = report
             if report.program and hasattr(engine, "binary"):
                 engine.binary = report.program
+                engine.overlays = "without overlays" not in report.version  # type: ignore[attr-defined]
         return self._reports[name]
 
     def groups(self) -> Groups | None:
