@@ -37,6 +37,7 @@ def plan(request: Request, grant: Grant, host: Reports, *, terminal: bool = Fals
                     engine=name,
                     enforcement=enforcement,
                     terminal=terminal,
+                    controllers=host.controllers(),
                 )
             lost = ", ".join(sorted(g.words for g in enforcement.shortfall))
             tried[name] = f"not with these limits: {lost} (no control group of our own here)"

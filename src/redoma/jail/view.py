@@ -19,7 +19,7 @@ _SOFTWARE = ("/opt", "/nix/store", "/gnu/store", "/snap", "/home/linuxbrew/.linu
 
 # Entries of /etc that programs need to start, resolve names, check certificates and show text.
 # Not here: shadow, ssh host keys, ssl/private, mail and database configuration, sudoers, …
-_ETC = """
+ETC = """
     alternatives bash.bashrc bashrc ca-certificates ca-certificates.conf crypto-policies
     debian_version fonts gai.conf gitattributes gitconfig group host.conf hostname hosts inputrc
     java java-11-openjdk java-17-openjdk java-21-openjdk jvm
@@ -128,7 +128,7 @@ def _outermost(found: list[str], home: str, keep: tuple[str, ...]) -> list[str]:
 
 def etc() -> str:
     """A directory with copies of what is needed of /etc, made anew when an original changed."""
-    sources = [(name, _identity(f"/etc/{name}")) for name in _ETC]
+    sources = [(name, _identity(f"/etc/{name}")) for name in ETC]
     persons = _identity(os.path.expanduser("~/.gitconfig"))
     wanted = "\n".join(f"{name} {who}" for name, who in sources if who) + f"\n~ {persons}"
     place = f"{places.cache()}/etc"

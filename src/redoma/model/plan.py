@@ -20,6 +20,8 @@ class Plan(Value):
     engine: str
     enforcement: Enforcement
     terminal: bool = False
+    # What control groups hold for the tree as a whole: `memory`, `pids`, `cpu`.
+    controllers: frozenset[str] = frozenset()
 
 
 class Handshake(Value):

@@ -13,7 +13,7 @@ from redoma.jail.engines.frame import build as build_frame
 from redoma.jail.engines.shield import Raised, Shield
 from redoma.jail.guard import journal, worktree
 from redoma.jail.kernel import seccomp
-from redoma.model.access import Grant, Network, Syscalls, Writes
+from redoma.model.access import Grant, Syscalls, Writes
 from redoma.model.plan import Handshake, Launch, Plan
 
 TYPE_CHECKING = False
@@ -104,7 +104,7 @@ class Bubblewrap:
             else:
                 self._stage.call(mount)
             head = ["--json-status-fd", give(status_end), "--block-fd", give(go_end)]
-            head += ["--seccomp", give(_memory_file(self._filter(plan.grant)))]
+            head += ["--seccomp", give(_memory_file(self._filter(plan)))]
             if not plan.terminal:
                 head.append("--new-session")  # Attack: TIOCSTI into the caller's terminal
             head += [*frame.before, *mounts, *frame.after]
@@ -203,16 +203,18 @@ class Bubblewrap:
             raised.append(shield.raised())
         return raised
 
-    def _filter(self, grant: Grant) -> bytes:
-        closed = grant.network is Network.CLOSED
+    def _filter(self, plan: Plan) -> bytes:
+        grant = plan.grant
+        counted = grant.limits.memory is None or "memory" in plan.controllers
         capped = grant.limits.total_written is not None
-        key = (grant.syscalls, closed, capped)
+        key = (grant.syscalls, counted, capped)
         if key not in self._filters:
             strictest = grant.syscalls is Syscalls.STRICTEST
             self._filters[key] = seccomp.assemble(
                 grant.syscalls,
                 sockets=seccomp.Sockets.LOCAL_ONLY if strictest else seccomp.Sockets.USUAL,
                 refuse_preallocation=capped,
+                refuse_uncounted_memory=not counted,
             )
         return self._filters[key]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from redoma.model.errors import UsageError
 
@@ -32,7 +33,9 @@ class Catalog:
             from redoma.jail.engines.bwrap_binary import candidates
 
             return " ".join(_file(path) for path in candidates())
-        return _file("/usr/bin/unshare") if name == "unshare" else ""
+        if name == "unshare":
+            return f"{_file('/usr/bin/unshare')} {_file(os.path.realpath(sys.executable))}"
+        return _file(os.path.realpath(sys.executable)) if name == "landlock" else ""
 
     def close(self) -> None:
         for engine in self._made.values():

@@ -132,7 +132,7 @@ class Landlock:
         readable = [
             *_SYSTEM,
             *_ABOUT_THE_MACHINE,
-            *(f"/etc/{name}" for name in view._ETC),
+            *(f"/etc/{name}" for name in view.ETC),
             *grant.readable,
         ]
         readable += [source for source, place in seen.binds if place != "/etc"]

@@ -158,10 +158,11 @@ class Sweep:
                 mode = stat.S_IMODE(os.fstat(parent).st_mode)
                 if mode & 0o300 != 0o300:
                     os.chmod(f"/proc/self/fd/{parent}", mode | 0o700)
+            held = f"/proc/self/fd/{parent}/{name}"
+            _open_up(held)
             try:
                 os.rename(name, kept, src_dir_fd=parent)
             except OSError:  # another file system
-                held = f"/proc/self/fd/{parent}/{name}"
                 _copy(held, kept)
                 _remove(held)
         self.taken.append(HeldBack(path=path, why=why, kept=kept))
@@ -174,6 +175,23 @@ def _text(path: str) -> str:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError("not a regular file")
         return file.read(_LARGEST_CONFIG).decode()
+
+
+def _open_up(path: str) -> None:
+    """Gives directories back to their owner.
+
+    Attack: what lies in a directory that its owner may not write can be neither moved nor removed.
+    """
+    if os.path.islink(path) or not os.path.isdir(path):
+        return
+    with suppress(OSError):
+        os.chmod(path, stat.S_IMODE(os.stat(path).st_mode) | 0o700)
+    for place, directories, _ in os.walk(path):
+        for name in directories:
+            below = f"{place}/{name}"
+            if not os.path.islink(below):
+                with suppress(OSError):
+                    os.chmod(below, stat.S_IMODE(os.stat(below).st_mode) | 0o700)
 
 
 def _copy(path: str, kept: str) -> None:

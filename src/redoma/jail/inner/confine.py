@@ -49,10 +49,6 @@ def _become(ordered: dict[str, str], command: list[str]) -> None:
     os.chdir(ordered["cwd"])
     calls.prctl(calls.PR_SET_PDEATHSIG, signal.SIGKILL)
     _limit(ordered.get("limits", ""))
-    if "landlock" in ordered:
-        from redoma.jail.inner.confinement import confine
-
-        confine(ordered)
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith("REDOMA_SHIM_")
     }

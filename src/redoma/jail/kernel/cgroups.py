@@ -236,7 +236,7 @@ def find(works: Callable[[Group], bool]) -> Groups | None:
         _, names, path = line.split(":", 2)
         for name in names.split(","):
             own[name] = path
-    mounts = _mounts()
+    mounts = mounted()
     return _find_two(own, mounts, works) or _find_one(own, mounts, works)
 
 
@@ -287,7 +287,8 @@ def _tried(groups: Groups, works: Callable[[Group], bool]) -> Groups | None:
     return groups
 
 
-def _mounts() -> dict[str, str]:
+def mounted() -> dict[str, str]:
+    """Where each hierarchy is mounted: by controller, and `cgroup2` for the second version's."""
     found: dict[str, str] = {}
     for line in _get("/proc/self/mounts").splitlines():
         _, place, kind, options, *_ = line.split(" ")

@@ -14,7 +14,7 @@ from struct import pack
 from redoma.jail.kernel.syscall_numbers import MACHINES, number
 from redoma.model.access import Syscalls
 
-_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_LOAD, _EQUAL, _GREATER, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x25, 0x35, 0x45, 0x06
 _ALLOW, _KILL, _ERROR = 0x7FFF0000, 0x80000000, 0x00050000
 _NUMBER, _ARCH = 0, 4
 
@@ -48,6 +48,7 @@ _UNCOVERED_BY_LANDLOCK = """
 _NEW_NAMESPACES = 0x7E020080
 _SET_ID_BITS = 0o6000
 _TMPFILE = 0o20000000
+_SMALL_SEGMENT = 64 << 10
 _TERMINAL_INJECTIONS = (0x5412, 0x541C, 0x5423)  # TIOCSTI, TIOCLINUX, TIOCSETD
 _PERSONALITIES = (0, 0x8, 0x20000, 0x20008, 0xFFFFFFFF)  # the native ones, and the question
 _AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK = 1, 2, 10, 16
@@ -85,6 +86,18 @@ class Filter:
             self.put(_LOAD, _argument(argument))
             self.put(_ANY_BIT, bits, no=1)
             self.put(_RETURN, _ERROR | error)
+            self.put(_LOAD, _NUMBER)
+
+    def refuse_above(self, name: str, argument: int, limit: int) -> None:
+        """Answers ENOMEM where an argument, all of its 64 bits, is greater than `limit`."""
+        call = number(name, self.machine)
+        if call is not None:
+            self.put(_EQUAL, call, no=6)
+            self.put(_LOAD, _argument(argument) + 4)
+            self.put(_EQUAL, 0, no=2)
+            self.put(_LOAD, _argument(argument))
+            self.put(_GREATER, limit, no=1)
+            self.put(_RETURN, _ERROR | errno.ENOMEM)
             self.put(_LOAD, _NUMBER)
 
     def refuse_creation_bits(self, name: str, flags: int, mode: int) -> None:
@@ -133,6 +146,7 @@ def assemble(
     machine: str = "",
     sockets: Sockets = Sockets.USUAL,
     refuse_preallocation: bool = False,
+    refuse_uncounted_memory: bool = False,
     landlock_only: bool = False,
 ) -> bytes:
     """The filter as the kernel reads it."""
@@ -155,6 +169,11 @@ def assemble(
         # Attack: space taken without writing a byte, which no count of written bytes shows.
         # C libraries then write zeroes instead, and those are counted.
         made.refuse("fallocate", errno.EOPNOTSUPP)
+    if refuse_uncounted_memory:
+        # Attack: memory that is in no process's own pages, where only those are counted: files
+        # without a name, and large segments that nobody is attached to.
+        made.refuse("memfd_create", errno.ENOSYS)
+        made.refuse_above("shmget", 1, _SMALL_SEGMENT)
     if syscalls is Syscalls.STRICTEST:
         for name in _STRICTEST:
             made.refuse(name, errno.EPERM)

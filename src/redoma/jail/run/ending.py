@@ -53,6 +53,10 @@ class Ending:
         for limit in run.limiter.reached():
             if limit not in self.reached:
                 self.reached.append(limit)
+        # An engine that holds limits itself says on its own channel which were met.
+        for limit in ("memory", "processes"):
+            if b'"reached": "%s"' % limit.encode() in status and limit not in self.reached:
+                self.reached.append(limit)
         if run.watch is not None:
             self.reached += [name for name in run.watch.seen if name not in self.reached]
         truncated = any(output.truncated for output in run.outputs)
