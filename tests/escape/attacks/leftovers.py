@@ -60,7 +60,7 @@ def _make(name: str, *way: str) -> None:
         return world.left_behind(within=PATIENCE)
 
     attempt.__name__ = name
-    attack(P.LEFTOVERS, SURVIVE)(attempt)
+    attack(P.LEFTOVERS, SURVIVE, only_bare=True)(attempt)
 
 
 _make("stay_in_the_background", "closed")
@@ -84,7 +84,7 @@ def _sleep_deaf(first_too):
     time.sleep(60)
 
 
-@attack(P.LEFTOVERS, "process survives the timeout")
+@attack(P.LEFTOVERS, "process survives the timeout", only_bare=True)
 def outlive_the_timeout(world: World, box: Box) -> str:
     """Deaf to every signal that can be ignored, in sessions of its own."""
     box.call(_sleep_deaf, True, timeout=1.5)
@@ -99,7 +99,7 @@ def _stop_oneself():
     os.kill(os.getpid(), signal.SIGSTOP)
 
 
-@attack(P.LEFTOVERS, "process survives the timeout")
+@attack(P.LEFTOVERS, "process survives the timeout", only_bare=True)
 def outlive_the_timeout_stopped(world: World, box: Box) -> str:
     box.call(_stop_oneself, timeout=1.5)
     return world.left_behind(within=PATIENCE)
@@ -138,13 +138,13 @@ def _payloads(world: World) -> int:
     return sum(1 for name in names if "-I\0-S\0" in name and name.startswith("python3"))
 
 
-@attack(P.LEFTOVERS, KILLED)
+@attack(P.LEFTOVERS, KILLED, only_bare=True)
 def outlive_a_killed_supervisor(world: World, box: Box) -> str:
     """Redoma itself is killed, without a chance to clean up."""
     return _killed_supervisor(world, box, signal.SIGKILL)
 
 
-@attack(P.LEFTOVERS, KILLED)
+@attack(P.LEFTOVERS, KILLED, only_bare=True)
 def outlive_a_terminated_supervisor(world: World, box: Box) -> str:
     """Redoma is told to end, as a closed terminal or an agent that gives up does."""
     return _killed_supervisor(world, box, signal.SIGTERM)

@@ -386,8 +386,8 @@ def _spin(seconds, processes):
     for _ in range(processes - 1):
         if os.fork() == 0:
             break
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
+    until = time.monotonic() + 20  # on a busy machine processor time passes slowly
+    while time.process_time() < seconds and time.monotonic() < until:
         pass
     return time.process_time()
 
@@ -395,5 +395,5 @@ def _spin(seconds, processes):
 @attack(P.OUTPUT, "time without end", only_bare=True)
 def spin_past_the_processor_time(world: World, box: Box) -> str:
     """One second of processor time is given, and several are taken by several processes."""
-    told = box.call(_spin, 4, 2, timeout=12, limits={"cpu_seconds": 1})
-    return f"took {told.value:.1f} s of 1 s" if (told.value or 0) > 1.8 else ""
+    told = box.call(_spin, 2.5, 2, limits={"cpu_seconds": 1})
+    return f"took {told.value:.1f} s of 1 s" if (told.value or 0) >= 2.5 else ""

@@ -229,7 +229,7 @@ def _descriptors(secret):
     return [f for f in found if "by" not in f or "secret" in f or "victim" in f or ".." in f]
 
 
-@attack(P.DESCRIPTORS, "open descriptors of the caller")
+@attack(P.DESCRIPTORS, "open descriptors of the caller", only_bare=True)
 def use_descriptors_of_the_caller(world: World, box: Box) -> str:
     """A careless caller has inheritable descriptors: a secret, a log, a directory, a socket."""
     ours, theirs = socket.socketpair()
@@ -266,7 +266,7 @@ def _spoil_own_output():
                 continue
 
 
-@attack(P.DESCRIPTORS, "open descriptors of the caller")
+@attack(P.DESCRIPTORS, "open descriptors of the caller", only_bare=True)
 def spoil_the_file_that_output_goes_to(world: World, box: Box) -> str:
     """`redoma run … >> log`: the command may add to the log, and not change what is in it."""
     log = world.outside / "log"
@@ -280,7 +280,7 @@ def spoil_the_file_that_output_goes_to(world: World, box: Box) -> str:
     return "" if text.startswith("what happened before\n") else "the log was cut off"
 
 
-@attack(P.DESCRIPTORS, "open descriptors of the caller")
+@attack(P.DESCRIPTORS, "open descriptors of the caller", only_bare=True)
 def use_descriptors_of_a_shell_script(world: World, box: Box) -> str:
     """`exec 7<~/.ssh/key 8>log; redoma run …`: a script's descriptors do not come along either."""
     key = os.open(world.home / ".ssh/id_ed25519", os.O_RDONLY)

@@ -58,13 +58,13 @@ def _run(world: World, box: Box, argv: list[str]) -> str:
     return f"typed {typed.injected!r} into the terminal" if b"owned" in typed.injected else ""
 
 
-@attack(P.TERMINAL, TIOCSTI)
+@attack(P.TERMINAL, TIOCSTI, only_bare=True)
 def type_into_the_terminal(world: World, box: Box) -> str:
     """The command runs on a person's terminal, as in any script."""
     return _run(world, box, box.enclosure.argv(box.program(_inject), world))
 
 
-@attack(P.TERMINAL, TIOCSTI)
+@attack(P.TERMINAL, TIOCSTI, only_bare=True)
 def type_into_the_terminal_of_an_interactive_run(world: World, box: Box) -> str:
     """The command has a terminal of its own, and types into that."""
     argv = box.enclosure.argv(box.program(_inject), world)
@@ -79,7 +79,7 @@ def _open_the_terminal():
     return os.ttyname(fd)
 
 
-@attack(P.TERMINAL, "open the controlling terminal")
+@attack(P.TERMINAL, "open the controlling terminal", only_bare=True)
 def open_the_callers_terminal(world: World, box: Box) -> str:
     """Output is kept, capped and made harmless; what is written to the terminal itself is not."""
     argv = box.enclosure.argv(box.program(_open_the_terminal), world)
