@@ -2,4 +2,6 @@
 
 from __future__ import annotations
 
-from redoma.jail.quantities import read_limit as read_limit
+from redoma.jail.quantities import read_limit
+
+__all__ = ["read_limit"]

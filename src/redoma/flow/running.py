@@ -2,4 +2,6 @@
 
 from __future__ import annotations
 
-from redoma.jail.run.control import Control as Control
+from redoma.jail.run.control import Control
+
+__all__ = ["Control"]

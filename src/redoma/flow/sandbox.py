@@ -30,26 +30,29 @@ if TYPE_CHECKING:
 
 _BASH = "/bin/bash"
 _lock = allocate_lock()
-_host: Host | None = None
+_hosts: list[Host] = []
+
+
+# A forked child has none of our threads, and none of what its parent keeps ready is its own.
+os.register_at_fork(after_in_child=_hosts.clear)
 
 
 def this_host() -> Host:
     """The one host of this process; what it keeps ready is removed when the process ends."""
-    global _host
     with _lock:
-        if _host is None:
-            _host = Host()
+        if not _hosts:
             from redoma.jail.guard.journal import finish_others
 
             finish_others()
-            atexit.register(_host.close)
-        return _host
+            _hosts.append(Host())
+            atexit.register(_hosts[0].close)
+        return _hosts[0]
 
 
 class Sandbox:
     """A workspace and what commands may do in it."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 — each by its own name
         self,
         workspace: str = "",
         *,
@@ -65,17 +68,26 @@ class Sandbox:
         """`level` is a level's name or a profile's file; the rest tightens or widens it by name."""
         self.judge = judge
         self._confirm = confirm
-        self._host = this_host()
         self._engine = engine
         self._profile = load(level)
         root = _workspace(workspace)
         self._grant = _grant(
-            self._profile, root, engine, limits or {}, allow_write, allow_read, env or {}
+            self._profile,
+            root,
+            engine,
+            limits=limits or {},
+            allow_write=allow_write,
+            allow_read=allow_read,
+            env=env or {},
         )
 
     @property
     def workspace(self) -> str:
         return self._grant.workspace
+
+    @property
+    def _host(self) -> Host:
+        return this_host()
 
     def run(
         self,
@@ -171,6 +183,7 @@ def _grant(
     profile: Profile,
     root: str,
     engine: str,
+    *,
     limits: Mapping[str, int | float | None],
     allow_write: Sequence[str],
     allow_read: Sequence[str],

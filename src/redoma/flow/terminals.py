@@ -2,5 +2,6 @@
 
 from __future__ import annotations
 
-from redoma.jail.run.terminal import raw as raw
-from redoma.jail.run.terminal import size_of as size_of
+from redoma.jail.run.terminal import raw, size_of
+
+__all__ = ["raw", "size_of"]

@@ -1,4 +1,4 @@
-"""The environment of a command: what programs need to find their way, and no secret of the caller."""
+"""The environment of a command: what programs need, and no secret of the caller."""
 
 from __future__ import annotations
 

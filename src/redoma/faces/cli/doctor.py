@@ -1,4 +1,4 @@
-"""`redoma doctor`: what this machine can enforce, what is missing, and the command that fixes it."""
+"""`redoma doctor`: what this machine can enforce, what is missing, and what would fix it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No enclosure at all: a clean environment and resource limits, only where someone asked for that."""
+"""No enclosure: a clean environment and resource limits, only where someone asked for that."""
 
 from __future__ import annotations
 

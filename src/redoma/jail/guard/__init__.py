@@ -1,1 +1,1 @@
-"""Keeps what a person trusts in a workspace out of a command's hands: hooks, settings, start files."""
+"""Keeps what a person's tools obey out of a command's hands: hooks, settings, start files."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from itertools import count
 
 from redoma.jail import places
 from redoma.jail.kernel.cgroups import maker_lives, started
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from redoma.model.result import HeldBack
 
 _IDLE, _GOING = b"-", b"+"
-_count = 0
+_numbers = count(1)
 
 
 class Entry:
@@ -35,10 +36,8 @@ class Entry:
         content = _content(raised)
         if content != self._content or self._fd < 0:
             self.close()
-            global _count
-            _count += 1
             pid = os.getpid()
-            self._path = f"{_directory()}/{pid}-{started(pid)}-{_count}"
+            self._path = f"{_directory()}/{pid}-{started(pid)}-{next(_numbers)}"
             self._fd = os.open(self._path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
             os.write(self._fd, _GOING + content)
             self._content = content

@@ -56,7 +56,7 @@ def _become(ordered: dict[str, str], command: list[str]) -> None:
         if number not in (signal.SIGKILL, signal.SIGSTOP) and number < 32:
             signal.signal(number, signal.SIG_DFL)
     try:
-        os.execve(command[0], command, environment)
+        os.execve(command[0], command, environment)  # noqa: S606
     except PermissionError:
         os._exit(126)
     except OSError:

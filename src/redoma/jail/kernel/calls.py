@@ -80,7 +80,7 @@ def set_groups_of_thread() -> None:
     syscall(_SET_GROUPS[os.uname().machine], 0, None)
 
 
-# (setresuid, setresgid)
+# By machine: the numbers of setresuid and of setresgid.
 _SET_IDS = {"x86_64": (117, 119), "aarch64": (147, 149)}
 _SET_GROUPS = {"x86_64": 116, "aarch64": 159}
 

@@ -117,8 +117,9 @@ class Group:
     def remove(self) -> bool:
         """Whether nothing of the group is left."""
         gone = True
-        for fd in sum(self._doors or (), []):
-            os.close(fd)
+        for doors in self._doors or ():
+            for fd in doors:
+                os.close(fd)
         self._doors = None
         for path in dict.fromkeys(self.places.values()):
             try:

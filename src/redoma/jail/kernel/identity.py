@@ -101,8 +101,8 @@ class Stage:
         Attack: a read-only mount stops nobody from connecting to a socket in it, or from writing
         into a named pipe. Where the owner of a file has no name at all, nobody may write it.
         """
-        if not os.stat(path).st_mode & 0o005 == 0o005:
-            status = os.stat(path)
+        status = os.stat(path)
+        if status.st_mode & 0o005 != 0o005:
             return self.staged(path, status.st_uid, status.st_gid)
         return self.staged(path, _NO_ONE, _NO_ONE)
 

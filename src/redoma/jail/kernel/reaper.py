@@ -9,36 +9,37 @@ from __future__ import annotations
 from _thread import allocate_lock
 
 _PR_SET_CHILD_SUBREAPER = 36
-_lock = allocate_lock()
-_runs = 0
 
 
-def begin() -> None:
-    """One more run goes on."""
-    global _runs
-    with _lock:
-        _runs += 1
-        if _runs == 1:
-            _set(1)
+class Reaper:
+    """Whether this process takes in orphans: only while a run goes on."""
+
+    def __init__(self) -> None:
+        self._lock = allocate_lock()
+        self._runs = 0
+        self._prctl = 0
+
+    def begin(self) -> None:
+        """One more run goes on."""
+        with self._lock:
+            self._runs += 1
+            if self._runs == 1:
+                self._set(1)
+
+    def end(self) -> None:
+        """One run less; with the last one, orphans of this program go where they always went."""
+        with self._lock:
+            self._runs -= 1
+            if self._runs == 0:
+                self._set(0)
+
+    def _set(self, value: int) -> None:
+        # `ctypes` itself would cost a cold start as much as an enclosure; its core does not.
+        import _ctypes
+
+        if not self._prctl:
+            self._prctl = _ctypes.dlsym(_ctypes.dlopen("", 0), "prctl")
+        _ctypes.call_function(self._prctl, (_PR_SET_CHILD_SUBREAPER, value, 0, 0, 0))
 
 
-def end() -> None:
-    """One run less; with the last one, orphans of this program go where they always went."""
-    global _runs
-    with _lock:
-        _runs -= 1
-        if _runs == 0:
-            _set(0)
-
-
-_address = 0
-
-
-def _set(value: int) -> None:
-    global _address
-    # `ctypes` itself would cost a cold start as much as an enclosure; its core does not.
-    import _ctypes
-
-    if not _address:
-        _address = _ctypes.dlsym(_ctypes.dlopen("", 0), "prctl")
-    _ctypes.call_function(_address, (_PR_SET_CHILD_SUBREAPER, value, 0, 0, 0))
+reaper = Reaper()

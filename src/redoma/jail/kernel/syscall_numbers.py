@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# name: (x86_64, aarch64)
+# By name: on x86_64, and on aarch64.
 NUMBERS: dict[str, tuple[int, int | None]] = {
     "acct": (163, 89),
     "add_key": (248, 217),

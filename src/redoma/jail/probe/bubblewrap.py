@@ -130,7 +130,7 @@ def hints(why: str) -> tuple[str, ...]:
     if _is("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1"):
         found.append(
             "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"
-            "   # Ubuntu: AppArmor restricts user namespaces; or install an AppArmor profile for bwrap"
+            "   # Ubuntu: AppArmor restricts user namespaces; or give bwrap a profile of its own"
         )
     if _is("/proc/sys/kernel/unprivileged_userns_clone", "0"):
         found.append("sudo sysctl -w kernel.unprivileged_userns_clone=1")

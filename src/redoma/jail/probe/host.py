@@ -7,6 +7,7 @@ holds for one boot, kernel, user, set of engines and version of Redoma.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 from redoma.jail import places
 from redoma.jail.engines.catalog import Catalog
@@ -24,6 +25,7 @@ class Host:
     """Engines, their reports, and the control groups of this process."""
 
     def __init__(self) -> None:
+        self._owner = os.getpid()
         self.catalog = Catalog()
         self._reports: dict[str, EngineReport] = {}
         self._groups: Groups | None = None
@@ -80,13 +82,13 @@ class Host:
     def forget(self, name: str) -> None:
         """Has an engine tried again next time, since it failed where it was trusted."""
         self._reports.pop(name, None)
-        try:
+        with suppress(OSError):
             os.unlink(f"{places.cache()}/probe-engine-{name}")
-        except OSError:
-            pass
 
     def close(self) -> None:
-        """Removes what this process keeps ready for runs."""
+        """Removes what this process keeps ready for runs; a forked child leaves it alone."""
+        if os.getpid() != self._owner:
+            return
         self.catalog.close()
         if self._groups is not None:
             self._groups.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from _thread import allocate_lock
+from contextlib import suppress
 
 
 class Control:
@@ -64,7 +65,5 @@ class Control:
     def _wake(self) -> None:
         with self._lock:
             if not self._closed:
-                try:
+                with suppress(BlockingIOError):  # it has been woken often enough
                     os.write(self._write, b"!")
-                except BlockingIOError:
-                    pass  # it has been woken often enough

@@ -154,7 +154,7 @@ def tree(root: int) -> list[int]:
 
 
 def resource_limits(limits: Limits) -> str:
-    """`kind:value` pairs for a process that limits itself, as far as they make sense for one user."""
+    """`kind:value` pairs for a process that limits itself."""
     pairs = [(resource.RLIMIT_CORE, 1)]
     if limits.open_files is not None:
         pairs.append((resource.RLIMIT_NOFILE, limits.open_files))

@@ -8,7 +8,7 @@ import signal
 import time
 from contextlib import suppress
 
-from redoma.jail.kernel import reaper
+from redoma.jail.kernel.reaper import reaper
 from redoma.jail.run.control import Control
 from redoma.jail.run.ending import Ending
 from redoma.jail.run.handshake import begin
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _READ = select.POLLIN | select.POLLHUP | select.POLLERR
 _LONGEST_END = 10.0
+_TICK = 0.02
 
 
 def run(
@@ -79,6 +80,8 @@ class Supervisor:
         self.ending = Ending()
         self.watch: Watch | None = None
         self.began = time.monotonic()
+        self._poll = select.poll()
+        self._feeding = self._listening = False
         self._status = b""
 
     def start(self, stdin: bytes | int | None, sink: Sink | None) -> None:
@@ -133,63 +136,69 @@ class Supervisor:
         """Serves the run until the enclosure's launcher has ended."""
         limits = self.launch.limits
         deadline = self.began + limits.wall_seconds if limits.wall_seconds else None
-        poll = select.poll()
-        poll.register(self.process, _READ)
-        poll.register(self.control.fd, _READ)
-        reading = {output.fd: output for output in self.outputs}
-        for fd in reading:
-            poll.register(fd, _READ)
-        feeding = listening = False
-        tick = 0.02 if self.limiter.watched else None
-        next_look = self.began + 0.02
+        for fd in (self.process, self.control.fd, *(output.fd for output in self.outputs)):
+            self._poll.register(fd, _READ)
+        tick = _TICK if self.limiter.watched else None
+        next_look = self.began + _TICK
         while True:
             self._obey()
-            if self.input is not None and self.input.wants != feeding and self.input.open:
-                feeding = self.input.wants
-                if feeding:
-                    poll.register(self.input.fd, select.POLLOUT)
-                else:
-                    poll.unregister(self.input.fd)
-            # What comes in is read only when the command has taken what came before.
-            ready = not self.source_over and self.input is not None and self.input.hungry
-            if ready != listening:
-                listening = ready
-                if ready:
-                    poll.register(self.source, _READ)
-                else:
-                    poll.unregister(self.source)
+            self._arrange_input()
             now = time.monotonic()
             if deadline is not None and now >= deadline:
-                self.ending.say(Outcome.TIMED_OUT, "wall_seconds")
-                self.kill()
+                self._end_because(Outcome.TIMED_OUT, "wall_seconds")
                 deadline = None
             if tick is not None and now >= next_look:
                 self._look()
                 next_look = now + tick
             waits = [w - now for w in (deadline, next_look if tick else None) if w is not None]
-            for fd, _ in poll.poll(max(0.0, min(waits)) * 1000 + 0.5 if waits else None):
+            for fd, _ in self._poll.poll(max(0.0, min(waits)) * 1000 + 0.5 if waits else None):
                 if fd == self.process:
                     self.reap()
                     return
-                if fd == self.control.fd:
-                    self.control.drain()
-                elif fd in reading:
-                    output = reading[fd]
-                    output.read()
-                    if not output.open:
-                        poll.unregister(fd)
-                elif fd == self.source:
-                    self._take_input()
-                elif self.input is not None:
-                    was = self.input.fd
-                    self.input.write()
-                    if not self.input.open:
-                        poll.unregister(was)
-                        feeding = False
+                self._serve(fd)
             total = sum(output.total for output in self.outputs)
             if limits.output_total is not None and total > limits.output_total:
-                self.ending.say(Outcome.OUTPUT_TOO_LARGE, "output_total")
-                self.kill()
+                self._end_because(Outcome.OUTPUT_TOO_LARGE, "output_total")
+
+    def _end_because(self, outcome: Outcome, limit: str) -> None:
+        self.ending.say(outcome, limit)
+        self.kill()
+
+    def _arrange_input(self) -> None:
+        """Listens for input when the command has taken what came before, writes when there is."""
+        if self.input is None:
+            return
+        if self.input.open and self.input.wants != self._feeding:
+            self._feeding = self.input.wants
+            if self._feeding:
+                self._poll.register(self.input.fd, select.POLLOUT)
+            else:
+                self._poll.unregister(self.input.fd)
+        ready = not self.source_over and self.input.hungry
+        if ready != self._listening:
+            self._listening = ready
+            if ready:
+                self._poll.register(self.source, _READ)
+            else:
+                self._poll.unregister(self.source)
+
+    def _serve(self, fd: int) -> None:
+        """Does what a descriptor is ready for."""
+        for output in self.outputs:
+            if output.fd == fd:
+                output.read()
+                if not output.open:
+                    self._poll.unregister(fd)
+                return
+        if fd == self.control.fd:
+            self.control.drain()
+        elif fd == self.source:
+            self._take_input()
+        elif self.input is not None and fd == self.input.fd:
+            self.input.write()
+            if not self.input.open:
+                self._poll.unregister(fd)
+                self._feeding = False
 
     def _take_input(self) -> None:
         assert self.input is not None
@@ -203,8 +212,7 @@ class Supervisor:
     def _obey(self) -> None:
         control = self.control
         if control.cancelled and not self.ending.said:
-            self.ending.say(Outcome.CANCELLED, "")
-            self.kill()
+            self._end_because(Outcome.CANCELLED, "")
         while control.signals:
             self.pass_on(control.signals.pop(0))
         if control.size is not None:
@@ -229,8 +237,7 @@ class Supervisor:
             self.watch = Watch(self.limiter, self.first or self.pid, self.directory)
         past = self.watch.look()
         if past and not self.ending.said:
-            self.ending.say(_PAST[past], past)
-            self.kill()
+            self._end_because(_PAST[past], past)
 
     def pass_on(self, number: int) -> None:
         """Gives the command a signal that was meant for it."""
