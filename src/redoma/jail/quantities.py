@@ -25,6 +25,8 @@ def read_limit(name: str, text: str) -> int | float | None:
         value = _number(name, text, _TIMES, "a time such as 30, 90s or 5m")
     else:
         value = _number(name, text.removesuffix("%"), {"": 1}, "a whole number")
+        if value != int(value):
+            raise UsageError(f"{name}: {text!r} is not a whole number")
     if value <= 0 or value > _LARGEST:
         raise UsageError(f"{name}: {text!r} is no sensible limit", hint="a number above zero")
     if value < _SMALLEST.get(name, 0):
