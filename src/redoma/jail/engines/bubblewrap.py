@@ -58,6 +58,9 @@ class Bubblewrap:
         self.overlays = True
         self._lock = allocate_lock()
         self._frames: dict[tuple[object, ...], tuple[Frame, tuple[str, ...]]] = {}
+        self._last: tuple[Grant, tuple[str | None, ...], tuple[Frame, tuple[str, ...]]] | None = (
+            None
+        )
         self._shields: dict[tuple[str, tuple[str, ...]], Shield] = {}
         self._filters: dict[tuple[Syscalls, bool, bool], bytes] = {}
         self._entries: list[journal.Entry] = []
@@ -141,12 +144,16 @@ class Bubblewrap:
             self._stage.close()
             self._stage = None
         self._frames.clear()
+        self._last = None
         while self._entries:
             self._entries.pop().close()
 
     def _frame(self, grant: Grant) -> tuple[Frame, tuple[str, ...]]:
         # The view depends on the caller's home and search path as well.
-        key = (grant, os.environ.get("HOME"), os.environ.get("PATH"))
+        where = (os.environ.get("HOME"), os.environ.get("PATH"))
+        if self._last is not None and self._last[0] is grant and self._last[1] == where:
+            return self._last[2]  # the usual case, without hashing a whole grant
+        key = (grant, where)
         known = self._frames.get(key)
         if known is None:
             outside = worktree.outside(grant.workspace) if grant.writes is Writes.DIRECT else ()
@@ -161,6 +168,7 @@ class Bubblewrap:
             )
             notes = tuple(f"the repository of this worktree is writable: {p}" for p in outside)
             known = self._frames[key] = (frame, notes)
+        self._last = (grant, where, known)
         return known
 
     def _place(self, path: str) -> str:

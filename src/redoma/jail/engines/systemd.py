@@ -78,6 +78,15 @@ class Systemd:
             self.bubblewrap.binary = path
 
     @property
+    def overlays(self) -> bool:
+        """Whether what is shown is shown through overlays."""
+        return self.inner.overlays
+
+    @overlays.setter
+    def overlays(self, value: bool) -> None:
+        self.inner.overlays = value
+
+    @property
     def inner(self) -> Bubblewrap | Unshare:
         """The engine inside the scope: bubblewrap, or util-linux where only that works."""
         if os.path.basename(self._binary) != "unshare":

@@ -38,6 +38,24 @@ class Unshare:
         self.description = Bubblewrap()
         self.description.binary = program() or PROGRAMS[0]
 
+    @property
+    def binary(self) -> str:
+        """The `unshare` that is used."""
+        return self.description.binary
+
+    @binary.setter
+    def binary(self, path: str) -> None:
+        self.description.binary = path
+
+    @property
+    def overlays(self) -> bool:
+        """Whether what is shown is shown through overlays, as bubblewrap shows it."""
+        return self.description.overlays
+
+    @overlays.setter
+    def overlays(self, value: bool) -> None:
+        self.description.overlays = value
+
     def probe(self) -> EngineReport:
         from redoma.jail.probe.unshare import report
 
@@ -51,7 +69,7 @@ class Unshare:
             step, env = self._inner_step()
             enclosure.launch = replace(
                 launch,
-                argv=(*_namespaces(plan.grant.network), *step, *launch.argv[1:]),
+                argv=(self.binary, *_namespaces(plan.grant.network), *step, *launch.argv[1:]),
                 env=env,
                 complaint="redoma: ",
             )
@@ -83,7 +101,7 @@ def program() -> str:
 
 
 def _namespaces(network: Network) -> tuple[str, ...]:
-    made = [program() or PROGRAMS[0], "--user", "--map-current-user", "--keep-caps", "--mount"]
+    made = ["--user", "--map-current-user", "--keep-caps", "--mount"]
     made += ["--propagation", "private", "--pid", "--fork", "--kill-child=KILL", "--ipc", "--uts"]
     made.append("--cgroup")
     if network is Network.CLOSED:

@@ -17,19 +17,23 @@ _OUTSIDE = frozenset(
 )
 _FLAGS = frozenset("--disable-userns --new-session --clearenv".split())
 _NUMBERS = frozenset("--json-status-fd --block-fd --seccomp --size --perms".split())
-_MOUNTS_OF_ONE = frozenset("--proc --dev --tmpfs --dir --remount-ro --tmp-overlay".split())
+_MOUNTS_OF_ONE = frozenset(
+    "--proc --dev --tmpfs --dir --remount-ro --tmp-overlay --ro-overlay".split()
+)
 _MOUNTS_OF_TWO = frozenset("--ro-bind --bind --symlink --ro-bind-fd --bind-fd".split())
 
 
 class Order:
     """One step of building the root."""
 
-    __slots__ = ("mode", "name", "place", "size", "source")
+    __slots__ = ("layers", "mode", "name", "place", "size", "source")
 
     def __init__(self, name: str, place: str, source: str = "") -> None:
         self.name = name
         self.place = place
         self.source = source
+        # What an overlay is made of, the lowest first.
+        self.layers: list[str] = []
         self.size: int | None = None
         self.mode: int | None = None
 
@@ -43,7 +47,7 @@ class Orders:
         self.numbers: dict[str, int] = {}
         self.env: dict[str, str] = {}
         self.directory = "/"
-        self._lower = ""
+        self._layers: list[str] = []
         rest = iter(options)
         for option in rest:
             self._read(option, rest)
@@ -62,7 +66,7 @@ class Orders:
             source = take()
             self._add(Order(option, take(), source))
         elif option == "--overlay-src":
-            self._lower = take()
+            self._layers.append(take())
         elif option == "--setenv":
             name = take()
             self.env[name] = take()
@@ -77,6 +81,6 @@ class Orders:
         if order.name in ("--tmpfs", "--dir"):
             order.size = self.numbers.pop("--size", None)
             order.mode = self.numbers.pop("--perms", None)
-        if order.name == "--tmp-overlay":
-            order.source, self._lower = self._lower, ""
+        if order.name in ("--tmp-overlay", "--ro-overlay"):
+            order.layers, self._layers = self._layers, []
         self.steps.append(order)

@@ -38,7 +38,8 @@ class Root:
     def build(self, steps: list[Order]) -> None:
         """Everything that was ordered; afterwards `/` is the new root and the old one is gone."""
         for step in steps:
-            if step.name in ("--bind", "--ro-bind", "--tmp-overlay"):
+            step.layers = [os.path.realpath(layer) for layer in step.layers]
+            if step.name in ("--bind", "--ro-bind"):
                 step.source = os.path.realpath(step.source)
         mounts.make_private("/")
         mounts.memory(_BASE, size=4 << 20, mode=0o755, owner=self.owner)
@@ -90,7 +91,13 @@ class Root:
         elif name == "--dev":
             self._devices(place)
         elif name == "--tmp-overlay":
-            self._overlay(step.source, place)
+            self._overlay(step.layers, place)
+        elif name == "--ro-overlay":
+            _directory(place)
+            layers = [_OLD + layer for layer in reversed(step.layers)]
+            self._on(place, lambda at: mounts.overlay(at, lower=layers))
+        else:
+            raise OSError(0, "nobody knows how to do that")
 
     def _bind(self, source: str, place: str, *, read_only: bool, devices: bool = False) -> None:
         if os.path.isdir(source):
@@ -142,25 +149,18 @@ class Root:
             os.mkdir(f"{_NEW}{place}/{name}", 0o755)
         self._on(f"{place}/pts", mounts.terminals)
 
-    def _overlay(self, source: str, place: str) -> None:
+    def _overlay(self, below: list[str], place: str) -> None:
         self._overlays += 1
         layers = f"/layers{self._overlays}"
         os.mkdir(layers)
         mounts.memory(layers, size=None, mode=0o755, owner=self.owner)
-        status = os.stat(_OLD + source)
+        lower = [_OLD + layer for layer in reversed(below)]
         for name in ("upper", "work"):
             os.mkdir(f"{layers}/{name}", 0o755)
-        os.chmod(f"{layers}/upper", status.st_mode & 0o7777)
+        os.chmod(f"{layers}/upper", os.stat(lower[0]).st_mode & 0o7777)
         _directory(place)
-        self._on(
-            place,
-            lambda at: mounts.overlay(
-                at,
-                lower=_OLD + source,
-                upper=f"{layers}/upper",
-                work=f"{layers}/work",
-            ),
-        )
+        changes = (f"{layers}/upper", f"{layers}/work")
+        self._on(place, lambda at: mounts.overlay(at, lower=lower, changes=changes))
 
     @staticmethod
     def _on(place: str, mount: Callable[[str], None]) -> None:

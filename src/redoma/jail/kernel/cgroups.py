@@ -92,12 +92,14 @@ class Group:
         return self._doors
 
     def out_of_memory(self) -> bool:
-        """Whether the kernel killed something here for memory since the group was limited."""
-        return self._oom_kills() > self._ooms
+        """Whether the kernel killed something here for memory since this was last asked."""
+        before, self._ooms = self._ooms, self._oom_kills()
+        return self._ooms > before
 
     def too_many_processes(self) -> bool:
-        """Whether a fork was refused here since the group was limited."""
-        return self._fork_refusals() > self._refusals
+        """Whether a fork was refused here since this was last asked."""
+        before, self._refusals = self._refusals, self._fork_refusals()
+        return self._refusals > before
 
     def peak_memory(self) -> int:
         file = "memory.max_usage_in_bytes" if self.version == 1 else "memory.peak"
@@ -134,8 +136,6 @@ class Group:
         if self.version == 1 and "memory" in self.places:
             with suppress(OSError):
                 self._write("memory", "memory.max_usage_in_bytes", "0")
-        self._ooms = self._oom_kills()
-        self._refusals = self._fork_refusals()
         file = "memory.usage_in_bytes" if self.version == 1 else "memory.current"
         self._usage = self._number("memory", file)
 

@@ -9,7 +9,7 @@ from redoma.jail.kernel import calls
 from redoma.jail.kernel.syscall_numbers import number
 
 _BIND, _REC = 0x1000, 0x4000
-_NOSUID, _NODEV, _NOEXEC = 0x2, 0x4, 0x8
+_RDONLY, _NOSUID, _NODEV, _NOEXEC = 0x1, 0x2, 0x4, 0x8
 _PRIVATE = 0x40000
 _ATTR_READ_ONLY, _ATTR_NOSUID, _ATTR_NODEV = 0x1, 0x2, 0x4
 _AT_RECURSIVE, _AT_EMPTY_PATH = 0x8000, 0x1000
@@ -44,13 +44,23 @@ def terminals(target: str) -> None:
     calls.mount("devpts", target, "devpts", _NOSUID | _NOEXEC, data)
 
 
-def overlay(target: str, *, lower: str, upper: str, work: str) -> None:
-    """`lower` at `target`, where what is written goes to `upper`."""
-    escaped = [path.replace("\\", "\\\\").replace(",", "\\,") for path in (lower, upper, work)]
-    escaped[0] = escaped[0].replace(":", "\\:")
+def overlay(target: str, *, lower: list[str], changes: tuple[str, str] | None = None) -> None:
+    """The directories of `lower`, the topmost first, as one at `target`.
+
+    What is written goes to the first directory of `changes`, the second is the kernel's own; with
+    none, nothing can be written.
+    """
+    below = ":".join(_escaped(path).replace(":", "\\:") for path in lower)
     # In a user namespace the kernel lets layers be marked by ordinary attributes only.
-    data = "lowerdir={},upperdir={},workdir={},userxattr".format(*escaped)
-    calls.mount("overlay", target, "overlay", _NOSUID | _NODEV, data)
+    data = f"lowerdir={below},userxattr"
+    if changes is not None:
+        data += f",upperdir={_escaped(changes[0])},workdir={_escaped(changes[1])}"
+    flags = _NOSUID | _NODEV | (0 if changes is not None else _RDONLY)
+    calls.mount("overlay", target, "overlay", flags, data)
+
+
+def _escaped(path: str) -> str:
+    return path.replace("\\", "\\\\").replace(",", "\\,")
 
 
 def restrict(fd: int, *, read_only: bool, devices: bool, below: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from redoma.jail.engines import unshare
+from redoma.jail.probe.bubblewrap import _BARE as WITHOUT_OVERLAYS
 from redoma.jail.probe.bubblewrap import EVERYTHING, MECHANISMS, hints, try_out
 from redoma.jail.run.supervise import run
 from redoma.model.errors import IsolationError
@@ -18,12 +19,18 @@ def report(engine: Unshare) -> EngineReport:
     """What held when it was tried."""
     program = unshare.program()
     held, why = frozenset[Guarantee](), "util-linux is not installed"
-    if program:
+    version = _version(program)
+    for overlays in (True, False) if program else ():
+        engine.overlays = overlays
         held, why = try_out(engine, engine.name)
+        if held:
+            version += "" if overlays else WITHOUT_OVERLAYS
+            break
+        engine.close()
     missing = EVERYTHING - held
     return EngineReport(
         name=engine.name,
-        version=_version(program) if held else "",
+        version=version if held else "",
         program=program if held else "",
         guarantees=held,
         missing=tuple((g, why or "it did not hold when tried") for g in Guarantee if g in missing),

@@ -35,7 +35,7 @@ class Limiter:
         self.limits = limits
         self._groups = groups
         self.group: Group | None = None
-        self._inside = False
+        self._inside = self._asked = False
         self.held = held
         if groups is not None and not held:
             with suppress(OSError):
@@ -108,7 +108,8 @@ class Limiter:
         return frozenset(wanted)
 
     def reached(self) -> list[str]:
-        """Which limits the control group saw being met."""
+        """Which limits the control group saw being met, since it was last asked."""
+        self._asked = True
         found = []
         if self.group is not None:
             if self.group.out_of_memory():
@@ -136,6 +137,8 @@ class Limiter:
 
     def release(self) -> None:
         if self.group is not None and self._groups is not None:
+            if not self._asked:
+                self.reached()  # so that the next run is not blamed for this one
             self._groups.give_back(self.group)
             self.group = None
 

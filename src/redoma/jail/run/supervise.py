@@ -242,11 +242,17 @@ class Supervisor:
     def pass_on(self, number: int) -> None:
         """Gives the command a signal that was meant for it."""
         with suppress(OSError):
-            if self.launch.own_process_namespace and self.first:
-                # The first process ignores it; the command is in its group or below it.
-                os.killpg(os.getpgid(self.first), number)
-            elif self.pid:
-                os.killpg(os.getpgid(self.pid), number)
+            if not (self.launch.own_process_namespace and self.first):
+                os.kill(self.pid, number)  # the launcher there passes it on itself
+                return
+            group = os.getpgid(self.first)
+            if group != os.getpgrp():
+                os.killpg(group, number)  # the first process ignores it
+            # A shell with a terminal gives each job a group of its own; and before the enclosure
+            # has made its session, its group is ours.
+            for pid in tree(self.first)[1:]:
+                if group == os.getpgrp() or os.getpgid(pid) != group:
+                    os.kill(pid, number)
 
     def kill(self) -> None:
         """Ends the whole tree: with the first process of a namespace ends everything in it."""
