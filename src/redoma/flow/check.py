@@ -24,12 +24,7 @@ def check(
 
 
 def check_write(
-    path: str,
-    *,
-    pack: str = "default",
-    cwd: str | None = None,
-    home: str | None = None,
-    content: str | None = None,
+    path: str, *, pack: str = "default", cwd: str | None = None, home: str | None = None
 ) -> Decision:
     """The decision for a tool that writes the file at `path`, seen from `cwd`."""
     rules = pack_named(pack)

@@ -12,14 +12,13 @@ import sys
 
 from redoma.judge.programs.knowledge import Knowledge
 from redoma.judge.rules.pack import Pack
-from redoma.model.errors import UnknownPack
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-FORMAT = 2
+FORMAT = 3
 PACKS = ("default", "terminal", "skill")
 _JUDGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "judge")
 _CARDS = os.path.join(_JUDGE, "programs", "cards")
@@ -38,6 +37,8 @@ def knowledge() -> Knowledge:
 def pack(name: str) -> Pack:
     """A rule pack by its name."""
     if name not in PACKS:
+        from redoma.model.errors import UnknownPack
+
         raise UnknownPack(name, PACKS)
     if name not in _held:
         folders = [os.path.join(_RULES, each) for each in dict.fromkeys((name, "default"))]
@@ -122,7 +123,12 @@ def documents(files: dict[str, str]) -> dict[str, Any]:
 def _read_cards(files: list[dict[str, str]]) -> dict[str, Any]:
     from redoma.judge.programs.compile import compile_cards
 
-    return compile_cards(documents(files[0]))
+    # Each card is packed by itself: a call unpacks the one it needs out of a thousand.
+    packed: dict[int, bytes] = {}
+    cards = compile_cards(documents(files[0]))
+    for card in cards.values():
+        packed.setdefault(id(card), marshal.dumps(card))
+    return {name: packed[id(card)] for name, card in cards.items()}
 
 
 def _read_pack(name: str, files: list[dict[str, str]]) -> dict[str, Any]:

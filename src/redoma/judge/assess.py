@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 from redoma.judge.deception import deceptions
 from redoma.judge.interpret.arg import NOTHING, arg
 from redoma.judge.interpret.call import Call
 from redoma.judge.interpret.state import Ground, State
 from redoma.judge.interpret.walk import TooMuch, Walker
+from redoma.judge.lazy import lazy
 from redoma.judge.shell import parse
 from redoma.model.risk import Assessment, Effect, Fact, Finding
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from redoma.judge.programs.knowledge import Knowledge
     from redoma.judge.rules.pack import Pack
 
-_EXTGLOB = re.compile(r"[?*+@!]\(")
+_EXTGLOB = lazy(r"[?*+@!]\(")
 
 
 def assess(text: str, pack: Pack, knowledge: Knowledge, ground: Ground) -> Assessment:

@@ -5,41 +5,59 @@ from __future__ import annotations
 from redoma.judge.interpret.arg import UNKNOWN
 from redoma.model.risk import Place, Target
 
-_LOOPBACK = ("localhost", "127.", "[::1]", "::1", "0.0.0.0", "host.docker.internal", "0:0:0:0:0:0:0:1")
+_LOOPBACK = (
+    "localhost",
+    "127.",
+    "[::1]",
+    "::1",
+    "0.0.0.0",  # noqa: S104
+    "host.docker.internal",
+    "0:0:0:0:0:0:0:1",
+)
 _METADATA = frozenset(
-    "169.254.169.254 metadata.google.internal metadata.goog metadata.azure.com 100.100.100.200 fd00:ec2::254 "
-    "169.254.170.2 169.254.170.23 metadata.tencentyun.com 192.0.0.192 metadata.packet.net".split()
+    "169.254.169.254 metadata.google.internal metadata.goog metadata.azure.com "
+    "100.100.100.200 fd00:ec2::254 169.254.170.2 169.254.170.23 metadata.tencentyun.com "
+    "192.0.0.192 metadata.packet.net".split()
 )
 _SHORTENERS = frozenset(
-    "bit.ly tinyurl.com is.gd v.gd t.co goo.gl ow.ly buff.ly rebrand.ly cutt.ly shorturl.at t.ly rb.gy tiny.cc bl.ink "
-    "s.id lnkd.in adf.ly soo.gd clck.ru qr.ae git.io shorte.st bc.vc u.to x.co da.gd 0x0.st".split()
+    "bit.ly tinyurl.com is.gd v.gd t.co goo.gl ow.ly buff.ly rebrand.ly cutt.ly "
+    "shorturl.at t.ly rb.gy tiny.cc bl.ink s.id lnkd.in adf.ly soo.gd clck.ru qr.ae "
+    "git.io shorte.st bc.vc u.to x.co da.gd 0x0.st".split()
 )
-_SCRIPTS = (
-    ".sh", ".bash", ".zsh", ".py", ".pl", ".rb", ".php", ".ps1", ".bat", ".cmd", ".exe", ".msi", ".run", ".bin", ".deb",
-    ".rpm", ".apk", ".pkg", ".dmg", ".appimage", ".jar",
-)  # fmt: skip
+_YOUNG_ENDINGS = frozenset(
+    "app dev run xyz top click gq ml cf tk zip mov foo cyou icu buzz rest monster".split()
+)
+_SCRIPTS = tuple(
+    (
+        ".sh .bash .zsh .py .pl .rb .php .ps1 .bat .cmd .exe .msi .run .bin .deb .rpm .apk "
+        ".pkg .dmg .appimage .jar"
+    ).split()
+)
 WELL_KNOWN = frozenset(
-    "github.com gitlab.com bitbucket.org google.com googleapis.com microsoft.com apple.com amazon.com amazonaws.com paypal.com "
-    "npmjs.com npmjs.org pypi.org pythonhosted.org python.org rubygems.org crates.io docker.com docker.io golang.org "
-    "debian.org ubuntu.com redhat.com fedoraproject.org cloudflare.com githubusercontent.com huggingface.co openai.com "
-    "anthropic.com facebook.com stripe.com slack.com atlassian.com stackoverflow.com mozilla.org kernel.org apache.org "
-    "oracle.com nodejs.org yarnpkg.com jsdelivr.net unpkg.com maven.org gradle.org packagist.org nuget.org hashicorp.com "
-    "terraform.io kubernetes.io heroku.com netlify.com vercel.com digitalocean.com sourceforge.net wikipedia.org "
-    "dropbox.com linkedin.com twitter.com youtube.com netflix.com binance.com coinbase.com metamask.io deno.land".split()
+    "github.com gitlab.com bitbucket.org google.com googleapis.com microsoft.com "
+    "apple.com amazon.com amazonaws.com paypal.com npmjs.com npmjs.org pypi.org "
+    "pythonhosted.org python.org rubygems.org crates.io docker.com docker.io golang.org "
+    "debian.org ubuntu.com redhat.com fedoraproject.org cloudflare.com "
+    "githubusercontent.com huggingface.co openai.com anthropic.com facebook.com "
+    "stripe.com slack.com atlassian.com stackoverflow.com mozilla.org kernel.org "
+    "apache.org oracle.com nodejs.org yarnpkg.com jsdelivr.net unpkg.com maven.org "
+    "gradle.org packagist.org nuget.org hashicorp.com terraform.io kubernetes.io "
+    "heroku.com netlify.com vercel.com digitalocean.com sourceforge.net wikipedia.org "
+    "dropbox.com linkedin.com twitter.com youtube.com netflix.com binance.com "
+    "coinbase.com metamask.io deno.land".split()
 )
 
 
 def host_of(text: str) -> str:
     """The host in a URL, `user@host:path`, `host:port` or plain name, in lower case."""
     rest = _authority(text).rpartition("@")[2]
-    if not rest.startswith("["):
-        rest = rest.partition(":")[0]
+    rest = rest.partition("]")[0] if rest.startswith("[") else rest.partition(":")[0]
     return rest.lower().strip("[]")
 
 
 def _authority(text: str) -> str:
     rest = text.partition("://")[2] or text
-    return rest.partition("/")[0].partition("?")[0].partition("#")[0].partition("\\")[0]
+    return rest.partition("/")[0].partition("?")[0].partition("#")[0]
 
 
 def host_target(text: str) -> tuple[Target, tuple[str, ...]]:
@@ -48,7 +66,7 @@ def host_target(text: str) -> tuple[Target, tuple[str, ...]]:
     marks: list[str] = []
     if UNKNOWN in host:
         marks.append("unknown-host")
-    if host.startswith(_LOOPBACK) or host == "" and not text:
+    if host.startswith(_LOOPBACK) or (host == "" and not text):
         return Target(text=text, place=Place.LOOPBACK), tuple(marks)
     if host in _METADATA or host.rstrip(".") in _METADATA:
         marks.append("metadata")
@@ -65,11 +83,16 @@ def _mark_address(host: str, marks: list[str]) -> None:
     parts = host.split(".")
     if all(part.isdigit() or part.startswith("0x") for part in parts) or ":" in host:
         marks.append("numeric")
-        if len(parts) != 4 or any(p.startswith("0") and len(p) > 1 for p in parts) and ":" not in host:
+        if len(parts) != 4 or (
+            any(p.startswith("0") and len(p) > 1 for p in parts) and ":" not in host
+        ):
             # Attack: 0x7f.1, 017700000001, 2130706433 are other ways to write 127.0.0.1.
             marks.append("disguised")
         if host.startswith(("10.", "192.168.", "169.254.")) or (
-            parts[0] == "172" and len(parts) == 4 and parts[1].isdigit() and 16 <= int(parts[1]) <= 31
+            parts[0] == "172"
+            and len(parts) == 4
+            and parts[1].isdigit()
+            and 16 <= int(parts[1]) <= 31
         ):
             marks.append("private")
 
@@ -86,6 +109,8 @@ def _mark_name(host: str, marks: list[str]) -> None:
         marks.append("typosquat")
     if len(labels) > 1 and labels[-1] in ("zip", "mov"):
         marks.append("trap-ending")
+    elif len(labels) > 1 and labels[-1] in _YOUNG_ENDINGS:
+        marks.append("young-ending")
 
 
 def _mark_url(text: str, host: str, marks: list[str]) -> None:
@@ -120,7 +145,9 @@ def looks_like(domain: str) -> bool:
         return True
     if len(domain) < 7:
         return False
-    return any(_one_slip(domain, known) for known in WELL_KNOWN if abs(len(known) - len(domain)) <= 1)
+    return any(
+        _one_slip(domain, known) for known in WELL_KNOWN if abs(len(known) - len(domain)) <= 1
+    )
 
 
 def _one_slip(one: str, other: str) -> bool:
@@ -133,4 +160,6 @@ def _one_slip(one: str, other: str) -> bool:
     rest, known = one[start:], other[start:]
     if rest[1:] == known[1:] or rest == known[1:] or rest[1:] == known:
         return True
-    return len(rest) > 1 and rest[0] == known[1:2] and rest[1] == known[:1] and rest[2:] == known[2:]
+    return (
+        len(rest) > 1 and rest[0] == known[1:2] and rest[1] == known[:1] and rest[2:] == known[2:]
+    )

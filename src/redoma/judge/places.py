@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
-
 from redoma.judge.interpret.arg import UNKNOWN
+from redoma.judge.lazy import lazy
 from redoma.model.risk import Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.state import Ground
 
-_GLOB = re.compile(r"[*?\[]|[@+!]\(")
+_GLOB = lazy(r"[*?\[]|[@+!]\(")
 _SYSTEM_ROOTS = frozenset(
     "bin boot cdrom dev etc home lib lib32 lib64 libx32 lost+found media mnt opt proc root run "
     "sbin snap srv sys usr var nix System Library Applications Users Volumes private cores".split()
@@ -22,12 +21,13 @@ _SYSTEM_BRANCHES = frozenset(
     "/var/backups /var/mail /lib/modules /lib/systemd /etc/ssh /etc/systemd /etc/pam.d /etc/ssl "
     "/etc/init.d /etc/cron.d /private/etc /private/var /System/Library".split()
 )
-_HOMES = re.compile(r"/(?:home|Users)/[^/]+|/root|/var/root|/export/home/[^/]+")
-_TEMP = re.compile(r"/(?:private/)?(?:var/)?tmp(?:/|$)|/dev/shm(?:/|$)|/(?:private/)?var/folders/")
-_QUIET_DEVICES = re.compile(
+_HOMES = lazy(r"/(?:home|Users)/[^/]+|/root|/var/root|/export/home/[^/]+")
+_TEMP = lazy(r"/(?:private/)?(?:var/)?tmp(?:/|$)|/dev/shm(?:/|$)|/(?:private/)?var/folders/")
+_QUIET_DEVICES = lazy(
     r"/dev/(?:null|zero|stdin|stdout|stderr|tty|u?random|full|fd/\d+|ptmx|pts/\d+)$|/proc/self/fd/\d+$"
 )
-_NET_DEVICE = re.compile(r"/dev/(?:tcp|udp)/")
+_KERNEL = ("/proc/sysrq-trigger", "/proc/sys/", "/sys/power/", "/sys/kernel/", "/sys/firmware/")
+_NET_DEVICE = lazy(r"/dev/(?:tcp|udp)/")
 
 _VERSION_CONTROL = ("/.git/", "/.hg/", "/.svn/", "/.jj/", "/.bzr/")
 
@@ -116,6 +116,11 @@ def _partly_known(path: str, ground: Ground) -> Place:
     return place
 
 
+def steers_kernel(path: str) -> bool:
+    """Whether writing there changes the running kernel, as writing to a device does."""
+    return path.startswith(_KERNEL)
+
+
 def root_if_empty(path: str) -> bool:
     """Whether a path becomes `/`, its children or a home when its unknown stretch is empty."""
     if UNKNOWN not in path:
@@ -127,4 +132,4 @@ def root_if_empty(path: str) -> bool:
 def in_repository(path: str) -> bool:
     """Whether it is what version control keeps its history in."""
     around = f"/{path}/"
-    return any(tree in around for tree in _VERSION_CONTROL)
+    return any(tree in around for tree in _VERSION_CONTROL) or ".git/" in around

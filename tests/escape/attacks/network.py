@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-import threading
 from pathlib import Path
 
 from tests.escape import listeners
@@ -268,49 +267,3 @@ def write_into_a_pipe_of_the_host(world: World, box: Box) -> str:
 def _write_pipe(place):
     fd = os.open(place, os.O_WRONLY | os.O_NONBLOCK)
     os.write(fd, b"owned")
-
-
-@attack(P.SOCKETS, "unix socket by path, made while it runs")
-def reach_a_socket_that_appears_meanwhile(world: World, box: Box) -> str:
-    """A service of the host starts to listen in the workspace while the command runs."""
-    path = world.workspace / "late"
-    heard: list[str] = []
-    over = threading.Event()
-
-    def appear() -> None:
-        with listeners.by_path(str(path)) as listener:
-            over.wait(20)
-            heard.append(listener.evidence())
-
-    def wait_and_appear() -> None:
-        for _ in range(400):
-            if (world.workspace / "running").exists():
-                return appear()
-            if over.wait(0.02):
-                return None
-        return None
-
-    thread = threading.Thread(target=wait_and_appear)
-    thread.start()
-    try:
-        box.call(_wait_and_send, world.workspace)
-    finally:
-        over.set()
-        thread.join()
-    return "".join(heard)
-
-
-def _wait_and_send(workspace):
-    import socket
-    import time
-
-    open(f"{workspace}/running", "w").close()
-    for _ in range(100):
-        time.sleep(0.02)
-        try:
-            with socket.socket(socket.AF_UNIX) as sending:
-                sending.connect(f"{workspace}/late")
-                sending.send(b"owned")
-            return
-        except OSError:
-            continue

@@ -59,8 +59,9 @@ def main(argv: list[str]) -> int:
 
         return respond(agent, argv[1:])
     except Exception as error:
-        # Whatever broke, the call must not pass.
-        why = f"Redoma could not judge this call, so it is refused: {type(error).__name__}"
+        # Whatever broke, the call must not pass. Only our own errors are sure to be fit to read.
+        what = str(error) if hasattr(error, "as_dict") else type(error).__name__
+        why = f"Redoma could not judge this call, so it is refused: {what}"
         sys.stdout.write(agent.says("deny", why))
         sys.stderr.write(f"{why}\n")
         return STOP

@@ -37,8 +37,7 @@ def _judged(call: Call, pack: str) -> Decision | None:
     if call.command is not None:
         return refuse_broken(check(call.command, pack=pack, cwd=call.cwd, home=home))
     decisions = [
-        refuse_broken(check_write(path, pack=pack, cwd=call.cwd, home=home, content=call.content))
-        for path in call.paths
+        refuse_broken(check_write(path, pack=pack, cwd=call.cwd, home=home)) for path in call.paths
     ]
     return max(decisions, key=lambda d: (d.verdict, d.assessment.risk), default=None)
 

@@ -24,7 +24,6 @@ class Call(Value):
     cwd: str | None = None
     command: str | None = None
     paths: tuple[str, ...] = ()
-    content: str | None = None
     foreign: bool = False
 
 
@@ -45,7 +44,7 @@ def read_call(raw: bytes | None, agent: Agent) -> Call:
     if tool in agent.writers:
         given = _input(payload)
         path = _first(given, agent.writers[tool])
-        return Call(tool=tool, cwd=cwd, paths=(path,), content=_content(given))
+        return Call(tool=tool, cwd=cwd, paths=(path,))
     if tool in agent.patchers:
         paths = paths_of(_first(_input(payload), agent.patchers[tool]))
         if not paths:
@@ -118,13 +117,3 @@ def _directory(given: dict[str, object], names: tuple[str, ...], cwd: str | None
         if given.get(name) is not None:
             return os.path.join(cwd or "", _text(given, name))
     return cwd
-
-
-def _content(given: dict[str, object]) -> str | None:
-    """The text that would be written, as far as the call carries it."""
-    parts = [given.get(name) for name in ("content", "new_string", "new_source")]
-    edits = given.get("edits")
-    if isinstance(edits, list):
-        parts += [edit.get("new_string") for edit in edits if isinstance(edit, dict)]
-    texts = [part for part in parts if isinstance(part, str)]
-    return "\n".join(texts) if texts else None

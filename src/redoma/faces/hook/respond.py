@@ -9,7 +9,6 @@ from redoma.faces.hook.agents import ALLOW, ASK, DENY
 from redoma.faces.hook.answer import LONGEST_REASON, answer
 from redoma.faces.hook.calls import Unreadable, read_call
 from redoma.faces.intake import read_all
-from redoma.model.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ def respond(agent: Agent, arguments: list[str]) -> int:
     try:
         pack, flags = read_options(arguments)
         found = answer(read_call(read_all(sys.stdin.buffer), agent), pack)
-    except (Unreadable, UsageError) as error:
+    except Unreadable as error:
         why = f"Redoma cannot read this call, so it is refused: {harmless(str(error))}"
         return refuse(agent, shortened(why, LONGEST_REASON))
     if found is None:
@@ -60,5 +59,5 @@ def read_options(arguments: list[str]) -> tuple[str, set[str]]:
         elif argument.startswith("--pack="):
             pack = argument.partition("=")[2]
         else:
-            raise UsageError(f"unknown option {argument}")
+            raise Unreadable(f"unknown option {argument}")
     return pack, flags

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 from redoma.jail.engines.bubblewrap import Bubblewrap
 from redoma.jail.engines.unshare import Unshare
-from redoma.jail.kernel.cgroups import mounted as mounted
+from redoma.jail.kernel.cgroups import mounted
 from redoma.model.access import NOBODYS_UID
 from redoma.model.guarantee import EngineReport
 from redoma.model.value import replace

@@ -18,6 +18,8 @@ DECODED = 4
 """Came out of a decoder (base64, xxd -r, gunzip …)."""
 IDENTITY = 8
 """Tells who or where this machine is (whoami, hostname …)."""
+BULK = 16
+"""Holds a whole project, packed."""
 
 
 class Arg(str):
@@ -66,3 +68,27 @@ NOTHING = Stream("")
 """An empty input."""
 ANYTHING = Stream(None)
 """An input of which nothing is known, such as the caller's own."""
+
+
+def joined(outputs: list[Stream]) -> Stream:
+    """Streams one after another."""
+    if len(outputs) == 1:
+        return outputs[0]
+    taint = PLAIN
+    texts: list[str] = []
+    known = True
+    source = ""
+    for stream in outputs:
+        taint |= stream.taint
+        source = source or stream.source
+        if stream.text is None:
+            known = False
+        else:
+            texts.append(stream.text)
+    return Stream("".join(texts) if known else None, taint, source)
+
+
+def any_of(outputs: list[Stream]) -> Stream:
+    """One of several streams, nobody knows which."""
+    whole = joined(outputs)
+    return whole if len(outputs) <= 1 else Stream(None, whole.taint, whole.source)

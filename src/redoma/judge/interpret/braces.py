@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from itertools import pairwise
+
+from redoma.judge.lazy import lazy
 
 MOST_WORDS = 256
 MOST_TRIES = 64
 LONGEST_GROUP = 2048
-_RANGE = re.compile(
+_RANGE = lazy(
     r"(-?\d{1,9})\.\.(-?\d{1,9})(?:\.\.(-?\d{1,9}))?|([a-zA-Z])\.\.([a-zA-Z])(?:\.\.(-?\d{1,9}))?"
 )
 

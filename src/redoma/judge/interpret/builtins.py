@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 from redoma.judge.interpret import variables
 from redoma.judge.interpret.arg import ANYTHING, NOTHING, SECRET, UNKNOWN, Arg, Stream, arg
 from redoma.judge.interpret.formats import echoed, formatted
+from redoma.judge.lazy import lazy
 from redoma.judge.places import normal
 from redoma.model.risk import Effect, Place, Target
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
 
 judge_variable = variables.judge_variable
-_NAME = re.compile(r"[A-Za-z_]\w*$")
+_NAME = lazy(r"[A-Za-z_]\w*$")
 
 
 def _nothing(_call: Call) -> Stream:
@@ -92,6 +91,7 @@ def shows_environment(call: Call) -> Stream:
 
 def export(call: Call) -> Stream:
     listing = True
+    points = any(w.startswith("-") and "n" in w for w in call.args) and call.name != "export"
     for word in call.args:
         if word.startswith("-"):
             listing = listing and "p" in word
@@ -99,6 +99,11 @@ def export(call: Call) -> Stream:
         listing = False
         name, equals, value = word.partition("=")
         name = name.removesuffix("+")
+        if call.walker.running and call.name in ("local", "declare", "typeset"):
+            call.walker.locals.setdefault(name, call.state.variables.get(name))
+        if points and equals:
+            call.state.references[name] = value
+            continue
         if not equals:
             call.state.exported.add(name)
             continue

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from redoma.judge.globbing import may_reach_secret
 from redoma.judge.interpret.arg import (
     ANYTHING,
+    BULK,
+    DECODED,
     IDENTITY,
     NETWORK,
     PLAIN,
@@ -13,8 +16,15 @@ from redoma.judge.interpret.arg import (
     Stream,
     arg,
 )
-from redoma.judge.places import normal, place_of, root_if_empty
-from redoma.judge.sensitive import is_guard, is_identity, is_secret, is_startup, keeps_secrets
+from redoma.judge.places import normal, place_of, root_if_empty, steers_kernel
+from redoma.judge.sensitive import (
+    is_credential,
+    is_guard,
+    is_identity,
+    is_secret,
+    is_startup,
+    keeps_secrets,
+)
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
@@ -27,6 +37,8 @@ if TYPE_CHECKING:
 ACCOUNT_FILES = frozenset(("/etc/passwd", "/etc/group"))
 
 
+_COPIERS = frozenset(("rsync", "scp", "cp"))
+_PACKERS = frozenset("tar gtar bsdtar zip 7z 7za 7zz cpio pax".split()) | _COPIERS
 _STANDARD_INPUT = frozenset(("/dev/stdin", "/dev/fd/0"))
 
 
@@ -103,19 +115,36 @@ class Call:
             taint |= IDENTITY
         elif keeps_secrets(path):
             taint |= SECRET
-        if is_secret(path):
+        if is_secret(path) or may_reach_secret(path):
             taint |= SECRET
             inside = place in (Place.WORKSPACE, Place.TEMP, Place.REPOSITORY)
+            inside = inside and not is_credential(path)
             marks = tags if inside else (*tags, "outside")
             target = Target(text=word, place=Place.SECRET)
             self.fact(Effect.SECRETS, target, tags=marks, at=word.span)
         else:
             marks = (*tags, "account-database") if path in ACCOUNT_FILES else tags
             self.fact(Effect.READS, Target(text=word, place=place), tags=marks, at=word.span)
+        taint |= self._packed(path)
         held = self.walker.files.get(path)
         if held is not None:
             return Stream(held.text, held.taint | taint, held.source)
         return Stream(None, taint, str(word))
+
+    def _packed(self, path: str) -> int:
+        """What a directory carries for having been filled by this script, or for being all there is."""
+        taint = PLAIN
+        for inside, stream in self.walker.files.below(path):
+            taint |= stream.taint
+            if is_secret(inside) or keeps_secrets(inside):
+                taint |= SECRET
+        if self.name in _PACKERS:
+            ground = self.walker.ground
+            if path in (ground.home, "/", "/home", "/root", "/Users", "/etc"):
+                taint |= SECRET
+            elif path == ground.workspace and self.name not in _COPIERS:
+                taint |= BULK
+        return taint
 
     def writes(self, word: Arg, *tags: str, content: Stream | None = None) -> None:
         """A file is made, changed or replaced."""
@@ -138,12 +167,15 @@ class Call:
         """Where a write or removal would land, with what makes the place special."""
         path = self.path(word)
         ground = self.walker.ground
-        place = place_of(path, ground)
+        place = Place.DEVICE if steers_kernel(path) else place_of(path, ground)
         marks: list[str] = []
         if root_if_empty(path):
             marks.append("root-if-empty")
         if place is Place.WORKSPACE and path.rstrip("*").rstrip("/.") in (ground.workspace, ""):
             marks.append("whole")
+        if path.startswith(("/proc/", "/sys/")) and place is not Place.NOWHERE:
+            # What is written there changes the running kernel, not a file.
+            place = Place.DEVICE
         if place in (Place.ROOT, Place.DEVICE, Place.HOST, Place.NOWHERE):
             return Target(text=word, place=place), tuple(marks)
         if place is not Place.SYSTEM_TREE and place is not Place.HOME_ROOT:
@@ -173,6 +205,8 @@ class Call:
         span = getattr(word, "span", self.span)
         if carried & IDENTITY:
             tags = (*tags, "identity")
+        if carried & BULK:
+            tags = (*tags, "whole")
         if carried & SECRET:
             self.fact(Effect.EXFILTRATES, target, tags=(*tags, *marks), at=self.span)
         self.fact(Effect.NETWORK, target, tags=("upload", *tags, *marks), at=span)
@@ -210,12 +244,16 @@ class Call:
             if UNKNOWN in text:
                 self.fact(Effect.UNKNOWN, tags=("code",), at=text.span)
             return ANYTHING
-        return self.walker.nested(
-            text, self.state.copy(), self.stdin if stdin is None else stdin, positional
-        )
+        state = self.state.copy()
+        for name, value in self.environment.items():
+            state.variables[name] = value
+            state.exported.add(name)
+        return self.walker.nested(text, state, self.stdin if stdin is None else stdin, positional)
 
     def executes_stream(self, stream: Stream, language: str = "shell") -> Stream:
         """Runs what flows in, as an interpreter without a script does."""
+        if stream.taint & DECODED:
+            self.fact(Effect.EXECUTES, tags=("decoded",), detail=language)
         if stream.taint & NETWORK:
             self.fact(Effect.DOWNLOADS_AND_EXECUTES, detail=stream.source)
         if stream.text is None:
@@ -225,8 +263,7 @@ class Call:
             return self.walker.nested(arg(stream.text, self.span, stream.taint), self.state.copy())
         from redoma.judge.programs.code import read_code
 
-        read_code(self, language, arg(stream.text, self.span, stream.taint))
-        return ANYTHING
+        return read_code(self, language, arg(stream.text, self.span, stream.taint))
 
     def executes_file(self, word: Arg, language: str = "shell") -> Stream:
         """Runs a file: what is known of it is read, what is not is said."""
@@ -236,12 +273,12 @@ class Call:
             if held.taint & NETWORK:
                 self.fact(Effect.DOWNLOADS_AND_EXECUTES, at=word.span, detail=held.source)
             if held.text is not None:
+                from redoma.judge.programs.code import language_of, read_code
+
+                language = language or language_of(held.text)
                 if language == "shell":
                     return self.walker.nested(arg(held.text, word.span), self.state.copy())
-                from redoma.judge.programs.code import read_code
-
-                read_code(self, language, arg(held.text, word.span))
-                return ANYTHING
+                return read_code(self, language, arg(held.text, word.span))
         place = Place.SECRET if is_secret(path) else place_of(path, self.walker.ground)
         tag = "file" if word.known else "unknown-file"
         self.fact(Effect.EXECUTES, Target(text=word, place=place), tags=(tag,), at=word.span)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 
 from redoma.judge.interpret.arg import UNKNOWN
+from redoma.judge.lazy import lazy
 
-_ESCAPE = re.compile(
+_ESCAPE = lazy(
     r"\\(?:x([0-9A-Fa-f]{1,2})|0?([0-7]{1,3})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|(.))",
     re.DOTALL,
 )
 _NAMED = dict(zip("ntrabeEfv", "\n\t\r\a\b\x1b\x1b\f\v", strict=True))
 _NAMED.update({"\\": "\\", '"': '"', "'": "'", "c": ""})
-_DIRECTIVE = re.compile(r"%(?:%|[-+ #0]*(?:\d{1,3}|\*)?(?:\.\d{1,3})?([a-zA-Z]))")
+_DIRECTIVE = lazy(r"%(?:%|[-+ #0]*(?:\d{1,3}|\*)?(?:\.\d{1,3})?([a-zA-Z]))")
 LONGEST = 16384
 
 

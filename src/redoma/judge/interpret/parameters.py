@@ -6,6 +6,7 @@ import re
 
 from redoma.judge.interpret.arg import PLAIN, SECRET, UNKNOWN, Arg, arg
 from redoma.judge.interpret.patterns import translate
+from redoma.judge.lazy import lazy
 from redoma.judge.sensitive import is_secret_variable
 
 TYPE_CHECKING = False
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from redoma.judge.interpret.state import State
     from redoma.model.script import Parameter
 
-_SUBSTRING = re.compile(r"\s*(-?\d{1,6})\s*(?::\s*(-?\d{1,6})\s*)?")
+_SUBSTRING = lazy(r"\s*(-?\d{1,6})\s*(?::\s*(-?\d{1,6})\s*)?")
 
 
 def parameter(part: Parameter, state: State, expander: Expander) -> Arg:
@@ -66,6 +67,7 @@ def _value(part: Parameter, state: State) -> Arg | None:
         return arg(str(len(state.positional)), part.span)
     if name in ("?", "$", "!", "-", "_"):
         return arg(UNKNOWN, part.span)
+    name = state.references.get(name, name)
     items = state.arrays.get(name)
     if items is not None:
         return _element(items, part, state)

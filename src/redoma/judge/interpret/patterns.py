@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from redoma.judge.lazy import lazy
+
 
 @lru_cache(maxsize=256)
 def translate(pattern: str, *, greedy: bool = True) -> re.Pattern[str] | None:
@@ -51,8 +53,8 @@ def _escaped(match: re.Match[str]) -> str:
     return "\\" + match[0]
 
 
-_SET_MARKS = re.compile(r"\[|&(?=&)|~(?=~)|\|(?=\|)|-(?=-)")
-_CLASSES = re.compile(r"\[:(\w+):\]?")
+_SET_MARKS = lazy(r"\[|&(?=&)|~(?=~)|\|(?=\|)|-(?=-)")
+_CLASSES = lazy(r"\[:(\w+):\]?")
 _CLASS_TEXT = {
     "alpha": "a-zA-Z",
     "digit": "0-9",

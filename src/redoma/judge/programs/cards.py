@@ -16,6 +16,7 @@ A card is data (see `cards/*.yaml`), read once and kept compiled. Its keys:
 from __future__ import annotations
 
 from redoma.judge.interpret.arg import ANYTHING, NOTHING, UNKNOWN, Arg, Stream
+from redoma.judge.programs.carried import judge_carried
 from redoma.judge.programs.deeds import do, worst
 from redoma.judge.programs.options import Options, split
 from redoma.model.risk import Effect
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     Card = dict[str, Any]
 
 _NONE: frozenset[str] = frozenset()
+DEEPEST = 6
+"""How many words down a subcommand may stand."""
+_OFF = frozenset(("false", "no", "none", "off", "0", "n", "f", "never"))
 
 
 def options_of(call: Call, card: Card) -> Options:
@@ -58,6 +62,8 @@ def follow(call: Call, card: Card) -> Stream:
         deed = deed_of(card, options)
         detail = " ".join(str(o).replace(UNKNOWN, "…") for o in options.operands[:3])
         do(call, deed, detail=detail)
+        if deed == "unknown" and len(call.args) > 2:
+            judge_carried(call, call.args[1:])
     operands = options.operands
     kind = card.get("operands", "data")
     if kind != "data":
@@ -78,8 +84,7 @@ def follow(call: Call, card: Card) -> Stream:
 def _follow_inner(call: Call, card: Card, options: Options) -> Stream:
     words = options.operands[card["inner"] :]
     if not words:
-        if card.get("bare"):
-            do(call, card["bare"])
+        do(call, card.get("bare", "unknown"))
         return NOTHING
     if card.get("around"):
         do(call, card["around"])
@@ -110,7 +115,8 @@ def _follow_flags(call: Call, card: Card, options: Options, streams: list[Stream
             continue
         kind, _, detail = action.partition(" ")
         if kind == "only":
-            only = detail
+            # Attack: `--dry-run=false` is no dry run.
+            only = None if value is not None and value.lower() in _OFF else detail
         elif kind == "deed":
             do(call, detail, detail=str(word))
         elif value is not None:
@@ -122,7 +128,11 @@ def _follow_value(call: Call, kind: str, detail: str, value: Arg, streams: list[
     if kind == "read":
         streams.append(call.reads(value.like(value.removeprefix("@"))))
     elif kind == "write":
-        if value != "-":
+        if value[:1] == "|":
+            # `strace -o '|command'`, and others: what would be a file is a pipe.
+            call.fact(Effect.EXECUTES, tags=("flag",), at=value.span)
+            call.run_shell(value.like(value[1:]))
+        elif value != "-":
             call.writes(value)
     elif kind == "delete":
         call.deletes(value)
@@ -161,7 +171,7 @@ def _best(card: Card, operands: list[Arg], options: Options) -> str:
         best, score = [card["bare"]], 0
     else:
         best, score = [], -1
-    for words, flags, deed in card["deeds"]:
+    for words, flags, deed in _candidates(card, operands):
         if flags and not all(_given(flag, options) for flag in flags):
             continue
         depth = _fits(words, operands)
@@ -179,6 +189,26 @@ def _best(card: Card, operands: list[Arg], options: Options) -> str:
     return best[0] if len(best) == 1 else worst(best)
 
 
+def _candidates(card: Card, operands: list[Arg]) -> list[Any]:
+    """The patterns that can fit at all: those of the first word, and those with a glob there."""
+    index = card.get("index")
+    if index is None:
+        index = card["index"] = {}
+        for pattern in card["deeds"]:
+            words = pattern[0]
+            first = words[0] if words else "*"
+            key = "" if "*" in first else first
+            if first == "**" and len(words) > 1 and "*" not in words[1]:
+                key = "** " + words[1]
+            index.setdefault(key, []).append(pattern)
+    found: list[Any] = list(index.get("", ()))
+    if operands:
+        found += index.get(str(operands[0]), ())
+        for operand in operands[:DEEPEST]:
+            found += index.get(f"** {operand}", ())
+    return found
+
+
 def _given(flag: str, options: Options) -> bool:
     if flag[-1] != "*":
         return flag in options.given
@@ -188,7 +218,7 @@ def _given(flag: str, options: Options) -> bool:
 def _fits(words: tuple[str, ...], operands: list[Arg]) -> int:
     if words and words[0] == "**":
         rest = words[1:]
-        for start in range(min(len(operands), 6)):
+        for start in range(min(len(operands), DEEPEST)):
             depth = _fits(rest, operands[start:])
             if depth >= 0:
                 return depth

@@ -93,6 +93,8 @@ def _deeds(where: str, deeds: dict[str, Any]) -> tuple[tuple[Any, ...], ...]:
             parts = str(pattern).split()
             if not parts:
                 continue
+            if any(quote in pattern for quote in "\"'"):
+                raise CardError(f"{where}: {pattern.strip()}: a pattern has no quotes")
             words = tuple(p for p in parts if not p.startswith("-"))
             flags = tuple(p for p in parts if p.startswith("-"))
             out.append((words, flags, deed))

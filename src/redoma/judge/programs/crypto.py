@@ -12,17 +12,28 @@ if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
 
 _OPENSSL_TAKES = frozenset(
-    "-in -out -inform -outform -keyform -certform -connect -servername -host -port -proxy -cert -key -CAfile -CApath -CA "
-    "-CAkey -CAserial -signkey -days -subj -config -extfile -extensions -reqexts -newkey -keyout -pass -passin -passout -K "
-    "-iv -S -k -kfile -algorithm -pkeyopt -name -curve -engine -provider -provider-path -starttls -verify -verify_hostname "
-    "-sigopt -sign -signature -prverify -hmac -mac -macopt -inkey -certfile -caname -set_serial -digest -md -salt -pbkdf2iter "
-    "-iter -rand -writerand -nameopt -certopt -checkhost -checkip -checkend -cipher -ciphersuites -alpn -nextprotoneg -sess_out "
-    "-sess_in -accept -www -WWW -HTTP -url -issuer -serial_file -verify_return_error -CRL -crlfile -purpose -attime -policy "
-    "-recip -signer -to -from -subject -content -text_file -inkeyform -peerkey -kdf -kdflen -kdfopt -msg -addext -x509_strict "
-    "-path -untrusted -trusted -crl -keylogfile -tls1_3_groups -groups -sigalgs -client_sigalgs -keymatexport -dhparam -newhdr -multi -seconds -bytes -evp".split()
-)  # fmt: skip
-_SWITCHES = frozenset("-noout -text -pubkey -pubout -verify_return_error -x509_strict -www -WWW -HTTP -purpose -subject -issuer -serial -salt -new -x509 -nodes".split())
-_PUBLIC_INPUT = frozenset("x509 req crl verify s_client pkcs7 cms ocsp version list help ciphers asn1parse speed errstr prime".split())
+    "-in -out -inform -outform -keyform -certform -connect -servername -host -port "
+    "-proxy -cert -key -CAfile -CApath -CA -CAkey -CAserial -signkey -days -subj -config "
+    "-extfile -extensions -reqexts -newkey -keyout -pass -passin -passout -K -iv -S -k "
+    "-kfile -algorithm -pkeyopt -name -curve -engine -provider -provider-path -starttls "
+    "-verify -verify_hostname -sigopt -sign -signature -prverify -hmac -mac -macopt "
+    "-inkey -certfile -caname -set_serial -digest -md -salt -pbkdf2iter -iter -rand "
+    "-writerand -nameopt -certopt -checkhost -checkip -checkend -cipher -ciphersuites "
+    "-alpn -nextprotoneg -sess_out -sess_in -accept -www -WWW -HTTP -url -issuer "
+    "-serial_file -verify_return_error -CRL -crlfile -purpose -attime -policy -recip "
+    "-signer -to -from -subject -content -text_file -inkeyform -peerkey -kdf -kdflen "
+    "-kdfopt -msg -addext -x509_strict -path -untrusted -trusted -crl -keylogfile "
+    "-tls1_3_groups -groups -sigalgs -client_sigalgs -keymatexport -dhparam -newhdr "
+    "-multi -seconds -bytes -evp".split()
+)
+_SWITCHES = frozenset(
+    "-noout -text -pubkey -pubout -verify_return_error -x509_strict -www -WWW -HTTP "
+    "-purpose -subject -issuer -serial -salt -new -x509 -nodes".split()
+)
+_PUBLIC_INPUT = frozenset(
+    "x509 req crl verify s_client pkcs7 cms ocsp version list help ciphers asn1parse "
+    "speed errstr prime".split()
+)
 _PRINTS_ONLY = frozenset("version list help ciphers s_client verify errstr speed".split())
 _MAKES_KEYS = frozenset("genrsa genpkey gendsa ecparam dsaparam dhparam genkey".split())
 _KEY_TOOLS = frozenset("rsa ec dsa pkey pkcs8 pkcs12 pkeyutl rsautl".split())
@@ -44,11 +55,15 @@ def openssl(call: Call) -> Stream:
     for word in operands:
         if command not in _PUBLIC_INPUT:
             carried |= call.reads(word).taint
-    for word in options.values("-out", "-keyout", "-writerand", "-sess_out", "-CAserial", "-keylogfile"):
+    for word in options.values(
+        "-out", "-keyout", "-writerand", "-sess_out", "-CAserial", "-keylogfile"
+    ):
         call.writes(word, content=Stream(None, carried | DECODED))
     if command == "s_client":
         return _client(call, options.value("-connect", "-host") or call.word.like(UNKNOWN))
-    if command in ("s_server", "ocsp") and options.has("-accept", "-port", "-www", "-WWW") or command == "s_server":
+    if (
+        command in ("s_server", "ocsp") and options.has("-accept", "-port", "-www", "-WWW")
+    ) or command == "s_server":
         do(call, "serve")
     elif command in _MAKES_KEYS or (command == "req" and options.has("-newkey", "-keyout")):
         if not options.has("-out", "-noout"):
@@ -73,14 +88,27 @@ def _client(call: Call, host: str) -> Stream:
 
 
 _GPG_TAKES = frozenset(
-    "-o --output -r --recipient -u --local-user --homedir --keyserver --passphrase --passphrase-file --passphrase-fd "
-    "--keyring --secret-keyring --trust-model --options --status-fd --batch-file --default-key --cipher-algo "
-    "--digest-algo --compress-algo --pinentry-mode --keyserver-options --export-options --import-options --sender".split()
+    "-o --output -r --recipient -u --local-user --homedir --keyserver --passphrase "
+    "--passphrase-file --passphrase-fd --keyring --secret-keyring --trust-model "
+    "--options --status-fd --batch-file --default-key --cipher-algo --digest-algo "
+    "--compress-algo --pinentry-mode --keyserver-options --export-options "
+    "--import-options --sender".split()
 )
-_GPG_READS = (
-    "-k", "-K", "--list-keys", "--list-secret-keys", "--list-public-keys", "--verify", "--fingerprint", "--list-sigs",
-    "--check-sigs", "--list-packets", "--with-colons", "--version", "--list-config", "--show-keys", "--export", "--print-md",
-)  # fmt: skip
+_GPG_READS = tuple(
+    (
+        "-k -K --list-keys --list-secret-keys --list-public-keys --verify --fingerprint "
+        "--list-sigs --check-sigs --list-packets --with-colons --version --list-config "
+        "--show-keys --export --print-md"
+    ).split()
+)
+
+_GPG_CHANGES = tuple(
+    (
+        "--import --edit-key --gen-key --generate-key --full-generate-key "
+        "--quick-generate-key --quick-gen-key --lsign-key --sign-key --import-ownertrust "
+        "--change-passphrase --gen-revoke"
+    ).split()
+)
 
 
 def gpg(call: Call) -> Stream:
@@ -93,7 +121,9 @@ def gpg(call: Call) -> Stream:
     if options.has("--export-secret-keys", "--export-secret-subkeys", "--export-secret-key"):
         call.fact(Effect.SECRETS, Target(text="secret keys", place=Place.SECRET), tags=("outside",))
         return Stream(None, SECRET, "secret keys")
-    if options.has("--delete-keys", "--delete-secret-keys", "--delete-secret-and-public-key", "--delete-key"):
+    if options.has(
+        "--delete-keys", "--delete-secret-keys", "--delete-secret-and-public-key", "--delete-key"
+    ):
         call.fact(Effect.DELETES, Target(text="keys", place=Place.SECRET))
         return NOTHING
     if options.has("-d", "--decrypt"):
@@ -101,12 +131,18 @@ def gpg(call: Call) -> Stream:
         for word in options.operands:
             carried |= call.reads(word).taint
         return Stream(None, carried | SECRET | DECODED, "gpg")
-    if options.has("--recv-keys", "--receive-keys", "--search-keys", "--refresh-keys", "--send-keys", "--locate-keys"):
+    if options.has(
+        "--recv-keys",
+        "--receive-keys",
+        "--search-keys",
+        "--refresh-keys",
+        "--send-keys",
+        "--locate-keys",
+    ):
         call.host(options.value("--keyserver") or call.word.like("keys.openpgp.org"), "download")
         do(call, "publish" if options.has("--send-keys") else "config")
         return Stream(None)
-    if options.has("--import", "--edit-key", "--gen-key", "--generate-key", "--full-generate-key", "--quick-generate-key",
-                   "--quick-gen-key", "--lsign-key", "--sign-key", "--import-ownertrust", "--change-passphrase", "--gen-revoke"):  # fmt: skip
+    if options.has(*_GPG_CHANGES):
         for word in options.operands:
             call.reads(word)
         do(call, "config")
@@ -117,28 +153,63 @@ def gpg(call: Call) -> Stream:
         carried |= call.reads(word).taint
     if options.has("-s", "--sign", "-b", "--detach-sign", "--clearsign", "--clear-sign"):
         call.fact(Effect.SECRETS, tags=("credentials",))
-    if options.has("--dearmor", "--enarmor", "--armor", "-a", "-e", "--encrypt", "-c", "--symmetric", "-s", "--sign"):
+    if options.has(
+        "--dearmor",
+        "--enarmor",
+        "--armor",
+        "-a",
+        "-e",
+        "--encrypt",
+        "-c",
+        "--symmetric",
+        "-s",
+        "--sign",
+    ):
         if not options.has("-o", "--output") and options.operands:
             do(call, "write")
-        return Stream(None, carried & ~SECRET if options.has("-e", "--encrypt", "-c", "--symmetric") else carried)
+        return Stream(
+            None,
+            carried & ~SECRET if options.has("-e", "--encrypt", "-c", "--symmetric") else carried,
+        )
     do(call, "unknown", detail="gpg")
     return Stream(None, carried)
 
 
 def opened(call: Call) -> Stream:
-    """`age`, `sops`, `ansible-vault`, `git-crypt`: encrypting is a write, decrypting shows secrets."""
-    options = split(call.args, frozenset("-o --output -i --identity -r --recipient -R --recipients-file --input-type --output-type --extract --set --kms --pgp --age --config --vault-password-file --vault-id --name".split()))
+    """`age`, `sops`, `ansible-vault`: encrypting is a write, decrypting shows secrets."""
+    options = split(
+        call.args,
+        frozenset(
+            "-o --output -i --identity -r --recipient -R --recipients-file --input-type "
+            "--output-type --extract --set --kms --pgp --age --config --vault-password-file "
+            "--vault-id --name".split()
+        ),
+    )
     words = [str(w) for w in options.operands]
     carried = call.stdin.taint
-    decrypts = options.has("-d", "--decrypt") or words[:1] in (["decrypt"], ["view"], ["unlock"], ["exec-env"], ["exec-file"], ["edit"])
+    decrypts = options.has("-d", "--decrypt") or words[:1] in (
+        ["decrypt"],
+        ["view"],
+        ["unlock"],
+        ["exec-env"],
+        ["exec-file"],
+        ["edit"],
+    )
     for word in options.values("-i", "--identity"):
-        call.fact(Effect.SECRETS, Target(text=word, place=Place.SECRET), tags=("credentials",), at=word.span)
+        call.fact(
+            Effect.SECRETS,
+            Target(text=word, place=Place.SECRET),
+            tags=("credentials",),
+            at=word.span,
+        )
     output = options.value("-o", "--output")
     if output is not None:
         call.writes(output, content=Stream(None, carried | (SECRET if decrypts else 0)))
     if words[:1] in (["exec-env"], ["exec-file"]) and len(options.operands) > 2:
         call.run_shell(options.operands[2])
-    if decrypts or call.name == "sops" and not words[:1] == ["encrypt"] and not options.has("-e", "--encrypt"):
+    if decrypts or (
+        call.name == "sops" and words[:1] != ["encrypt"] and not options.has("-e", "--encrypt")
+    ):
         call.fact(Effect.SECRETS, tags=("credentials",))
         return Stream(None, carried | SECRET, call.name)
     do(call, "write")

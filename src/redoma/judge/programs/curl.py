@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from redoma.judge.interpret.arg import NETWORK, NOTHING, SECRET, UNKNOWN, Arg, Stream
+from redoma.judge.interpret.variables import holds_secret
 from redoma.judge.programs.options import split
 from redoma.judge.programs.sending import file_of, is_login_header, requests
 from redoma.model.risk import Effect, Place, Target
@@ -13,58 +14,72 @@ if TYPE_CHECKING:
     from redoma.judge.programs.options import Options
 
 _TAKES = frozenset(
-    "-X --request -d --data --data-raw --data-binary --data-ascii --data-urlencode --json -F --form --form-string "
-    "-T --upload-file -o --output -K --config -x --proxy --preproxy -u --user -U --proxy-user -H --header "
-    "--proxy-header -A --user-agent -e --referer -b --cookie -c --cookie-jar -D --dump-header -m --max-time "
-    "--connect-timeout --retry --retry-delay --retry-max-time --max-redirs --max-filesize --limit-rate --rate "
-    "-r --range -C --continue-at -z --time-cond -w --write-out -y --speed-time -Y --speed-limit -Q --quote "
-    "-P --ftp-port --ftp-account --ftp-alternative-to-user --ftp-method --ftp-ssl-ccc-mode --resolve --connect-to "
-    "--interface --local-port --dns-servers --dns-interface --dns-ipv4-addr --dns-ipv6-addr --doh-url --noproxy "
-    "--socks4 --socks4a --socks5 --socks5-hostname --socks5-gssapi-service --cacert --capath --cert --cert-type -E "
-    "--key --key-type --pass --ciphers --tls13-ciphers --curves --tls-max --tlsuser --tlspassword --tlsauthtype "
-    "--pinnedpubkey --crlfile --engine --egd-file --random-file --hostpubmd5 --hostpubsha256 --pubkey --keepalive-time "
-    "--keepalive-cnt --netrc-file --oauth2-bearer --aws-sigv4 --login-options --sasl-authzid --service-name "
-    "--proxy-service-name --delegation --krb --mail-from --mail-rcpt --mail-auth --telnet-option -t --tftp-blksize "
-    "--trace --trace-ascii --trace-config --stderr --libcurl --output-dir --unix-socket --abstract-unix-socket "
-    "--url --url-query --variable --expand-url --proto --proto-default --proto-redir --parallel-max "
-    "--parallel-max-host --etag-save --etag-compare --alt-svc --hsts --happy-eyeballs-timeout-ms --create-file-mode "
-    "--expect100-timeout --proxy-cacert --proxy-capath --proxy-cert --proxy-cert-type --proxy-key --proxy-key-type "
-    "--proxy-pass --proxy-ciphers --proxy-tls13-ciphers --proxy-tlsuser --proxy-tlspassword --proxy-tlsauthtype "
-    "--proxy-pinnedpubkey --proxy-crlfile --proxy1.0 --haproxy-clientip --ipfs-gateway --request-target --vlan-priority "
+    "-X --request -d --data --data-raw --data-binary --data-ascii --data-urlencode "
+    "--json -F --form --form-string -T --upload-file -o --output -K --config -x --proxy "
+    "--preproxy -u --user -U --proxy-user -H --header --proxy-header -A --user-agent -e "
+    "--referer -b --cookie -c --cookie-jar -D --dump-header -m --max-time "
+    "--connect-timeout --retry --retry-delay --retry-max-time --max-redirs "
+    "--max-filesize --limit-rate --rate -r --range -C --continue-at -z --time-cond -w "
+    "--write-out -y --speed-time -Y --speed-limit -Q --quote -P --ftp-port --ftp-account "
+    "--ftp-alternative-to-user --ftp-method --ftp-ssl-ccc-mode --resolve --connect-to "
+    "--interface --local-port --dns-servers --dns-interface --dns-ipv4-addr "
+    "--dns-ipv6-addr --doh-url --noproxy --socks4 --socks4a --socks5 --socks5-hostname "
+    "--socks5-gssapi-service --cacert --capath --cert --cert-type -E --key --key-type "
+    "--pass --ciphers --tls13-ciphers --curves --tls-max --tlsuser --tlspassword "
+    "--tlsauthtype --pinnedpubkey --crlfile --engine --egd-file --random-file "
+    "--hostpubmd5 --hostpubsha256 --pubkey --keepalive-time --keepalive-cnt --netrc-file "
+    "--oauth2-bearer --aws-sigv4 --login-options --sasl-authzid --service-name "
+    "--proxy-service-name --delegation --krb --mail-from --mail-rcpt --mail-auth "
+    "--telnet-option -t --tftp-blksize --trace --trace-ascii --trace-config --stderr "
+    "--libcurl --output-dir --unix-socket --abstract-unix-socket --url --url-query "
+    "--variable --expand-url --proto --proto-default --proto-redir --parallel-max "
+    "--parallel-max-host --etag-save --etag-compare --alt-svc --hsts "
+    "--happy-eyeballs-timeout-ms --create-file-mode --expect100-timeout --proxy-cacert "
+    "--proxy-capath --proxy-cert --proxy-cert-type --proxy-key --proxy-key-type "
+    "--proxy-pass --proxy-ciphers --proxy-tls13-ciphers --proxy-tlsuser "
+    "--proxy-tlspassword --proxy-tlsauthtype --proxy-pinnedpubkey --proxy-crlfile "
+    "--proxy1.0 --haproxy-clientip --ipfs-gateway --request-target --vlan-priority "
     "--ip-tos --signature-algorithms --ech --dump-ca-embed --upload-flags -h --help".split()
-)  # fmt: skip
+)
 _KNOWN = frozenset(
-    "--silent --show-error --verbose --location --location-trusted --head --include --fail --fail-with-body "
-    "--fail-early --compressed --insecure --ipv4 --ipv6 --http1.0 --http1.1 --http2 --http2-prior-knowledge --http3 "
-    "--http3-only --http0.9 --get --remote-name --remote-name-all --remote-header-name --remote-time --globoff "
-    "--netrc --netrc-optional --no-buffer --progress-bar --no-progress-meter --digest --basic --negotiate --ntlm "
-    "--ntlm-wb --anyauth --parallel --parallel-immediate --create-dirs --append --ftp-create-dirs --ftp-pasv "
-    "--disable-epsv --disable-eprt --ftp-skip-pasv-ip --list-only --use-ascii --tlsv1 --tlsv1.0 --tlsv1.1 --tlsv1.2 "
-    "--tlsv1.3 --sslv2 --sslv3 --ssl --ssl-reqd --ssl-no-revoke --ssl-allow-beast --ssl-auto-client-cert "
-    "--cert-status --no-alpn --no-npn --no-keepalive --no-sessionid --path-as-is --post301 --post302 --post303 "
-    "--raw --retry-all-errors --retry-connrefused --tcp-fastopen --tcp-nodelay --tr-encoding --trace-ids "
-    "--trace-time --xattr --manual --version --disable --styled-output --suppress-connect-headers --proxy-insecure "
-    "--proxy-basic --proxy-digest --proxy-ntlm --proxy-negotiate --proxy-anyauth --proxytunnel --proxy-http2 "
-    "--doh-insecure --doh-cert-status --junk-session-cookies --next --no-clobber --skip-existing --remove-on-error "
-    "--ca-native --proxy-ca-native --crlf --disallow-username-in-url --metalink --mptcp --out-null --request-get "
-    "--tftp-no-options --socks5-basic --socks5-gssapi --socks5-gssapi-nec --compressed-ssh --form-escape".split()
-)  # fmt: skip
+    "--silent --show-error --verbose --location --location-trusted --head --include "
+    "--fail --fail-with-body --fail-early --compressed --insecure --ipv4 --ipv6 "
+    "--http1.0 --http1.1 --http2 --http2-prior-knowledge --http3 --http3-only --http0.9 "
+    "--get --remote-name --remote-name-all --remote-header-name --remote-time --globoff "
+    "--netrc --netrc-optional --no-buffer --progress-bar --no-progress-meter --digest "
+    "--basic --negotiate --ntlm --ntlm-wb --anyauth --parallel --parallel-immediate "
+    "--create-dirs --append --ftp-create-dirs --ftp-pasv --disable-epsv --disable-eprt "
+    "--ftp-skip-pasv-ip --list-only --use-ascii --tlsv1 --tlsv1.0 --tlsv1.1 --tlsv1.2 "
+    "--tlsv1.3 --sslv2 --sslv3 --ssl --ssl-reqd --ssl-no-revoke --ssl-allow-beast "
+    "--ssl-auto-client-cert --cert-status --no-alpn --no-npn --no-keepalive "
+    "--no-sessionid --path-as-is --post301 --post302 --post303 --raw --retry-all-errors "
+    "--retry-connrefused --tcp-fastopen --tcp-nodelay --tr-encoding --trace-ids "
+    "--trace-time --xattr --manual --version --disable --styled-output "
+    "--suppress-connect-headers --proxy-insecure --proxy-basic --proxy-digest "
+    "--proxy-ntlm --proxy-negotiate --proxy-anyauth --proxytunnel --proxy-http2 "
+    "--doh-insecure --doh-cert-status --junk-session-cookies --next --no-clobber "
+    "--skip-existing --remove-on-error --ca-native --proxy-ca-native --crlf "
+    "--disallow-username-in-url --metalink --mptcp --out-null --request-get "
+    "--tftp-no-options --socks5-basic --socks5-gssapi --socks5-gssapi-nec "
+    "--compressed-ssh --form-escape".split()
+)
 
 _DATA = ("-d", "--data", "--data-binary", "--data-ascii", "--json")
 _PLAIN_DATA = ("--data-raw", "--form-string", "--url-query")
-_WRITTEN = (
-    "-c", "--cookie-jar", "-D", "--dump-header", "--trace", "--trace-ascii", "--stderr", "--libcurl",
-    "--etag-save", "--hsts", "--alt-svc",
-)  # fmt: skip
+_WRITTEN = tuple(
+    "-c --cookie-jar -D --dump-header --trace --trace-ascii --stderr --libcurl --etag-save "
+    "--hsts --alt-svc".split()
+)
 _HARMLESS_QUOTES = frozenset(
-    "PWD STAT SIZE NOOP HELP SYST TYPE PASV EPSV PORT CWD CDUP LIST NLST MLSD MLST FEAT OPTS MDTM XPWD REST ABOR QUIT "
-    "MODE STRU ALLO ACCT USER PASS AUTH PBSZ PROT LANG CLNT HASH".split()
+    "PWD STAT SIZE NOOP HELP SYST TYPE PASV EPSV PORT CWD CDUP LIST NLST MLSD MLST FEAT "
+    "OPTS MDTM XPWD REST ABOR QUIT MODE STRU ALLO ACCT USER PASS AUTH PBSZ PROT LANG "
+    "CLNT HASH".split()
 )
 _DELETING_QUOTES = frozenset(("DELE", "RMD", "RMDA", "XRMD", "RM", "RMDIR"))
 
 
 def curl(call: Call) -> Stream:
-    """Every option that sends, writes, deletes or runs; a plain GET to the output is only a read."""
+    """Every option that sends, writes, deletes or runs; a plain GET is only a read."""
     options = split(call.args, _TAKES, _KNOWN)
     if options.has("-h", "--help", "-M", "--manual", "-V", "--version"):
         return Stream(None)
@@ -76,7 +91,8 @@ def curl(call: Call) -> Stream:
     carried |= _headers(call, options)
     method = _method(options, sends=sent is not None)
     if options.has("-K", "--config") or any(UNKNOWN in str(u) and u.startswith("-") for u in urls):
-        call.fact(Effect.UNKNOWN, tags=("subcommand",), detail="curl --config")
+        # Attack: a config file can name any upload, any output and any other option.
+        call.fact(Effect.UNKNOWN, tags=("code",), detail="curl --config")
         for word in options.values("-K", "--config"):
             call.reads(word)
     if options.has("--engine"):
@@ -111,7 +127,12 @@ def _tags(options: Options) -> tuple[str, ...]:
 
 
 def _visit(
-    call: Call, url: Arg, method: str, carried: int, tags: tuple[str, ...], known: bool  # noqa: FBT001
+    call: Call,
+    url: Arg,
+    method: str,
+    carried: int,
+    tags: tuple[str, ...],
+    known: bool,  # noqa: FBT001
 ) -> int:
     lowered = url.lower()
     if lowered.startswith("file:"):
@@ -179,6 +200,9 @@ def _headers(call: Call, options: Options) -> int:
     carried = 0
     for word in options.values("-H", "--header", "--proxy-header", "-b", "--cookie"):
         taint = word.taint
+        if holds_secret(word):
+            shown = Target(text=word.partition(":")[0], place=Place.SECRET)
+            call.fact(Effect.SECRETS, shown, tags=("literal",), at=word.span)
         if word.startswith("@"):
             taint |= file_of(call, word.like(word[1:])).taint
         if taint & SECRET:

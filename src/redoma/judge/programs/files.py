@@ -11,8 +11,11 @@ if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
 
 _RM_KNOWN = frozenset(
-    "--recursive --force --interactive --one-file-system --no-preserve-root --preserve-root --dir --verbose".split()
+    "--recursive --force --interactive --one-file-system --no-preserve-root --preserve-root --dir "
+    "--verbose".split()
 )
+_TEMP_ROOTS = frozenset("/tmp /var/tmp /private/tmp /private/var/tmp /dev/shm".split())
+_AROUND = (Place.WORKSPACE, Place.TEMP, Place.NOWHERE)
 
 
 def rm(call: Call) -> Stream:
@@ -21,23 +24,53 @@ def rm(call: Call) -> Stream:
     recursive = options.has("-r", "-R", "--recursive")
     tags = ("recursive",) if recursive else ()
     for word in options.operands:
-        call.deletes(word, *tags)
+        removes(call, word, *tags)
+    if not options.operands and options.given:
+        # What it should remove is missing here; the one who wrote it meant something.
+        missing = Target(text="what is not named here", place=Place.UNKNOWN)
+        call.fact(Effect.DELETES, missing, tags=("nothing", *tags))
     return NOTHING
+
+
+def removes(call: Call, word: Arg, *tags: str) -> None:
+    """A removal, with a mark on all of the machine's temporary files."""
+    path = call.path(word).rstrip("*").rstrip("/")
+    call.deletes(word, *tags, *(("temp-root",) if path in _TEMP_ROOTS else ()))
 
 
 def rmdir(call: Call) -> Stream:
+    """`rmdir`: only empty directories go."""
     for word in split(call.args, frozenset()).operands:
-        call.deletes(word, "empty")
+        target, _ = call.written_target(word)
+        tags = ("empty",) if target.place in _AROUND else ("empty", "outside")
+        call.fact(Effect.DELETES, target, tags=tags, at=word.span)
     return NOTHING
 
 
-_COPY_TAKES = frozenset("-t --target-directory -S --suffix --context -m --mode -o --owner -g --group".split())
+_COPY_TAKES = frozenset(
+    "-t --target-directory -S --suffix -m --mode -o --owner -g --group --strip-program".split()
+)
+_COPY_KNOWN = frozenset(
+    "--recursive --archive --force --interactive --no-clobber --no-target-directory "
+    "--update --verbose --remove-destination --parents --preserve --no-preserve "
+    "--reflink --sparse --link --symbolic-link --one-file-system --attributes-only "
+    "--dereference --no-dereference --backup --directory --compare --strip "
+    "--preserve-timestamps --exchange --strip-trailing-slashes".split()
+)
 
 
 def copy(call: Call) -> Stream:
     """`cp`, `mv`, `install`: reads the sources, writes the target; `mv` removes the sources."""
-    options = split(call.args, _COPY_TAKES, optional=frozenset(("--backup",)))
+    installs = call.name.endswith("install")
+    takes = _COPY_TAKES if installs else _COPY_TAKES - {"-m", "-o", "-g", "--mode"}
+    options = split(call.args, takes, _COPY_KNOWN, optional=frozenset(("--backup",)))
     operands = list(options.operands)
+    if installs and options.has("-d", "--directory"):
+        for word in operands:
+            makes(call, word)
+        return NOTHING
+    for program in options.values("--strip-program"):
+        call.run_args([program])
     target = options.value("-t", "--target-directory")
     if target is None:
         if len(operands) < 2:
@@ -45,29 +78,54 @@ def copy(call: Call) -> Stream:
                 call.writes(word)
             return NOTHING
         target = operands.pop()
-    moves = call.name == "mv"
+    moves = call.name.endswith("mv")
     recursive = ("recursive",) if options.has("-r", "-R", "-a", "--recursive", "--archive") else ()
-    held = [_source(call, word, moves=moves, recursive=recursive) for word in operands]
-    content = held[0] if len(held) == 1 else None
-    if str(target) == "/dev/null" and moves:
+    held = [_source(call, word, moves=moves) for word in operands]
+    if call.path(target) == "/dev/null" and moves:
         for word in operands:
-            call.deletes(word, "recursive")
-    call.writes(target, *recursive, *(("removes",) if options.has("--remove-destination") else ()))
+            call.deletes(word, "recursive", "moved")
+    removing = ("removes",) if options.has("--remove-destination") else ()
+    _lands(call, target, operands, (*recursive, *removing))
     for word, stream in zip(operands, held, strict=True):
-        inside = call.path(target) + "/" + word.rpartition("/")[2]
-        call.walker.files.put(inside, stream)
-    if content is not None:
-        call.walker.files.put(call.path(target), content)
+        call.walker.files.put(_inside(call, target, word), stream)
+    if len(held) == 1:
+        call.walker.files.put(call.path(target), held[0])
     return NOTHING
 
 
-def _source(call: Call, word: Arg, *, moves: bool, recursive: tuple[str, ...]) -> Stream:
+def _lands(call: Call, target: Arg, operands: list[Arg], tags: tuple[str, ...]) -> None:
+    """The write: into a large directory it is what will lie there that counts."""
+    place, _ = call.written_target(target)
+    if place.place in (Place.HOME_ROOT, Place.SYSTEM_TREE, Place.ROOT) and "recursive" not in tags:
+        for word in operands:
+            call.writes(target.like(f"{target}/{word.rstrip('/').rpartition('/')[2]}"), *tags)
+        return
+    call.writes(target, *tags)
+
+
+def _inside(call: Call, target: Arg, word: Arg) -> str:
+    return call.path(target) + "/" + word.rstrip("/").rpartition("/")[2]
+
+
+def _source(call: Call, word: Arg, *, moves: bool) -> Stream:
     stream = call.reads(word)
     if moves:
         target, marks = call.written_target(word)
-        if target.place not in (Place.WORKSPACE, Place.TEMP, Place.NOWHERE) or "whole" in marks:
+        if target.place is Place.UNKNOWN and "root-if-empty" not in marks:
+            call.fact(Effect.WRITES, target, tags=("moved",), at=word.span)
+        elif target.place not in _AROUND or "whole" in marks:
             call.fact(Effect.DELETES, target, tags=("moved", "recursive", *marks), at=word.span)
     return stream
+
+
+def makes(call: Call, word: Arg) -> None:
+    """A directory or an empty file is made: where counts, not what the name stands for."""
+    from redoma.judge.places import place_of
+
+    path = call.path(word)
+    place = place_of(path, call.walker.ground)
+    if place is not Place.NOWHERE:
+        call.fact(Effect.WRITES, Target(text=word, place=place), tags=("new",), at=word.span)
 
 
 def ln(call: Call) -> Stream:
@@ -84,18 +142,17 @@ def ln(call: Call) -> Stream:
     call.writes(target)
     for word in operands:
         place, _ = call.written_target(word)
-        if place.place not in (Place.WORKSPACE, Place.TEMP, Place.NOWHERE, Place.OUTSIDE):
+        if place.place not in (*_AROUND, Place.OUTSIDE):
             linked = Target(text=word, place=place.place)
             call.fact(Effect.READS, linked, tags=("linked",), at=word.span)
+        held = call.reads(word)
+        call.walker.files.put(call.path(target), held)
     return NOTHING
 
 
 PROGRAMS = {
-    "rm": rm,
-    "rmdir": rmdir,
-    "unlink": rm,
-    "cp": copy,
-    "mv": copy,
-    "install": copy,
-    "ln": ln,
+    **dict.fromkeys(("rm", "grm", "unlink", "srm", "trash", "trash-put", "gio-trash"), rm),
+    **dict.fromkeys(("rmdir", "grmdir"), rmdir),
+    **dict.fromkeys(("cp", "gcp", "mv", "gmv", "install", "ginstall"), copy),
+    **dict.fromkeys(("ln", "gln", "link", "symlink"), ln),
 }

@@ -6,8 +6,8 @@ from importlib import import_module
 
 from redoma.judge.interpret.arg import ANYTHING, UNKNOWN, Arg, Stream, arg
 from redoma.judge.places import normal
-from redoma.judge.programs import git_settings
-from redoma.judge.programs.git_verb import Verb
+from redoma.judge.programs.git_verb import QUIET_EDITORS, Verb
+from redoma.judge.programs.options import split
 from redoma.model.risk import Effect
 
 TYPE_CHECKING = False
@@ -82,6 +82,8 @@ def git(call: Call) -> Stream:
 
 
 def _global_option(call: Call, word: Arg, words: list[Arg], settings: dict[str, str]) -> bool:
+    from redoma.judge.programs import git_settings
+
     name, equals, attached = word.partition("=")
     if word.startswith(("-C", "-c")) and len(word) > 2:
         value: Arg | None = word.like(word[2:])
@@ -106,6 +108,9 @@ def _global_option(call: Call, word: Arg, words: list[Arg], settings: dict[str, 
     if name == "-C" and value is not None:
         call.state = call.state.copy()
         call.state.cwd = normal(value, call.state.cwd)
+        if UNKNOWN in value:
+            # Which repository this is, and so whose settings run, is not known.
+            call.fact(Effect.EXECUTES, tags=("project",), at=value.span, detail=name)
     elif name == "-c" and value is not None:
         key, given, text = value.partition("=")
         settings[git_settings.kind_of(key)] = text
@@ -119,10 +124,10 @@ def _global_option(call: Call, word: Arg, words: list[Arg], settings: dict[str, 
         git_settings.judge_setting(call, value.like(key), text)
     elif name == "--exec-path":
         call.fact(Effect.EXECUTES, tags=("loader",), at=word.span, detail="--exec-path")
-    elif name in ("--git-dir", "-p", "--paginate"):
+    elif name in ("--git-dir", "--work-tree", "-p", "--paginate"):
         # Another repository's settings, or the pager of this one, are run.
         call.fact(Effect.EXECUTES, tags=("project",), at=word.span, detail=name)
-    elif name in ("--work-tree", "--namespace", "--list-cmds"):
+    elif name == "--namespace":
         pass
     else:
         return False
@@ -166,7 +171,7 @@ def _runs_others(verb: Verb) -> Stream:
     if verb.name == "hook":
         verb.builds()
         return ANYTHING
-    rest = [w for w in verb.words if not w.startswith(("--config", "--keep-going", "--"))]
+    rest = split(verb.words, frozenset(("--config",)), stops=True).operands
     return verb.call.run_args([verb.call.word, *rest]) if rest else ANYTHING
 
 
@@ -182,6 +187,10 @@ def _aliased(
 
 
 _EDITOR_VARIABLES = ("GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "VISUAL", "EDITOR")
+_COMMAND_VARIABLES = frozenset(
+    "GIT_SSH_COMMAND GIT_SSH GIT_PROXY_COMMAND GIT_ASKPASS GIT_EXTERNAL_DIFF GIT_PAGER "
+    "GIT_EXEC_PATH GIT_TEMPLATE_DIR".split()
+)
 _LOOSENS = frozenset(
     "GIT_SSL_NO_VERIFY GIT_SSL_VERSION GIT_SSL_CAINFO GIT_SSL_CAPATH GIT_SSL_CIPHER_LIST "
     "GIT_SSL_CERT GIT_SSL_KEY GIT_PROXY_SSL_CAINFO GIT_PROXY_SSL_CERT GIT_PROXY_SSL_KEY "
@@ -203,10 +212,15 @@ def _judge_environment(call: Call) -> None:
         if name in call.state.variables:
             given[name] = call.state.variables[name]
     given.update(call.environment)
-    for name, value in given.items():
+    for written, value in given.items():
+        # Windows ignores the case of variables.
+        name = written.upper() if written.lower().startswith("git_") else written
+        if name != written and name in _COMMAND_VARIABLES:
+            call.fact(Effect.EXECUTES, tags=("hooked",), at=value.span, detail=written)
         if name in _EDITOR_VARIABLES:
-            if value.strip() not in ("true", ":", "false", "cat", "/bin/true", "/usr/bin/true"):
-                call.fact(Effect.EXECUTES, tags=("hooked",), at=value.span, detail=name)
+            quiet = value.strip() in QUIET_EDITORS
+            tag = "project" if quiet else "hooked"
+            call.fact(Effect.EXECUTES, tags=(tag,), at=value.span, detail=name)
         elif not name.startswith("GIT_") or not value:
             continue
         elif name in _LOOSENS:

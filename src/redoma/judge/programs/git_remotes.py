@@ -134,12 +134,10 @@ def push(verb: Verb) -> Stream:
 
 def _unfamiliar(verb: Verb, where: Arg | None) -> str:
     """The address, if this command or an earlier one in the same script named it itself."""
-    if where is None:
-        return ""
-    if _is_address(where):
+    if where is not None and _is_address(where):
         _contact(verb, where)
         return str(where)
-    held = verb.call.walker.files.get(_REMEMBERED + where)
+    held = verb.call.walker.files.get(_REMEMBERED + (where or "origin"))
     return held.source if held is not None else ""
 
 
@@ -264,10 +262,6 @@ def bridge(verb: Verb) -> Stream:
     return NOTHING
 
 
-def send(verb: Verb) -> Stream:
-    return push(verb)
-
-
 def credential(verb: Verb) -> Stream:
     """Passwords for other machines, shown or kept."""
     words = [w for w in verb.words if w[:1] != "-"]
@@ -293,7 +287,7 @@ VERBS = {
     "credential-store": credential,
     "fetch": fetch,
     "fetch-pack": fetch,
-    "http-push": send,
+    "http-push": push,
     "imap-send": mails,
     "ls-remote": ls_remote,
     "p4": bridge,
@@ -301,7 +295,7 @@ VERBS = {
     "push": push,
     "remote": remote,
     "send-email": mails,
-    "send-pack": send,
+    "send-pack": push,
     "submodule": submodule,
     "subtree": bridge,
     "svn": bridge,

@@ -6,6 +6,7 @@ import re
 
 from redoma.judge.interpret.arg import NOTHING, SECRET, UNKNOWN, Arg, Stream
 from redoma.judge.programs.git_options import read
+from redoma.judge.programs.git_verb import QUIET_EDITORS
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
@@ -50,14 +51,15 @@ _PAGERS = re.compile(
     r"(?:/usr/bin/|/bin/)?(?:cat|less(?: -[A-Za-z]+)*|more|head|delta|bat|diff-so-fancy|most)?"
     r"|true|false|:"
 )
-_QUIET_EDITORS = frozenset(("true", ":", "false", "cat", "/bin/true", "/usr/bin/true"))
+_EDITOR_KEYS = ("core.editor", "sequence.editor")
 _EDITORS = re.compile(
     r"(?:/usr/bin/|/bin/|/usr/local/bin/)?"
     r"(?:vim?|nvim|nano|pico|emacs(?: -nw)?|emacsclient(?: -t| -c)?|micro|hx|helix|kak|gedit|ed"
     r"|(?:code|codium|cursor|subl|zed|mate|atom)(?: (?:--wait|-w|-n))*)"
 )
 _HELPERS = re.compile(
-    r"(?:cache(?: --timeout[= ]\d+)?|store|osxkeychain|manager(?:-core)?|libsecret|wincred"
+    r"(?:cache(?: --timeout[= ]\d+)?|store(?: --file[= ][\w./~-]+)?"
+    r"|osxkeychain|manager(?:-core)?|libsecret|wincred"
     r"|gcloud\.sh|!?(?:/\S*/)?(?:gh auth|glab auth|aws codecommit|gcloud auth|az)\b[\w -]*[\w$@]*)?"
 )
 _SIGNERS = re.compile(r"(?:/usr/(?:local/)?bin/|/opt/homebrew/bin/)?(?:gpg2?|gpgsm|ssh-keygen)")
@@ -99,6 +101,8 @@ def judge_setting(call: Call, key: Arg, value: str | None, scope: str = "") -> b
         return _hooked(call, key, text, scope) if text.startswith("!") else False
     if kind in _PROGRAMS:
         if value is not None and _harmless(kind, text, kept=bool(scope)):
+            if kind in _EDITOR_KEYS and not scope:
+                call.fact(Effect.EXECUTES, tags=("project",), at=key.span, detail=str(key))
             return False
         return _hooked(call, key, text, scope)
     if kind == "http.sslverify":
@@ -140,8 +144,8 @@ def _harmless(kind: str, text: str, *, kept: bool) -> bool:
         return False
     if kind in ("core.pager", "interactive.difffilter"):
         return bool(_PAGERS.fullmatch(text))
-    if kind in ("core.editor", "sequence.editor"):
-        return text in _QUIET_EDITORS or (kept and bool(_EDITORS.fullmatch(text)))
+    if kind in _EDITOR_KEYS:
+        return text in QUIET_EDITORS or (kept and bool(_EDITORS.fullmatch(text)))
     if kind in ("credential.helper", "credential.*.helper"):
         return bool(_HELPERS.fullmatch(text))
     if kind in ("gpg.program", "gpg.*.program"):
@@ -178,8 +182,8 @@ def run_transport(call: Call, word: Arg) -> None:
     if before.strip(":") or not command:
         return
     call.fact(Effect.EXECUTES, tags=("hooked",), at=word.span, detail="ext::")
-    plain = command.replace("%S", "upload-pack").replace("% ", " ").replace("%%", "%")
-    call.run_shell(word.like(plain))
+    words = [piece.replace("% ", " ") for piece in re.split(r"(?<!%) +", command)]
+    call.run_args([word.like(piece.replace("%%", "%")) for piece in words if piece])
 
 
 _GETTING = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from redoma.judge.programs.git_options import read
 from redoma.model.risk import Effect
 
 TYPE_CHECKING = False
@@ -10,6 +9,9 @@ if TYPE_CHECKING:
     from redoma.judge.interpret.arg import Arg
     from redoma.judge.interpret.call import Call
     from redoma.judge.programs.options import Options
+
+QUIET_EDITORS = frozenset(("true", ":", "false", "cat", "/bin/true", "/usr/bin/true"))
+"""Editors that leave what they are given as it is."""
 
 
 class Verb:
@@ -25,6 +27,8 @@ class Verb:
 
     def options(self, *, stops: bool = False) -> Options:
         """Its words, read by its own options."""
+        from redoma.judge.programs.git_options import read
+
         return read(self.name, self.words, stops=stops)
 
     def told(self, detail: str = "") -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import marshal
 from importlib import import_module
 
 from redoma.judge.interpret.arg import ANYTHING, PLAIN, UNKNOWN, Stream
 from redoma.judge.interpret.patterns import has_glob, translate
 from redoma.judge.programs.cards import follow
+from redoma.judge.programs.carried import judge_carried
 from redoma.judge.programs.registry import HANDLERS
 from redoma.model.risk import Effect
 
@@ -33,11 +35,24 @@ _SURELY_TELLING = frozenset(("--version", "--help"))
 _NOT_TELLING = frozenset("shutdown halt poweroff reboot env sh bash xargs cat eval".split())
 
 
+class Cards(dict[str, "Any"]):
+    """Cards by program, each packed until it is asked for: a call needs one of a thousand."""
+
+    def __getitem__(self, name: str) -> Any:
+        card = super().__getitem__(name)
+        if type(card) is bytes:
+            card = self[name] = marshal.loads(card)  # noqa: S302
+        return card
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self[name] if name in self else default
+
+
 class Knowledge:
     """All cards and handlers; `run` says what one call does."""
 
     def __init__(self, cards: dict[str, Any]) -> None:
-        self.cards = cards
+        self.cards = Cards(cards)
 
     def __contains__(self, name: object) -> bool:
         return name in HANDLERS or name in self.cards
@@ -50,6 +65,7 @@ class Knowledge:
         if "/" in word and not call.path(word).startswith(_BINARIES):
             call.executes_file(word, "")
             if call.name not in self:
+                judge_carried(call, call.args)
                 return call.passes_on(call.stdin)
         name = call.name
         if name not in self:
@@ -77,6 +93,11 @@ class Knowledge:
             call.fact(Effect.READS, tags=("about",))
         else:
             call.fact(Effect.UNKNOWN, tags=("program",), at=call.word.span, detail=call.name)
+        if "=" in call.word and args:
+            # Meant as an assignment, though bash takes `1A=2` for a program: judge what follows.
+            return call.run_args(args)
+        if len(args) > 1:
+            judge_carried(call, args)
         return call.passes_on(call.stdin)
 
     def _doubtful_word(self, call: Call) -> Stream:

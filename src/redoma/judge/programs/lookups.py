@@ -18,7 +18,8 @@ _TAKES = {
     "ping": "-c -i -I -l -m -M -p -Q -s -S -t -T -w -W -F -G -g -h -N -e",
     "whois": "-h -p -i -s -g -t -q",
     "traceroute": "-f -g -i -m -N -p -q -s -S -t -l -w -z --port --sport --mtu -M -O --max-hops -A",
-    "mtr": "-c -i -s -B -Q -a -f -m -U -P -L -Z -G -n -F --filename --report-cycles --interval --psize",
+    "mtr": "-c -i -s -B -Q -a -f -m -U -P -L -Z -G -n -F --filename --report-cycles "
+    "--interval --psize",
     "tracepath": "-l -m -p",
 }
 _FOR_ALL = ("ping6", "ping4", "fping", "hping3", "arping", "nping", "traceroute6", "tcptraceroute")
@@ -38,10 +39,14 @@ def lookup(call: Call) -> Stream:
         call.fact(Effect.EXFILTRATES, place, tags=("dns",))
     if any(w.lower() in ("axfr", "ixfr") for w in operands):
         call.fact(Effect.NETWORK, Target(text=target, place=Place.HOST), tags=("scan", "transfer"))
-    for word in options.values("-f", "--filename", "-F", "-i") if call.name in ("dig", "drill", "mtr", "fping") else ():
+    for word in (
+        options.values("-f", "--filename", "-F", "-i")
+        if call.name in ("dig", "drill", "mtr", "fping")
+        else ()
+    ):
         if call.reads(word).taint & SECRET:
             call.fact(Effect.EXFILTRATES, Target(text=word, place=Place.HOST), tags=("dns",))
-    if options.has("--flood") or options.has("-f") and call.name.startswith(("ping", "hping")):
+    if options.has("--flood") or (options.has("-f") and call.name.startswith(("ping", "hping"))):
         call.fact(Effect.NETWORK, Target(text=target, place=Place.HOST), tags=("flood",))
     if call.name == "whois" and options.has("-h") and options.has("-p"):
         call.sends(call.taint(), options.values("-h")[0], "raw")
@@ -94,9 +99,11 @@ def _shown(call: Call, names: list[Arg]) -> int:
 
 
 _SCAN_TAKES = frozenset(
-    "-p --top-ports -oN -oX -oG -oA -oS -iL -iR --script --script-args --script-args-file --script-file -S -D -e -g "
-    "--source-port --data --data-string --data-length --exclude --excludefile --dns-servers --ttl --rate --min-rate "
-    "--max-rate --max-retries --host-timeout -T --proxies --datadir --servicedb --versiondb -c --resume --interactive".split()
+    "-p --top-ports -oN -oX -oG -oA -oS -iL -iR --script --script-args "
+    "--script-args-file --script-file -S -D -e -g --source-port --data --data-string "
+    "--data-length --exclude --excludefile --dns-servers --ttl --rate --min-rate "
+    "--max-rate --max-retries --host-timeout -T --proxies --datadir --servicedb "
+    "--versiondb -c --resume --interactive".split()
 )
 
 
@@ -130,7 +137,9 @@ def scan(call: Call) -> Stream:
 PROGRAMS = {
     **dict.fromkeys((*_TAKES, *_FOR_ALL), lookup),
     "nsupdate": nsupdate,
-    **dict.fromkeys(("whoami", "hostname", "id", "logname", "hostnamectl", "users", "groups"), identity),
+    **dict.fromkeys(
+        ("whoami", "hostname", "id", "logname", "hostnamectl", "users", "groups"), identity
+    ),
     "printenv": printenv,
     **dict.fromkeys(("nmap", "masscan", "zmap", "rustscan", "nikto"), scan),
 }

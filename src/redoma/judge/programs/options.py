@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from redoma.judge.interpret.arg import Arg
 
 TYPE_CHECKING = False
@@ -79,6 +81,13 @@ def split(
     return out
 
 
+@lru_cache(maxsize=256)
+def _meant(name: str, takes: frozenset[str], known: frozenset[str]) -> str:
+    """GNU reads any unambiguous beginning: `--rec` is `--recursive`."""
+    meant = {full for full in (*takes, *known) if full.startswith(name)}
+    return meant.pop() if len(meant) == 1 else name
+
+
 def _long(
     word: Arg,
     words: list[Arg],
@@ -89,10 +98,7 @@ def _long(
 ) -> int:
     name, equals, attached = word.partition("=")
     if name not in takes and name not in known and name.startswith("--") and len(name) > 4:
-        # GNU reads any unambiguous beginning: `--rec` is `--recursive`.
-        meant = {n for n in takes if n.startswith(name)} | {n for n in known if n.startswith(name)}
-        if len(meant) == 1:
-            name = meant.pop()
+        name = _meant(name, takes, known)
     if equals:
         out.add(name, word.like(attached), word)
         return index

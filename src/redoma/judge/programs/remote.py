@@ -11,12 +11,21 @@ if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
     from redoma.judge.programs.options import Options
 
-_SSH_TAKES = frozenset(
-    "-B -b -c -D -E -e -F -I -i -J -L -l -m -O -o -P -p -Q -R -S -W -w".split()
-)
+_SSH_TAKES = frozenset("-B -b -c -D -E -e -F -I -i -J -L -l -m -O -o -P -p -Q -R -S -W -w".split())
 _COPY_TAKES = frozenset("-c -D -F -i -J -l -o -P -S -X -B -b -R -s".split())
 _RUNNING_OPTIONS = ("proxycommand", "localcommand", "knownhostscommand", "remotecommand")
-_SYSTEM_PLACES = ("/boot", "/bin", "/sbin", "/lib", "/usr", "/etc", "/dev", "/root", "/sys", "/proc")
+_SYSTEM_PLACES = (
+    "/boot",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/usr",
+    "/etc",
+    "/dev",
+    "/root",
+    "/sys",
+    "/proc",
+)
 
 
 def remote_of(word: str) -> tuple[str, str] | None:
@@ -26,7 +35,7 @@ def remote_of(word: str) -> tuple[str, str] | None:
             host, _, path = word[len(scheme) :].partition("/")
             return host.rpartition("@")[2].partition(":")[0], f"/{path}"
     before, colon, after = word.partition(":")
-    if not colon or "/" in before or not before or len(before) == 1 and after.startswith("\\"):
+    if not colon or "/" in before or not before or (len(before) == 1 and after.startswith("\\")):
         return None
     if before.startswith("[") and "]" in word:
         inside, _, rest = word.partition("]:")
@@ -156,7 +165,9 @@ def file_session(call: Call) -> Stream:
     judge_ssh_options(call, options)
     host = options.operands[0] if options.operands else call.word.like(UNKNOWN)
     found = remote_of(host)
-    commands = [str(word) for word in options.values("-c", "-e")] if call.name in ("lftp", "tftp") else []
+    commands = (
+        [str(word) for word in options.values("-c", "-e")] if call.name in ("lftp", "tftp") else []
+    )
     if call.stdin.text:
         commands.append(call.stdin.text)
     for word in options.values("-b", "-f"):
@@ -191,7 +202,12 @@ def _session_command(call: Call, host: Arg, words: list[str]) -> None:
 
 def keygen(call: Call) -> Stream:
     """`ssh-keygen`: shows, makes or changes keys."""
-    options = split(call.args, frozenset("-t -b -f -N -P -C -R -F -H -I -s -n -V -z -O -D -w -Y -m -Z -a -E -M -K".split()))
+    options = split(
+        call.args,
+        frozenset(
+            "-t -b -f -N -P -C -R -F -H -I -s -n -V -z -O -D -w -Y -m -Z -a -E -M -K".split()
+        ),
+    )
     file = options.value("-f")
     for word in options.values("-D", "-w"):
         call.fact(Effect.EXECUTES, tags=("library",), at=word.span)
@@ -212,7 +228,9 @@ def keygen(call: Call) -> Stream:
         home = call.state.variables.get("HOME") or arg("/root", call.span)
         target = call.word.like(f"{home}/.ssh/id_ed25519")
     place = call.written_target(target)[0].place
-    made = Target(text=target, place=Place.HOME if place in (Place.STARTUP, Place.SECRET) else place)
+    made = Target(
+        text=target, place=Place.HOME if place in (Place.STARTUP, Place.SECRET) else place
+    )
     call.fact(Effect.WRITES, made, tags=("key",))
     return NOTHING
 
@@ -229,7 +247,10 @@ def agent(call: Call) -> Stream:
     if call.name == "ssh-agent":
         if options.operands:
             return call.run_args(list(options.operands))
-        return Stream("SSH_AUTH_SOCK=/tmp/agent; export SSH_AUTH_SOCK; SSH_AGENT_PID=1; export SSH_AGENT_PID;\n")
+        return Stream(
+            "SSH_AUTH_SOCK=/tmp/agent; export SSH_AUTH_SOCK; "
+            "SSH_AGENT_PID=1; export SSH_AGENT_PID;\n"
+        )
     if options.has("-l", "-L", "-T"):
         return Stream(None)
     for word in options.values("-s"):
@@ -281,5 +302,17 @@ PROGRAMS = {
     **dict.fromkeys(("sftp", "ftp", "tftp", "lftp", "ncftp"), file_session),
     "ssh-keygen": keygen,
     **dict.fromkeys(("ssh-add", "ssh-copy-id", "ssh-agent"), agent),
-    **dict.fromkeys(("sshpass", "autossh", "mosh", "torsocks", "torify", "proxychains", "proxychains4", "tsocks"), carrier),
+    **dict.fromkeys(
+        (
+            "sshpass",
+            "autossh",
+            "mosh",
+            "torsocks",
+            "torify",
+            "proxychains",
+            "proxychains4",
+            "tsocks",
+        ),
+        carrier,
+    ),
 }

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
 
 
-
 def shell(call: Call) -> Stream:
     """Runs what it is given; reading only (`-n`) runs nothing."""
     if call.redirects is not None and call.redirects.hosts:
@@ -61,6 +60,4 @@ def _standard_input(call: Call) -> Stream:
     return call.executes_stream(stdin)
 
 
-PROGRAMS = dict.fromkeys(
-    "bash sh dash zsh ksh mksh ash rbash fish csh tcsh".split(), shell
-)
+PROGRAMS = dict.fromkeys("bash sh dash zsh ksh mksh ash rbash fish csh tcsh".split(), shell)

@@ -11,13 +11,16 @@ if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
 
 _NC_TAKES = frozenset(
-    "-e -c --exec --sh-exec --lua-exec -p --source-port -s --source -w --wait -i --idle-timeout -q -x --proxy -X -P "
-    "--proxy-auth --proxy-type -T -g -G -O -I -m -b -o --output --hex-dump --ssl-cert --ssl-key --ssl-trustfile "
-    "--ssl-ciphers --ssl-servername --allow --deny --allowfile --denyfile --max-conns -d --delay -M -V --append-output".split()
-)  # fmt: skip
+    "-e -c --exec --sh-exec --lua-exec -p --source-port -s --source -w --wait -i "
+    "--idle-timeout -q -x --proxy -X -P --proxy-auth --proxy-type -T -g -G -O -I -m -b "
+    "-o --output --hex-dump --ssl-cert --ssl-key --ssl-trustfile --ssl-ciphers "
+    "--ssl-servername --allow --deny --allowfile --denyfile --max-conns -d --delay -M -V "
+    "--append-output".split()
+)
 _NC_KNOWN = frozenset(
-    "--listen --keep-open --udp --sctp --ssl --ssl-verify --verbose --nodns --send-only --recv-only --crlf --broker --chat "
-    "--telnet --no-shutdown --zero --version --help --unixsock".split()
+    "--listen --keep-open --udp --sctp --ssl --ssl-verify --verbose --nodns --send-only "
+    "--recv-only --crlf --broker --chat --telnet --no-shutdown --zero --version --help "
+    "--unixsock".split()
 )
 
 
@@ -67,9 +70,9 @@ def telnet(call: Call) -> Stream:
 
 
 _LISTENING = ("-listen", "-l:", "recvfrom", "-recv")
-_REMOTE = (
-    "tcp", "udp", "ssl", "openssl", "sctp", "dccp", "vsock", "socks", "proxy", "ip", "udplite", "rawip", "dtls", "tun", "interface",
-)  # fmt: skip
+_REMOTE = tuple(
+    ("tcp udp ssl openssl sctp dccp vsock socks proxy ip udplite rawip dtls tun interface").split()
+)
 _RUNS = frozenset(("exec", "system", "shell"))
 _FILES = frozenset(("open", "file", "gopen", "create", "creat"))
 
@@ -81,7 +84,9 @@ def socat(call: Call) -> Stream:
     for word in options.operands:
         ends.extend(word.like(part) for part in str(word).split("!!") if part)
     kinds = [_address(end) for end in ends]
-    remote = [(kind, end) for kind, end in zip(kinds, ends, strict=True) if kind[0].startswith(_REMOTE)]
+    remote = [
+        (kind, end) for kind, end in zip(kinds, ends, strict=True) if kind[0].startswith(_REMOTE)
+    ]
     runs = [(kind, end) for kind, end in zip(kinds, ends, strict=True) if kind[0] in _RUNS]
     one_way = options.has("-u")
     taint = call.stdin.taint
@@ -131,7 +136,7 @@ def _until_option(value: str) -> str:
 
 
 def _local_end(call: Call, name: str, value: str, end: Arg, *, reads: bool) -> int:
-    if name in _FILES:
+    if name in _FILES and not value.endswith((".sock", ".socket")):
         word = end.like(value)
         if name in ("create", "creat") or not reads or ",creat" in end.lower():
             call.writes(word, content=Stream(None, NETWORK, "socat"))
@@ -140,19 +145,26 @@ def _local_end(call: Call, name: str, value: str, end: Arg, *, reads: bool) -> i
     if name == "fd":
         number = value
         if value.lower().startswith("0x"):
-            number = str(int(value, 16)) if all(c in "0123456789abcdef" for c in value[2:].lower()) and value[2:] else ""
+            number = (
+                str(int(value, 16))
+                if all(c in "0123456789abcdef" for c in value[2:].lower()) and value[2:]
+                else ""
+            )
         held = call.state.descriptors.get(number)
         if held is not None:
             call.writes(arg(held, end.span, held.taint), content=Stream(None, _sent_along(call)))
         return 0
-    if name.startswith("unix") or name.startswith("abstract"):
+    if name.startswith(("unix", "abstract")) or (
+        name == "gopen" and value.endswith((".sock", ".socket"))
+    ):
         command = call.stdin.text or ""
-        if any(word in command.lower() for word in ("shutdown", "disable", "del ", "delete", "kill", "stop")):
+        if any(
+            word in command.lower()
+            for word in ("shutdown", "disable", "del ", "delete", "kill", "stop")
+        ):
             call.fact(Effect.REMOTE, tags=("destroy",), detail=command.strip()[:60])
         else:
             call.fact(Effect.NETWORK, tags=("upload", "local"))
-    if name == "gopen" and value.endswith(".sock"):
-        return 0
     return 0
 
 
@@ -169,9 +181,10 @@ def _sent_along(call: Call) -> int:
 def channel(call: Call) -> Stream:
     """`websocat`, `wscat`, `grpcurl`: messages to a service, answers from it."""
     takes = frozenset(
-        "-c --connect -x --execute -d -H --header -rpc-header -reflect-header -proto -import-path -protoset -authority "
-        "-cacert -cert -key -max-time -connect-timeout -o -n -w --auth --cert --key --ca -p -s --subprotocol --origin "
-        "-l --listen --protocol --basic-auth".split()
+        "-c --connect -x --execute -d -H --header -rpc-header -reflect-header -proto "
+        "-import-path -protoset -authority -cacert -cert -key -max-time -connect-timeout "
+        "-o -n -w --auth --cert --key --ca -p -s --subprotocol --origin -l --listen "
+        "--protocol --basic-auth".split()
     )
     options = split(call.args, takes, long=call.name == "grpcurl")
     if options.has("-l", "--listen", "-s"):

@@ -13,28 +13,36 @@ if TYPE_CHECKING:
     from redoma.judge.programs.options import Options
 
 _WGET_TAKES = frozenset(
-    "-O --output-document -P --directory-prefix -o --output-file -a --append-output -i --input-file -B --base --config "
-    "-t --tries -T --timeout --dns-timeout --connect-timeout --read-timeout -w --wait --waitretry -Q --quota "
-    "--bind-address --limit-rate --user --password --http-user --http-password --ftp-user --ftp-password "
-    "--proxy-user --proxy-password --header --user-agent -U --referer --load-cookies --save-cookies --post-data "
-    "--post-file --method --body-data --body-file --max-redirect --default-page -l --level -A --accept -R --reject "
-    "--accept-regex --reject-regex --regex-type -D --domains --exclude-domains --follow-tags --ignore-tags -I "
-    "--include-directories -X --exclude-directories --cut-dirs --use-askpass --certificate --certificate-type "
-    "--private-key --private-key-type --ca-certificate --ca-directory --crl-file --pinnedpubkey --random-file "
-    "--secure-protocol --ciphers --egd-file --hsts-file --warc-file --warc-header --warc-max-size --warc-dedup "
-    "--warc-tempdir --progress --start-pos --restrict-file-names --prefer-family --retry-on-http-error "
-    "--local-encoding --remote-encoding --rejected-log --report-speed --compression --preferred-location "
-    "--unlink --input-metalink --dns-servers --bind-dns-address -e --execute --choose-config".split()
-)  # fmt: skip
+    "-O --output-document -P --directory-prefix -o --output-file -a --append-output -i "
+    "--input-file -B --base --config -t --tries -T --timeout --dns-timeout "
+    "--connect-timeout --read-timeout -w --wait --waitretry -Q --quota --bind-address "
+    "--limit-rate --user --password --http-user --http-password --ftp-user "
+    "--ftp-password --proxy-user --proxy-password --header --user-agent -U --referer "
+    "--load-cookies --save-cookies --post-data --post-file --method --body-data "
+    "--body-file --max-redirect --default-page -l --level -A --accept -R --reject "
+    "--accept-regex --reject-regex --regex-type -D --domains --exclude-domains "
+    "--follow-tags --ignore-tags -I --include-directories -X --exclude-directories "
+    "--cut-dirs --use-askpass --certificate --certificate-type --private-key "
+    "--private-key-type --ca-certificate --ca-directory --crl-file --pinnedpubkey "
+    "--random-file --secure-protocol --ciphers --egd-file --hsts-file --warc-file "
+    "--warc-header --warc-max-size --warc-dedup --warc-tempdir --progress --start-pos "
+    "--restrict-file-names --prefer-family --retry-on-http-error --local-encoding "
+    "--remote-encoding --rejected-log --report-speed --compression --preferred-location "
+    "--unlink --input-metalink --dns-servers --bind-dns-address -e --execute "
+    "--choose-config".split()
+)
 _WGET_KNOWN = frozenset(
-    "--spider --quiet --verbose --no-verbose --continue --no-clobber --timestamping --recursive --mirror --background "
-    "--no-check-certificate --page-requisites --convert-links --no-parent --span-hosts --content-disposition "
-    "--trust-server-names --no-directories --force-directories --no-host-directories --delete-after --server-response "
-    "--show-progress --no-proxy --no-cookies --no-cache --https-only --inet4-only --inet6-only --debug --help "
-    "--version --no-hsts --adjust-extension --backup-converted --relative --random-wait --retry-connrefused "
-    "--ignore-length --keep-session-cookies --no-iri --no-if-modified-since --xattr --ask-password --auth-no-challenge "
-    "--follow-ftp --no-passive-ftp --preserve-permissions --no-glob --no-remove-listing --ftps-implicit".split()
-)  # fmt: skip
+    "--spider --quiet --verbose --no-verbose --continue --no-clobber --timestamping "
+    "--recursive --mirror --background --no-check-certificate --page-requisites "
+    "--convert-links --no-parent --span-hosts --content-disposition --trust-server-names "
+    "--no-directories --force-directories --no-host-directories --delete-after "
+    "--server-response --show-progress --no-proxy --no-cookies --no-cache --https-only "
+    "--inet4-only --inet6-only --debug --help --version --no-hsts --adjust-extension "
+    "--backup-converted --relative --random-wait --retry-connrefused --ignore-length "
+    "--keep-session-cookies --no-iri --no-if-modified-since --xattr --ask-password "
+    "--auth-no-challenge --follow-ftp --no-passive-ftp --preserve-permissions --no-glob "
+    "--no-remove-listing --ftps-implicit".split()
+)
 
 
 def wget(call: Call) -> Stream:
@@ -45,7 +53,7 @@ def wget(call: Call) -> Stream:
     urls = list(options.operands)
     carried, sends, known = _wget_payload(call, options)
     for word in options.values("--use-askpass"):
-        call.fact(Effect.EXECUTES, tags=("flag", "arbitrary"), at=word.span)
+        call.fact(Effect.EXECUTES, tags=("hooked",), at=word.span, detail="--use-askpass")
         call.run_shell(word)
     for word in options.values("-e", "--execute"):
         if "askpass" in word:
@@ -55,7 +63,9 @@ def wget(call: Call) -> Stream:
     for word in options.values("-i", "--input-file", "--config"):
         carried |= call.reads(word).taint & SECRET
         call.fact(Effect.NETWORK, tags=("download", "unknown-host"), at=word.span)
-        call.fact(Effect.UNKNOWN, tags=("subcommand",), at=word.span, detail=f"wget --input-file {word}")
+        call.fact(
+            Effect.UNKNOWN, tags=("subcommand",), at=word.span, detail=f"wget --input-file {word}"
+        )
     insecure = options.has("--no-check-certificate")
     spider = options.has("--spider")
     tags = ("download", "insecure") if insecure and not spider else ("download",)
@@ -88,7 +98,9 @@ def _wget_output(call: Call, options: Options, urls: list[Arg]) -> Stream:
     source = str(urls[0]) if urls else ""
     answer = Stream(None, NETWORK, source)
     folder = options.value("-P", "--directory-prefix")
-    for word in options.values("-o", "--output-file", "-a", "--append-output", "--save-cookies", "--warc-file"):
+    for word in options.values(
+        "-o", "--output-file", "-a", "--append-output", "--save-cookies", "--warc-file"
+    ):
         if word not in ("-", "/dev/null"):
             call.writes(word)
     output = options.value("-O", "--output-document")
@@ -120,11 +132,12 @@ def _host_folder(url: str) -> str:
 
 
 _HTTPIE_TAKES = frozenset(
-    "-o --output -a --auth -A --auth-type --session --session-read-only --proxy --verify --cert --cert-key --cert-key-pass "
-    "--ssl --ciphers --timeout --max-redirects --max-headers -p --print -P --history-print -s --style --pretty "
-    "--format-options --response-charset --response-mime --boundary --raw --default-scheme -b0 --method -m "
-    "--bearer --http-version --resolve --interface".split()
-)  # fmt: skip
+    "-o --output -a --auth -A --auth-type --session --session-read-only --proxy --verify "
+    "--cert --cert-key --cert-key-pass --ssl --ciphers --timeout --max-redirects "
+    "--max-headers -p --print -P --history-print -s --style --pretty --format-options "
+    "--response-charset --response-mime --boundary --raw --default-scheme -b0 --method "
+    "-m --bearer --http-version --resolve --interface".split()
+)
 _METHODS = frozenset("GET POST PUT PATCH DELETE HEAD OPTIONS TRACE CONNECT PROPFIND PURGE".split())
 _ITEM_SEPARATORS = (":=@", "=@", ":=", "==", "@", "=", ":")
 
@@ -196,10 +209,12 @@ def _separator(item: str) -> str:
 
 
 _FETCHER_TAKES = frozenset(
-    "-o --out -d --dir -x --max-connection-per-server -s --split -k -j -i --input-file -l --log --header --user-agent -U "
-    "--referer --load-cookies --save-cookies --on-download-complete --on-download-error --on-download-start "
-    "--on-download-stop --on-download-pause --on-bt-download-complete --conf-path --http-user --http-passwd "
-    "--all-proxy --checksum --max-tries --timeout --output -n --num-connections -H --max-speed -T".split()
+    "-o --out -d --dir -x --max-connection-per-server -s --split -k -j -i --input-file "
+    "-l --log --header --user-agent -U --referer --load-cookies --save-cookies "
+    "--on-download-complete --on-download-error --on-download-start --on-download-stop "
+    "--on-download-pause --on-bt-download-complete --conf-path --http-user --http-passwd "
+    "--all-proxy --checksum --max-tries --timeout --output -n --num-connections -H "
+    "--max-speed -T".split()
 )
 
 
@@ -229,7 +244,10 @@ def fetcher(call: Call) -> Stream:
 
 def browser(call: Call) -> Stream:
     """`lynx`, `w3m`, `links`: pages as text; local files as well."""
-    takes = frozenset("-cfg -lss -editor -width -cols -post_data -config -o -T -I -O -t -header -auth -useragent -cmd_script".split())
+    takes = frozenset(
+        "-cfg -lss -editor -width -cols -post_data -config -o -T -I -O -t -header -auth "
+        "-useragent -cmd_script".split()
+    )
     options = split(call.args, takes, long=call.name == "lynx")
     for word in options.values("-editor", "-cfg", "-cmd_script", "-config"):
         call.fact(Effect.EXECUTES, tags=("flag", "arbitrary"), at=word.span)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from redoma.judge.interpret.arg import ANYTHING, NOTHING, SECRET, UNKNOWN, Arg, Stream, arg
 from redoma.judge.interpret.variables import judge_variable
+from redoma.judge.lazy import lazy
 from redoma.judge.programs.options import split
 from redoma.model.risk import Effect, Place, Target
 
@@ -11,6 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
 
+_ASSIGNMENT = lazy(r"[A-Za-z_]\w*=")
+_ENV_UNSET = lazy(r"-[iv0]*u")
 _SUDO_TAKES = frozenset(
     "-u --user -g --group -C --close-from -h --host -p --prompt -r --role -t --type -T "
     "--command-timeout -U --other-user -D --chdir -R --chroot".split()
@@ -30,6 +33,21 @@ def sudo(call: Call) -> Stream:
     call.fact(Effect.PRIVILEGE, at=call.word.span)
     if options.has("-l", "--list", "-V", "--version", "-v", "--validate", "-k", "-K") and not words:
         return NOTHING
+    if options.has("-e", "--edit"):
+        for word in words:
+            call.writes(word)
+        return NOTHING
+    if options.has("-s", "--shell", "-i", "--login"):
+        if not words:
+            call.fact(Effect.EXECUTES, tags=("interactive",))
+            return ANYTHING
+        span = (words[0].span[0], words[-1].span[1])
+        taint = 0
+        for word in words:
+            taint |= word.taint
+        words = [words[0].like("sh"), words[0].like("-c"), arg(" ".join(words), span, taint)]
+    for word in options.values("-D", "--chdir"):
+        call.reads(word)
     return _privileged(call, words, environment)
 
 
@@ -70,15 +88,21 @@ def env(call: Call) -> Stream:
             return _split_string(call, words[1], words[2:])
         if word.startswith("--split-string="):
             return _split_string(call, word.like(word.partition("=")[2]), words[1:])
-        if word.startswith("-") and word != "-" and not word.startswith("--") and "S" in word:
-            return _split_string(call, word.like(word.partition("S")[2]), words[1:])
+        if word[:1] == "-" and word[1:2] != "-" and "S" in word:
+            attached = word.partition("S")[2]
+            if attached or len(words) < 2:
+                return _split_string(call, word.like(attached), words[1:])
+            return _split_string(call, words[1], words[2:])
         if word.startswith(("-C", "--chdir")):
             attached = word.partition("=")[2] if word.startswith("--") else word[2:]
-            target = word.like(attached) if attached else (words[1] if len(words) > 1 else word)
+            folder = word.like(attached) if attached else (words[1] if len(words) > 1 else word)
             call.state = call.state.copy()
-            call.state.cwd = call.path(target)
+            call.state.cwd = call.path(folder)
             words = words[1:] if attached else words[2:]
-        elif word in ("-u", "--unset", "-P", "-a", "--argv0"):
+        elif word.startswith(("-a", "--argv0")):
+            call.fact(Effect.UNKNOWN, tags=("subcommand",), detail="env --argv0", at=word.span)
+            words = words[2 if word in ("-a", "--argv0") else 1 :]
+        elif word in ("--unset", "-P") or (word[:1] == "-" and _ENV_UNSET.fullmatch(word)):
             words = words[2:]
         elif word == "--":
             words = words[1:]
@@ -125,14 +149,15 @@ def xargs(call: Call) -> Stream:
     stdin = call.stdin
     for name in options.values("-a", "--arg-file"):
         stdin = call.reads(name)
-    given = incoming(call, stdin)
+    if options.has("-p", "--interactive", "-o", "--open-tty"):
+        call.fact(Effect.UNKNOWN, tags=("subcommand",), detail="xargs asks at the terminal")
     if not words:
         call.fact(Effect.EXECUTES, tags=("echo",), at=call.word.span)
         return Stream(None, stdin.taint)
-    marker = options.value("-I", "-J", "--replace")
+    marker = options.value("-I", "-J", "--replace", "-i") or None
     if marker is None and options.has("-i", "--replace", "-I"):
-        attached = options.value("-i")
-        marker = attached if attached is not None else words[0].like("{}")
+        marker = words[0].like("{}")
+    given = incoming(call, stdin, whole_lines=marker is not None and not options.has("-J"))
     last: Stream = ANYTHING
     if marker is not None:
         for item in given:
@@ -148,22 +173,49 @@ def _filled(word: Arg, marker: str, item: Arg) -> Arg:
     return arg(word.replace(marker, item), word.span, word.taint | item.taint)
 
 
-def incoming(call: Call, stdin: Stream) -> list[Arg]:
+def incoming(call: Call, stdin: Stream, *, whole_lines: bool = False) -> list[Arg]:
     """The words that flow in, or one unknown word that keeps the stream's taint."""
     span = call.word.span
-    if stdin.text is not None and UNKNOWN not in stdin.text:
-        words = stdin.text.replace("\ufffd", " ").split()
+    if stdin.text is not None:
+        text = stdin.text.replace("\ufffd", "\n")
+        words = (
+            [line.strip() for line in text.splitlines() if line.strip()]
+            if whole_lines
+            else text.split()
+        )
         if len(words) <= 16:
             return [arg(word, span, stdin.taint) for word in words] or [arg("", span)]
     return [arg(UNKNOWN, span, stdin.taint)]
 
 
 _TIMEOUT_TAKES = frozenset(("-k", "--kill-after", "-s", "--signal"))
+_TIMEOUT_KNOWN = frozenset(
+    "-k --kill-after -s --signal -v --verbose -p -f --foreground --preserve-status "
+    "--help --version".split()
+)
 
 
 def timeout(call: Call) -> Stream:
-    options = split(call.args, _TIMEOUT_TAKES, stops=True)
-    return call.run_args(options.operands[1:])
+    """`timeout`: a time, then a command."""
+    options = split(call.args, _TIMEOUT_TAKES, _TIMEOUT_KNOWN, stops=True)
+    for name in options.given:
+        if name not in _TIMEOUT_KNOWN:
+            call.fact(Effect.UNKNOWN, tags=("subcommand",), detail=f"timeout {name}")
+    if not options.operands[1:]:
+        call.fact(Effect.UNKNOWN, tags=("subcommand",), detail="timeout without a command")
+    return _wrapped(call, options.operands[1:])
+
+
+def _wrapped(call: Call, words: list[Arg]) -> Stream:
+    """The command behind a wrapper; settings before it are judged as those of `env`."""
+    environment: dict[str, Arg] = {}
+    while words and _ASSIGNMENT.match(words[0]):
+        word = words[0]
+        name, _, value = word.partition("=")
+        environment[name] = arg(value, word.span, word.taint)
+        judge_variable(call.walker, name, environment[name], call.state, kept=False)
+        words = words[1:]
+    return call.run_args(words, environment=environment) if words else NOTHING
 
 
 def nice(call: Call) -> Stream:
@@ -174,12 +226,49 @@ def nice(call: Call) -> Stream:
             words.pop(0)
         if word == "--":
             break
-    return call.run_args(words) if words else NOTHING
+    return _wrapped(call, words)
 
 
 def nohup(call: Call) -> Stream:
     words = [w for i, w in enumerate(call.args) if not (i == 0 and w == "--")]
-    return call.run_args(words) if words else NOTHING
+    return _wrapped(call, words)
+
+
+_SCHEDULING_TAKES = {
+    "ionice": "-c --class -n --classdata",
+    "taskset": "",
+    "chrt": "-T --sched-runtime -P --sched-period -D --sched-deadline",
+    "choom": "-n --adjust",
+    "prlimit": "-o --output",
+}
+_RESOURCES = frozenset(
+    "-c -d -e -f -i -l -m -n -q -r -s -t -u -v -x -y --core --data --nice --fsize --sigpending "
+    "--memlock --rss --nofile --msgqueue --rtprio --stack --cpu --nproc --as --locks "
+    "--rttime".split()
+)
+
+
+def scheduling(call: Call) -> Stream:
+    """`ionice`, `taskset`, `chrt`, `choom`, `prlimit`: for a command, or for one that runs."""
+    name = call.name
+    limits = _RESOURCES if name == "prlimit" else frozenset[str]()
+    takes = frozenset(_SCHEDULING_TAKES.get(name, "").split())
+    running = frozenset("-p --pid -P --pgid -u --uid".split()) - takes - limits
+    if name in ("taskset", "chrt"):
+        # Here `-p` is a switch: `taskset -p MASK PID`.
+        options = split(call.args, takes, stops=True, optional=limits)
+        held = options.has("-p", "--pid")
+        sets = held and len(options.operands) > 1
+        words = [] if held else options.operands[1:]
+    else:
+        options = split(call.args, takes | running, stops=True, optional=limits)
+        held = options.has(*running)
+        given = (takes - {"-o", "--output"}) | limits
+        sets = held and options.has(*given)
+        words = options.operands if not held else []
+    if sets:
+        call.fact(Effect.SYSTEM, tags=("service",), detail=f"{name} of a running process")
+    return _wrapped(call, words) if words else NOTHING
 
 
 PROGRAMS = {
@@ -187,9 +276,10 @@ PROGRAMS = {
     "doas": sudo,
     "pkexec": sudo,
     "su": su,
-    "env": env,
-    "xargs": xargs,
-    "timeout": timeout,
-    "nice": nice,
-    "nohup": nohup,
+    **dict.fromkeys(("env", "genv"), env),
+    **dict.fromkeys(("xargs", "gxargs"), xargs),
+    **dict.fromkeys(("timeout", "gtimeout"), timeout),
+    **dict.fromkeys(("nice", "gnice"), nice),
+    **dict.fromkeys(("nohup", "gnohup"), nohup),
+    **dict.fromkeys(_SCHEDULING_TAKES, scheduling),
 }

@@ -6,14 +6,14 @@ import re
 
 ESCAPE = re.compile(
     r"\\(?:x\{([0-9a-fA-F]*)\}?|x([0-9a-fA-F]{1,2})|([0-7]{1,3})"
-    r"|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|c(\\?.)|([abeEfnrtv\\'\"?]))",
+    r"|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|c(\\\\|.)|([abeEfnrtv\\'\"?]))",
     re.DOTALL,
 )
 SIMPLE = {
     "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t",
     "v": "\v", "\\": "\\", "'": "'", '"': '"', "?": "?",
 }  # fmt: skip
-DELETE = 0x7F
+DELETE = b"\x7f"
 LAST_CODE_POINT = 0x10FFFF
 
 
@@ -45,8 +45,10 @@ def _bytes_of(found: re.Match[str]) -> bytes:
     if simple is not None:
         return SIMPLE[simple].encode()
     if control is not None:
-        char = control[-1].upper()
-        return bytes([DELETE if char == "?" else (_encode(char)[0] ^ 0x40) & DELETE])
+        if control == "?":
+            return DELETE
+        first, *rest = _encode(control[-1])
+        return bytes([first & 0x1F, *rest])
     if short is not None or long is not None:
         code = int(short or long, 16)
         return _encode(chr(code)) if code <= LAST_CODE_POINT else "\ufffd".encode()

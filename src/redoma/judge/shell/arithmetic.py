@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 
-from redoma.judge.shell import expansion, wording
+from redoma.judge.shell import expansion, quotes
 from redoma.judge.shell.pieces import Pieces
 from redoma.judge.shell.reader import TOO_LARGE, Reader
 from redoma.model.script import Word
 
 RUN = re.compile(r"[^()\[\]\\'\"$`]+")
+NEVER = -1
 ESCAPABLE = '$`"\\'
 
 
@@ -21,36 +22,64 @@ def double_parenthesis(r: Reader) -> Word | None:
     remembered, since `((((…` would otherwise be read again at every level.
     """
     start = r.pos
-    if r.closes.get(start - 1) is False:
+    known = r.closes.get(start - 1)
+    if known is not None and (known < 0 or not r.text.startswith("))", known, r.end)):
         return None
-    unread, pending = len(r.unread), len(r.pending)
-    opened = [start - 1]
+    before = len(r.unread), len(r.pending)
+    pieces = Pieces()
     if not r.deeper():
         return Word((), (start, start))
-    pieces = Pieces()
+    _read_to_bracket(r, pieces, [start - 1])
+    r.depth -= 1
+    if r.stopped or r.text.startswith("))", r.pos, r.end):
+        expression = Word(pieces.done(), (start, r.pos))
+        r.pos = min(r.pos + 2, r.end)
+        return expression
+    _go_back(r, start, before)
+    return None
+
+
+def closing_parenthesis(r: Reader, position: int) -> int:
+    """Where the bracket at `position` closes when it is read as arithmetic, else a negative."""
+    known = r.closes.get(position)
+    if known is None:
+        start = r.pos
+        before = len(r.unread), len(r.pending)
+        if not r.deeper():
+            return -1
+        r.pos = position + 1
+        _read_to_bracket(r, Pieces(), [position])
+        r.depth -= 1
+        if r.stopped:
+            return -1
+        _go_back(r, start, before)
+        known = r.closes[position]
+    return known
+
+
+def _read_to_bracket(r: Reader, pieces: Pieces, opened: list[int]) -> None:
+    """Read on to the bracket that closes the first of `opened`; note how all inside pair up."""
     while r.pos < r.end:
         char = _text(r, pieces)
         r.steps -= 1
         if char == "(":
             opened.append(r.pos)
         elif char == ")":
-            r.closes[opened.pop()] = r.text.startswith("))", r.pos, r.end)
+            r.closes[opened.pop()] = r.pos
             if not opened:
-                break
+                return
         if char:
             r.pos += 1
             pieces.add(char, r.pos - 1, r.pos, quoted=True)
-    r.depth -= 1
     for unmatched in opened:
-        r.closes[unmatched] = False
-    if r.stopped or r.closes[start - 1]:
-        expression = Word(pieces.done(), (start, r.pos))
-        r.pos = min(r.pos + 2, r.end)
-        return expression
-    r.pos = start
-    del r.unread[unread:]
-    del r.pending[pending:]
-    return None
+        r.closes[unmatched] = NEVER
+
+
+def _go_back(r: Reader, position: int, before: tuple[int, int]) -> None:
+    """Forget what an attempt has read."""
+    r.pos = position
+    del r.unread[before[0] :]
+    del r.pending[before[1] :]
 
 
 def bracket_expression(r: Reader) -> Word:
@@ -93,14 +122,16 @@ def _text(r: Reader, pieces: Pieces) -> str:
     char = r.text[start]
     if char in "()[]":
         return char
-    if char == "$":
+    if r.text.startswith("$'", start, r.end):
+        quotes.live_ansi(r, pieces)
+    elif char == "$":
         expansion.dollar(r, pieces, quoted=True)
     elif char == "`":
         expansion.backtick(r, pieces, quoted=True)
     elif char == '"':
-        wording.double(r, pieces)
+        quotes.double(r, pieces)
     elif char == "'":
-        wording.apostrophes(r, pieces)
+        quotes.live_single(r, pieces)
     else:
-        wording.escaped_in_quotes(r, pieces, ESCAPABLE)
+        quotes.escaped_in_quotes(r, pieces, ESCAPABLE)
     return ""

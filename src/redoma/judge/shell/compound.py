@@ -15,8 +15,8 @@ from redoma.model.script import (
     ForArithmetic,
     Function,
     If,
+    Literal,
     Sequence,
-    Unread,
     While,
     Word,
 )
@@ -35,8 +35,10 @@ DONE = frozenset(("done",))
 CASE_ENDS = frozenset((";;", ";&", ";;&", "esac"))
 CLAUSE_END = re.compile(r";;&|;;|;&")
 COMPOUND = frozenset(("{", "[[", "case", "for", "if", "select", "until", "while"))
+# `coproc name {`: a reserved word counts as one after the name of a coprocess.
 COPROCESS_NAME = re.compile(
-    r"[^ \t\n;&|<>()\\'\"$`]+(?=[ \t]+(?:\(|(?:\{|\[\[|case|for|if|select|until|while)[ \t\n(]))"
+    r"[^ \t\n;&|<>()\\'\"$`]+(?=(?<!=)[ \t]*\(|[ \t]+(?:[{}!]|\[\[|\]\]|case|coproc|do|done"
+    r"|elif|else|esac|fi|for|function|if|in|select|then|until|while)(?:[ \t\n;&|()<>]|\Z))"
 )
 EMPTY_PARENTHESES = re.compile(r"[ \t]*\([ \t]*\)")
 
@@ -53,9 +55,9 @@ def commands(r: Reader, stop: frozenset[str], opener: str) -> Sequence:
 
 def expect(r: Reader, closer: str, opener: str, start: int) -> None:
     """Consume `closer`, or note that what began at `start` never ends."""
-    if r.text.startswith(closer, r.pos, r.end):
-        r.pos += len(closer)
-    else:
+    if closer == ")" and r.text.startswith(closer, r.pos, r.end):
+        r.pos += 1
+    elif not r.keyword(closer):
         r.fail(f"{opener} without {closer}", start, r.pos)
 
 
@@ -181,6 +183,8 @@ def _for_arithmetic(r: Reader, start: int) -> Command:
     if expression is None:
         r.fail("for (( without ))", start, inside)
         expression = Word((), (inside, inside))
+    elif sum(p.text.count(";") for p in expression.parts if isinstance(p, Literal)) != 2:
+        r.fail("for ((…)) without three expressions", inside, r.pos)
     if r.blanks() == ";":
         r.pos += 1
     body = loop_body(r, start)
@@ -240,7 +244,7 @@ def function_keyword(r: Reader) -> Command:
     named = wording.word(r)
     if named is None:
         r.fail("function without a name", start, r.pos)
-        return Unread("function without a name", (start, r.pos))
+        return Function("", Sequence((), (), (r.pos, r.pos)), (start, r.pos))
     empty = EMPTY_PARENTHESES.match(r.text, r.pos, r.end)
     if empty is not None:
         r.pos = empty.end()
@@ -272,15 +276,17 @@ def coprocess(r: Reader) -> Command:
     name = ""
     if char != "(" and r.head() not in COMPOUND:
         named = COPROCESS_NAME.match(r.text, r.pos, r.end)
-        if named is not None:
+        if named is not None and not (r.extglob and r.text[named.end() - 1] in "?*+@!"):
             name = named.group()
             r.pos = named.end()
             char = r.blanks()
     if char == "(" or r.head() in COMPOUND:
         body = compound_command(r)
-    elif char == "" or char in "\n;&|)#" or r.head() in grammar.OPENERS:
+    elif grammar.begins_simple_command(r):
+        body = simple.simple_command(r)
+        if isinstance(body, Function):
+            r.fail("a function as a coprocess", start, r.pos)
+    else:
         r.fail("coproc without a command", start, r.pos)
         body = Sequence((), (), (r.pos, r.pos))
-    else:
-        body = simple.simple_command(r)
     return Coprocess(name, body, (start, r.pos))

@@ -74,6 +74,15 @@ def parenthesised(r: Reader, pieces: Pieces, *, quoted: bool) -> None:
         if expression is not None:
             pieces.put(Arithmetic(expression, quoted, (start, r.pos)))
             return
+        # `$((a) | b)`: commands after all, but bash has found their end by counting brackets.
+        close = arithmetic.closing_parenthesis(r, start + 1)
+        if close >= 0:
+            r.pos = start + 2
+            limit = r.confine(close)
+            script = script_of_region(r)
+            r.release(limit, close + 1)
+            pieces.put(CommandSubstitution(script, quoted, (start, r.pos)))
+            return
     r.pos = start + 2
     script = script_until_parenthesis(r, start)
     pieces.put(CommandSubstitution(script, quoted, (start, r.pos)))

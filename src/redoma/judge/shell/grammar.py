@@ -135,7 +135,7 @@ def pipeline(r: Reader) -> Command | None:
     if first is None:
         if not prefixed:
             return None
-        if char not in ("", "\n", ";", "#"):
+        if char not in ("", "\n", ";", "#") or r.text.startswith((";;", ";&"), r.pos, r.end):
             r.fail("no command after ! or time", start, r.pos)
         return Pipeline((), (start, r.pos), negated=negated, timed=timed)
     piped = PIPE.match(r.text, r.pos, r.end) if r.text[r.pos : r.pos + 1] in PIPE_STARTS else None
@@ -187,6 +187,14 @@ def command(r: Reader) -> Command | None:
         if head in CLOSERS and not (head == "!" and _opens_glob(r)):
             return None
     return simple.simple_command(r)
+
+
+def begins_simple_command(r: Reader) -> bool:
+    """Whether what stands here is neither an operator nor a reserved word."""
+    if r.pos >= r.end or (r.text[r.pos] in ";&|)\n#(" and not r.text.startswith("&>", r.pos)):
+        return False
+    head = r.head()
+    return head not in OPENERS and (head not in CLOSERS or (head == "!" and _opens_glob(r)))
 
 
 def _opens_glob(r: Reader) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from redoma.judge.shell import wording
+from redoma.judge.shell import quotes, wording
 from redoma.judge.shell.offsets import Offsets, relocate
 from redoma.judge.shell.pieces import Pieces
 from redoma.judge.shell.reader import PendingBody, Reader
@@ -112,7 +112,7 @@ def _expanded(r: Reader, span: tuple[int, int]) -> Word:
     """The body up to the reader's limit, with its substitutions read."""
     pieces = Pieces()
     if r.deeper():
-        wording.quoted_text(r, pieces, "")
+        quotes.quoted_text(r, pieces, "")
         r.depth -= 1
     return Word(pieces.done(), span)
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 HOLDING_NODES: dict[type[Node], tuple[str, ...]] = {}
 WITHOUT_NODES = frozenset(
-    ("after", "append", "delimiter", "direction", "fd", "name", "negated", "op", "prefix")
-    + ("quoted", "reason", "span", "subshell", "text", "timed")
+    "after append delimiter direction fd name negated op prefix quoted reason span subshell"
+    " text timed".split()
 )
 
 
@@ -52,6 +52,24 @@ class Offsets:
         if at + 1 < len(self.here):
             return min(inner, self.here[at + 1])
         return inner
+
+
+class Everywhere(Offsets):
+    """For text that was decoded: all of it stands at one span."""
+
+    __slots__ = ("span",)
+
+    def __init__(self, span: tuple[int, int]) -> None:
+        super().__init__(())
+        self.span = span
+
+    def start(self, position: int) -> int:
+        """The start of the span, whatever the position."""
+        return self.span[0]
+
+    def end(self, position: int) -> int:
+        """The end of the span, whatever the position."""
+        return self.span[1]
 
 
 def relocate(roots: Iterable[Node], offsets: Offsets) -> None:

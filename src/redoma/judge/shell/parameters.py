@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from redoma.judge.shell import wording
+from redoma.judge.shell import quotes, wording
 from redoma.judge.shell.pieces import Pieces
 from redoma.model.script import Parameter, Word
 
@@ -24,38 +24,38 @@ PATTERN_OPERATORS = frozenset(("#", "##", "%", "%%", "/", "//", "/#", "/%", "^",
 def parameter(r: Reader, *, quoted: bool) -> Parameter:
     """`${…}` from its `$`; where bash would say "bad substitution", a parameter without a name.
 
-    The nameless one keeps what stands between the braces as its argument.
+    The nameless one keeps what was read between the braces as its subscript and argument.
     """
     start = r.pos
     r.spend(2)
-    r.pos = inside = start + 2
+    r.pos = start + 2
     if not r.deeper():
         return Parameter("", (start, r.end), quoted=quoted)
     prefix, name = _name(r)
-    subscript = None
-    if name and r.text.startswith("[", r.pos, r.end) and (name[0] == "_" or name[0].isalpha()):
-        subscript = wording.subscript(r)
+    subscript = argument = None
     operator = ""
-    argument = None
+    good = name != ""
+    if good and r.text.startswith("[", r.pos, r.end) and (name[0] == "_" or name[0].isalpha()):
+        # The first brace ends it all, even before the `]`: `${x[1}` is a bad substitution.
+        subscript = wording.subscript(r, stop="}")
+        good = r.pos > subscript.span[1]
     if not r.text.startswith("}", r.pos, r.end):
         found = OPERATOR.match(r.text, r.pos, r.end)
-        if name and found is not None and (found.group() != "*" or prefix == "!"):
+        good = good and found is not None and (found.group() != "*" or prefix == "!")
+        if good and found is not None:
             operator = found.group()
             r.pos = found.end()
-        elif r.pos < r.end:
-            prefix, name, subscript, operator = "", "", None, ""
-            r.pos = inside
-        argument = _argument(r, quoted=quoted and operator not in PATTERN_OPERATORS)
+        argument = _argument(r, operator, quoted=quoted)
     r.depth -= 1
     if r.text.startswith("}", r.pos, r.end):
         r.pos += 1
     else:
         r.fail("no } to end a parameter", start, r.end)
     return Parameter(
-        name,
+        name if good else "",
         (start, r.pos),
         quoted=quoted,
-        prefix=prefix,
+        prefix=prefix if good else "",
         subscript=subscript,
         op=operator,
         argument=argument,
@@ -75,11 +75,11 @@ def _name(r: Reader) -> tuple[str, str]:
     return "", found.group()
 
 
-def _argument(r: Reader, *, quoted: bool) -> Word:
+def _argument(r: Reader, operator: str, *, quoted: bool) -> Word:
     start = r.pos
     pieces = Pieces()
-    if quoted:
-        wording.quoted_text(r, pieces, "}")
+    if quoted and operator not in PATTERN_OPERATORS:
+        quotes.quoted_text(r, pieces, "}")
     else:
-        wording.bracketed(r, pieces, "", "}")
+        wording.bracketed(r, pieces, "", "}", calculated=operator == ":")
     return Word(pieces.done(), (start, r.pos))

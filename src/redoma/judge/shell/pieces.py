@@ -51,8 +51,7 @@ class Pieces:
 
     def mark(self) -> int:
         """A point to come back to with `drop_text`."""
-        self.flush()
-        return len(self.parts)
+        return len(self.parts) + (1 if self._chunks and not self._quoted else 0)
 
     def drop_text(self, mark: int) -> None:
         """Forget literals since `mark` but keep substitutions: a quote that never ended."""

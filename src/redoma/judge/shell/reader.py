@@ -78,23 +78,25 @@ class Reader:
         self.original = original
         self.offsets: Offsets | None = None
         self.text = original
+        self.steps = STEPS
         if "\\\n" in original:
             self._join_lines()
+            # Moving the spans back costs as well.
+            self.steps = STEPS * 2 // 3
         self.pos = 0
         self.end = len(self.text)
         self.extglob = extglob
         self.read_commands = read_commands
         self.read_bodies = read_bodies
         self.depth = 0
-        self.steps = STEPS if self.offsets is None else STEPS * 2 // 3
         self.stopped = False
         self.in_substitution = False
         self.unread: list[Unread] = []
         # Unread stretches that wait for the nearest command list to take them in.
         self.pending: list[Unread] = []
         self.bodies: list[PendingBody] = []
-        # Whether the `(` at a position turned out to open `(( … ))`; so no bracket is tried twice.
-        self.closes: dict[int, bool] = {}
+        # Where the `(` at a position closes if it is read as arithmetic, negative for nowhere.
+        self.closes: dict[int, int] = {}
 
     def _join_lines(self) -> None:
         """Take out each backslash-newline; quotes, comments and bodies look at the original."""

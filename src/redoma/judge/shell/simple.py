@@ -17,6 +17,7 @@ REDIRECT = re.compile(
     r"[ \t]*(?:([0-9]+|\{[A-Za-z_][A-Za-z0-9_]*(?:\[[^\]\s]*\])?\})?"
     r"(<<<|<<-|<<|<&|<>|<(?!\()|>>|>&|>\||>(?!\())|(&>>?))"
 )
+NUMBERED = frozenset("{0123456789")
 EMPTY_PARENTHESES = re.compile(r"[ \t]*\([ \t]*\)")
 # After these, `name=(…)` is an array as well.
 DECLARERS = frozenset(("alias", "declare", "eval", "export", "let", "local", "readonly", "typeset"))
@@ -120,13 +121,31 @@ def read_redirect(r: Reader, found: re.Match[str]) -> Redirect | None:
     if operator in ("<<", "<<-"):
         redirect = heredoc.announce(r, operator, fd or "", start)
     else:
-        target = wording.word(r)
+        target = None
+        if operator in (">&", "<&") and r.blanks() == "-":
+            # The dash is a word of its own here: `>&-rm` closes standard output and runs `rm`.
+            span = (r.pos, r.pos + 1)
+            target = Word((Literal("-", quoted=False, span=span),), span)
+            r.pos += 1
+        elif not _another_redirect(r, operator):
+            target = wording.word(r)
         redirect = None
         if target is not None:
             redirect = Redirect(operator or both, fd or "", target, (start, r.pos))
     if redirect is None:
         r.fail("a redirection to nothing", start, r.pos)
     return redirect
+
+
+def _another_redirect(r: Reader, operator: str | None) -> bool:
+    """Whether what follows an operator is no target but the number of the next redirect."""
+    if r.blanks() not in NUMBERED:
+        return False
+    following = REDIRECT.match(r.text, r.pos, r.end)
+    # `>&2>file` is two redirects, `>2>file` is an error.
+    return following is not None and not (
+        operator in (">&", "<&") and (following[1] or "").isdigit()
+    )
 
 
 def redirects_after(r: Reader) -> tuple[Redirect, ...]:
@@ -155,10 +174,10 @@ def assignment(r: Reader, found: re.Match[str]) -> Assignment | Word:
         if not append and not r.text.startswith("=", r.pos, r.end):
             return _bracketed_word(r, start, name, index)
         r.pos += 2 if append else 1
-    if r.text.startswith("(", r.pos, r.end) and index is None:
+    if r.text.startswith("(", r.pos, r.end):
         elements = array_elements(r)
         span = (start, r.pos)
-        return Assignment(name, None, span, append=append, elements=elements)
+        return Assignment(name, None, span, append=append, subscript=index, elements=elements)
     value = _value(r)
     return Assignment(name, value, (start, r.pos), append=append, subscript=index)
 

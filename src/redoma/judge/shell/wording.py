@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from redoma.judge.shell import expansion
-from redoma.judge.shell.ansi import decode
+from redoma.judge.shell import expansion, quotes
 from redoma.judge.shell.pieces import Pieces
 from redoma.judge.shell.reader import Reader
 from redoma.model.script import Literal, ProcessSubstitution, Word
@@ -17,22 +16,15 @@ QUOTED_WORD = re.compile(r"[ \t]*(?:'([^']*)'|\"([^\"\\$`]*)\")(?=[ \t\n;&|)]|\Z
 
 RUN = re.compile(r"[^ \t\n;&|<>()\\'\"$`]+")
 REGEX_RUN = re.compile(r"[^ \t\n;&<>()\\'\"$`]+")
-ESCAPES = re.compile(r"(?:\\[^\n])+")
 GLOB_OPENERS = frozenset("?*+@!")
 
 # What stands between brackets, for each closing bracket: `${x:-…}`, `a[…]`, `@(…)`.
 BRACKETED_RUN = {
     "}": re.compile(r"[^}\\'\"$`<>]+"),
     "]": re.compile(r"[^\[\]\\'\"$`<>]+"),
+    "}]": re.compile(r"[^\[\]}\\'\"$`<>]+"),
     ")": re.compile(r"[^()\\'\"$`<>]+"),
 }
-QUOTED_RUN = {
-    '"': re.compile(r"[^\"\\$`]+"),
-    "}": re.compile(r"[^}\"'\\$`]+"),
-    "": re.compile(r"[^\\$`]+"),
-}
-# After a backslash, what loses it: in `"…"`, in `"${x-…}"`, in a here-document.
-ESCAPABLE = {'"': '$`"\\', "}": '$`"\\}', "": "$`\\"}
 
 
 def word(r: Reader, *, globs: bool = False, regex: bool = False) -> Word | None:
@@ -47,7 +39,8 @@ def word(r: Reader, *, globs: bool = False, regex: bool = False) -> Word | None:
             span = plain.span(1)
             r.pos = span[1]
             return Word((Literal(plain[1], quoted=False, span=span),), span)
-    r.blanks()
+    if r.blanks() == "#":
+        return None
     start = r.pos
     pieces = Pieces()
     unquoted(r, pieces, globs=globs or r.extglob, regex=regex)
@@ -68,7 +61,7 @@ def unquoted(r: Reader, pieces: Pieces, *, globs: bool, regex: bool = False) -> 
             if r.pos >= r.end:
                 return
         char = text[r.pos]
-        if quoting(r, pieces, char):
+        if quotes.quoting(r, pieces, char):
             continue
         if char in ("<", ">") and text.startswith("(", r.pos + 1, r.end):
             process(r, pieces)
@@ -80,157 +73,23 @@ def unquoted(r: Reader, pieces: Pieces, *, globs: bool, regex: bool = False) -> 
             return
 
 
-def quoting(r: Reader, pieces: Pieces, char: str) -> bool:
-    """Read one quote, escape or `$…` of unquoted text, if that is what stands here."""
-    if char == "'":
-        single(r, pieces)
-    elif char == '"':
-        double(r, pieces)
-    elif char == "\\":
-        escapes(r, pieces)
-    elif char == "$":
-        following = r.text[r.pos + 1 : r.pos + 2] if r.pos + 1 < r.end else ""
-        if following == "'":
-            ansi(r, pieces)
-        elif following == '"':
-            r.pos += 1
-            double(r, pieces)
-        else:
-            expansion.dollar(r, pieces, quoted=False)
-    elif char == "`":
-        expansion.backtick(r, pieces, quoted=False)
-    else:
-        return False
-    r.spend(1)
-    return True
-
-
-def escapes(r: Reader, pieces: Pieces) -> None:
-    """`\\x` outside quotes: the character itself, quoted. A lone backslash at the end stays."""
-    found = ESCAPES.match(r.text, r.pos, r.end)
-    start = r.pos
-    if found is None:
-        r.pos += 1
-        pieces.add("\\", start, r.pos, quoted=True)
-    else:
-        r.pos = found.end()
-        pieces.add(found.group()[1::2], start, r.pos, quoted=True)
-
-
-def single(r: Reader, pieces: Pieces) -> None:
-    """`'…'`."""
-    start = r.pos
-    close = r.text.find("'", start + 1, r.end)
-    if close < 0:
-        r.pos = r.end
-        r.fail("a single quote that never ends", start, r.end)
-        return
-    r.pos = close + 1
-    pieces.add(r.raw(start + 1, close), start, r.pos, quoted=True)
-
-
-ANSI_BODY = re.compile(r"(?:[^'\\]++|\\.)*+", re.DOTALL)
-
-
-def ansi(r: Reader, pieces: Pieces) -> None:
-    """`$'…'`."""
-    start = r.pos
-    found = ANSI_BODY.match(r.text, start + 2, r.end)
-    close = found.end() if found is not None else r.end
-    if not r.text.startswith("'", close, r.end):
-        r.pos = r.end
-        r.fail("a $' quote that never ends", start, r.end)
-        return
-    r.pos = close + 1
-    pieces.add(decode(r.raw(start + 2, close)), start, r.pos, quoted=True)
-
-
-def double(r: Reader, pieces: Pieces) -> None:
-    """`"…"`."""
-    start = r.pos
-    mark = pieces.mark()
-    r.pos += 1
-    if r.text.startswith('"', r.pos, r.end):
-        r.pos += 1
-        pieces.add("", start, r.pos, quoted=True)
-        return
-    if not quoted_text(r, pieces, '"'):
-        pieces.drop_text(mark)
-        r.fail("a double quote that never ends", start, r.end)
-        return
-    r.pos += 1
-
-
-def quoted_text(r: Reader, pieces: Pieces, closer: str) -> bool:
-    """Read text in which only `$`, backticks and backslashes matter, up to `closer`.
-
-    `closer` is `"`, or `}` inside `"${x-…}"`, or "" for the body of a here-document.
-    """
-    text = r.text
-    run = QUOTED_RUN[closer]
-    while r.pos < r.end:
-        start = r.pos
-        found = run.match(text, start, r.end)
-        if found is not None:
-            r.pos = found.end()
-            pieces.add(found.group(), start, r.pos, quoted=True)
-            continue
-        char = text[start]
-        if char == closer:
-            return True
-        r.spend(1)
-        if r.stopped:
-            break
-        if char == "$":
-            expansion.dollar(r, pieces, quoted=True)
-        elif char == "`":
-            expansion.backtick(r, pieces, quoted=True, in_double_quotes=closer != "")
-        elif char == "\\":
-            escaped_in_quotes(r, pieces, ESCAPABLE[closer])
-        elif char == '"':
-            double(r, pieces)
-        else:
-            apostrophes(r, pieces)
-    return closer == ""
-
-
-def escaped_in_quotes(r: Reader, pieces: Pieces, escapable: str) -> None:
-    """A backslash inside quotes: it goes before what it can escape and stays before the rest."""
-    start = r.pos
-    follows = r.text[start + 1] if start + 1 < r.end else ""
-    r.pos = start + 1 + len(follows)
-    kept = follows if follows and follows in escapable else "\\" + follows
-    pieces.add(kept, start, r.pos, quoted=True)
-
-
-def apostrophes(r: Reader, pieces: Pieces) -> None:
-    """`'…'` where bash pairs the quotes but still expands between them.
-
-    Attack: `"${x-'$(id)'}"` and `$(( '$(id)' ))` run `id`, although it looks quoted.
-    """
-    start = r.pos
-    close = r.text.find("'", start + 1, r.end)
-    if close < 0:
-        r.pos = r.end
-        r.fail("a single quote that never ends", start, r.end)
-        return
-    pieces.add("'", start, start + 1, quoted=True)
-    r.pos = start + 1
-    if r.deeper():
-        limit = r.confine(close)
-        quoted_text(r, pieces, "")
-        r.release(limit, close + 1)
-        pieces.add("'", close, close + 1, quoted=True)
-    r.depth -= 1
-
-
-def bracketed(r: Reader, pieces: Pieces, opener: str, closer: str) -> bool:
+def bracketed(
+    r: Reader,
+    pieces: Pieces,
+    opener: str,
+    closer: str,
+    *,
+    stop: str = "",
+    calculated: bool = False,
+) -> bool:
     """Read unquoted text that follows `opener` up to its `closer`, where the reader then stands.
 
-    Inner pairs are counted, unless `opener` is empty: `${x:-{}` ends at the first brace.
+    Inner pairs are counted, unless `opener` is empty: `${x:-{}` ends at the first brace. False
+    where the text ends first, or the character `stop` comes first. What is `calculated`, as a
+    subscript is, gets expanded between single quotes too.
     """
     text = r.text
-    run = BRACKETED_RUN[closer]
+    run = BRACKETED_RUN[stop + closer]
     open_pairs = 1
     while r.pos < r.end:
         pos = r.pos
@@ -244,9 +103,17 @@ def bracketed(r: Reader, pieces: Pieces, opener: str, closer: str) -> bool:
             open_pairs -= 1
             if open_pairs == 0 or not opener:
                 return True
+        elif char == stop:
+            return False
         elif char == opener:
             open_pairs += 1
-        elif quoting(r, pieces, char):
+        elif calculated and char == "'":
+            quotes.arithmetic_single(r, pieces)
+            continue
+        elif calculated and text.startswith("$'", pos, r.end):
+            quotes.live_ansi(r, pieces)
+            continue
+        elif quotes.quoting(r, pieces, char):
             continue
         elif text.startswith("(", pos + 1, r.end):
             process(r, pieces)
@@ -269,16 +136,16 @@ def group(r: Reader, pieces: Pieces) -> None:
         r.fail("no ) to end a pattern", start, r.end)
 
 
-def subscript(r: Reader) -> Word:
-    """`[…]`, without its brackets."""
+def subscript(r: Reader, *, stop: str = "") -> Word:
+    """`[…]`, without its brackets, which must close before the character `stop`."""
     start = r.pos
     r.pos += 1
     pieces = Pieces()
-    closed = bracketed(r, pieces, "[", "]")
+    closed = bracketed(r, pieces, "[", "]", stop=stop, calculated=True)
     inside = Word(pieces.done(), (start + 1, r.pos))
     if closed:
         r.pos += 1
-    else:
+    elif not stop:
         r.fail("no ] to end a subscript", start, r.end)
     return inside
 

@@ -24,22 +24,22 @@ CLAUDE, CODEX, GEMINI = AGENTS["claude-code"], AGENTS["codex"], AGENTS["gemini"]
         (
             CLAUDE,
             claude("Write", file_path="/x/a.py", content="print()\n"),
-            Call(tool="Write", cwd=CWD, paths=("/x/a.py",), content="print()\n"),
+            Call(tool="Write", cwd=CWD, paths=("/x/a.py",)),
         ),
         (
             CLAUDE,
             claude("Edit", file_path="/x/a.py", old_string="a", new_string="b", replace_all=False),
-            Call(tool="Edit", cwd=CWD, paths=("/x/a.py",), content="b"),
+            Call(tool="Edit", cwd=CWD, paths=("/x/a.py",)),
         ),
         (
             CLAUDE,
             claude("MultiEdit", file_path="/x", edits=[{"new_string": "b"}, {"new_string": "c"}]),
-            Call(tool="MultiEdit", cwd=CWD, paths=("/x",), content="b\nc"),
+            Call(tool="MultiEdit", cwd=CWD, paths=("/x",)),
         ),
         (
             CLAUDE,
             claude("NotebookEdit", notebook_path="/x/n.ipynb", new_source="1"),
-            Call(tool="NotebookEdit", cwd=CWD, paths=("/x/n.ipynb",), content="1"),
+            Call(tool="NotebookEdit", cwd=CWD, paths=("/x/n.ipynb",)),
         ),
         (
             CLAUDE,
@@ -79,12 +79,12 @@ CLAUDE, CODEX, GEMINI = AGENTS["claude-code"], AGENTS["codex"], AGENTS["gemini"]
         (
             GEMINI,
             gemini("write_file", file_path="a.txt", content="x"),
-            Call(tool="write_file", cwd=CWD, paths=("a.txt",), content="x"),
+            Call(tool="write_file", cwd=CWD, paths=("a.txt",)),
         ),
         (
             GEMINI,
             gemini("replace", file_path="a.txt", instruction="i", old_string="x", new_string="y"),
-            Call(tool="replace", cwd=CWD, paths=("a.txt",), content="y"),
+            Call(tool="replace", cwd=CWD, paths=("a.txt",)),
         ),
         (GEMINI, gemini("read_file", file_path="a.txt"), Call(tool="read_file", cwd=CWD)),
     ],

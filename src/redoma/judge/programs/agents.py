@@ -1,0 +1,70 @@
+"""Other agents and editors: started without their guard, or given code that nobody reviewed."""
+
+from __future__ import annotations
+
+from redoma.judge.interpret.arg import ANYTHING, Stream
+from redoma.judge.programs.cards import follow
+from redoma.judge.programs.package_sources import is_address
+from redoma.model.risk import Effect
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.judge.interpret.call import Call
+
+_UNGUARDED = frozenset(
+    "--dangerously-skip-permissions --dangerously-bypass-approvals-and-sandbox --yolo --yes-always "
+    "--allow-dangerously-skip-permissions --allow-all-tools --trust-all-tools --allow-all-paths "
+    "--dangerously-allow-all --no-sandbox --disable-sandbox --skip-permissions "
+    "--dangerously-bypass-hook-trust --skip-permissions-unsafe --allow-all".split()
+)
+_LOOSE_VALUES = frozenset(
+    "bypasspermissions danger-full-access never yolo dontask full-access".split()
+)
+
+
+def agent(call: Call) -> Stream:
+    """An agent started without its guard may do anything; with it, it is a program like others."""
+    words = call.args
+    for index, word in enumerate(words):
+        name, _, value = word.partition("=")
+        following = words[index + 1] if index + 1 < len(words) else None
+        given = value or (str(following) if following is not None else "")
+        loose = given.strip("\"'").rpartition("=")[2].strip("\"'").lower() in _LOOSE_VALUES
+        if name in _UNGUARDED or (name == "-y" and call.name in ("gemini", "qwen")):
+            call.fact(Effect.TAMPERS, at=word.span, detail=name)
+        elif name in _GUARD_OPTIONS and loose:
+            call.fact(Effect.TAMPERS, at=word.span, detail=f"{name} {given}")
+        elif word == "--":
+            break
+    if words[:1] == ["sandbox"] and len(words) > 2 and call.name == "codex":
+        inner = [w for w in words[2:] if w not in ("--full-auto", "--")]
+        return call.run_args(inner) if inner else ANYTHING
+    if words[:2] == ["mcp", "add"]:
+        call.fact(Effect.EXECUTES, tags=("hooked",), detail="mcp add")
+    return follow(call, call.walker.knowledge.cards[call.name])
+
+
+_GUARD_OPTIONS = frozenset(
+    "--permission-mode --sandbox -s --ask-for-approval -a --approval-mode -c --config "
+    "--approval-policy".split()
+)
+
+
+def extension(call: Call) -> Stream:
+    """Editors: an extension from a file or another's address is code that nobody reviewed."""
+    for index, word in enumerate(call.args):
+        if word.startswith("--install-extension"):
+            value = word.partition("=")[2] or (
+                call.args[index + 1] if index + 1 < len(call.args) else ""
+            )
+            if str(value).endswith(".vsix") or is_address(str(value)):
+                call.fact(Effect.INSTALLS, tags=("url",), at=word.span, detail=str(value))
+    return follow(call, call.walker.knowledge.cards[call.name])
+
+
+PROGRAMS = dict.fromkeys(
+    "claude codex gemini qwen opencode amp cursor-agent crush droid aider".split(), agent
+)
+PROGRAMS.update(
+    dict.fromkeys("code code-insiders codium vscodium cursor windsurf".split(), extension)
+)

@@ -1,0 +1,190 @@
+"""`awk`: reads its program for commands it runs, files it writes and hosts it talks to."""
+
+from __future__ import annotations
+
+import re
+
+from redoma.judge.interpret.arg import UNKNOWN, Arg, Stream
+from redoma.judge.programs.options import split
+from redoma.model.risk import Effect
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.judge.interpret.call import Call
+
+_TAKES = frozenset(
+    "-F --field-separator -f --file -v --assign -e --source -i --include -l --load -E "
+    "--exec -W".split()
+)
+_TOKEN = re.compile(
+    r"""(?P<space>[ \t\r]+|\\\n|\#[^\n]*)
+    |(?P<string>"(?:[^"\\\n]|\\[\s\S])*"?)
+    |(?P<name>@?[A-Za-z_]\w*)
+    |(?P<number>\d+(?:\.\d*)?|\.\d+)
+    |(?P<op>\|&|\|\||&&|>>|[=!<>]=|!~|\+\+|--|[-+*%^]=|[\s\S])""",
+    re.VERBOSE,
+)
+_REGEX = re.compile(r"/(?:[^/\\\n\[]|\\.|\[\^?\]?(?:[^\]\\\n]|\\.)*\])*/")
+_ENDS = frozenset((";", "}", "\n", "{"))
+MOST_TOKENS = 4000
+
+
+def awk(call: Call) -> Stream:
+    """`awk`: `system()`, pipes and redirections inside the program are what it does."""
+    options = split(
+        call.args, _TAKES, optional=frozenset(("-o", "-p", "-d", "-D", "--dump-variables"))
+    )
+    operands = list(options.operands)
+    programs = options.values("-e", "--source")
+    files = options.values("-f", "--file", "-E", "--exec", "-i", "--include")
+    for word in options.values("-l", "--load"):
+        call.fact(Effect.EXECUTES, tags=("library",), at=word.span)
+    for word in files:
+        from_input = word in ("-", "/dev/stdin")
+        held = call.stdin if from_input else call.walker.files.get(call.path(word))
+        if from_input and call.stdin.text is None:
+            call.executes_stream(call.stdin, "awk")
+        elif held is not None and held.text is not None:
+            programs.append(word.like(held.text))
+        else:
+            call.executes_file(word, "awk")
+    if not programs and not files and operands:
+        programs = [operands.pop(0)]
+    known = dict(v.partition("=")[::2] for v in options.values("-v", "--assign"))
+    for program in programs:
+        Program(call, program, known).judge()
+    streams = [call.stdin]
+    for word in operands:
+        if "=" not in word.partition("/")[0]:
+            streams.append(call.reads(word))
+    return call.passes_on(*streams)
+
+
+class Program:
+    """One awk program as tokens: (kind, text)."""
+
+    def __init__(self, call: Call, source: Arg, known: dict[str, str]) -> None:
+        self.call = call
+        self.source = source
+        self.tokens = _tokens(str(source))
+        self.values = dict(known)
+
+    def judge(self) -> None:
+        """Notes every command, file and host in the program."""
+        printing = False
+        depth = 0
+        if len(self.tokens) >= MOST_TOKENS:
+            self.call.fact(Effect.UNKNOWN, tags=("code",), at=self.source.span)
+        for index, (kind, text) in enumerate(self.tokens):
+            following = self.tokens[index + 1 : index + 40]
+            if kind == "name":
+                if text == "system":
+                    self.run(self.text_of(following[1:], call=True))
+                elif text in ("print", "printf"):
+                    printing, depth = True, 0
+                elif text == "getline" and following[:1] == [("op", "<")]:
+                    self.reads(self.text_of(following[1:]))
+                elif text.startswith("@load"):
+                    self.call.fact(Effect.EXECUTES, tags=("library",), at=self.source.span)
+                elif following[:1] == [("op", "=")]:
+                    self.values[text] = self.text_of(following[1:])
+            elif kind == "op":
+                depth += {"(": 1, ")": -1}.get(text, 0)
+                if text in _ENDS:
+                    printing = False
+                elif text in ("|", "|&"):
+                    self.pipe(index, following)
+                elif text in (">", ">>") and printing and depth <= 0:
+                    self.writes(self.text_of(following))
+
+    def text_of(self, tokens: list[tuple[str, str]], *, call: bool = False) -> str:
+        """The text that an expression of strings and variables stands for, as far as known."""
+        out: list[str] = []
+        depth = 1 if call else 0
+        for kind, text in tokens:
+            if kind == "string":
+                out.append(_unescaped(text.strip('"')))
+            elif kind == "name":
+                out.append(self.values.get(text, UNKNOWN))
+            elif text == "(":
+                depth += 1
+            elif text == ")":
+                depth -= 1
+                if depth <= 0:
+                    break
+            elif text in (";", "}", "\n", "|", ",", "|&") and depth <= (1 if call else 0):
+                break
+            elif kind == "number":
+                out.append(text)
+            elif kind == "op":
+                out.append(UNKNOWN)
+        return "".join(out)
+
+    def pipe(self, index: int, following: list[tuple[str, str]]) -> None:
+        if following[:1] == [("name", "getline")]:
+            before: list[tuple[str, str]] = []
+            place = index - 1
+            while place >= 0 and self.tokens[place][0] in ("string", "name"):
+                if self.tokens[place][1] in ("while", "if", "print", "return"):
+                    break
+                before.insert(0, self.tokens[place])
+                place -= 1
+            self.run(self.text_of(before))
+        else:
+            self.run(self.text_of(following), fed=True)
+
+    def run(self, text: str, *, fed: bool = False) -> None:
+        if text.startswith(("/inet/", "/inet4/", "/inet6/")):
+            host = text.split("/")[4:5]
+            self.call.fact(Effect.NETWORK, tags=("reverse-shell",), at=self.source.span)
+            self.call.host(self.source.like((host or ["?"])[0]), "raw")
+            return
+        self.call.fact(Effect.EXECUTES, tags=("flag",), at=self.source.span)
+        stdin = Stream(None, self.call.stdin.taint, "awk") if fed else None
+        self.call.run_shell(self.source.like(text or UNKNOWN), stdin=stdin)
+
+    def writes(self, text: str) -> None:
+        if text.startswith("/inet"):
+            self.run(text)
+        elif text not in ("-", ""):
+            self.call.writes(self.source.like(text), "overwrite")
+
+    def reads(self, text: str) -> None:
+        if text and text != "-":
+            self.call.reads(self.source.like(text))
+
+
+def _tokens(text: str) -> list[tuple[str, str]]:
+    out: list[tuple[str, str]] = []
+    index = 0
+    while index < len(text) and len(out) < MOST_TOKENS:
+        if text[index] == "/" and (not out or _before_regex(out[-1])):
+            regex = _REGEX.match(text, index)
+            if regex:
+                out.append(("regex", regex[0]))
+                index = regex.end()
+                continue
+        match = _TOKEN.match(text, index)
+        if match is None:
+            break
+        kind = match.lastgroup or "op"
+        if kind != "space":
+            out.append((kind, match[0]))
+        index = match.end()
+    return out
+
+
+def _before_regex(token: tuple[str, str]) -> bool:
+    kind, text = token
+    if kind == "name":
+        return text in ("print", "return", "case", "in")
+    return kind == "op" and text not in (")", "]", "$")
+
+
+def _unescaped(text: str) -> str:
+    from redoma.judge.interpret.formats import unescaped
+
+    return unescaped(text)
+
+
+PROGRAMS = dict.fromkeys(("awk", "gawk", "mawk", "nawk", "original-awk", "goawk", "frawk"), awk)

@@ -1,0 +1,284 @@
+"""Editors and pagers: files they open, and the commands that their options carry."""
+
+from __future__ import annotations
+
+import re
+
+from redoma.judge.interpret.arg import ANYTHING, NOTHING, UNKNOWN, Arg, Stream
+from redoma.judge.programs.options import split
+from redoma.model.risk import Effect
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.judge.interpret.call import Call
+
+_VIM_TAKES = frozenset(
+    "-c --cmd -S -s -l -u -U -i -w -W -T -t --startuptime --servername --remote-expr --remote-send "
+    "--listen --server -q".split()
+)
+_BANG = re.compile(
+    r"^(?:[%0-9,.$<>+\- ]|'[a-z<>])*?(?:(?:sil(?:ent)?!?|noautocmd|keepalt|verbose)\s+)*"
+    r"(?:r(?:ead)?\s*|(?:w(?:rite)?|e(?:dit)?)\s+)?!(.*)$",
+    re.DOTALL,
+)
+_SHELLING = re.compile(
+    r"(?:term(?:inal)?|te(?:rminal)?|!|bo(?:tright)?\s+term\w*)\s+(.*)", re.DOTALL
+)
+_SYSTEM = re.compile(
+    r"(?:system(?:list)?|termopen|job_start|jobstart)\(\s*(['\"])(.*?)\1", re.DOTALL
+)
+_CODE = re.compile(r"(py(?:thon)?[3x]?|lua|ruby|perl|tcl|mz(?:scheme)?)(?:do)?\s+(.+)", re.DOTALL)
+_WRITE = re.compile(
+    r"^[%0-9,.$]*\s*(?:w(?:rite)?|wq|x|xit|sav(?:eas)?|up(?:date)?)!?\s+(?:>>\s*)?([^!\s].*)$",
+    re.DOTALL,
+)
+_LANGUAGES = {"lua": "lua", "ruby": "ruby", "perl": "perl"}
+
+
+def vim(call: Call) -> Stream:
+    """`vim`, `ex`, `vi`: opens files to change them; `-c`, `+` and scripts run commands."""
+    plus = [w for w in call.args if w.startswith("+") and len(w) > 1]
+    # After -e, and for `ex`, the letter s means silent and takes no file.
+    silent = call.name == "ex" or any(w[:2] in ("-e", "-E") for w in call.args)
+    takes = _VIM_TAKES - {"-s"} if silent else _VIM_TAKES
+    options = split([w for w in call.args if w not in plus], takes)
+    for word in options.values("-S", "-s", "-u", "-U", "-l"):
+        if word not in ("NONE", "NORC", "DEFAULTS", "-"):
+            call.executes_file(word, "vim")
+    for text in [*options.values("-c", "--cmd", "--remote-expr", "--remote-send"), *plus]:
+        ex_commands(call, text.like(text.removeprefix("+")))
+    if (
+        call.name in ("ex", "vi", "vim", "nvim")
+        and call.stdin.text
+        and options.has("-e", "-E", "-s")
+    ):
+        ex_commands(call, call.word.like(call.stdin.text))
+    if silent and call.stdin.text is None and (call.stdin.taint or call.stdin.source):
+        call.executes_stream(call.stdin, "vim")
+    if options.has("-W", "-w"):
+        for word in options.values("-w", "-W"):
+            call.writes(word)
+    only_looks = call.name in ("view", "rview", "gview") or options.has("-R", "-M")
+    return _opens(call, options.operands, only_looks=only_looks)
+
+
+def _opens(call: Call, words: list[Arg], *, only_looks: bool) -> Stream:
+    for word in words:
+        if word == "-":
+            continue
+        if only_looks:
+            call.reads(word)
+        else:
+            call.writes(word, "edit")
+    if not words:
+        call.fact(Effect.EXECUTES, tags=("editor",))
+    return ANYTHING
+
+
+def ex_commands(call: Call, text: Arg) -> None:
+    """Notes what a line of ex commands does beyond moving about in the text."""
+    for line in text.split("\n"):
+        command = line.strip().lstrip(":").strip()
+        if command:
+            _ex_command(call, text.like(command))
+
+
+def _ex_command(call: Call, command: Arg) -> None:
+    bang = _BANG.match(command)
+    if bang:
+        call.fact(Effect.EXECUTES, tags=("flag",), at=command.span)
+        call.run_shell(command.like(bang[1].strip() or UNKNOWN))
+        return
+    found = False
+    for match in _SYSTEM.finditer(command):
+        found = True
+        call.fact(Effect.EXECUTES, tags=("flag",), at=command.span)
+        call.run_shell(command.like(match[2]))
+    code = _CODE.match(command)
+    if code and not found:
+        from redoma.judge.programs.code import read_code
+
+        language = _LANGUAGES.get(code[1], "python" if code[1].startswith("py") else code[1])
+        read_code(call, language, command.like(code[2]))
+        return
+    for piece in command.split("|"):
+        _ex_piece(call, command.like(piece.strip().lstrip(":")))
+
+
+def _ex_piece(call: Call, piece: Arg) -> None:
+    shelling = _SHELLING.match(piece)
+    if shelling:
+        call.fact(Effect.EXECUTES, tags=("flag",), at=piece.span)
+        call.run_shell(piece.like(shelling[1]))
+    elif re.match(
+        r"(?:sh(?:ell)?|term(?:inal)?|exe(?:cute)?|so(?:urce)?|call)\b",
+        piece,
+    ):
+        call.fact(Effect.EXECUTES, tags=("flag", "arbitrary"), at=piece.span)
+        if "!" in piece:
+            call.run_shell(piece.like(piece.partition("!")[2].strip("'\" ")))
+    else:
+        wrote = _WRITE.match(piece)
+        if wrote:
+            call.writes(_at_home(call, piece.like(wrote[1].strip())))
+        else:
+            call.fact(Effect.EXECUTES, tags=("flag",), at=piece.span)
+
+
+def _at_home(call: Call, word: Arg) -> Arg:
+    """Editors read `~` themselves, whatever quotes the shell saw."""
+    if word == "~" or word.startswith("~/"):
+        return word.like(call.walker.ground.home + word[1:])
+    return word
+
+
+def ed(call: Call) -> Stream:
+    """`ed`: the script that flows in may run commands with `!` and write files with `w`."""
+    options = split(call.args, frozenset(("-p", "--prompt")))
+    for word in options.operands:
+        if word.startswith("!"):
+            call.run_shell(word.like(word[1:]))
+        else:
+            call.writes(word, "edit")
+    for line in (call.stdin.text or "").split("\n"):
+        if "!" in line or re.match(r"[\d,$.]*\s*[wW]\s+\S", line):
+            ex_commands(call, call.word.like(line))
+    if call.stdin.text is None:
+        if call.stdin.taint or call.stdin.source:
+            call.executes_stream(call.stdin, "ed")
+        call.fact(Effect.EXECUTES, tags=("editor",))
+    return ANYTHING
+
+
+_ELISP = re.compile(
+    r'\((?:shell-command(?:-to-string)?|async-shell-command|compile|term|ansi-term)\s+"((?:[^"\\]|\\.)*)"'
+)
+_PROCESS = re.compile(
+    r"\((?:call-process|start-process|process-file|make-process|process-lines)\b([^()]*)"
+)
+_LISP_FILE = re.compile(
+    r"\((delete-file|delete-directory|write-region|write-file|append-to-file|load-file|find-file)\b([^()]*)"
+)
+_LISP_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_EMACS_TAKES = frozenset(
+    "--eval -eval --execute -execute -l --load -load --script -script -x --chdir -f "
+    "--funcall -funcall -u --user -T --title -d --display --init-directory --insert "
+    "-insert -i --daemon --socket-name -s --server-file -a --alternate-editor".split()
+)
+
+
+def emacs(call: Call) -> Stream:
+    """`emacs`: `--eval` is Lisp that may call a shell, delete and write."""
+    options = split(call.args, _EMACS_TAKES, long=True)
+    runs = ("--eval", "-eval", "--execute", "-execute", "-e")
+    texts = options.values(*runs)
+    if call.name == "emacsclient" and options.has("-e"):
+        texts = [*texts, *options.operands]
+        options.operands.clear()
+    for text in texts:
+        _lisp(call, text)
+    for word in options.values("-l", "--load", "-load", "--script", "-script", "-x"):
+        call.executes_file(word, "lisp")
+    for name in options.values("-f", "--funcall", "-funcall"):
+        call.fact(Effect.EXECUTES, tags=("arbitrary",), at=name.span)
+    if texts or options.has("--batch", "-batch", "--script"):
+        return ANYTHING
+    return _opens(call, [w for w in options.operands if not w.startswith("+")], only_looks=False)
+
+
+def _lisp(call: Call, text: Arg) -> None:
+    call.fact(Effect.EXECUTES, tags=("arbitrary",), at=text.span, detail="lisp")
+    for match in _ELISP.finditer(text):
+        call.run_shell(text.like(_unquoted(match[1])))
+    for match in _PROCESS.finditer(text):
+        words = [text.like(_unquoted(s)) for s in _LISP_STRING.findall(match[1])]
+        if words:
+            call.run_args(words)
+    for match in _LISP_FILE.finditer(text):
+        for found in _LISP_STRING.findall(match[2])[:1]:
+            name = _at_home(call, text.like(found))
+            if match[1].startswith("delete"):
+                call.deletes(name, *(("recursive",) if "directory" in match[1] else ()))
+            elif match[1] not in ("load-file", "find-file"):
+                call.writes(name)
+
+
+def _unquoted(text: str) -> str:
+    return text.replace('\\"', '"').replace("\\\\", "\\")
+
+
+def plain_editor(call: Call) -> Stream:
+    """`nano`, `micro` and other editors that open a file to change it."""
+    takes = frozenset(
+        "-r -T -C -s -o -Y -f --rcfile --speller --operatingdir --syntax -config-dir".split()
+    )
+    options = split(call.args, takes)
+    for program in options.values("-s", "--speller"):
+        call.run_shell(program)
+    words = [w for w in options.operands if not w.startswith("+")]
+    return _opens(call, words, only_looks=options.has("-v", "--view"))
+
+
+_PAGER_TAKES = {
+    "less": frozenset(
+        "-p --pattern -o -O --log-file --LOG-FILE -k --lesskey-file --lesskey-src "
+        "--lesskey-content -t --tag -T --tag-file -x --tabs -y -z --window -b --buffers -h -j "
+        "--jump-target -D --color -P --prompt".split()
+    ),
+    "bat": frozenset(
+        "-l --language -H --highlight-line --file-name --tabs --wrap --terminal-width --color "
+        "--italic-text --decorations --paging --pager -m --map-syntax --ignored-suffix --theme "
+        "--style -r --line-range --diff-context --theme-dark --theme-light --binary".split()
+    ),
+    "more": frozenset(("-n", "--lines")),
+}
+_PAGER_TAKES["batcat"] = _PAGER_TAKES["bat"]
+
+
+def pager(call: Call) -> Stream:
+    """`less`, `more`, `bat`: show files; a few options write or run something."""
+    plus = [w for w in call.args if w.startswith("+") and len(w) > 1]
+    takes = _PAGER_TAKES.get(call.name, frozenset())
+    options = split([w for w in call.args if w not in plus], takes)
+    for text in plus:
+        for command in text.split("\n"):
+            inner = command.lstrip("+")
+            if inner.startswith(("!", "|", "s ")):
+                call.run_shell(text.like(inner[1:].strip()))
+            elif inner.startswith((":e", "v", "E")):
+                call.fact(Effect.EXECUTES, tags=("flag",), at=text.span)
+    if call.name == "less":
+        for word in options.values("-o", "-O", "--log-file", "--LOG-FILE"):
+            call.writes(word)
+    for word in options.values("--lesskey-content", "--pager"):
+        call.fact(Effect.EXECUTES, tags=("flag",), at=word.span)
+        if not word.startswith("less"):
+            call.run_shell(word)
+    for word in options.values("-k", "--lesskey-file", "--lesskey-src"):
+        call.reads(word)
+    words = options.operands
+    if call.name in ("bat", "batcat") and words[:1] == ["cache"]:
+        call.fact(Effect.WRITES, tags=("cache",))
+        return NOTHING
+    streams = [call.reads(w) for w in words if w != "-"] or [call.stdin]
+    return call.passes_on(*streams) if len(streams) != 1 else streams[0]
+
+
+PROGRAMS = {
+    **dict.fromkeys(
+        "vim vi nvim ex view rvim rview gvim gview evim vimdiff nvimdiff vim.tiny "
+        "vim.basic vimx elvis nvi neovim".split(),
+        vim,
+    ),
+    **dict.fromkeys(("ed", "red"), ed),
+    **dict.fromkeys(("emacs", "emacsclient", "emacs-nox", "xemacs", "zile", "mg"), emacs),
+    **dict.fromkeys(
+        "nano pico rnano micro joe jed mcedit kak hx helix ne tilde jmacs jstar".split(),
+        plain_editor,
+    ),
+    **dict.fromkeys(
+        "less more most pg bat batcat zless zmore bzless xzless lzless xzmore bzmore "
+        "lesspipe lv vimpager moar ov".split(),
+        pager,
+    ),
+}

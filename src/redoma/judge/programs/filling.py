@@ -1,0 +1,221 @@
+"""Programs that make, fill, empty and cut up files."""
+
+from __future__ import annotations
+
+from redoma.judge.interpret.arg import ANYTHING, NOTHING, SECRET, Stream, arg
+from redoma.judge.programs.files import makes
+from redoma.judge.programs.options import split
+from redoma.model.risk import Effect, Place, Target
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.judge.interpret.call import Call
+
+_NONE: frozenset[str] = frozenset()
+
+
+def dd(call: Call) -> Stream:
+    """`dd`: `if=` is read, `of=` overwritten; nothing into something empties it."""
+    stream = call.stdin
+    source, target = "", None
+    for word in call.args:
+        name, equals, value = word.partition("=")
+        if not equals:
+            if not word.known:
+                call.fact(Effect.UNKNOWN, tags=("subcommand",), at=word.span, detail="dd")
+            continue
+        if name == "if":
+            source = value
+            stream = call.reads(word.like(value), "raw")
+        elif name == "of":
+            target = word.like(value)
+    if target is None:
+        return Stream(stream.text, stream.taint, stream.source)
+    tags = ("overwrite", "empties") if source == "/dev/null" else ("overwrite",)
+    call.writes(target, *tags, content=stream)
+    return NOTHING
+
+
+def shred(call: Call) -> Stream:
+    """`shred`, `wipe`: what goes this way does not come back."""
+    takes = frozenset("-n --iterations -s --size --random-source".split())
+    for word in split(call.args, takes, optional=frozenset(("--remove",))).operands:
+        target, marks = call.written_target(word)
+        effect = Effect.WRITES if target.place is Place.DEVICE else Effect.DELETES
+        call.fact(effect, target, tags=("shred", *marks), at=word.span)
+    return NOTHING
+
+
+def truncate(call: Call) -> Stream:
+    """`truncate -s 0` empties; growing a file loses nothing."""
+    takes = frozenset("-s --size -r --reference".split())
+    options = split(call.args, takes)
+    size = options.value("-s", "--size") or ""
+    grows = size.startswith(("+", ">")) and not size.startswith(">0")
+    for word in options.operands:
+        call.writes(word, *(("grow",) if grows else ("overwrite", "empties")))
+    return NOTHING
+
+
+def touch(call: Call) -> Stream:
+    takes = frozenset("-d --date -r --reference -t --time -A".split())
+    for word in split(call.args, takes).operands:
+        makes(call, word)
+    return NOTHING
+
+
+def mkdir(call: Call) -> Stream:
+    takes = frozenset("-m --mode".split())
+    for word in split(call.args, takes).operands:
+        makes(call, word)
+    return NOTHING
+
+
+def mknod(call: Call) -> Stream:
+    """`mknod NAME b 8 0` gives a name to a device; a fifo is only a pipe."""
+    options = split(call.args, frozenset(("-m", "--mode")))
+    operands = options.operands
+    for word in operands[:1]:
+        makes(call, word)
+    if any(word in ("b", "c", "u") for word in operands[1:2]):
+        call.fact(Effect.SYSTEM, tags=("device",))
+    return NOTHING
+
+
+def fallocate(call: Call) -> Stream:
+    """`fallocate`, `mkswap`: a file grows; holes dug into it lose data."""
+    takes = frozenset("-l --length -o --offset -L --label -U --uuid --pagesize".split())
+    options = split(call.args, takes)
+    digs = options.has("-c", "-d", "-p", "-z", "--punch-hole", "--zero-range", "--collapse-range")
+    for word in options.operands:
+        call.writes(word, *(("empties",) if digs else ("overwrite",)))
+    return NOTHING
+
+
+def mktemp(call: Call) -> Stream:
+    """`mktemp` makes a file in /tmp and prints its name; `-u` only prints."""
+    takes = frozenset("-p --tmpdir --suffix".split())
+    optional = frozenset(("--tmpdir",))
+    options = split(call.args, takes - optional, optional=optional)
+    if not options.has("-u", "--dry-run"):
+        target = Target(text="/tmp", place=Place.TEMP)
+        for word in options.operands[:1]:
+            if not options.has("-t", "-p", "--tmpdir"):
+                target, _ = call.written_target(word)
+        call.fact(Effect.WRITES, target, tags=("new",))
+    template = options.operands[0] if options.operands else None
+    if template is not None and "/" in template and template.known:
+        return Stream(template.rstrip("X") + "0" * 6 + "\n")
+    return Stream("/tmp/tmp.000000\n")
+
+
+_SPLIT_TAKES = frozenset(
+    "-a --suffix-length -b --bytes -C --line-bytes -l --lines -n --number -t --separator "
+    "--additional-suffix --filter -f --prefix --suffix-format --digits".split()
+)
+
+
+def cut_up(call: Call) -> Stream:
+    """`split`, `csplit`: pieces land beside each other; `--filter` runs a command for each."""
+    options = split(call.args, _SPLIT_TAKES)
+    streams = [call.reads(w) for w in options.operands[:1] if w != "-"] or [call.stdin]
+    for text in options.values("--filter"):
+        call.fact(Effect.EXECUTES, tags=("flag",), at=text.span)
+        return call.run_shell(text, stdin=streams[0])
+    prefix = options.value("-f", "--prefix")
+    if call.name.endswith("csplit"):
+        call.writes(prefix if prefix is not None else arg("xx00", call.word.span))
+    else:
+        words = options.operands[1:2] or [arg("xaa", call.word.span)]
+        piece = streams[0].passed_through()
+        call.writes(words[0], content=piece)
+        for ending in ("aa", "ab", "00", "01"):
+            call.walker.files.put(call.path(words[0]) + ending, piece)
+    return NOTHING
+
+
+_PATCH_TAKES = frozenset(
+    "-b -B --prefix -d --directory -D --ifdef -F --fuzz -g --get -i --input -o --output -p --strip "
+    "-r --reject-file -V --version-control -Y --basename-prefix -z --suffix --read-only "
+    "--reject-format --quoting-style".split()
+) - {"-b"}
+
+
+def patch(call: Call) -> Stream:
+    """`patch`: the files a patch names change; a dry run changes none."""
+    options = split(call.args, _PATCH_TAKES, optional=frozenset(("--backup",)))
+    for word in [*options.values("-i", "--input"), *options.operands[1:2]]:
+        call.reads(word)
+    if options.has("--dry-run", "-C", "--check"):
+        return ANYTHING
+    output = options.value("-o", "--output")
+    named = [output] if output is not None else options.operands[:1]
+    directory = options.value("-d", "--directory")
+    for word in named or ([directory] if directory is not None else []):
+        call.writes(word, "patch")
+    if not named and directory is None:
+        call.fact(Effect.WRITES, tags=("project", "patch"))
+        for path in patched(call.stdin.text or ""):
+            call.writes(arg(path, call.word.span), "patch")
+    return ANYTHING
+
+
+def patched(text: str) -> list[str]:
+    """The files that a unified diff would change, at most two hundred."""
+    found: list[str] = []
+    for line in text.splitlines():
+        if line.startswith("+++ ") and len(found) < 200:
+            name = line[4:].partition("\t")[0].strip().strip('"')
+            if name and name != "/dev/null":
+                found.append(name.removeprefix("b/"))
+    return found
+
+
+def sponge(call: Call) -> Stream:
+    """`sponge FILE`: all input, then the file."""
+    options = split(call.args, _NONE)
+    for word in options.operands:
+        secret = ("secret",) if call.stdin.taint & SECRET else ()
+        append = "append" if options.has("-a") else "overwrite"
+        call.writes(word, append, *secret, content=call.stdin)
+    return call.stdin if not options.operands else NOTHING
+
+
+def make_filesystem(call: Call) -> Stream:
+    """`mkfs`: everything on its target goes; an image file in the project is only a file."""
+    takes = frozenset(
+        "-t --type -b -C -d -D -e -E -f -F -g -G -i -I -j -J -l -L -m -M -N -n -o -O -q "
+        "-r -R -s -S -T -U -u -v -z --label --uuid --sectorsize --nodesize --metadata "
+        "--data --features".split()
+    ) - {"-F", "-f", "-q", "-n", "-v", "-j", "-S", "-D", "-c"}
+    words = split(call.args, takes).operands
+    for word in words:
+        if word.known and not ("/" in word or "." in word):
+            continue
+        call.writes(word, "overwrite")
+    if not words:
+        call.fact(Effect.SYSTEM, tags=("device",))
+    return NOTHING
+
+
+PROGRAMS = {
+    "dd": dd,
+    **dict.fromkeys(("dcfldd", "dc3dd", "gdd"), dd),
+    **dict.fromkeys(("shred", "gshred", "wipe", "scrub"), shred),
+    **dict.fromkeys(("truncate", "gtruncate"), truncate),
+    **dict.fromkeys(("touch", "gtouch"), touch),
+    **dict.fromkeys(("mkdir", "gmkdir", "mkfifo"), mkdir),
+    "mknod": mknod,
+    **dict.fromkeys(("fallocate", "mkswap"), fallocate),
+    **dict.fromkeys(("mktemp", "gmktemp", "tempfile"), mktemp),
+    **dict.fromkeys(("split", "gsplit", "csplit"), cut_up),
+    **dict.fromkeys(("patch", "gpatch"), patch),
+    "sponge": sponge,
+    **dict.fromkeys(
+        "mkfs mke2fs mkfs.ext2 mkfs.ext3 mkfs.ext4 mkfs.xfs mkfs.btrfs mkfs.vfat mkfs.fat "
+        "mkfs.exfat mkfs.ntfs mkfs.f2fs mkfs.minix mkfs.bfs mkfs.cramfs mkfs.jfs mkfs.reiserfs "
+        "mkfs.erofs mkfs.nilfs2 mkfs.msdos mkfs.ubifs mkdosfs mkntfs mkexfatfs newfs newfs_apfs "
+        "newfs_hfs newfs_msdos".split(),
+        make_filesystem,
+    ),
+}

@@ -1,0 +1,110 @@
+"""`fzf` and its like: previews and key bindings carry commands of their own."""
+
+from __future__ import annotations
+
+from redoma.judge.interpret.arg import Arg, Stream
+from redoma.judge.programs.files import makes
+from redoma.judge.programs.options import split
+from redoma.model.risk import Effect
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.judge.interpret.call import Call
+
+_TAKES = frozenset(
+    "-f --filter -q --query -d --delimiter -n --nth --with-nth --accept-nth --tiebreak "
+    "--scheme --bind --preview --preview-window --preview-label --preview-label-pos "
+    "--header --header-lines --prompt --pointer --marker --marker-multi-line --ellipsis "
+    "--height --min-height --layout --margin --padding --info --info-command --separator "
+    "--scrollbar --border-label --border-label-pos --list-label --input-label "
+    "--header-label --footer --footer-label --color --style --tabstop --history "
+    "--history-size --jump-labels --expect --algo --with-shell --walker --walker-root "
+    "--walker-skip --hscroll-off --scroll-off --freeze-left --freeze-right --gutter "
+    "--gutter-raw --ghost --threads --bench --profile-cpu --profile-mem --profile-block "
+    "--profile-mutex --wrap-sign --id-nth --tabs --preview-border --gap-line".split()
+)
+_OPTIONAL = frozenset(
+    "-m --multi --border --list-border --input-border --header-border --footer-border --gap --tmux "
+    "--listen --listen-unsafe --no-info --wrap --track --popup --preview-wrap-sign".split()
+)
+_RUNS = ("execute", "execute-silent", "execute-multi", "become")
+_ASKS = ("reload", "reload-sync", "preview", "change-preview", "transform", "bg-transform")
+_CLOSING = {"(": ")", "[": "]", "{": "}", "<": ">"}
+
+
+def fzf(call: Call) -> Stream:
+    """`fzf`: a list to choose from; what previews and keys run is judged by itself."""
+    options = split(call.args, _TAKES, optional=_OPTIONAL)
+    for text in options.values("--preview", "--info-command"):
+        call.run_shell(_filled(text))
+    for text in options.values("--bind"):
+        for name, command in bound(text):
+            if name.startswith(_RUNS):
+                call.fact(Effect.EXECUTES, tags=("flag",), at=text.span)
+            call.run_shell(_filled(text.like(command)))
+    for text in options.values("--with-shell"):
+        call.fact(Effect.EXECUTES, tags=("flag", "arbitrary"), at=text.span)
+        call.run_shell(text)
+    if options.has("--listen-unsafe"):
+        call.fact(Effect.NETWORK, tags=("listen", "unsafe"))
+    elif options.has("--listen") and not _only_here(options.value("--listen")):
+        call.fact(Effect.NETWORK, tags=("listen",))
+    for name in options.values("--history"):
+        makes(call, name)
+    for name in options.values(
+        "--profile-cpu", "--profile-mem", "--profile-block", "--profile-mutex"
+    ):
+        call.writes(name)
+    return call.stdin.passed_through()
+
+
+def _only_here(address: Arg | None) -> bool:
+    """Without a host `fzf` listens on this machine only, and runs no programs for others."""
+    if address is None or ":" not in address:
+        return True
+    return address.partition(":")[0] in ("localhost", "127.0.0.1", "")
+
+
+def bound(text: str) -> list[tuple[str, str]]:
+    """The actions of a `--bind` value that carry a command: (action, command)."""
+    out: list[tuple[str, str]] = []
+    index = 0
+    for action in sorted((*_RUNS, *_ASKS), key=len, reverse=True):
+        index = text.find(action)
+        while index != -1:
+            end = index + len(action)
+            while end < len(text) and (text[end].isalpha() or text[end] == "-"):
+                end += 1
+            if end < len(text) and (index == 0 or text[index - 1] in ":+,- "):
+                command = _command(text, end)
+                if command and not any(command == known for _, known in out):
+                    out.append((text[index:end], command))
+            index = text.find(action, end)
+    return out
+
+
+def _command(text: str, at: int) -> str:
+    opening = text[at]
+    if opening == ":":
+        return text[at + 1 :].replace("\\ ", " ")
+    if opening in "+,":
+        return ""
+    closing = _CLOSING.get(opening, opening)
+    end = text.rfind(closing + "+", at + 1)
+    for stop in (text.find(closing + "+", at + 1), text.find(closing + ",", at + 1), end):
+        if stop != -1:
+            return text[at + 1 : stop]
+    stop = text.rfind(closing)
+    return text[at + 1 : stop] if stop > at else text[at + 1 :]
+
+
+def _filled(text: Arg) -> Arg:
+    """Placeholders stand for what will be chosen, which nobody knows yet."""
+    import re
+
+    return text.like(
+        re.sub(r"\{[+*sfrn]*(?:q|n|\d*(?:\.\.\d*)?(?:,\d+)*)(?::\d)?\}", "$__chosen", text)
+    )
+
+
+PROGRAMS = dict.fromkeys(("fzf", "fzf-tmux", "sk", "peco", "fzy"), fzf)

@@ -1,0 +1,317 @@
+"""Interpreters: code given as an option, a file, a module, or by what flows in."""
+
+from __future__ import annotations
+
+from redoma.judge.interpret.arg import ANYTHING, NOTHING, UNKNOWN, Arg, Stream
+from redoma.judge.programs.deeds import do
+from redoma.model.risk import Effect, Place, Target
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.judge.interpret.call import Call
+
+
+class Interpreter:
+    """How one interpreter takes its code."""
+
+    __slots__ = ("checks", "code", "language", "loads", "prints", "takes")
+
+    def __init__(
+        self,
+        language: str,
+        code: str = "",
+        takes: str = "",
+        checks: str = "",
+        loads: str = "",
+        prints: str = "--version --help",
+    ) -> None:
+        self.language = language
+        self.code = frozenset(code.split())
+        self.takes = frozenset(takes.split())
+        self.checks = frozenset(checks.split())
+        self.loads = frozenset(loads.split())
+        self.prints = frozenset(prints.split())
+
+
+_KINDS = {
+    "node": Interpreter(
+        "javascript",
+        "-e --eval -p --print -pe",
+        "-C --conditions --input-type --max-old-space-size --stack-size --env-file "
+        "--test-name-pattern --test-reporter --title --icu-data-dir --inspect-port "
+        "--dns-result-order",
+        "-c --check",
+        "-r --require --import --loader --experimental-loader",
+        "-v --version -h --help --v8-options",
+    ),
+    "perl": Interpreter("perl", "-e -E", "-I", "-c", "", "-v -V --version -h --help"),
+    "ruby": Interpreter(
+        "ruby",
+        "-e",
+        "-I -C -E -W --encoding --yjit-exec-mem-size",
+        "-c",
+        "",
+        "--version -v -h --help --copyright",
+    ),
+    "php": Interpreter(
+        "php",
+        "-r -B -R -E",
+        "-c -d -F -z -t",
+        "-l --syntax-check",
+        "",
+        "-v --version -h --help -i --info -m --modules --ini",
+    ),
+    "lua": Interpreter("lua", "-e", "-l", "", "", "-v --version -h --help"),
+    "rscript": Interpreter("r", "-e --eval", "--default-packages", "", "", "--version --help"),
+    "julia": Interpreter(
+        "julia",
+        "-e --eval -E --print",
+        "-L --load --project -p -t -J -C -O --threads --sysimage",
+        "",
+        "-L --load",
+        "-v --version -h --help",
+    ),
+    "tclsh": Interpreter("tcl", "-c", "", "", "", ""),
+    "osascript": Interpreter("applescript", "-e", "-l -s", "", "", ""),
+    "elixir": Interpreter(
+        "elixir",
+        "-e --eval --rpc-eval",
+        "-r -pa -pz --name --sname --cookie -S",
+        "",
+        "-r",
+        "-v --version --help",
+    ),
+    "erl": Interpreter(
+        "erlang", "-eval", "-pa -pz -s -run -name -sname -setcookie -config", "", "", "-version"
+    ),
+    "groovy": Interpreter(
+        "groovy",
+        "-e",
+        "-c -cp -classpath --classpath -D -i --encoding",
+        "",
+        "",
+        "-v --version -h --help",
+    ),
+    "scala": Interpreter(
+        "scala",
+        "-e --execute",
+        "-cp -classpath --classpath",
+        "",
+        "",
+        "-version --version -help --help",
+    ),
+    "ghc": Interpreter("haskell", "-e", "-package -i", "", "", "--version --help -V"),
+    "jshell": Interpreter(
+        "java",
+        "",
+        "--class-path -R -C --startup --feedback --execution --module-path",
+        "",
+        "--startup",
+        "--version --help",
+    ),
+    "jrunscript": Interpreter(
+        "javascript", "-e", "-cp -classpath -l -encoding -f", "", "", "-? -help -q"
+    ),
+}
+_ALIASES = dict(
+    each.split(":")
+    for each in (
+        "nodejs:node node18:node node20:node tsx:node ts-node:node esno:node luajit:lua "
+        "lua5.1:lua lua5.2:lua lua5.3:lua lua5.4:lua texlua:lua Rscript:rscript "
+        "R:rscript littler:rscript wish:tclsh jimsh:tclsh irb:ruby pry:ruby jruby:ruby "
+        "truffleruby:ruby iex:elixir ghci:ghc runghc:ghc runhaskell:ghc php8:php "
+        "php7:php php-cgi:php hhvm:php groovysh:groovy kotlinc:scala kotlin:scala "
+        "escript:erl qjs:node js:node d8:node rhino:node jjs:node"
+    ).split()
+)
+
+
+def interpreter(call: Call) -> Stream:
+    """Finds the code that an interpreter is given, and has it read."""
+    name = _ALIASES.get(call.name, call.name)
+    kind = _KINDS[name]
+    words = list(call.args)
+    out: Stream | None = None
+    checks = False
+    while words and words[0].startswith("-") and words[0] not in ("-", "--"):
+        word = words.pop(0)
+        option, equals, attached = word.partition("=") if word.startswith("--") else (word, "", "")
+        if option in kind.prints and not kind.code & {option}:
+            return Stream(None)
+        if option in kind.checks:
+            checks = True
+        elif equals and option in kind.code:
+            out = _code(call, kind, word.like(attached), out)
+        elif option in kind.code:
+            out = _code(call, kind, words.pop(0) if words else call.word.like(UNKNOWN), out)
+        elif option in kind.loads:
+            target = word.like(attached) if equals else (words.pop(0) if words else None)
+            if target is not None:
+                _loaded(call, kind, target)
+        elif option in kind.takes:
+            if not equals and words:
+                words.pop(0)
+        else:
+            out = _bundle(call, name, kind, word, words, out)
+            checks = checks or (
+                not word.startswith("--") and any(f"-{c}" in kind.checks for c in word[1:])
+            )
+    if words and words[0] == "--":
+        words.pop(0)
+    if checks:
+        return NOTHING
+    if out is not None:
+        return out
+    return _script(call, kind, words)
+
+
+def _bundle(
+    call: Call, name: str, kind: Interpreter, word: Arg, words: list[Arg], out: Stream | None
+) -> Stream | None:
+    """`-we CODE`, `-i.bak`, `-Mmodule`, `-run`: letters together, some with a value attached."""
+    if word.startswith("--"):
+        return out
+    if name == "perl":
+        return _perl_letters(call, kind, word, words, out)
+    if name == "ruby" and word == "-run":
+        do(call, "serve")
+        return Stream(None)
+    if name == "php" and word.startswith("-S"):
+        do(call, "serve")
+        return Stream(None)
+    letters = word[1:]
+    for position, letter in enumerate(letters):
+        if f"-{letter}" in kind.code:
+            attached = letters[position + 1 :]
+            if attached and name in ("ruby", "lua", "rscript", "php"):
+                return _code(call, kind, word.like(attached), out)
+            return _code(call, kind, words.pop(0) if words else call.word.like(UNKNOWN), out)
+        if name == "ruby" and letter in "rI":
+            return out
+        if name == "ruby" and letter == "i":
+            call.fact(Effect.WRITES, tags=("project",))
+            return out
+    return out
+
+
+def _perl_letters(
+    call: Call, kind: Interpreter, word: Arg, words: list[Arg], out: Stream | None
+) -> Stream | None:
+    letters = word[1:]
+    position = 0
+    while position < len(letters):
+        letter = letters[position]
+        position += 1
+        if letter in "eE":
+            return _code(call, kind, words.pop(0) if words else call.word.like(UNKNOWN), out)
+        if letter in "MmIxFdDC":
+            return out
+        if letter == "i":
+            # Edits the files that follow in place.
+            for each in words[1:] if words else []:
+                if not each.startswith("-"):
+                    call.writes(each)
+            rest = letters[position:]
+            if not rest.endswith(("e", "E")) or rest.startswith("."):
+                return out
+    return out
+
+
+def _code(call: Call, kind: Interpreter, text: Arg, before: Stream | None) -> Stream:
+    from redoma.judge.programs.code import read_code
+
+    language = kind.language
+    if language == "applescript" and "JavaScript" in call.args:
+        language = "javascript"
+    out = read_code(call, language, text)
+    if before is None:
+        return out
+    return Stream(None, before.taint | out.taint, out.source)
+
+
+def _loaded(call: Call, kind: Interpreter, target: Arg) -> None:
+    if "/" in target or target.startswith("."):
+        call.executes_file(target, kind.language)
+    else:
+        call.fact(Effect.EXECUTES, tags=("project",), at=target.span)
+
+
+def _script(call: Call, kind: Interpreter, words: list[Arg]) -> Stream:
+    if words and words[0] not in ("-", "/dev/stdin", "/dev/fd/0"):
+        return script_file(call, words[0], kind.language)
+    return from_input(call, kind.language)
+
+
+def script_file(call: Call, word: Arg, language: str) -> Stream:
+    """A script by its name; an address is code from elsewhere."""
+    if word.startswith(("http://", "https://")):
+        call.host(word, "download")
+        call.fact(Effect.DOWNLOADS_AND_EXECUTES, at=word.span)
+        return ANYTHING
+    call.executes_file(word, language)
+    return Stream(None, call.stdin.taint)
+
+
+def from_input(call: Call, language: str) -> Stream:
+    """Code that flows in; at a terminal this is a session."""
+    stdin = call.stdin
+    if call.redirects is not None and call.redirects.hosts:
+        call.fact(Effect.NETWORK, tags=("reverse-shell",))
+    if stdin.text is None and not stdin.source and not stdin.taint and not call.walker.forks:
+        target = Target(text=call.name, place=Place.WORKSPACE)
+        call.fact(Effect.EXECUTES, target, tags=("interactive",))
+        return ANYTHING
+    return call.executes_stream(stdin, language)
+
+
+_PWSH_TAKES = frozenset(
+    (
+        "-executionpolicy -ep -ex -exec -version -v -workingdirectory -wd -windowstyle -w "
+        "-inputformat -outputformat -of -if -configurationname -custompipename -settingsfile "
+        "-psconsolefile"
+    ).split()
+)
+
+
+def powershell(call: Call) -> Stream:
+    """`pwsh`, `powershell`: `-Command`, `-EncodedCommand`, `-File`, or what flows in."""
+    from redoma.judge.foreign.powershell import decode_command
+    from redoma.judge.programs.code import read_code
+
+    words = list(call.args)
+    while words:
+        word = words.pop(0)
+        option = word.lower().replace("/", "-", 1) if word.startswith("/") else word.lower()
+        if (option in ("-version", "--version", "-v") and not words) or option in (
+            "-help",
+            "-h",
+            "-?",
+            "--help",
+        ):
+            return Stream(None)
+        if not option.startswith("-"):
+            if option.endswith(".ps1"):
+                return script_file(call, word, "powershell")
+            return read_code(call, "powershell", word.like(" ".join([word, *words])))
+        if option in ("-ec", "-e", "-enc", "-en") or (
+            len(option) > 2 and "-encodedcommand".startswith(option)
+        ):
+            call.fact(Effect.UNKNOWN, tags=("code",), at=word.span)
+            return read_code(call, "powershell", decode_command(words[0])) if words else ANYTHING
+        if option == "-" or (len(option) > 1 and "-command".startswith(option)):
+            if not words or words[0] == "-":
+                return call.executes_stream(call.stdin, "powershell")
+            return read_code(call, "powershell", words[0].like(" ".join(words)))
+        if len(option) > 1 and "-file".startswith(option) and words:
+            return script_file(call, words[0], "powershell")
+        if option in _PWSH_TAKES and words:
+            words.pop(0)
+    return from_input(call, "powershell")
+
+
+PROGRAMS = {
+    **dict.fromkeys((*_KINDS, *_ALIASES), interpreter),
+    **dict.fromkeys(
+        ("pwsh", "powershell", "powershell.exe", "pwsh.exe", "pwsh-preview"), powershell
+    ),
+}

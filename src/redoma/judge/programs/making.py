@@ -1,0 +1,105 @@
+"""make: recipes of the project, or recipes that the caller hands over."""
+
+from __future__ import annotations
+
+import re
+
+from redoma.judge.interpret.arg import ANYTHING, NETWORK, Arg, Stream
+from redoma.judge.places import normal
+from redoma.judge.programs.options import split
+from redoma.judge.programs.packages import runs_project
+from redoma.model.risk import Effect
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.judge.interpret.call import Call
+
+_MAKE_TAKES = frozenset(
+    "-f --file --makefile -C --directory -I --include-dir -j --jobs -l --load-average -o "
+    "--old-file --assume-old -W --what-if --new-file --assume-new --eval -E "
+    "--output-sync -O --debug --shuffle".split()
+)
+_MAKE_KNOWN = _MAKE_TAKES | frozenset(
+    "--always-make --environment-overrides --ignore-errors --keep-going --just-print "
+    "--dry-run --recon --print-data-base --question --no-builtin-rules --silent --quiet "
+    "--touch --trace --version --help --print-directory --no-print-directory "
+    "--warn-undefined-variables --stop".split()
+)
+_MAKE_OPTIONAL = frozenset(
+    ("-j", "--jobs", "-l", "--load-average", "-O", "--output-sync", "--debug")
+)
+_MAKE_FILES = ("GNUmakefile", "makefile", "Makefile")
+_SHELL_CALL = re.compile(r"\$[({]shell\s+(.*?)[)}]")
+_FILE_CALL = re.compile(r"\$[({]file\s+>{1,2}\s*([^,)}\s]+)")
+
+
+def make(call: Call) -> Stream:
+    """Runs recipes: those of the project, or those that the caller hands over."""
+    options = split(call.args, _MAKE_TAKES - _MAKE_OPTIONAL, _MAKE_KNOWN, optional=_MAKE_OPTIONAL)
+    for where in options.values("-C", "--directory"):
+        call.state = call.state.copy()
+        call.state.cwd = normal(where, call.state.cwd)
+    for text in options.values("--eval", "-E"):
+        call.fact(Effect.EXECUTES, tags=("arbitrary",), at=text.span)
+        recipes(call, text)
+    for word in options.operands:
+        name, equals, value = word.partition("=")
+        if equals and name.rstrip("?:+!") in ("SHELL", ".SHELLFLAGS", "MAKE", "MAKEFLAGS"):
+            call.fact(Effect.EXECUTES, tags=("hooked",), at=word.span, detail=name)
+            call.run_shell(word.like(value))
+        elif equals and ("$(shell" in value or "`" in value):
+            recipes(call, word.like(value))
+    if options.has(
+        "-n", "--just-print", "--dry-run", "--recon", "-q", "--question", "-v", "--version"
+    ):
+        call.fact(Effect.READS, tags=("project",))
+        return Stream(None)
+    given = options.values("-f", "--file", "--makefile")
+    for file in given:
+        _makefile(call, file)
+    if not given:
+        for name in _MAKE_FILES:
+            held = call.walker.files.get(f"{call.state.cwd}/{name}")
+            if held is not None and held.text is not None:
+                recipes(call, call.word.like(held.text))
+        runs_project(call)
+        call.fact(Effect.EXECUTES, tags=("project",))
+    return ANYTHING
+
+
+def _makefile(call: Call, file: Arg) -> None:
+    if file in ("-", "/dev/stdin"):
+        if call.stdin.taint & NETWORK:
+            call.fact(Effect.DOWNLOADS_AND_EXECUTES, detail=call.stdin.source)
+        if call.stdin.text is not None:
+            recipes(call, file.like(call.stdin.text))
+        call.fact(Effect.EXECUTES, tags=("stream",))
+        return
+    held = call.walker.files.get(call.path(file))
+    if held is not None and held.text is not None:
+        recipes(call, file.like(held.text))
+    call.executes_file(file, "make")
+
+
+def recipes(call: Call, text: Arg) -> None:
+    """Runs what stands in a makefile: recipes, `$(shell …)`, and `$(file >…)` writes."""
+    body = text.replace("\\\n", " ")
+    for found in _SHELL_CALL.finditer(body):
+        call.run_shell(text.like(found.group(1).replace("$$", "$")))
+    for found in _FILE_CALL.finditer(body):
+        call.writes(text.like(found.group(1)))
+    for line in body.split("\n")[:200]:
+        if line.startswith("\t"):
+            command = line.strip()
+        elif ":" in line and ";" in line.partition(":")[2]:
+            command = line.partition(":")[2].partition(";")[2].strip()
+        elif "!=" in line:
+            command = line.partition("!=")[2].strip()
+        else:
+            continue
+        command = re.sub(r"\$[({](\w+)[)}]", r"${\1}", command.lstrip("@-+ ").replace("$$", "$"))
+        if command:
+            call.run_shell(text.like(command))
+
+
+PROGRAMS = dict.fromkeys("make gmake bmake remake mingw32-make".split(), make)

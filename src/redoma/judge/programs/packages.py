@@ -1,0 +1,265 @@
+"""Package managers: where they install from, and the commands that they run for their caller."""
+
+from __future__ import annotations
+
+import re
+
+from redoma.judge.interpret.arg import ANYTHING, NETWORK, Arg, Stream
+from redoma.judge.programs.cards import deed_of, follow, options_of
+from redoma.judge.programs.options import split
+from redoma.judge.programs.package_sources import (
+    is_address,
+    is_repository,
+    judge_coordinates,
+    judge_settings,
+    judge_sources,
+)
+from redoma.model.risk import Effect
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from redoma.judge.interpret.call import Call
+    from redoma.judge.programs.options import Options
+
+# Subcommands that run an inner command: as it is (`local`), or out of a package that is fetched
+# for it (`fetched`).
+_RUNNERS: dict[str, dict[str, str]] = {
+    "uv": {"run": "local", "tool run": "fetched"},
+    "uvx": {"": "fetched"},
+    "pipx": {"run": "fetched"},
+    "poetry": {"run": "local"},
+    "pipenv": {"run": "local"},
+    "pdm": {"run": "local"},
+    "rye": {"run": "local"},
+    "hatch": {"run": "local"},
+    "pixi": {"run": "local", "exec": "fetched"},
+    "conda": {"run": "local"},
+    "mamba": {"run": "local"},
+    "micromamba": {"run": "local"},
+    "npm": {"exec": "node", "x": "node"},
+    "npx": {"": "node"},
+    "bunx": {"": "node"},
+    "pnpx": {"": "node"},
+    "pnpm": {"exec": "local", "dlx": "node"},
+    "yarn": {"exec": "local", "dlx": "node", "run": "script"},
+    "bun": {"x": "node"},
+    "bundle": {"exec": "local"},
+    "bundler": {"exec": "local"},
+    "composer": {"exec": "local"},
+    "mise": {"exec": "local", "x": "local", "watch": "local"},
+    "rtx": {"exec": "local", "x": "local"},
+    "asdf": {"exec": "local"},
+    "pyenv": {"exec": "local"},
+    "rbenv": {"exec": "local"},
+    "nodenv": {"exec": "local"},
+    "goenv": {"exec": "local"},
+    "jenv": {"exec": "local"},
+    "rustup": {"run": "second"},
+    "nvm": {"exec": "second", "run": "script"},
+    "volta": {"run": "local"},
+    "fnm": {"exec": "local"},
+    "cabal": {"exec": "local"},
+    "stack": {"exec": "local"},
+    "opam": {"exec": "local"},
+    "dune": {"exec": "local"},
+    "devbox": {"run": "local"},
+    "aqua": {"exec": "local"},
+    "corepack": {"npm": "named", "npx": "named", "pnpm": "named", "yarn": "named"},
+    "lerna": {"exec": "local"},
+    "nx": {"exec": "local"},
+}
+_RUN_TAKES = frozenset(
+    "-n --name -p --prefix --cwd --package --spec --python --from --with --with-editable "
+    "--with-requirements -c --call --registry --cache --userconfig --using --node -e "
+    "--env -t --tool -C --cd -w --workspace".split()
+)
+_NODE_TOOLS = frozenset(
+    "eslint prettier tsc jest vitest mocha ava playwright cypress webpack vite rollup "
+    "esbuild parcel next nuxt astro storybook biome markdownlint markdownlint-cli "
+    "markdownlint-cli2 stylelint tailwindcss postcss ts-node tsx c8 nyc concurrently "
+    "nodemon turbo nx lerna prisma wrangler vercel netlify firebase swc babel tsup "
+    "depcheck madge knip npm-check-updates ncu commitlint lint-staged husky jscpd "
+    "typedoc svgo serve http-server json-server rimraf cross-env dotenv drizzle-kit knex "
+    "sequelize typeorm tsd karma nest ng vue-tsc svelte-check expo eas react-native "
+    "changeset semantic-release release-it syncpack sort-package-json standard xo tap "
+    "jasmine wdio cspell alex textlint remark linthtml htmlhint oxlint dprint unocss "
+    "sass lessc swagger-cli openapi-generator-cli graphql-codegen supabase convex sanity "
+    "shadcn newman pm2 wait-on start-server-and-test npm-run-all run-s run-p "
+    "license-checker size-limit bundlesize lighthouse pa11y sirv publint attw tsc-alias".split()
+)
+
+
+_CARGO_PROGRAMS = re.compile(
+    r"rustc|rustdoc|runner|linker|credential|alias|registr|source|\.toml$|http\.|net\.|env\."
+)
+
+
+def manage(call: Call) -> Stream:
+    """What a package manager does, with what it installs from and runs inside."""
+    card: dict[str, Any] = call.walker.knowledge.cards.get(call.name, {"deeds": (), "bare": "read"})
+    if call.name == "cargo" and call.args and call.args[0].startswith("+"):
+        call.args = call.args[1:]
+    options = options_of(call, card)
+    if call.name == "bun" and not options.operands and flows_in(call):
+        return call.executes_stream(call.stdin, "javascript")
+    judge_settings(call, options)
+    inner = _inner(call, card)
+    if inner is not None:
+        return inner
+    deed = deed_of(card, options) if card.get("deeds") else ""
+    if deed in ("install", "sync", "write", "run", "fetch", "build", "system", "config"):
+        judge_sources(call, options)
+    if call.name in ("mvn", "mvnw"):
+        judge_coordinates(call, options)
+    if call.name == "cargo":
+        for setting in options.values("--config"):
+            if _CARGO_PROGRAMS.search(setting):
+                call.fact(Effect.EXECUTES, tags=("hooked",), at=setting.span, detail="--config")
+    if call.name == "cargo" and options.operands[:1] == ["fmt"] and "--check" in call.args:
+        call.fact(Effect.READS, tags=("project",))
+        return ANYTHING
+    if deed in ("build", "sync", "run") or (deed == "install" and _installs_here(options)):
+        runs_project(call)
+    if call.name in ("pnpm", "yarn") and deed == "build" and options.operands:
+        name = options.operands[0]
+        if name in _NODE_TOOLS and not _listed(card, name):
+            return call.run_args(list(options.operands[:1]) + _after(call.args, name))
+    return follow(call, card)
+
+
+def flows_in(call: Call) -> bool:
+    """Whether something is piped or redirected into a program that would run it."""
+    stdin = call.stdin
+    return stdin.text is not None or bool(stdin.taint) or bool(stdin.source)
+
+
+def runs_project(call: Call, word: Arg | None = None) -> None:
+    """Code of the directory runs; if the script itself fetched it, nobody has seen it."""
+    where = call.path(word) if word is not None else call.state.cwd
+    held = call.walker.files.get(f"{where}/any")
+    if held is not None and held.taint & NETWORK:
+        call.fact(Effect.DOWNLOADS_AND_EXECUTES, detail=held.source)
+
+
+def _installs_here(options: Options) -> bool:
+    named = [*options.operands[1:], *options.values("-e", "--editable", "--path")]
+    return any(word.startswith((".", "/", "~")) for word in named)
+
+
+def _listed(card: dict[str, Any], name: str) -> bool:
+    return any(words and words[0] == name for words, _, _ in card.get("deeds", ()))
+
+
+def _after(words: list[Arg], name: str) -> list[Arg]:
+    for index, word in enumerate(words):
+        if word == name:
+            return list(words[index + 1 :])
+    return []
+
+
+# Inner commands -----------------------------------------------------------------------------------
+
+
+def _inner(call: Call, card: dict[str, Any]) -> Stream | None:
+    """Runs the inner command of `uv run …`, `npx …` and their like; None if this is not one."""
+    kinds = _RUNNERS.get(call.name)
+    if kinds is None:
+        return None
+    takes = card.get("takes", frozenset())
+    words = list(call.args)
+    kind = kinds.get("")
+    if kind is None:
+        first = split(words, takes, card.get("known", frozenset()), stops=True)
+        named = first.operands
+        for subcommand, its in kinds.items():
+            steps = subcommand.split()
+            if [str(w) for w in named[: len(steps)]] == steps:
+                kind, words = its, named[0 if its == "named" else len(steps) :]
+                break
+    if kind is None or not words:
+        return None
+    options = split(words, takes | _RUN_TAKES, card.get("known", frozenset()), stops=True)
+    for text in options.values("-c", "--call"):
+        if kind == "node" or call.name == "npm":
+            call.fact(Effect.EXECUTES, tags=("flag",), at=text.span)
+            call.run_shell(text)
+    _judge_extras(call, options, kind)
+    inner = list(options.operands)
+    if options.has("-m", "--module") and call.name == "uv":
+        module = options.value("-m", "--module")
+        return (
+            call.run_args([call.word.like("python"), call.word.like("-m"), module, *inner])
+            if module
+            else ANYTHING
+        )
+    if kind == "second":
+        inner = inner[1:]
+    if not inner:
+        return ANYTHING if options.has("-c", "--call") else None
+    return _run_inner(call, kind, inner)
+
+
+def _judge_extras(call: Call, options: Options, kind: str) -> None:
+    given = options.values("--with", "--with-editable", "--with-requirements")
+    if call.name in ("uv", "uvx") and given:
+        call.fact(Effect.INSTALLS, at=given[0].span)
+    packages = options.values("-p", "--package", "--spec", "--from")
+    if kind == "node" and packages:
+        call.fact(Effect.EXECUTES, tags=("package", "named"), at=packages[0].span)
+    elif kind == "fetched":
+        call.fact(Effect.EXECUTES, tags=("package",))
+        packages = options.values("--spec", "--from")
+    for word in packages if kind in ("node", "fetched") else ():
+        if is_address(word):
+            call.fact(Effect.INSTALLS, tags=("url",), at=word.span)
+
+
+def _run_inner(call: Call, kind: str, inner: list[Arg]) -> Stream:
+    word = inner[0]
+    if len(inner) > 1 and inner[1] == "--":
+        del inner[1]
+    if kind in ("local", "script", "named", "second"):
+        if word.startswith(("http://", "https://")):
+            call.fact(Effect.DOWNLOADS_AND_EXECUTES, at=word.span, detail=str(word))
+            return ANYTHING
+        if word.endswith((".py", ".pyw")) and "python" in call.walker.knowledge:
+            return call.run_args([word.like("python"), *inner])
+        if kind == "script" and word not in _NODE_TOOLS:
+            call.fact(Effect.EXECUTES, tags=("project",), detail=str(word))
+            runs_project(call)
+            return ANYTHING
+        return call.run_args(inner)
+    if is_address(word) or (kind == "node" and is_repository(word)):
+        call.fact(Effect.DOWNLOADS_AND_EXECUTES, at=word.span, detail=str(word))
+        return ANYTHING
+    name = _bare(word)
+    if kind == "node" and name in _NODE_TOOLS:
+        if name in call.walker.knowledge:
+            return call.run_args([word.like(name), *inner[1:]])
+        call.fact(Effect.EXECUTES, tags=("project",), at=word.span, detail=name)
+        return ANYTHING
+    call.fact(Effect.EXECUTES, tags=("package",), at=word.span, detail=name)
+    if name in call.walker.knowledge:
+        return call.run_args([word.like(name), *inner[1:]])
+    return ANYTHING
+
+
+def _bare(word: Arg) -> str:
+    """A package's name without its version: `eslint@9` is eslint, `@scope/x@1` is @scope/x."""
+    if word.startswith("@"):
+        return "@" + word[1:].partition("@")[0]
+    return re.split(r"[@=<>~!\[]", word, maxsplit=1)[0]
+
+
+PROGRAMS = dict.fromkeys(
+    (
+        "pip pip3 pip2 uv uvx pipx poetry pipenv pdm rye hatch pixi conda mamba micromamba npm "
+        "npx bunx pnpx pnpm yarn bun bundle bundler composer mise rtx asdf pyenv rbenv nodenv "
+        "goenv jenv volta fnm cabal stack opam dune devbox aqua corepack rustup nvm lerna nx "
+        "cargo gem brew apt apt-get aptitude yum dnf zypper apk luarocks cpan cpanm mvn mvnw "
+        "gradle gradlew sbt mix dotnet"
+    ).split(),
+    manage,
+)

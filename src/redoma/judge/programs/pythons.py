@@ -1,0 +1,188 @@
+"""`python`: `-c` code, `-m` modules, scripts, and what flows in."""
+
+from __future__ import annotations
+
+from redoma.judge.interpret.arg import Stream
+from redoma.judge.programs.deeds import do
+from redoma.judge.programs.interpreters import from_input, script_file
+from redoma.model.risk import Effect
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.judge.interpret.arg import Arg
+    from redoma.judge.interpret.call import Call
+
+_READING_MODULES = frozenset(
+    "json.tool tokenize ast dis calendar platform sysconfig site this inspect timeit "
+    "pyclbr symtable tabnanny pydoc base64 mimetypes quopri uuid textwrap difflib "
+    "filecmp pstats trace nntplib".split()
+)
+_SERVING_MODULES = frozenset(
+    "http.server SimpleHTTPServer pyftpdlib smtpd wsgiref.simple_server xmlrpc.server".split()
+)
+_WRITING_MODULES = frozenset(
+    "venv virtualenv compileall py_compile zipapp lib2to3 black isort autopep8 yapf".split()
+)
+_MODULE_PROGRAMS = {
+    **{
+        each: each
+        for each in (
+            "pip pytest mypy ruff flake8 pylint black isort twine tox nox poetry uv coverage "
+            "ansible alembic pipx pyright bandit mkdocs jupyter flask uvicorn gunicorn "
+            "celery streamlit"
+        ).split()
+    },
+    **dict(
+        each.split(":")
+        for each in (
+            "pip3:pip build:pyproject-build pre_commit:pre-commit awscli:aws "
+            "sphinx:sphinx-build django:django-admin unittest:pytest pip_audit:pip-audit "
+            "httpie:http"
+        ).split()
+    ),
+}
+_DJANGO_READS = frozenset(
+    "check showmigrations diffsettings sqlmigrate sqlsequencereset sqlflush inspectdb "
+    "help version findstatic get_default_username".split()
+)
+_DJANGO_DESTROYS = frozenset(
+    "flush reset_db sqlflush_run remove_stale_contenttypes delete_squashed_migrations".split()
+)
+_DJANGO_CHANGES = frozenset(
+    "migrate loaddata createsuperuser changepassword clearsessions createcachetable syncdb".split()
+)
+
+
+def python(call: Call) -> Stream:
+    """Finds the code, module or script that Python is given."""
+    words = list(call.args)
+    while words and words[0].startswith("-") and words[0] not in ("-", "--"):
+        word = words.pop(0)
+        if word.startswith("--"):
+            if word in ("--version", "--help", "--help-all", "--help-env", "--help-xoptions"):
+                return Stream(None)
+            if word == "--check-hash-based-pycs" and words:
+                words.pop(0)
+            continue
+        found = _letters(call, word, words)
+        if found is not None:
+            return found
+    if words and words[0] == "--":
+        words.pop(0)
+    if words and words[0] not in ("-", "/dev/stdin", "/dev/fd/0"):
+        return _script(call, words)
+    return from_input(call, "python")
+
+
+def _letters(call: Call, word: Arg, words: list[Arg]) -> Stream | None:
+    """`-vc CODE`, `-mpip`, `-W all`: the first letter that takes a value ends the bundle."""
+    letters = word[1:]
+    for position, letter in enumerate(letters):
+        attached = letters[position + 1 :]
+        if letter == "c":
+            from redoma.judge.programs.code import read_code
+
+            code = word.like(attached) if attached else (words[0] if words else word.like("\0"))
+            return read_code(call, "python", code)
+        if letter == "m":
+            module = (
+                word.like(attached) if attached else (words.pop(0) if words else word.like("\0"))
+            )
+            return _module(call, module, words)
+        if letter in "WXQ":
+            if not attached and words:
+                words.pop(0)
+            return None
+        if letter in "Vh?" and not words:
+            return Stream(None)
+    return None
+
+
+def _module(call: Call, module: Arg, words: list[Arg]) -> Stream:
+    name = str(module)
+    program = _MODULE_PROGRAMS.get(name)
+    if program:
+        if program in call.walker.knowledge:
+            return call.run_args([module.like(program), *words])
+        call.fact(Effect.EXECUTES, tags=("project",), at=module.span)
+        return Stream(None, call.stdin.taint)
+    if name == "json.tool":
+        return _json_tool(call, words)
+    if name in _SERVING_MODULES:
+        do(call, "serve")
+        return Stream(None)
+    if name in _READING_MODULES:
+        for word in words:
+            if not word.startswith("-"):
+                call.reads(word)
+        return call.passes_on(call.stdin)
+    if name == "py_compile":
+        do(call, "cache")
+        return Stream(None)
+    if name in _WRITING_MODULES:
+        do(call, "write")
+        return Stream(None)
+    if name == "timeit" and words:
+        from redoma.judge.programs.code import read_code
+
+        return read_code(call, "python", words[-1])
+    if name in ("code", "asyncio", "IPython", "runpy") and not words:
+        return from_input(call, "python")
+    call.fact(Effect.EXECUTES, tags=("project",), at=module.span)
+    return call.passes_on(call.stdin)
+
+
+def _json_tool(call: Call, words: list[Arg]) -> Stream:
+    files = [w for w in words if not w.startswith("-")]
+    streams = [call.stdin]
+    if files:
+        streams.append(call.reads(files[0]))
+    if len(files) > 1:
+        call.writes(files[1])
+    return call.passes_on(*streams)
+
+
+def _script(call: Call, words: list[Arg]) -> Stream:
+    script = words[0]
+    name = script.rpartition("/")[2]
+    if name in ("manage.py", "django-admin", "django-admin.py"):
+        django(call, words[1:])
+    elif name == "setup.py" and any(w in ("install", "develop") for w in words[1:]):
+        do(call, "install")
+    elif name == "setup.py" and "upload" in words[1:]:
+        do(call, "publish")
+    return script_file(call, script, "python")
+
+
+def django(call: Call, words: list[Arg]) -> None:
+    """What a management command of Django does beyond running the project's code."""
+    commands = [w for w in words if not w.startswith("-")]
+    if not commands:
+        return
+    command = str(commands[0])
+    if command in _DJANGO_DESTROYS:
+        call.fact(Effect.SCHEMA_CHANGE, tags=("destroy",), at=commands[0].span, detail=command)
+    elif command == "migrate" and "zero" in commands:
+        call.fact(
+            Effect.SCHEMA_CHANGE, tags=("destroy",), at=commands[0].span, detail="migrate zero"
+        )
+    elif command in _DJANGO_CHANGES:
+        call.fact(Effect.SCHEMA_CHANGE, tags=("migration",), at=commands[0].span, detail=command)
+    elif command == "dbshell":
+        call.fact(Effect.EXECUTES, tags=("arbitrary",), at=commands[0].span)
+    elif command in ("shell", "shell_plus"):
+        for index, word in enumerate(words):
+            if word in ("-c", "--command") and index + 1 < len(words):
+                from redoma.judge.programs.code import read_code
+
+                read_code(call, "python", words[index + 1])
+        if call.stdin.text:
+            call.executes_stream(call.stdin, "python")
+
+
+PROGRAMS = dict.fromkeys(
+    "python python2 python3 python2.7 python3.6 python3.7 python3.8 python3.9 python3.10 "
+    "python3.11 python3.12 python3.13 python3.14 pypy pypy3 ipython ipython3 bpython "
+    "micropython jython python3t py pythonw sage".split(),
+    python,
+)

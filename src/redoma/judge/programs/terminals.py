@@ -1,0 +1,223 @@
+"""Programs that type, schedule and record for others: `tmux`, `screen`, `at`, `expect`."""
+
+from __future__ import annotations
+
+import re
+
+from redoma.judge.interpret.arg import ANYTHING, NOTHING, Arg, Stream, arg
+from redoma.judge.programs.options import split
+from redoma.model.risk import Effect
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.judge.interpret.call import Call
+
+_STARTS = frozenset(
+    "new-session new new-window neww split-window splitw respawn-pane respawnp respawn-window "
+    "respawnw run-shell run if-shell if pipe-pane pipep display-popup popup".split()
+)
+_LOOKS = frozenset(
+    "list-sessions ls list-windows lsw list-panes lsp list-clients lsc list-keys lsk list-commands "
+    "lscm list-buffers lsb show-options show showw show-window-options show-buffer showb "
+    "show-environment showenv show-hooks show-messages showmsgs show-prompt-history showphist "
+    "display-message display capture-pane capturep has-session has info server-info".split()
+)
+MOST_COMMANDS = 200
+_TMUX_TAKES = frozenset("-L -S -f -c -T".split())
+_KEYS = re.compile(
+    r"(?:Enter|C-[a-zA-Z\[\]\\^_@]|M-.|KPEnter|Escape|Tab|BTab|BSpace|Space|Up|Down|Left|Right|Home|End|F\d+|S-\w+)$"
+)
+
+
+def tmux(call: Call) -> Stream:
+    """`tmux`: what it starts or types is shell code; what it lists is only shown."""
+    options = split(call.args, _TMUX_TAKES, stops=True)
+    for text in options.values("-c"):
+        call.fact(Effect.EXECUTES, tags=("flag",), at=text.span)
+        call.run_shell(text)
+    for word in options.values("-f"):
+        call.reads(word)
+    commands: list[list[Arg]] = [[]]
+    for word in options.operands:
+        if word in (";", "\\;"):
+            commands.append([])
+        else:
+            commands[-1].append(word)
+    if not options.operands and not options.has("-V", "-c"):
+        call.fact(Effect.EXECUTES, tags=("interactive",))
+    if len(commands) > MOST_COMMANDS:
+        call.fact(Effect.UNKNOWN, tags=("too-much",))
+    for command in commands[:MOST_COMMANDS]:
+        if command:
+            _tmux_command(call, str(command[0]), command[1:])
+    return ANYTHING
+
+
+def _tmux_command(call: Call, name: str, words: list[Arg]) -> None:
+    if name in _LOOKS:
+        return
+    if name in ("send-keys", "send"):
+        _types(call, words)
+        return
+    if name in (
+        "new-session",
+        "new",
+        "new-window",
+        "neww",
+        "split-window",
+        "splitw",
+        "display-popup",
+        "popup",
+    ):
+        takes = (
+            frozenset("-c -e -F -n -s -t -x -y -l -p -w -h -S -T -b".split())
+            - ({"-h", "-b", "-S"} if name.startswith("split") else set())
+            - ({"-b", "-S", "-h", "-p", "-l", "-w"} if name.startswith("new") else set())
+        )
+    else:
+        takes = frozenset("-c -e -t -d -T -N".split())
+    options = split(words, takes, stops=True)
+    if name in _STARTS:
+        call.fact(Effect.EXECUTES, tags=("flag",))
+        for text in options.operands if name in ("if-shell", "if") else _joined(options.operands):
+            call.run_shell(text)
+        return
+    if name.startswith("kill-") or name in ("killp", "killw", "kill"):
+        call.fact(Effect.KILLS)
+    elif name in ("source-file", "source"):
+        for word in options.operands:
+            call.executes_file(word, "tmux")
+    else:
+        call.fact(Effect.EXECUTES, tags=("flag",))
+        for place, word in enumerate(options.operands[1:], 2):
+            if word in _STARTS or word in ("send-keys", "send"):
+                _tmux_command(call, str(word), options.operands[place:])
+                return
+        for text in options.operands[1:]:
+            found = re.search(r"(?:run-shell|run|if-shell)\s+(?:-b\s+)?(.+)", text)
+            if found:
+                call.run_shell(text.like(found[1].strip("'\"")))
+
+
+def _joined(words: list[Arg]) -> list[Arg]:
+    if not words:
+        return []
+    taint = 0
+    for word in words:
+        taint |= word.taint
+    return [arg(" ".join(words), (words[0].span[0], words[-1].span[1]), taint)]
+
+
+def _types(call: Call, words: list[Arg]) -> None:
+    options = split(words, frozenset(("-t", "-N")))
+    typed = [w for w in options.operands if not _KEYS.match(w)]
+    call.fact(Effect.EXECUTES, tags=("flag",))
+    for text in _joined(typed):
+        call.run_shell(text.like(text.replace("C-m", "\n")))
+
+
+_SCREEN_TAKES = frozenset("-c -e -h -p -s -S -t -T -Logfile".split())
+
+
+def screen(call: Call) -> Stream:
+    """`screen`: starts a command, or stuffs text into a session."""
+    if any(w in ("-ls", "-list", "-v", "--version") for w in call.args[:1]):
+        return ANYTHING
+    options = split(call.args, _SCREEN_TAKES, stops=True)
+    words = list(options.operands)
+    if options.has("-X"):
+        call.fact(Effect.EXECUTES, tags=("flag",))
+        if words[:1] in (["stuff"], ["exec"]):
+            for text in _joined(words[1:]):
+                call.run_shell(text.like(re.sub(r"\\n|\\r|\^M|\\015|\\012", "\n", text)))
+        elif words[:1] in (["quit"], ["kill"]):
+            call.fact(Effect.KILLS)
+        return NOTHING
+    call.fact(Effect.EXECUTES, tags=("flag",) if words else ("interactive",))
+    return call.run_args(words) if words else ANYTHING
+
+
+def script(call: Call) -> Stream:
+    """`script`: records a terminal session; the command is `-c` or follows the file."""
+    takes = frozenset(
+        "-c --command -E --echo -I --log-in -O --log-out -B --log-io -T --log-timing -m "
+        "-o -t".split()
+    )
+    options = split(call.args, takes - {"-t"}, stops=True, optional=frozenset(("-t", "--timing")))
+    words = list(options.operands)
+    rest = split(words[1:], takes - {"-t"}) if words[1:] and words[1].startswith("-") else None
+    for name in options.values(
+        "-I", "--log-in", "-O", "--log-out", "-B", "--log-io", "-T", "--log-timing"
+    ):
+        call.writes(name)
+    if options.has("-p"):
+        return call.passes_on(*[call.reads(w) for w in words[:1]])
+    for word in words[:1] or [arg("typescript", call.word.span)]:
+        call.writes(word)
+    texts = options.values("-c", "--command") + (rest.values("-c", "--command") if rest else [])
+    if texts:
+        return [call.run_shell(text) for text in texts][-1]
+    if words[1:] and rest is None:
+        return call.run_args(words[1:])
+    call.fact(Effect.EXECUTES, tags=("interactive",))
+    return ANYTHING
+
+
+def at(call: Call) -> Stream:
+    """`at`, `batch`: what flows in runs later, when nobody looks."""
+    options = split(call.args, frozenset("-q -f -t -c -d -r".split()))
+    if options.has("-l", "-c", "-V"):
+        return ANYTHING
+    if options.has("-d", "-r"):
+        call.fact(Effect.WRITES, tags=("settings",))
+        return NOTHING
+    call.fact(Effect.EXECUTES, tags=("scheduled",))
+    for word in options.values("-f"):
+        call.executes_file(word)
+        return NOTHING
+    if call.stdin.text is not None or call.stdin.taint:
+        call.executes_stream(call.stdin)
+    return NOTHING
+
+
+def crontab(call: Call) -> Stream:
+    """`crontab`: `-l` shows, everything else changes what runs by itself."""
+    options = split(call.args, frozenset("-u -c".split()))
+    if options.has("-l", "-V", "-T"):
+        return ANYTHING
+    call.fact(Effect.PERSISTS)
+    for word in options.operands:
+        if word != "-":
+            call.reads(word)
+    return NOTHING
+
+
+_SPAWN = re.compile(r"(?:^|[;\n{\[])\s*(?:spawn|exec|system|overlay)\s+(?:-noecho\s+)?([^;\n\]}]+)")
+
+
+def expect(call: Call) -> Stream:
+    """`expect`: a Tcl script that starts programs and answers them."""
+    options = split(call.args, frozenset(("-c", "-f")), stops=True)
+    texts = options.values("-c")
+    files = [*options.values("-f"), *(options.operands[:1] if not texts else [])]
+    if call.stdin.text is not None and not files:
+        texts = [*texts, call.word.like(call.stdin.text)]
+    for text in texts:
+        call.fact(Effect.EXECUTES, tags=("arbitrary",), at=text.span, detail="tcl")
+        for match in _SPAWN.finditer(text):
+            call.run_shell(text.like(match[1].replace("{", "'").replace("}", "'")))
+    for word in files:
+        call.executes_file(word, "tcl")
+    if not texts and not files:
+        call.fact(Effect.EXECUTES, tags=("interactive",))
+    return ANYTHING
+
+
+PROGRAMS = {
+    **dict.fromkeys(("tmux", "byobu"), tmux),
+    "screen": screen,
+    "script": script,
+    **dict.fromkeys(("at", "batch"), at),
+    "crontab": crontab,
+    **dict.fromkeys(("expect", "autoexpect"), expect),
+}
