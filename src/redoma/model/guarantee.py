@@ -50,7 +50,8 @@ class EngineReport(Value):
 
     @property
     def usable(self) -> bool:
-        return bool(self.guarantees)
+        """Whether it can run something at all, be it without any guarantee."""
+        return bool(self.guarantees or self.version)
 
     def why_not(self, required: frozenset[Guarantee]) -> str:
         """Why this engine cannot give what is required, in one line."""

@@ -38,7 +38,8 @@ def main(arguments: list[str]) -> None:
     _end_all_children()
     code = os.waitstatus_to_exitcode(status)
     if code < 0:
-        signal.signal(-code, signal.SIG_DFL)
+        if -code not in (signal.SIGKILL, signal.SIGSTOP):
+            signal.signal(-code, signal.SIG_DFL)
         os.kill(os.getpid(), -code)
     os._exit(code if code >= 0 else 128 - code)
 
@@ -70,7 +71,9 @@ def _limit(text: str) -> None:
         kind, _, value = pair.partition(":")
         hard = resource.getrlimit(int(kind))[1]
         wanted = int(value) if hard == resource.RLIM_INFINITY else min(int(value), hard)
-        resource.setrlimit(int(kind), (wanted, wanted))
+        # At the hard limit of CPU time the kernel kills without a word; before it, it says why.
+        last = wanted + 1 if int(kind) == resource.RLIMIT_CPU else wanted
+        resource.setrlimit(int(kind), (wanted, last))
 
 
 def _wait(child: int) -> int:

@@ -68,7 +68,7 @@ class Limiter:
         for kind, value in self._resource_limits():
             hard = resource.getrlimit(kind)[1]
             value = value if hard == resource.RLIM_INFINITY else min(value, hard)  # noqa: PLW2901
-            resource.prlimit(pid, kind, (value, value))
+            resource.prlimit(pid, kind, (value, _hard(kind, value)))
         return 0
 
     def enter(self, pid: int) -> None:
@@ -141,6 +141,11 @@ class Limiter:
                 self.reached()  # so that the next run is not blamed for this one
             self._groups.give_back(self.group)
             self.group = None
+
+
+def _hard(kind: int, value: int) -> int:
+    # At the hard limit of CPU time the kernel kills without a word; before it, it says why.
+    return value + 1 if kind == resource.RLIMIT_CPU else value
 
 
 def tree(root: int) -> list[int]:
