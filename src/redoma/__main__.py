@@ -4,6 +4,7 @@
 package but the standard library, so it is short, and puts the places of ours on the path itself.
 """
 
+import gc
 import sys
 
 COULD_NOT_WORK = 125
@@ -12,6 +13,8 @@ STOP = 2
 
 def main(argv: list[str] | None = None) -> int:
     """Runs `redoma ARGV…` and returns its exit status; no failure of ours lets a hook through."""
+    # Most commands live too short to have garbage; those that stay collect it again.
+    gc.disable()
     arguments = sys.argv[1:] if argv is None else argv
     hook = arguments[:1] == ["hook"]
     try:

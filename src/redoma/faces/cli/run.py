@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 
 from redoma.faces.cli.run_options import USAGE, RunOptions, read
+from redoma.model import signals
 from redoma.model.errors import UsageError
 
 TYPE_CHECKING = False
@@ -33,7 +33,6 @@ def start(options: RunOptions) -> int:
     """Runs a command line that was read."""
     import gc
 
-    gc.disable()  # while modules load: collecting costs a cold start more than it frees
     from redoma.flow.running import Control
 
     sandbox = sandbox_for(options)
@@ -151,6 +150,6 @@ def _pass_signals_on(control: Control) -> None:
         else:
             control.signal(number)
 
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, handler)
+    for number in (signals.SIGINT, signals.SIGTERM, signals.SIGHUP, signals.SIGQUIT):
+        if not signals.ignored(number):
+            signals.handle(number, handler)

@@ -151,6 +151,9 @@ class Systemd:
 def scope(limits: Limits, *, user: bool) -> tuple[str, ...]:
     """`systemd-run` with these limits, up to the program it runs."""
     made = [SYSTEMD_RUN, *(["--user"] if user else []), "--scope", "--quiet", "--collect"]
+    # Else the command line is the description: in the journal for all to read, and refused where it
+    # is no UTF-8.
+    made.append("--description=a command of redoma")
     # Else systemd itself ends the scope when something in it is killed for memory, the shell too.
     made += [f"--slice={SLICE}", "-p", "OOMPolicy=continue"]
     if limits.memory is not None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import signal
 import time
 
+from redoma.model import signals
 from redoma.model.errors import EngineFailed
 from redoma.model.result import Exit, Outcome, ResourcesUsed
 
@@ -62,9 +62,9 @@ class Ending:
         truncated = any(output.truncated for output in run.outputs)
         if truncated:
             self.reached.append("output")
-        if number == signal.SIGXFSZ:
+        if number == signals.SIGXFSZ:
             self.reached.append("file_size")
-        if number == signal.SIGXCPU:
+        if number == signals.SIGXCPU:
             self.reached.append("cpu_seconds")
         used = self._used(run)
         total = run.launch.limits.total_written
@@ -84,7 +84,7 @@ class Ending:
 
     def _code(self, run: Supervisor, status: bytes) -> tuple[int | None, int | None]:
         if self.outcome is not None:
-            return None, int(signal.SIGKILL)
+            return None, signals.SIGKILL
         code = os.waitstatus_to_exitcode(self.status)
         if run.launch.handshake is not None and b'"exit-code"' not in status:
             if code >= 0 and run.launch.complaint:
@@ -92,11 +92,11 @@ class Ending:
                 raise EngineFailed(
                     f"the enclosure could not be set up: {said}", hint="redoma doctor"
                 )
-            return None, -code if code < 0 else int(signal.SIGKILL)
+            return None, -code if code < 0 else signals.SIGKILL
         if code < 0:
             return None, -code
         # The launcher says 128 + n for a command that signal n ended, as a shell does.
-        if code > 128 and code - 128 in _SIGNALS and run.launch.handshake is not None:
+        if code > 128 and code - 128 <= signals.LAST and run.launch.handshake is not None:
             return None, code - 128
         return code, None
 
@@ -107,9 +107,9 @@ class Ending:
             for limit in self.reached:
                 if limit in _BY_LIMIT:
                     return _BY_LIMIT[limit]
-        if number == signal.SIGXFSZ:
+        if number == signals.SIGXFSZ:
             return Outcome.DISK_FULL
-        if number == signal.SIGXCPU:
+        if number == signals.SIGXCPU:
             return Outcome.CPU_TIME_SPENT
         return Outcome.SIGNALLED if number is not None else Outcome.EXITED
 
@@ -126,6 +126,3 @@ class Ending:
             bytes_written=max(usage.ru_oublock * _BLOCK, written),
             output_bytes=sum(output.total for output in run.outputs),
         )
-
-
-_SIGNALS = frozenset(int(number) for number in signal.Signals)

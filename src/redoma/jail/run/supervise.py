@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import select
-import signal
 import time
 from contextlib import suppress
 
@@ -15,6 +14,7 @@ from redoma.jail.run.handshake import begin
 from redoma.jail.run.limiter import Limiter, tree
 from redoma.jail.run.spawn import spawn
 from redoma.jail.run.streams import Input, Output
+from redoma.model import signals
 from redoma.model.access import NOBODYS_UID
 from redoma.model.plan import Launch
 from redoma.model.result import Exit, Outcome
@@ -258,17 +258,17 @@ class Supervisor:
         """Ends the whole tree: with the first process of a namespace ends everything in it."""
         if self.first_process >= 0:
             with suppress(OSError):
-                signal.pidfd_send_signal(self.first_process, signal.SIGKILL)
+                signals.send(self.first_process, signals.SIGKILL)
         if self.limiter.group is not None:
             self.limiter.group.kill()
         if not self.launch.own_process_namespace and self.pid:
             for pid in reversed(tree(self.pid)):
                 if pid != self.pid:
                     with suppress(OSError):
-                        os.kill(pid, signal.SIGKILL)
+                        os.kill(pid, signals.SIGKILL)
         if self.process >= 0 and (self.first_process < 0 or not self.launch.own_process_namespace):
             with suppress(OSError):
-                signal.pidfd_send_signal(self.process, signal.SIGKILL)
+                signals.send(self.process, signals.SIGKILL)
 
     def reap(self) -> None:
         """Collects the launcher, and waits until the last process of the namespace is gone."""
@@ -280,7 +280,7 @@ class Supervisor:
         if self.first_process >= 0:
             # A background process would keep the namespace alive: it ends with the command.
             with suppress(OSError):
-                signal.pidfd_send_signal(self.first_process, signal.SIGKILL)
+                signals.send(self.first_process, signals.SIGKILL)
             poll = select.poll()
             poll.register(self.first_process, select.POLLIN)
             poll.poll(_LONGEST_END * 1000)
