@@ -51,6 +51,9 @@ def _enclose(orders: Orders) -> None:
     if "--new-session" in orders.flags:
         os.setsid()  # Attack: TIOCSTI into the caller's terminal
     Root(no_user_namespaces="--disable-userns" in orders.flags).build(orders.steps)
+    # The mounts belong to the namespace outside this one; and only what is in this one counts as
+    # a process of the run.
+    privileges.enter_user_namespace()
     privileges.drop_capabilities()
     privileges.no_new_privileges()
     os.chdir(orders.directory)

@@ -130,9 +130,10 @@ class Root:
         _directory(place)
         self._on(place, mounts.processes)
         if self.no_user_namespaces:
-            # Attack: in a user namespace of its own a command has every capability again.
+            # Attack: in a user namespace of its own a command has every capability again. One more
+            # is made by the inner step itself.
             with open(f"{_NEW}{place}/sys/user/max_user_namespaces", "w") as limit:
-                limit.write("0")
+                limit.write("1")
         for name in _COVERED:
             if os.path.exists(f"{_NEW}{place}/{name}"):
                 self._bind(f"{_NEW}{place}/{name}", f"{place}/{name}", read_only=True)
