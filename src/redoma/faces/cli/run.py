@@ -104,7 +104,27 @@ def closing_line(result: Result) -> str:
         lines.append(f"redoma: took away {harmless(held.path)}: {harmless(held.why)}\n")
         lines.append(f"hint: it is kept as {harmless(held.kept)}\n")
     lines += [f"redoma: {note}\n" for note in result.notes]
+    if not result.ok and _misses_the_network(result):
+        lines.append("hint: the network is closed in this level; --level minimal opens it\n")
     return "".join(lines)
+
+
+_NO_NETWORK = (
+    b"name resolution",
+    b"could not resolve",
+    b"network is unreachable",
+    b"eai_again",
+    b"enotfound",
+    b"no such host",
+)
+
+
+def _misses_the_network(result: Result) -> bool:
+    """Whether a failed command complained of what a closed network looks like; only for a hint."""
+    held = result.enforcement.held if result.enforcement is not None else frozenset()
+    said = (result.stdout[-4096:] + result.stderr[-4096:]).lower()
+    closed = any(guarantee.value == "network-closed" for guarantee in held)
+    return closed and any(words in said for words in _NO_NETWORK)
 
 
 def _input() -> int | bytes:

@@ -67,8 +67,11 @@ class Watch:
         self.bytes_written = sum(self._written.values())
         self.peak_memory = max(self.peak_memory, memory)
         limits = self._limits
-        if "processes" in self._watched and processes > (limits.processes or 0):
-            self.seen.add("processes")  # the kernel refuses the next one; nothing to end
+        # One of them is the enclosure's own. At the limit the kernel refuses the next one, and
+        # there is nothing to end; a limit of one is always met, and says nothing.
+        most = limits.processes or 0
+        if "processes" in self._watched and most > 1 and processes - 1 >= most:
+            self.seen.add("processes")
         if "memory" in self._watched and limits.memory is not None and memory > limits.memory:
             return "memory"
         if total is not None and self.bytes_written > total:
