@@ -12,6 +12,7 @@ from redoma.flow.workspace import granted_path, workspace
 from redoma.jail.levels import Profile, load
 from redoma.jail.plan import plan as make_plan
 from redoma.jail.probe.host import Host
+from redoma.model.errors import UsageError
 from redoma.model.request import Mode, Program, Request, ShellCommand
 from redoma.model.value import replace
 
@@ -169,6 +170,11 @@ class Hands:
 
 def request_for(command: str | Sequence[str], cwd: str = "", mode: Mode = Mode.RUN) -> Request:
     """The request for a shell command or a program."""
+    words = (command,) if isinstance(command, str) else tuple(command)
+    if not words or not words[0]:
+        raise UsageError("there is no command to run")
+    if any("\0" in word for word in (*words, cwd)):
+        raise UsageError("a command cannot contain a NUL byte")
     if isinstance(command, str):
         shell = _BASH if os.path.exists(_BASH) else "/bin/sh"
         return Request(workload=ShellCommand(text=command, shell=shell), cwd=cwd, mode=mode)

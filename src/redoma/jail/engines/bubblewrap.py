@@ -14,6 +14,7 @@ from redoma.jail.engines.shield import Raised, Shield
 from redoma.jail.guard import journal, worktree
 from redoma.jail.kernel import seccomp
 from redoma.model.access import Grant, Syscalls, Writes
+from redoma.model.errors import UsageError
 from redoma.model.plan import Handshake, Launch, Plan
 
 TYPE_CHECKING = False
@@ -112,6 +113,9 @@ class Bubblewrap:
                 head.append("--new-session")  # Attack: TIOCSTI into the caller's terminal
             head += [*frame.before, *mounts, *frame.after]
             head += ["--chdir", plan.request.cwd or plan.grant.workspace]
+            # Attack: a NUL in a value would end it, and what follows would be an option of ours.
+            if any("\0" in word for word in head):
+                raise UsageError("a path or a variable contains a NUL byte")
             arguments = give(_memory_file("\0".join(head).encode(errors="surrogateescape") + b"\0"))
             command = program.command(plan.request.workload, frame.path, frame.visible)
             launch = Launch(

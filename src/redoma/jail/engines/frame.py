@@ -88,15 +88,8 @@ def build(
             arguments += show(source, target)
     for path in grant.readable:
         arguments += ["--ro-bind", place(path), path]
-    writable = []
-    for path in (workspace, *grant.writable):
-        if path == workspace and grant.writes is Writes.NONE:
-            arguments += ["--ro-bind", place(path), path]
-        elif path == workspace and grant.writes is Writes.MEMORY:
-            arguments += ["--overlay-src", place(path), "--tmp-overlay", path]
-        else:
-            arguments += ["--bind", place(path), path]
-            writable.append((path, place(path)))
+    mounts, writable = _written(grant, place)
+    arguments += mounts
     after = _hidden(grant.hidden)
     if base is None:
         after += ["--remount-ro", "/"]
@@ -115,6 +108,24 @@ def build(
         path=env["PATH"],
         home=home,
     )
+
+
+def _written(grant: Grant, place: Callable[[str], str]) -> tuple[list[str], list[tuple[str, str]]]:
+    """The mounts of what may be written, and those that are written directly."""
+    workspace = grant.workspace
+    arguments: list[str] = []
+    writable: list[tuple[str, str]] = []
+    for path in (workspace, *grant.writable):
+        if path == workspace and grant.writes is Writes.NONE:
+            arguments += ["--ro-bind", place(path), path]
+        elif path == workspace and grant.writes is Writes.MEMORY:
+            arguments += ["--overlay-src", place(path), "--tmp-overlay", path]
+        elif grant.writes is Writes.DIRECT and path.startswith(workspace + "/"):
+            continue  # writable already; a mount of its own could not be replaced by a rename
+        else:
+            arguments += ["--bind", place(path), path]
+            writable.append((path, place(path)))
+    return arguments, writable
 
 
 def _namespaces(grant: Grant) -> list[str]:

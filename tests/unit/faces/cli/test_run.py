@@ -137,3 +137,11 @@ def test_doctor_finds_this_machine_able(workspace: Path) -> None:
     assert (done.returncode, told["healthy"]) == (0, True)
     assert told["levels"]["standard"] == "bubblewrap"
     assert "bubblewrap" in told["guarantees"]["writes-confined"]
+
+
+def test_what_is_allowed_by_name_can_be_written_as_git_writes_it(workspace: Path) -> None:
+    subprocess.run(["git", "init", "-q"], cwd=workspace, check=True)
+    order = "git config core.ignorecase false"
+    assert redoma(workspace, "run", "-q", order).returncode != 0
+    assert redoma(workspace, "run", "-q", "--allow-write", ".git/config", order).returncode == 0
+    assert "ignorecase" in (workspace / ".git/config").read_text()
