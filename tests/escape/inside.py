@@ -40,6 +40,8 @@ class Enclosure(Protocol):
     """A way to run a program in a world's workspace."""
 
     name: str
+    # Whether only processes of the enclosure are seen inside; elsewhere an attack keeps to decoys.
+    hides_processes: bool
 
     def run(
         self,
@@ -60,6 +62,7 @@ class Bare:
     """No enclosure; mounts are made in a namespace of their own, so that none is left behind."""
 
     name = "bare"
+    hides_processes = False
 
     def run(
         self,
@@ -109,6 +112,7 @@ class Bwrap(Bare):
     """Bubblewrap with the flags that agents commonly give it."""
 
     name = "bwrap"
+    hides_processes = True
 
     def argv(self, argv: Sequence[str], world: World) -> list[str]:
         place = str(world.workspace)
@@ -128,6 +132,7 @@ class Redoma:
         self.level = level
         self.engine = engine
         self.name = engine or "redoma"
+        self.hides_processes = engine not in ("direct", "landlock")
 
     def run(
         self,
@@ -182,9 +187,7 @@ class Box:
     ) -> Answer:
         """What a payload answers from inside; NotRun if it never got there."""
         argv = self.program(function, *arguments)
-        self.last = self.enclosure.run(
-            argv, self.world, timeout=timeout, limits=limits, fds=fds
-        )
+        self.last = self.enclosure.run(argv, self.world, timeout=timeout, limits=limits, fds=fds)
         return answer(self.last.out, complaint=self.last.err)
 
     def program(self, function: Callable[..., object], *arguments: object) -> list[str]:

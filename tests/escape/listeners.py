@@ -71,9 +71,8 @@ def by_path(path: str, kind: socket.SocketKind = socket.SOCK_STREAM) -> Listener
 
 def own_address() -> str:
     """An address of this machine that is not its loopback, or nothing."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
-        with suppress(OSError):
-            asking.connect(("192.0.2.1", 9))  # a packet socket sends nothing by connecting
-            found = str(asking.getsockname()[0])
-            return "" if found.startswith("127.") else found
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking, suppress(OSError):
+        asking.connect(("192.0.2.1", 9))  # a packet socket sends nothing by connecting
+        found = str(asking.getsockname()[0])
+        return "" if found.startswith("127.") else found
     return ""

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 # Plain letters, since a terminal is shown no others.
 _MARK = b"@@told@@"
 _PRELUDE = (Path(__file__).parent / "prelude.py").read_text(encoding="utf-8")
-_FRAME = '''
+_FRAME = """
 import json, sys
 
 def _tell(kind, value):
@@ -35,7 +35,7 @@ except Exception as error:
     _tell("broken", f"{{type(error).__name__}}: {{error}}")
 else:
     _tell("ended", _value)
-'''
+"""
 
 
 class NotRun(Exception):

@@ -56,9 +56,7 @@ class P(Enum):
     DEVICES = Promise(
         "P13", "No device is reached or made, but for the harmless ones.", "writes-confined"
     )
-    TERMINAL = Promise(
-        "P14", "Nothing is typed into the caller's terminal.", "syscalls-filtered"
-    )
+    TERMINAL = Promise("P14", "Nothing is typed into the caller's terminal.", "syscalls-filtered")
     LEFTOVERS = Promise(
         "P15", "Every process of a command ends with it, with its time, or with Redoma.",
         "tree-killed",

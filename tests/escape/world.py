@@ -175,7 +175,9 @@ class World:
     def changed_outside(self) -> str:
         """What is not as it was in the directory beside the workspace."""
         now = self.trace(self.outside)
-        changed = sorted(n for n in now.keys() | self.before.keys() if now.get(n) != self.before.get(n))
+        changed = sorted(
+            n for n in now.keys() | self.before.keys() if now.get(n) != self.before.get(n)
+        )
         return f"changed outside the workspace: {', '.join(changed)[:200]}" if changed else ""
 
     def alive(self) -> list[int]:

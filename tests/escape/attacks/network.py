@@ -222,15 +222,13 @@ def reach_a_renamed_socket_in_the_workspace(world: World, box: Box) -> str:
 def _move_and_send(workspace):
     import socket
 
-    for before, after in (("run/deep/s", "other"), ("run/deep", "moved"), ("run", "away")):
+    steps = [(os.link, "run/deep/s", "linked"), (os.rename, "run/deep/s", "other")]
+    steps += [(os.rename, "run/deep", "moved"), (os.rename, "run", "away")]
+    for step, before, after in steps:
         try:
-            os.rename(f"{workspace}/{before}", f"{workspace}/{after}")
+            step(f"{workspace}/{before}", f"{workspace}/{after}")
         except OSError:
-            pass
-    try:
-        os.link(f"{workspace}/run/deep/s", f"{workspace}/linked")
-    except OSError:
-        pass
+            continue
     for place, _, names in os.walk(workspace):
         for name in names:
             try:

@@ -203,7 +203,10 @@ def _leave_set_id(workspace):
     attempt("by-chmod", lambda path: os.chmod(made(path), 0o4755))
     attempt("by-group", lambda path: os.chmod(made(path), 0o2755))
     attempt("by-fchmod", by_descriptor)
-    attempt("by-fchmodat", lambda p: os.chmod(os.path.basename(made(p)), 0o4755, dir_fd=os.open(workspace, 0)))
+    attempt(
+        "by-fchmodat",
+        lambda p: os.chmod(os.path.basename(made(p)), 0o4755, dir_fd=os.open(workspace, 0)),
+    )
     attempt("by-open", lambda path: os.open(path, os.O_CREAT | os.O_WRONLY, 0o4755))
     attempt("by-mknod", lambda path: os.mknod(path, 0o104755))
     attempt("by-openat2", by_openat2)

@@ -75,7 +75,9 @@ def read_through_a_planted_link_or_hard_link(world: World, box: Box) -> str:
 @attack(P.SECRETS, HOME)
 def read_by_a_search_path_of_secrets(world: World, box: Box) -> str:
     """A directory of the search path is shown inside; one that holds secrets must not be."""
-    world.env_extra["PATH"] = f"{world.home}/.ssh:{world.home}/.aws:{world.home}:{world.env['PATH']}"
+    world.env_extra["PATH"] = (
+        f"{world.home}/.ssh:{world.home}/.aws:{world.home}:{world.env['PATH']}"
+    )
     return _read(world, box, SECRET_PLACES)
 
 
@@ -165,9 +167,9 @@ def read_kernel_memory(world: World, box: Box) -> str:
     return f"opened {', '.join(told.value)}" if told.value else ""
 
 
-def _environment(secret):
+def _environment(secret, pids):
     found = [name for name, value in os.environ.items() if secret in value]
-    for name in os.listdir("/proc"):
+    for name in pids or os.listdir("/proc"):
         if name.isdigit() and secret in text_of(f"/proc/{name}/environ"):
             found.append(f"/proc/{name}/environ")
     return found
@@ -178,15 +180,16 @@ def read_variables_of_the_caller(world: World, box: Box) -> str:
     """Tokens that people keep in their environment, under well-known and unknown names."""
     for name in ("DATABASE_URL", "PGPASSWORD", "NPM_TOKEN", "XDG_SECRET", "REDOMA_KEY"):
         world.env_extra[name] = world.secret
-    told = box.call(_environment, world.secret)
+    told = box.call(_environment, world.secret, ["self"])
     return f"seen: {', '.join(told.value)[:200]}" if told.value else ""
 
 
 @attack(P.ENVIRONMENT, ENVIRONMENT)
 def read_variables_of_other_processes(world: World, box: Box) -> str:
-    """The environment of every process that can be seen, a host process of ours among them."""
-    world.decoy()
-    told = box.call(_environment, world.secret)
+    """The environment of every process that can be seen, the enclosure's first one too."""
+    decoy = world.decoy()
+    pids = [] if box.enclosure.hides_processes else [str(decoy.pid)]
+    told = box.call(_environment, world.secret, pids)
     found = [name for name in told.value or [] if name.startswith("/proc/")]
     return f"seen: {', '.join(found)[:200]}" if found else ""
 
@@ -195,8 +198,8 @@ def read_variables_of_other_processes(world: World, box: Box) -> str:
 def be_loaded_with_the_callers_libraries(world: World, box: Box) -> str:
     """Variables that make programs run other code do not come from the caller either."""
     names = {"LD_LIBRARY_PATH", "PYTHONPATH", "BASH_ENV", "NODE_OPTIONS", "GIT_SSH_COMMAND"}
-    world.env_extra |= {name: f"/nonexistent/{world.secret}" for name in names}
-    told = box.call(_environment, world.secret)
+    world.env_extra |= dict.fromkeys(names, f"/nonexistent/{world.secret}")
+    told = box.call(_environment, world.secret, ["self"])
     found = sorted(names & set(told.value or []))
     return f"seen: {', '.join(found)}" if found else ""
 
@@ -292,4 +295,3 @@ def use_descriptors_of_a_shell_script(world: World, box: Box) -> str:
     told = answer(out, complaint=err)
     used = [t for t in told.value or [] if t.startswith("read")]
     return f"used descriptors: {', '.join(used)}" if used else ""
-

@@ -18,19 +18,18 @@ def _inject():
     import fcntl
 
     done = []
-    opened = [0, 1, 2]  # and no terminal but the caller's: others may be somebody's
-    try:
-        opened.append(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK))
+    try:  # and no terminal but the caller's: others may be somebody's
+        own = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
     except OSError:
-        pass
-    for fd in opened:
+        own = 0
+    for fd in (0, 1, 2, own):
         for request in (0x5412, 0x5412 | (1 << 32)):  # the kernel reads the low half alone
             for letter in b"owned\n":
                 try:
                     if request >> 32:
                         import ctypes
 
-                        LIBC = ctypes.CDLL(None)  # noqa: N806
+                        LIBC = ctypes.CDLL(None)
                         LIBC.syscall(
                             16, fd, ctypes.c_ulong(request), ctypes.byref(ctypes.c_char(letter))
                         )

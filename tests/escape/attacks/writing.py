@@ -101,13 +101,21 @@ def write_through_proc_self_root(victim, workspace):
         file.write("owned")
 
 
-@writes(OUTSIDE, works_for="root")
-def write_through_another_process_root(victim, workspace):
-    for name in os.listdir("/proc"):
+@attack(P.WRITES, OUTSIDE)
+def write_through_another_process_root(world: World, box: Box) -> str:
+    """The root and the working directory of any process that is seen, its first one too."""
+    decoy = world.decoy()
+    pids = [] if box.enclosure.hides_processes else [str(decoy.pid)]
+    box.call(_through_others, pids, world.victim)
+    return world.changed_outside()
+
+
+def _through_others(pids, victim):
+    for name in pids or os.listdir("/proc"):
         if name.isdigit():
-            for way in ("root", "cwd", "cwd/.."):
+            for way in (f"root{victim}", f"cwd{victim}", "cwd/victim"):
                 try:
-                    with open(f"/proc/{name}/{way}{victim}", "w") as file:
+                    with open(f"/proc/{name}/{way}", "w") as file:
                         file.write("owned")
                 except OSError:
                     continue
