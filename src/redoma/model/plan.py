@@ -49,6 +49,8 @@ class Launch(Value):
     # An enclosure with its own process namespace ends with its first process.
     own_process_namespace: bool = True
     limits: Limits = Limits()
+    # Directories inside whose files are in memory, in a file system without a size of its own.
+    in_memory: tuple[str, ...] = ()
     # Limits that the engine already holds, by name: the supervisor leaves these alone.
     held_by_engine: frozenset[str] = frozenset()
     # How to call something where the enclosure's mounts are; the start has to happen there.

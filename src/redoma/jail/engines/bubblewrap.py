@@ -125,6 +125,7 @@ class Bubblewrap:
                 handshake=Handshake(status=status, go=go),
                 terminal=plan.terminal,
                 limits=plan.grant.limits,
+                in_memory=(plan.grant.workspace,) if plan.grant.writes is Writes.MEMORY else (),
                 complaint="bwrap: ",
                 inside=self._stage.start if self._stage else None,
             )

@@ -234,7 +234,9 @@ class Supervisor:
         if self.watch is None:
             from redoma.jail.run.watch import Watch
 
-            self.watch = Watch(self.limiter, self.first or self.pid, self.directory)
+            self.watch = Watch(
+                self.limiter, self.first or self.pid, self.directory, self.launch.in_memory
+            )
         past = self.watch.look()
         if past and not self.ending.said:
             self._end_because(_PAST[past], past)

@@ -17,7 +17,10 @@ _SHORT_LOOK = 0.05
 class Watch:
     """Counts memory, processes, CPU time and written bytes of one tree."""
 
-    def __init__(self, limiter: Limiter, root: int, directory: str) -> None:
+    def __init__(
+        self, limiter: Limiter, root: int, directory: str, in_memory: tuple[str, ...] = ()
+    ) -> None:
+        self._in_memory = in_memory
         self._limiter = limiter
         self._limits = limiter.limits
         self._watched = limiter.watched
@@ -40,7 +43,7 @@ class Watch:
         total = self._limits.total_written
         # One call tells whether the disk filled at all; only then, or seldom, is each process read.
         filled = self._free - self._free_now() if total is not None else 0
-        urgent = total is not None and filled > total // 8
+        urgent = total is not None and (filled > total // 8 or bool(self._in_memory))
         if not urgent and now < self._next_full:
             return ""
         began = now
@@ -64,7 +67,9 @@ class Watch:
                     for line in _read(f"/proc/{pid}/io").splitlines():
                         if line.startswith("write_bytes:"):
                             self._written[pid] = int(line.split()[1])
-        self.bytes_written = sum(self._written.values())
+        held = self._held_in_memory()
+        memory += held
+        self.bytes_written = sum(self._written.values()) + held
         self.peak_memory = max(self.peak_memory, memory)
         limits = self._limits
         # One of them is the enclosure's own. At the limit the kernel refuses the next one, and
@@ -79,6 +84,15 @@ class Watch:
         if limits.cpu_seconds is not None and cpu / os.sysconf("SC_CLK_TCK") > limits.cpu_seconds:
             return "cpu_seconds"
         return ""
+
+    def _held_in_memory(self) -> int:
+        """Bytes of files that are in memory and in no process's own pages."""
+        held = 0
+        for path in self._in_memory:
+            with suppress(OSError):
+                status = os.statvfs(f"/proc/{self._root}/root{path}")
+                held += (status.f_blocks - status.f_bfree) * status.f_frsize
+        return held
 
     def _free_now(self) -> int:
         try:
