@@ -2,7 +2,7 @@
 
 Nodes are plain slotted classes, since a parser makes hundreds of them for one command. They are
 built once by `judge.shell.parse` and never changed afterwards. A span is `(start, end)` in
-characters of the text that was parsed.
+characters of the outermost text that was parsed, however deep the node stands in it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,11 @@ class Node:
 
 
 class Literal(Node):
-    """Text as it is after quotes are removed; `quoted` text neither splits nor globs."""
+    """Text as it is after quotes are removed; `quoted` text neither splits nor globs.
+
+    Unquoted text is exactly what is written: braces, tildes and globs are still in it. What is
+    no word of its own (arithmetic, the body of a here-document) counts as quoted.
+    """
 
     __slots__ = ("quoted", "text")
 
@@ -45,6 +49,7 @@ class Parameter(Node):
 
     `prefix` is "", "#" (length) or "!" (indirect). `argument` is what follows the operator, with
     its own substitutions read; for ":" and "//" it holds the whole rest ("1:2", "pat/repl").
+    `name` is "" where bash would say "bad substitution".
     """
 
     __slots__ = ("argument", "name", "op", "prefix", "quoted", "subscript")
@@ -186,7 +191,10 @@ class Simple(Command):
 
 
 class Pipeline(Command):
-    """Commands joined by `|` or `|&`; with `!` and `time` noted."""
+    """Commands joined by `|`; with `!` and `time` noted, which may also stand alone.
+
+    `a |& b` is read as `a 2>&1 | b`.
+    """
 
     __slots__ = ("commands", "negated", "timed")
 
@@ -201,7 +209,10 @@ class Pipeline(Command):
 
 
 class Sequence(Command):
-    """Commands one after another; `after[i]` is what ends command i: ";" "&" "&&" "||" or ""."""
+    """Commands one after another; `after[i]` is what ends command i: ";" "&" "&&" "||" or "".
+
+    An `Unread` stands where reading failed, after the command it belongs to.
+    """
 
     __slots__ = ("after", "commands")
 
@@ -311,7 +322,7 @@ class Case(Command):
 
 
 class Function(Command):
-    """A definition; its body runs only when called."""
+    """A definition; its body runs only when called. `name` is as written, quotes and all."""
 
     __slots__ = ("body", "name")
 
@@ -370,7 +381,10 @@ class Unread(Command):
 
 
 class Script(Node):
-    """A whole text: its commands, and every stretch that could not be read."""
+    """A whole text: its commands, and every stretch of it that could not be read, at any depth.
+
+    In a substitution `text` is the script inside as the shell would run it.
+    """
 
     __slots__ = ("body", "text", "unread")
 

@@ -52,7 +52,7 @@ VARIABLES = [
     ("LD_PRELOAD=./x.so ls", Risk.DANGEROUS),
     ("LD_LIBRARY_PATH=/usr/local/lib ls", Risk.SAFE),
     ("PATH=/tmp/x:$PATH ls", Risk.DANGEROUS),
-    ("PATH=$HOME/.cargo/bin:$PATH ls", Risk.SAFE),
+    ("PATH=$HOME/.cargo/bin:$PATH ls", Risk.MODERATE),
     ("HISTSIZE=10000 ls", Risk.SAFE),
     ("HISTFILE=/dev/null ls", Risk.DANGEROUS),
     ("GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=user.name GIT_CONFIG_VALUE_0=x ls", Risk.SAFE),

@@ -83,8 +83,8 @@ def _endless(condition: Sequence) -> bool:
     last = condition.commands[-1] if condition.commands else None
     if not isinstance(last, Simple) or len(last.words) != 1:
         return False
-    parts = getattr(last.words[0], "parts", ())
-    word = getattr(parts[0], "text", "") if len(parts) == 1 else ""
+    parts = list(getattr(last.words[0], "parts", ()))
+    word: str = getattr(parts[0], "text", "") if len(parts) == 1 else ""
     return word.rpartition("/")[2] in (":", "true", "false")
 
 

@@ -132,7 +132,7 @@ class Call:
         return Stream(None, taint, str(word))
 
     def _packed(self, path: str) -> int:
-        """What a directory carries for having been filled by this script, or for being all there is."""
+        """What a directory carries: what this script put there, or all there is."""
         taint = PLAIN
         for inside, stream in self.walker.files.below(path):
             taint |= stream.taint

@@ -46,6 +46,11 @@ def tar(call: Call) -> Stream:
     )
     _run_helpers(call, options)
     archive = options.value("-f", "--file")
+    for word in options.values("--index-file", "--volno-file"):
+        call.writes(word)
+    if options.has("--delete") and archive is not None:
+        call.writes(archive)
+        return NOTHING
     if options.has("-t", "--list", "-d", "--diff", "--compare", "--test-label"):
         return _opened(call, archive)
     if options.has("-x", "--extract", "--get"):
@@ -54,9 +59,6 @@ def tar(call: Call) -> Stream:
         "-c", "--create", "-r", "--append", "-u", "--update", "-A", "--catenate", "--concatenate"
     ):
         return _pack(call, options, archive)
-    if options.has("--delete") and archive is not None:
-        call.writes(archive)
-        return NOTHING
     if options.given:
         call.fact(Effect.UNKNOWN, tags=("subcommand",), detail="tar")
     return ANYTHING
@@ -204,6 +206,12 @@ def cpio(call: Call) -> Stream:
         call.run_shell(text)
     if options.has("-t", "--list"):
         return ANYTHING
+    if call.name == "pax" and options.has("-w"):
+        stream = packed(call, options.operands)
+        out = _pax_archive(call)
+        if out is not None:
+            call.writes(out, content=stream)
+        return stream
     target = options.value("-D", "--directory")
     if options.has("-i", "--extract", "-r"):
         if target is not None:
@@ -220,6 +228,11 @@ def cpio(call: Call) -> Stream:
         call.writes(out)
         return NOTHING
     return call.stdin.passed_through()
+
+
+def _pax_archive(call: Call) -> Arg | None:
+    """`pax -w -f FILE`: for `cpio` the same letter is a switch."""
+    return split(call.args, frozenset("-f -b -x -o -s -B -E -G -T -U".split())).value("-f")
 
 
 def ar(call: Call) -> Stream:

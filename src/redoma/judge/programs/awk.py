@@ -11,10 +11,14 @@ from redoma.model.risk import Effect
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
+    from redoma.judge.programs.options import Options
 
 _TAKES = frozenset(
     "-F --field-separator -f --file -v --assign -e --source -i --include -l --load -E "
     "--exec -W".split()
+)
+_ATTACHED = frozenset(
+    "-o -p -d -D -L --dump-variables --pretty-print --profile --debug --lint".split()
 )
 _TOKEN = re.compile(
     r"""(?P<space>[ \t\r]+|\\\n|\#[^\n]*)
@@ -31,12 +35,12 @@ MOST_TOKENS = 4000
 
 def awk(call: Call) -> Stream:
     """`awk`: `system()`, pipes and redirections inside the program are what it does."""
-    options = split(
-        call.args, _TAKES, optional=frozenset(("-o", "-p", "-d", "-D", "--dump-variables"))
-    )
+    options = split(call.args, _TAKES, optional=_ATTACHED)
     operands = list(options.operands)
     programs = options.values("-e", "--source")
     files = options.values("-f", "--file", "-E", "--exec", "-i", "--include")
+    if call.name in ("awk", "gawk"):
+        _debugs(call, options)
     for word in options.values("-l", "--load"):
         call.fact(Effect.EXECUTES, tags=("library",), at=word.span)
     for word in files:
@@ -58,6 +62,26 @@ def awk(call: Call) -> Stream:
         if "=" not in word.partition("/")[0]:
             streams.append(call.reads(word))
     return call.passes_on(*streams)
+
+
+_WRITING = (
+    ("-o", "awkprof.out"),
+    ("-p", "awkprof.out"),
+    ("-d", "awkvars.out"),
+    ("--pretty-print", "awkprof.out"),
+    ("--profile", "awkprof.out"),
+    ("--dump-variables", "awkvars.out"),
+)
+
+
+def _debugs(call: Call, options: Options) -> None:
+    """Options of gawk that write files beside the program, or stop in a debugger."""
+    for name, usual in _WRITING:
+        if options.has(name):
+            value = options.value(name)
+            call.writes(value if value is not None else call.word.like(usual))
+    if options.has("-D", "--debug"):
+        call.fact(Effect.EXECUTES, tags=("debugger",))
 
 
 class Program:
@@ -84,8 +108,11 @@ class Program:
                     printing, depth = True, 0
                 elif text == "getline" and following[:1] == [("op", "<")]:
                     self.reads(self.text_of(following[1:]))
-                elif text.startswith("@load"):
+                elif text == "@load":
                     self.call.fact(Effect.EXECUTES, tags=("library",), at=self.source.span)
+                elif text == "@include":
+                    name = self.text_of(following[:1] if following else [])
+                    self.call.executes_file(self.source.like(name), "awk")
                 elif following[:1] == [("op", "=")]:
                     self.values[text] = self.text_of(following[1:])
             elif kind == "op":

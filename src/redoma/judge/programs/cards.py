@@ -19,6 +19,7 @@ from redoma.judge.interpret.arg import ANYTHING, NOTHING, UNKNOWN, Arg, Stream
 from redoma.judge.programs.carried import judge_carried
 from redoma.judge.programs.deeds import do, worst
 from redoma.judge.programs.options import Options, split
+from redoma.judge.programs.verbs import says_it_destroys
 from redoma.model.risk import Effect
 
 TYPE_CHECKING = False
@@ -59,9 +60,9 @@ def follow(call: Call, card: Card) -> Stream:
         return _follow_inner(call, card, options)
     deeds = card.get("deeds")
     if deeds is not None:
-        deed = deed_of(card, options)
+        deed = _told(card, deed_of(card, options), options)
         detail = " ".join(str(o).replace(UNKNOWN, "…") for o in options.operands[:3])
-        do(call, deed, detail=detail)
+        do(call, deed, detail=detail or call.name)
         if deed == "unknown" and len(call.args) > 2:
             judge_carried(call, call.args[1:])
     operands = options.operands
@@ -79,6 +80,18 @@ def follow(call: Call, card: Card) -> Stream:
         if len(sources) == 1:
             return sources[0]
     return call.passes_on(*streams)
+
+
+_RUNS = frozenset(("exec", "run", "build", "container", "unknown", "forward", "serve"))
+
+
+def _told(card: Card, deed: str, options: Options) -> str:
+    """The deed after `--help` and after verbs that the card does not list have been seen."""
+    if "--help" in options.given and deed not in _RUNS:
+        return "read"
+    if deed in ("unknown", "remote") and deed == card.get("otherwise", "unknown"):
+        return "destroy" if says_it_destroys(options.operands) else deed
+    return deed
 
 
 def _follow_inner(call: Call, card: Card, options: Options) -> Stream:
@@ -163,10 +176,13 @@ def deed_of(card: Card, options: Options) -> str:
     found: list[str] = []
     for operands in readings:
         found.append(_best(card, operands, options))
+    if 0 in options.perhaps and len(options.operands) > 1:
+        # Attack: `tool -x value delete …` with a letter the card does not list.
+        found.append(_best(card, options.operands[1:], options, otherwise="read"))
     return found[0] if len(found) == 1 else worst(found)
 
 
-def _best(card: Card, operands: list[Arg], options: Options) -> str:
+def _best(card: Card, operands: list[Arg], options: Options, *, otherwise: str = "") -> str:
     if not operands and card.get("bare"):
         best, score = [card["bare"]], 0
     else:
@@ -185,7 +201,7 @@ def _best(card: Card, operands: list[Arg], options: Options) -> str:
     if not best:
         if operands and UNKNOWN in operands[0]:
             return "unknown"
-        return str(card.get("otherwise", "unknown"))
+        return otherwise or str(card.get("otherwise", "unknown"))
     return best[0] if len(best) == 1 else worst(best)
 
 

@@ -29,7 +29,7 @@ _AWS_SQL_VERBS = frozenset(
 )
 _AWS_OUTFILE = frozenset(
     "get-object get-object-torrent invoke get-export select-object-content get-job-output "
-    "get-snapshot-block get-deployment get-package-version-asset download-archive".split()
+    "get-snapshot-block get-package-version-asset download-archive".split()
 )
 
 
@@ -80,7 +80,8 @@ def _says_something(text: str) -> bool:
 
 def _aws_files(call: Call, options: Options) -> None:
     verb = str(options.operands[1]) if len(options.operands) > 1 else ""
-    if verb in _AWS_OUTFILE and len(options.operands) > 2:
+    last = call.args[-2:]
+    if verb in _AWS_OUTFILE and len(options.operands) > 2 and last[0][:2] != "--":
         call.writes(options.operands[-1], content=Stream(None, NETWORK, verb))
     if verb == "put-object":
         for word, value in zip(call.args, call.args[1:], strict=False):
@@ -126,8 +127,11 @@ def az(call: Call) -> Stream:
     out = follow(call, card)
     verbs = {str(word) for word in operands[:6]}
     if deed == "fetch":
-        for value in options.values(*_AZ_WRITES):
+        named = options.values(*_AZ_WRITES)
+        for value in named:
             call.writes(value, content=Stream(None, NETWORK, "az"))
+        if not named:
+            do(call, "write", detail="download")
     elif verbs & {"upload", "upload-batch", "config-zip", "copy"} and "storage" in verbs:
         for value in options.values("--file", "-f", "--source", "-s"):
             if "://" not in value:

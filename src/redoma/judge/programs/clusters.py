@@ -40,7 +40,7 @@ def kubectl(call: Call) -> Stream:
         return _exec(call, options)
     deed = deed_of(card, options)
     if _dry(options) and deed not in ("exec", "secret", "serve"):
-        do(call, "read")
+        do(call, "trial", detail=" ".join(operands[:2]).replace(UNKNOWN, "…"))
     else:
         follow(call, card)
         _manifests(call, options, verb)
@@ -123,6 +123,8 @@ def _shows_secrets(options: Options, verb: str) -> bool:
         return options.has("--raw") or any(UNKNOWN in word for word in operands[2:])
     if verb not in ("get", "edit"):
         return False
+    if options.has("--raw"):
+        return any("secrets" in word for word in operands[1:])
     kinds = " ".join(operands[1:3]).lower()
     if not re.search(r"(?:^|[,\s/])secrets?(?:$|[,\s/.])", kinds):
         return False

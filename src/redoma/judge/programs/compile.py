@@ -95,8 +95,8 @@ def _deeds(where: str, deeds: dict[str, Any]) -> tuple[tuple[Any, ...], ...]:
                 continue
             if any(quote in pattern for quote in "\"'"):
                 raise CardError(f"{where}: {pattern.strip()}: a pattern has no quotes")
-            words = tuple(p for p in parts if not p.startswith("-"))
-            flags = tuple(p for p in parts if p.startswith("-"))
+            words = tuple(p for p in parts if p == "-" or not p.startswith("-"))
+            flags = tuple(p for p in parts if p != "-" and p.startswith("-"))
             out.append((words, flags, deed))
     return tuple(out)
 

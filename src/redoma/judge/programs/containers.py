@@ -105,7 +105,8 @@ def docker(call: Call) -> Stream:
     if verb == "cp":
         return _copy(call, rest)
     if verb == "unshare":
-        return call.run_args(rest) if rest else _told(call)
+        do(call, "container", detail=verb)
+        return call.run_args(rest) if rest else Stream(None)
     return (
         _removal(call)
         if verb in ("rm", "rmi", "stop", "kill", "volume", "remove")

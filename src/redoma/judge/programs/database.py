@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _ENDS_DATA = ("drop", "truncate", "wipe", "destroy", "purge", "reset", "nuke")
 _EFFECTS: dict[str, tuple[Effect, tuple[str, ...]]] = {
     "read": (Effect.READS, ()),
+    "several": (Effect.READS, ("several",)),
     "session": (Effect.WRITES, ("settings-of-session",)),
     "rows": (Effect.REMOTE, ("rows",)),
     "procedure": (Effect.REMOTE, ("procedure",)),

@@ -18,6 +18,7 @@ DEEDS: dict[str, tuple[Effect, tuple[str, ...]]] = {
     "build": (Effect.EXECUTES, ("project",)),
     "sync": (Effect.INSTALLS, ("locked",)),
     "unknown": (Effect.UNKNOWN, ("subcommand",)),
+    "trial": (Effect.REMOTE, ("trial",)),
     "config": (Effect.WRITES, ("settings",)),
     "install": (Effect.INSTALLS, ()),
     "desktop": (Effect.EXECUTES, ("desktop",)),

@@ -244,6 +244,7 @@ def pager(call: Call) -> Stream:
         for command in text.split("\n"):
             inner = command.lstrip("+")
             if inner.startswith(("!", "|", "s ")):
+                call.fact(Effect.EXECUTES, tags=("flag",), at=text.span)
                 call.run_shell(text.like(inner[1:].strip()))
             elif inner.startswith((":e", "v", "E")):
                 call.fact(Effect.EXECUTES, tags=("flag",), at=text.span)

@@ -160,15 +160,15 @@ def _letters(given: str) -> str:
     return "".join(out)
 
 
-_BASE_TAKES = frozenset("-w --wrap -b --break".split())
+_BASE_TAKES = frozenset("-w --wrap -b --break -o --output".split())
 
 
 def base64(call: Call) -> Stream:
     """`base64`, `base32`: encodes, or gives back what was hidden."""
-    takes = _BASE_TAKES
-    options = split(call.args, takes | {"-o", "--output"} if _is_bsd(call.args) else takes)
+    takes = _BASE_TAKES | ({"-i", "--input"} if _is_bsd(call.args) else set())
+    options = split(call.args, takes)
     operands = list(options.operands)
-    stream = gathered(call, operands[:1])
+    stream = gathered(call, [*options.values("-i", "--input"), *operands][:1])
     decodes = options.has("-d", "-D", "--decode")
     output = options.value("-o", "--output")
     made = changed(
@@ -188,7 +188,7 @@ def basenc(call: Call) -> Stream:
 
 
 def _is_bsd(words: list[Arg]) -> bool:
-    return any(word in ("-i", "-o", "--input", "--output") for word in words)
+    return any(word.startswith(("-o", "--input", "--output")) for word in words)
 
 
 def _decoded(name: str, text: str) -> str:

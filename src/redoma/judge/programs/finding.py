@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from redoma.judge.interpret.arg import ANYTHING, UNKNOWN, Arg, Stream, arg
+from redoma.judge.lazy import lazy
 from redoma.judge.places import place_of
 from redoma.judge.programs.files import removes
 from redoma.judge.programs.options import split
@@ -96,6 +97,8 @@ def find(call: Call) -> Stream:
         if word in _RUNNING:
             index, inner = _command(words, index)
             last = _run(search, inner)
+            if word.startswith("-ok"):
+                call.fact(Effect.UNKNOWN, tags=("subcommand",), at=word.span, detail=str(word))
         elif word == "-delete":
             for target in search.found():
                 removes(call, target, *(() if search.narrowed else ("recursive",)))
@@ -217,15 +220,18 @@ _FD_TAKES = frozenset(
 )
 
 
+# Letters before it are switches: `-HIxrm` is `-H -I -x rm`.
+_FD_RUNS = lazy(r"--exec(?:-batch)?(?:=|$)|-[HIiusagFLl0p1q]*[xX]=?")
+
+
 def fd(call: Call) -> Stream:
     """`fd`: `-x` and `-X` run the rest of the line on what is found."""
     words = list(call.args)
     inner: list[Arg] = []
     for index, word in enumerate(words):
-        if word in ("-x", "-X", "--exec", "--exec-batch") or word.startswith(
-            ("--exec=", "--exec-batch=")
-        ):
-            attached = [word.like(word.partition("=")[2])] if "=" in word else []
+        carried = _FD_RUNS.match(word)
+        if carried is not None and not (index and words[index - 1] in _FD_TAKES):
+            attached = [word.like(word[carried.end() :])] if word[carried.end() :] else []
             inner = [*attached, *words[index + 1 :]]
             words = words[:index]
             break

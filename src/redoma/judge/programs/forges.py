@@ -111,7 +111,8 @@ def _api(call: Call) -> Stream:
         call.sends(taint, _HOMES[call.name])
     if path.rpartition("/")[2] == "graphql":
         query = " ".join(fields)
-        if _MUTATION.search(query) or UNKNOWN in query or options.has("--input") or not fields:
+        unseen = UNKNOWN in query or "query=@" in query or options.has("--input") or not fields
+        if _MUTATION.search(query) or unseen:
             call.fact(Effect.REMOTE, detail="api graphql")
         else:
             call.fact(Effect.NETWORK, tags=("query",), detail="api graphql")

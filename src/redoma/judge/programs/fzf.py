@@ -34,7 +34,7 @@ _CLOSING = {"(": ")", "[": "]", "{": "}", "<": ">"}
 
 def fzf(call: Call) -> Stream:
     """`fzf`: a list to choose from; what previews and keys run is judged by itself."""
-    options = split(call.args, _TAKES, optional=_OPTIONAL)
+    options = split([*_from_variables(call), *call.args], _TAKES, optional=_OPTIONAL)
     for text in options.values("--preview", "--info-command"):
         call.run_shell(_filled(text))
     for text in options.values("--bind"):
@@ -56,6 +56,29 @@ def fzf(call: Call) -> Stream:
     ):
         call.writes(name)
     return call.stdin.passed_through()
+
+
+def _from_variables(call: Call) -> list[Arg]:
+    """Attack: FZF_DEFAULT_OPTS carries previews and keys that the command line does not show."""
+    out: list[Arg] = []
+    for name in ("FZF_DEFAULT_OPTS", "FZF_DEFAULT_OPTS_FILE"):
+        value = call.environment.get(name)
+        if value is None and name in call.state.exported:
+            value = call.state.variables.get(name)
+        if not value:
+            continue
+        if name.endswith("FILE"):
+            call.reads(value)
+            call.fact(Effect.UNKNOWN, tags=("subcommand",), at=value.span, detail=name)
+            continue
+        import shlex
+
+        try:
+            pieces = shlex.split(value)
+        except ValueError:
+            pieces = value.split()
+        out.extend(value.like(piece) for piece in pieces)
+    return out
 
 
 def _only_here(address: Arg | None) -> bool:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from importlib import import_module
 
 from redoma.judge.interpret.arg import ANYTHING, UNKNOWN, Arg, Stream, arg
-from redoma.judge.places import normal
+from redoma.judge.places import normal, place_of
 from redoma.judge.programs.git_verb import QUIET_EDITORS, Verb
 from redoma.judge.programs.options import split
-from redoma.model.risk import Effect
+from redoma.model.risk import Effect, Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,6 +78,9 @@ def git(call: Call) -> Stream:
         if not call.args:
             call.fact(Effect.READS, tags=("about",))
         return ANYTHING
+    if place_of(call.state.cwd, call.walker.ground) is not Place.WORKSPACE:
+        # Attack: the settings of a foreign repository name programs that even `status` runs.
+        call.fact(Effect.EXECUTES, tags=("project",), at=call.word.span, detail="elsewhere")
     return _subcommand(call, words[0], words[1:], settings, 0)
 
 
@@ -108,9 +111,6 @@ def _global_option(call: Call, word: Arg, words: list[Arg], settings: dict[str, 
     if name == "-C" and value is not None:
         call.state = call.state.copy()
         call.state.cwd = normal(value, call.state.cwd)
-        if UNKNOWN in value:
-            # Which repository this is, and so whose settings run, is not known.
-            call.fact(Effect.EXECUTES, tags=("project",), at=value.span, detail=name)
     elif name == "-c" and value is not None:
         key, given, text = value.partition("=")
         settings[git_settings.kind_of(key)] = text
@@ -124,6 +124,10 @@ def _global_option(call: Call, word: Arg, words: list[Arg], settings: dict[str, 
         git_settings.judge_setting(call, value.like(key), text)
     elif name == "--exec-path":
         call.fact(Effect.EXECUTES, tags=("loader",), at=word.span, detail="--exec-path")
+    elif name == "--git-dir" and value is not None and normal(value, call.state.cwd) == (
+        f"{call.walker.ground.workspace}/.git"
+    ):
+        pass
     elif name in ("--git-dir", "--work-tree", "-p", "--paginate"):
         # Another repository's settings, or the pager of this one, are run.
         call.fact(Effect.EXECUTES, tags=("project",), at=word.span, detail=name)

@@ -10,6 +10,7 @@ from redoma.judge.interpret.patterns import has_glob, translate
 from redoma.judge.programs.cards import follow
 from redoma.judge.programs.carried import judge_carried
 from redoma.judge.programs.registry import HANDLERS
+from redoma.judge.programs.verbs import is_named_so, says_it_destroys
 from redoma.model.risk import Effect
 
 TYPE_CHECKING = False
@@ -45,7 +46,7 @@ class Cards(dict[str, "Any"]):
         return card
 
     def get(self, name: str, default: Any = None) -> Any:
-        return self[name] if name in self else default
+        return self[name] if name in self else default  # noqa: SIM401
 
 
 class Knowledge:
@@ -92,7 +93,10 @@ class Knowledge:
         if len(args) == 1 and args[0] in _SURELY_TELLING and "/" not in call.word:
             call.fact(Effect.READS, tags=("about",))
         else:
-            call.fact(Effect.UNKNOWN, tags=("program",), at=call.word.span, detail=call.name)
+            operands = [word for word in args if word[:1] != "-"]
+            destroys = says_it_destroys(operands) or is_named_so(call.name)
+            tags = ("program", "destroys") if destroys else ("program",)
+            call.fact(Effect.UNKNOWN, tags=tags, at=call.word.span, detail=call.name)
         if "=" in call.word and args:
             # Meant as an assignment, though bash takes `1A=2` for a program: judge what follows.
             return call.run_args(args)

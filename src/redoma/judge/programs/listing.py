@@ -30,6 +30,8 @@ def look(call: Call) -> Stream:
     if call.name == "tree":
         for word in options.values("-o"):
             call.writes(word)
+        if options.has("-R") and options.has("-H"):
+            call.fact(Effect.WRITES, tags=("project",), detail="00Tree.html")
     if call.name == "file":
         for word in options.values("-f", "--files-from", "-m"):
             call.reads(word)

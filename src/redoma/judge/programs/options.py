@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Options:
     """What was given: each option with its values, the operands, and words read two ways."""
 
-    __slots__ = ("doubtful", "given", "operands", "order", "rest")
+    __slots__ = ("doubtful", "given", "operands", "order", "perhaps", "rest")
 
     def __init__(self) -> None:
         self.given: dict[str, list[Arg | None]] = {}
@@ -24,6 +24,8 @@ class Options:
         self.operands: list[Arg] = []
         self.doubtful: set[int] = set()
         """Indexes of operands that may be the value of an option nobody knows."""
+        self.perhaps: set[int] = set()
+        """The same after a letter nobody knows: most letters are switches."""
         self.rest: list[Arg] | None = None
         """What stood after `--`."""
 
@@ -78,6 +80,8 @@ def split(
             index = _long(word, words, index, takes, known | optional, out)
         else:
             index = _bundle(word, words, index, takes, optional, out)
+            if index < count and "-" + word[-1] not in known:
+                out.perhaps.add(len(out.operands))
     return out
 
 

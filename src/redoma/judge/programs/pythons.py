@@ -100,6 +100,9 @@ def _letters(call: Call, word: Arg, words: list[Arg]) -> Stream | None:
 
 def _module(call: Call, module: Arg, words: list[Arg]) -> Stream:
     name = str(module)
+    if not _isolated(call):
+        # Attack: a json.py in the project is found before Python's own.
+        call.fact(Effect.EXECUTES, tags=("project",), at=module.span)
     program = _MODULE_PROGRAMS.get(name)
     if program:
         if program in call.walker.knowledge:
@@ -130,6 +133,19 @@ def _module(call: Call, module: Arg, words: list[Arg]) -> Stream:
         return from_input(call, "python")
     call.fact(Effect.EXECUTES, tags=("project",), at=module.span)
     return call.passes_on(call.stdin)
+
+
+def _isolated(call: Call) -> bool:
+    """`-I` and `-P` keep the current directory off the path."""
+    for word in call.args:
+        letters = word[1:].partition("m")[0]
+        if word[:1] != "-" or word.startswith("--"):
+            return False
+        if "I" in letters or "P" in letters:
+            return True
+        if "m" in word:
+            return False
+    return False
 
 
 def _json_tool(call: Call, words: list[Arg]) -> Stream:

@@ -136,6 +136,9 @@ def contained(call: Call, name: str, words: list[Arg], *, marked: bool) -> Strea
     finally:
         walker.elsewhere = before
         walker.files = files
+    if inner:
+        # What a program of that name does in there, nobody here has seen.
+        call.fact(Effect.EXECUTES, tags=("inside",), detail=name)
     if marked:
         for index in range(start, len(walker.facts)):
             fact = walker.facts[index]

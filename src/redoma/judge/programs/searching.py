@@ -32,6 +32,13 @@ _AG_TAKES = frozenset(
     "--color-line-number --color-match --color-path --type --type-add --type-set "
     "--type-del --output --match".split()
 )
+_UGREP_TAKES = _GREP_TAKES | frozenset(
+    "-g -G -J -K -N -O -o -t -M --glob --iglob --ignore-files --filter --filter-magic-label "
+    "--format --pager --view --config --save-config --jobs --max-files --range --file-type "
+    "--file-extension --file-magic --min-depth --depth --sort --tabs --replace --encoding --width "
+    "--fuzzy --zmax --separator --split --hexdump --colors --colours --delay --not --and --andnot "
+    "--neg-regexp --max-line --min-line --from".split()
+) - {"-o"}
 _TREES = (Place.ROOT, Place.HOME_ROOT, Place.SYSTEM_TREE)
 _OURS = (Place.WORKSPACE, Place.TEMP, Place.REPOSITORY, Place.NOWHERE)
 _SECRET_LIKE = re.compile(
@@ -42,10 +49,20 @@ _SECRET_LIKE = re.compile(
 )
 
 
+_TAKES = {
+    "rg": _RG_TAKES,
+    "ag": _AG_TAKES,
+    "ack": _AG_TAKES,
+    "ugrep": _UGREP_TAKES,
+    "ug": _UGREP_TAKES,
+}
+_INTERACTIVE = ("-Q", "--query", "--save-config", "--create-ignore", "--create-ackrc", "--edit")
+
+
 def grep(call: Call) -> Stream:
     """`grep`, `rg`, `ag`, `ack`: the files are read; rg and ag may run helpers on the way."""
     name = call.name
-    takes = _RG_TAKES if name == "rg" else _AG_TAKES if name in ("ag", "ack") else _GREP_TAKES
+    takes = _TAKES.get(name, _GREP_TAKES)
     options = split(call.args, takes, frozenset(("--recursive", "--dereference-recursive")))
     operands = list(options.operands)
     patterns = options.values("-e", "--regexp", "--match")
@@ -58,6 +75,11 @@ def grep(call: Call) -> Stream:
     )
     if not patterns and not options.has("-f", "--file") and not lists and operands:
         patterns = [operands.pop(0)]
+    if name not in ("rg", "grep") and options.has(*_INTERACTIVE):
+        call.fact(Effect.UNKNOWN, tags=("subcommand",), detail=f"{name} asks or saves")
+    for text in options.values("--filter", "--view"):
+        call.fact(Effect.EXECUTES, tags=("flag", "arbitrary"), at=text.span)
+        call.run_shell(text.like(text.partition(":")[2] or text))
     for program in options.values("--pre", "--hostname-bin", "--pager"):
         call.fact(Effect.EXECUTES, tags=("flag", "arbitrary"), at=program.span)
         call.run_shell(program)

@@ -28,9 +28,15 @@ if TYPE_CHECKING:
     Deed = tuple[str, str]
 
 _READING = frozenset(
-    "SELECT SHOW DESCRIBE DESC EXPLAIN VALUES TABLE FROM USE HELP BEGIN START COMMIT ROLLBACK END "
-    "SAVEPOINT LIST FETCH CLOSE DECLARE SUMMARIZE WITH PRINT GO CHECKPOINT ASSERT EXISTS QUIT EXIT "
-    "WATCH CHECK PIVOT UNPIVOT".split()
+    "SELECT SHOW DESCRIBE DESC EXPLAIN VALUES TABLE FROM HELP LIST SUMMARIZE WITH PRINT GO ASSERT "
+    "EXISTS QUIT EXIT WATCH CHECK PIVOT UNPIVOT".split()
+)
+_SESSION = frozenset(
+    "USE BEGIN START COMMIT ROLLBACK END SAVEPOINT FETCH CLOSE DECLARE RELEASE ABORT".split()
+)
+_TOUCHES = frozenset(
+    "NEXTVAL PG_SLEEP SLEEP BENCHMARK GET_LOCK RELEASE_LOCK PG_ADVISORY_LOCK PG_TRY_ADVISORY_LOCK "
+    "PG_ADVISORY_UNLOCK PG_NOTIFY PG_STAT_RESET PG_EXPORT_SNAPSHOT".split()
 )
 _TELLTALE = frozenset(
     "INSERT UPDATE DELETE MERGE DROP TRUNCATE ALTER CREATE GRANT REVOKE INTO CALL EXEC EXECUTE "
@@ -93,7 +99,7 @@ _ASKING = frozenset(
     "STORAGE_INFO METADATA_INFO PLATFORM WAL_CHECKPOINT_INFO FUNCTIONS SHOW_TABLES_EXPANDED".split()
 )
 _RANK = (
-    "read session rows procedure maintain create reads writes reaches kill alter grant unknown "
+    "read several session rows procedure maintain create reads writes reaches kill alter grant unknown "
     "library shell drop"
 ).split()
 
@@ -118,6 +124,8 @@ def _read(text: str, dialect: str, *, escapes: bool) -> list[Deed]:
     if len(listed) > MOST or len(text) > LONGEST:
         # Attack: what does the harm stands behind more text than is read.
         found.append(("alter", "more statements than can be followed"))
+    if sum(any(kind != META for kind, _ in statement) for statement in listed) > 1:
+        found.append(("several", "one after the other"))
     for statement in listed[:MOST]:
         metas = [t for kind, t in statement if kind == META]
         found += [("meta", meta) for meta in metas]
@@ -176,7 +184,11 @@ def _by_lesser_word(first: str, words: list[str], statement: Statement, told: st
         if "INTO" in words:
             files = _files(words, statement)
             out += files or [("create", told)]
+        if any(a == "FOR" and b in ("UPDATE", "SHARE", "NO", "KEY") for a, b in pairwise(words)):
+            out.append(("session", told))
         return out
+    if first in _SESSION:
+        return [("session", told)]
     if first in _MAINTENANCE or first == "ANALYSE":
         return [("maintain", told)]
     if first in _PROCEDURES:
@@ -294,6 +306,8 @@ def _functions(statement: Statement, words: list[str]) -> list[Deed]:
             out.append(("reaches", argument))
         elif name in _STOPS_OTHERS:
             out.append(("kill", name.lower()))
+        elif name in _TOUCHES:
+            out.append(("session", name.lower()))
         elif name in _ALTERS:
             out.append(("library" if name == "LOAD_EXTENSION" else "alter", name.lower()))
     if "FROM" in words:

@@ -120,10 +120,14 @@ def ip(call: Call) -> Stream:
         "up",
         "type",
     )
-    if words[0].startswith(("xfrm", "x")) and len(words) > 2:
-        verb = str(words[2])
+    if "xfrm".startswith(words[0]):
+        # Its second word is an object of its own: `ip xfrm state [VERB]`.
+        verb = str(words[2]) if len(words) > 2 else "show"
         changes = any(each.startswith(verb) for each in _IP_CHANGES)
         looks = any(each.startswith(verb) for each in _IP_LOOKS)
+    if verb == "s" and "link".startswith(words[0]):
+        # `ip l s` is `ip link set`; for every other object it is `show`.
+        looks = False
     if not looks or (changes and verb in ("a", "add", "d", "del", "c", "r", "f", "se", "set")):
         call.fact(Effect.SYSTEM, detail="network")
     return ANYTHING

@@ -29,6 +29,14 @@ _KEYS = re.compile(
 )
 
 
+# `#(command)` in a format is replaced by what the command prints.
+_FORMAT_COMMAND = re.compile(r"#\(([^)]*)\)")
+
+
+def _letters(words: list[Arg]) -> set[str]:
+    return {f"-{letter}" for word in words if word[:1] == "-" for letter in word[1:]}
+
+
 def tmux(call: Call) -> Stream:
     """`tmux`: what it starts or types is shell code; what it lists is only shown."""
     options = split(call.args, _TMUX_TAKES, stops=True)
@@ -53,8 +61,18 @@ def tmux(call: Call) -> Stream:
     return ANYTHING
 
 
+def _looks(call: Call, name: str, words: list[Arg]) -> None:
+    for word in words:
+        for found in _FORMAT_COMMAND.finditer(word):
+            call.fact(Effect.EXECUTES, tags=("flag",), at=word.span)
+            call.run_shell(word.like(found[1]))
+    if name in ("capture-pane", "capturep") and "-p" not in _letters(words):
+        call.fact(Effect.EXECUTES, tags=("flag",))
+
+
 def _tmux_command(call: Call, name: str, words: list[Arg]) -> None:
     if name in _LOOKS:
+        _looks(call, name, words)
         return
     if name in ("send-keys", "send"):
         _types(call, words)

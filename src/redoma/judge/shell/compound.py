@@ -147,8 +147,11 @@ def for_loop(r: Reader) -> Command:
         r.fail(f"{head} without a name", start, r.pos)
     name = r.text[slice(*named.span)] if named is not None else ""
     words: tuple[Word, ...] | None = None
-    if r.blanks() == ";":
+    char = r.blanks()
+    if char == ";":
         r.pos += 1
+    elif char == "{":
+        r.fail(f"{head} without do", start, r.pos)
     else:
         r.lines()
         if r.keyword("in"):
@@ -225,7 +228,7 @@ def _patterns(r: Reader) -> tuple[Word, ...]:
         pattern = wording.word(r)
         if pattern is not None:
             patterns.append(pattern)
-            r.spend(2)
+            r.spend(3)
         char = r.blanks()
         if pattern is not None and char == "|":
             r.pos += 1
@@ -253,6 +256,7 @@ def function_keyword(r: Reader) -> Command:
 
 def function_body(r: Reader, name: str, start: int) -> Command:
     """What follows `name()`: a compound command, redirects and all."""
+    r.spend(3)
     char = r.lines()
     body = compound_command(r) if char == "(" or r.head() in COMPOUND else None
     if body is None:

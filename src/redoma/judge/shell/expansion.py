@@ -36,8 +36,12 @@ def dollar(r: Reader, pieces: Pieces, *, quoted: bool) -> None:
     follows = r.text[start + 1] if start + 1 < r.end else ""
     if follows == "{":
         braced(r, pieces, quoted=quoted)
+    elif r.text.startswith("((", start + 1, r.end):
+        double_parenthesised(r, pieces, quoted=quoted)
     elif follows == "(":
-        parenthesised(r, pieces, quoted=quoted)
+        r.pos = start + 2
+        script = script_until(r, PARENTHESIS, start)
+        pieces.put(CommandSubstitution(script, quoted, (start, r.pos)))
     elif follows == "[":
         r.pos = start + 2
         expression = arithmetic.bracket_expression(r)
@@ -59,41 +63,33 @@ def braced(r: Reader, pieces: Pieces, *, quoted: bool) -> None:
     if follows and follows in " \t\n|":
         # `${ command; }`: newer shells run it, so it is read as running.
         r.pos = start + 3
-        script = script_until(r, BRACE, "${ without }", start)
+        script = script_until(r, BRACE, start)
         pieces.put(CommandSubstitution(script, quoted, (start, r.pos)))
         return
     pieces.put(parameters.parameter(r, quoted=quoted))
 
 
-def parenthesised(r: Reader, pieces: Pieces, *, quoted: bool) -> None:
-    """`$((…))` where the brackets pair up so, else `$(…)`."""
+def double_parenthesised(r: Reader, pieces: Pieces, *, quoted: bool) -> None:
+    """`$((…))` where the brackets pair up so, else `$(…)` that begins with a subshell."""
     start = r.pos
-    if r.text.startswith("((", start + 1, r.end):
-        r.pos = start + 3
-        expression = arithmetic.double_parenthesis(r)
-        if expression is not None:
-            pieces.put(Arithmetic(expression, quoted, (start, r.pos)))
-            return
-        # `$((a) | b)`: commands after all, but bash has found their end by counting brackets.
-        close = arithmetic.closing_parenthesis(r, start + 1)
-        if close >= 0:
-            r.pos = start + 2
-            limit = r.confine(close)
-            script = script_of_region(r)
-            r.release(limit, close + 1)
-            pieces.put(CommandSubstitution(script, quoted, (start, r.pos)))
-            return
+    r.pos = start + 3
+    expression = arithmetic.double_parenthesis(r)
+    if expression is not None:
+        pieces.put(Arithmetic(expression, quoted, (start, r.pos)))
+        return
+    # `$((a) | b)`: commands after all, but bash has found their end by counting brackets.
+    close = arithmetic.closing_parenthesis(r, start + 1)
     r.pos = start + 2
-    script = script_until_parenthesis(r, start)
+    if close >= 0:
+        limit = r.confine(close)
+        script = script_of_region(r)
+        r.release(limit, close + 1)
+    else:
+        script = script_until(r, PARENTHESIS, start)
     pieces.put(CommandSubstitution(script, quoted, (start, r.pos)))
 
 
-def script_until_parenthesis(r: Reader, start: int) -> Script:
-    """The commands up to `)`, which is consumed."""
-    return script_until(r, PARENTHESIS, "no ) to end a substitution", start)
-
-
-def script_until(r: Reader, closer: frozenset[str], missing: str, start: int) -> Script:
+def script_until(r: Reader, closer: frozenset[str], start: int) -> Script:
     """The commands from here to `closer`, which is consumed, as a script of their own.
 
     Here-documents that were announced outside begin after the newline that ends the outer line,
@@ -109,7 +105,7 @@ def script_until(r: Reader, closer: frozenset[str], missing: str, start: int) ->
     if r.pos < r.end:
         r.pos += 1
     else:
-        r.fail(missing, start, r.end)
+        r.fail(f"no {')' if closer is PARENTHESIS else '}'} to end a substitution", start, r.end)
     r.in_substitution = was_in_substitution
     # bash reads a body that was announced but not begun here from the lines after this one.
     r.bodies = outer_bodies + r.bodies

@@ -87,6 +87,8 @@ def read_commands(r: Reader, stop: frozenset[str]) -> Sequence:
 def _take_unread(r: Reader, commands: list[Command], after: list[str], first: int) -> None:
     taken: list[Unread] = r.pending[first:]
     del r.pending[first:]
+    if after and after[-1] == "":
+        after[-1] = ";"
     commands.extend(taken)
     after.extend(";" for _ in taken)
 

@@ -48,32 +48,33 @@ def _read_body(r: Reader, body: PendingBody) -> None:
     strip = body.redirect.op == "<<-"
     if body.quoted and r.offsets is not None:
         # Backslash-newline is nothing special in a quoted body: look at the text as written.
-        text = r.original
-        first, last = r.offsets.end(start), r.offsets.start(r.end)
-        finish, after = _find_end(r, body, text, first, last)
-        after_pos = r.offsets.inside(after)
-        span = (start, max(start, r.offsets.inside(finish)))
-    else:
-        text, first = r.text, start
-        finish, after_pos = _find_end(r, body, text, start, r.end)
-        span = (start, finish)
-    if body.quoted:
+        text, first = r.original, r.offsets.end(start)
+        finish, after, ended = _find_end(r, body, text, first, r.offsets.start(r.end))
         content = text[first:finish]
+        finish, after = r.offsets.inside(finish), r.offsets.inside(after)
+    else:
+        finish, after, ended = _find_end(r, body, r.text, start, r.end)
+        content = r.text[start:finish]
+    span = (start, max(start, finish))
+    if body.quoted:
         if strip:
             content = LEADING_TABS.sub("", content)
-        literal = Literal(content, quoted=True, span=span)
-        body.redirect.target = Word((literal,), span)
-    elif strip and LEADING_TABS.search(text, first, finish):
-        body.redirect.target = _stripped(r, first, finish)
+        body.redirect.target = Word((Literal(content, quoted=True, span=span),), span)
+    elif strip and LEADING_TABS.search(content):
+        body.redirect.target = _stripped(r, start, finish)
     else:
         limit = r.confine(finish)
         body.redirect.target = _expanded(r, span)
         r.release(limit, finish)
-    r.release(r.end, after_pos)
+    if not ended:
+        r.fail("a here-document that never ends", *span)
+    r.release(r.end, after)
 
 
-def _find_end(r: Reader, body: PendingBody, text: str, start: int, end: int) -> tuple[int, int]:
-    """Where the body ends and where reading goes on; noted as unread if no line ends it."""
+def _find_end(
+    r: Reader, body: PendingBody, text: str, start: int, end: int
+) -> tuple[int, int, bool]:
+    """Where the body ends, where reading goes on, and whether a line was found that ends it."""
     delimiter = body.delimiter
     strip = body.redirect.op == "<<-"
     line = start
@@ -85,22 +86,21 @@ def _find_end(r: Reader, body: PendingBody, text: str, start: int, end: int) -> 
         if text.startswith(delimiter, at, end):
             stop = at + len(delimiter)
             if stop == end:
-                return line, stop
+                return line, stop, True
             if text[stop] == "\n":
-                return line, stop + 1
+                return line, stop + 1, True
             if r.in_substitution and text.find(")", stop, _line_end(text, stop, end)) >= 0:
                 # `$(cat <<EOF … EOF)`: bash takes this line for the end of the body.
-                return line, stop
+                return line, stop, True
         r.spend(1)
         if r.stopped:
-            return start, start
+            return start, start, True
         # Only a line that begins as the delimiter does can end the body.
         following = text.find("\n" if strip else "\n" + delimiter, line, end)
         if following < 0:
             break
         line = following + 1
-    r.fail("a here-document that never ends", start, end)
-    return end, end
+    return end, end, False
 
 
 def _line_end(text: str, start: int, end: int) -> int:

@@ -159,11 +159,15 @@ def double(r: Reader, pieces: Pieces) -> None:
     if r.text.startswith('"', r.pos, r.end):
         r.pos += 1
         pieces.add("", start, r.pos, quoted=True)
-    elif quoted_text(r, pieces, '"'):
+        return
+    if not r.deeper():
+        return
+    if quoted_text(r, pieces, '"'):
         r.pos += 1
     else:
         pieces.drop_text(mark)
         r.fail("a double quote that never ends", start, r.end)
+    r.depth -= 1
 
 
 def quoted_text(r: Reader, pieces: Pieces, closer: str) -> bool:

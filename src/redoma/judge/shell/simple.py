@@ -117,7 +117,7 @@ def read_redirect(r: Reader, found: re.Match[str]) -> Redirect | None:
     fd, operator, both = found.groups()
     start = found.start(1) if fd else found.start(3 if both else 2)
     r.pos = found.end()
-    r.spend(1)
+    r.spend(3)
     if operator in ("<<", "<<-"):
         redirect = heredoc.announce(r, operator, fd or "", start)
     else:
@@ -216,6 +216,8 @@ def array_assignment(r: Reader, found: re.Match[str]) -> Assignment:
 def array_elements(r: Reader) -> tuple[tuple[Word | None, Word], ...]:
     """`(…)` after `name=`: words, some with a subscript of their own."""
     start = r.pos
+    if not r.deeper():
+        return ()
     r.pos += 1
     elements: list[tuple[Word | None, Word]] = []
     while True:
@@ -232,9 +234,10 @@ def array_elements(r: Reader) -> tuple[tuple[Word | None, Word], ...]:
             written: Word | None = _bracketed_word(r, index.span[0] - 1, "", index)
         else:
             written = wording.word(r)
-        r.spend(2)
+        r.spend(3)
         if written is None:
             r.fail("no ) to end an array", start, r.pos)
             break
         elements.append((None, written))
+    r.depth -= 1
     return tuple(elements)

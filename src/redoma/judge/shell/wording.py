@@ -155,5 +155,5 @@ def process(r: Reader, pieces: Pieces) -> None:
     start = r.pos
     direction = r.text[start]
     r.pos += 2
-    script = expansion.script_until_parenthesis(r, start)
+    script = expansion.script_until(r, expansion.PARENTHESIS, start)
     pieces.put(ProcessSubstitution(direction, script, (start, r.pos)))

@@ -26,7 +26,7 @@ CASES = [
     ("psql -c 'UPDATE orders SET paid = true'", Risk.FORBIDDEN),
     ("psql -c 'UPDATE orders SET paid = true WHERE id IN (SELECT id FROM due)'", Risk.ELEVATED),
     ("psql -c 'INSERT INTO orders VALUES (1) ON CONFLICT DO UPDATE SET n = 2'", Risk.ELEVATED),
-    ("psql -c 'SELECT * FROM orders FOR UPDATE'", Risk.SAFE),
+    ("psql -c 'SELECT * FROM orders FOR UPDATE'", Risk.MODERATE),
     ("psql -c 'select 1' -c 'drop schema public cascade'", Risk.FORBIDDEN),
     ("psql -c 'SELECT * INTO copy FROM orders'", Risk.ELEVATED),
     ("psql -c 'DROP INDEX i'", Risk.DANGEROUS),
