@@ -144,6 +144,8 @@ class Landlock:
         words += [word for pair in env.items() for word in ("env", "=".join(pair))]
         if grant.limits.processes is not None:
             words += ["processes", str(grant.limits.processes)]
+        if grant.limits.memory is None or "memory" in plan.controllers:
+            words += ["memory", "counted"]
         if plan.terminal:
             words += ["terminal", "yes"]
         if self.trial:

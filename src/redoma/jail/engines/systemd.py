@@ -103,7 +103,8 @@ class Systemd:
     @contextmanager
     def prepare(self, plan: Plan) -> Iterator[Enclosure]:
         """The same enclosure, started in a scope that systemd limits."""
-        with self.inner.prepare(plan) as enclosure:
+        counted = plan.controllers | {"memory", "pids", "cpu"}
+        with self.inner.prepare(replace(plan, controllers=counted)) as enclosure:
             limits = plan.grant.limits
             launch = enclosure.launch
             identity: tuple[str, ...] = ()

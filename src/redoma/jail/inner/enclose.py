@@ -32,7 +32,9 @@ def main(arguments: list[str]) -> None:
         first_process.leave_signals_to_the_command()
         first_process.introduce(status, pid)
         first_process.wait_for_go(go)
-        child = first_process.start(arguments[cut + 1 :], orders.env)
+        child = first_process.start(
+            arguments[cut + 1 :], orders.env, first_process.be_the_first_to_go
+        )
         privileges.keep_out_others()
         for fd in (0, 1, 2):
             os.close(fd)  # else the end of the command's output would not be seen

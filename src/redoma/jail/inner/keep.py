@@ -102,6 +102,7 @@ def _confine(orders: Orders, fail: int) -> None:
     if orders.one("try"):
         from redoma.jail.inner.trial import attempt  # now: later the library cannot be read
     try:
+        first_process.be_the_first_to_go()
         if orders.one("processes"):
             _limit_processes(int(orders.one("processes")))
         landlock.restrict(
@@ -110,7 +111,12 @@ def _confine(orders: Orders, fail: int) -> None:
             network=network,
             version=landlock.abi(),
         )
-        for code in landlock_filter.assemble(Syscalls(orders.one("syscalls")), network=network):
+        filters = landlock_filter.assemble(
+            Syscalls(orders.one("syscalls")),
+            network=network,
+            memory_counted=orders.one("memory") == "counted",
+        )
+        for code in filters:
             privileges.load_filter(code)
     except (OSError, ValueError) as error:
         os.write(2, f"redoma: could not confine the command: {error}\n".encode())

@@ -41,12 +41,13 @@ _SETPRIORITY = (141, 140)
 _SOCKET, _SOCKETPAIR, _CONNECT, _BIND = (41, 198), (53, 199), (42, 203), (49, 200)
 
 
-def assemble(syscalls: Syscalls, *, network: bool) -> list[bytes]:
+def assemble(syscalls: Syscalls, *, network: bool, memory_counted: bool) -> list[bytes]:
     """The filters to load, one after the other; each call has to pass them all."""
     usual = seccomp.assemble(
         syscalls,
         sockets=seccomp.Sockets.USUAL,
         refuse_preallocation=True,
+        refuse_uncounted_memory=not memory_counted,
         landlock_only=True,
     )
     return [usual, _rest(network=network)]
