@@ -7,6 +7,7 @@ terminal answer as if keys had been typed, or hides the line that says what happ
 from __future__ import annotations
 
 import re
+from codecs import getincrementaldecoder
 
 # Colour and erasing to the end of a line; everything else that begins with ESC is an order.
 _SEQUENCE = re.compile(
@@ -14,6 +15,7 @@ _SEQUENCE = re.compile(
     rb"|\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]?"
 )
 _KEPT = re.compile(rb"\x1b\[[0-9;:]*[mK]")
+_C1 = re.compile("[\x80-\x9f\udc80-\udc9f]")
 _CONTROLS = bytes(set(range(32)) - {8, 9, 10, 13, 27}) + b"\x7f"
 
 
@@ -22,6 +24,7 @@ class Plain:
 
     def __init__(self) -> None:
         self._rest = b""
+        self._decoder = getincrementaldecoder("utf-8")("surrogateescape")
 
     def filtered(self, data: bytes) -> bytes:
         """The same without what acts on a terminal."""
@@ -31,9 +34,9 @@ class Plain:
         if cut >= 0 and len(data) - cut < 64 and not _complete(data[cut:]):
             data, self._rest = data[:cut], data[cut:]
         data = _SEQUENCE.sub(lambda m: m[0] if _KEPT.fullmatch(m[0]) else b"", data)
-        # C1 controls as UTF-8 (U+0080–U+009F) act like their ESC forms in some terminals.
-        data = re.sub(rb"\xc2[\x80-\x9f]", b"", data)
-        return data.translate(None, _CONTROLS)
+        # C1 controls, as bytes or as UTF-8, act like their ESC forms in some terminals.
+        text = _C1.sub("", self._decoder.decode(data))
+        return text.encode("utf-8", "surrogateescape").translate(None, _CONTROLS)
 
 
 def _complete(text: bytes) -> bool:

@@ -82,6 +82,7 @@ class Raised:
         # What git would obey there, though nothing is there yet.
         self.awaited: list[str] = []
         self.sockets = list(shield.survey.sockets())
+        self.steps = {path: _programs_of_a_rebase(path) for path in repositories}
         self._plan()
 
     def _plan(self) -> None:
@@ -144,6 +145,18 @@ class Raised:
                 add("--ro-bind-fd", path)
         return made
 
+    def _new_steps(self) -> list[str]:
+        """Rebases in the middle that got programs to run since.
+
+        Attack: a person who goes on with a rebase runs what its list of steps says. The list
+        itself is left to commands, since solving conflicts is work for them.
+        """
+        return [
+            f"{path}/rebase-merge"
+            for path in self.shield.survey.git_directories()
+            if _programs_of_a_rebase(path) - self.steps.get(path, frozenset())
+        ]
+
     def settle(self, keep_in: Callable[[], str]) -> tuple[HeldBack, ...]:
         """Takes back what is new and protected; what was there and changed is put right."""
         shield = self.shield
@@ -154,6 +167,7 @@ class Raised:
                 dict(shield.survey.protected()) == self.known
                 and shield.survey.git_directories() == self.repositories
                 and not any(os.path.lexists(path) for path in self.awaited)
+                and not self._new_steps()
             ):
                 return ()
             from redoma.jail.guard.sweep import Sweep
@@ -163,10 +177,19 @@ class Raised:
                 known=self.known,
                 repositories=self.repositories,
                 links=self.links,
-                awaited=self.awaited,
+                awaited=self.awaited + self._new_steps(),
                 keep_in=keep_in(),
                 allowed=shield.allowed,
             ).run()
+
+
+def _programs_of_a_rebase(repository: str) -> frozenset[bytes]:
+    try:
+        with open(f"{repository}/rebase-merge/git-rebase-todo", "rb") as file:
+            lines = file.read().split(b"\n")
+    except OSError:
+        return frozenset()
+    return frozenset(line for line in lines if line.lstrip()[:2] in (b"x ", b"x\t", b"ex"))
 
 
 def _both(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:

@@ -33,8 +33,14 @@ def harmless(text: str) -> tuple[str, tuple[str, ...]]:
     kept: list[str] = []
     dropped: list[str] = []
     section = ""
-    for line in text.splitlines():
-        if not line.strip() or line.lstrip()[0] in "#;":
+    # Attack: git ends a line at a newline alone; other readers also at a form feed.
+    for line in text.split("\n"):
+        if not line.strip(" \t"):
+            continue
+        if not line.isprintable() and not line.replace("\t", "").isprintable():
+            dropped.append(f"{section}.{ascii(line)[:60]}")
+            continue
+        if line.lstrip()[0] in "#;":
             continue
         if header := _HEADER.fullmatch(line):
             section = header[1].lower()
@@ -50,7 +56,11 @@ def _runs_nothing(section: str, key: str, value: str) -> bool:
     if key.lower() not in _HARMLESS.get(section, ()) or value.endswith("\\"):
         return False
     # Attack: `ext::command` and `-option` as an address run a program of the writer's choice.
-    return key.lower() not in ("url", "pushurl") or not (value.startswith("-") or "::" in value)
+    if key.lower() in ("url", "pushurl"):
+        return not (value.startswith("-") or "::" in value)
+    # Attack: a work tree outside the workspace, where the person's next checkout writes. Git's own
+    # submodules have one a few steps up; it is looked at where the repository lies.
+    return key.lower() != "worktree" or not value.strip('"').startswith(("/", "~"))
 
 
 def obeyed_places(text: str) -> tuple[list[str], list[str]]:
@@ -58,7 +68,7 @@ def obeyed_places(text: str) -> tuple[list[str], list[str]]:
     section = ""
     hooks: list[str] = []
     includes: list[str] = []
-    for line in text.splitlines():
+    for line in text.split("\n"):
         if header := _HEADER.match(line):
             section = header[1].lower()
             line = line[header.end() :]  # noqa: PLW2901 — a key may follow on the same line

@@ -16,7 +16,7 @@ DIRECTORIES = frozenset(
     """
     .vscode .idea .zed .fleet .devcontainer
     .claude .codex .gemini .cursor .windsurf .continue .opencode .roo .cline .kiro .amazonq
-    .redoma
+    .redoma .husky
     """.split()
 )
 

@@ -137,6 +137,9 @@ class Sweep:
         except (OSError, UnicodeDecodeError):
             self._take(path, "it is no configuration")
             return
+        if not dropped and self._leads_out(path, kept):
+            dropped = ("core.worktree leads out of the workspace",)
+            kept = "\n".join(line for line in kept.split("\n") if "worktree" not in line.lower())
         if dropped:
             mode = stat.S_IMODE(os.lstat(path).st_mode)
             owner = os.lstat(path)
@@ -148,6 +151,16 @@ class Sweep:
                 file.write(kept)
                 if os.geteuid() == 0:
                     os.fchown(file.fileno(), owner.st_uid, owner.st_gid)
+
+    def _leads_out(self, path: str, text: str) -> bool:
+        """Whether a configuration's work tree lies outside the workspace."""
+        for line in text.split("\n"):
+            key, equals, value = line.partition("=")
+            if equals and key.strip().lower() == "worktree":
+                tree = os.path.realpath(os.path.join(os.path.dirname(path), value.strip(' \t"')))
+                if tree != self.survey.root and not tree.startswith(self.survey.root + "/"):
+                    return True
+        return False
 
     def _take(self, path: str, why: str) -> None:
         os.makedirs(self.keep_in, mode=0o700, exist_ok=True)
@@ -174,7 +187,10 @@ def _text(path: str) -> str:
     with open(fd, "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError("not a regular file")
-        return file.read(_LARGEST_CONFIG).decode()
+        # Attack: settings behind a megabyte of nothing, for a reader that stops there.
+        if os.fstat(file.fileno()).st_size > _LARGEST_CONFIG:
+            raise OSError("too long to be read")
+        return file.read().decode()
 
 
 def _open_up(path: str) -> None:
