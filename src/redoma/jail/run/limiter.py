@@ -7,6 +7,7 @@ import resource
 from contextlib import suppress
 
 from redoma.model.access import Limits
+from redoma.model.errors import EngineFailed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,10 +39,22 @@ class Limiter:
         self._inside = self._asked = False
         self.held = held
         if groups is not None and not held:
-            with suppress(OSError):
+            try:
                 group = groups.take(limits)
                 self.group = group
                 self.held = group.limit(limits)
+            except OSError as error:
+                raise EngineFailed(
+                    f"a control group could not be made: {error}", hint="redoma doctor"
+                ) from error
+            # Planned as held by the group: anything less would be a weaker run than was promised.
+            lost = _wanted(limits, groups.controllers) - self.held
+            if lost:
+                self.release()
+                raise EngineFailed(
+                    f"the control group does not take a limit of {', '.join(sorted(lost))}",
+                    hint="redoma doctor",
+                )
 
     def starting_inside(self, start: Callable[[], int]) -> Callable[[], int]:
         """The same start, in the control group; for a thread that is the enclosure's own."""
@@ -141,6 +154,13 @@ class Limiter:
                 self.reached()  # so that the next run is not blamed for this one
             self._groups.give_back(self.group)
             self.group = None
+
+
+def _wanted(limits: Limits, controllers: frozenset[str]) -> frozenset[str]:
+    pairs = (("memory", "memory"), ("processes", "pids"), ("cpu_percent", "cpu"))
+    return frozenset(
+        name for name, key in pairs if getattr(limits, name) is not None and key in controllers
+    )
 
 
 def _hard(kind: int, value: int) -> int:
