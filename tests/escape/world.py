@@ -240,6 +240,10 @@ def _trace(path: str) -> Trace:
 
 
 def _remove(top: Path) -> None:
+    # Had an attack mounted the machine's own files here, removing would remove those.
+    with open("/proc/self/mountinfo") as file:
+        if any(line.split()[4].startswith(f"{top}/") for line in file):
+            raise OSError(f"something is mounted below {top}: it is left alone")
     for place, directories, _ in os.walk(top):
         for name in directories:  # what an attack closed is opened again
             with suppress(OSError):

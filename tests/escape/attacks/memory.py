@@ -9,6 +9,7 @@ import os
 
 from tests.escape.attack import attack
 from tests.escape.inside import Box
+from tests.escape.prelude import text_of
 from tests.escape.promises import P
 from tests.escape.world import World
 
@@ -35,32 +36,45 @@ def fill_memory(world: World, box: Box) -> str:
     return _whole(box, _fill_memory, 1024)
 
 
-def _fill_memory_by_many(megabytes, parts):
+def _fill_by_many(megabytes, parts, populate):
     import mmap
 
-    go, told = os.pipe(), os.pipe()
+    size = (megabytes // parts) << 20
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | (0x8000 if populate else 0)
+    go, told, made = os.pipe(), os.pipe(), []
     for _ in range(parts):
-        if os.fork() == 0:
-            size = (megabytes // parts) << 20
-            pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-            for start in range(0, size, 4096):
-                pages[start] = 1
-            os.write(told[1], b"x")
+        made.append(os.fork())
+        if made[-1] == 0:
             os.close(go[1])
+            pages = mmap.mmap(-1, size, flags=flags)
+            if not populate:
+                for start in range(0, size, 4096):
+                    pages[start] = 1
+            os.write(told[1], b"x")
             os.read(go[0], 1)  # holds its part until all have theirs
             os._exit(0)
     os.close(told[1])
     full = 0
     while full < parts and os.read(told[0], 1):
         full += 1
+    resident = 0
+    for pid in made:  # what is there at one moment, and not what was asked for
+        words = text_of(f"/proc/{pid}/statm").split()
+        resident += int(words[1]) * 4096 if words else 0
     os.close(go[1])
-    return full * (megabytes // parts)
+    return resident >> 20
 
 
 @attack(P.MEMORY, MEMORY, only_bare=True)
 def fill_memory_by_many_processes(world: World, box: Box) -> str:
     """A limit for each process is none for the tree."""
-    return _whole(box, _fill_memory_by_many, 1200, 8)
+    return _whole(box, _fill_by_many, 1200, 8, False)
+
+
+@attack(P.MEMORY, MEMORY, only_bare=True)
+def fill_memory_at_once(world: World, box: Box) -> str:
+    """Faster than anyone looks: each process takes its part in one call."""
+    return _whole(box, _fill_by_many, 1200, 8, True)
 
 
 def _fill_shared_memory(megabytes):
@@ -97,32 +111,6 @@ def _fill_nameless_files(megabytes):
 def fill_files_in_memory(world: World, box: Box) -> str:
     """A file without a name, that no page table shows."""
     return _whole(box, _fill_nameless_files, 1200)
-
-
-def _fill_at_once(megabytes, parts):
-    import mmap
-
-    go, told = os.pipe(), os.pipe()
-    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x8000  # MAP_POPULATE: in one call
-    for _ in range(parts):
-        if os.fork() == 0:
-            os.close(go[1])
-            pages = mmap.mmap(-1, (megabytes // parts) << 20, flags=flags)
-            os.write(told[1], b"x" if pages else b"")
-            os.read(go[0], 1)
-            os._exit(0)
-    os.close(told[1])
-    full = 0
-    while full < parts and os.read(told[0], 1):
-        full += 1
-    os.close(go[1])
-    return full * (megabytes // parts)
-
-
-@attack(P.MEMORY, MEMORY, only_bare=True)
-def fill_memory_at_once(world: World, box: Box) -> str:
-    """Faster than anyone looks: each process takes its part in one call."""
-    return _whole(box, _fill_at_once, 1200, 8)
 
 
 def _fill_system_v_memory(megabytes):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tests.escape.attack import Unsupported, attack
 from tests.escape.inside import Box
+from tests.escape.payload import NotRun
 from tests.escape.prelude import text_of
 from tests.escape.promises import P
 from tests.escape.world import World
@@ -23,8 +24,7 @@ SETUID = "set-id programs"
 def _wait(workspace):
     import time
 
-    open(f"{workspace}/running", "w").close()
-    for _ in range(200):
+    for _ in range(75):
         if os.path.exists(f"{workspace}/seen"):
             return
         time.sleep(0.02)
@@ -33,30 +33,26 @@ def _wait(workspace):
 def _status_seen_outside(world: World, box: Box) -> dict[str, str]:
     """What the host's kernel says about the payload's process while it runs."""
     seen: dict[str, str] = {}
+    over = threading.Event()
 
     def look() -> None:
-        for _ in range(1000):
-            if (world.workspace / "running").exists():
-                break
-            stop.wait(0.02)
-        # The payload itself, and not what supervises it: that has the program's name alone.
-        for pid in world.alive():
-            text = text_of(f"/proc/{pid}/status")
-            lines = dict(line.split(":\t", 1) for line in text.splitlines() if ":\t" in line)
-            if lines.get("Name", "").startswith("python") and "NSpid" in lines:
-                seen.update(lines)
-                if len(lines["NSpid"].split()) > 1:
-                    break
+        while not seen and not over.wait(0.02):
+            for pid in world.alive():
+                # The payload itself, and not what supervises it: that has another command line.
+                if text_of(f"/proc/{pid}/cmdline").startswith("python3\0-I\0-S\0"):
+                    lines = text_of(f"/proc/{pid}/status").splitlines()
+                    seen.update(line.split(":\t", 1) for line in lines if ":\t" in line)
         (world.workspace / "seen").touch()
 
-    stop = threading.Event()
     thread = threading.Thread(target=look)
     thread.start()
     try:
         box.call(_wait, world.workspace)
     finally:
-        stop.set()
+        over.set()
         thread.join()
+    if not seen:
+        raise NotRun("the payload was never seen from outside")
     return seen
 
 
