@@ -49,7 +49,6 @@ class Ending:
 
     def exit(self, run: Supervisor, status: bytes) -> Exit:
         """The whole end as a value."""
-        code, number = self._code(run, status)
         for limit in run.limiter.reached():
             if limit not in self.reached:
                 self.reached.append(limit)
@@ -57,6 +56,7 @@ class Ending:
         for limit in ("memory", "processes"):
             if b'"reached": "%s"' % limit.encode() in status and limit not in self.reached:
                 self.reached.append(limit)
+        code, number = self._code(run, status)
         if run.watch is not None:
             self.reached += [name for name in run.watch.seen if name not in self.reached]
         truncated = any(output.truncated for output in run.outputs)
@@ -87,7 +87,8 @@ class Ending:
             return None, signals.SIGKILL
         code = os.waitstatus_to_exitcode(self.status)
         if run.launch.handshake is not None and b'"exit-code"' not in status:
-            if code >= 0 and run.launch.complaint:
+            # Where memory ran out, the enclosure's own first process may have been the one to go.
+            if code >= 0 and run.launch.complaint and "memory" not in self.reached:
                 said = b"".join(o.data for o in run.outputs).decode(errors="replace").strip()
                 raise EngineFailed(
                     f"the enclosure could not be set up: {said}", hint="redoma doctor"

@@ -20,7 +20,7 @@ class Watch:
     def __init__(
         self, limiter: Limiter, root: int, directory: str, in_memory: tuple[str, ...] = ()
     ) -> None:
-        self._in_memory = in_memory
+        self._in_memory = [(path, _device(path)) for path in in_memory]
         self._limiter = limiter
         self._limits = limiter.limits
         self._watched = limiter.watched
@@ -88,9 +88,13 @@ class Watch:
     def _held_in_memory(self) -> int:
         """Bytes of files that are in memory and in no process's own pages."""
         held = 0
-        for path in self._in_memory:
+        for path, outside in self._in_memory:
+            inside = f"/proc/{self._root}/root{path}"
+            # Before the enclosure has a root of its own, this is the machine's disk.
+            if _device(inside) in (None, outside):
+                continue
             with suppress(OSError):
-                status = os.statvfs(f"/proc/{self._root}/root{path}")
+                status = os.statvfs(inside)
                 held += (status.f_blocks - status.f_bfree) * status.f_frsize
         return held
 
@@ -100,6 +104,13 @@ class Watch:
         except OSError:
             return 0
         return status.f_bfree * status.f_frsize
+
+
+def _device(path: str) -> int | None:
+    try:
+        return os.stat(path).st_dev
+    except OSError:
+        return None
 
 
 def _read(path: str) -> str:
