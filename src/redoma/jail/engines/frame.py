@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _HOME_SIZE = 64 << 20
 _SHM_SIZE = 64 << 20
 _TEMPORARY = 512 << 20
+_PAGE = 4096
 
 
 class Frame(Value):
@@ -73,7 +74,12 @@ def build(
             arguments += ["--symlink", target, link]
         arguments += ["--dir", "/run"]
     temporary = grant.limits.temporary or _TEMPORARY
-    arguments += ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", "--dev", "/dev"]
+    arguments += ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
+    if not as_nobody:
+        # Attack: /proc/1/exe leads to the launcher's own program, past every mount made here; whoever
+        # owns that file could change its mode, its times or, when the run is over, its contents.
+        arguments += [*_memory(_PAGE, "/proc/1", "0555"), "--remount-ro", "/proc/1"]
+    arguments += ["--dev", "/dev"]
     arguments += _memory(min(temporary, _SHM_SIZE), "/dev/shm", "1777")
     arguments += ["--remount-ro", "/dev"]
     arguments += _memory(temporary, "/tmp", "1777")
