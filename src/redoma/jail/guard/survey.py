@@ -12,6 +12,7 @@ import time
 from contextlib import contextmanager, suppress
 
 from redoma.jail.guard import names
+from redoma.jail.guard.below import opened_below
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class Survey:
             ):
                 seen = known
             else:
-                seen = _read(path, status)
+                seen = _read(self.root, path, status)
             self.seen[path] = seen
             pending += [f"{path}/{name}" for name in seen.children]
 
@@ -87,13 +88,13 @@ class Survey:
                 yield f"{path}/{name}"
 
 
-def _read(path: str, status: os.stat_result) -> Seen:
+def _read(root: str, path: str, status: os.stat_result) -> Seen:
     seen = Seen(status.st_ino, status.st_ctime_ns)
     children: list[str] = []
     protected: list[tuple[str, int]] = []
     sockets: list[str] = []
     all_names: set[str] = set()
-    with suppress(OSError), _readable(path, status) as place, os.scandir(place) as entries:
+    with suppress(OSError), _readable(root, path, status) as place, os.scandir(place) as entries:
         for entry in entries:
             name = entry.name
             all_names.add(name)
@@ -122,7 +123,7 @@ def _read(path: str, status: os.stat_result) -> Seen:
 
 
 @contextmanager
-def _readable(path: str, status: os.stat_result) -> Iterator[str | int]:
+def _readable(root: str, path: str, status: os.stat_result) -> Iterator[str]:
     """A directory that can be listed, its mode as it was when the block ends.
 
     Attack: without its owner's right to list it, a directory still lets a person's git in who
@@ -131,13 +132,15 @@ def _readable(path: str, status: os.stat_result) -> Iterator[str | int]:
     if os.access(path, os.R_OK | os.X_OK) or status.st_uid != os.geteuid():
         yield path
         return
-    place = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY)
-    try:
+    with opened_below(root, path) as place:
+        # Attack: a run beside this one swaps a directory for another since it was looked at.
+        found = os.fstat(place)
+        mode = stat.S_IMODE(found.st_mode)
+        if not os.path.samestat(found, status) or not stat.S_ISDIR(found.st_mode):
+            raise OSError(f"{path} is not what it was")
         here = f"/proc/self/fd/{place}"
-        os.chmod(here, stat.S_IMODE(status.st_mode) | 0o500)
+        os.chmod(here, mode | 0o500)
         try:
             yield here
         finally:
-            os.chmod(here, stat.S_IMODE(status.st_mode))
-    finally:
-        os.close(place)
+            os.chmod(here, mode)

@@ -172,7 +172,7 @@ class Sweep:
                 if mode & 0o300 != 0o300:
                     os.chmod(f"/proc/self/fd/{parent}", mode | 0o700)
             held = f"/proc/self/fd/{parent}/{name}"
-            _open_up(held)
+            _open_up(parent, name)
             try:
                 os.rename(name, kept, src_dir_fd=parent)
             except OSError:  # another file system
@@ -193,21 +193,25 @@ def _text(path: str) -> str:
         return file.read().decode()
 
 
-def _open_up(path: str) -> None:
+def _open_up(parent: int, name: str) -> None:
     """Gives directories back to their owner.
 
-    Attack: what lies in a directory that its owner may not write can be neither moved nor removed.
+    Attack: what lies in a directory that its owner may not write can be neither moved nor removed;
+    and a run beside this one swaps a directory for a link to one of the person's own.
     """
-    if os.path.islink(path) or not os.path.isdir(path):
-        return
-    with suppress(OSError):
-        os.chmod(path, stat.S_IMODE(os.stat(path).st_mode) | 0o700)
-    for place, directories, _ in os.walk(path):
-        for name in directories:
-            below = f"{place}/{name}"
-            if not os.path.islink(below):
-                with suppress(OSError):
-                    os.chmod(below, stat.S_IMODE(os.stat(below).st_mode) | 0o700)
+    with suppress(OSError, RecursionError):
+        place = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY, dir_fd=parent)
+        try:
+            here = f"/proc/self/fd/{place}"
+            mode = stat.S_IMODE(os.fstat(place).st_mode)
+            if mode & 0o700 != 0o700:
+                os.chmod(here, mode | 0o700)
+            with os.scandir(here) as entries:
+                below = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+            for one in below:
+                _open_up(place, one)
+        finally:
+            os.close(place)
 
 
 def _copy(path: str, kept: str) -> None:
