@@ -132,18 +132,28 @@ def etc() -> str:
     persons = _identity(os.path.expanduser("~/.gitconfig"))
     wanted = "\n".join(f"{name} {who}" for name, who in sources if who) + f"\n~ {persons}"
     place = f"{places.cache()}/etc"
-    try:
-        with open(f"{place}.made") as file:
-            if file.read() == wanted and os.path.isdir(place):
-                return place
-    except OSError:
-        pass
+    if _made(place, wanted):
+        return place
+    from fcntl import LOCK_EX, flock
+
     from redoma.jail.etc_copy import copy
 
-    copy([name for name, who in sources if who], place)
-    with open(f"{place}.made", "w") as file:
-        file.write(wanted)
+    # Threads and processes that start side by side would copy into each other's half.
+    with open(f"{place}.lock", "w") as lock:
+        flock(lock, LOCK_EX)
+        if not _made(place, wanted):
+            copy([name for name, who in sources if who], place)
+            with open(f"{place}.made", "w") as file:
+                file.write(wanted)
     return place
+
+
+def _made(place: str, wanted: str) -> bool:
+    try:
+        with open(f"{place}.made") as file:
+            return file.read() == wanted and os.path.isdir(place)
+    except OSError:
+        return False
 
 
 def _identity(path: str) -> str:

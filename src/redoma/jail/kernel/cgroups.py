@@ -7,7 +7,9 @@ supervisor left.
 from __future__ import annotations
 
 import os
+from _thread import allocate_lock
 from contextlib import suppress
+from itertools import count
 
 from redoma.model.access import Limits
 
@@ -164,7 +166,8 @@ class Groups:
     def __init__(self, places: dict[str, str], version: int) -> None:
         self.places = places
         self.version = version
-        self._count = 0
+        self._numbers = count(1)
+        self._lock = allocate_lock()
         self._free: list[Group] = []
         self._made: list[Group] = []
 
@@ -178,10 +181,10 @@ class Groups:
 
     def take(self, limits: Limits) -> Group:
         """An empty group that nobody else uses, fresh or last used with the same limits."""
-        for index, group in enumerate(self._free):
-            if group.limits == limits:
-                return self._free.pop(index)
-        self._count += 1
+        with self._lock:
+            for index, group in enumerate(self._free):
+                if group.limits == limits:
+                    return self._free.pop(index)
         pid = os.getpid()
         # Entering a hierarchy costs a tenth of a millisecond: only those that limit something.
         wanted = {
@@ -190,7 +193,7 @@ class Groups:
             "cpu": limits.cpu_percent is not None,
         }
         places = {key: place for key, place in self.places.items() if wanted[key]} or self.places
-        group = Group(f"redoma-{pid}-{started(pid)}-{self._count}", places, self.version)
+        group = Group(f"redoma-{pid}-{started(pid)}-{next(self._numbers)}", places, self.version)
         self._made.append(group)
         return group
 
