@@ -51,6 +51,8 @@ class Launch(Value):
     limits: Limits = Limits()
     # Directories inside whose files are in memory, in a file system without a size of its own.
     in_memory: tuple[str, ...] = ()
+    # The same with a size of its own: memory of the run, but nothing that it wrote.
+    temporary: tuple[str, ...] = ()
     # Limits that the engine already holds, by name: the supervisor leaves these alone.
     held_by_engine: frozenset[str] = frozenset()
     # How to call something where the enclosure's mounts are; the start has to happen there.

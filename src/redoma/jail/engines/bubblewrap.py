@@ -126,6 +126,7 @@ class Bubblewrap:
                 terminal=plan.terminal,
                 limits=plan.grant.limits,
                 in_memory=(plan.grant.workspace,) if plan.grant.writes is Writes.MEMORY else (),
+                temporary=frame.in_memory,
                 complaint="bwrap: ",
                 inside=self._stage.start if self._stage else None,
             )

@@ -32,6 +32,8 @@ class Frame(Value):
     visible: tuple[str, ...]
     path: str
     home: str
+    # Directories inside whose files are in memory, each of a size that is its own.
+    in_memory: tuple[str, ...]
 
 
 def build(
@@ -76,16 +78,21 @@ def build(
     temporary = grant.limits.temporary or _TEMPORARY
     arguments += ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
     if not as_nobody:
-        # Attack: /proc/1/exe leads to the launcher's own program, past every mount made here; whoever
-        # owns that file could change its mode, its times or, when the run is over, its contents.
+        # Attack: /proc/1/exe leads to the launcher's own program, past every mount made here, and
+        # its owner could change its mode, its times or, when the run is over, its contents.
         arguments += [*_memory(_PAGE, "/proc/1", "0555"), "--remount-ro", "/proc/1"]
     arguments += ["--dev", "/dev"]
+    # Together they stay within the limit of one, or near it: all of them are memory.
+    shared = temporary // 2 if apart else temporary
+    in_memory = ["/dev/shm", "/tmp"]
     arguments += _memory(min(temporary, _SHM_SIZE), "/dev/shm", "1777")
     arguments += ["--remount-ro", "/dev"]
-    arguments += _memory(temporary, "/tmp", "1777")
+    arguments += _memory(shared, "/tmp", "1777")
     if apart:
-        arguments += _memory(temporary, "/var/tmp", "1777")
+        in_memory.append("/var/tmp")
+        arguments += _memory(shared, "/var/tmp", "1777")
     if home != "/" and not home.startswith(("/usr", "/etc", "/nonexistent")):
+        in_memory.append(home)
         arguments += _memory(min(temporary, _HOME_SIZE), home, "0755")
         if grant.home is Home.TOOLCHAINS:
             arguments += ["--symlink", "/etc/redoma/gitconfig", f"{home}/.gitconfig"]
@@ -113,6 +120,7 @@ def build(
         visible=visible,
         path=env["PATH"],
         home=home,
+        in_memory=tuple(in_memory),
     )
 
 

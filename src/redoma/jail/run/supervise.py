@@ -235,7 +235,11 @@ class Supervisor:
             from redoma.jail.run.watch import Watch
 
             self.watch = Watch(
-                self.limiter, self.first or self.pid, self.directory, self.launch.in_memory
+                self.limiter,
+                self.first or self.pid,
+                self.directory,
+                in_memory=self.launch.in_memory,
+                temporary=self.launch.temporary,
             )
         past = self.watch.look()
         if past and not self.ending.said:
