@@ -116,6 +116,7 @@ _NO_NETWORK = (
     b"eai_again",
     b"enotfound",
     b"no such host",
+    b"(from versions: none)",
 )
 
 
