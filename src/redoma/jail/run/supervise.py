@@ -46,7 +46,10 @@ def run(
     """
     limiter = Limiter(launch.limits, groups, launch.held_by_engine)
     supervisor = Supervisor(launch, limiter, control or Control(), directory)
-    reaper.begin()
+    # Without a namespace of its own a tree's orphans are the machine's: taken in, they would stay.
+    takes_in = launch.own_process_namespace
+    if takes_in:
+        reaper.begin()
     try:
         supervisor.start(stdin, sink)
         supervisor.attend()
@@ -56,7 +59,8 @@ def run(
         supervisor.reap()
         raise
     finally:
-        reaper.end()
+        if takes_in:
+            reaper.end()
         supervisor.close()
         limiter.release()
         if control is None:
