@@ -5,21 +5,41 @@ Public names load when they are first used, so that a door pays only for what it
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from redoma.flow.async_sandbox import AsyncSandbox as AsyncSandbox
     from redoma.flow.check import check as check
+    from redoma.flow.sandbox import Sandbox as Sandbox
     from redoma.model.decision import Decision as Decision
     from redoma.model.decision import Verdict as Verdict
+    from redoma.model.result import Outcome as Outcome
+    from redoma.model.result import Result as Result
     from redoma.model.risk import Assessment as Assessment
     from redoma.model.risk import Finding as Finding
     from redoma.model.risk import Risk as Risk
 
 __version__ = "0.1.0"
-__all__ = ["Assessment", "Decision", "Finding", "Risk", "Verdict", "__version__", "check"]
+__all__ = [
+    "Assessment",
+    "AsyncSandbox",
+    "Decision",
+    "Finding",
+    "Outcome",
+    "Result",
+    "Risk",
+    "Sandbox",
+    "Verdict",
+    "__version__",
+    "check",
+]
 
 _HOMES = {
     "Assessment": "redoma.model.risk",
+    "AsyncSandbox": "redoma.flow.async_sandbox",
     "Decision": "redoma.model.decision",
     "Finding": "redoma.model.risk",
+    "Outcome": "redoma.model.result",
+    "Result": "redoma.model.result",
     "Risk": "redoma.model.risk",
+    "Sandbox": "redoma.flow.sandbox",
     "Verdict": "redoma.model.decision",
     "check": "redoma.flow.check",
 }

@@ -4,6 +4,7 @@
 package but the standard library, so it is short, and puts the places of ours on the path itself.
 """
 
+import gc
 import sys
 
 COULD_NOT_WORK = 125
@@ -12,6 +13,8 @@ STOP = 2
 
 def main(argv: list[str] | None = None) -> int:
     """Runs `redoma ARGV…` and returns its exit status; no failure of ours lets a hook through."""
+    # Most commands live too short to have garbage; those that stay collect it again.
+    gc.disable()
     arguments = sys.argv[1:] if argv is None else argv
     hook = arguments[:1] == ["hook"]
     try:
@@ -39,7 +42,21 @@ def find_own_packages() -> None:
         sys.path.append(f"{environment}/lib/{version}/site-packages")
 
 
+def leave(status: int) -> None:
+    """Ends the process without taking the interpreter apart, which nobody is left to see."""
+    import atexit
+    import os
+
+    atexit._run_exitfuncs()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except OSError:
+        status = status or COULD_NOT_WORK
+    os._exit(status)
+
+
 if __name__ == "__main__":
     if not __package__:
         find_own_packages()
-    sys.exit(main())
+    leave(main())

@@ -17,7 +17,13 @@ if TYPE_CHECKING:
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "check": ("redoma.faces.cli.check:main", "judge a command: level, decision, reasons"),
+    "doctor": (
+        "redoma.faces.cli.doctor:main",
+        "what this machine can enforce, and what is missing",
+    ),
     "hook": ("redoma.faces.hook:main", "answer an agent's hook; install, uninstall, status"),
+    "run": ("redoma.faces.cli.run:main", "run a command inside an enclosure"),
+    "shell": ("redoma.faces.cli.shell:main", "an interactive shell inside an enclosure"),
 }
 
 INTERRUPTED = 130

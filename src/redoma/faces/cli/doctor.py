@@ -1,0 +1,83 @@
+"""`redoma doctor`: what this machine can enforce, what is missing, and what would fix it."""
+
+from __future__ import annotations
+
+import sys
+
+from redoma.faces.cli.options import read
+from redoma.flow.doctor import Diagnosis, examine, known_guarantees
+from redoma.model.errors import UsageError
+
+USAGE = """\
+usage: redoma doctor [--json]
+
+Tries every engine on this machine and says what each can enforce. Exit status: 0 if the default
+level can be enforced, 1 if not.
+"""
+
+
+def main(arguments: list[str]) -> int:
+    """Examines the machine; 1 where the default level cannot be enforced."""
+    options = read(arguments, flags=("--json", "-h", "--help"), usage="redoma doctor [--json]")
+    if options.flags & {"-h", "--help"}:
+        sys.stdout.write(USAGE)
+        return 0
+    if options.words:
+        raise UsageError(f"redoma doctor takes no {options.words[0]!r}", hint="redoma doctor")
+    found = examine()
+    if "--json" in options.flags:
+        import json
+
+        sys.stdout.write(json.dumps(as_json(found)) + "\n")
+    else:
+        sys.stdout.write(as_text(found))
+    return 0 if found.healthy else 1
+
+
+def as_text(found: Diagnosis) -> str:
+    """The diagnosis for people."""
+    lines = ["levels"]
+    for level, engine in found.levels:
+        lines.append(f"  {level:<10} {'by ' + engine if engine else 'CANNOT be enforced here'}")
+    lines += ["", "guarantees"]
+    for guarantee in known_guarantees():
+        givers = ", ".join(found.givers(guarantee))
+        lines.append(f"  {guarantee.words:<18} {givers or 'NOBODY gives this here'}")
+    lines += ["", "engines"]
+    for report in found.engines:
+        missing: dict[str, list[str]] = {}
+        for guarantee, why in report.missing:
+            missing.setdefault(why, []).append(guarantee.words)
+        state = report.version or ("works" if report.usable else "not usable")
+        lines.append(f"  {report.name:<11} {state}")
+        for why, names in missing.items():
+            which = "everything" if not report.usable else ", ".join(names)
+            lines.append(f"    without {which}: {why}")
+    lines += ["", "control groups", f"  {found.groups}"]
+    if found.hints:
+        lines += ["", "to get more"]
+        lines += [f"  {hint}" for hint in found.hints]
+    return "\n".join(lines) + "\n"
+
+
+def as_json(found: Diagnosis) -> dict[str, object]:
+    """The diagnosis for programs."""
+    return {
+        "healthy": found.healthy,
+        "levels": dict(found.levels),
+        "why_not": dict(found.why_not),
+        "guarantees": {g.value: list(found.givers(g)) for g in known_guarantees()},
+        "engines": {
+            report.name: {
+                "version": report.version,
+                "usable": report.usable,
+                "guarantees": [g.value for g in known_guarantees() if g in report.guarantees],
+                "missing": {g.value: why for g, why in report.missing},
+                "mechanisms": {g.value: how for g, how in report.mechanisms},
+                "hints": list(report.hints),
+            }
+            for report in found.engines
+        },
+        "control_groups": found.groups,
+        "hints": list(found.hints),
+    }

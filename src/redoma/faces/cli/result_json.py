@@ -1,0 +1,52 @@
+"""A result as JSON, for programs."""
+
+from __future__ import annotations
+
+import json
+
+from redoma.model.guarantee import Guarantee
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.model.result import Result
+
+
+def text(result: Result) -> str:
+    """One object on one line; ASCII only, so that nothing in it acts on a terminal."""
+    return json.dumps(whole(result)) + "\n"
+
+
+def whole(result: Result) -> dict[str, object]:
+    """What `redoma run --json` prints."""
+    used = result.resources_used
+    ended = result.exit
+    made: dict[str, object] = {
+        "outcome": result.outcome.value,
+        "ok": result.ok,
+        "exit_code": result.exit_code,
+        "signal": ended.signal if ended else None,
+        "stdout": result.stdout.decode(errors="replace"),
+        "stderr": result.stderr.decode(errors="replace"),
+        "truncated": ended.truncated if ended else False,
+        "limits_reached": list(ended.limits_reached) if ended else [],
+        "limited_by": dict(ended.limited_by) if ended else {},
+        "execution_time_ms": round(used.wall_seconds * 1000, 1),
+        "resources_used": {
+            "memory_mb": round(used.peak_memory / (1 << 20), 1),
+            "cpu_seconds": round(used.cpu_seconds, 3),
+            "bytes_written": used.bytes_written,
+            "output_bytes": used.output_bytes,
+        },
+        "held_back": [{"path": h.path, "why": h.why, "kept": h.kept} for h in result.held_back],
+        "notes": list(result.notes),
+        "enforcement": None,
+    }
+    if result.enforcement is not None:
+        enforced = result.enforcement
+        made["enforcement"] = {
+            "engine": enforced.engine,
+            "required": [g.value for g in Guarantee if g in enforced.required],
+            "held": [g.value for g in Guarantee if g in enforced.held],
+            "mechanisms": {g.value: how for g, how in enforced.mechanisms},
+        }
+    return made

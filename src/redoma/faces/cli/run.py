@@ -1,0 +1,176 @@
+"""`redoma run`: a command in an enclosure, its output as it comes, its exit status as its own."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from redoma.faces.cli.run_options import USAGE, RunOptions, read
+from redoma.model import signals
+from redoma.model.errors import UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from redoma.flow.running import Control
+    from redoma.flow.sandbox import Sandbox
+    from redoma.model.result import Result
+
+
+def main(arguments: list[str]) -> int:
+    """Runs what the command line says; returns the command's own status."""
+    options = read(arguments)
+    if "help" in options.flags:
+        sys.stdout.write(USAGE)
+        return 0
+    if not options.command or (isinstance(options.command, str) and not options.command.strip()):
+        raise UsageError("no command given", hint="redoma run 'COMMAND', or redoma run --help")
+    return start(options)
+
+
+def start(options: RunOptions) -> int:
+    """Runs a command line that was read."""
+    import gc
+
+    from redoma.flow.running import Control
+
+    sandbox = sandbox_for(options)
+    as_json = "json" in options.flags
+    terminal = "tty" in options.flags
+    if terminal and as_json:
+        raise UsageError("--tty and --json do not go together")
+    control = Control()
+    gc.enable()
+    if terminal:
+        from redoma.faces.cli.terminal import attached
+
+        with attached(control):
+            result = sandbox.run(
+                options.command, stdin=0, sink=_to_terminal, control=control, terminal=True
+            )
+    else:
+        _pass_signals_on(control)
+        result = sandbox.run(
+            options.command,
+            stdin=_input(),
+            sink=None if as_json else _writer(),
+            control=control,
+        )
+    control.close()
+    if as_json:
+        from redoma.faces.cli.result_json import text
+
+        sys.stdout.write(text(result))
+    elif "quiet" not in options.flags:
+        sys.stderr.write(closing_line(result))
+    return result.exit_code
+
+
+def sandbox_for(options: RunOptions) -> Sandbox:
+    """The sandbox that a command line describes."""
+    from redoma.flow.sandbox import Sandbox
+
+    if "--level" in options.one and "--profile" in options.one:
+        raise UsageError("--level and --profile do not go together")
+    profile = options.one.get("--profile", "")
+    if profile and "/" not in profile:
+        profile = f"./{profile}"
+    return Sandbox(
+        options.one.get("--workspace", "."),
+        level=profile or options.one.get("--level", "standard"),
+        engine=options.one.get("--engine", ""),
+        limits=options.limits,
+        allow_write=options.many["--allow-write"],
+        allow_read=options.many["--allow-read"],
+        env=options.environment(),
+    )
+
+
+def closing_line(result: Result) -> str:
+    """One line: how it ended if that needs saying, what was enforced, what was taken away."""
+    said = []
+    if result.outcome.value not in ("exited", "signalled"):
+        said.append(result.outcome.words)
+    reached = result.exit.limits_reached if result.exit else ()
+    if reached:
+        said.append("limits met: " + ", ".join(name.replace("_", " ") for name in reached))
+    if result.enforcement is not None:
+        said.append(result.enforcement.sentence())
+    lines = [f"redoma: {'; '.join(said)}\n"]
+    for held in result.held_back:
+        from redoma.faces.display import harmless
+
+        lines.append(f"redoma: took away {harmless(held.path)}: {harmless(held.why)}\n")
+        lines.append(f"hint: it is kept as {harmless(held.kept)}\n")
+    lines += [f"redoma: {note}\n" for note in result.notes]
+    if not result.ok and _misses_the_network(result):
+        lines.append("hint: the network is closed in this level; --level minimal opens it\n")
+    return "".join(lines)
+
+
+_NO_NETWORK = (
+    b"name resolution",
+    b"could not resolve",
+    b"network is unreachable",
+    b"eai_again",
+    b"enotfound",
+    b"no such host",
+    b"(from versions: none)",
+)
+
+
+def _misses_the_network(result: Result) -> bool:
+    """Whether a failed command complained of what a closed network looks like; only for a hint."""
+    held = result.enforcement.held if result.enforcement is not None else frozenset()
+    said = (result.stdout[-4096:] + result.stderr[-4096:]).lower()
+    closed = any(guarantee.value == "network-closed" for guarantee in held)
+    return closed and any(words in said for words in _NO_NETWORK)
+
+
+def _input() -> int | bytes:
+    """Our own standard input; nothing where reading it would stop a job in the background."""
+    try:
+        if os.isatty(0) and os.tcgetpgrp(0) != os.getpgrp():
+            return b""
+        os.fstat(0)
+    except OSError:
+        return b""
+    return 0
+
+
+def _writer() -> Callable[[int, bytes], None]:
+    """Writes what the command prints; where a person reads it, nothing in it acts."""
+    if not os.isatty(1) and not os.isatty(2):
+        return _to_terminal
+    from redoma.faces.cli.plain import Plain
+
+    filters = {1: Plain() if os.isatty(1) else None, 2: Plain() if os.isatty(2) else None}
+
+    def write(stream: int, data: bytes) -> None:
+        plain = filters[stream]
+        _to_terminal(stream, plain.filtered(data) if plain is not None else data)
+
+    return write
+
+
+def _to_terminal(stream: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(stream, view) :]
+
+
+def _pass_signals_on(control: Control) -> None:
+    """Ctrl-C and friends go to the command; the second time they end it."""
+    seen: list[int] = []
+
+    def handler(number: int, _frame: object) -> None:
+        seen.append(number)
+        if len(seen) > 1:
+            control.cancel()
+        else:
+            control.signal(number)
+
+    for number in (signals.SIGINT, signals.SIGTERM, signals.SIGHUP, signals.SIGQUIT):
+        if not signals.ignored(number):
+            signals.handle(number, handler)

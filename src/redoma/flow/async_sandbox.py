@@ -1,0 +1,140 @@
+"""`AsyncSandbox`: the same path, awaited; cancelling the task ends the run's whole tree."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+from redoma.flow.drive import drive_async
+from redoma.flow.path import path
+from redoma.flow.sandbox import Hands, Sandbox, _World, request_for
+from redoma.jail.run.control import Control
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Sequence
+    from typing import Any, Self, TypeVar
+
+    from redoma.flow.steps import Ask, Execute
+    from redoma.jail.run.streams import Sink
+    from redoma.model.result import Result
+
+    T = TypeVar("T")
+
+
+class AsyncSandbox:
+    """A workspace and what commands may do in it, for programs with an event loop."""
+
+    def __init__(self, workspace: str = "", **how: Any) -> None:
+        """The same arguments as `Sandbox`."""
+        self._sandbox = Sandbox(workspace, **how)
+
+    @property
+    def workspace(self) -> str:
+        return self._sandbox.workspace
+
+    async def run(
+        self,
+        command: str | Sequence[str],
+        *,
+        timeout: float | None = None,
+        stdin: bytes | int | None = b"",
+        cwd: str = "",
+        sink: Sink | None = None,
+        control: Control | None = None,
+        terminal: bool = False,
+    ) -> Result:
+        """Runs a command; if the awaiting task is cancelled, the run is ended before that shows."""
+        used = control or Control()
+        try:
+            hands = Hands(
+                self._sandbox._host, self._sandbox._confirm, stdin=stdin, sink=sink, control=used
+            )
+            world = _World(self._sandbox, timeout, terminal=terminal)
+            steps = path(request_for(command, cwd), world)
+            return await drive_async(steps, _AsyncHands(hands, used))
+        finally:
+            if control is None:
+                used.close()
+
+    async def stream(
+        self, command: str | Sequence[str], **how: Any
+    ) -> AsyncIterator[tuple[int, bytes] | Result]:
+        """What the command prints as it comes, as (1 or 2, bytes), and at last its result."""
+        loop = asyncio.get_running_loop()
+        queue: asyncio.Queue[tuple[int, bytes] | Result | BaseException] = asyncio.Queue()
+
+        def sink(stream: int, data: bytes) -> None:
+            loop.call_soon_threadsafe(queue.put_nowait, (stream, data))
+
+        async def go() -> None:
+            try:
+                queue.put_nowait(await self.run(command, sink=sink, **how))
+            except BaseException as error:
+                queue.put_nowait(error)
+                raise
+
+        task = asyncio.create_task(go())
+        try:
+            while isinstance(item := await queue.get(), tuple):
+                yield item
+            if isinstance(item, BaseException):
+                await task
+            else:
+                yield item
+        finally:
+            if not task.done():
+                task.cancel()
+            await asyncio.wait([task])
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._sandbox.close()
+
+
+class _AsyncHands:
+    """Performs steps in a thread of their own, which lives exactly as long as the step."""
+
+    def __init__(self, hands: Hands, control: Control) -> None:
+        self._hands = hands
+        self._control = control
+
+    async def ask(self, step: Ask) -> bool:
+        return await _in_thread(lambda: self._hands.ask(step))
+
+    async def execute(self, step: Execute) -> Result:
+        running = asyncio.ensure_future(_in_thread(lambda: self._hands.execute(step)))
+        try:
+            return await asyncio.shield(running)
+        except asyncio.CancelledError:
+            self._control.cancel()
+            # The tree is dead before anyone learns that the task was cancelled.
+            await asyncio.wait([running])
+            raise
+
+
+async def _in_thread(work: Callable[[], T]) -> T:
+    # Not a pool: an enclosure dies with the thread that started it, so the thread must be ours.
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[T] = loop.create_future()
+
+    def tell(result: T | None, error: BaseException | None) -> None:
+        if done.cancelled():
+            return
+        if error is not None:
+            done.set_exception(error)
+        else:
+            done.set_result(result)  # type: ignore[arg-type]
+
+    def run() -> None:
+        try:
+            result = work()
+        except BaseException as error:
+            loop.call_soon_threadsafe(tell, None, error)
+        else:
+            loop.call_soon_threadsafe(tell, result, None)
+
+    threading.Thread(target=run, name="redoma-run", daemon=True).start()
+    return await done

@@ -1,0 +1,48 @@
+"""Runs a plan on this machine: enclosure, supervisor, and what is taken back afterwards."""
+
+from __future__ import annotations
+
+from redoma.jail.run.supervise import run
+from redoma.model.errors import EngineFailed
+from redoma.model.result import Result
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.jail.probe.host import Host
+    from redoma.jail.run.control import Control
+    from redoma.jail.run.streams import Sink
+    from redoma.model.plan import Plan
+
+
+def execute(
+    plan: Plan,
+    host: Host,
+    *,
+    stdin: bytes | int | None = b"",
+    sink: Sink | None = None,
+    control: Control | None = None,
+) -> Result:
+    """The result of running a plan; an enclosure that cannot be built is an error, never a run."""
+    engine = host.engine(plan.engine)
+    try:
+        with engine.prepare(plan) as enclosure:
+            ended = run(
+                enclosure.launch,
+                stdin=stdin,
+                sink=sink,
+                control=control,
+                groups=host.groups(),
+                directory=plan.grant.workspace,
+            )
+            taken = enclosure.settle()
+            notes = enclosure.notes
+    except EngineFailed:
+        host.forget(plan.engine)
+        raise
+    return Result(
+        outcome=ended.outcome,
+        exit=ended,
+        enforcement=plan.enforcement,
+        held_back=taken,
+        notes=notes,
+    )

@@ -1,0 +1,7 @@
+"""Limits as people write them, for doors that take them as text."""
+
+from __future__ import annotations
+
+from redoma.jail.quantities import read_limit
+
+__all__ = ["read_limit"]

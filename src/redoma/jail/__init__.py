@@ -1,0 +1,1 @@
+"""Knows what this machine can enforce, builds the enclosure, and runs things in it."""

@@ -1,0 +1,1 @@
+"""Each way to enclose a command, behind one Protocol; none of them starts a process."""

@@ -1,0 +1,32 @@
+"""What every engine is."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+    from typing import Protocol
+
+    from redoma.model.guarantee import EngineReport
+    from redoma.model.plan import Launch, Plan
+    from redoma.model.result import HeldBack
+
+    class Enclosure(Protocol):
+        """One run's enclosure: how to start it, and what to take back after it."""
+
+        launch: Launch
+        notes: tuple[str, ...]
+
+        def settle(self) -> tuple[HeldBack, ...]:
+            """Takes back what the command made where it may not; called when the tree is dead."""
+
+    class Engine(Protocol):
+        """One way to enclose a command."""
+
+        name: str
+
+        def probe(self) -> EngineReport:
+            """What it enforces here, found by trying."""
+
+        def prepare(self, plan: Plan) -> AbstractContextManager[Enclosure]:
+            """Builds what is needed to start a run; never starts it."""

@@ -1,0 +1,255 @@
+"""Encloses with bubblewrap: the primary engine."""
+
+from __future__ import annotations
+
+import os
+from _thread import allocate_lock
+from contextlib import contextmanager, suppress
+
+from redoma.jail import places
+from redoma.jail.engines import bwrap_binary, program
+from redoma.jail.engines.frame import Frame
+from redoma.jail.engines.frame import build as build_frame
+from redoma.jail.engines.shield import Raised, Shield
+from redoma.jail.guard import journal, worktree
+from redoma.jail.kernel import seccomp
+from redoma.model.access import Grant, Syscalls, Writes
+from redoma.model.errors import UsageError
+from redoma.model.plan import Handshake, Launch, Plan
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from redoma.jail.kernel.identity import Stage
+    from redoma.model.guarantee import EngineReport
+    from redoma.model.result import HeldBack
+
+_FIRST_FD = 100
+
+
+class Enclosure:
+    """One run: its launch, and the protection that is settled after it."""
+
+    def __init__(
+        self, launch: Launch, raised: list[Raised], notes: tuple[str, ...], entry: journal.Entry
+    ) -> None:
+        self.launch = launch
+        self.notes = notes
+        self._raised = raised
+        self._entry = entry
+
+    def settle(self) -> tuple[HeldBack, ...]:
+        taken: list[HeldBack] = []
+        for raised in self._raised:
+            taken += raised.settle(quarantine)
+        self._raised = []
+        self._entry.end()
+        return tuple(taken)
+
+
+class Bubblewrap:
+    """Namespaces, a root of its own, no capability, a filter of system calls."""
+
+    name = "bubblewrap"
+
+    def __init__(self) -> None:
+        self.binary = ""
+        # Whether the kernel lets an ordinary user mount overlays (5.11); found by trying.
+        self.overlays = True
+        self._lock = allocate_lock()
+        self._frames: dict[tuple[object, ...], tuple[Frame, tuple[str, ...]]] = {}
+        self._last: tuple[Grant, tuple[str | None, ...], tuple[Frame, tuple[str, ...]]] | None = (
+            None
+        )
+        self._shields: dict[tuple[str, tuple[str, ...]], Shield] = {}
+        self._filters: dict[tuple[Syscalls, bool, bool], bytes] = {}
+        self._entries: list[journal.Entry] = []
+        self._stage: Stage | None = None
+
+    def probe(self) -> EngineReport:
+        from redoma.jail.probe.bubblewrap import report
+
+        return report(self)
+
+    @property
+    def as_nobody(self) -> bool:
+        """Whether the command gets another kernel uid than the caller's, because that is 0."""
+        return os.geteuid() == 0
+
+    @contextmanager
+    def prepare(self, plan: Plan) -> Iterator[Enclosure]:
+        """Everything bubblewrap needs, held open as long as the block lasts."""
+        if not self.binary:
+            self.binary = bwrap_binary.candidates()[0]
+        with self._lock:
+            frame, notes = self._frame(plan.grant)
+        binary = self._stage.program(self.binary) if self._stage is not None else self.binary
+        raised = self._raise(plan.grant, frame)
+        fds: list[tuple[int, int]] = []
+        mounts: list[str] = []
+
+        def give(fd: int) -> str:
+            fds.append((fd, _FIRST_FD + len(fds)))
+            return str(_FIRST_FD + len(fds) - 1)
+
+        def mount() -> None:
+            for one, source in zip(raised, dict(frame.writable).values(), strict=True):
+                for option, fd, path in one.mounts(source):
+                    mounts.extend((option, give(fd), path))
+                for socket in one.sockets:
+                    mounts.extend(("--ro-bind", "/dev/null", socket))
+
+        status, status_end = os.pipe()
+        go_end, go = os.pipe()
+        try:
+            if self._stage is None or not any(one.needs_mounts for one in raised):
+                mount()
+            else:
+                self._stage.call(mount)
+            head = ["--json-status-fd", give(status_end), "--block-fd", give(go_end)]
+            head += ["--seccomp", give(_memory_file(self._filter(plan)))]
+            if not plan.terminal:
+                head.append("--new-session")  # Attack: TIOCSTI into the caller's terminal
+            head += [*frame.before, *mounts, *frame.after]
+            head += ["--chdir", plan.request.cwd or plan.grant.workspace]
+            # Attack: a NUL in a value would end it, and what follows would be an option of ours.
+            if any("\0" in word for word in head):
+                raise UsageError("a path or a variable contains a NUL byte")
+            arguments = give(_memory_file("\0".join(head).encode(errors="surrogateescape") + b"\0"))
+            command = program.command(plan.request.workload, frame.path, frame.visible)
+            launch = Launch(
+                argv=(binary, "--args", arguments, "--", *command),
+                env={},  # Attack: LD_PRELOAD would run in bubblewrap itself, outside
+                fds=fds,
+                handshake=Handshake(status=status, go=go),
+                terminal=plan.terminal,
+                limits=plan.grant.limits,
+                in_memory=(plan.grant.workspace,) if plan.grant.writes is Writes.MEMORY else (),
+                temporary=frame.in_memory,
+                complaint="bwrap: ",
+                inside=self._stage.start if self._stage else None,
+            )
+            entry = self._entries.pop() if self._entries else journal.Entry()
+            if raised:
+                entry.begin(raised)
+            enclosure = Enclosure(launch, raised, notes, entry)
+            try:
+                yield enclosure
+            finally:
+                enclosure.settle()
+                self._entries.append(entry)
+        finally:
+            for fd in (status, go, *(fd for fd, _ in fds)):
+                with suppress(OSError):
+                    os.close(fd)
+
+    def close(self) -> None:
+        """Ends what this engine keeps ready, and any run that still uses it."""
+        if self._stage is not None:
+            self._stage.close()
+            self._stage = None
+        self._frames.clear()
+        self._last = None
+        while self._entries:
+            self._entries.pop().close()
+
+    def _frame(self, grant: Grant) -> tuple[Frame, tuple[str, ...]]:
+        # The view depends on the caller's home and search path as well.
+        where = (os.environ.get("HOME"), os.environ.get("PATH"))
+        if self._last is not None and self._last[0] is grant and self._last[1] == where:
+            return self._last[2]  # the usual case, without hashing a whole grant
+        key = (grant, where)
+        known = self._frames.get(key)
+        if known is None:
+            outside = worktree.outside(grant.workspace) if grant.writes is Writes.DIRECT else ()
+            widened = _with_writable(grant, outside)
+            stage = self._staged() if self.as_nobody else None
+            frame = build_frame(
+                widened,
+                place=self._place,
+                show=self._show,
+                base=stage.root if stage is not None else None,
+                as_nobody=self.as_nobody,
+            )
+            notes = tuple(f"the repository of this worktree is writable: {p}" for p in outside)
+            known = self._frames[key] = (frame, notes)
+        self._last = (grant, where, known)
+        return known
+
+    def _place(self, path: str) -> str:
+        """Where a source is found when bubblewrap mounts it."""
+        if not self.as_nobody:
+            return path
+        status = os.stat(path)
+        return self._staged().staged(path, status.st_uid, status.st_gid)
+
+    def _show(self, source: str, target: str) -> list[str]:
+        """The mount of something that everybody may read, and through which nobody is reached.
+
+        Attack: a read-only mount stops nobody from connecting to a socket in it. Root has mounts
+        in which no owner has a name; anyone else has an overlay, whose sockets lead nowhere.
+        """
+        if self.as_nobody:
+            return ["--ro-bind", self._staged().shown(source), target]
+        if self.overlays and os.path.isdir(source):
+            empty = f"{places.cache()}/empty"
+            with suppress(FileExistsError):
+                os.mkdir(empty, 0o755)
+            return ["--overlay-src", empty, "--overlay-src", source, "--ro-overlay", target]
+        return ["--ro-bind", source, target]
+
+    def _staged(self) -> Stage:
+        if self._stage is None:
+            from redoma.jail.kernel.identity import Stage
+
+            self._stage = Stage()
+        return self._stage
+
+    def _raise(self, grant: Grant, frame: Frame) -> list[Raised]:
+        raised = []
+        for path, _ in frame.writable:
+            key = (path, grant.writable)
+            shield = self._shields.get(key)
+            if shield is None:
+                allowed = tuple(p for p in grant.writable if p != path)
+                shield = self._shields[key] = Shield(path, allowed)
+            raised.append(shield.raised())
+        return raised
+
+    def _filter(self, plan: Plan) -> bytes:
+        grant = plan.grant
+        counted = grant.limits.memory is None or "memory" in plan.controllers
+        capped = grant.limits.total_written is not None
+        key = (grant.syscalls, counted, capped)
+        if key not in self._filters:
+            strictest = grant.syscalls is Syscalls.STRICTEST
+            self._filters[key] = seccomp.assemble(
+                grant.syscalls,
+                sockets=seccomp.Sockets.LOCAL_ONLY if strictest else seccomp.Sockets.USUAL,
+                refuse_preallocation=capped,
+                refuse_uncounted_memory=not counted,
+            )
+        return self._filters[key]
+
+
+def _with_writable(grant: Grant, paths: tuple[str, ...]) -> Grant:
+    if not paths:
+        return grant
+    from redoma.model.value import replace
+
+    return replace(grant, writable=(*grant.writable, *paths))
+
+
+def _memory_file(data: bytes) -> int:
+    fd = os.memfd_create("redoma")
+    os.write(fd, data)
+    os.lseek(fd, 0, os.SEEK_SET)
+    return fd
+
+
+def quarantine() -> str:
+    """Where what one run made and may not keep is put."""
+    import time
+
+    return f"{places.state()}/held-back/{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"

@@ -1,0 +1,164 @@
+"""The part of an enclosure that is the same for every run under one grant."""
+
+from __future__ import annotations
+
+import os
+
+from redoma.jail import environment, view
+from redoma.model.access import Grant, Home, Network, Writes
+from redoma.model.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeAlias
+
+    Pairs: TypeAlias = tuple[tuple[str, str], ...]
+    BaseRoot: TypeAlias = Callable[[Pairs, Pairs, tuple[str, ...]], str]
+
+_HOME_SIZE = 64 << 20
+_SHM_SIZE = 64 << 20
+_TEMPORARY = 512 << 20
+_PAGE = 4096
+
+
+class Frame(Value):
+    """Arguments for bubblewrap up to, and after, the workspace's protected paths."""
+
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    # Directories that a command may write, each with where it is mounted from.
+    writable: tuple[tuple[str, str], ...]
+    visible: tuple[str, ...]
+    path: str
+    home: str
+    # Directories inside whose files are in memory, each of a size that is its own.
+    in_memory: tuple[str, ...]
+
+
+def build(
+    grant: Grant,
+    *,
+    place: Callable[[str], str],
+    show: Callable[[str, str], list[str]],
+    base: BaseRoot | None,
+    as_nobody: bool,
+) -> Frame:
+    """The frame for a grant.
+
+    `place` says where a source is found (staged, when root runs it); `show` orders the mount of
+    what is only there to be read; `base` puts the read-only
+    part of the root together once for all runs, where that can be done.
+    """
+    workspace = grant.workspace
+    home = environment.home_directory()
+    roots = (workspace, *grant.writable, *grant.readable)
+    seen = view.build(grant.home, home=home, path=os.environ.get("PATH", ""), keep=roots)
+    arguments = list(_namespaces(grant))
+    system = tuple(
+        (source, target)
+        for source, target in seen.binds
+        if not target.startswith(("/tmp/", "/var/tmp/", home + "/"))
+    )
+    # What is mounted below /var/tmp needs it to be a directory; else it is another name of /tmp.
+    shown = (*roots, *(target for _, target in seen.binds))
+    apart = any(path.startswith("/var/tmp/") for path in (*shown, home + "/"))
+    links = seen.links if apart else (*seen.links, ("/tmp", "/var/tmp"))
+    if base is not None:
+        places = ("/proc", "/dev", "/tmp", "/run", "/var", "/var/tmp", home, *roots)
+        places = tuple(path for path in places if path != "/var/tmp" or apart)
+        wanted = tuple(p for p in places if not p.startswith(tuple(f"{t}/" for _, t in system)))
+        arguments += ["--ro-bind", base(system, links, wanted), "/"]
+    else:
+        for source, target in system:
+            arguments += show(source, target)
+        for target, link in links:
+            arguments += ["--symlink", target, link]
+        arguments += ["--dir", "/run"]
+    temporary = grant.limits.temporary or _TEMPORARY
+    arguments += ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
+    if not as_nobody:
+        # Attack: /proc/1/exe leads to the launcher's own program, past every mount made here, and
+        # its owner could change its mode, its times or, when the run is over, its contents.
+        arguments += [*_memory(_PAGE, "/proc/1", "0555"), "--remount-ro", "/proc/1"]
+    arguments += ["--dev", "/dev"]
+    # Together they stay within the limit of one, or near it: all of them are memory.
+    shared = temporary // 2 if apart else temporary
+    in_memory = ["/dev/shm", "/tmp"]
+    arguments += _memory(min(temporary, _SHM_SIZE), "/dev/shm", "1777")
+    arguments += ["--remount-ro", "/dev"]
+    arguments += _memory(shared, "/tmp", "1777")
+    if apart:
+        in_memory.append("/var/tmp")
+        arguments += _memory(shared, "/var/tmp", "1777")
+    if home != "/" and not home.startswith(("/usr", "/etc", "/nonexistent")):
+        in_memory.append(home)
+        arguments += _memory(min(temporary, _HOME_SIZE), home, "0755")
+        if grant.home is Home.TOOLCHAINS:
+            arguments += ["--symlink", "/etc/redoma/gitconfig", f"{home}/.gitconfig"]
+    for source, target in seen.binds:
+        if target.startswith(("/tmp/", "/var/tmp/", home + "/")):
+            arguments += show(source, target)
+    for path in grant.readable:
+        arguments += ["--ro-bind", place(path), path]
+    mounts, writable = _written(grant, place)
+    arguments += mounts
+    after = _hidden(grant.hidden)
+    if base is None:
+        after += ["--remount-ro", "/"]
+    user = "redoma" if as_nobody else environment.user_name(os.geteuid())
+    visible = tuple(target for _, target in seen.binds) + roots
+    env = environment.clean(
+        os.environ, home=home, path=seen.path, user=user, given=grant.env, visible=visible
+    )
+    for name, value in env.items():
+        after += ["--setenv", name, value]
+    return Frame(
+        before=tuple(arguments),
+        after=tuple(after),
+        writable=tuple(writable),
+        visible=visible,
+        path=env["PATH"],
+        home=home,
+        in_memory=tuple(in_memory),
+    )
+
+
+def _written(grant: Grant, place: Callable[[str], str]) -> tuple[list[str], list[tuple[str, str]]]:
+    """The mounts of what may be written, and those that are written directly."""
+    workspace = grant.workspace
+    arguments: list[str] = []
+    writable: list[tuple[str, str]] = []
+    for path in (workspace, *grant.writable):
+        if path == workspace and grant.writes is Writes.NONE:
+            arguments += ["--ro-bind", place(path), path]
+        elif path == workspace and grant.writes is Writes.MEMORY:
+            arguments += ["--overlay-src", place(path), "--tmp-overlay", path]
+        elif grant.writes is Writes.DIRECT and path.startswith(workspace + "/"):
+            continue  # writable already; a mount of its own could not be replaced by a rename
+        else:
+            arguments += ["--bind", place(path), path]
+            writable.append((path, place(path)))
+    return arguments, writable
+
+
+def _namespaces(grant: Grant) -> list[str]:
+    made = ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
+    if grant.network is Network.CLOSED:
+        made.append("--unshare-net")
+    made += ["--unshare-user", "--disable-userns"]
+    return [*made, "--die-with-parent", "--cap-drop", "ALL"]
+
+
+def _memory(size: int, path: str, mode: str) -> list[str]:
+    return ["--size", str(size), "--perms", mode, "--tmpfs", path]
+
+
+def _hidden(paths: tuple[str, ...]) -> list[str]:
+    made: list[str] = []
+    for path in paths:
+        if os.path.isdir(path):
+            made += ["--perms", "0555", "--tmpfs", path, "--remount-ro", path]
+        elif os.path.exists(path):
+            made += ["--ro-bind", "/dev/null", path]
+    return made

@@ -1,0 +1,225 @@
+"""Holds the protected paths of a writable directory: by mounts in a run, by a look after it."""
+
+from __future__ import annotations
+
+import os
+import stat
+from _thread import allocate_lock
+
+from redoma.jail.guard.below import open_below
+from redoma.jail.guard.journal import others_at
+from redoma.jail.guard.survey import Survey
+from redoma.model.errors import EngineFailed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from redoma.model.result import HeldBack
+
+_MOST_MOUNTS = 1500
+
+
+class Shield:
+    """What is protected below `root`, remembered from run to run."""
+
+    def __init__(self, root: str, allowed: tuple[str, ...]) -> None:
+        self.root = root
+        self.allowed = allowed
+        self.survey = Survey(root)
+        self.lock = allocate_lock()
+        self._going = 0
+        self._known: dict[str, int] = {}
+        self._repositories: dict[str, int] = {}
+
+    def raised(self) -> Raised:
+        """The protection of one run that is about to begin."""
+        with self.lock:
+            self.survey.look()
+            if not self._going:
+                self._known = dict(self.survey.protected())
+                self._repositories = self.survey.git_directories()
+            self._going += 1
+            try:
+                return Raised(self, *self._trusted())
+            except BaseException:
+                self._going -= 1
+                raise
+
+    def lowered(self) -> None:
+        """One run less."""
+        self._going -= 1
+
+    def _trusted(self) -> tuple[dict[str, int], dict[str, int]]:
+        """What was there before any run that is going on now.
+
+        Attack: one run plants a file, the next takes it for known and keeps it.
+        """
+        known, repositories = dict(self._known), dict(self._repositories)
+        for theirs, their_repositories in others_at(self.root):
+            known = _both(known, theirs)
+            repositories = _both(repositories, their_repositories)
+        return (
+            _both(known, dict(self.survey.protected())),
+            _both(repositories, self.survey.git_directories()),
+        )
+
+    def may(self, path: str) -> bool:
+        """Whether someone allowed this path to be written by name."""
+        return any(path == place or path.startswith(place + "/") for place in self.allowed)
+
+
+class Raised:
+    """The protection of one run: what was there when it began."""
+
+    def __init__(self, shield: Shield, known: dict[str, int], repositories: dict[str, int]) -> None:
+        self.shield = shield
+        self.known = known
+        self.repositories = repositories
+        self.links: dict[str, str] = {}
+        self.read_only: list[str] = []
+        self.pinned: list[str] = []
+        # What git would obey there, though nothing is there yet.
+        self.awaited: list[str] = []
+        self.sockets = list(shield.survey.sockets())
+        self.steps = {path: _programs_of_a_rebase(path) for path in repositories}
+        self._plan()
+
+    def _plan(self) -> None:
+        root = self.shield.root
+        # Attack: `mv .git old; cp -r old .git` would leave the protected parts behind; what is a
+        # mount itself cannot be renamed.
+        self.pinned = [p for p in self.repositories if p != root and not self.shield.may(p)]
+        paths = [path for path in self.known if not self.shield.may(path)]
+        for repository in self.repositories:
+            obeyed = [path for path in _obeyed(repository) if not self.shield.may(path)]
+            paths += obeyed
+            self.awaited += [path for path in obeyed if not os.path.lexists(path)]
+        for path in paths:
+            if not path.startswith(root + "/"):
+                continue
+            try:
+                mode = os.lstat(path).st_mode
+            except OSError:
+                continue
+            if stat.S_ISLNK(mode):
+                # Attack: mounting what a link leads to would show it; only a target inside counts.
+                self.links[path] = os.readlink(path)
+                target = os.path.realpath(path)
+                if target.startswith(root + "/") and os.path.exists(target):
+                    self.read_only.append(target)
+            elif stat.S_ISDIR(mode) or stat.S_ISREG(mode):
+                self.read_only.append(path)
+        if len(self.read_only) + len(self.pinned) + len(self.sockets) > _MOST_MOUNTS:
+            raise EngineFailed(
+                f"{root} has more than {_MOST_MOUNTS} protected paths",
+                hint="run in a smaller workspace: --workspace DIR",
+            )
+
+    @property
+    def needs_mounts(self) -> bool:
+        return bool(self.pinned or self.read_only)
+
+    def mounts(self, source: str) -> list[tuple[str, int, str]]:
+        """(option, descriptor, place) for each mount; `source` is where the root is found."""
+        made: list[tuple[str, int, str]] = []
+        root = self.shield.root
+
+        def add(option: str, path: str) -> None:
+            try:
+                fd = open_below(source, source + path.removeprefix(root))
+            except OSError as error:
+                for _, opened, _ in made:
+                    os.close(opened)
+                # Attack: a run beside this one swaps a directory on the way for a link.
+                raise EngineFailed(
+                    f"{path} changed while it was being protected: {error.strerror}",
+                    hint="try again",
+                ) from error
+            made.append((option, fd, path))
+
+        for path in sorted(self.pinned):
+            add("--bind-fd", path)
+        for path in sorted(set(self.read_only)):
+            if not any(path.startswith(other + "/") for other in self.read_only):
+                add("--ro-bind-fd", path)
+        return made
+
+    def _new_steps(self) -> list[str]:
+        """Rebases in the middle that got programs to run since.
+
+        Attack: a person who goes on with a rebase runs what its list of steps says. The list
+        itself is left to commands, since solving conflicts is work for them.
+        """
+        return [
+            f"{path}/rebase-merge"
+            for path in self.shield.survey.git_directories()
+            if _programs_of_a_rebase(path) - self.steps.get(path, frozenset())
+        ]
+
+    def settle(self, keep_in: Callable[[], str]) -> tuple[HeldBack, ...]:
+        """Takes back what is new and protected; what was there and changed is put right."""
+        shield = self.shield
+        with shield.lock:
+            shield.lowered()
+            shield.survey.look()
+            if (
+                dict(shield.survey.protected()) == self.known
+                and shield.survey.git_directories() == self.repositories
+                and not any(os.path.lexists(path) for path in self.awaited)
+                and not self._new_steps()
+            ):
+                return ()
+            from redoma.jail.guard.sweep import Sweep
+
+            return Sweep(
+                shield.survey,
+                known=self.known,
+                repositories=self.repositories,
+                links=self.links,
+                awaited=self.awaited + self._new_steps(),
+                keep_in=keep_in(),
+                allowed=shield.allowed,
+            ).run()
+
+
+def _programs_of_a_rebase(repository: str) -> frozenset[bytes]:
+    try:
+        with open(f"{repository}/rebase-merge/git-rebase-todo", "rb") as file:
+            lines = file.read().split(b"\n")
+    except OSError:
+        return frozenset()
+    return frozenset(line for line in lines if line.lstrip()[:2] in (b"x ", b"x\t", b"ex"))
+
+
+def _both(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
+    return {path: inode for path, inode in one.items() if other.get(path) == inode}
+
+
+def _obeyed(repository: str) -> list[str]:
+    """What a repository's configuration, or the person's own, makes git obey beside its parts."""
+    found: list[str] = []
+    tree = os.path.dirname(repository)
+    for path in (f"{repository}/config", f"{repository}/config.worktree", *_PERSONS_OWN):
+        try:
+            with open(os.path.expanduser(path), "rb") as file:
+                text = file.read(1 << 20)
+        except OSError:
+            continue
+        lower = text.lower()
+        if b"hookspath" not in lower and b"include" not in lower:
+            continue
+        from redoma.jail.guard.gitconfig import obeyed_places
+
+        hooks, includes = obeyed_places(text.decode(errors="replace"))
+        found += [os.path.normpath(os.path.join(tree, place)) for place in hooks if _plain(place)]
+        beside = os.path.dirname(os.path.expanduser(path))
+        found += [os.path.normpath(os.path.join(beside, p)) for p in includes if _plain(p)]
+    return found
+
+
+def _plain(place: str) -> bool:
+    return bool(place) and not place.startswith(("~", "%"))
+
+
+_PERSONS_OWN = ("~/.gitconfig", "~/.config/git/config", "/etc/gitconfig")

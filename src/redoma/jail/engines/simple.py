@@ -1,0 +1,72 @@
+"""What engines without bubblewrap share: the shim that runs before the command, and its orders."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from redoma.jail import environment, view
+from redoma.jail.engines import program
+from redoma.jail.engines.shield import Raised
+from redoma.model.plan import Launch, Plan
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.model.result import HeldBack
+
+
+class Plain:
+    """An enclosure that takes nothing back but what its shields say."""
+
+    def __init__(self, launch: Launch, raised: list[Raised], notes: tuple[str, ...] = ()) -> None:
+        self.launch = launch
+        self.notes = notes
+        self._raised = raised
+
+    def settle(self) -> tuple[HeldBack, ...]:
+        from redoma.jail.engines.bubblewrap import quarantine
+
+        taken: list[HeldBack] = []
+        for raised in self._raised:
+            taken += raised.settle(quarantine)
+        self._raised = []
+        return tuple(taken)
+
+
+def seen_by(plan: Plan) -> tuple[view.View, dict[str, str]]:
+    """The view and the environment for engines that show the machine's own paths."""
+    grant = plan.grant
+    home = environment.home_directory()
+    roots = (grant.workspace, *grant.writable, *grant.readable)
+    seen = view.build(grant.home, home=home, path=os.environ.get("PATH", ""), keep=roots)
+    env = environment.clean(
+        os.environ,
+        home=home,
+        path=seen.path,
+        user=environment.user_name(os.geteuid()),
+        given=grant.env,
+        visible=tuple(place for _, place in seen.binds) + roots,
+    )
+    return seen, env
+
+
+def shim(orders: list[str], plan: Plan, env: dict[str, str]) -> tuple[str, ...]:
+    """The command line of the inner shim: its orders, `--`, and the command."""
+    visible = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt", plan.grant.workspace)
+    command = program.command(plan.request.workload, env["PATH"], visible)
+    source = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    start = (
+        "import sys; sys.path.append(sys.argv[1]); "
+        "from redoma.jail.inner.confine import main; main(sys.argv[2:])"
+    )
+    return (
+        sys.executable,
+        "-I",
+        "-S",
+        "-c",
+        start,
+        os.path.dirname(source),
+        *orders,
+        "--",
+        *command,
+    )

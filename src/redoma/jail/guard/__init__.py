@@ -1,0 +1,1 @@
+"""Keeps what a person's tools obey out of a command's hands: hooks, settings, start files."""

@@ -1,0 +1,146 @@
+"""Finds everything protected in a workspace, and again what has changed since.
+
+Only directories are remembered. A directory whose change time is older than the last look and
+whose identity is the same has the same entries, so a second look costs one `stat` a directory.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from contextlib import contextmanager, suppress
+
+from redoma.jail.guard import names
+from redoma.jail.guard.below import opened_below
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# Change times come from a clock that ticks every few milliseconds.
+_CLOCK_SLACK = 50_000_000
+
+
+class Seen:
+    """One directory as it was last read."""
+
+    __slots__ = ("changed", "children", "git", "inode", "protected", "sockets")
+
+    def __init__(self, inode: int, changed: int) -> None:
+        self.inode = inode
+        self.changed = changed
+        self.children: tuple[str, ...] = ()
+        # (name, inode): what a person's tools obey.
+        self.protected: tuple[tuple[str, int], ...] = ()
+        self.sockets: tuple[str, ...] = ()
+        self.git = False
+
+
+class Survey:
+    """What is protected below one directory."""
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+        self.looked = 0
+        self.seen: dict[str, Seen] = {}
+
+    def look(self) -> None:
+        """Reads what is new or has changed since the last look."""
+        before, self.seen = self.seen, {}
+        looked, self.looked = self.looked, time.time_ns()
+        pending = [self.root]
+        while pending:
+            path = pending.pop()
+            try:
+                status = os.lstat(path)
+            except OSError:
+                continue
+            if not stat.S_ISDIR(status.st_mode):
+                continue
+            known = before.get(path)
+            if (
+                known is not None
+                and known.inode == status.st_ino
+                and known.changed == status.st_ctime_ns
+                and known.changed < looked - _CLOCK_SLACK
+            ):
+                seen = known
+            else:
+                seen = _read(self.root, path, status)
+            self.seen[path] = seen
+            pending += [f"{path}/{name}" for name in seen.children]
+
+    def protected(self) -> Iterator[tuple[str, int]]:
+        """Paths that nobody but a person may change, with their inodes."""
+        for path, seen in self.seen.items():
+            for name, inode in seen.protected:
+                yield f"{path}/{name}", inode
+
+    def git_directories(self) -> dict[str, int]:
+        """Every directory that git would take for a repository, with its inode."""
+        return {path: seen.inode for path, seen in self.seen.items() if seen.git}
+
+    def sockets(self) -> Iterator[str]:
+        """Sockets of other programs that a command could connect to by path."""
+        for path, seen in self.seen.items():
+            for name in seen.sockets:
+                yield f"{path}/{name}"
+
+
+def _read(root: str, path: str, status: os.stat_result) -> Seen:
+    seen = Seen(status.st_ino, status.st_ctime_ns)
+    children: list[str] = []
+    protected: list[tuple[str, int]] = []
+    sockets: list[str] = []
+    all_names: set[str] = set()
+    with suppress(OSError), _readable(root, path, status) as place, os.scandir(place) as entries:
+        for entry in entries:
+            name = entry.name
+            all_names.add(name)
+            if entry.is_dir(follow_symlinks=False):
+                children.append(name)
+                if name in names.DIRECTORIES:
+                    protected.append((name, entry.inode()))
+            elif name in names.FILES or name in names.DIRECTORIES or name == ".git":
+                protected.append((name, entry.inode()))
+            elif not entry.is_file(follow_symlinks=False) and not entry.is_symlink():
+                mode = entry.stat(follow_symlinks=False).st_mode
+                if stat.S_ISSOCK(mode):
+                    sockets.append(name)
+    seen.git = names.is_git_directory(all_names)
+    parts = names.GIT_PARTS if seen.git else names.HG_PARTS if path.endswith("/.hg") else ()
+    for name in parts:
+        if name in all_names:
+            with suppress(OSError):
+                protected.append((name, os.lstat(f"{path}/{name}").st_ino))
+    if seen.git and names.is_gits_own(path):
+        children = [name for name in children if name not in names.GIT_STORES]
+    seen.children = tuple(children)
+    seen.protected = tuple(protected)
+    seen.sockets = tuple(sockets)
+    return seen
+
+
+@contextmanager
+def _readable(root: str, path: str, status: os.stat_result) -> Iterator[str]:
+    """A directory that can be listed, its mode as it was when the block ends.
+
+    Attack: without its owner's right to list it, a directory still lets a person's git in who
+    knows the name, but hides from us what was planted there.
+    """
+    if os.access(path, os.R_OK | os.X_OK) or status.st_uid != os.geteuid():
+        yield path
+        return
+    with opened_below(root, path) as place:
+        # Attack: a run beside this one swaps a directory for another since it was looked at.
+        found = os.fstat(place)
+        mode = stat.S_IMODE(found.st_mode)
+        if not os.path.samestat(found, status) or not stat.S_ISDIR(found.st_mode):
+            raise OSError(f"{path} is not what it was")
+        here = f"/proc/self/fd/{place}"
+        os.chmod(here, mode | 0o500)
+        try:
+            yield here
+        finally:
+            os.chmod(here, mode)

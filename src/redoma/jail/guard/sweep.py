@@ -1,0 +1,229 @@
+"""Takes back what a command made in places that only a person may write.
+
+Mounts hold what existed when the run began. What did not exist has nothing to mount on, and an
+empty stand-in would be a stub left in someone's repository; so new things are taken away when the
+command has ended and before its result is given. They are kept, not destroyed: a clone may bring
+an honest `.vscode`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from contextlib import suppress
+
+from redoma.jail.guard import gitconfig, names
+from redoma.jail.guard.below import opened_below
+from redoma.jail.guard.survey import Survey
+from redoma.model.result import HeldBack
+
+_LARGEST_CONFIG = 1 << 20
+
+
+class Sweep:
+    """One pass over a workspace after a run, against what was there before it."""
+
+    def __init__(
+        self,
+        survey: Survey,
+        *,
+        known: dict[str, int],
+        repositories: dict[str, int],
+        links: dict[str, str],
+        awaited: list[str],
+        keep_in: str,
+        allowed: tuple[str, ...] = (),
+    ) -> None:
+        self.survey = survey
+        self.keep_in = keep_in
+        self.allowed = allowed
+        self.known = known
+        self.repositories = repositories
+        self.links = links
+        self.awaited = awaited
+        self.taken: list[HeldBack] = []
+
+    def run(self) -> tuple[HeldBack, ...]:
+        """What was found and taken away; the survey has just looked."""
+        repositories = self.survey.git_directories()
+        for path, inode in list(self.survey.protected()):
+            parent, _, name = path.rpartition("/")
+            if self.known.get(path) == inode or self._may(path):
+                continue
+            if name in names.GIT_PARTS and parent in repositories:
+                continue  # judged with its repository
+            if name == ".git":
+                self._judge_link(path)
+            else:
+                self._take(path, "a tool of yours would obey it")
+        for path, inode in repositories.items():
+            self._judge_repository(path, known=self.repositories.get(path) == inode)
+        for path in self.awaited:
+            if path.startswith(self.survey.root + "/") and os.path.lexists(path):
+                self._take(path, "a repository's configuration makes git obey it")
+        self._restore_links()
+        if self.taken:
+            self.survey.look()
+        return tuple(self.taken)
+
+    def _restore_links(self) -> None:
+        """Protected links cannot be mounts, so they are put back as they were."""
+        for path, target in self.links.items():
+            with suppress(OSError):
+                if os.path.lexists(path):
+                    if os.path.islink(path) and os.readlink(path) == target:
+                        continue
+                    self._take(path, "it stood in the place of a protected link")
+                with opened_below(self.survey.root, os.path.dirname(path)) as parent:
+                    os.symlink(target, os.path.basename(path), dir_fd=parent)
+
+    def _may(self, path: str) -> bool:
+        return any(path == place or path.startswith(place + "/") for place in self.allowed)
+
+    def _judge_link(self, path: str) -> None:
+        """A new `.git` that is a file or a link: it may only lead into a repository's own part."""
+        target = ""
+        with suppress(OSError, UnicodeDecodeError):
+            text = _text(path)
+            if text.startswith("gitdir:"):
+                target = os.path.realpath(
+                    os.path.join(os.path.dirname(path), text.removeprefix("gitdir:").strip())
+                )
+        within = any(
+            target.startswith((f"{repository}/worktrees/", f"{repository}/modules/"))
+            for repository in self.survey.git_directories()
+        )
+        if not within:
+            self._take(path, "it would lead git to a repository of the command's own making")
+
+    def _judge_repository(self, path: str, *, known: bool) -> None:
+        if self._may(path):
+            return
+        for name in names.GIT_PARTS:
+            part = f"{path}/{name}"
+            try:
+                inode = os.lstat(part).st_ino
+            except OSError:
+                continue
+            if (known and self.known.get(part) == inode) or self._may(part):
+                continue
+            if name == "hooks":
+                self._judge_hooks(part)
+            elif name in ("config", "config.worktree"):
+                self._judge_config(part)
+            elif not self._usual_worktree(path):
+                self._take(part, "it would lead git to configuration of the command's own making")
+
+    def _usual_worktree(self, path: str) -> bool:
+        """Whether a linked worktree's directory is one that git itself would make."""
+        parent, _, _ = path.rpartition("/")
+        with suppress(OSError, UnicodeDecodeError):
+            inside = parent.endswith("/worktrees") and not os.path.islink(f"{path}/commondir")
+            return inside and _text(f"{path}/commondir").strip() == "../.."
+        return False
+
+    def _judge_hooks(self, path: str) -> None:
+        if not stat.S_ISDIR(os.lstat(path).st_mode):
+            self._take(path, "git would run it")
+            return
+        for name in os.listdir(path):
+            if not name.endswith(".sample"):
+                self._take(f"{path}/{name}", "git would run it")
+
+    def _judge_config(self, path: str) -> None:
+        try:
+            kept, dropped = gitconfig.harmless(_text(path))
+        except (OSError, UnicodeDecodeError):
+            self._take(path, "it is no configuration")
+            return
+        if not dropped and self._leads_out(path, kept):
+            dropped = ("core.worktree leads out of the workspace",)
+            kept = "\n".join(line for line in kept.split("\n") if "worktree" not in line.lower())
+        if dropped:
+            mode = stat.S_IMODE(os.lstat(path).st_mode)
+            owner = os.lstat(path)
+            self._take(path, f"git would obey {', '.join(dropped)[:200]}")
+            with opened_below(self.survey.root, os.path.dirname(path)) as parent:
+                flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW
+                fd = os.open(os.path.basename(path), flags, mode, dir_fd=parent)
+            with open(fd, "w") as file:
+                file.write(kept)
+                if os.geteuid() == 0:
+                    os.fchown(file.fileno(), owner.st_uid, owner.st_gid)
+
+    def _leads_out(self, path: str, text: str) -> bool:
+        """Whether a configuration's work tree lies outside the workspace."""
+        for line in text.split("\n"):
+            key, equals, value = line.partition("=")
+            if equals and key.strip().lower() == "worktree":
+                tree = os.path.realpath(os.path.join(os.path.dirname(path), value.strip(' \t"')))
+                if tree != self.survey.root and not tree.startswith(self.survey.root + "/"):
+                    return True
+        return False
+
+    def _take(self, path: str, why: str) -> None:
+        os.makedirs(self.keep_in, mode=0o700, exist_ok=True)
+        name = os.path.basename(path)
+        kept = f"{self.keep_in}/{len(self.taken)}-{name}"
+        with opened_below(self.survey.root, os.path.dirname(path)) as parent:
+            with suppress(OSError):  # a parent that was closed to its owner
+                mode = stat.S_IMODE(os.fstat(parent).st_mode)
+                if mode & 0o300 != 0o300:
+                    os.chmod(f"/proc/self/fd/{parent}", mode | 0o700)
+            held = f"/proc/self/fd/{parent}/{name}"
+            _open_up(parent, name)
+            try:
+                os.rename(name, kept, src_dir_fd=parent)
+            except OSError:  # another file system
+                _copy(held, kept)
+                _remove(held)
+        self.taken.append(HeldBack(path=path, why=why, kept=kept))
+
+
+def _text(path: str) -> str:
+    # Attack: a link to a file of the person's, or a pipe that never ends.
+    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with open(fd, "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError("not a regular file")
+        # Attack: settings behind a megabyte of nothing, for a reader that stops there.
+        if os.fstat(file.fileno()).st_size > _LARGEST_CONFIG:
+            raise OSError("too long to be read")
+        return file.read().decode()
+
+
+def _open_up(parent: int, name: str) -> None:
+    """Gives directories back to their owner.
+
+    Attack: what lies in a directory that its owner may not write can be neither moved nor removed;
+    and a run beside this one swaps a directory for a link to one of the person's own.
+    """
+    with suppress(OSError, RecursionError):
+        place = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY, dir_fd=parent)
+        try:
+            here = f"/proc/self/fd/{place}"
+            mode = stat.S_IMODE(os.fstat(place).st_mode)
+            if mode & 0o700 != 0o700:
+                os.chmod(here, mode | 0o700)
+            with os.scandir(here) as entries:
+                below = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+            for one in below:
+                _open_up(place, one)
+        finally:
+            os.close(place)
+
+
+def _copy(path: str, kept: str) -> None:
+    with suppress(OSError, shutil.Error):
+        if os.path.isdir(path) and not os.path.islink(path):
+            shutil.copytree(path, kept, symlinks=True)
+        elif os.path.isfile(path) or os.path.islink(path):
+            shutil.copy2(path, kept, follow_symlinks=False)
+
+
+def _remove(path: str) -> None:
+    if os.path.isdir(path) and not os.path.islink(path):
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        os.unlink(path)

@@ -1,0 +1,1 @@
+"""What runs inside an enclosure before the command does."""

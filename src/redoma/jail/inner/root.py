@@ -1,0 +1,185 @@
+"""Builds the root of an enclosure, order by order, and moves into it."""
+
+from __future__ import annotations
+
+import os
+
+from redoma.jail.guard.below import open_below
+from redoma.jail.inner.orders import Order
+from redoma.jail.kernel import calls, mounts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# Where the step works: a file system of its own over a directory that every machine has.
+_BASE = "/tmp"
+_NEW, _OLD = "/new", "/old"
+_DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
+_LINKS = (
+    ("fd", "/proc/self/fd"),
+    ("stdin", "/proc/self/fd/0"),
+    ("stdout", "/proc/self/fd/1"),
+    ("stderr", "/proc/self/fd/2"),
+    ("core", "/proc/kcore"),
+    ("ptmx", "pts/ptmx"),
+)
+_COVERED = ("sys", "sysrq-trigger", "irq", "bus")
+
+
+class Root:
+    """A root in the making."""
+
+    def __init__(self, *, no_user_namespaces: bool) -> None:
+        self.owner = (os.geteuid(), os.getegid())
+        self.no_user_namespaces = no_user_namespaces
+        self._overlays = 0
+
+    def build(self, steps: list[Order]) -> None:
+        """Everything that was ordered; afterwards `/` is the new root and the old one is gone."""
+        for step in steps:
+            step.layers = [os.path.realpath(layer) for layer in step.layers]
+            if step.name in ("--bind", "--ro-bind"):
+                step.source = os.path.realpath(step.source)
+        mounts.make_private("/")
+        mounts.memory(_BASE, size=4 << 20, mode=0o755, owner=self.owner)
+        os.mkdir(_BASE + _NEW)
+        os.mkdir(_BASE + _OLD)
+        os.chdir(_BASE)
+        mounts.pivot(".", _OLD.lstrip("/"))
+        os.chdir("/")
+        mounts.memory(_NEW, size=1 << 20, mode=0o755, owner=self.owner)
+        for step in steps:
+            try:
+                self._do(step)
+            except OSError as error:
+                raise OSError(error.errno, f"{step.name} {step.place}: {error.strerror}") from None
+        calls.detach(_OLD)
+        os.chdir(_NEW)
+        mounts.pivot(".", ".")
+        calls.detach(".")
+        os.chdir("/")
+
+    def _do(self, step: Order) -> None:
+        name, place = step.name, step.place
+        if place == "/proc/1":
+            return  # covered for bubblewrap's first process; ours keeps everybody out by itself
+        if name in ("--bind", "--ro-bind"):
+            source = step.source
+            if name == "--ro-bind" and source == place == "/proc/sys":
+                return  # done with /proc itself: the old one belongs to other processes
+            self._bind(
+                _OLD + source, place, read_only=name == "--ro-bind", devices=source == "/dev/null"
+            )
+        elif name in ("--bind-fd", "--ro-bind-fd"):
+            self._bind_descriptor(int(step.source), place, read_only=name == "--ro-bind-fd")
+        elif name == "--symlink":
+            _directory(os.path.dirname(place))
+            os.symlink(step.source, _NEW + place)
+        elif name == "--dir":
+            _directory(place)
+        elif name == "--tmpfs":
+            _directory(place)
+            mode = 0o755 if step.mode is None else step.mode
+            self._on(
+                place, lambda at: mounts.memory(at, size=step.size, mode=mode, owner=self.owner)
+            )
+        elif name == "--remount-ro":
+            fd = open_below(_NEW, _NEW + place.rstrip("/"))
+            mounts.restrict(fd, read_only=True, devices=place == "/dev", below=False)
+            os.close(fd)
+        elif name == "--proc":
+            self._processes(place)
+        elif name == "--dev":
+            self._devices(place)
+        elif name == "--tmp-overlay":
+            self._overlay(step.layers, place)
+        elif name == "--ro-overlay":
+            _directory(place)
+            layers = [_OLD + layer for layer in reversed(step.layers)]
+            self._on(place, lambda at: mounts.overlay(at, lower=layers))
+        else:
+            raise OSError(0, "nobody knows how to do that")
+
+    def _bind(self, source: str, place: str, *, read_only: bool, devices: bool = False) -> None:
+        if os.path.isdir(source):
+            _directory(place)
+        else:
+            _file(place)
+        self._on(place, lambda at: mounts.bind(source, at))
+        fd = open_below(_NEW, _NEW + place.rstrip("/"))
+        mounts.restrict(fd, read_only=read_only, devices=devices, below=True)
+        os.close(fd)
+
+    def _bind_descriptor(self, fd: int, place: str, *, read_only: bool) -> None:
+        # A descriptor from before belongs to the old mounts, which cannot be bound from here. Its
+        # path is opened again, and has to lead to the same file.
+        path = os.readlink(f"{_OLD}/proc/self/fd/{fd}")
+        again = open_below(_OLD, _OLD + path)
+        try:
+            # Attack: another run swapped a part of the path for something else meanwhile.
+            if not os.path.samestat(os.fstat(fd), os.fstat(again)):
+                raise OSError(0, f"{path} is not what it was")
+            self._on(place, lambda at: mounts.bind(f"{_OLD}/proc/self/fd/{again}", at))
+        finally:
+            os.close(again)
+            os.close(fd)
+        held = open_below(_NEW, _NEW + place)
+        mounts.restrict(held, read_only=read_only, devices=False, below=True)
+        os.close(held)
+
+    def _processes(self, place: str) -> None:
+        _directory(place)
+        self._on(place, mounts.processes)
+        if self.no_user_namespaces:
+            # Attack: in a user namespace of its own a command has every capability again. One more
+            # is made by the inner step itself.
+            with open(f"{_NEW}{place}/sys/user/max_user_namespaces", "w") as limit:
+                limit.write("1")
+        for name in _COVERED:
+            if os.path.exists(f"{_NEW}{place}/{name}"):
+                self._bind(f"{_NEW}{place}/{name}", f"{place}/{name}", read_only=True)
+
+    def _devices(self, place: str) -> None:
+        _directory(place)
+        self._on(place, lambda at: mounts.memory(at, size=1 << 16, mode=0o755, owner=self.owner))
+        for name in _DEVICES:
+            if os.path.exists(f"{_OLD}/dev/{name}"):
+                self._bind(f"{_OLD}/dev/{name}", f"{place}/{name}", read_only=False, devices=True)
+        for name, target in _LINKS:
+            os.symlink(target, f"{_NEW}{place}/{name}")
+        for name in ("shm", "pts"):
+            os.mkdir(f"{_NEW}{place}/{name}", 0o755)
+        self._on(f"{place}/pts", mounts.terminals)
+
+    def _overlay(self, below: list[str], place: str) -> None:
+        self._overlays += 1
+        layers = f"/layers{self._overlays}"
+        os.mkdir(layers)
+        mounts.memory(layers, size=None, mode=0o755, owner=self.owner)
+        lower = [_OLD + layer for layer in reversed(below)]
+        for name in ("upper", "work"):
+            os.mkdir(f"{layers}/{name}", 0o755)
+        os.chmod(f"{layers}/upper", os.stat(lower[0]).st_mode & 0o7777)
+        _directory(place)
+        changes = (f"{layers}/upper", f"{layers}/work")
+        self._on(place, lambda at: mounts.overlay(at, lower=lower, changes=changes))
+
+    @staticmethod
+    def _on(place: str, mount: Callable[[str], None]) -> None:
+        """Mounts on a place below the new root, never through a link."""
+        fd = open_below(_NEW, _NEW + place.rstrip("/"))
+        try:
+            mount(f"{_OLD}/proc/self/fd/{fd}")
+        finally:
+            os.close(fd)
+
+
+def _directory(place: str) -> None:
+    os.makedirs(_NEW + place, 0o755, exist_ok=True)
+
+
+def _file(place: str) -> None:
+    _directory(os.path.dirname(place))
+    if not os.path.lexists(_NEW + place):
+        os.close(os.open(_NEW + place, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644))

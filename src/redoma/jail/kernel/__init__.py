@@ -1,0 +1,1 @@
+"""The kernel's own interfaces; the only files that import ctypes."""

@@ -1,0 +1,80 @@
+"""Mounts that the inner step makes, each on a place that was opened without following a link."""
+
+from __future__ import annotations
+
+import os
+import struct
+
+from redoma.jail.kernel import calls
+from redoma.jail.kernel.syscall_numbers import number
+
+_BIND, _REC = 0x1000, 0x4000
+_RDONLY, _NOSUID, _NODEV, _NOEXEC = 0x1, 0x2, 0x4, 0x8
+_PRIVATE = 0x40000
+_ATTR_READ_ONLY, _ATTR_NOSUID, _ATTR_NODEV = 0x1, 0x2, 0x4
+_AT_RECURSIVE, _AT_EMPTY_PATH = 0x8000, 0x1000
+
+
+def make_private(place: str) -> None:
+    """What is mounted here from now on is seen by nobody else."""
+    calls.mount("none", place, "", _REC | _PRIVATE)
+
+
+def bind(source: str, target: str) -> None:
+    """Shows `source` at `target`, with everything mounted below it."""
+    calls.mount(source, target, "", _BIND | _REC)
+
+
+def memory(target: str, *, size: int | None, mode: int, owner: tuple[int, int]) -> None:
+    """An empty file system in memory."""
+    data = f"mode={mode:o},uid={owner[0]},gid={owner[1]}"
+    if size is not None:
+        data += f",size={size}"
+    calls.mount("tmpfs", target, "tmpfs", _NOSUID | _NODEV, data)
+
+
+def processes(target: str) -> None:
+    """The process file system of this process namespace."""
+    calls.mount("proc", target, "proc", _NOSUID | _NODEV | _NOEXEC)
+
+
+def terminals(target: str) -> None:
+    """Pseudo-terminals of their own."""
+    data = "newinstance,ptmxmode=0666,mode=620"
+    calls.mount("devpts", target, "devpts", _NOSUID | _NOEXEC, data)
+
+
+def overlay(target: str, *, lower: list[str], changes: tuple[str, str] | None = None) -> None:
+    """The directories of `lower`, the topmost first, as one at `target`.
+
+    What is written goes to the first directory of `changes`, the second is the kernel's own; with
+    none, nothing can be written.
+    """
+    below = ":".join(_escaped(path).replace(":", "\\:") for path in lower)
+    # In a user namespace the kernel lets layers be marked by ordinary attributes only.
+    data = f"lowerdir={below},userxattr"
+    if changes is not None:
+        data += f",upperdir={_escaped(changes[0])},workdir={_escaped(changes[1])}"
+    flags = _NOSUID | _NODEV | (0 if changes is not None else _RDONLY)
+    calls.mount("overlay", target, "overlay", flags, data)
+
+
+def _escaped(path: str) -> str:
+    return path.replace("\\", "\\\\").replace(",", "\\,")
+
+
+def restrict(fd: int, *, read_only: bool, devices: bool, below: bool) -> None:
+    """Takes rights from a mount: writing, set-user-id, devices; `below` from all beneath it too."""
+    attributes = _ATTR_NOSUID
+    attributes |= _ATTR_READ_ONLY if read_only else 0
+    attributes |= 0 if devices else _ATTR_NODEV
+    change = struct.pack("QQQQ", attributes, 0, 0, 0)
+    flags = _AT_EMPTY_PATH | (_AT_RECURSIVE if below else 0)
+    calls.syscall(calls.MOUNT_SETATTR, fd, b"", flags, change, len(change))
+
+
+def pivot(new_root: str, old_place: str) -> None:
+    """Makes `new_root` the root; the old one is then found at `old_place`."""
+    call = number("pivot_root", os.uname().machine)
+    assert call is not None
+    calls.syscall(call, os.fsencode(new_root), os.fsencode(old_place))

@@ -1,0 +1,75 @@
+"""Gives up privileges for good: capabilities, system calls, and the chance to gain any again."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import struct
+from contextlib import suppress
+
+from redoma.jail.kernel import calls
+
+_PR_CAPBSET_DROP = 24
+_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
+_PR_SET_SECUREBITS = 28
+_NOROOT_FOR_GOOD = 0x2F  # no rights for uid 0 by itself, none kept over setuid; both locked
+_SECCOMP_MODE_FILTER = 2
+_CAPABILITY_VERSION_3 = 0x20080522
+
+
+def enter_user_namespace() -> None:
+    """A user namespace of this process's own, in which its user has the same number."""
+    uid, gid = os.geteuid(), os.getegid()
+    calls.unshare(calls.CLONE_NEWUSER)
+    maps = (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1"))
+    for name, text in maps:
+        with open(f"/proc/self/{name}", "w") as file:
+            file.write(text)
+
+
+def drop_capabilities() -> None:
+    """No capability now, and none from any program that is started later."""
+    for capability in range(64):
+        try:
+            calls.prctl(_PR_CAPBSET_DROP, capability)
+        except OSError:
+            break  # past the last one that this kernel knows, or not ours to drop
+    with suppress(OSError):  # without the right to set them there is nothing to keep either
+        calls.prctl(_PR_SET_SECUREBITS, _NOROOT_FOR_GOOD)
+    calls.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL)
+    header = struct.pack("Ii", _CAPABILITY_VERSION_3, 0)
+    nothing = struct.pack("IIIIII", 0, 0, 0, 0, 0, 0)
+    if calls.LIBC.capset(header, nothing) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"capset: {os.strerror(number)}")
+
+
+def no_new_privileges() -> None:
+    """No program started from here gains anything by being set-user-id."""
+    calls.prctl(calls.PR_SET_NO_NEW_PRIVS, 1)
+
+
+def keep_out_others() -> None:
+    """Nobody of the same user can read or write this process's memory, or its descriptors."""
+    calls.prctl(calls.PR_SET_DUMPABLE, 0)
+
+
+def die_with_parent(signal: int) -> None:
+    """Ends with whoever started this process."""
+    calls.prctl(calls.PR_SET_PDEATHSIG, signal)
+
+
+def collect_orphans() -> None:
+    """Every process below that loses its parent becomes a child of this one."""
+    calls.prctl(calls.PR_SET_CHILD_SUBREAPER, 1)
+
+
+class _Program(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_ushort), ("code", ctypes.c_void_p))
+
+
+def load_filter(code: bytes) -> None:
+    """Puts a filter of system calls on this process and its heirs."""
+    kept = ctypes.create_string_buffer(code, len(code))
+    program = _Program(len(code) // 8, ctypes.addressof(kept))
+    calls.prctl(calls.PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(program))

@@ -1,0 +1,111 @@
+"""Reads a profile: one of the shipped levels by name, or a person's own file.
+
+A profile is YAML, and reading YAML costs a cold start more than the whole enclosure; so what was
+read is kept beside the other caches, and used as long as the file has not changed.
+"""
+
+from __future__ import annotations
+
+import os
+
+from redoma.jail import places
+from redoma.jail.quantities import read_limit
+from redoma.model.access import Grant, Home, Limits, Network, Syscalls, Writes
+from redoma.model.errors import UsageError
+from redoma.model.guarantee import Guarantee
+from redoma.model.value import Value
+
+LEVELS = ("minimal", "standard", "strict", "maximum")
+ENGINES = ("bubblewrap", "systemd", "unshare", "landlock")
+_VERSION = "1"
+
+
+class Profile(Value):
+    """A level in full: how files, network and limits are, and what must be enforced."""
+
+    level: str
+    writes: Writes
+    home: Home
+    network: Network
+    syscalls: Syscalls
+    limits: Limits
+    require: frozenset[Guarantee]
+    prefer: tuple[str, ...] = ENGINES
+
+    def grant(self, workspace: str) -> Grant:
+        """What a run in this workspace may do under this profile."""
+        return Grant(
+            level=self.level,
+            workspace=workspace,
+            writes=self.writes,
+            home=self.home,
+            network=self.network,
+            syscalls=self.syscalls,
+            limits=self.limits,
+            require=self.require,
+            prefer=self.prefer,
+        )
+
+
+def load(name: str) -> Profile:
+    """The profile with this name or in this file."""
+    if "/" in name or name.endswith((".yaml", ".yml")):
+        path = os.path.realpath(name)
+        if not os.path.isfile(path):
+            raise UsageError(f"there is no profile {name}", hint="levels: " + ", ".join(LEVELS))
+    elif name in LEVELS:
+        path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "profiles", f"{name}.yaml")
+    else:
+        raise UsageError(f"there is no level {name!r}", hint="levels: " + ", ".join(LEVELS))
+    return _profile(_entries(path), path)
+
+
+def _entries(path: str) -> list[tuple[str, str]]:
+    """(key, value) pairs of a profile, from what was kept if the file is still the same."""
+    status = os.stat(path)
+    head = f"{_VERSION} {status.st_ino} {status.st_mtime_ns} {status.st_size} {path}"
+    kept = ""
+    try:
+        kept = f"{places.cache()}/profile-{path.strip('/').replace('/', '-')[-150:]}"
+        with open(kept, encoding="utf-8") as file:
+            first, *lines = file.read().splitlines()
+        if first == head:
+            return [_pair(line) for line in lines]
+    except (OSError, ValueError):
+        pass
+    from redoma.jail.profile_file import read
+
+    entries = read(path)
+    if kept:
+        fresh = f"{kept}.{os.getpid()}"
+        try:
+            with open(fresh, "w", encoding="utf-8") as file:
+                file.write("\n".join([head, *(f"{key}\t{value}" for key, value in entries)]))
+            os.rename(fresh, kept)
+        except OSError:
+            pass  # it will be read again next time
+    return entries
+
+
+def _pair(line: str) -> tuple[str, str]:
+    key, _, value = line.partition("\t")
+    return key, value
+
+
+def _profile(entries: list[tuple[str, str]], path: str) -> Profile:
+    single = dict(entries)
+    limits = {
+        key.removeprefix("limits."): read_limit(key.removeprefix("limits."), value)
+        for key, value in entries
+        if key.startswith("limits.")
+    }
+    return Profile(
+        level=single.get("level", os.path.basename(path).rpartition(".")[0]),
+        writes=Writes(single.get("workspace", "direct").replace("read-only", "none")),
+        home=Home(single.get("home", "nothing")),
+        network=Network(single.get("network", "closed")),
+        syscalls=Syscalls(single.get("syscalls", "usual")),
+        limits=Limits(**limits),  # type: ignore[arg-type] # each by its own name
+        require=frozenset(Guarantee(value) for key, value in entries if key == "require"),
+        prefer=tuple(value for key, value in entries if key == "prefer") or ENGINES,
+    )

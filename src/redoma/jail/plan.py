@@ -1,0 +1,77 @@
+"""Chooses the engine for a run: the first that gives everything required."""
+
+from __future__ import annotations
+
+from redoma.model.access import Grant
+from redoma.model.errors import NoEngine
+from redoma.model.guarantee import Enforcement, EngineReport, Guarantee
+from redoma.model.plan import Plan
+from redoma.model.request import Request
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class Reports(Protocol):
+        """Whoever knows what engines enforce: this machine's host, or another's report."""
+
+        def report(self, name: str) -> EngineReport:
+            """What the engine with this name enforces."""
+
+        def controllers(self) -> frozenset[str]:
+            """What control groups can limit there."""
+
+
+def plan(request: Request, grant: Grant, host: Reports, *, terminal: bool = False) -> Plan:
+    """The plan for a request, or NoEngine that says why not, engine by engine."""
+    tried: dict[str, str] = {}
+    hints: list[str] = []
+    for name in grant.prefer:
+        report = host.report(name)
+        if report.usable and grant.require <= report.guarantees:
+            enforcement = _enforcement(grant, report, host.controllers())
+            if not enforcement.shortfall:
+                return Plan(
+                    request=request,
+                    grant=grant,
+                    engine=name,
+                    enforcement=enforcement,
+                    terminal=terminal,
+                    controllers=host.controllers(),
+                )
+            lost = ", ".join(sorted(g.words for g in enforcement.shortfall))
+            tried[name] = f"not with these limits: {lost} (no control group of our own here)"
+            continue
+        tried[name] = report.why_not(grant.require) or "it cannot be used here"
+        hints += report.hints
+    required = sorted(guarantee.value for guarantee in grant.require)
+    raise NoEngine(
+        required=required, tried=tried, hint="; ".join(dict.fromkeys([*hints[:1], "redoma doctor"]))
+    )
+
+
+def _enforcement(grant: Grant, report: EngineReport, controllers: frozenset[str]) -> Enforcement:
+    """What this engine will hold under this grant; more than it asks for is not claimed."""
+    held = set(report.guarantees)
+    limits = grant.limits
+    capped = {
+        Guarantee.MEMORY_CAPPED: limits.memory,
+        Guarantee.PROCESSES_CAPPED: limits.processes,
+        Guarantee.CPU_CAPPED: limits.cpu_percent or limits.cpu_seconds,
+        Guarantee.DISK_CAPPED: limits.total_written,
+    }
+    held -= {guarantee for guarantee, value in capped.items() if value is None}
+    if limits.cpu_percent is not None and "cpu" not in controllers and report.name != "systemd":
+        held.discard(Guarantee.CPU_CAPPED)  # a share of the processor needs a control group
+    if grant.network.value == "open":
+        held.discard(Guarantee.NETWORK_CLOSED)
+    if grant.writes.value == "memory":
+        held.discard(Guarantee.PROTECTED_PATHS)
+    else:
+        held.discard(Guarantee.CHANGES_HELD)
+    return Enforcement(
+        engine=report.name,
+        required=grant.require,
+        held=frozenset(held),
+        mechanisms=tuple((g, how) for g, how in report.mechanisms if g in held),
+    )

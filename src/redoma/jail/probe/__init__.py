@@ -1,0 +1,1 @@
+"""Finds out what works on this machine by trying it."""

@@ -1,0 +1,178 @@
+"""What this machine can enforce: each engine tried once per boot, and remembered.
+
+A probe starts real enclosures; a cold `redoma run` cannot pay for that each time. What was found
+holds for one boot, kernel, user, set of engines and version of Redoma.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+
+from redoma.jail import places
+from redoma.jail.engines.catalog import Catalog
+from redoma.jail.kernel.cgroups import Groups, find
+from redoma.model.guarantee import EngineReport, Guarantee
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.jail.engines.base import Engine
+
+_VERSION = "redoma-probe-3"
+
+
+class Host:
+    """Engines, their reports, and the control groups of this process."""
+
+    def __init__(self) -> None:
+        self._owner = os.getpid()
+        self.catalog = Catalog()
+        self._reports: dict[str, EngineReport] = {}
+        self._groups: Groups | None = None
+        self._looked_for_groups = False
+
+    def engine(self, name: str) -> Engine:
+        return self.catalog.engine(name)
+
+    def report(self, name: str, *, anew: bool = False) -> EngineReport:
+        """What an engine enforces here: as remembered, or by trying it."""
+        if name not in self._reports or anew:
+            engine = self.catalog.engine(name)
+            key = f"{_identity()} {self.catalog.identity(name)}"
+            known = None if anew else _recall(f"engine-{name}", key)
+            report = _parse(name, known) if known is not None else None
+            if report is None:
+                report = engine.probe()
+                if report.usable:  # what does not work may be mended at any moment
+                    _remember(f"engine-{name}", key, _lines(report))
+            self._reports[name] = report
+            if report.program and hasattr(engine, "binary"):
+                engine.binary = report.program
+                engine.overlays = "without overlays" not in report.version  # type: ignore[attr-defined]
+        return self._reports[name]
+
+    def groups(self) -> Groups | None:
+        """The control groups that this process may make, or None."""
+        if not self._looked_for_groups:
+            self._looked_for_groups = True
+            key = f"{_identity()} {_own_group()}"
+            known = _recall("groups", key)
+            if known is None:
+                from redoma.jail.run.sleeper import can_enter
+
+                self._groups = find(can_enter)
+                lines = []
+                if self._groups is not None:
+                    lines = [f"version\t{self._groups.version}"]
+                    lines += [f"{k}\t{v}" for k, v in self._groups.places.items()]
+                _remember("groups", key, lines)
+            elif known:
+                pairs = dict(line.split("\t", 1) for line in known)
+                version = int(pairs.pop("version"))
+                self._groups = Groups(pairs, version)
+            if self._groups is not None:
+                self._groups.clean()
+        return self._groups
+
+    def controllers(self) -> frozenset[str]:
+        """What control groups can limit here."""
+        groups = self.groups()
+        return groups.controllers if groups is not None else frozenset()
+
+    def forget(self, name: str) -> None:
+        """Has an engine tried again next time, since it failed where it was trusted."""
+        self._reports.pop(name, None)
+        with suppress(OSError):
+            os.unlink(f"{places.cache()}/probe-engine-{name}")
+
+    def close(self) -> None:
+        """Removes what this process keeps ready for runs; a forked child leaves it alone."""
+        if os.getpid() != self._owner:
+            return
+        self.catalog.close()
+        if self._groups is not None:
+            self._groups.close()
+
+
+def _identity() -> str:
+    boot = _text("/proc/sys/kernel/random/boot_id")
+    return f"{_VERSION} {boot} {os.uname().release} {os.geteuid()}"
+
+
+def _own_group() -> str:
+    return _text("/proc/self/cgroup").replace("\n", " ")
+
+
+def _text(path: str) -> str:
+    try:
+        with open(path) as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+def _recall(name: str, key: str) -> list[str] | None:
+    try:
+        with open(f"{places.cache()}/probe-{name}", encoding="utf-8") as file:
+            first, *lines = file.read().split("\n")
+    except (OSError, ValueError):
+        return None
+    return [line for line in lines if line] if first == key else None
+
+
+def _remember(name: str, key: str, lines: list[str]) -> None:
+    try:
+        path = f"{places.cache()}/probe-{name}"
+        fresh = f"{path}.{os.getpid()}"
+        with open(fresh, "w", encoding="utf-8") as file:
+            file.write("\n".join([key, *lines]))
+        os.rename(fresh, path)
+    except OSError:
+        pass  # it will be found out again
+
+
+def _lines(report: EngineReport) -> list[str]:
+    made = [f"version\t{report.version}", f"program\t{report.program}"]
+    made += [
+        f"holds\t{guarantee.value}" for guarantee in Guarantee if guarantee in report.guarantees
+    ]
+    made += [f"missing\t{g.value}\t{_flat(why)}" for g, why in report.missing]
+    made += [f"mechanism\t{g.value}\t{_flat(how)}" for g, how in report.mechanisms]
+    made += [f"hint\t{_flat(hint)}" for hint in report.hints]
+    return made
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _parse(name: str, lines: list[str]) -> EngineReport | None:
+    version, program = "", ""
+    holds, missing, mechanisms, hints = set(), [], [], []
+    try:
+        for line in lines:
+            kind, _, rest = line.partition("\t")
+            value, _, more = rest.partition("\t")
+            if kind == "version":
+                version = rest
+            elif kind == "program":
+                program = rest
+            elif kind == "holds":
+                holds.add(Guarantee(rest))
+            elif kind == "missing":
+                missing.append((Guarantee(value), more))
+            elif kind == "mechanism":
+                mechanisms.append((Guarantee(value), more))
+            elif kind == "hint":
+                hints.append(rest)
+    except ValueError:
+        return None
+    return EngineReport(
+        name=name,
+        version=version,
+        program=program,
+        guarantees=frozenset(holds),
+        missing=tuple(missing),
+        mechanisms=tuple(mechanisms),
+        hints=tuple(hints),
+    )

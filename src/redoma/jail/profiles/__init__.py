@@ -1,0 +1,1 @@
+"""The shipped levels, as YAML that a person can read and copy."""

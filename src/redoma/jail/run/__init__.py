@@ -1,0 +1,1 @@
+"""The one supervisor: the only files that start processes."""

@@ -1,0 +1,134 @@
+"""The first process of an enclosure without a launcher: starts the command and ends with it."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import NoReturn
+
+_COULD_NOT = 1
+_FOR_THE_COMMAND = (
+    signal.SIGHUP,
+    signal.SIGINT,
+    signal.SIGQUIT,
+    signal.SIGTERM,
+    signal.SIGUSR1,
+    signal.SIGUSR2,
+    signal.SIGTSTP,
+    signal.SIGTTIN,
+    signal.SIGTTOU,
+    signal.SIGALRM,
+)
+
+
+def own_pid(proc: str = "/proc") -> int:
+    """This process's number as whoever mounted `proc` counts."""
+    return int(os.readlink(f"{proc}/self"))
+
+
+def introduce(status: int, pid: int) -> None:
+    """Says which process is the first."""
+    os.write(status, b'{ "child-pid": %d }\n' % pid)
+
+
+def wait_for_go(go: int) -> None:
+    """Returns when our limits are on us."""
+    if os.read(go, 1) != b"g":
+        os._exit(_COULD_NOT)  # nobody is there to supervise
+
+
+def leave_signals_to_the_command() -> None:
+    """What is sent to the whole group is meant for the command; it begins with none ignored."""
+    for number in _FOR_THE_COMMAND:
+        signal.signal(number, signal.SIG_IGN)
+
+
+def fork() -> int:
+    """0 in the new process, its number in the old one."""
+    return os.fork()
+
+
+def children() -> list[int]:
+    """The processes that are directly below this one now."""
+    with open(f"/proc/self/task/{os.getpid()}/children") as file:
+        return [int(pid) for pid in file.read().split()]
+
+
+def start(argv: list[str], env: dict[str, str], last: Callable[[], None] | None = None) -> int:
+    """The command's process; `last` is what it does to itself before it becomes the command."""
+    child = os.fork()
+    if child != 0:
+        return child
+    try:
+        if last is not None:
+            last()
+        become(argv, env)
+    finally:
+        os._exit(_COULD_NOT)
+
+
+def be_the_first_to_go() -> None:
+    """Where memory runs out it is taken from the command, not from whoever reports its end."""
+    with open("/proc/self/oom_score_adj", "w") as file:
+        file.write("500")
+
+
+def become(argv: list[str], env: dict[str, str]) -> NoReturn:
+    """Turns this process into the command, with a shell's status where that cannot be done."""
+    for number in range(1, 32):
+        if number not in (signal.SIGKILL, signal.SIGSTOP):
+            signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    try:
+        os.execve(argv[0], argv, env)  # noqa: S606
+    except FileNotFoundError:
+        os._exit(127)
+    except OSError:
+        os._exit(126)
+
+
+def attend(child: int, go: int) -> int:
+    """The command's status, as a shell says it; collects every orphan on the way.
+
+    Attack: the supervisor is killed in the middle of a run. Then the other end of `go` closes, and
+    this process, with which the whole enclosure ends, does not stay a moment longer.
+    """
+    wake, woken = os.pipe()
+    os.set_blocking(woken, False)
+    signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    poll = select.poll()
+    poll.register(wake, select.POLLIN)
+    poll.register(go, 0)
+    while True:
+        status = _collect(child)
+        if status is not None:
+            code = os.waitstatus_to_exitcode(status)
+            return code if code >= 0 else 128 - code
+        for fd, _ in poll.poll():
+            if fd == go:
+                return 128 + signal.SIGKILL
+            os.read(wake, 4096)
+
+
+def _collect(child: int) -> int | None:
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return 128 << 8
+        if pid == child:
+            return status
+        if pid == 0:
+            return None
+
+
+def end(status: int, code: int) -> NoReturn:
+    """Reports the command's status and is gone."""
+    os.write(status, b'{ "exit-code": %d }\n' % code)
+    os._exit(code)

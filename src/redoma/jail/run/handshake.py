@@ -1,0 +1,75 @@
+"""Learns an enclosure's first process, limits it, and only then lets the command begin."""
+
+from __future__ import annotations
+
+import os
+import select
+
+from redoma.model.errors import EngineFailed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.jail.run.supervise import Supervisor
+
+_PATIENCE = 20_000
+_KEY = b'"child-pid":'
+
+
+def begin(run: Supervisor) -> tuple[int, int]:
+    """The first process inside and its descriptor, (0, -1) for engines without a handshake."""
+    handshake = run.launch.handshake
+    if handshake is None:
+        # It limits itself; only the control group is put on from here.
+        run.limiter.enter(run.pid)
+        return 0, -1
+    pid = _first_process(run, handshake.status)
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        raise _failed(run) from None
+    try:
+        _apply(run, pid)
+    except (OSError, ValueError) as error:
+        os.close(descriptor)
+        if isinstance(error, ProcessLookupError):
+            raise _failed(run) from None
+        raise EngineFailed(f"a limit could not be set: {error}", hint="redoma doctor") from error
+    os.write(handshake.go, b"g")
+    return pid, descriptor
+
+
+def _apply(run: Supervisor, pid: int) -> None:
+    try:
+        run.limiter.apply(pid)
+    except PermissionError:
+        # A root without CAP_SYS_RESOURCE may not limit others; whoever started it may.
+        if run.launch.inside is None:
+            raise
+        run.launch.inside(lambda: run.limiter.apply(pid))
+
+
+def _first_process(run: Supervisor, fd: int) -> int:
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    text = b""
+    while poll.poll(_PATIENCE):
+        chunk = os.read(fd, 4096)
+        text += chunk
+        _, found, rest = text.partition(_KEY)
+        digits = rest.lstrip()
+        end = next((i for i, c in enumerate(digits) if not 48 <= c <= 57), -1)
+        if found and end > 0:
+            return int(digits[:end])
+        if not chunk:
+            break
+    raise _failed(run)
+
+
+def _failed(run: Supervisor) -> EngineFailed:
+    """What the engine said when it could not set up."""
+    run.kill()
+    run.reap()
+    for output in run.outputs:
+        output.rest()
+    said = b" ".join(output.data for output in run.outputs).decode(errors="replace").strip()
+    return EngineFailed(f"the enclosure could not be set up: {said}", hint="redoma doctor")

@@ -1,0 +1,154 @@
+"""Looks at a running tree now and then, for limits that no kernel mechanism here holds."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+
+from redoma.jail.run.limiter import Limiter, tree
+
+TICK = 0.02
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+_FULL_LOOK = 0.25
+_SHORT_LOOK = 0.05
+# What lies unread in a socket is the kernel's memory. As much as one holds by default, for each
+# above a number that ordinary programs stay below.
+_SOCKET = 212_992
+_FREE_SOCKETS = 256
+
+
+class Watch:
+    """Counts memory, processes, CPU time and written bytes of one tree."""
+
+    def __init__(
+        self,
+        limiter: Limiter,
+        root: int,
+        directory: str,
+        *,
+        in_memory: tuple[str, ...] = (),
+        temporary: tuple[str, ...] = (),
+    ) -> None:
+        self._in_memory = [(path, _device(path)) for path in in_memory]
+        self._temporary = [(path, _device(path)) for path in temporary]
+        self._limiter = limiter
+        self._limits = limiter.limits
+        self._watched = limiter.watched
+        self._root = root
+        self._directory = directory
+        self._written: dict[int, int] = {}
+        self._free = self._free_now()
+        self._next_full = 0.0
+        self.bytes_written = 0
+        self.peak_memory = 0
+        self.seen: set[str] = set()
+
+    @property
+    def needed(self) -> bool:
+        return bool(self._watched)
+
+    def look(self) -> str:
+        """The name of a limit that the tree is past, or nothing."""
+        now = time.monotonic()
+        total = self._limits.total_written
+        # One call tells whether the disk filled at all; only then, or seldom, is each process read.
+        filled = self._free - self._free_now() if total is not None else 0
+        urgent = total is not None and (filled > total // 8 or bool(self._in_memory))
+        if not urgent and now < self._next_full:
+            return ""
+        began = now
+        verdict = self._full(total)
+        spent = time.monotonic() - began
+        pause = _SHORT_LOOK if "memory" in self._watched else _FULL_LOOK
+        self._next_full = now + pause + 10 * spent
+        return verdict
+
+    def _full(self, total: int | None) -> str:
+        memory = processes = cpu = descriptors = 0
+        pids = tree(self._root)
+        for pid in pids:
+            with suppress(OSError, ValueError, IndexError):
+                if self._watched & {"memory", "processes"}:
+                    memory += int(_read(f"/proc/{pid}/statm").split()[1]) * _PAGE
+                    processes += len(os.listdir(f"/proc/{pid}/task"))
+                if "cpu_seconds" in self._watched:
+                    fields = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
+                    cpu += sum(int(field) for field in fields[11:15])
+                if total is not None:
+                    for line in _read(f"/proc/{pid}/io").splitlines():
+                        if line.startswith("write_bytes:"):
+                            self._written[pid] = int(line.split()[1])
+                if "memory" in self._watched:
+                    # Since Linux 6.2 the size is the number of entries; before it is nought.
+                    open_ones = f"/proc/{pid}/fd"
+                    descriptors += os.stat(open_ones).st_size or len(os.listdir(open_ones))
+        held = self._held(self._in_memory)
+        memory += held
+        if "memory" in self._watched:
+            memory += self._held(self._temporary)
+            most_memory = self._limits.memory or 0
+            # Attack: buffers of sockets that nobody reads are in no process's size. Each is looked
+            # at only where all together could matter.
+            if memory + (descriptors - _FREE_SOCKETS) * _SOCKET > most_memory:
+                memory += max(0, _sockets(pids) - _FREE_SOCKETS) * _SOCKET
+        self.bytes_written = sum(self._written.values()) + held
+        self.peak_memory = max(self.peak_memory, memory)
+        limits = self._limits
+        # One of them is the enclosure's own. At the limit the kernel refuses the next one, and
+        # there is nothing to end; a limit of one is always met, and says nothing.
+        most = limits.processes or 0
+        if "processes" in self._watched and most > 1 and processes - 1 >= most:
+            self.seen.add("processes")
+        if "memory" in self._watched and limits.memory is not None and memory > limits.memory:
+            return "memory"
+        if total is not None and self.bytes_written > total:
+            return "total_written"
+        if limits.cpu_seconds is not None and cpu / os.sysconf("SC_CLK_TCK") > limits.cpu_seconds:
+            return "cpu_seconds"
+        return ""
+
+    def _held(self, places: list[tuple[str, int | None]]) -> int:
+        """Bytes of files that are in memory and in no process's own pages."""
+        held = 0
+        for path, outside in places:
+            inside = f"/proc/{self._root}/root{path}"
+            # Before the enclosure has a root of its own, this is the machine's disk.
+            if _device(inside) in (None, outside):
+                continue
+            with suppress(OSError):
+                status = os.statvfs(inside)
+                held += (status.f_blocks - status.f_bfree) * status.f_frsize
+        return held
+
+    def _free_now(self) -> int:
+        try:
+            status = os.statvfs(self._directory)
+        except OSError:
+            return 0
+        return status.f_bfree * status.f_frsize
+
+
+def _sockets(pids: list[int]) -> int:
+    """How many sockets some processes have open, each counted once."""
+    found: set[str] = set()
+    for pid in pids:
+        with suppress(OSError):
+            for fd in os.listdir(f"/proc/{pid}/fd"):
+                with suppress(OSError):
+                    target = os.readlink(f"/proc/{pid}/fd/{fd}")
+                    if target.startswith("socket:"):
+                        found.add(target)
+    return len(found)
+
+
+def _device(path: str) -> int | None:
+    try:
+        return os.stat(path).st_dev
+    except OSError:
+        return None
+
+
+def _read(path: str) -> str:
+    with open(path) as file:
+        return file.read()

@@ -1,0 +1,167 @@
+"""What a command sees of the machine: enough to run programs, and nothing that is a secret.
+
+The root is put together from parts. /usr and its like are there to be read; /etc is a copy of the
+few entries that programs need; the home directory is empty but for toolchains. Nothing else of the
+machine has a name inside.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from redoma.jail import places
+from redoma.model.access import Home
+from redoma.model.value import Value
+
+_SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
+_SOFTWARE = ("/opt", "/nix/store", "/gnu/store", "/snap", "/home/linuxbrew/.linuxbrew")
+
+# Entries of /etc that programs need to start, resolve names, check certificates and show text.
+# Not here: shadow, ssh host keys, ssl/private, mail and database configuration, sudoers, …
+ETC = """
+    alternatives bash.bashrc bashrc ca-certificates ca-certificates.conf crypto-policies
+    debian_version fonts gai.conf gitattributes gitconfig group host.conf hostname hosts inputrc
+    java java-11-openjdk java-17-openjdk java-21-openjdk jvm
+    ld.so.cache ld.so.conf ld.so.conf.d localtime locale.alias locale.conf locale.gen lsb-release
+    magic mailcap maven mime.types mke2fs.conf netconfig networks nsswitch.conf os-release
+    passwd perl php pki/ca-trust pki/tls/cert.pem pki/tls/certs pki/tls/openssl.cnf profile
+    profile.d protocols python2.7 python3 python3.9 python3.10 python3.11 python3.12 python3.13
+    python3.14 R redhat-release resolv.conf rpc services shells ssl/cert.pem ssl/certs
+    ssl/openssl.cnf terminfo timezone vim xattr.conf xdg zsh zshrc zprofile
+""".split()
+
+# Below the home directory: programs and what they were installed with. Never the directories that
+# also hold tokens (~/.cargo itself, ~/.config, ~/.npm, ~/.m2 itself, ~/.docker …).
+_TOOLCHAINS = """
+    .asdf .bun/bin .bun/install/global .cabal/bin .cargo/bin .cargo/git .cargo/registry
+    .deno/bin .dotnet .elan .fnm .ghcup .goenv .go go/bin go/pkg .gem/ruby .jenv .juliaup/bin
+    .linuxbrew .local/bin .local/lib .local/pipx .local/share/fnm .local/share/mise
+    .local/share/pipx .local/share/pnpm .local/share/uv/python .local/share/uv/tools
+    .local/share/virtualenvs .m2/repository .mix .n .nodenv .npm-global .nvm .opam .pixi .pnpm
+    .poetry .pyenv .rbenv .rustup .rvm .rye .sdkman .swiftly .tfenv .volta .yarn/bin
+    anaconda3 mambaforge miniconda3 miniforge3
+""".split()
+
+# Attack: a PATH entry such as ~/.ssh would show what it holds.
+_NEVER = """
+    .ssh .aws .azure .gnupg .kube .docker .config .netrc .password-store .mozilla .thunderbird
+    .local/share/keyrings .git-credentials .npmrc .pypirc .cargo/credentials .cargo/credentials.toml
+""".split()
+
+DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+class View(Value):
+    """The parts of a root: what is bound from where, and what is a link."""
+
+    binds: tuple[tuple[str, str], ...]  # (source, place), read-only
+    links: tuple[tuple[str, str], ...]  # (target, place)
+    home: str
+    path: str
+
+
+def build(home_view: Home, *, home: str, path: str, keep: tuple[str, ...] = ()) -> View:
+    """The view for a caller with this home directory and search path.
+
+    `keep` are paths that are bound by someone else (the workspace): nothing here covers them.
+    """
+    binds: list[tuple[str, str]] = []
+    links: list[tuple[str, str]] = []
+    for place in _SYSTEM:
+        if os.path.islink(place):
+            links.append((os.readlink(place), place))
+        elif os.path.isdir(place):
+            binds.append((place, place))
+    binds += [(place, place) for place in _SOFTWARE if os.path.isdir(place)]
+    binds.append((etc(), "/etc"))
+    entries = [entry for entry in path.split(":") if entry.startswith("/")]
+    if home_view is Home.TOOLCHAINS:
+        found = [f"{home}/{name}" for name in _TOOLCHAINS]
+        found += [_root_of_tools(entry, home) for entry in entries]
+        for source in _outermost(found, home, keep):
+            binds.append((source, source))
+    seen = [place for _, place in binds] + [place for _, place in links] + list(keep)
+    visible = [e for e in entries if any(e == s or e.startswith(s + "/") for s in seen)]
+    visible += [entry for entry in DEFAULT_PATH.split(":") if entry not in visible]
+    return View(binds=tuple(binds), links=tuple(links), home=home, path=":".join(visible))
+
+
+def _root_of_tools(entry: str, home: str) -> str:
+    """What to show for one entry of the search path: a whole virtual environment, or just it."""
+    real = os.path.realpath(entry)
+    if any(real == s or real.startswith(s + "/") for s in (*_SYSTEM, *_SOFTWARE)):
+        return ""
+    above = os.path.dirname(entry)
+    if os.path.exists(f"{above}/pyvenv.cfg"):
+        return above
+    if os.path.isdir(f"{above}/conda-meta"):
+        return above
+    if os.path.exists(f"{above}/lib/node_modules"):
+        return above if above != home else entry
+    return entry
+
+
+def _outermost(found: list[str], home: str, keep: tuple[str, ...]) -> list[str]:
+    """Directories that may be shown, without those that lie inside another."""
+    never = [f"{home}/{name}" for name in _NEVER]
+    chosen: list[str] = []
+    for path in sorted({p for p in found if p}):
+        real = os.path.realpath(path)
+        if real in ("/", home) or home.startswith(real + "/") or not os.path.exists(real):
+            continue
+        if real.startswith(("/etc", "/proc", "/sys", "/dev", "/run", "/var/run", "/boot")):
+            continue
+        if real in ("/tmp", "/var", "/var/tmp", "/home", "/root", "/mnt", "/srv", "/media"):
+            continue
+        if any(real == n or real.startswith(n + "/") or n.startswith(real + "/") for n in never):
+            continue
+        if any(path == k or path.startswith(k + "/") for k in keep):
+            continue
+        if any(path.startswith(c + "/") for c in chosen):
+            continue
+        if os.path.islink(path) and real != path:
+            path = real  # noqa: PLW2901 — a link is shown by what it leads to
+        chosen.append(path)
+    return chosen
+
+
+def etc() -> str:
+    """A directory with copies of what is needed of /etc, made anew when an original changed."""
+    sources = [(name, _identity(f"/etc/{name}")) for name in ETC]
+    persons = _identity(os.path.expanduser("~/.gitconfig"))
+    wanted = "\n".join(f"{name} {who}" for name, who in sources if who) + f"\n~ {persons}"
+    place = f"{places.cache()}/etc"
+    if _made(place, wanted):
+        return place
+    from fcntl import LOCK_EX, flock
+
+    from redoma.jail.etc_copy import copy
+
+    # Threads and processes that start side by side would copy into each other's half.
+    with open(f"{place}.lock", "w") as lock:
+        flock(lock, LOCK_EX)
+        if not _made(place, wanted):
+            copy([name for name, who in sources if who], place)
+            with open(f"{place}.made", "w") as file:
+                file.write(wanted)
+    return place
+
+
+def _made(place: str, wanted: str) -> bool:
+    try:
+        with open(f"{place}.made") as file:
+            return file.read() == wanted and os.path.isdir(place)
+    except OSError:
+        return False
+
+
+def _identity(path: str) -> str:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return ""
+    # Attack: what only root may read has no place in a copy, whoever makes the copy.
+    if not status.st_mode & stat.S_IROTH:
+        return ""
+    return f"{status.st_ino}.{status.st_mtime_ns}.{status.st_size}"

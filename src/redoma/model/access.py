@@ -1,0 +1,76 @@
+"""What a command may touch and how much of it: limits and grants."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from redoma.model.guarantee import Guarantee
+from redoma.model.value import Value
+
+# Owns nothing on any machine we know: above system users, people and the usual subordinate ids.
+NOBODYS_UID = 900_000
+
+
+class Writes(Enum):
+    """Where what a command writes into the workspace goes."""
+
+    DIRECT = "direct"
+    MEMORY = "memory"  # over the workspace in memory; gone when the command ends
+    NONE = "none"  # the workspace can be read only
+
+
+class Network(Enum):
+    """What a command can reach."""
+
+    CLOSED = "closed"  # only a loopback of its own
+    OPEN = "open"  # the machine's own network, its loopback included
+
+
+class Home(Enum):
+    """How much of the caller's home directory is seen; credentials never are."""
+
+    TOOLCHAINS = "toolchains"
+    NOTHING = "nothing"
+
+
+class Syscalls(Enum):
+    """Which list of system calls is refused."""
+
+    USUAL = "usual"
+    STRICTEST = "strictest"
+
+
+class Limits(Value):
+    """How much a command may use; None is no limit. Sizes are bytes, times are seconds."""
+
+    memory: int | None = None
+    cpu_percent: int | None = None
+    cpu_seconds: int | None = None
+    processes: int | None = None
+    open_files: int | None = None
+    file_size: int | None = None
+    total_written: int | None = None
+    temporary: int | None = None
+    wall_seconds: float | None = None
+    # `output` is kept, the rest is read and thrown away; past `output_total` the run is ended.
+    output: int | None = None
+    output_total: int | None = None
+
+
+class Grant(Value):
+    """What one run may do, and what has to be enforced for it to run at all."""
+
+    level: str
+    workspace: str
+    writes: Writes = Writes.DIRECT
+    home: Home = Home.TOOLCHAINS
+    network: Network = Network.CLOSED
+    syscalls: Syscalls = Syscalls.USUAL
+    limits: Limits = Limits()
+    writable: tuple[str, ...] = ()
+    readable: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    # Environment variables given by name and value; the caller's own never pass by themselves.
+    env: tuple[tuple[str, str], ...] = ()
+    require: frozenset[Guarantee] = frozenset()
+    prefer: tuple[str, ...] = ()

@@ -1,0 +1,61 @@
+"""How a run will be done: which engine, under which grant, and the process that starts it."""
+
+from __future__ import annotations
+
+from redoma.model.access import Grant, Limits
+from redoma.model.guarantee import Enforcement
+from redoma.model.request import Request
+from redoma.model.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Plan(Value):
+    """A request with the engine that will run it and what that engine will hold."""
+
+    request: Request
+    grant: Grant
+    engine: str
+    enforcement: Enforcement
+    terminal: bool = False
+    # What control groups hold for the tree as a whole: `memory`, `pids`, `cpu`.
+    controllers: frozenset[str] = frozenset()
+
+
+class Handshake(Value):
+    """The engine's own channel: it names its first process, waits, and reports the end.
+
+    Until `go` is written the command does not exist, so limits are on it before its first
+    instruction.
+    """
+
+    status: int  # read end: JSON lines, `child-pid` first and `exit-code` last
+    go: int  # write end
+
+
+class Launch(Value):
+    """One process to start, and nothing of the caller in it but what stands here."""
+
+    argv: tuple[str, ...]
+    env: dict[str, str]
+    cwd: str = ""
+    # (our descriptor, its number in the child): every other descriptor is closed. Whoever starts
+    # the process closes ours and empties the list.
+    fds: list[tuple[int, int]]
+    handshake: Handshake | None = None
+    terminal: bool = False
+    # An enclosure with its own process namespace ends with its first process.
+    own_process_namespace: bool = True
+    limits: Limits = Limits()
+    # Directories inside whose files are in memory, in a file system without a size of its own.
+    in_memory: tuple[str, ...] = ()
+    # The same with a size of its own: memory of the run, but nothing that it wrote.
+    temporary: tuple[str, ...] = ()
+    # Limits that the engine already holds, by name: the supervisor leaves these alone.
+    held_by_engine: frozenset[str] = frozenset()
+    # How to call something where the enclosure's mounts are; the start has to happen there.
+    inside: Callable[[Callable[[], int]], int] | None = None
+    # Bytes on the engine's standard error that mean it could not set up, not the command's words.
+    complaint: str = ""

@@ -1,0 +1,143 @@
+"""What became of a request: the outcome, what was used, and what was enforced."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from redoma.model.errors import (
+    Declined,
+    Denied,
+    LimitReached,
+    OutputTooLarge,
+    RunError,
+    TimedOut,
+)
+from redoma.model.guarantee import Enforcement
+from redoma.model.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.model.decision import Decision
+
+
+class Outcome(Enum):
+    """How it ended; one answer, the most telling one."""
+
+    EXITED = "exited"
+    SIGNALLED = "signalled"
+    TIMED_OUT = "timed-out"
+    OUT_OF_MEMORY = "out-of-memory"
+    TOO_MANY_PROCESSES = "too-many-processes"
+    DISK_FULL = "disk-full"
+    CPU_TIME_SPENT = "cpu-time-spent"
+    OUTPUT_TOO_LARGE = "output-too-large"
+    CANCELLED = "cancelled"
+    CHECKED = "checked"
+    DENIED = "denied"
+    DECLINED = "declined"
+
+    @property
+    def words(self) -> str:
+        return self.value.replace("-", " ")
+
+
+LIMIT_OUTCOMES = frozenset(
+    {
+        Outcome.OUT_OF_MEMORY,
+        Outcome.TOO_MANY_PROCESSES,
+        Outcome.DISK_FULL,
+        Outcome.CPU_TIME_SPENT,
+        Outcome.OUTPUT_TOO_LARGE,
+    }
+)
+
+
+class ResourcesUsed(Value):
+    """What the whole tree of a run used, as far as the machine tells."""
+
+    wall_seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    peak_memory: int = 0
+    bytes_written: int = 0
+    output_bytes: int = 0
+
+
+class Exit(Value):
+    """The end of a process tree, as the supervisor saw it."""
+
+    outcome: Outcome
+    code: int | None = None
+    signal: int | None = None
+    stdout: bytes = b""
+    stderr: bytes = b""
+    truncated: bool = False
+    # Every limit that was met on the way, whether or not it ended the run.
+    limits_reached: tuple[str, ...] = ()
+    # What held each limit: ("memory", "cgroup v1").
+    limited_by: tuple[tuple[str, str], ...] = ()
+    used: ResourcesUsed = ResourcesUsed()
+
+
+class HeldBack(Value):
+    """Something the command made where nobody but a person may: taken away again."""
+
+    path: str
+    why: str
+    kept: str = ""
+
+
+class Result(Value):
+    """A request's whole story; a refused or failed command is a value, never an exception."""
+
+    outcome: Outcome
+    exit: Exit | None = None
+    enforcement: Enforcement | None = None
+    decision: Decision | None = None
+    held_back: tuple[HeldBack, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether the command ran to its own end and called that success."""
+        return self.outcome is Outcome.EXITED and self.exit is not None and self.exit.code == 0
+
+    @property
+    def exit_code(self) -> int:
+        """The status a shell would show: the command's own, 128 + signal, 124, or 126."""
+        if self.outcome in (Outcome.DENIED, Outcome.DECLINED):
+            return 126
+        if self.outcome is Outcome.TIMED_OUT:
+            return 124
+        if self.exit is None:
+            return 0
+        if self.exit.code is not None:
+            return self.exit.code
+        return 128 + (self.exit.signal or 9)
+
+    @property
+    def stdout(self) -> bytes:
+        return self.exit.stdout if self.exit else b""
+
+    @property
+    def stderr(self) -> bytes:
+        return self.exit.stderr if self.exit else b""
+
+    @property
+    def resources_used(self) -> ResourcesUsed:
+        return self.exit.used if self.exit else ResourcesUsed()
+
+    def raise_for_outcome(self) -> Result:
+        """This result if the command succeeded; else the error that says how it ended."""
+        if self.ok or self.outcome is Outcome.CHECKED:
+            return self
+        if self.outcome is Outcome.DENIED and self.decision is not None:
+            raise Denied(self.decision)
+        if self.outcome is Outcome.DECLINED:
+            raise Declined("nobody approved this command")
+        if self.outcome is Outcome.TIMED_OUT:
+            raise TimedOut("the command ran longer than it may", hint="--timeout SECONDS")
+        if self.outcome is Outcome.OUTPUT_TOO_LARGE:
+            raise OutputTooLarge("the command wrote more output than it may")
+        if self.outcome in LIMIT_OUTCOMES:
+            raise LimitReached(f"the command ended because of a limit: {self.outcome.words}")
+        raise RunError(f"the command ended with status {self.exit_code}")

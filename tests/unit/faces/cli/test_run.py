@@ -1,0 +1,147 @@
+"""`redoma run` as people and agents call it: statuses, streams, refusals; each in a cold process."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.house.tree import PACKAGE
+
+pytestmark = pytest.mark.both_users
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    place = tmp_path / "project"
+    place.mkdir()
+    (place / "plain").write_text("not a program")
+    return place
+
+
+def redoma(
+    workspace: Path, *arguments: str, given: bytes = b"", **more: str
+) -> subprocess.CompletedProcess[bytes]:
+    """Runs the command line in a workspace."""
+    return subprocess.run(
+        [sys.executable, "-I", "-S", "-X", "utf8", str(PACKAGE / "__main__.py"), *arguments],
+        cwd=workspace,
+        env={**os.environ, "SECRET_TOKEN": "s3cret", **more},
+        input=given,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        (["run", "true"], 0),
+        (["run", "exit 7"], 7),
+        (["run", "kill -TERM $$"], 143),
+        (["run", "--", "/bin/sh", "-c", "exit 3"], 3),
+        (["run", "--", "no-such-program"], 127),
+        (["run", "no-such-program"], 127),
+        (["run", "--", "./plain"], 126),
+        (["run", "--timeout", "0.3", "sleep 30"], 124),
+        (["run"], 2),
+        (["run", ""], 2),
+        (["run", "--"], 2),
+        (["run", "ls", "-l"], 2),
+        (["run", "--memory", "plenty", "true"], 2),
+        (["run", "--memory", "-1", "true"], 2),
+        (["run", "--level", "lax", "true"], 2),
+        (["run", "--engine", "magic", "true"], 2),
+        (["run", "--workspace", "/", "true"], 2),
+        (["run", "--workspace", "/nowhere/at/all", "true"], 2),
+        (["run", "--workspace", "plain", "true"], 2),
+        (["run", "--allow-read", "/nowhere/at/all", "true"], 2),
+        (["run", "--allow-write", "/etc", "true"], 2),
+        (["run", "--env", "NOT_SET_ANYWHERE", "true"], 2),
+        (["run", "--engine", "container", "true"], 125),
+        (["run", "--help"], 0),
+    ],
+)
+def test_the_status_says_how_it_ended(workspace: Path, arguments: list[str], status: int) -> None:
+    done = redoma(workspace, *arguments)
+    assert done.returncode == status, done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+def test_a_home_directory_is_no_workspace(workspace: Path) -> None:
+    done = redoma(workspace, "run", "true", HOME=str(workspace))
+    assert done.returncode == 2
+    assert b"your home directory" in done.stderr
+
+
+def test_streams_are_the_commands_own_and_one_line_says_what_held(workspace: Path) -> None:
+    done = redoma(workspace, "run", "cat; echo oops >&2", given=b"typed\n")
+    assert done.stdout == b"typed\n"
+    first, last, *more = done.stderr.splitlines()
+    assert (first, more) == (b"oops", [])
+    assert last.startswith(b"redoma: bubblewrap: writes confined, reads confined")
+
+
+def test_a_command_sees_no_variable_that_was_not_given(workspace: Path) -> None:
+    assert b"s3cret" not in redoma(workspace, "run", "-q", "env").stdout
+    assert b"s3cret" in redoma(workspace, "run", "-q", "--env", "SECRET_TOKEN", "env").stdout
+
+
+def test_json_tells_the_whole_story(workspace: Path) -> None:
+    done = redoma(workspace, "run", "--json", "echo out; echo err >&2; exit 4")
+    told = json.loads(done.stdout)
+    assert (done.returncode, done.stderr) == (4, b"")
+    assert {key: told[key] for key in ("outcome", "ok", "exit_code", "stdout", "stderr")} == {
+        "outcome": "exited", "ok": False, "exit_code": 4, "stdout": "out\n", "stderr": "err\n",
+    }  # fmt: skip
+    assert set(told["enforcement"]["required"]) <= set(told["enforcement"]["held"])
+    assert told["limited_by"]["file_size"] == "rlimit"
+
+
+def test_output_past_its_cap_is_dropped_and_the_command_goes_on(workspace: Path) -> None:
+    told = json.loads(
+        redoma(workspace, "run", "--json", "--output", "1K", "seq 100000; echo end > f").stdout
+    )
+    assert (told["outcome"], told["truncated"], len(told["stdout"])) == ("exited", True, 1024)
+    assert told["limits_reached"] == ["output"]
+    assert (workspace / "f").read_text() == "end\n"
+
+
+def test_what_is_written_belongs_to_the_workspaces_owner(workspace: Path) -> None:
+    assert redoma(workspace, "run", "mkdir d && echo x > d/f").returncode == 0
+    owner = workspace.stat()
+    for made in (workspace / "d", workspace / "d/f"):
+        assert (made.stat().st_uid, made.stat().st_gid) == (owner.st_uid, owner.st_gid)
+
+
+def test_in_the_level_maximum_nothing_stays(workspace: Path) -> None:
+    done = redoma(workspace, "run", "--level", "maximum", "echo x > f && cat f plain")
+    assert done.stdout == b"x\nnot a program"
+    assert os.listdir(workspace) == ["plain"]
+
+
+def test_in_the_level_strict_there_is_one_process(workspace: Path) -> None:
+    assert redoma(workspace, "run", "--level", "strict", "--", "/bin/echo", "x").stdout == b"x\n"
+    done = redoma(workspace, "run", "-q", "--level", "strict", "/bin/echo a; /bin/echo b")
+    assert b"a" not in done.stdout
+
+
+def test_doctor_finds_this_machine_able(workspace: Path) -> None:
+    done = redoma(workspace, "doctor", "--json")
+    told = json.loads(done.stdout)
+    assert (done.returncode, told["healthy"]) == (0, True)
+    assert told["levels"]["standard"] == "bubblewrap"
+    assert "bubblewrap" in told["guarantees"]["writes-confined"]
+
+
+def test_what_is_allowed_by_name_can_be_written_as_git_writes_it(workspace: Path) -> None:
+    subprocess.run(["git", "init", "-q"], cwd=workspace, check=True)
+    order = "git config core.ignorecase false"
+    assert redoma(workspace, "run", "-q", order).returncode != 0
+    assert redoma(workspace, "run", "-q", "--allow-write", ".git/config", order).returncode == 0
+    assert "ignorecase" in (workspace / ".git/config").read_text()

@@ -1,0 +1,130 @@
+"""What a person's tools obey is found at any depth, and what is new is taken away."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from redoma.jail.engines.shield import Shield
+from redoma.jail.guard import worktree
+from redoma.jail.guard.survey import Survey
+
+
+@pytest.fixture(autouse=True)
+def _own_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+
+
+def git(place: Path, *words: str) -> None:
+    subprocess.run(
+        ["git", "-c", "user.name=a", "-c", "user.email=a@b", *words], cwd=place, check=True,
+        capture_output=True,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    place = tmp_path / "project"
+    (place / "deep/er").mkdir(parents=True)
+    git(place, "init", "-q")
+    git(place / "deep", "init", "-q")
+    (place / "deep/er/.vscode").mkdir()
+    (place / "a").write_text("a")
+    return place
+
+
+def settle(shield: Shield, tmp_path: Path, made: object) -> list[str]:
+    raised = shield.raised()
+    assert callable(made)
+    made()
+    taken = raised.settle(lambda: str(tmp_path / "kept"))
+    return sorted(os.path.relpath(held.path, shield.root) for held in taken)
+
+
+def test_protected_paths_are_found_at_any_depth(project: Path) -> None:
+    survey = Survey(str(project))
+    survey.look()
+    found = {os.path.relpath(path, project) for path, _ in survey.protected()}
+    assert found == {
+        ".git/config", ".git/hooks", "deep/.git/config", "deep/.git/hooks", "deep/er/.vscode",
+    }  # fmt: skip
+
+
+def test_a_second_look_sees_what_changed_however_soon_it_comes(project: Path) -> None:
+    survey = Survey(str(project))
+    for number in range(20):
+        survey.look()
+        (project / f"deep/er/{number}").mkdir()
+        (project / f"deep/er/{number}/.bashrc").write_text("x")
+        survey.look()
+        assert f"{project}/deep/er/{number}/.bashrc" in dict(survey.protected())
+
+
+def test_a_quiet_run_has_nothing_taken_away(project: Path, tmp_path: Path) -> None:
+    assert settle(Shield(str(project), ()), tmp_path, lambda: (project / "b").write_text("b")) == []
+
+
+def test_new_protected_things_are_taken_away_and_kept(project: Path, tmp_path: Path) -> None:
+    def made() -> None:
+        (project / "x/.claude").mkdir(parents=True)
+        (project / "x/.claude/settings.json").write_text("{}")
+        (project / "sandbox.yaml").write_text("level: none")
+
+    shield = Shield(str(project), ())
+    assert settle(shield, tmp_path, made) == ["sandbox.yaml", "x/.claude"]
+    assert sorted(p.name for p in (tmp_path / "kept").iterdir()) == ["0-sandbox.yaml", "1-.claude"]
+
+
+def test_what_was_allowed_by_name_stays(project: Path, tmp_path: Path) -> None:
+    shield = Shield(str(project), (f"{project}/.mcp.json",))
+    assert settle(shield, tmp_path, lambda: (project / ".mcp.json").write_text("{}")) == []
+
+
+def test_a_new_repository_stays_without_what_runs(project: Path, tmp_path: Path) -> None:
+    def made() -> None:
+        (project / "new").mkdir()
+        git(project / "new", "init", "-q")
+        git(project / "new", "config", "core.fsmonitor", "./evil")
+        (project / "new/.git/hooks").mkdir(exist_ok=True)
+        (project / "new/.git/hooks/pre-commit").write_text("evil")
+
+    taken = settle(Shield(str(project), ()), tmp_path, made)
+    assert taken == ["new/.git/config", "new/.git/hooks/pre-commit"]
+    assert "fsmonitor" not in (project / "new/.git/config").read_text()
+    (project / "new/f").write_text("f")
+    git(project / "new", "add", "f")
+    git(project / "new", "commit", "-qm", "f")
+
+
+def test_a_run_does_not_know_what_another_run_planted(project: Path, tmp_path: Path) -> None:
+    shield = Shield(str(project), ())
+    first = shield.raised()
+    (project / ".mcp.json").write_text("{}")
+    second = shield.raised()
+    assert f"{project}/.mcp.json" not in second.known
+    assert first.settle(lambda: str(tmp_path / "kept"))
+    (project / ".mcp.json").write_text("{}")
+    assert [h.path for h in second.settle(lambda: str(tmp_path / "more"))] == [
+        f"{project}/.mcp.json"
+    ]
+
+
+def test_only_a_repository_that_names_the_worktree_back_is_opened(tmp_path: Path) -> None:
+    main = tmp_path / "main"
+    main.mkdir()
+    git(main, "init", "-q")
+    (main / "a").write_text("a")
+    git(main, "add", "a")
+    git(main, "commit", "-qm", "a")
+    git(main, "worktree", "add", "-q", str(tmp_path / "linked"))
+    assert worktree.outside(str(tmp_path / "linked")) == (f"{main}/.git",)
+    forged = tmp_path / "forged"
+    forged.mkdir()
+    (forged / ".git").write_text(f"gitdir: {main}/.git/worktrees/linked\n")
+    assert worktree.outside(str(forged)) == ()
+    (forged / ".git").write_text(f"gitdir: {main}/.git\n")
+    assert worktree.outside(str(forged)) == ()

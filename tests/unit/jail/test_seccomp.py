@@ -1,0 +1,124 @@
+"""Filters are well-formed programs that say what they are meant to say; read by interpreting them."""
+
+from __future__ import annotations
+
+import errno
+import struct
+
+import pytest
+
+from redoma.jail.kernel.seccomp import Sockets, assemble
+from redoma.jail.kernel.syscall_numbers import MACHINES, NUMBERS, number
+from redoma.model.access import Syscalls
+
+ALLOW, KILL, ERROR = 0x7FFF0000, 0x80000000, 0x00050000
+
+
+def answer(code: bytes, call: int, *arguments: int, arch: int) -> int:
+    """What the kernel would say to a call: a small interpreter of the instructions used."""
+    values = [a & (2**64 - 1) for a in (*arguments, *[0] * (6 - len(arguments)))]
+    data = struct.pack("<iIQ6Q", call if call < 2**31 else call - 2**32, arch, 0, *values)
+    held = at = 0
+    while True:
+        operation, yes, no, value = struct.unpack_from("HBBI", code, at * 8)
+        at += 1
+        if operation == 0x20:
+            (held,) = struct.unpack_from("<I", data, value)
+        elif operation == 0x06:
+            return value
+        else:
+            test = {0x15: held == value, 0x25: held > value, 0x35: held >= value,
+                    0x45: bool(held & value)}[operation]  # fmt: skip
+            at += yes if test else no
+
+
+@pytest.fixture(params=MACHINES)
+def machine(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    return name
+
+
+def asked(machine: str, name: str, *arguments: int, **how: object) -> int:
+    """The filter's answer to a call by name."""
+    code = assemble(how.pop("syscalls", Syscalls.USUAL), machine=machine, **how)  # type: ignore[arg-type]
+    call = number(name, machine)
+    assert call is not None
+    return answer(code, call, *arguments, arch=MACHINES[machine][0])
+
+
+def test_every_jump_lands_inside_the_program(machine: str) -> None:
+    code = assemble(Syscalls.STRICTEST, machine=machine, landlock_only=True,
+                    refuse_preallocation=True, refuse_uncounted_memory=True)  # fmt: skip
+    length = len(code) // 8
+    assert length < 4096
+    for at in range(length):
+        operation, yes, no, _ = struct.unpack_from("HBBI", code, at * 8)
+        if operation in (0x15, 0x25, 0x35, 0x45):
+            assert at + 1 + max(yes, no) < length
+    assert struct.unpack_from("HBBI", code, (length - 1) * 8) == (0x06, 0, 0, ALLOW)
+
+
+@pytest.mark.parametrize(
+    "name", ["mount", "unshare", "setns", "ptrace", "keyctl", "bpf", "pivot_root", "chroot"]
+)
+def test_what_no_ordinary_program_needs_is_refused(machine: str, name: str) -> None:
+    assert asked(machine, name) == ERROR | errno.EPERM
+
+
+@pytest.mark.parametrize("name", ["clone3", "io_uring_setup", "openat2", "open_tree", "fsopen"])
+def test_what_programs_can_do_without_is_said_to_be_absent(machine: str, name: str) -> None:
+    assert asked(machine, name) == ERROR | errno.ENOSYS
+
+
+def test_another_architectures_table_is_not_a_way_round(machine: str) -> None:
+    code = assemble(Syscalls.USUAL, machine=machine)
+    assert answer(code, 21, arch=0x40000003) == KILL
+
+
+def test_the_second_table_of_x86_is_absent() -> None:
+    code = assemble(Syscalls.USUAL, machine="x86_64")
+    assert answer(code, 0x40000000 | 165, arch=MACHINES["x86_64"][0]) == ERROR | errno.ENOSYS
+
+
+def test_threads_and_processes_start_but_namespaces_do_not(machine: str) -> None:
+    assert asked(machine, "clone", 0x3D0F00) == ALLOW
+    assert asked(machine, "clone", 0x11) == ALLOW
+    for new in (0x10000000, 0x20000000, 0x40000000, 0x02000000, 0x00020000, 0x80):
+        assert asked(machine, "clone", new | 0x11) == ERROR | errno.EPERM
+
+
+def test_nothing_is_typed_whatever_stands_in_the_upper_half(machine: str) -> None:
+    for command in (0x5412, 0x541C, 0x5412 | 1 << 32):
+        assert asked(machine, "ioctl", 0, command) == ERROR | errno.EPERM
+    assert asked(machine, "ioctl", 0, 0x5413) == ALLOW
+
+
+def test_only_usual_sockets_open(machine: str) -> None:
+    for family in (1, 2, 10):
+        assert asked(machine, "socket", family, 1, 0) == ALLOW
+    assert asked(machine, "socket", 16, 3, 0) == ALLOW
+    for family, protocol in ((16, 12), (17, 0), (40, 0), (38, 0), (0, 0)):
+        assert asked(machine, "socket", family, 1, protocol) == ERROR | errno.EAFNOSUPPORT
+    assert asked(machine, "socket", 2, 1, 0, sockets=Sockets.LOCAL_ONLY) != ALLOW
+
+
+def test_set_id_bits_cannot_be_given(machine: str) -> None:
+    assert asked(machine, "fchmodat", 0, 0, 0o755) == ALLOW
+    assert asked(machine, "fchmodat", 0, 0, 0o4755) == ERROR | errno.EPERM
+    assert asked(machine, "openat", 0, 0, 0o100, 0o4755) == ERROR | errno.EPERM
+    assert asked(machine, "openat", 0, 0, 0, 0o4755) == ALLOW
+    assert asked(machine, "mknodat", 0, 0, 0o102755) == ERROR | errno.EPERM
+
+
+def test_memory_that_nobody_counts_is_refused_where_asked(machine: str) -> None:
+    assert asked(machine, "memfd_create") == ALLOW
+    assert asked(machine, "memfd_create", refuse_uncounted_memory=True) == ERROR | errno.ENOSYS
+    assert asked(machine, "shmget", 0, 4096, refuse_uncounted_memory=True) == ALLOW
+    for size in (1 << 20, 1 << 32, (1 << 40) | 1):
+        refused = asked(machine, "shmget", 0, size, refuse_uncounted_memory=True)
+        assert refused == ERROR | errno.ENOMEM
+
+
+def test_no_number_stands_for_two_calls(machine: str) -> None:
+    known = [n for n in (number(name, machine) for name in NUMBERS) if n is not None]
+    assert len(known) == len(set(known))
