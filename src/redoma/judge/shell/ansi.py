@@ -1,9 +1,15 @@
-"""Decodes what stands between `$'` and `'`: every escape that bash knows."""
+"""Reads `$'…'` and decodes every escape that bash knows."""
 
 from __future__ import annotations
 
 import re
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.judge.shell.pieces import Pieces
+    from redoma.judge.shell.reader import Reader
+
+BODY = re.compile(r"(?:[^'\\]++|\\.)*+", re.DOTALL)
 ESCAPE = re.compile(
     r"\\(?:x\{([0-9a-fA-F]*)\}?|x([0-9a-fA-F]{1,2})|([0-7]{1,3})"
     r"|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|c(\\\\|.)|([abeEfnrtv\\'\"?]))",
@@ -15,6 +21,27 @@ SIMPLE = {
 }  # fmt: skip
 DELETE = b"\x7f"
 LAST_CODE_POINT = 0x10FFFF
+
+
+def quote(r: Reader, pieces: Pieces) -> None:
+    """`$'…'`."""
+    start = r.pos
+    text = text_of_quote(r)
+    if text is not None:
+        pieces.add(text, start, r.pos, quoted=True)
+
+
+def text_of_quote(r: Reader) -> str | None:
+    """What `$'…'` stands for; None, and noted, where it never ends."""
+    start = r.pos
+    found = BODY.match(r.text, start + 2, r.end)
+    close = found.end() if found is not None else r.end
+    if not r.text.startswith("'", close, r.end):
+        r.pos = max(r.pos, r.end)
+        r.fail("a $' quote that never ends", start, r.end)
+        return None
+    r.pos = close + 1
+    return decode(r.raw(start + 2, close))
 
 
 def decode(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from redoma.judge.shell import brackets, expansion, quotes
+from redoma.judge.shell import backticks, brackets, expansion, live, quotes
 from redoma.judge.shell.pieces import Pieces
 from redoma.judge.shell.reader import Reader
 from redoma.model.script import Word
@@ -74,14 +74,14 @@ def _text(r: Reader, pieces: Pieces) -> None:
         r.pos = start + 1
         pieces.add(char, start, r.pos, quoted=True)
     elif r.text.startswith("$'", start, r.end):
-        quotes.live_ansi(r, pieces)
+        live.ansi(r, pieces)
     elif char == "$":
         expansion.dollar(r, pieces, quoted=True)
     elif char == "`":
-        expansion.backtick(r, pieces, quoted=True)
+        backticks.backtick(r, pieces, quoted=True)
     elif char == '"':
         quotes.double(r, pieces)
     elif char == "'":
-        quotes.live_single(r, pieces)
+        live.single(r, pieces)
     else:
         quotes.escaped_in_quotes(r, pieces, ESCAPABLE)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from redoma.judge.shell import expansion, quotes
+from redoma.judge.shell import ansi, backticks, expansion, quotes
 from redoma.judge.shell.pieces import Pieces
 from redoma.judge.shell.reader import Reader
 
@@ -67,13 +67,13 @@ def _step(r: Reader, opened: list[int], *, calculated: bool) -> None:
         close = r.text.find("'", start + 1, r.end)
         r.pos = close if close >= 0 else r.end
     elif char == "`":
-        body = expansion.BACKTICK_BODY.match(r.text, start + 1, r.end)
+        body = backticks.BODY.match(r.text, start + 1, r.end)
         r.pos = body.end() if body is not None else r.end
     elif char == "\\":
         r.pos += 1
     elif r.text.startswith("$'", start, r.end):
-        ansi = quotes.ANSI_BODY.match(r.text, start + 2, r.end)
-        r.pos = ansi.end() if ansi is not None else r.end
+        body = ansi.BODY.match(r.text, start + 2, r.end)
+        r.pos = body.end() if body is not None else r.end
     r.pos = min(r.pos + 1, r.end)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from redoma.judge.shell import arithmetic, grammar, simple, wording
+from redoma.judge.shell import arithmetic, conditional, grammar, simple, wording
 from redoma.model.script import (
     ArithmeticCommand,
     Block,
@@ -23,6 +23,8 @@ from redoma.model.script import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from redoma.judge.shell.reader import Reader
 
 BRACE = frozenset(("}",))
@@ -248,10 +250,16 @@ def function_keyword(r: Reader) -> Command:
     if named is None:
         r.fail("function without a name", start, r.pos)
         return Function("", Sequence((), (), (r.pos, r.pos)), (start, r.pos))
+    empty_parentheses(r)
+    return function_body(r, r.text[slice(*named.span)], start)
+
+
+def empty_parentheses(r: Reader) -> bool:
+    """Consume `()`, if it stands here."""
     empty = EMPTY_PARENTHESES.match(r.text, r.pos, r.end)
     if empty is not None:
         r.pos = empty.end()
-    return function_body(r, r.text[slice(*named.span)], start)
+    return empty is not None
 
 
 def function_body(r: Reader, name: str, start: int) -> Command:
@@ -269,7 +277,7 @@ def compound_command(r: Reader) -> Command:
     """The compound command that stands here."""
     if r.text.startswith("(", r.pos, r.end):
         return parenthesis(r)
-    return grammar.OPENERS[r.head()](r)
+    return OPENERS[r.head()](r)
 
 
 def coprocess(r: Reader) -> Command:
@@ -294,3 +302,17 @@ def coprocess(r: Reader) -> Command:
         r.fail("coproc without a command", start, r.pos)
         body = Sequence((), (), (r.pos, r.pos))
     return Coprocess(name, body, (start, r.pos))
+
+
+OPENERS: dict[str, Callable[[Reader], Command]] = {
+    "{": brace_group,
+    "[[": conditional.test,
+    "case": case,
+    "for": for_loop,
+    "if": if_command,
+    "select": for_loop,
+    "until": while_loop,
+    "while": while_loop,
+    "coproc": coprocess,
+    "function": function_keyword,
+}

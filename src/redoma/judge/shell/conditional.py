@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from redoma.judge.shell import simple, wording
+from redoma.judge.shell.pieces import Pieces
 from redoma.model.script import Literal, Test, Word
 
 TYPE_CHECKING = False
@@ -16,6 +17,7 @@ UNARY = re.compile(r"-[abcdefghknoprstuvwxzGLNORS]")
 BINARY = frozenset(
     ("=", "==", "!=", "=~", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef", "<", ">")
 )
+REGEX_RUN = re.compile(r"[^ \t\n;&<>()\\'\"$`]+")
 PATTERN_OPERATORS = frozenset(("=", "==", "!="))
 
 
@@ -54,7 +56,7 @@ def test(r: Reader) -> Test:
             open_pairs += {"(": 1, ")": -1}.get(last, 0)
             fits = fits and open_pairs >= 0
         else:
-            read = wording.word(r, globs=last in PATTERN_OPERATORS, regex=last == "=~")
+            read = _operand(r, last)
             if read is None:
                 r.fail("[[ without ]]", start, r.pos)
                 break
@@ -67,6 +69,20 @@ def test(r: Reader) -> Test:
             r.fail("a condition that does not hold together", begin, r.pos)
     span = (start, r.pos)
     return Test(tuple(words), simple.redirects_after(r), span)
+
+
+def _operand(r: Reader, operator: str) -> Word | None:
+    """A word; after an operator that compares patterns, as that operator has it."""
+    if operator not in PATTERN_OPERATORS and operator != "=~":
+        return wording.word(r)
+    start = r.pos
+    pieces = Pieces()
+    if operator == "=~":
+        wording.unquoted(r, pieces, globs=False, run=REGEX_RUN, groups=True)
+    else:
+        wording.unquoted(r, pieces, globs=True)
+    parts = pieces.done()
+    return Word(parts, (start, r.pos)) if parts else None
 
 
 def _literal(text: str, start: int) -> Word:

@@ -1,23 +1,21 @@
-"""Reads what begins with `$` or a backtick: parameters, command substitution, arithmetic."""
+"""Reads what begins with `$`; what is rare is read by modules that are loaded when it is met.
+
+A cold process that judges one plain command has no time to load all of a parser.
+"""
 
 from __future__ import annotations
 
 import re
 
-from redoma.judge.shell import arithmetic, parameters
-from redoma.judge.shell.offsets import Offsets, relocate
-from redoma.judge.shell.pieces import Pieces
 from redoma.model.script import Arithmetic, CommandSubstitution, Parameter, Script
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from redoma.judge.shell.pieces import Pieces
     from redoma.judge.shell.reader import Reader
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!-]")
 BRACED_NAME = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
-BACKTICK_BODY = re.compile(r"(?:[^`\\]++|\\.)*+", re.DOTALL)
-UNESCAPE = re.compile(r"\\([$`\\])")
-UNESCAPE_IN_QUOTES = re.compile(r"\\([$`\\\"])")
 
 PARENTHESIS = frozenset((")",))
 BRACE = frozenset(("}",))
@@ -43,6 +41,8 @@ def dollar(r: Reader, pieces: Pieces, *, quoted: bool) -> None:
         script = script_until(r, PARENTHESIS, start)
         pieces.put(CommandSubstitution(script, quoted, (start, r.pos)))
     elif follows == "[":
+        from redoma.judge.shell import arithmetic
+
         r.pos = start + 2
         expression = arithmetic.bracket_expression(r)
         pieces.put(Arithmetic(expression, quoted, (start, r.pos)))
@@ -66,11 +66,15 @@ def braced(r: Reader, pieces: Pieces, *, quoted: bool) -> None:
         script = script_until(r, BRACE, start)
         pieces.put(CommandSubstitution(script, quoted, (start, r.pos)))
         return
+    from redoma.judge.shell import parameters
+
     pieces.put(parameters.parameter(r, quoted=quoted))
 
 
 def double_parenthesised(r: Reader, pieces: Pieces, *, quoted: bool) -> None:
     """`$((…))` where the brackets pair up so, else `$(…)` that begins with a subshell."""
+    from redoma.judge.shell import arithmetic
+
     start = r.pos
     r.pos = start + 3
     expression, close = arithmetic.substitution(r)
@@ -111,31 +115,6 @@ def script_until(r: Reader, closer: frozenset[str], start: int) -> Script:
     return Script(r.text[begin:finish], body, tuple(r.unread[first_unread:]), (begin, finish))
 
 
-def backtick(r: Reader, pieces: Pieces, *, quoted: bool, in_double_quotes: bool = False) -> None:
-    """`` `…` ``: everything up to the next unescaped backtick, less one layer of backslashes."""
-    start = r.pos
-    found = BACKTICK_BODY.match(r.text, start + 1, r.end)
-    close = found.end() if found is not None else r.end
-    if not r.deeper():
-        return
-    if r.text.find("\\", start + 1, close) < 0:
-        r.pos = start + 1
-        limit = r.confine(close)
-        script = script_of_region(r)
-        r.release(limit, close)
-    else:
-        script = unescaped_script(r, start + 1, close, in_double_quotes=in_double_quotes)
-    r.depth -= 1
-    if r.stopped:
-        pass
-    elif r.text.startswith("`", close, r.end):
-        r.pos = close + 1
-    else:
-        r.fail("a backtick that never ends", start, r.end)
-        r.pos = r.end
-    pieces.put(CommandSubstitution(script, quoted, (start, r.pos)))
-
-
 def script_of_region(r: Reader) -> Script:
     """All that is left up to the reader's limit, as a script of its own."""
     begin, finish = r.pos, max(r.pos, r.end)
@@ -144,33 +123,7 @@ def script_of_region(r: Reader) -> Script:
     outer_bodies, r.bodies = r.bodies, []
     was_in_substitution, r.in_substitution = r.in_substitution, False
     body = r.read_commands(r, NOTHING)
-    if r.bodies:
-        r.read_bodies(r)
+    r.read_bodies()
     r.in_substitution = was_in_substitution
     r.bodies = outer_bodies
     return Script(r.text[begin:finish], body, tuple(r.unread[first_unread:]), (begin, finish))
-
-
-def unescaped_script(r: Reader, begin: int, finish: int, *, in_double_quotes: bool) -> Script:
-    """The script between backticks whose backslashes must go before it can be read."""
-    escape = UNESCAPE_IN_QUOTES if in_double_quotes else UNESCAPE
-    source = r.text[begin:finish]
-    offsets = Offsets(_kept_after_unescaping(source, begin, escape))
-    inner = r.within(escape.sub(r"\1", source))
-    script = script_of_region(inner)
-    if inner.offsets is not None:
-        relocate((script,), inner.offsets)
-        script.text = inner.original
-    relocate((script,), offsets)
-    r.repay(inner)
-    return script
-
-
-def _kept_after_unescaping(
-    source: str, begin: int, escape: re.Pattern[str]
-) -> list[tuple[int, int]]:
-    pieces = [(0, begin)]
-    for count, found in enumerate(escape.finditer(source)):
-        # The character after the backslash is kept; `count` backslashes are gone before it.
-        pieces.append((found.start() - count, begin + found.start() + 1))
-    return pieces

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from redoma.judge.shell import compound, conditional, simple
+from redoma.judge.shell import simple
 from redoma.judge.shell.reader import HEAD, TOO_LARGE, Reader
 from redoma.model.script import (
     Command,
@@ -17,27 +17,15 @@ from redoma.model.script import (
     Word,
 )
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 SEPARATOR = re.compile(r"[ \t]*(;;&|;;|;&|;|&&|&|\|\||\n|#)?")
 PIPE = re.compile(r"[ \t]*\|(?!\|)&?")
 PIPE_STARTS = (" ", "\t", "|")
 STRAY = re.compile(r";;&|;;|;&|&&|\|\||\|&|[;&|)]|[^ \t\n;&|<>()]+|.", re.DOTALL)
 
-OPENERS: dict[str, Callable[[Reader], Command]] = {
-    "{": compound.brace_group,
-    "[[": conditional.test,
-    "case": compound.case,
-    "for": compound.for_loop,
-    "if": compound.if_command,
-    "select": compound.for_loop,
-    "until": compound.while_loop,
-    "while": compound.while_loop,
-    "coproc": compound.coprocess,
-    "function": compound.function_keyword,
-}
+# Reserved words that begin a compound command.
+OPENERS = frozenset(
+    ("{", "[[", "case", "for", "if", "select", "until", "while", "coproc", "function")
+)
 # Reserved words that only ever continue or end something.
 CLOSERS = frozenset(("then", "elif", "else", "fi", "do", "done", "esac", "}", "in", "]]", "!"))
 
@@ -178,6 +166,8 @@ def command(r: Reader) -> Command | None:
         return None
     char = r.text[r.pos]
     if char == "(":
+        from redoma.judge.shell import compound
+
         return compound.parenthesis(r)
     if char in ";&|)\n#" and not r.text.startswith("&>", r.pos, r.end):
         return None
@@ -185,7 +175,9 @@ def command(r: Reader) -> Command | None:
     if found is not None:
         head = found.group()
         if head in OPENERS:
-            return OPENERS[head](r)
+            from redoma.judge.shell import compound
+
+            return compound.OPENERS[head](r)
         if head in CLOSERS and not (head == "!" and _opens_glob(r)):
             return None
     return simple.simple_command(r)

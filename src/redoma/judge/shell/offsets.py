@@ -7,6 +7,7 @@ the rewritten text; its spans are then moved back through `Offsets`.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 
 from redoma.model.script import Node, Unread
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
+CONTINUATION = re.compile(r"(?<!\\)((?:\\\\)*)\\\n")
 HOLDING_NODES: dict[type[Node], tuple[str, ...]] = {}
 WITHOUT_NODES = frozenset(
     "after append delimiter direction fd name negated op prefix quoted reason span subshell"
@@ -70,6 +72,21 @@ class Everywhere(Offsets):
     def end(self, position: int) -> int:
         """The end of the span, whatever the position."""
         return self.span[1]
+
+
+def joined_lines(original: str) -> tuple[str, Offsets]:
+    """The text without its backslash-newlines, and where it stood."""
+    kept: list[str] = []
+    pieces = [(0, 0)]
+    here = there = 0
+    for found in CONTINUATION.finditer(original):
+        stop = found.end(1)
+        kept.append(original[there:stop])
+        here += stop - there
+        there = found.end()
+        pieces.append((here, there))
+    kept.append(original[there:])
+    return "".join(kept), Offsets(pieces)
 
 
 def relocate(roots: Iterable[Node], offsets: Offsets) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from redoma.judge.shell import quotes, wording
+from redoma.judge.shell import bracketed, quotes
 from redoma.judge.shell.pieces import Pieces
 from redoma.model.script import Parameter, Word
 
@@ -37,7 +37,7 @@ def parameter(r: Reader, *, quoted: bool) -> Parameter:
     good = name != ""
     if good and r.text.startswith("[", r.pos, r.end) and (name[0] == "_" or name[0].isalpha()):
         # The first brace ends it all, even before the `]`: `${x[1}` is a bad substitution.
-        subscript = wording.subscript(r, stop="}")
+        subscript = bracketed.subscript(r, stop="}")
         good = r.pos > subscript.span[1]
     if not r.text.startswith("}", r.pos, r.end):
         found = OPERATOR.match(r.text, r.pos, r.end)
@@ -81,5 +81,5 @@ def _argument(r: Reader, operator: str, *, quoted: bool) -> Word:
     if quoted and operator not in PATTERN_OPERATORS:
         quotes.quoted_text(r, pieces, "}")
     else:
-        wording.bracketed(r, pieces, "", "}", calculated=operator == ":")
+        bracketed.text_until(r, pieces, "", "}", calculated=operator == ":")
     return Word(pieces.done(), (start, r.pos))

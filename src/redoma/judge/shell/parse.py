@@ -5,8 +5,6 @@ from __future__ import annotations
 import gc
 
 from redoma.judge.shell.grammar import read_commands
-from redoma.judge.shell.heredoc import read_bodies
-from redoma.judge.shell.offsets import relocate
 from redoma.judge.shell.reader import NESTED_TOO_DEEPLY, Reader
 from redoma.model.script import Command, Script, Sequence, Unread
 
@@ -38,10 +36,9 @@ def parse(text: str, *, extglob: bool = True) -> Script:
 
 
 def _parse(text: str, *, extglob: bool) -> Script:
-    r = Reader(text, read_commands=read_commands, read_bodies=read_bodies, extglob=extglob)
+    r = Reader(text, read_commands=read_commands, extglob=extglob)
     body = read_commands(r, NOTHING)
-    if r.bodies:
-        read_bodies(r)
+    r.read_bodies()
     if r.pending:
         # Here-documents announced on the last line.
         late: tuple[Command, ...] = tuple(r.pending)
@@ -49,5 +46,7 @@ def _parse(text: str, *, extglob: bool) -> Script:
         body = Sequence((*body.commands, *late), marks, body.span)
     script = Script(text, body, tuple(r.unread), (0, len(r.text)))
     if r.offsets is not None:
+        from redoma.judge.shell.offsets import relocate
+
         relocate((script,), r.offsets)
     return script

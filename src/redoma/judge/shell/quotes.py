@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 
 from redoma.judge.shell import expansion
-from redoma.judge.shell.ansi import decode
-from redoma.judge.shell.offsets import Everywhere, relocate
-from redoma.judge.shell.pieces import Pieces
-from redoma.judge.shell.reader import Reader
-from redoma.model.script import Literal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.judge.shell.pieces import Pieces
+    from redoma.judge.shell.reader import Reader
 
 ESCAPES = re.compile(r"(?:\\[^\n])+")
-ANSI_BODY = re.compile(r"(?:[^'\\]++|\\.)*+", re.DOTALL)
-LIVE = re.compile(r"[$`]")
 QUOTED_RUN = {
     '"': re.compile(r"[^\"\\$`]+"),
     "}": re.compile(r"[^}\"'\\$`]+"),
@@ -33,17 +31,21 @@ def quoting(r: Reader, pieces: Pieces, char: str) -> bool:
         escapes(r, pieces)
     elif char == "$":
         if r.text.startswith("$'", r.pos, r.end):
-            ansi(r, pieces)
+            from redoma.judge.shell import ansi
+
+            ansi.quote(r, pieces)
         elif r.text.startswith('$"', r.pos, r.end):
             r.pos += 1
             double(r, pieces)
         else:
             expansion.dollar(r, pieces, quoted=False)
     elif char == "`":
-        expansion.backtick(r, pieces, quoted=False)
+        from redoma.judge.shell import backticks
+
+        backticks.backtick(r, pieces, quoted=False)
     else:
         return False
-    r.spend(1)
+    r.spend(2)
     return True
 
 
@@ -62,93 +64,19 @@ def escapes(r: Reader, pieces: Pieces) -> None:
 def single(r: Reader, pieces: Pieces) -> None:
     """`'…'`."""
     start = r.pos
-    close = _closing_apostrophe(r, start)
+    close = closing_apostrophe(r, start)
     if close >= 0:
         r.pos = close + 1
         pieces.add(r.raw(start + 1, close), start, r.pos, quoted=True)
 
 
-def live_single(r: Reader, pieces: Pieces) -> None:
-    """`'…'` where bash pairs the quotes but still expands between them.
-
-    Attack: `"${x-'$(id)'}"`, `$(( '$(id)' ))` and `a['$(id)']=` run `id`, although it looks
-    quoted.
-    """
-    start = r.pos
-    close = _closing_apostrophe(r, start)
-    if close < 0 or not r.deeper():
-        return
-    pieces.add("'", start, start + 1, quoted=True)
-    r.pos = start + 1
-    limit = r.confine(close)
-    quoted_text(r, pieces, "")
-    r.release(limit, close + 1)
-    pieces.add("'", close, close + 1, quoted=True)
-    r.depth -= 1
-
-
-def arithmetic_single(r: Reader, pieces: Pieces) -> None:
-    """`'…'` in a subscript: a key of its own where nothing in it could be expanded."""
-    close = r.text.find("'", r.pos + 1, r.end)
-    if close >= 0 and LIVE.search(r.text, r.pos, close):
-        live_single(r, pieces)
-    else:
-        single(r, pieces)
-
-
-def _closing_apostrophe(r: Reader, start: int) -> int:
+def closing_apostrophe(r: Reader, start: int) -> int:
+    """Where the quote at `start` ends, negative and noted where it does not."""
     close = r.text.find("'", start + 1, r.end)
     if close < 0:
         r.pos = max(r.pos, r.end)
         r.fail("a single quote that never ends", start, r.end)
     return close
-
-
-def ansi(r: Reader, pieces: Pieces) -> None:
-    """`$'…'`."""
-    start = r.pos
-    text = _ansi_text(r)
-    if text is not None:
-        pieces.add(text, start, r.pos, quoted=True)
-
-
-def live_ansi(r: Reader, pieces: Pieces) -> None:
-    """`$'…'` where bash decodes it first and expands the result afterwards.
-
-    Attack: `"${x:-$'\\x24(id)'}"` runs `id`.
-    """
-    start = r.pos
-    text = _ansi_text(r)
-    if text is None:
-        return
-    if not LIVE.search(text) or not r.deeper():
-        pieces.add(text, start, r.pos, quoted=True)
-        return
-    span = (start, r.pos)
-    inner = r.within(text)
-    inside = Pieces()
-    quoted_text(inner, inside, "")
-    parts = inside.done()
-    relocate((*parts, *inner.unread), Everywhere(span))
-    for part in parts:
-        if isinstance(part, Literal):
-            pieces.add(part.text, *span, quoted=True)
-        else:
-            pieces.put(part)
-    r.repay(inner)
-    r.depth -= 1
-
-
-def _ansi_text(r: Reader) -> str | None:
-    start = r.pos
-    found = ANSI_BODY.match(r.text, start + 2, r.end)
-    close = found.end() if found is not None else r.end
-    if not r.text.startswith("'", close, r.end):
-        r.pos = max(r.pos, r.end)
-        r.fail("a $' quote that never ends", start, r.end)
-        return None
-    r.pos = close + 1
-    return decode(r.raw(start + 2, close))
 
 
 def double(r: Reader, pieces: Pieces) -> None:
@@ -191,18 +119,20 @@ def quoted_text(r: Reader, pieces: Pieces, closer: str) -> bool:
         r.spend(1)
         if r.stopped:
             break
-        if char == "$" and closer == "}" and text.startswith("$'", start, r.end):
-            live_ansi(r, pieces)
+        if char == "'" or (closer == "}" and text.startswith("$'", start, r.end)):
+            from redoma.judge.shell import live
+
+            (live.single if char == "'" else live.ansi)(r, pieces)
         elif char == "$":
             expansion.dollar(r, pieces, quoted=True)
         elif char == "`":
-            expansion.backtick(r, pieces, quoted=True, in_double_quotes=closer != "")
+            from redoma.judge.shell import backticks
+
+            backticks.backtick(r, pieces, quoted=True, in_double_quotes=closer != "")
         elif char == "\\":
             escaped_in_quotes(r, pieces, ESCAPABLE[closer])
-        elif char == '"':
-            double(r, pieces)
         else:
-            live_single(r, pieces)
+            double(r, pieces)
     return closer == ""
 
 

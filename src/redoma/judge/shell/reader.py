@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import re
 
-from redoma.judge.shell.offsets import Offsets
-from redoma.model.script import Redirect, Sequence, Unread
+from redoma.model.script import Unread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeAlias
+
+    from redoma.judge.shell.offsets import Offsets
+    from redoma.model.script import Redirect, Sequence
 
     ReadCommands: TypeAlias = Callable[["Reader", frozenset[str]], Sequence]
 
@@ -26,7 +28,6 @@ STEPS = 32_000
 
 BLANKS = re.compile(r"[ \t]*")
 EMPTY_LINES = re.compile(r"[ \t\n]+")
-CONTINUATION = re.compile(r"(?<!\\)((?:\\\\)*)\\\n")
 # A word in command position that may be a reserved word: no quotes, no `$`, up to its end.
 HEAD = re.compile(r"[^ \t\n;&|<>()\\'\"$`#][^ \t\n;&|<>()\\'\"$`]*(?=[ \t\n;&|()]|[<>](?!\()|\Z)")
 
@@ -59,7 +60,6 @@ class Reader:
         "original",
         "pending",
         "pos",
-        "read_bodies",
         "read_commands",
         "steps",
         "stopped",
@@ -72,7 +72,6 @@ class Reader:
         original: str,
         *,
         read_commands: ReadCommands,
-        read_bodies: Callable[[Reader], None],
         extglob: bool,
     ) -> None:
         self.original = original
@@ -80,14 +79,16 @@ class Reader:
         self.text = original
         self.steps = STEPS
         if "\\\n" in original:
-            self._join_lines()
+            # Take them out; quotes, comments and bodies look at the original again.
+            from redoma.judge.shell.offsets import joined_lines
+
+            self.text, self.offsets = joined_lines(original)
             # Moving the spans back costs as well.
             self.steps = STEPS * 2 // 3
         self.pos = 0
         self.end = len(self.text)
         self.extglob = extglob
         self.read_commands = read_commands
-        self.read_bodies = read_bodies
         self.depth = 0
         self.stopped = False
         self.in_substitution = False
@@ -99,21 +100,6 @@ class Reader:
         # whether `$(…)` is skipped.
         self.closes: dict[tuple[int, int, bool], int] = {}
 
-    def _join_lines(self) -> None:
-        """Take out each backslash-newline; quotes, comments and bodies look at the original."""
-        kept: list[str] = []
-        pieces = [(0, 0)]
-        here = there = 0
-        for found in CONTINUATION.finditer(self.original):
-            stop = found.end(1)
-            kept.append(self.original[there:stop])
-            here += stop - there
-            there = found.end()
-            pieces.append((here, there))
-        kept.append(self.original[there:])
-        self.text = "".join(kept)
-        self.offsets = Offsets(pieces)
-
     def within(self, text: str) -> Reader:
         """A reader for a rewritten stretch of this text, on half the budget.
 
@@ -122,7 +108,6 @@ class Reader:
         inner = Reader(
             text,
             read_commands=self.read_commands,
-            read_bodies=self.read_bodies,
             extglob=self.extglob,
         )
         inner.depth = self.depth
@@ -219,8 +204,14 @@ class Reader:
             self._comment()
         else:
             self.pos += 1
+        self.read_bodies()
+
+    def read_bodies(self) -> None:
+        """Read the here-documents that were announced, the reader standing after a newline."""
         if self.bodies:
-            self.read_bodies(self)
+            from redoma.judge.shell import heredoc
+
+            heredoc.read_bodies(self)
 
     def _comment(self) -> None:
         # A backslash at the end of a comment continues nothing, so the newline is looked for in

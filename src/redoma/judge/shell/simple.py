@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from redoma.judge.shell import compound, heredoc, wording
+from redoma.judge.shell import wording
 from redoma.judge.shell.pieces import Pieces
 from redoma.judge.shell.reader import TOO_LARGE, Reader
 from redoma.model.script import Assignment, Command, Literal, Redirect, Simple, Word
@@ -12,13 +12,11 @@ from redoma.model.script import Assignment, Command, Literal, Redirect, Simple, 
 PLAIN_WORD = wording.PLAIN_WORD
 QUOTED_WORD = wording.QUOTED_WORD
 ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:(\+?)=|\[)")
-ARRAY = re.compile(r"[ \t]*([A-Za-z_][A-Za-z0-9_]*)(\+?)=\(")
 REDIRECT = re.compile(
     r"[ \t]*(?:([0-9]+|\{[A-Za-z_][A-Za-z0-9_]*(?:\[[^\]\s]*\])?\})?"
     r"(<<<|<<-|<<|<&|<>|<(?!\()|>>|>&|>\||>(?!\())|(&>>?))"
 )
 NUMBERED = frozenset("{0123456789")
-EMPTY_PARENTHESES = re.compile(r"[ \t]*\([ \t]*\)")
 # After these, `name=(…)` is an array as well.
 DECLARERS = frozenset(("alias", "declare", "eval", "export", "let", "local", "readonly", "typeset"))
 
@@ -51,9 +49,9 @@ def simple_command(r: Reader) -> Command:
         finish = r.pos
     r.steps -= 1 + len(words)
     if len(words) == 1 and not assignments and not redirects and text.startswith("(", r.pos, r.end):
-        empty = EMPTY_PARENTHESES.match(text, r.pos, r.end)
-        if empty is not None:
-            r.pos = empty.end()
+        from redoma.judge.shell import compound
+
+        if compound.empty_parentheses(r):
             return compound.function_body(r, text[start:finish], start)
     if r.pos == start and not r.stopped:
         r.pos += 1
@@ -82,21 +80,22 @@ def _read_item(
                 redirects.append(read)
             return True
     item: Word | Assignment | None = None
-    if not words:
-        assigned = ASSIGNMENT.match(r.text, r.pos, r.end)
-        if assigned is not None:
-            item = assignment(r, assigned)
-            r.spend(2)
-    else:
-        array = ARRAY.match(r.text, r.pos, r.end)
-        if array is not None and r.text[slice(*words[0].span)] in DECLARERS:
-            item = array_assignment(r, array)
+    assigned = ASSIGNMENT.match(r.text, r.pos, r.end)
+    if assigned is not None and (not words or _declares(r, words, assigned.end())):
+        item = assignment(r, assigned)
+        r.spend(2)
     item = item or quoted_word(r) or wording.word(r)
     if isinstance(item, Assignment) and not words:
         assignments.append(item)
     elif item is not None:
         words.append(item)
     return item is not None
+
+
+def _declares(r: Reader, words: list[Word | Assignment], position: int) -> bool:
+    """Whether `name=(` here belongs to `declare` or its like."""
+    array = r.text.startswith("=(", position - 1, r.end)
+    return array and r.text[slice(*words[0].span)] in DECLARERS
 
 
 def quoted_word(r: Reader) -> Word | None:
@@ -119,6 +118,8 @@ def read_redirect(r: Reader, found: re.Match[str]) -> Redirect | None:
     r.pos = found.end()
     r.spend(3)
     if operator in ("<<", "<<-"):
+        from redoma.judge.shell import heredoc
+
         redirect = heredoc.announce(r, operator, fd or "", start)
     else:
         target = None
@@ -168,8 +169,10 @@ def assignment(r: Reader, found: re.Match[str]) -> Assignment | Word:
     append = bool(found[2])
     r.pos = found.end()
     if found[2] is None:
+        from redoma.judge.shell import bracketed
+
         r.pos = found.end() - 1
-        index = wording.subscript(r)
+        index = bracketed.subscript(r)
         append = r.text.startswith("+=", r.pos, r.end)
         if not append and not r.text.startswith("=", r.pos, r.end):
             return _bracketed_word(r, start, name, index)
@@ -205,16 +208,10 @@ def _value(r: Reader) -> Word:
     return Word(pieces.done(), (start, r.pos))
 
 
-def array_assignment(r: Reader, found: re.Match[str]) -> Assignment:
-    """`name=(…)` as an argument of `declare` and its like."""
-    start = found.start(1)
-    r.pos = found.end() - 1
-    elements = array_elements(r)
-    return Assignment(found[1], None, (start, r.pos), append=bool(found[2]), elements=elements)
-
-
 def array_elements(r: Reader) -> tuple[tuple[Word | None, Word], ...]:
     """`(…)` after `name=`: words, some with a subscript of their own."""
+    from redoma.judge.shell import bracketed
+
     start = r.pos
     if not r.deeper():
         return ()
@@ -225,7 +222,7 @@ def array_elements(r: Reader) -> tuple[tuple[Word | None, Word], ...]:
         if char == ")":
             r.pos += 1
             break
-        index = wording.subscript(r) if char == "[" else None
+        index = bracketed.subscript(r) if char == "[" else None
         if index is not None and r.text.startswith(("=", "+="), r.pos, r.end):
             r.pos = r.text.index("=", r.pos) + 1
             elements.append((index, _value(r)))
