@@ -31,11 +31,14 @@ def closing(r: Reader, position: int, *, calculated: bool) -> int:
     known = r.closes.get((position, r.end, calculated))
     if known is not None:
         return known
+    if not r.deeper():
+        return NEVER
     back = r.pos
     opened = [position]
     r.pos = position + 1
     while opened and r.pos < r.end:
         _step(r, opened, calculated=calculated)
+    r.depth -= 1
     r.spend(2)
     if r.stopped:
         return NEVER
