@@ -68,7 +68,9 @@ def _forge():
     import os
 
     for pid in ("1", "self"):
-        for name in os.listdir(f"/proc/{pid}/fd"):
+        # Where the first process is covered, its descriptors are tried without their names.
+        listed = os.path.isdir(f"/proc/{pid}/fd")
+        for name in os.listdir(f"/proc/{pid}/fd") if listed else range(200):
             try:
                 fd = os.open(f"/proc/{pid}/fd/{name}", os.O_WRONLY | os.O_NONBLOCK)
                 os.write(fd, b'{ "exit-code": 0 }\n')

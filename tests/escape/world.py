@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import select
 import shutil
 import signal
 import stat
@@ -39,6 +40,7 @@ _DECOY = """
 import ctypes, os, signal, sys, time
 kept = ctypes.create_string_buffer(sys.argv[1].encode() + b" in memory")
 signal.signal(signal.SIGUSR1, lambda *_: os.write(1, b"signalled\\n"))
+signal.signal(signal.SIGUSR2, lambda *_: os.write(1, b"asked\\n"))
 print(ctypes.addressof(kept), flush=True)
 while True:
     time.sleep(60)
@@ -57,13 +59,19 @@ class Decoy(NamedTuple):
 
     def harmed(self) -> str:
         """What happened to it, or nothing."""
-        code = self.process.poll()
-        if code is not None:
-            return f"the host process ended: {code}"
+        # It tells of signals in their order, so its answer comes after what it got before.
+        with suppress(ProcessLookupError):
+            self.process.send_signal(signal.SIGUSR2)
         assert self.process.stdout is not None
-        os.set_blocking(self.process.stdout.fileno(), False)
-        heard = self.process.stdout.read()
-        return "the host process got a signal" if heard else ""
+        heard = b""
+        while b"asked" not in heard:
+            if not select.select([self.process.stdout], [], [], 10)[0]:
+                return "the host process answers no more"
+            chunk = os.read(self.process.stdout.fileno(), 4096)
+            if not chunk:
+                return f"the host process ended: {self.process.wait()}"
+            heard += chunk
+        return f"the host process was reached: {heard!r}" if heard != b"asked\n" else ""
 
 
 class Trace(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import shutil
 import subprocess
 import sys
@@ -41,7 +42,9 @@ def project(tmp_path: Path) -> Path:
 def run(project: Path, command: str) -> subprocess.CompletedProcess[str]:
     """`redoma run COMMAND` as a person types it in a project."""
     here = os.path.dirname(sys.executable)  # as after `. .venv/bin/activate`
-    env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    own = {name: value for name, value in os.environ.items() if not name.startswith("XDG_")}
+    # Other tests give this process a home that is none; toolchains are found below the real one.
+    env = {**own, "PYTHONPATH": str(ROOT / "src"), "HOME": pwd.getpwuid(os.geteuid()).pw_dir}
     env["PATH"] = f"{here}:{env['PATH']}"
     return subprocess.run(
         [sys.executable, "-m", "redoma", "run", command],
