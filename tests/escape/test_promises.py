@@ -35,18 +35,17 @@ def standard_that_requires_nothing() -> str:
     return str(profile)
 
 
-# The default level on the engine that is chosen by itself. Other levels and other engines are held
-# to the same promises by `REDOMA_EVERY_ENCLOSURE=1 bin/test tests/escape`, which takes four times
-# as long; the contract suite tries each of them in every run.
-ENCLOSURES = {"standard": Redoma()}
-if os.environ.get("REDOMA_EVERY_ENCLOSURE"):
-    ENCLOSURES["strict"] = Redoma("strict")
-    ENCLOSURES["maximum"] = Redoma("maximum")
-    ENCLOSURES["unshare"] = Redoma("standard", "unshare")
-    if os.path.isdir("/run/systemd/system"):
-        ENCLOSURES["systemd"] = Redoma("standard", "systemd")
-    if os.geteuid() != 0:  # run by root it claims nothing, and says why
-        ENCLOSURES["landlock"] = Redoma(standard_that_requires_nothing(), "landlock")
+# The default level on the engine that is chosen by itself; then other levels and other engines.
+ENCLOSURES = {
+    "standard": Redoma(),
+    "strict": Redoma("strict"),
+    "maximum": Redoma("maximum"),
+    "unshare": Redoma("standard", "unshare"),
+}
+if os.path.isdir("/run/systemd/system"):
+    ENCLOSURES["systemd"] = Redoma("standard", "systemd")
+if os.geteuid() != 0:  # run by root it claims nothing, and says why
+    ENCLOSURES["landlock"] = Redoma(standard_that_requires_nothing(), "landlock")
 # Attacks on these take seconds each, and are held by what all levels and engines share.
 ONLY_BY_DEFAULT = {P.LEFTOVERS, P.FORKS, P.MEMORY, P.DISK, P.OUTPUT, P.PLANTING, P.TERMINAL}
 
