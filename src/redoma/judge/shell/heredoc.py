@@ -78,7 +78,8 @@ def _find_end(
     delimiter = body.delimiter
     strip = body.redirect.op == "<<-"
     line = start
-    while line < end:
+    # A line has no newline in it: such a delimiter ends nothing.
+    while line < end and "\n" not in delimiter:
         at = line
         if strip:
             while text.startswith("\t", at, end):

@@ -6,7 +6,7 @@ from redoma.model.script import Literal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.model.script import Part
+    from redoma.model.script import Part, Word
 
 
 class Pieces:
@@ -36,6 +36,14 @@ class Pieces:
         if self._chunks:
             self.flush()
         self.parts.append(part)
+
+    def extend(self, word: Word) -> None:
+        """Add all parts of a word."""
+        for part in word.parts:
+            if isinstance(part, Literal):
+                self.add(part.text, *part.span, quoted=part.quoted)
+            else:
+                self.put(part)
 
     def flush(self) -> None:
         """End the growing literal."""

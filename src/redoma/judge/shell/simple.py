@@ -87,9 +87,20 @@ def _read_item(
     item = item or quoted_word(r) or wording.word(r)
     if isinstance(item, Assignment) and not words:
         assignments.append(item)
+    elif isinstance(item, Assignment) and item.value is not None:
+        words.append(_as_word(item, item.value))
     elif item is not None:
         words.append(item)
     return item is not None
+
+
+def _as_word(item: Assignment, value: Word) -> Word:
+    """`name=(…)more` after `declare`: an argument like any other."""
+    pieces = Pieces()
+    name = f"{item.name}+=" if item.append else f"{item.name}="
+    pieces.add(name, item.span[0], value.span[0], quoted=False)
+    pieces.extend(value)
+    return Word(pieces.done(), item.span)
 
 
 def _declares(r: Reader, words: list[Word | Assignment], position: int) -> bool:
@@ -178,11 +189,37 @@ def assignment(r: Reader, found: re.Match[str]) -> Assignment | Word:
             return _bracketed_word(r, start, name, index)
         r.pos += 2 if append else 1
     if r.text.startswith("(", r.pos, r.end):
+        opening = r.pos
         elements = array_elements(r)
-        span = (start, r.pos)
-        return Assignment(name, None, span, append=append, subscript=index, elements=elements)
-    value = _value(r)
+        array_end = r.pos
+        rest = _value(r)
+        if not rest.parts:
+            span = (start, array_end)
+            return Assignment(name, None, span, append=append, subscript=index, elements=elements)
+        # Attack: `a=(1)echo rm x` is no array but the text "(1)echo", and runs `rm`.
+        value = _text_after_all(elements, rest, opening, array_end)
+    else:
+        value = _value(r)
     return Assignment(name, value, (start, r.pos), append=append, subscript=index)
+
+
+def _text_after_all(
+    elements: tuple[tuple[Word | None, Word], ...], rest: Word, opening: int, array_end: int
+) -> Word:
+    """The value of `name=(…)more`: all of it in one, a space between what were elements."""
+    pieces = Pieces()
+    pieces.add("(", opening, opening + 1, quoted=True)
+    for count, (index, element) in enumerate(elements):
+        if count:
+            pieces.add(" ", *element.span, quoted=True)
+        if index is not None:
+            pieces.add("[", *index.span, quoted=True)
+            pieces.extend(index)
+            pieces.add("]=", *index.span, quoted=True)
+        pieces.extend(element)
+    pieces.add(")", array_end - 1, array_end, quoted=True)
+    pieces.extend(rest)
+    return Word(pieces.done(), (opening, rest.span[1]))
 
 
 def _bracketed_word(r: Reader, start: int, name: str, index: Word) -> Word:
@@ -190,11 +227,7 @@ def _bracketed_word(r: Reader, start: int, name: str, index: Word) -> Word:
     pieces = Pieces()
     opening, closing = index.span
     pieces.add(f"{name}[", start, opening, quoted=False)
-    for part in index.parts:
-        if isinstance(part, Literal):
-            pieces.add(part.text, *part.span, quoted=part.quoted)
-        else:
-            pieces.put(part)
+    pieces.extend(index)
     if r.pos > closing:
         pieces.add("]", closing, r.pos, quoted=False)
     wording.unquoted(r, pieces, globs=r.extglob)

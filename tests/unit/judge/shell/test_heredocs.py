@@ -75,6 +75,7 @@ def test_a_body_is_read_where_it_stands(text: str, expected: str) -> None:
         ("cat <<E\n", ""),
         ("cat <<-E\n\ta\n", "a\n"),
         ("cat <<'E'\n$(a)\n", "$(a)\n"),
+        ("cat <<'E\nF'\na\nE\nF\nb", "a\nE\nF\nb"),
         ("{ cat <<E\na\n}", "a\n}"),
     ],
 )
