@@ -26,7 +26,8 @@ def announce(r: Reader, operator: str, fd: str, start: int) -> Redirect | None:
         delimiter = "".join(p.text for p in written.parts if isinstance(p, Literal))
     else:
         # Nothing in a delimiter is expanded: `<<$x` ends at a line that says `$x`.
-        source = r.text[begin:finish]
+        source = "" if r.stopped else r.text[begin:finish]
+        r.spend(len(source) // 16)
         delimiter = QUOTE_MARKS.sub(lambda found: found[1] or found[2] or "", source)
         quoted = quoted or delimiter != source
     redirect = Redirect(operator, fd, Word((), (finish, finish)), (start, finish), delimiter)

@@ -126,7 +126,7 @@ class Reader:
         """Note a stretch that cannot be read; reading may go on after it."""
         if self.stopped:
             return
-        self.steps -= 4
+        self.steps -= 5
         unread = Unread(reason, (start, end))
         self.unread.append(unread)
         self.pending.append(unread)
