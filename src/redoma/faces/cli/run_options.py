@@ -34,6 +34,16 @@ how it is shown:
 exit status: the command's own; 124 timed out, 125 Redoma could not do its work, 126 refused or
 not executable, 127 not found, 2 usage
 """
+SHELL_USAGE = USAGE.replace(
+    USAGE[: USAGE.index("where:")],
+    """\
+usage: redoma shell [OPTION]...
+
+Opens a shell inside an enclosure. The workspace is the current directory; what is done in the
+shell can write there and nowhere else.
+
+""",
+)
 
 _FLAGS = {
     "-t": "tty",

@@ -6,7 +6,7 @@ import os
 import sys
 
 from redoma.faces.cli.run import start
-from redoma.faces.cli.run_options import USAGE, read
+from redoma.faces.cli.run_options import SHELL_USAGE, read
 from redoma.model.errors import UsageError
 
 _PROMPT = "PS1=(redoma) \\w \\$ "
@@ -16,7 +16,7 @@ def main(arguments: list[str]) -> int:
     """Opens the shell and returns its status."""
     options = read(arguments)
     if "help" in options.flags:
-        sys.stdout.write(USAGE)
+        sys.stdout.write(SHELL_USAGE)
         return 0
     if options.command:
         raise UsageError("redoma shell takes no command", hint="redoma run -t 'COMMAND'")
