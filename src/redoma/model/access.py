@@ -15,6 +15,7 @@ class Writes(Enum):
     """Where what a command writes into the workspace goes."""
 
     DIRECT = "direct"
+    LAYER = "layer"  # over the workspace in a layer; applied or discarded after the run
     MEMORY = "memory"  # over the workspace in memory; gone when the command ends
     NONE = "none"  # the workspace can be read only
 

@@ -33,3 +33,11 @@ class Decision(Value):
     assessment: Assessment
     level: str = ""
     """The level in the words of the pack that judged: `critical` is `terminal`'s for elevated."""
+    rule: str = ""
+    """The rule of the policy that gave the verdict."""
+    isolation: str = ""
+    """The isolation level that the policy asks for, where it asks for one."""
+    preview: str = ""
+    """Why a dry run comes first, where the policy wants one."""
+    multiple_files: bool = False
+    """Whether more than one file is affected, as far as the text tells."""

@@ -50,7 +50,11 @@ class Request(Value):
     """One thing to do, where, and with what on its standard input."""
 
     workload: Workload
+    id: str = ""
     mode: Mode = Mode.RUN
     cwd: str = ""
     stdin: bytes = b""
+    # Who asks (an agent, a person), in which session, in which phase of a workflow.
     caller: str = ""
+    session: str = ""
+    phase: str = ""

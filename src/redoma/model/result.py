@@ -17,6 +17,7 @@ from redoma.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from redoma.model.change import Changes
     from redoma.model.decision import Decision
 
 
@@ -95,6 +96,9 @@ class Result(Value):
     decision: Decision | None = None
     held_back: tuple[HeldBack, ...] = ()
     notes: tuple[str, ...] = ()
+    # The name of this run in the record, and what it changed where its writes were held.
+    run: str = ""
+    changes: Changes | None = None
 
     @property
     def ok(self) -> bool:

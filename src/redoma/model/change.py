@@ -1,0 +1,74 @@
+"""What a command changed in its workspace: one value for each path, before and after."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from redoma.model.value import Value
+
+
+class FileKind(Enum):
+    """What a path is."""
+
+    FILE = "file"
+    DIRECTORY = "directory"
+    SYMLINK = "symlink"
+    FIFO = "fifo"
+    SOCKET = "socket"
+    DEVICE = "device"
+
+
+class Did(Enum):
+    """What happened to a path; what happened to its content counts before its attributes."""
+
+    CREATED = "created"
+    MODIFIED = "modified"  # content, link target or kind
+    DELETED = "deleted"
+    RENAMED = "renamed"
+    ATTRIBUTES = "attributes"  # mode, owner, times or extended attributes only
+
+
+class FileState(Value):
+    """A path as it stood; enough to see later whether it still stands so."""
+
+    kind: FileKind
+    mode: int  # permission bits only
+    uid: int
+    gid: int
+    size: int = 0
+    mtime_ns: int = 0
+    ctime_ns: int = 0
+    inode: int = 0
+    device: int = 0
+    links: int = 1
+    target: str = ""  # of a symbolic link
+    xattrs: tuple[tuple[str, bytes], ...] = ()
+
+
+class Change(Value):
+    """One path: what it was, what it is. Paths are relative to the workspace, as the file system
+    has them (undecodable bytes as surrogates)."""
+
+    path: str
+    did: Did
+    before: FileState | None = None
+    after: FileState | None = None
+    renamed_from: str = ""
+    # The first path of the same file among the changes, where several names share one file.
+    hard_link_of: str = ""
+    # A directory that stands in place of another: nothing below the old one is kept.
+    replaces_tree: bool = False
+
+
+class Changes(Value):
+    """Everything one run changed, sorted by path; held in a layer until applied or discarded."""
+
+    id: str
+    workspace: str
+    items: tuple[Change, ...] = ()
+    # What could not be held or seen, in words; never empty silence.
+    warnings: tuple[str, ...] = ()
+
+    def paths(self, did: Did) -> tuple[str, ...]:
+        """The paths to which this happened."""
+        return tuple(item.path for item in self.items if item.did is did)

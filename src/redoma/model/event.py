@@ -1,0 +1,45 @@
+"""What is written down: one event for each thing that was judged, asked, run or changed."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from redoma.model.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Kind(Enum):
+    """What happened."""
+
+    JUDGED = "judged"
+    ASKED = "asked"
+    ANSWERED = "answered"
+    REFUSED = "refused"  # nothing ran: policy, a rate limit, or no engine
+    RUN_STARTING = "run-starting"
+    RUN_ENDED = "run-ended"
+    INTERRUPTED = "interrupted"  # a start whose end nobody wrote
+    PREVIEWED = "previewed"
+    APPLIED = "applied"
+    DISCARDED = "discarded"
+    UNDONE = "undone"
+    VIOLATION = "violation"
+    PERMISSION_CHANGED = "permission-changed"
+    NETWORK = "network"
+    RETAINED = "retained"  # older rows were let go; says up to where, and their last link
+
+    __hash__ = object.__hash__
+
+
+class Event(Value):
+    """One thing that happened; `run` ties together what belongs to one request."""
+
+    kind: Kind
+    run: str
+    session: str = ""
+    caller: str = ""
+    command: str = ""
+    # JSON only: strings, numbers, booleans, None, lists and dicts of these.
+    details: Mapping[str, object] = {}

@@ -1,0 +1,105 @@
+"""What is put to someone before a command runs, and what they may say."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from redoma.model.risk import Risk
+from redoma.model.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    from redoma.model.script import Span
+
+
+class Choice(Enum):
+    """The four answers there are."""
+
+    APPROVE = "approve"
+    DENY = "deny"
+    DRY_RUN = "dry_run"
+    MODIFY = "modify"
+
+
+class Remember(Enum):
+    """How long an approval lasts; by itself it is for one run."""
+
+    ONCE = "once"
+    SESSION = "session"
+    EXACT = "exact"  # always, for this exact command
+    PREFIX = "prefix"  # always, for commands that begin with the same words
+
+
+class Impact(Value):
+    """What the command would touch, as far as is known."""
+
+    files_affected: tuple[str, ...] = ()
+    reversible: bool = False
+    network_access: bool = False
+    estimated_scope: str = ""
+
+
+class Context(Value):
+    """Where the request comes from."""
+
+    triggered_by: str = ""
+    workflow_phase: str = ""
+    previous_commands: tuple[str, ...] = ()
+
+
+class Question(Value):
+    """One command that waits for a person; the digest says exactly what would run, and how."""
+
+    id: str
+    # Of the workload, the place, the grant and the policy: an answer holds for nothing else.
+    digest: str
+    command: str
+    risk: Risk
+    safety_level: str
+    because: tuple[str, ...] = ()
+    # The parts of the command that made it ask, as (start, end).
+    spans: tuple[Span, ...] = ()
+    alternative: str = ""
+    impact: Impact = Impact()
+    context: Context = Context()
+    workspace: str = ""
+    session: str = ""
+    # The command as it was understood, for approvals that last: one argv for each simple command;
+    # empty where it is not plain enough to be remembered.
+    argvs: tuple[tuple[str, ...], ...] = ()
+    asked_at: str = ""  # ISO 8601, UTC
+    timeout_seconds: float = 60.0
+    default_action: Choice = Choice.DENY
+    policy: str = ""
+
+
+class Answer(Value):
+    """What was said, by whom, and about exactly what."""
+
+    question: str
+    digest: str
+    choice: Choice
+    approved_by: str = ""
+    at: str = ""
+    modified_command: str = ""
+    notes: str = ""
+    remember: Remember = Remember.ONCE
+
+    def approves(self, question: Question) -> bool:
+        """Whether this lets exactly that question's command run."""
+        return (
+            self.choice is Choice.APPROVE
+            and self.question == question.id
+            and self.digest == question.digest
+        )
+
+
+if TYPE_CHECKING:
+
+    class Answerer(Protocol):
+        """Someone, or something, that can be asked."""
+
+        def ask(self, question: Question) -> Answer | None:
+            """The answer, or None where there is nobody to give one; never later than allowed."""
