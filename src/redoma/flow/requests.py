@@ -1,0 +1,59 @@
+"""Makes requests: a shell command or a program, by whom, and in which session."""
+
+from __future__ import annotations
+
+import os
+
+from redoma.model.errors import UsageError
+from redoma.model.ids import short_id
+from redoma.model.request import Mode, Program, Request, ShellCommand
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_BASH = "/bin/bash"
+
+
+def request_for(
+    command: str | Sequence[str],
+    cwd: str = "",
+    mode: Mode = Mode.RUN,
+    *,
+    caller: str = "",
+    session: str = "",
+    phase: str = "",
+) -> Request:
+    """The request for a shell command or a program."""
+    words = (command,) if isinstance(command, str) else tuple(command)
+    if not words or not words[0]:
+        raise UsageError("there is no command to run")
+    if any("\0" in word for word in (*words, cwd)):
+        raise UsageError("a command cannot contain a NUL byte")
+    return Request(
+        workload=ShellCommand(text=command, shell=shell())
+        if isinstance(command, str)
+        else Program(argv=words),
+        id=short_id(),
+        cwd=cwd,
+        mode=mode,
+        caller=caller or this_caller(),
+        session=session or this_session(),
+        phase=phase,
+    )
+
+
+def shell() -> str:
+    """The shell that reads commands."""
+    return _BASH if os.path.exists(_BASH) else "/bin/sh"
+
+
+def this_caller() -> str:
+    """Who calls, where nobody said: `REDOMA_CALLER`, or the user of this process."""
+    return os.environ.get("REDOMA_CALLER", "")[:200] or f"uid {os.getuid()}"
+
+
+def this_session() -> str:
+    """The session of this process: `REDOMA_SESSION`, or the login session it belongs to."""
+    named = os.environ.get("REDOMA_SESSION", "")[:200]
+    return named or f"terminal {os.getsid(0)}"
