@@ -15,8 +15,8 @@ from redoma.model.decision import Decision, Verdict
 from redoma.model.errors import NoEngine, RateLimited, RecordUnavailable, RedomaError
 from redoma.model.guarantee import EngineReport, Guarantee
 from redoma.model.plan import Plan
-from redoma.model.request import Mode, Request, ShellCommand
 from redoma.model.question import Answer, Choice, Question
+from redoma.model.request import Mode, Request, ShellCommand
 from redoma.model.result import Exit, HeldBack, Outcome, Result
 from redoma.model.risk import Assessment, Risk
 from redoma.model.value import replace
@@ -46,9 +46,7 @@ class Machine:
 class World:
     """One that decides as it is told."""
 
-    def __init__(
-        self, verdict: Verdict, host: Machine, grant: Grant, *, review: str = ""
-    ) -> None:
+    def __init__(self, verdict: Verdict, host: Machine, grant: Grant, *, review: str = "") -> None:
         self._verdict, self._host, self._grant, self._review = verdict, host, grant, review
         self.judged: list[str] = []
 

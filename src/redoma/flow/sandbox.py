@@ -183,9 +183,7 @@ class Sandbox:
 
             known = record(self._record, policy)
             first = not known.has_run(command_digest(request, self._root))
-        return Circumstances(
-            phase=request.phase, profile=self.level(policy), first_execution=first
-        )
+        return Circumstances(phase=request.phase, profile=self.level(policy), first_execution=first)
 
     def level(self, policy: Policy) -> str:
         """The level that was chosen, or the policy's own."""

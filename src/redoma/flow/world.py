@@ -66,9 +66,7 @@ class World:
         from redoma.flow.requests import shell
         from redoma.model.ids import short_id
 
-        return replace(
-            request, id=short_id(), workload=ShellCommand(text=command, shell=shell())
-        )
+        return replace(request, id=short_id(), workload=ShellCommand(text=command, shell=shell()))
 
     def review(self, decision: Decision, plan: Plan, changes: Changes) -> str:
         if decision.preview:

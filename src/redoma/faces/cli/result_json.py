@@ -21,6 +21,7 @@ def whole(result: Result) -> dict[str, object]:
     used = result.resources_used
     ended = result.exit
     made: dict[str, object] = {
+        "run": result.run,
         "outcome": result.outcome.value,
         "ok": result.ok,
         "exit_code": result.exit_code,
@@ -40,7 +41,12 @@ def whole(result: Result) -> dict[str, object]:
         "held_back": [{"path": h.path, "why": h.why, "kept": h.kept} for h in result.held_back],
         "notes": list(result.notes),
         "enforcement": None,
+        "decision": None,
     }
+    if result.decision is not None:
+        from redoma.faces.cli.as_json import whole as decided
+
+        made["decision"] = decided(result.decision)
     if result.enforcement is not None:
         enforced = result.enforcement
         made["enforcement"] = {
