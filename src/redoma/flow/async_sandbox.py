@@ -43,6 +43,7 @@ class AsyncSandbox:
         sink: Sink | None = None,
         control: Control | None = None,
         terminal: bool = False,
+        trace_files: bool = False,
     ) -> Result:
         """Runs a command; if the awaiting task is cancelled, the run is ended before that shows."""
         used = control or Control()
@@ -50,7 +51,7 @@ class AsyncSandbox:
             hands = Hands(
                 self._sandbox._host, self._sandbox._confirm, stdin=stdin, sink=sink, control=used
             )
-            world = _World(self._sandbox, timeout, terminal=terminal)
+            world = _World(self._sandbox, timeout, terminal=terminal, trace_files=trace_files)
             steps = path(request_for(command, cwd), world)
             return await drive_async(steps, _AsyncHands(hands, used))
         finally:

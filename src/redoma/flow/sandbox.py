@@ -100,11 +100,13 @@ class Sandbox:
         sink: Sink | None = None,
         control: Control | None = None,
         terminal: bool = False,
+        trace_files: bool = False,
     ) -> Result:
         """Runs a shell command (text) or a program (a sequence) and returns its whole story."""
         hands = Hands(self._host, self._confirm, stdin=stdin, sink=sink, control=control)
         request = request_for(command, cwd)
-        return drive(path(request, _World(self, timeout, terminal=terminal)), hands)
+        world = _World(self, timeout, terminal=terminal, trace_files=trace_files)
+        return drive(path(request, world), hands)
 
     def close(self) -> None:
         """Nothing of a sandbox outlives its runs; what is kept ready belongs to the process."""
@@ -115,18 +117,28 @@ class Sandbox:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _plan(self, request: Request, grant: Grant, *, terminal: bool) -> Plan:
-        return make_plan(request, grant, self._host, terminal=terminal)
+    def _plan(
+        self, request: Request, grant: Grant, *, terminal: bool, trace_files: bool = False
+    ) -> Plan:
+        return make_plan(request, grant, self._host, terminal=terminal, trace_files=trace_files)
 
 
 class _World:
     """The path's view of one call on a sandbox."""
 
-    def __init__(self, sandbox: Sandbox, timeout: float | None, *, terminal: bool) -> None:
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        timeout: float | None,
+        *,
+        terminal: bool,
+        trace_files: bool = False,
+    ) -> None:
         self.judge = sandbox.judge
         self._sandbox = sandbox
         self._timeout = timeout
         self._terminal = terminal
+        self._trace_files = trace_files
 
     def grant(self, request: Request, decision: Decision | None) -> Grant:
         del request, decision
@@ -136,7 +148,9 @@ class _World:
         return replace(grant, limits=replace(grant.limits, wall_seconds=self._timeout))
 
     def plan(self, request: Request, grant: Grant) -> Plan:
-        return self._sandbox._plan(request, grant, terminal=self._terminal)
+        return self._sandbox._plan(
+            request, grant, terminal=self._terminal, trace_files=self._trace_files
+        )
 
 
 class Hands:

@@ -29,6 +29,7 @@ how much it may use (a size as 512M, a time as 90s; none for no limit):
 how it is shown:
   -t, --tty            gives the command a terminal
   --json               one JSON object at the end instead of the command's own output
+  --trace-files        notes which files the command opens (slower); in --json, or at the end
   -q, --quiet          no line about what was enforced
 
 exit status: the command's own; 124 timed out, 125 Redoma could not do its work, 126 refused or
@@ -49,6 +50,7 @@ _FLAGS = {
     "-t": "tty",
     "--tty": "tty",
     "--json": "json",
+    "--trace-files": "trace-files",
     "-q": "quiet",
     "--quiet": "quiet",
     "-h": "help",
