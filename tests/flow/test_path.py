@@ -50,8 +50,10 @@ class World:
         self._verdict, self._host, self._grant, self._review = verdict, host, grant, review
         self.judged: list[str] = []
 
-    def judge(self, request: Request) -> Decision:
+    def judge(self, request: Request, changes: Changes | None = None) -> Decision:
         self.judged.append(request.workload.shown)
+        if changes is not None:
+            return self._review or decided(self._verdict)
         harmless = request.workload.shown == "harmless"
         return decided(Verdict.ALLOW if harmless else self._verdict)
 
@@ -72,14 +74,8 @@ class World:
     def modified(self, request: Request, command: str) -> Request:
         return replace(request, workload=ShellCommand(text=command))
 
-    def review(self, decision: Decision, plan: Plan, changes: Changes) -> str:
-        return self._review
-
     def told(self, request: Request) -> Told:
         return Told(request)
-
-    def digest(self, request: Request) -> str:
-        return request.workload.shown
 
 
 class Notes:
@@ -99,6 +95,7 @@ class Notes:
 
     def note(self, step: Note) -> None:
         if step.admits and self._full:
+            self.seen += [event.kind.value for event in step.events[:-1]] + ["refused"]
             raise RateLimited("too many", retry_after=3.0)
         self.seen += [event.kind.value for event in step.events]
 
@@ -148,7 +145,7 @@ def walk(
     mode: Mode = Mode.RUN,
     *,
     writes: Writes = Writes.DIRECT,
-    review: str = "",
+    review: Decision | None = None,
 ) -> Result:
     given = replace(grant(Guarantee.WRITES_CONFINED), writes=writes)
     world = World(verdict, Machine(STRONG, WEAK), given, review=review)
@@ -260,16 +257,25 @@ def test_a_failed_command_changes_nothing_and_says_how_to_keep_it() -> None:
         (Choice.APPROVE, Outcome.EXITED, ["answered", "apply", "applied", "violation"]),
         (Choice.DENY, Outcome.DECLINED, ["answered", "discarded", "discard"]),
         (None, Outcome.PREVIEWED, ["answered"]),
+        (Choice.DRY_RUN, Outcome.PREVIEWED, ["answered"]),
     ],
 )
 def test_changes_that_a_person_should_see_wait_for_the_answer(
     answer: object, outcome: Outcome, end: list[str]
 ) -> None:
     hands = Notes(answer, changed=("a", "b"))
-    result = walk(Verdict.ALLOW, hands, writes=Writes.LAYER, review="first time")
+    seen = replace(decided(Verdict.ALLOW), preview="first time")
+    result = walk(Verdict.ALLOW, hands, writes=Writes.LAYER, review=seen)
     assert result.outcome is outcome
     at = hands.seen.index("ask about x with 2")
     assert hands.seen[at + 1 :] == end
+
+
+def test_changes_that_the_policy_refuses_are_never_real() -> None:
+    hands = Notes(changed=("a", "b"))
+    result = walk(Verdict.ALLOW, hands, writes=Writes.LAYER, review=decided(Verdict.DENY))
+    assert (result.outcome, result.changes) == (Outcome.DENIED, None)
+    assert hands.seen[-3:] == ["refused", "discarded", "discard"]
 
 
 def test_a_missing_guarantee_is_a_refusal_that_says_why_for_each_engine() -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from redoma.flow.hands import Hands
     from redoma.flow.steps import Step
     from redoma.jail.run.streams import Sink
+    from redoma.model.question import Answer
     from redoma.model.result import Result
 
     T = TypeVar("T")
@@ -47,11 +48,12 @@ class AsyncSandbox:
         sink: Sink | None = None,
         control: Control | None = None,
         terminal: bool = False,
+        trace_files: bool = False,
     ) -> Result:
         """Runs a command; if the awaiting task is cancelled, the run is ended before that shows."""
         used = control or Control()
         try:
-            world = World(self._sandbox, timeout, terminal=terminal)
+            world = World(self._sandbox, timeout, terminal=terminal, trace_files=trace_files)
             hands = self._sandbox.hands(world, stdin=stdin, sink=sink, control=used)
             steps = path(request_for(command, cwd, **self._sandbox.who), world)
             return await drive_async(steps, _AsyncHands(hands, used))
@@ -117,10 +119,7 @@ class _AsyncHands:
             raise
 
     async def _ask(self, step: Ask) -> Answer | None:
-        answerer = self._hands.answerer
-        if isinstance(answerer, AsyncAnswerer):
-            return await answerer.ask_async(step.question)
-        return await _in_thread(lambda: self._hands.ask(step))
+        return await self._hands.answerer().ask_async(step.question)
 
 
 async def _in_thread(work: Callable[[], T]) -> T:

@@ -26,7 +26,7 @@ class Told:
         self._verbose = verbose
         self._output = output
 
-    def judged(self, decision: Decision, digest: str) -> Event:
+    def judged(self, decision: Decision) -> Event:
         found = decision.assessment
         details: dict[str, object] = {
             "verdict": decision.verdict.label,
@@ -35,7 +35,6 @@ class Told:
             "rule": decision.rule,
             "policy": decision.policy,
             "because": list(decision.because),
-            "digest": digest,
         }
         if self._verbose:
             details["findings"] = [
@@ -68,10 +67,10 @@ class Told:
         said["notes"] = answer.notes
         return self._event(Kind.ANSWERED, said, answer.modified_command)
 
-    def starting(self, plan: Plan, digest: str) -> Event:
+    def starting(self, plan: Plan) -> Event:
         grant = plan.grant
         details: dict[str, object] = {
-            "digest": digest,
+            "mode": self._request.mode.value,
             "engine": plan.engine,
             "level": grant.level,
             "workspace": grant.workspace,
@@ -87,10 +86,9 @@ class Told:
             details["env"] = [name for name, _ in grant.env]  # names only: values may be secrets
         return self._event(Kind.RUN_STARTING, details, self._request.workload.shown)
 
-    def ended(self, result: Result, digest: str) -> Event:
+    def ended(self, result: Result) -> Event:
         used = result.resources_used
         details: dict[str, object] = {
-            "digest": digest,
             "outcome": result.outcome.value,
             "exit_code": result.exit_code,
             "wall_seconds": round(used.wall_seconds, 6),
@@ -106,10 +104,9 @@ class Told:
             details["stderr"] = _text(result.stderr)
         return self._event(Kind.RUN_ENDED, details)
 
-    def failed(self, error: BaseException, digest: str) -> Event:
+    def failed(self, error: BaseException) -> Event:
         """The end of a run that Redoma itself could not finish."""
         details: dict[str, object] = {
-            "digest": digest,
             "outcome": "failed",
             "error": getattr(error, "code", type(error).__name__),
             "why": str(error)[:2000],

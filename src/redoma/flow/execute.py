@@ -35,7 +35,7 @@ def execute(
                 directory=plan.grant.workspace,
             )
             taken = enclosure.settle()
-            notes = enclosure.notes
+            notes = (*enclosure.notes, *ended.notes)
     except EngineFailed:
         host.forget(plan.engine)
         raise

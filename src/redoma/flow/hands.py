@@ -4,14 +4,14 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from redoma.ask.chain import Chain
+    from redoma.flow.sandbox import Sandbox
     from redoma.flow.steps import Apply, Ask, Discard, Execute, Note
     from redoma.flow.world import World
-    from redoma.jail.probe.host import Host
     from redoma.jail.run.control import Control
     from redoma.jail.run.streams import Sink
-    from redoma.model.question import Answer, Answerer
+    from redoma.model.question import Answer
     from redoma.model.result import Result
-    from redoma.record.store import Record
 
 
 class Hands:
@@ -20,37 +20,45 @@ class Hands:
     def __init__(
         self,
         world: World,
-        host: Host,
-        record: Record,
-        answerer: Answerer,
+        sandbox: Sandbox,
         *,
         stdin: bytes | int | None = b"",
         sink: Sink | None = None,
         control: Control | None = None,
     ) -> None:
-        self._world = world
-        self._host = host
-        self._record = record
-        self.answerer = answerer
+        self._policy = world.policy
+        self._sandbox = sandbox
         self._stdin = stdin
         self._sink = sink
         self._control = control
 
     def note(self, step: Note) -> None:
-        policy = self._world.policy
+        record = self._sandbox.record(self._policy)
         if step.admits:
-            self._record.admit(policy.rate_limits, *step.events)
+            from redoma.flow.wiring import rates
+
+            record.admit(*step.events, limits=rates(self._policy))
+        elif step.waits:
+            record.append(*step.events)
         else:
-            self._record.append(*step.events)
+            record.note(*step.events)
 
     def ask(self, step: Ask) -> Answer | None:
-        return self.answerer.ask(step.question)
+        return self.answerer().ask(step.question)
+
+    def answerer(self) -> Chain:
+        """Everyone who can be asked."""
+        return self._sandbox.answerer(self._policy)
 
     def execute(self, step: Execute) -> Result:
         from redoma.flow.execute import execute
 
         return execute(
-            step.plan, self._host, stdin=self._stdin, sink=self._sink, control=self._control
+            step.plan,
+            self._sandbox.host,
+            stdin=self._stdin,
+            sink=self._sink,
+            control=self._control,
         )
 
     def apply(self, step: Apply) -> Result:

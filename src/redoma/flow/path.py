@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from redoma.flow.steps import Apply, Ask, Discard, Execute, Note
+from redoma.model.access import Apply as When
 from redoma.model.access import Writes
 from redoma.model.decision import Verdict
 from redoma.model.errors import RateLimited, RecordError, RedomaError
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
     class World(Protocol):
         """What the path knows of the world: who judges, what is granted, how to plan."""
 
-        def judge(self, request: Request) -> Decision:
-            """Whether it may happen, by policy."""
+        def judge(self, request: Request, changes: Changes | None = None) -> Decision:
+            """Whether it may happen, by policy; `changes` are what it did in a layer."""
 
         def grant(self, request: Request, decision: Decision) -> Grant:
             """What this request may do."""
@@ -45,17 +46,13 @@ if TYPE_CHECKING:
         def modified(self, request: Request, command: str) -> Request:
             """The request for the command that a person put in place of this one's."""
 
-        def review(self, decision: Decision, plan: Plan, changes: Changes) -> str:
-            """Why a person should see what changed before it becomes real; empty for no reason."""
-
         def told(self, request: Request) -> Told:
             """Who words the rows of this request."""
 
-        def digest(self, request: Request) -> str:
-            """What the same command in the same place has in common."""
-
 
 MOST_MODIFICATIONS = 5
+NOBODY = "nobody"
+"""Who answers where nobody does; a person's no is another thing."""
 
 
 def path(request: Request, world: World) -> Path[Result]:
@@ -71,9 +68,8 @@ def path(request: Request, world: World) -> Path[Result]:
 def _walk(request: Request, world: World) -> Path[Result | str]:
     """The result; or the command to walk with instead."""
     told = world.told(request)
-    digest = world.digest(request)
     decision = world.judge(request)
-    so_far: list[Event] = [told.judged(decision, digest)]
+    so_far: list[Event] = [told.judged(decision)]
     if request.mode is Mode.CHECK:
         yield Note(events=tuple(so_far))
         return Result(outcome=Outcome.CHECKED, decision=decision, run=request.id)
@@ -104,19 +100,17 @@ def _walk(request: Request, world: World) -> Path[Result | str]:
             request = replace(request, mode=Mode.PREVIEW)
             plan = world.plan(request, world.grant(request, decision))
     try:
-        yield Note(events=(*so_far, told.starting(plan, digest)), admits=True)
+        yield Note(events=(*so_far, told.starting(plan)), admits=True)
         result: Result = yield Execute(plan=plan)
-    except RateLimited as error:
-        so_far.append(told.refused(str(error), error.code))
-        yield Note(events=tuple(so_far))
-        raise
-    except RecordError:
-        raise  # no record, no run; and nothing to write the end to
+    except (RateLimited, RecordError):
+        raise  # nothing began: the record has its refusal, or there is nothing to write to
     except BaseException as error:
-        yield Note(events=(told.failed(error, digest),))
+        yield Note(events=(told.failed(error),))
         raise
     result = replace(result, decision=decision, run=request.id)
-    yield Note(events=(told.ended(result, digest), *told.violations(result.held_back)))
+    ended = (told.ended(result), *told.violations(result.held_back))
+    # Its start is on disk: a power cut here makes an interruption of it, and nothing is lost.
+    yield Note(events=ended, waits=bool(result.held_back))
     if result.changes is None or plan.grant.writes is not Writes.LAYER:
         return result
     return (yield from _settle(request, world, plan, result))
@@ -148,25 +142,30 @@ def _settle(request: Request, world: World, plan: Plan, result: Result) -> Path[
         yield Note(events=(told.changed(Kind.PREVIEWED, changes),))
         return result
     kept = f"nothing was changed; redoma apply {changes.id} keeps what the command wrote"
-    if not result.ok or plan.grant.apply.value == "never":
+    if not result.ok or plan.grant.apply is When.NEVER:
         yield Note(events=(told.changed(Kind.PREVIEWED, changes),))
         return replace(result, notes=(*result.notes, kept))
-    why = world.review(decision, plan, changes)
+    now = world.judge(request, changes)
+    if now.verdict is Verdict.DENY:
+        refused = told.refused("; ".join(now.because), "denied")
+        yield Note(events=(refused, told.changed(Kind.DISCARDED, changes)))
+        yield Discard(changes=changes)
+        return replace(result, outcome=Outcome.DENIED, decision=now, changes=None)
+    why = _review(decision, now, plan)
     if why:
-        question = world.question(request, decision, plan, changes)
+        question = world.question(request, now, plan, changes)
         yield Note(events=(told.changed(Kind.PREVIEWED, changes), told.asked(question)))
         answer = yield Ask(question=question)
         noted = told.answered(question, answer)
-        if answer is None:
-            yield Note(events=(noted,))
-            return replace(
-                result, outcome=Outcome.PREVIEWED, notes=(*result.notes, f"{why}: {kept}")
-            )
-        if _meant(question, answer) is not Mode.RUN:
+        meant = _meant(question, answer)
+        if meant is None and answer is not None and answer.approved_by != NOBODY:
             yield Note(events=(noted, told.changed(Kind.DISCARDED, changes)))
             yield Discard(changes=changes)
-            return replace(result, outcome=Outcome.DECLINED)
+            return replace(result, outcome=Outcome.DECLINED, changes=None)
         yield Note(events=(noted,))
+        if meant is not Mode.RUN:
+            notes = (*result.notes, f"{why}: {kept}")
+            return replace(result, outcome=Outcome.PREVIEWED, notes=notes)
     applied: Result = yield Apply(changes=changes, plan=plan)
     yield Note(
         events=(told.changed(Kind.APPLIED, changes), *told.violations(applied.held_back)),
@@ -177,3 +176,12 @@ def _settle(request: Request, world: World, plan: Plan, result: Result) -> Path[
         held_back=(*result.held_back, *applied.held_back),
         notes=(*result.notes, *applied.notes),
     )
+
+
+def _review(before: Decision, now: Decision, plan: Plan) -> str:
+    """Why a person should see what changed before it becomes real; empty for no reason."""
+    if now.preview or before.preview:
+        return now.preview or before.preview
+    if now.verdict is Verdict.CONFIRM and before.verdict is not Verdict.CONFIRM:
+        return "; ".join(now.because) or "the policy wants it confirmed"
+    return "the profile asks before it applies" if plan.grant.apply is When.ASK else ""

@@ -22,17 +22,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Self
 
+    from redoma.ask.chain import Chain
     from redoma.jail.run.control import Control
     from redoma.jail.run.streams import Sink
-    from redoma.judge.decide import Circumstances
     from redoma.model.access import Grant, Limits
     from redoma.model.decision import Decision
-    from redoma.model.policy import Policy
+    from redoma.model.policy import Circumstances, Policy
     from redoma.model.question import Answer, Answerer, Choice, Question
     from redoma.model.request import Request
     from redoma.model.result import Result
     from redoma.record.store import Record
 
+USUAL = "standard"
 _lock = allocate_lock()
 _hosts: list[Host] = []
 
@@ -124,10 +125,11 @@ class Sandbox:
         sink: Sink | None = None,
         control: Control | None = None,
         terminal: bool = False,
+        trace_files: bool = False,
     ) -> Result:
         """Runs a shell command (text) or a program (a sequence) and returns its whole story."""
         request = request_for(command, cwd, **self.who)
-        world = World(self, timeout, terminal=terminal)
+        world = World(self, timeout, terminal=terminal, trace_files=trace_files)
         hands = self.hands(world, stdin=stdin, sink=sink, control=control)
         return drive(path(request, world), hands)
 
@@ -149,17 +151,21 @@ class Sandbox:
         control: Control | None = None,
     ) -> Hands:
         """What performs the steps of one call."""
-        from redoma.flow.wiring import answerer, record
+        return Hands(world, self, stdin=stdin, sink=sink, control=control)
 
-        return Hands(
-            world,
-            self.host,
-            record(self._record, world.policy),
-            answerer(self._ask, world.policy),
-            stdin=stdin,
-            sink=sink,
-            control=control,
-        )
+    def record(self, policy: Policy) -> Record:
+        """Where it is written down."""
+        from redoma.flow.wiring import record
+
+        if self._record is None or isinstance(self._record, str):
+            return record(self._record or "", policy)
+        return self._record
+
+    def answerer(self, policy: Policy) -> Chain:
+        """Who is asked."""
+        from redoma.flow.wiring import answerer
+
+        return answerer(self._ask, policy)
 
     def policy(self) -> Policy:
         """The policy that holds now: given, or read from the files where it stands."""
@@ -174,30 +180,32 @@ class Sandbox:
 
     def circumstances(self, request: Request, policy: Policy) -> Circumstances:
         """What a decision depends on besides the command."""
-        from redoma.flow.world import command_digest
-        from redoma.judge.decide import Circumstances
+        from redoma.model.policy import BUILT_IN, Circumstances
 
         first: bool | None = None
-        if policy.dry_run.first_execution:
-            from redoma.flow.wiring import record
-
-            known = record(self._record, policy)
-            first = not known.has_run(command_digest(request, self._root))
-        return Circumstances(phase=request.phase, profile=self.level(policy), first_execution=first)
+        if policy is not BUILT_IN and policy.dry_run.auto_enable_for:
+            record = self.record(policy)
+            first = not record.has_run(record.digest_of(request.workload.shown))
+        return Circumstances(
+            phase=request.phase,
+            profile=self.level(policy),
+            first_execution=first,
+            workspace=self._root,
+        )
 
     def level(self, policy: Policy) -> str:
-        """The level that was chosen, or the policy's own."""
-        return self._level or policy.isolation.default_level
+        """The level that was chosen, the policy's own, or the usual one."""
+        return self._level or policy.isolation.default_level or USUAL
 
-    def grant(self, level: str, policy: Policy, *, held_in_layer: bool = False) -> Grant:
-        """What a command may do at this level, as this sandbox and the policy have it."""
-        key = (level, policy.digest, held_in_layer)
+    def grant(self, policy: Policy, decision: Decision, *, held_in_layer: bool) -> Grant:
+        """What a command may do here under this decision; the same value for the same answer."""
+        key = (policy.digest, decision.isolation, held_in_layer)
         known = self._grants.get(key)
         if known is None:
             from redoma.flow.policies import tightened
 
-            grant = self._given.applied_to(load(level).grant(self._root))
-            grant = tightened(grant, policy)
+            grant = self._given.applied_to(load(self.level(policy)).grant(self._root))
+            grant = tightened(grant, policy, decision)
             known = self._grants[key] = held(grant) if held_in_layer else grant
         return known
 

@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 
 
 class Note(Value):
-    """Write events down, all or none; the path goes on only when they are safe."""
+    """Write events down, all or none."""
 
     events: tuple[Event, ...]
+    # Whether the path goes on only when they are safe on disk.
+    waits: bool = True
     # Whether this starts a run, which has to find room within the rate limits.
     admits: bool = False
 

@@ -63,6 +63,8 @@ class ResourcesUsed(Value):
     peak_memory: int = 0
     bytes_written: int = 0
     output_bytes: int = 0
+    # Every file that was opened or executed, once; None where nobody asked for it.
+    files_accessed: tuple[str, ...] | None = None
 
 
 class Exit(Value):
@@ -79,6 +81,7 @@ class Exit(Value):
     # What held each limit: ("memory", "cgroup v1").
     limited_by: tuple[tuple[str, str], ...] = ()
     used: ResourcesUsed = ResourcesUsed()
+    notes: tuple[str, ...] = ()
 
 
 class HeldBack(Value):
@@ -133,6 +136,11 @@ class Result(Value):
     @property
     def resources_used(self) -> ResourcesUsed:
         return self.exit.used if self.exit else ResourcesUsed()
+
+    @property
+    def files_accessed(self) -> tuple[str, ...] | None:
+        """The files that were opened or executed, where that was traced."""
+        return self.resources_used.files_accessed
 
     def raise_for_outcome(self) -> Result:
         """This result if the command succeeded; else the error that says how it ended."""

@@ -7,11 +7,13 @@ import struct
 
 import pytest
 
+from redoma.jail.kernel.notices import filter_of_calls
 from redoma.jail.kernel.seccomp import Sockets, assemble
 from redoma.jail.kernel.syscall_numbers import MACHINES, NUMBERS, number
 from redoma.model.access import Syscalls
 
 ALLOW, KILL, ERROR = 0x7FFF0000, 0x80000000, 0x00050000
+REPORT = 0x7FC00000
 
 
 def answer(code: bytes, call: int, *arguments: int, arch: int) -> int:
@@ -122,3 +124,24 @@ def test_memory_that_nobody_counts_is_refused_where_asked(machine: str) -> None:
 def test_no_number_stands_for_two_calls(machine: str) -> None:
     known = [n for n in (number(name, machine) for name in NUMBERS) if n is not None]
     assert len(known) == len(set(known))
+
+
+def test_looking_on_reports_what_opens_files_and_nothing_else(machine: str) -> None:
+    code = filter_of_calls(machine)
+    audit = MACHINES[machine][0]
+    reported = {
+        name
+        for name in NUMBERS
+        if (call := number(name, machine)) is not None and answer(code, call, arch=audit) == REPORT
+    }
+    known = {"open", "openat", "creat", "truncate", "execve", "execveat"}
+    assert reported == {name for name in known if number(name, machine) is not None}
+    openat = number("openat", machine)
+    assert openat is not None
+    # Of another architecture the other filter is asked, which kills.
+    assert answer(code, openat, arch=audit ^ 1) == ALLOW
+
+
+def test_looking_on_is_weaker_than_any_refusal() -> None:
+    # The kernel takes the strictest answer of all filters: the one that is least as a number.
+    assert KILL - 2**32 < ERROR < REPORT < ALLOW

@@ -47,7 +47,12 @@ def start(options: RunOptions) -> int:
 
         with attached(control):
             result = sandbox.run(
-                options.command, stdin=0, sink=_to_terminal, control=control, terminal=True
+                options.command,
+                stdin=0,
+                sink=_to_terminal,
+                control=control,
+                terminal=True,
+                trace_files="trace-files" in options.flags,
             )
     else:
         _pass_signals_on(control)
@@ -56,6 +61,7 @@ def start(options: RunOptions) -> int:
             stdin=_input(),
             sink=None if as_json else _writer(),
             control=control,
+            trace_files="trace-files" in options.flags,
         )
     control.close()
     if as_json:
@@ -109,6 +115,10 @@ def closing_line(result: Result) -> str:
 
         lines.append(f"redoma: took away {harmless(held.path)}: {harmless(held.why)}\n")
         lines.append(f"hint: it is kept as {harmless(held.kept)}\n")
+    for path in result.files_accessed or ():
+        from redoma.faces.display import harmless
+
+        lines.append(f"redoma: opened {harmless(path)}\n")
     lines += [f"redoma: {note}\n" for note in result.notes]
     if not result.ok and _misses_the_network(result):
         lines.append("hint: the network is closed in this level; --level minimal opens it\n")

@@ -35,6 +35,7 @@ who is asked, where the policy wants that:
 how it is shown:
   -t, --tty            gives the command a terminal
   --json               one JSON object at the end instead of the command's own output
+  --trace-files        notes which files the command opens (slower); in --json, or at the end
   -q, --quiet          no line about what was enforced
 
 The command is judged first, by your policy (redoma policy explain 'COMMAND'), and everything is
@@ -58,6 +59,7 @@ _FLAGS = {
     "-t": "tty",
     "--tty": "tty",
     "--json": "json",
+    "--trace-files": "trace-files",
     "-q": "quiet",
     "--quiet": "quiet",
     "-h": "help",

@@ -129,6 +129,7 @@ class Bubblewrap:
                 temporary=frame.in_memory,
                 complaint="bwrap: ",
                 inside=self._stage.start if self._stage else None,
+                trace_files=plan.trace_files,
             )
             entry = self._entries.pop() if self._entries else journal.Entry()
             if raised:

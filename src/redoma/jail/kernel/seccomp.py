@@ -16,6 +16,7 @@ from redoma.model.access import Syscalls
 
 _LOAD, _EQUAL, _GREATER, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x25, 0x35, 0x45, 0x06
 _ALLOW, _KILL, _ERROR = 0x7FFF0000, 0x80000000, 0x00050000
+_REPORT = 0x7FC00000  # weaker than an error: what another filter refuses stays refused
 _NUMBER, _ARCH = 0, 4
 
 _FORBIDDEN = """
@@ -133,6 +134,18 @@ class Filter:
                 self.put(_EQUAL, values[-left], yes=left)
             self.put(_RETURN, _ERROR | error)
             self.put(_LOAD, _NUMBER)
+
+    def report_only(self, names: list[str], audit: int) -> None:
+        """Reports calls to whoever listens; another architecture's calls are another filter's."""
+        self.put(_LOAD, _ARCH)
+        self.put(_EQUAL, audit, no=2 * len(names) + 1)
+        self.put(_LOAD, _NUMBER)
+        for name in names:
+            call = number(name, self.machine)
+            assert call is not None
+            self.put(_EQUAL, call, no=1)
+            self.put(_RETURN, _REPORT)
+        self.put(_RETURN, _ALLOW)
 
 
 def supported(machine: str) -> bool:

@@ -13,11 +13,18 @@ if TYPE_CHECKING:
     from typing import Any
 
     from redoma.jail.run.limiter import Limiter
+    from redoma.jail.run.trace import Trace
 
 _DUP = os.POSIX_SPAWN_DUP2
 
 
-def spawn(launch: Launch, stdio: tuple[int, int, int], limiter: Limiter, terminal: str = "") -> int:
+def spawn(
+    launch: Launch,
+    stdio: tuple[int, int, int],
+    limiter: Limiter,
+    terminal: str = "",
+    trace: Trace | None = None,
+) -> int:
     """The process id of the started process.
 
     `posix_spawn` shares memory with us until the program starts, so its cost does not grow with
@@ -41,7 +48,7 @@ def spawn(launch: Launch, stdio: tuple[int, int, int], limiter: Limiter, termina
             actions.insert(0, (os.POSIX_SPAWN_OPEN, 0, terminal, os.O_RDWR, 0))
             actions[1:1] = [(_DUP, 0, 1), (_DUP, 0, 2)]
         actions += [(os.POSIX_SPAWN_CLOSE, fd) for fd in _inherited() if fd not in targets]
-        return _start(launch, actions, limiter, new_session=bool(terminal))
+        return _start(launch, actions, limiter, trace, new_session=bool(terminal))
     except OSError as error:
         raise EngineFailed(f"cannot start {launch.argv[0]}: {error.strerror}") from error
     finally:
@@ -65,9 +72,20 @@ def _inherited() -> list[int]:
 
 
 def _start(
-    launch: Launch, actions: list[tuple[Any, ...]], limiter: Limiter, *, new_session: bool
+    launch: Launch,
+    actions: list[tuple[Any, ...]],
+    limiter: Limiter,
+    trace: Trace | None,
+    *,
+    new_session: bool,
 ) -> int:
+    if trace is not None:
+        # Now: whoever starts it may not be able to read our own files.
+        from redoma.jail.run import reported
+
     def start() -> int:
+        if trace is not None:
+            return reported.start(launch, actions, trace, new_session=new_session)
         return os.posix_spawn(
             launch.argv[0],
             launch.argv,

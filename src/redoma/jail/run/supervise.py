@@ -23,6 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.jail.kernel.cgroups import Groups
     from redoma.jail.run.streams import Sink
+    from redoma.jail.run.trace import Trace
     from redoma.jail.run.watch import Watch
 
 _READ = select.POLLIN | select.POLLHUP | select.POLLERR
@@ -83,6 +84,7 @@ class Supervisor:
         self.source_over = True
         self.ending = Ending()
         self.watch: Watch | None = None
+        self.trace: Trace | None = None
         self.began = time.monotonic()
         self._poll = select.poll()
         self._feeding = self._listening = False
@@ -116,7 +118,11 @@ class Supervisor:
                 ours += [out_end, err_end]
                 stdio = (read_end, out_end, err_end)
                 self.outputs = [Output(out, 1, cap, sink), Output(err, 2, cap, sink)]
-            self.pid = spawn(self.launch, stdio, self.limiter, terminal)
+            if self.launch.trace_files:
+                from redoma.jail.run.trace import Trace
+
+                self.trace = Trace()
+            self.pid = spawn(self.launch, stdio, self.limiter, terminal, self.trace)
         finally:
             # While we hold the child's ends of pipes we would never see their end.
             while self.launch.fds:
@@ -303,10 +309,14 @@ class Supervisor:
             output.rest()
         if self.launch.handshake is not None:
             self._status += _rest(self.launch.handshake.status)
+        if self.trace is not None:
+            self.trace.close()
         return self.ending.exit(self, self._status)
 
     def close(self) -> None:
         """Closes every descriptor of this run."""
+        if self.trace is not None:
+            self.trace.close()
         if self.input is not None:
             self.input.close()
         for fd in (*(output.fd for output in self.outputs), self.master, self.process):

@@ -1,0 +1,107 @@
+"""Gives the path its hands where nobody brought others: the user's record, and who is asked."""
+
+from __future__ import annotations
+
+import os
+
+from redoma.jail import places
+from redoma.model.errors import RecordUnavailable, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from redoma.ask.chain import Chain
+    from redoma.model.policy import Policy
+    from redoma.model.question import Answer, Answerer, Choice, Question
+    from redoma.model.rates import RateLimits
+    from redoma.record.store import Record
+
+HOWS = ("auto", "wait", "nobody")
+"""How a command line asks: whoever is there, whoever answers elsewhere, or nobody."""
+ANSWERED_LATER = 600.0
+"""Seconds in which a question that nobody waits for can be approved for the next try."""
+_records: dict[tuple[str, bool, int], Record] = {}
+
+
+def record(directory: str, policy: Policy) -> Record:
+    """The record in a directory, or the user's own; one for each process."""
+    place = os.path.abspath(directory) if directory else user_record()
+    key = (place, policy.logging.redact_secrets, policy.retention.entries_per_session)
+    known = _records.get(key)
+    if known is None:
+        from redoma.record.store import Record
+
+        known = _records[key] = Record(
+            place, redact=redact if policy.logging.redact_secrets else None, keep=key[2]
+        )
+    return known
+
+
+def user_record() -> str:
+    """Where what happens is written down, for this user."""
+    try:
+        return f"{places.state()}/record"
+    except OSError as error:
+        raise RecordUnavailable(str(error), hint="set XDG_STATE_HOME") from error
+
+
+def redact(text: str) -> str:
+    """The text without secrets, those in the caller's own variables included."""
+    from redoma.flow.redaction import redactor
+
+    return redactor().text(text)
+
+
+def rates(policy: Policy) -> RateLimits:
+    """How much may run under a policy, for each caller and for each session."""
+    from redoma.model.rates import RateLimits
+
+    return RateLimits(per_caller=policy.rate_limits, per_session=policy.rate_limits)
+
+
+def answerer(
+    given: Answerer | Callable[[Question], bool | Choice | Answer] | None, policy: Policy
+) -> Chain:
+    """Everyone who can be asked: approvals that are remembered, then whoever was given."""
+    from redoma.ask.chain import Chain
+    from redoma.flow import asking
+
+    if isinstance(given, Chain):
+        return given
+    cleaned = redact if policy.logging.redact_secrets else _as_it_is
+    if given is None:
+        return asking.answerer(redact=cleaned)
+    if hasattr(given, "ask"):
+        return asking.answerer(people=(given,), redact=cleaned)
+    return asking.answerer(confirm=given, redact=cleaned)
+
+
+def asked(how: str) -> Chain:
+    """Whom a command line asks."""
+    from redoma.flow import asking
+
+    if how not in HOWS:
+        raise UsageError(f"--ask: {how!r} is none of {', '.join(HOWS)}")
+    if how == "nobody":
+        return asking.answerer(redact=redact)
+    if how == "wait":
+        return asking.answerer(elsewhere=True, redact=redact)
+    if os.isatty(0) and os.isatty(2):
+        return asking.answerer(terminal=True, elsewhere=True, redact=redact)
+    return asking.answerer(people=(Left(),), redact=redact)
+
+
+class Left:
+    """Leaves the question for `redoma answer`, and does not wait: the command is tried again."""
+
+    def ask(self, question: Question) -> Answer | None:
+        from redoma.flow.asking import pending
+        from redoma.model.value import replace
+
+        pending().put(replace(question, timeout_seconds=ANSWERED_LATER), waits=False)
+        return None
+
+
+def _as_it_is(text: str) -> str:
+    return text
