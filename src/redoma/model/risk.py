@@ -78,6 +78,8 @@ class Target(Value):
 
     text: str
     place: Place
+    # The absolute path, where it is one and was worked out.
+    path: str = ""
 
 
 class Fact(Value):

@@ -8,7 +8,9 @@ from redoma.faces.display import harmless, shortened
 from redoma.faces.hook.agents import ALLOW, ASK, DENY
 from redoma.faces.intake import refuse_broken
 from redoma.flow.check import check, check_write
+from redoma.flow.policies import load
 from redoma.model.decision import Decision, Verdict
+from redoma.model.errors import PolicyError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +28,12 @@ def answer(call: Call, pack: str) -> tuple[str, str] | None:
     """`allow`, `ask` or `deny` with the reason; None where we have no opinion on the tool."""
     if call.foreign:
         return ASK, f"Redoma reads POSIX shells and cannot judge what {harmless(call.tool)} runs."
-    decision = _judged(call, pack)
+    try:
+        decision = _judged(call, pack)
+    except PolicyError as error:
+        # Who breaks the policy must not get rid of it: nothing is judged until it is right.
+        why = f"Redoma refuses this: {harmless(str(error))}"
+        return DENY, shortened(why, LONGEST_REASON)
     if decision is None:
         return None
     return WORDS[decision.verdict], reason(decision)
@@ -34,10 +41,15 @@ def answer(call: Call, pack: str) -> tuple[str, str] | None:
 
 def _judged(call: Call, pack: str) -> Decision | None:
     home = os.environ.get("HOME")
+    if call.command is None and not call.paths:
+        return None
+    policy = load(call.project or call.cwd or ".", home=home)
     if call.command is not None:
-        return refuse_broken(check(call.command, pack=pack, cwd=call.cwd, home=home))
+        decision = check(call.command, pack=pack, cwd=call.cwd, home=home, policy=policy)
+        return refuse_broken(decision)
     decisions = [
-        refuse_broken(check_write(path, pack=pack, cwd=call.cwd, home=home)) for path in call.paths
+        refuse_broken(check_write(path, pack=pack, cwd=call.cwd, home=home, policy=policy))
+        for path in call.paths
     ]
     return max(decisions, key=lambda d: (d.verdict, d.assessment.risk), default=None)
 
@@ -51,10 +63,11 @@ def reason(decision: Decision) -> str:
     sentences = [f"Redoma {said} ({found.risk.label})."]
     worst = found.worst[:MOST_FINDINGS]
     sentences += [_sentence(finding, found.text) for finding in worst]
-    if not worst:
-        sentences += [f"{harmless(because)}." for because in decision.because[:MOST_FINDINGS]]
-    elif len(found.worst) > len(worst):
+    if len(found.worst) > len(worst):
         sentences.append(f"And {len(found.worst) - len(worst)} more.")
+    told = {finding.reason for finding in found.worst}
+    own = [because for because in decision.because if because not in told]
+    sentences += [f"{harmless(because)}." for because in own[:MOST_FINDINGS]]
     other = next((finding.alternative for finding in worst if finding.alternative), "")
     if other:
         sentences.append(f"Instead: {harmless(other).rstrip('.')}.")

@@ -22,6 +22,8 @@ class Call(Value):
 
     tool: str
     cwd: str | None = None
+    # The directory of the session, where the call names another: its policy is the one that counts.
+    project: str | None = None
     command: str | None = None
     paths: tuple[str, ...] = ()
     foreign: bool = False
@@ -40,7 +42,8 @@ def read_call(raw: bytes | None, agent: Agent) -> Call:
     if tool in agent.shells:
         given = _input(payload)
         where = _directory(given, agent.directories, cwd)
-        return Call(tool=tool, cwd=where, command=_command(given, tool, agent))
+        project = cwd if where != cwd else None
+        return Call(tool=tool, cwd=where, project=project, command=_command(given, tool, agent))
     if tool in agent.writers:
         given = _input(payload)
         path = _first(given, agent.writers[tool])

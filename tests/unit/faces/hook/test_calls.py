@@ -55,12 +55,12 @@ CLAUDE, CODEX, GEMINI = AGENTS["claude-code"], AGENTS["codex"], AGENTS["gemini"]
         (
             CODEX,
             codex("shell", command=["bash", "-lc", "rm -rf ~; ls"], workdir="src"),
-            Call(tool="shell", cwd=f"{CWD}/src", command="bash -lc 'rm -rf ~; ls'"),
+            Call(tool="shell", cwd=f"{CWD}/src", project=CWD, command="bash -lc 'rm -rf ~; ls'"),
         ),
         (
             CODEX,
             codex("exec_command", cmd="ls", workdir="/tmp"),
-            Call(tool="exec_command", cwd="/tmp", command="ls"),
+            Call(tool="exec_command", cwd="/tmp", project=CWD, command="ls"),
         ),
         (
             CODEX,
@@ -74,7 +74,7 @@ CLAUDE, CODEX, GEMINI = AGENTS["claude-code"], AGENTS["codex"], AGENTS["gemini"]
         (
             GEMINI,
             gemini("run_shell_command", command="npm test", description="t", dir_path="web"),
-            Call(tool="run_shell_command", cwd=f"{CWD}/web", command="npm test"),
+            Call(tool="run_shell_command", cwd=f"{CWD}/web", project=CWD, command="npm test"),
         ),
         (
             GEMINI,
