@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 NAME = "sandbox.yaml"
 FIX = "redoma policy lint"
 _held: dict[tuple[str, str], tuple[Stamp, Policy]] = {}
+_named: dict[str, Policy] = {}
 
 
 def load(workspace: str, *, home: str | None = None) -> Policy:
@@ -45,6 +46,19 @@ def load(workspace: str, *, home: str | None = None) -> Policy:
     if settled:
         _held[key] = (stamp, policy)
     return policy
+
+
+def named(name: str) -> Policy:
+    """A policy that ships, with nobody's files beside it."""
+    from redoma.judge.policy.shipped import POLICIES, rules
+    from redoma.model.errors import UsageError
+    from redoma.model.value import replace
+
+    if name not in POLICIES:
+        raise UsageError(f"there is no policy {name!r}", hint="policies: " + ", ".join(POLICIES))
+    if name not in _named:
+        _named[name] = replace(BUILT_IN, name=name, digest=f"shipped {name}", rules=rules(name))
+    return _named[name]
 
 
 def found(workspace: str, *, home: str | None = None) -> Stamp:

@@ -7,6 +7,7 @@ import os
 from redoma.model.errors import UsageError
 from redoma.model.ids import short_id
 from redoma.model.request import Mode, Program, Request, ShellCommand
+from redoma.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,14 +16,19 @@ if TYPE_CHECKING:
 _BASH = "/bin/bash"
 
 
+class Who(Value):
+    """Who asks, in which session, and in which phase of a workflow; empty for the usual."""
+
+    caller: str = ""
+    session: str = ""
+    phase: str = ""
+
+
 def request_for(
     command: str | Sequence[str],
     cwd: str = "",
     mode: Mode = Mode.RUN,
-    *,
-    caller: str = "",
-    session: str = "",
-    phase: str = "",
+    who: Who | None = None,
 ) -> Request:
     """The request for a shell command or a program."""
     words = (command,) if isinstance(command, str) else tuple(command)
@@ -30,6 +36,7 @@ def request_for(
         raise UsageError("there is no command to run")
     if any("\0" in word for word in (*words, cwd)):
         raise UsageError("a command cannot contain a NUL byte")
+    who = who or Who()
     return Request(
         workload=ShellCommand(text=command, shell=shell())
         if isinstance(command, str)
@@ -37,9 +44,9 @@ def request_for(
         id=short_id(),
         cwd=cwd,
         mode=mode,
-        caller=caller or this_caller(),
-        session=session or this_session(),
-        phase=phase,
+        caller=who.caller or this_caller(),
+        session=who.session or this_session(),
+        phase=who.phase,
     )
 
 

@@ -9,7 +9,7 @@ from _thread import allocate_lock
 from redoma.flow.drive import drive
 from redoma.flow.hands import Hands
 from redoma.flow.path import path
-from redoma.flow.requests import request_for
+from redoma.flow.requests import Who, request_for
 from redoma.flow.workspace import granted_path, workspace
 from redoma.flow.world import World, held
 from redoma.jail.levels import load
@@ -97,7 +97,7 @@ class Sandbox:
         self._policy = policy
         self._ask = ask
         self._record = record
-        self.who = {"caller": caller, "session": session, "phase": phase}
+        self.who = Who(caller=caller, session=session, phase=phase)
 
     @property
     def workspace(self) -> str:
@@ -109,7 +109,7 @@ class Sandbox:
 
     def check(self, command: str | Sequence[str], *, cwd: str = "") -> Decision:
         """What the policy says of a command; nothing runs."""
-        request = request_for(command, cwd, Mode.CHECK, **self.who)
+        request = request_for(command, cwd, Mode.CHECK, self.who)
         world = World(self, None, terminal=False)
         decision = drive(path(request, world), self.hands(world)).decision
         assert decision is not None
@@ -128,7 +128,7 @@ class Sandbox:
         trace_files: bool = False,
     ) -> Result:
         """Runs a shell command (text) or a program (a sequence) and returns its whole story."""
-        request = request_for(command, cwd, **self.who)
+        request = request_for(command, cwd, who=self.who)
         world = World(self, timeout, terminal=terminal, trace_files=trace_files)
         hands = self.hands(world, stdin=stdin, sink=sink, control=control)
         return drive(path(request, world), hands)

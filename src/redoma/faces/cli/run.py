@@ -76,7 +76,7 @@ def start(options: RunOptions) -> int:
 def sandbox_for(options: RunOptions) -> Sandbox:
     """The sandbox that a command line describes."""
     from redoma.flow.sandbox import Sandbox
-    from redoma.flow.wiring import answerer
+    from redoma.flow.wiring import asked
 
     if "--level" in options.one and "--profile" in options.one:
         raise UsageError("--level and --profile do not go together")
@@ -91,7 +91,7 @@ def sandbox_for(options: RunOptions) -> Sandbox:
         allow_write=options.many["--allow-write"],
         allow_read=options.many["--allow-read"],
         env=options.environment(),
-        ask=answerer(options.one.get("--ask", "auto")),
+        ask=asked(options.one.get("--ask", "auto")),
         phase=options.one.get("--phase", ""),
         session=options.one.get("--session", ""),
     )
