@@ -55,9 +55,16 @@ def redact(text: str) -> str:
 
 def rates(policy: Policy) -> RateLimits:
     """How much may run under a policy, for each caller and for each session."""
-    from redoma.model.rates import RateLimits
+    from redoma.model.rates import RateLimits, Rates
 
-    return RateLimits(per_caller=policy.rate_limits, per_session=policy.rate_limits)
+    given = policy.rate_limits
+    each = Rates(
+        executions_per_minute=given.executions_per_minute,
+        concurrent_runs=given.concurrent_runs,
+        cpu_seconds_per_day=given.cpu_seconds_per_day,
+        bytes_per_day=given.bytes_written_per_day,
+    )
+    return RateLimits(per_caller=each, per_session=each)
 
 
 def answerer(
