@@ -99,6 +99,13 @@ def asked(how: str) -> Chain:
     return asking.answerer(people=(Left(),), redact=redact)
 
 
+def opened_by_hand() -> Chain:
+    """For a shell that someone opens: that they open it is the answer, and to nothing else."""
+    from redoma.flow import asking
+
+    return asking.answerer(confirm=lambda question: question.rules == ("run-interactive",))
+
+
 class Left:
     """Leaves the question for `redoma answer`, and does not wait: the command is tried again."""
 

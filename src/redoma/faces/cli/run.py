@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from redoma.flow.running import Control
     from redoma.flow.sandbox import Sandbox
+    from redoma.flow.wiring import Chain
     from redoma.model.result import Result
 
 
@@ -29,13 +30,13 @@ def main(arguments: list[str]) -> int:
     return start(options)
 
 
-def start(options: RunOptions) -> int:
-    """Runs a command line that was read."""
+def start(options: RunOptions, ask: Chain | None = None) -> int:
+    """Runs a command line that was read; `ask` are others than those it names."""
     import gc
 
     from redoma.flow.running import Control
 
-    sandbox = sandbox_for(options)
+    sandbox = sandbox_for(options, ask)
     as_json = "json" in options.flags
     terminal = "tty" in options.flags
     if terminal and as_json:
@@ -73,7 +74,7 @@ def start(options: RunOptions) -> int:
     return result.exit_code
 
 
-def sandbox_for(options: RunOptions) -> Sandbox:
+def sandbox_for(options: RunOptions, ask: Chain | None = None) -> Sandbox:
     """The sandbox that a command line describes."""
     from redoma.flow.sandbox import Sandbox
     from redoma.flow.wiring import asked
@@ -91,7 +92,7 @@ def sandbox_for(options: RunOptions) -> Sandbox:
         allow_write=options.many["--allow-write"],
         allow_read=options.many["--allow-read"],
         env=options.environment(),
-        ask=asked(options.one.get("--ask", "auto")),
+        ask=ask or asked(options.one.get("--ask", "auto")),
         phase=options.one.get("--phase", ""),
         session=options.one.get("--session", ""),
     )

@@ -26,4 +26,6 @@ def main(arguments: list[str]) -> int:
     options.limits.setdefault("wall_seconds", None)
     options.limits.setdefault("output_total", None)
     options.many["--env"].append(_PROMPT)
-    return start(options)
+    from redoma.flow.wiring import opened_by_hand
+
+    return start(options, opened_by_hand())
