@@ -6,6 +6,7 @@
     ├── UsageError        UnknownPack
     ├── PolicyError       PolicySyntax · UnknownKey · RuleExampleFailed
     ├── Refused           Denied · Declined · ConfirmationNeeded · ConfirmationExpired · RateLimited
+    ├── AskUnavailable
     ├── IsolationError    NoEngine · EngineFailed · GuaranteeLost
     ├── RunError          TimedOut · LimitReached · OutputTooLarge
     ├── ChangeError       ApplyConflict · PreviewGone · UndoImpossible
@@ -163,6 +164,12 @@ class RateLimited(Refused):
 
     def details(self) -> dict[str, object]:
         return {"retry_after": self.retry_after}
+
+
+class AskUnavailable(RedomaError):
+    """Questions or remembered approvals cannot be kept, or cannot be trusted as they are kept."""
+
+    code = "ask-unavailable"
 
 
 class IsolationError(RedomaError):

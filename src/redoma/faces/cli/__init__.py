@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from redoma.model.errors import RedomaError
 
 COMMANDS: dict[str, tuple[str, str]] = {
+    "audit": ("redoma.faces.cli.audit:main", "what happened, and whether anybody changed it"),
     "check": ("redoma.faces.cli.check:main", "judge a command: level, decision, reasons"),
     "doctor": (
         "redoma.faces.cli.doctor:main",

@@ -42,9 +42,7 @@ def drop_capabilities() -> None:
     calls.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL)
     header = struct.pack("Ii", _CAPABILITY_VERSION_3, 0)
     nothing = struct.pack("IIIIII", 0, 0, 0, 0, 0, 0)
-    if calls.LIBC.capset(header, nothing) != 0:
-        number = ctypes.get_errno()
-        raise OSError(number, f"capset: {os.strerror(number)}")
+    calls.set_capabilities(header, nothing)
 
 
 def no_new_privileges() -> None:
