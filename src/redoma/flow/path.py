@@ -95,7 +95,8 @@ def _walk(request: Request, world: World) -> Path[Result | str]:
         if meant is None:
             so_far.append(told.refused("nobody approved this command", "declined"))
             yield Note(events=tuple(so_far))
-            return Result(outcome=Outcome.DECLINED, decision=decision, run=request.id)
+            notes = (answer.notes,) if answer is not None and answer.notes else ()
+            return Result(outcome=Outcome.DECLINED, decision=decision, run=request.id, notes=notes)
         if meant is not request.mode and meant is Mode.PREVIEW:
             request = replace(request, mode=Mode.PREVIEW)
             plan = world.plan(request, world.grant(request, decision))

@@ -57,10 +57,10 @@ def shell() -> str:
 
 def this_caller() -> str:
     """Who calls, where nobody said: `REDOMA_CALLER`, or the user of this process."""
-    return os.environ.get("REDOMA_CALLER", "")[:200] or f"uid {os.getuid()}"
+    return os.environ.get("REDOMA_CALLER", "")[:200] or f"uid:{os.getuid()}"
 
 
 def this_session() -> str:
     """The session of this process: `REDOMA_SESSION`, or the login session it belongs to."""
     named = os.environ.get("REDOMA_SESSION", "")[:200]
-    return named or f"terminal {os.getsid(0)}"
+    return named or f"terminal:{os.getsid(0)}"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 
-from redoma.jail import places
-from redoma.model.errors import RecordUnavailable, UsageError
+from redoma.model.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,24 +25,15 @@ _records: dict[tuple[str, bool, int], Record] = {}
 
 def record(directory: str, policy: Policy) -> Record:
     """The record in a directory, or the user's own; one for each process."""
-    place = os.path.abspath(directory) if directory else user_record()
+    from redoma.flow import audit
+
+    place = os.path.abspath(directory) if directory else audit.directory()
     key = (place, policy.logging.redact_secrets, policy.retention.entries_per_session)
     known = _records.get(key)
     if known is None:
-        from redoma.record.store import Record
-
-        known = _records[key] = Record(
-            place, redact=redact if policy.logging.redact_secrets else None, keep=key[2]
-        )
+        cleaned = redact if policy.logging.redact_secrets else None
+        known = _records[key] = audit.writable(redact=cleaned, keep=key[2], place=place)
     return known
-
-
-def user_record() -> str:
-    """Where what happens is written down, for this user."""
-    try:
-        return f"{places.state()}/record"
-    except OSError as error:
-        raise RecordUnavailable(str(error), hint="set XDG_STATE_HOME") from error
 
 
 def redact(text: str) -> str:
@@ -109,12 +99,13 @@ def opened_by_hand() -> Chain:
 class Left:
     """Leaves the question for `redoma answer`, and does not wait: the command is tried again."""
 
-    def ask(self, question: Question) -> Answer | None:
+    def ask(self, question: Question) -> Answer:
+        from redoma.ask.answers import silence
         from redoma.flow.asking import pending
         from redoma.model.value import replace
 
         pending().put(replace(question, timeout_seconds=ANSWERED_LATER), waits=False)
-        return None
+        return silence(question, f"redoma answer {question.id} approve, and then the same again")
 
 
 def _as_it_is(text: str) -> str:

@@ -13,9 +13,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from redoma.ask.chain import Chain
     from redoma.flow.running import Control
     from redoma.flow.sandbox import Sandbox
-    from redoma.flow.wiring import Chain
     from redoma.model.result import Result
 
 
