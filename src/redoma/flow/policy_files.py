@@ -80,7 +80,10 @@ def _identity(fd: int) -> list[int]:
 
 
 def _place(stamp: Stamp) -> str:
+    """Where it is kept; nowhere for someone whose home directory does not exist."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    if not os.path.isdir(os.path.dirname(base)):
+        return ""
     names = "\0".join(row[0] for row in stamp).encode(errors="surrogateescape")
     return os.path.join(base, "redoma", "policies", f"{crc32(names):08x}.compiled")
 
@@ -100,6 +103,8 @@ def _kept(path: str) -> Any:
 
 def _keep(path: str, content: bytes) -> None:
     """Best effort: a place that cannot be written only costs time at the next start."""
+    if not path:
+        return
     temporary = f"{path}.{os.getpid()}"
     try:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)

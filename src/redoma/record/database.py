@@ -81,6 +81,14 @@ def open_to_read(directory: str) -> Connection:
         )
 
 
+def lenient(text: bytes) -> str:
+    """Text as it is stored, even where somebody stored what is no UTF-8.
+
+    Attack: one such byte in one row, and a reader that insists stops before all later ones.
+    """
+    return text.decode("utf-8", "surrogateescape")
+
+
 def is_ours(connection: Connection) -> bool:
     """Whether the file says of itself that it is a record."""
     return bool(connection.execute("PRAGMA application_id").fetchone()[0] == APPLICATION)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from redoma.model.errors import UsageError
 from redoma.model.value import Value
 from redoma.record import place
-from redoma.record.database import open_to_read, path_of, worded
+from redoma.record.database import lenient, open_to_read, path_of, worded
 from redoma.record.schema import COLUMNS
 
 TYPE_CHECKING = False
@@ -91,6 +91,7 @@ class Reader:
         self._connection: Connection | None = None
         if place.inspect(directory):
             self._connection = open_to_read(directory)
+            self._connection.text_factory = lenient
 
     def newest(self, limit: int, wanted: Wanted = EVERYTHING) -> list[Entry]:
         """At most `limit` entries, the newest ones, oldest first."""

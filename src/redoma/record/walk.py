@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 
 from redoma.record.chain import GENESIS, fits, link
-from redoma.record.database import DatabaseError
+from redoma.record.database import DatabaseError, lenient
 from redoma.record.encoding import row_bytes
 from redoma.record.faults import Fault, Wrong
 from redoma.record.schema import COLUMNS
@@ -24,29 +24,40 @@ class Walk:
     """One walk; what it found stands in its fields."""
 
     def __init__(self, connection: Connection, gaps: dict[int, Gap]) -> None:
+        self._connection = connection
+        self._gaps = gaps
+        self._firsts = sorted(gaps)
+        self._to_the_beginning()
+
+    def _to_the_beginning(self) -> None:
         self.faults: list[Fault] = []
         self.rows = 0
         self.let_go = 0
         self.last = 0
         self.link = GENESIS
-        self._connection = connection
-        self._gaps = gaps
-        self._firsts = sorted(gaps)
         self._suspects: list[tuple[Any, ...]] = []
         # None where the row before is missing, so that this one cannot be checked.
         self._before: bytes | None = GENESIS
 
     def run(self) -> None:
-        """Walks all the way."""
+        """Walks all the way; a second time, and slowly, where a text is no text."""
         try:
-            for row in self._connection.execute(
-                f"SELECT {COLUMNS}, link FROM audit_log ORDER BY seq"  # noqa: S608
-            ):
-                self._step(row)
-            self._skip_to(None)
-        except DatabaseError as error:
-            self._fault(Wrong.DAMAGED, self.last + 1, f"the database cannot be read: {error}")
+            self._walk()
+        except DatabaseError:
+            self._connection.text_factory = lenient
+            self._to_the_beginning()
+            try:
+                self._walk()
+            except DatabaseError as error:
+                self._fault(Wrong.DAMAGED, self.last + 1, f"the database cannot be read: {error}")
         self._name_suspects()
+
+    def _walk(self) -> None:
+        for row in self._connection.execute(
+            f"SELECT {COLUMNS}, link FROM audit_log ORDER BY seq"  # noqa: S608
+        ):
+            self._step(row)
+        self._skip_to(None)
 
     def link_at(self, seq: int) -> bytes | None:
         """The link of an entry, where it is there or stands at the end of a gap."""
@@ -101,62 +112,57 @@ class Walk:
 
     def _name_suspects(self) -> None:
         """Says of each row that does not fit whether it was changed or moved."""
-        suspects = self._suspects[:MOST_FAULTS]
-        places = [row[0] for row in suspects]
-        links = {row[-1] for row in suspects if isinstance(row[-1], bytes)}
-        befores = {seq: self.link_at(seq - 1) for seq in places}
-        blamed = 0  # the entry whose link alone was changed: the next one does not fit either
-        for row in suspects:
-            seq = row[0]
-            if blamed == seq - 1 and blamed and self._fits_but_for_link(row, befores):
+        suspects = [_Suspect(row, self.link_at(row[0] - 1)) for row in self._suspects[:MOST_FAULTS]]
+        links = {suspect.own for suspect in suspects}
+        # Behind which a row would fit that was not touched itself: the row before it was.
+        before = {link for suspect in suspects for link in (suspect.own, suspect.due) if link}
+        for suspect in suspects:
+            if any(suspect.would_link(suspect.seq, link) == suspect.own for link in before):
                 continue
-            blamed = 0
-            home = next((at for at in places if self._stood_at(row, at, befores, links)), None)
+            home = next(
+                (
+                    other.seq
+                    for other in suspects
+                    if other is not suspect
+                    and any(
+                        suspect.would_link(other.seq, link) in links
+                        for link in (*before, other.before)
+                        if link is not None
+                    )
+                ),
+                None,
+            )
             if home is not None:
-                self._fault(Wrong.REORDERED, seq, f"what stands there is entry {home}")
+                self._fault(Wrong.REORDERED, suspect.seq, f"what stands there is entry {home}")
             else:
-                self._fault(Wrong.CHANGED, seq, "it does not say what it said")
-                blamed = seq
+                text = "it, or the link before it, is not as it was written"
+                self._fault(Wrong.CHANGED, suspect.seq, text)
         if len(self._suspects) > len(suspects):
             self._fault(
                 Wrong.CHANGED,
                 self._suspects[MOST_FAULTS][0],
-                f"and {len(self._suspects) - MOST_FAULTS} more from there on",
+                f"it does not fit, nor do {len(self._suspects) - MOST_FAULTS - 1} later ones",
             )
-
-    def _fits_but_for_link(self, row: tuple[Any, ...], befores: dict[int, bytes | None]) -> bool:
-        """Whether a row fits behind what the row before it should have as its link."""
-        seq = row[0]
-        previous = self._connection.execute(
-            f"SELECT {COLUMNS} FROM audit_log WHERE seq = ?",  # noqa: S608
-            (seq - 1,),
-        ).fetchone()
-        before = befores.get(seq - 1)
-        if previous is None or before is None:
-            return False
-        try:
-            return fits(link(before, row_bytes(previous)), row[:-1], row[-1])
-        except (TypeError, ValueError):
-            return False
-
-    def _stood_at(
-        self,
-        row: tuple[Any, ...],
-        at: int,
-        befores: dict[int, bytes | None],
-        links: set[bytes],
-    ) -> bool:
-        """Whether this row's content makes a link that is there, had it stood at `at`."""
-        if at == row[0]:
-            return False
-        moved = (at, *row[1:-1])
-        try:
-            spelled = row_bytes(moved)
-        except (TypeError, ValueError):
-            return False
-        candidates = {befores.get(at), *links} - {None}
-        return any(link(before, spelled) in links for before in candidates if before is not None)
 
     def _fault(self, wrong: Wrong, entry: int, text: str) -> None:
         if len(self.faults) < 2 * MOST_FAULTS:
             self.faults.append(Fault(wrong=wrong, entry=entry, text=f"entry {entry}: {text}"))
+
+
+class _Suspect:
+    """A row that does not fit where it stands."""
+
+    def __init__(self, row: tuple[Any, ...], before: bytes | None) -> None:
+        self.seq: int = row[0]
+        self.own: bytes = row[-1] if isinstance(row[-1], bytes) else b""
+        self.before = before
+        self._row = row[:-1]
+        # The link that it should have, as it is.
+        self.due = None if before is None else self.would_link(self.seq, before)
+
+    def would_link(self, seq: int, before: bytes) -> bytes | None:
+        """Its link, had it stood at `seq` behind `before`."""
+        try:
+            return link(before, row_bytes((seq, *self._row[1:])))
+        except (TypeError, ValueError):  # a column of another type than it was written with
+            return None

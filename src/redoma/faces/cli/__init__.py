@@ -23,6 +23,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "what this machine can enforce, and what is missing",
     ),
     "hook": ("redoma.faces.hook:main", "answer an agent's hook; install, uninstall, status"),
+    "policy": ("redoma.faces.cli.policy:main", "init, lint, test, explain and show policies"),
     "run": ("redoma.faces.cli.run:main", "run a command inside an enclosure"),
     "shell": ("redoma.faces.cli.shell:main", "an interactive shell inside an enclosure"),
 }

@@ -80,13 +80,27 @@ def covered(
     places = []
     for words, span in plain_commands(text):
         here = [argv for argv, at in called if span[0] <= at[0] and at[1] <= span[1]]
-        if words in here and all(any(_starts(argv, each) for each in allowed) for argv in here):
+        named = [each for each in allowed if _starts(words, each)]
+        if words in here and named and all(_named(argv, words, named, allowed) for argv in here):
             places.append(span)
     return tuple(places)
 
 
 def _starts(argv: tuple[str, ...], words: tuple[str, ...]) -> bool:
     return argv[: len(words)] == words
+
+
+def _named(
+    argv: tuple[str, ...],
+    words: tuple[str, ...],
+    named: list[tuple[str, ...]],
+    allowed: tuple[tuple[str, ...], ...],
+) -> bool:
+    """Whether a call is allowed: as written, by itself, or as what a wrapper was named with."""
+    if argv == words or any(_starts(argv, each) for each in allowed):
+        return True
+    # `npx prettier` allows npx to run prettier, and nothing else.
+    return any(_starts(argv, each[start:]) for each in named for start in range(1, len(each)))
 
 
 def first_named(facts: tuple[Fact, ...], wanted: tuple[tuple[str, ...], ...]) -> str:

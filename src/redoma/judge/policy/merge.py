@@ -32,7 +32,8 @@ class Loosens(PolicySyntax):
 
 def merge(layers: list[Layer], *, digest: str) -> Policy:
     """The policy of all layers, the outermost first."""
-    policy = start(next((x.values["pack"] for x in layers if "pack" in x.values), "default"))
+    packs = [x.values["pack"] for x in layers if "pack" in x.values and x.origin != "project"]
+    policy = start(packs[0] if packs else "default")
     below: list[Layer] = []
     for layer in layers:
         if layer.origin == "project":
@@ -69,6 +70,9 @@ def _tightened(policy: Policy, layer: Layer) -> Policy:
         both = (*getattr(lower, field), *getattr(upper, field))
         new = replace(upper, **{field: tuple(dict.fromkeys(both))})
         made = replace(made, **{section: new})
+    if made.pack != policy.pack:
+        asked = (*made.confirmation.required_for, *start(made.pack).confirmation.required_for)
+        made = replace(made, confirmation=replace(made.confirmation, required_for=asked))
     phases = {**dict(policy.isolation.phases), **dict(made.isolation.phases)}
     isolation = replace(made.isolation, phases=tuple(phases.items()))
     return replace(made, isolation=isolation, floor=below)

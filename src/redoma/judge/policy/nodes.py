@@ -26,7 +26,8 @@ def scalar(path: str, name: str, node: yaml.Node) -> str:
     if not isinstance(node, yaml.ScalarNode):
         raise PolicySyntax(f"{name} is a single value", location=location(path, node))
     if node.tag == "tag:yaml.org,2002:null":
-        raise PolicySyntax(f"{name} has no value", location=location(path, node))
+        hint = 'a home directory alone is written "~", in quotes' if node.value == "~" else ""
+        raise PolicySyntax(f"{name} has no value", location=location(path, node), hint=hint)
     return str(node.value)
 
 

@@ -51,12 +51,16 @@ def _decoded(text: str | bytes, path: str) -> str:
             raise PolicySyntax("this is not UTF-8", location=f"{path}:{line}:{column}") from None
     text = text.removeprefix("\ufeff")
     if not text.strip():
-        hint = "redoma policy init writes one that says all there is; an empty policy is `{}`"
-        raise PolicySyntax("the file is empty, as if half written", location=path, hint=hint)
+        raise _empty(path)
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
         raise PolicySyntax("a NUL byte has no place here", location=f"{path}:{line}:1")
     return text
+
+
+def _empty(path: str) -> PolicySyntax:
+    hint = "redoma policy init writes one that says all there is; an empty policy is `{}`"
+    return PolicySyntax("the file is empty, as if half written", location=path, hint=hint)
 
 
 def _compose(text: str, path: str) -> yaml.Node:
@@ -64,13 +68,15 @@ def _compose(text: str, path: str) -> yaml.Node:
 
     try:
         _bound(text, path)
-        tree: yaml.Node = yaml.compose(text, Loader=yaml.SafeLoader)
+        tree: yaml.Node | None = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         place = f"{path}:{mark.line + 1}:{mark.column + 1}" if mark else path
         what = str(getattr(error, "problem", None) or getattr(error, "reason", None) or error)
         hint = "indent with spaces" if "\\t" in what else ""
         raise PolicySyntax(f"this is not YAML: {what}", location=place, hint=hint) from None
+    if tree is None:
+        raise _empty(path)
     return tree
 
 

@@ -221,6 +221,7 @@ def _nearest(word: str, known: tuple[str, ...]) -> str:
     from difflib import get_close_matches
 
     near = get_close_matches(word, known, n=1)
+    near = near or [each for each in known if word and each.startswith(word)][:1]
     return f"did you mean {near[0]}?" if near else "one of: " + ", ".join(known)
 
 
