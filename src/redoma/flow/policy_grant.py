@@ -54,10 +54,14 @@ def _raised(grant: Grant, level: str) -> Grant:
     from redoma.jail.levels import load
 
     asked = load(level).grant(grant.workspace)
+    writes = max(grant.writes, asked.writes, key=_WRITES.index)
+    require = grant.require | asked.require
+    if writes is Writes.MEMORY:
+        require -= {Guarantee.PROTECTED_PATHS}  # nothing that is written outlives the run
     return replace(
         grant,
         level=asked.level,
-        writes=max(grant.writes, asked.writes, key=_WRITES.index),
+        writes=writes,
         home=Home.NOTHING if Home.NOTHING in (grant.home, asked.home) else grant.home,
         network=Network.CLOSED
         if Network.CLOSED in (grant.network, asked.network)
@@ -66,7 +70,7 @@ def _raised(grant: Grant, level: str) -> Grant:
         if Syscalls.STRICTEST in (grant.syscalls, asked.syscalls)
         else grant.syscalls,
         limits=_least(grant.limits, asked.limits),
-        require=grant.require | asked.require,
+        require=require,
         prefer=tuple(name for name in grant.prefer if name in asked.prefer) or asked.prefer,
     )
 
