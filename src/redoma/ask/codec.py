@@ -69,12 +69,18 @@ def _number(value: object) -> float:
     return value
 
 
-def _texts(value: list[object]) -> tuple[str, ...]:
-    return tuple(map(_text, value))
+def _items(value: object) -> list[object]:
+    if not isinstance(value, list):
+        raise TypeError(f"{value!r} is no list")
+    return value
 
 
-def _span(value: list[object]) -> tuple[int, int]:
-    start, end = value
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(map(_text, _items(value)))
+
+
+def _span(value: object) -> tuple[int, int]:
+    start, end = _items(value)
     return int(_number(start)), int(_number(end))
 
 
@@ -87,10 +93,10 @@ _CONTEXT: dict[str, Callable[[Any], object]] = {"previous_commands": _texts}
 _QUESTION: dict[str, Callable[[Any], object]] = {
     "risk": lambda value: Risk(int(_number(value))),
     "because": _texts,
-    "spans": lambda value: tuple(map(_span, value)),
+    "spans": lambda value: tuple(map(_span, _items(value))),
     "impact": lambda value: _read(Impact, value, _IMPACT),
     "context": lambda value: _read(Context, value, _CONTEXT),
-    "argvs": lambda value: tuple(map(_texts, value)),
+    "argvs": lambda value: tuple(map(_texts, _items(value))),
     "joins": _texts,
     "rules": _texts,
     "timeout_seconds": _number,

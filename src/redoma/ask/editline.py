@@ -56,7 +56,7 @@ class Line:
 
     def shown(self, columns: int) -> tuple[str, int]:
         """The stretch of the line around its cursor that fits, and the cursor's column."""
-        room = max(4, columns - len(PROMPT) - 2)
+        room = max(4, columns - len(PROMPT) - 3)
         start, used = self.at, 0
         while start > 0 and used + cell(self.text[start - 1])[1] <= room * 2 // 3:
             start -= 1

@@ -159,7 +159,7 @@ def fold(text: str, width: int) -> list[str]:
         if wide == 0 and (not row or stacked > MOST_MARKS_ON_A_LETTER):
             seen = escape(char)
             wide = len(seen)
-        if used + wide > width and row:
+        while used + wide > width and row:
             if space > 0 and char != " ":
                 rows.append(row[:space])
                 row = row[space + 1 :]
@@ -167,8 +167,8 @@ def fold(text: str, width: int) -> list[str]:
                 rows.append(row)
                 row = ""
             used, space = _columns(row), -1
-            if char == " " and not row:
-                continue
+        if char == " " and not row and rows:
+            continue
         if char == " ":
             space = len(row)
         row += seen

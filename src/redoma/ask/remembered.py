@@ -238,24 +238,22 @@ def _read(path: str) -> list[Approval]:
         raise AskUnavailable(f"{path} is damaged: {error}", hint=f"remove it: {path}") from error
 
 
-def _from(given: dict[str, object]) -> Approval:
+def _from(given: object) -> Approval:
+    if not isinstance(given, dict):
+        raise TypeError(f"{given!r} is no approval")
     made: dict[str, object] = {}
     for name, value in given.items():
         if name == "remember":
             made[name] = Remember(value)
-        elif name == "risk" and isinstance(value, int):
+        elif name == "risk":
             made[name] = Risk(value)
-        elif isinstance(value, list) and all(isinstance(item, str) for item in value):
-            made[name] = tuple(value)
-        elif isinstance(value, str) or (name == "until" and isinstance(value, int | float)):
+        elif name in ("prefix", "rules") and isinstance(value, list):
+            made[name] = tuple(map(str, value))
+        elif isinstance(value, int | float if name == "until" else str):
             made[name] = value
         else:
             raise TypeError(f"{name} is {value!r}")
-    approval = Approval(**made)  # type: ignore[arg-type]
-    for name in ("prefix", "rules"):
-        if not isinstance(getattr(approval, name), tuple):
-            raise TypeError(f"{name} is no list")
-    return approval
+    return Approval(**made)  # type: ignore[arg-type]
 
 
 def _write(path: str, kept: list[Approval]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from _thread import allocate_lock, start_new_thread
+from contextlib import suppress
 
 from redoma.model.errors import RecordUnavailable
 from redoma.model.event import Kind
@@ -133,6 +134,11 @@ class Record:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def __del__(self) -> None:
+        if self._writer is not None and self._pid == os.getpid():
+            with suppress(Exception):
+                self._writer.close()
 
     def _write(
         self, events: tuple[Event, ...], *, forced: bool, limits: RateLimits | None = None

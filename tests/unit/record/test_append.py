@@ -14,7 +14,7 @@ from redoma.model.event import Event, Kind
 from redoma.record.search import Entry
 from redoma.record.store import Record
 from redoma.record.verify import verify
-from tests.unit.record.story import entries, judged, starting
+from tests.unit.record.story import ended, entries, judged, starting
 
 
 def test_an_event_is_kept_as_it_was_given(tmp_path: Path) -> None:
@@ -153,8 +153,6 @@ def test_what_is_noted_is_there_at_once_and_what_is_begun_when_it_was_waited_for
 
 
 def test_a_command_that_was_run_is_known_and_how_long_it_took(tmp_path: Path) -> None:
-    from tests.unit.record.story import ended
-
     record = Record(str(tmp_path / "audit"))
     make, other = record.digest_of("make"), record.digest_of("make clean")
     record.append(judged(0, command="make"))
