@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 HOWS = ("auto", "wait", "nobody")
 """How a command line asks: whoever is there, whoever answers elsewhere, or nobody."""
+BY_HAND = "by hand"
+"""That someone opens a shell by hand is their answer to that, and to nothing else."""
 ANSWERED_LATER = 600.0
 """Seconds in which a question that nobody waits for can be approved for the next try."""
 _records: dict[tuple[str, bool, int], Record] = {}
@@ -61,39 +63,42 @@ def answerer(
     given: Answerer | Callable[[Question], bool | Choice | Answer] | None, policy: Policy
 ) -> Chain:
     """Everyone who can be asked: approvals that are remembered, then whoever was given."""
-    from redoma.ask.chain import Chain
     from redoma.flow import asking
 
-    if isinstance(given, Chain):
-        return given
     cleaned = redact if policy.logging.redact_secrets else _as_it_is
     if given is None:
         return asking.answerer(redact=cleaned)
+    if isinstance(given, Whoever):
+        return given.chain(cleaned)
     if hasattr(given, "ask"):
         return asking.answerer(people=(given,), redact=cleaned)
     return asking.answerer(confirm=given, redact=cleaned)
 
 
-def asked(how: str) -> Chain:
-    """Whom a command line asks."""
-    from redoma.flow import asking
+class Whoever:
+    """Whom a command line asks; nobody is looked for before there is a question."""
 
-    if how not in HOWS:
-        raise UsageError(f"--ask: {how!r} is none of {', '.join(HOWS)}")
-    if how == "nobody":
-        return asking.answerer(redact=redact)
-    if how == "wait":
-        return asking.answerer(elsewhere=True, redact=redact)
-    if os.isatty(0) and os.isatty(2):
-        return asking.answerer(terminal=True, elsewhere=True, redact=redact)
-    return asking.answerer(people=(Left(),), redact=redact)
+    def __init__(self, how: str) -> None:
+        if how not in (*HOWS, BY_HAND):
+            raise UsageError(f"--ask: {how!r} is none of {', '.join(HOWS)}")
+        self._how = how
 
+    def ask(self, question: Question) -> Answer | None:
+        return self.chain(redact).ask(question)
 
-def opened_by_hand() -> Chain:
-    """For a shell that someone opens: that they open it is the answer, and to nothing else."""
-    from redoma.flow import asking
+    def chain(self, cleaned: Callable[[str], str]) -> Chain:
+        """The answerers behind it."""
+        from redoma.flow import asking
 
-    return asking.answerer(confirm=lambda question: question.rules == ("run-interactive",))
+        if self._how == "nobody":
+            return asking.answerer(redact=cleaned)
+        if self._how == BY_HAND:
+            return asking.answerer(confirm=lambda question: question.rules == ("run-interactive",))
+        if self._how == "wait":
+            return asking.answerer(elsewhere=True, redact=cleaned)
+        if os.isatty(0) and os.isatty(2):
+            return asking.answerer(terminal=True, elsewhere=True, redact=cleaned)
+        return asking.answerer(people=(Left(),), redact=cleaned)
 
 
 class Left:

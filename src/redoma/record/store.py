@@ -7,7 +7,7 @@ from _thread import allocate_lock, start_new_thread
 from contextlib import suppress
 
 from redoma.model.errors import RecordUnavailable
-from redoma.model.event import Kind
+from redoma.model.event import OWN_WORDS, Kind
 from redoma.record.encoding import json_text, storable
 from redoma.record.keys import KeyPlace
 from redoma.record.transaction import Draft
@@ -162,9 +162,16 @@ class Record:
             caller=storable(event.caller),
             command=storable(self._clean(event.command)),
             digest=writer.digest_of(event.command) if counted else "",
-            details=json_text(dict(event.details), self._clean),
+            details=self._details(event),
             facts=event.details,
         )
+
+    def _details(self, event: Event) -> str:
+        pairs = [
+            f"{quoted(name)}:{json_text(value, str if name in OWN_WORDS else self._clean)}"
+            for name, value in event.details.items()
+        ]
+        return f"{{{','.join(pairs)}}}"
 
     def _clean(self, text: str) -> str:
         if self._redact is None or not text:

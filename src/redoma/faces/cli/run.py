@@ -13,7 +13,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from redoma.ask.chain import Chain
     from redoma.flow.running import Control
     from redoma.flow.sandbox import Sandbox
     from redoma.model.result import Result
@@ -30,13 +29,13 @@ def main(arguments: list[str]) -> int:
     return start(options)
 
 
-def start(options: RunOptions, ask: Chain | None = None) -> int:
-    """Runs a command line that was read; `ask` are others than those it names."""
+def start(options: RunOptions) -> int:
+    """Runs a command line that was read."""
     import gc
 
     from redoma.flow.running import Control
 
-    sandbox = sandbox_for(options, ask)
+    sandbox = sandbox_for(options)
     as_json = "json" in options.flags
     terminal = "tty" in options.flags
     if terminal and as_json:
@@ -74,10 +73,10 @@ def start(options: RunOptions, ask: Chain | None = None) -> int:
     return result.exit_code
 
 
-def sandbox_for(options: RunOptions, ask: Chain | None = None) -> Sandbox:
+def sandbox_for(options: RunOptions) -> Sandbox:
     """The sandbox that a command line describes."""
     from redoma.flow.sandbox import Sandbox
-    from redoma.flow.wiring import asked
+    from redoma.flow.wiring import Whoever
 
     if "--level" in options.one and "--profile" in options.one:
         raise UsageError("--level and --profile do not go together")
@@ -92,7 +91,7 @@ def sandbox_for(options: RunOptions, ask: Chain | None = None) -> Sandbox:
         allow_write=options.many["--allow-write"],
         allow_read=options.many["--allow-read"],
         env=options.environment(),
-        ask=ask or asked(options.one.get("--ask", "auto")),
+        ask=Whoever(options.one.get("--ask", "auto")),
         phase=options.one.get("--phase", ""),
         session=options.one.get("--session", ""),
     )
