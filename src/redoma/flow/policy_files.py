@@ -9,15 +9,14 @@ import time
 from binascii import crc32
 
 from redoma.flow.policies import unusable
-from redoma.judge.policy.merge import merge
-from redoma.judge.policy.read import LARGEST, Layer, read
+from redoma.flow.policy_codec import plain, whole
+from redoma.model.policy import Policy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from redoma.flow.policies import Stamp
-    from redoma.model.policy import Policy
 
 FORMAT = 1
 # A file changed so lately could change again without its times telling.
@@ -29,35 +28,32 @@ def compiled(stamp: Stamp) -> tuple[Policy, bool]:
     head = (FORMAT, sys.version_info[:2], stamp)
     settled = time.time_ns() - max(max(row[4], row[5]) for row in stamp) > _SETTLED_NS
     place = _place(stamp)
-    kept = _kept(place) if settled else None
-    if kept is not None and kept[0] == head:
-        layers = [
-            Layer(path=path, origin=origin, values=values, at=at)
-            for path, origin, values, at in kept[2]
-        ]
-        return merge(layers, digest=kept[1]), True
-    digest, layers = _read(stamp)
-    policy = merge(layers, digest=digest)  # what cannot be merged is not kept
+    kept = _kept(place, head) if settled else None
+    if kept is not None:
+        return kept, True
+    policy = _read(stamp)
     if settled:
-        plain = [(layer.path, layer.origin, layer.values, layer.at) for layer in layers]
-        _keep(place, marshal.dumps((head, digest, plain)))
+        _keep(place, marshal.dumps((head, plain(policy))))
     return policy, settled
 
 
-def _read(stamp: Stamp) -> tuple[str, list[Layer]]:
+def _read(stamp: Stamp) -> Policy:
     from hashlib import sha256
 
-    whole = sha256()
+    from redoma.judge.policy.merge import merge
+    from redoma.judge.policy.read import LARGEST, read
+
+    digest = sha256()
     layers = []
     for path, origin, *identity in stamp:
-        content = _content(path, identity)
-        whole.update(f"{origin}\0{path}\0{len(content)}\0".encode(errors="surrogateescape"))
-        whole.update(content)
+        content = _content(path, identity, LARGEST + 1)
+        digest.update(f"{origin}\0{path}\0{len(content)}\0".encode(errors="surrogateescape"))
+        digest.update(content)
         layers.append(read(content, path=path, origin=origin))
-    return whole.hexdigest(), layers
+    return merge(layers, digest=digest.hexdigest())
 
 
-def _content(path: str, identity: list[int]) -> bytes:
+def _content(path: str, identity: list[int], most: int) -> bytes:
     """The bytes of the very file that was looked at.
 
     Attack: the file is exchanged between the look and the reading, or while it is read.
@@ -65,7 +61,7 @@ def _content(path: str, identity: list[int]) -> bytes:
     try:
         with open(path, "rb") as file:
             before = _identity(file.fileno())
-            content = file.read(LARGEST + 1)
+            content = file.read(most)
             after = _identity(file.fileno())
     except OSError as error:
         raise unusable(path, f"cannot be read: {error.strerror}") from None
@@ -88,17 +84,19 @@ def _place(stamp: Stamp) -> str:
     return os.path.join(base, "redoma", "policies", f"{crc32(names):08x}.compiled")
 
 
-def _kept(path: str) -> Any:
+def _kept(path: str, head: tuple[object, ...]) -> Policy | None:
+    """The policy that is kept, if it is still the one of these files."""
     try:
         with open(path, "rb") as file:
             status = os.fstat(file.fileno())
             # Attack: in a shared directory another user could leave what we would believe.
             if status.st_uid != os.geteuid() or status.st_mode & 0o022:
                 return None
-            kept = marshal.loads(file.read())  # noqa: S302
-    except (OSError, ValueError, EOFError, TypeError):
+            kept: Any = marshal.loads(file.read())  # noqa: S302
+        policy = whole(kept[1]) if kept[0] == head else None
+    except (OSError, ValueError, EOFError, TypeError, LookupError):
         return None
-    return kept if isinstance(kept, tuple) and len(kept) == 3 else None
+    return policy if isinstance(policy, Policy) else None
 
 
 def _keep(path: str, content: bytes) -> None:

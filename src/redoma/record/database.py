@@ -21,7 +21,7 @@ __all__ = ["Connection", "DatabaseError", "Error"]
 
 _BUSY_SECONDS = 10.0
 # Frames of the log that a cold start has to read before it can write.
-_CHECKPOINT_PAGES = 256
+_CHECKPOINT_PAGES = 128
 _WORDS = {
     "SQLITE_FULL": ("the disk is full", "free some space; nothing runs without a record"),
     "SQLITE_READONLY": ("it cannot be written", "make it writable; nothing runs without a record"),

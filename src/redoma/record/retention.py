@@ -14,9 +14,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.record.database import Connection
 
-# Rows go in batches; a session has this many more than it keeps at most.
-BATCH = 64
-
 
 class LetGo(Value):
     """Rows of one session that went."""
@@ -24,11 +21,6 @@ class LetGo(Value):
     session: str
     rows: int
     up_to: int
-
-
-def due(before: int, after: int) -> bool:
-    """Whether writing rows `before + 1` to `after` is the occasion to look."""
-    return before // BATCH != after // BATCH
 
 
 def let_go(connection: Connection, key: bytes, record: str, keep: int, since: int) -> list[LetGo]:

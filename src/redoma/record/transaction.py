@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redoma.model.event import Kind
-from redoma.record import clock, ledger, limits, retention
+from redoma.record import clock, ledger
 from redoma.record.chain import Head, link
 from redoma.record.encoding import json_text, row_bytes
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from redoma.model.rates import RateLimits
     from redoma.record.database import Connection
 
+# How often old rows are let go and runs added up: each time so many rows were written.
+BATCH = 64
 _INSERT = "INSERT INTO audit_log VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
@@ -61,6 +63,8 @@ class Transaction:
         """Adds the rows; where a limit refuses the start among them, the refusal instead."""
         for draft in drafts:
             if draft.kind is Kind.RUN_STARTING and rates is not None:
+                from redoma.record import limits
+
                 if limits.crowded(self._connection, draft.caller, draft.session, rates):
                     self.close_interrupted()
                 refusal = limits.admit(
@@ -100,12 +104,14 @@ class Transaction:
 
     def let_go(self, keep: int | None) -> None:
         """Lets old rows go, when it is time to."""
-        if not retention.due(self._known.seq, self._seq):
+        if self._known.seq // BATCH == self._seq // BATCH:
             return
         ledger.add_up(self._connection, self._now)
         if keep is None:
             return
-        since = self._known.seq - retention.BATCH
+        from redoma.record import retention
+
+        since = self._known.seq - BATCH
         for gone in retention.let_go(self._connection, self._key, self._known.record, keep, since):
             self._add(
                 Draft(

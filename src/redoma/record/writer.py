@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from redoma.model.errors import ChainBroken, RecordUnavailable
 from redoma.record import clock, keys, place
 from redoma.record.chain import Head, command_digest, head_mac
@@ -60,14 +62,14 @@ class Writer:
             begun = bool(self._turnstile.read().strip())
             get = keys.existing if begun else keys.existing_or_new
             self.key = get(keyed_by, directory)
-            if begun and not place.inspect(directory):
+            if begun and not os.path.exists(self._path):
                 raise ChainBroken(
-                    f"the record {path_of(directory)} is gone, and its head file is not",
+                    f"the record {self._path} is gone, and its head file is not",
                     entry=0,
                     hint=_aside(directory),
                 )
             self.connection = open_to_write(directory)
-            with worded(path_of(directory)):
+            with worded(self._path):
                 self._begin_if_new(begun=begun)
         except BaseException:
             self.close()

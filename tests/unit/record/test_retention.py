@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from redoma.model.event import Kind
-from redoma.record.retention import BATCH
 from redoma.record.store import Record
+from redoma.record.transaction import BATCH
 from redoma.record.verify import verify
 from tests.unit.record.story import ended, entries, judged, starting, tamper
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from redoma.model.errors import RedomaError
 
 COMMANDS: dict[str, tuple[str, str]] = {
+    "answer": ("redoma.faces.cli.answer:main", "answer a question that waits"),
+    "approvals": ("redoma.faces.cli.approvals:main", "what is approved for longer than one run"),
     "audit": ("redoma.faces.cli.audit:main", "what happened, and whether anybody changed it"),
     "check": ("redoma.faces.cli.check:main", "judge a command: level, decision, reasons"),
     "doctor": (
@@ -23,6 +25,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "what this machine can enforce, and what is missing",
     ),
     "hook": ("redoma.faces.hook:main", "answer an agent's hook; install, uninstall, status"),
+    "pending": ("redoma.faces.cli.pending:main", "the questions that wait for a person"),
     "policy": ("redoma.faces.cli.policy:main", "init, lint, test, explain and show policies"),
     "run": ("redoma.faces.cli.run:main", "run a command inside an enclosure"),
     "shell": ("redoma.faces.cli.shell:main", "an interactive shell inside an enclosure"),

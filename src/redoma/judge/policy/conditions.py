@@ -14,8 +14,7 @@ some value fits, a rule that allows only when every value does; so what is not k
 
 from __future__ import annotations
 
-import re
-
+from redoma.judge.lazy import lazy
 from redoma.model.policy import Environment
 from redoma.model.risk import Effect, Risk
 
@@ -46,7 +45,7 @@ NAMES: dict[str, tuple[str, ...] | None] = {
 }
 ORDERED = frozenset(("safety_level", "environment", "files_affected"))
 _ORDER = frozenset(("<", "<=", ">", ">="))
-_TOKEN = re.compile(
+_TOKEN = lazy(
     r"""\s*(?:(?P<text>"[^"]*"|'[^']*')|(?P<sign>==|!=|<=|>=|[<>()\[\],])"""
     r"""|(?P<word>[^\s()\[\],=!<>"']+)|(?P<bad>\S))"""
 )

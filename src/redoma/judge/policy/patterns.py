@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from redoma.judge.lazy import lazy
+
 _WHOLE_WORD = r"(?<![^\s;&|(]){}(?![^\s;&|)])"
 _META = frozenset("\\.*+?[](){}|^$")
-_HOST = re.compile(r"(?:\*\.)?[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_-]+)*\.?|[0-9a-f:.]+")
+_HOST = lazy(r"(?:\*\.)?[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_-]+)*\.?|[0-9a-f:.]+")
 
 
 def expanded(pattern: str, workspace: str, home: str) -> str:

@@ -42,10 +42,10 @@ def weigh(
     assessment: Assessment, pack: Pack, policy: Policy, circumstances: Circumstances
 ) -> Decision:
     """The decision of a policy and of every policy below it."""
-    said = voices(assessment, pack, policy, circumstances)
+    seen = _seen(assessment, (), policy, circumstances)
+    said = voices(assessment, pack, policy, circumstances, seen)
     verdict = max(voice.verdict for voice in said)
     loudest = [voice for voice in said if voice.verdict is verdict]
-    seen = _seen(assessment, (), policy, circumstances)
     because = [voice.reason for voice in loudest if voice.reason]
     set_aside = loudest[0].rule == "allowlist_extensions"
     if assessment.risk and verdict >= pack.verdict(assessment.risk) and not set_aside:
@@ -64,23 +64,33 @@ def weigh(
 
 
 def voices(
-    assessment: Assessment, pack: Pack, policy: Policy, circumstances: Circumstances
+    assessment: Assessment,
+    pack: Pack,
+    policy: Policy,
+    circumstances: Circumstances,
+    seen: Seen | None = None,
 ) -> list[Voice]:
     """Everything that is said to a command, the layer's own words before those below it."""
     said: list[Voice] = []
+    whole = seen or _seen(assessment, (), policy, circumstances)
     layer: Policy | None = policy
     while layer is not None:
-        said += _voices(assessment, pack, layer, circumstances)
+        whole.environment = layer.environment
+        said += _voices(assessment, pack, layer, circumstances, whole)
         layer = layer.floor
+    whole.environment = policy.environment
     return list(dict.fromkeys(said))
 
 
 def _voices(
-    assessment: Assessment, pack: Pack, policy: Policy, circumstances: Circumstances
+    assessment: Assessment,
+    pack: Pack,
+    policy: Policy,
+    circumstances: Circumstances,
+    whole: Seen,
 ) -> list[Voice]:
     facts = circumstances.facts
     spans = covered(assessment.text, facts or (), policy.allow)
-    whole = _seen(assessment, (), policy, circumstances)
     rest = _seen(assessment, spans, policy, circumstances) if spans else whole
     said = [_by_level(rest.level, pack)] if _shipped(policy) else _own(policy, rest)
     if spans and rest.level < whole.level:
