@@ -209,15 +209,18 @@ def test_output_is_written_down_where_the_policy_says_so_and_without_secrets(
 ) -> None:
     token = "ghp_" + "a1B2c3D4e5F6" * 3
     place.policy("version: '1.0'\nlogging:\n  include_command_output: true\n")
-    place.sandbox(env={"SHOWN": token}).run('echo "$SHOWN and more"')
+    known = {"SHOWN": token, "DB_PASSWORD": "correct-horse"}
+    place.sandbox(env=known).run('echo "$SHOWN and $DB_PASSWORD"')
     ended = place.rows()[-1].facts()
-    assert ended["stdout"] == "[REDACTED] and more\n"
+    assert ended["stdout"] == "[REDACTED] and [REDACTED]\n"
     assert token not in json.dumps([str(row) for row in place.rows()])
 
 
 def test_what_is_kept_back_is_a_violation_in_the_record(place: Place) -> None:
     (place.workspace / ".git").mkdir()
-    result = place.sandbox(policy="isolation-only").run("mkdir -p sub/.git/hooks; touch sub/.git/HEAD")
+    result = place.sandbox(policy="isolation-only").run(
+        "mkdir -p sub/.git/hooks; touch sub/.git/HEAD"
+    )
     assert [row.kind for row in place.rows() if row.kind == "violation"] == [
         "violation" for _ in result.held_back
     ]

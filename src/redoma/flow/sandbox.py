@@ -158,7 +158,7 @@ class Sandbox:
         from redoma.flow.wiring import record
 
         if self._record is None or isinstance(self._record, str):
-            return record(self._record or "", policy)
+            return record(self._record or "", policy, self._given.secrets())
         return self._record
 
     def answerer(self, policy: Policy) -> Chain:
@@ -227,6 +227,14 @@ class _Given:
         self._writable = writable
         self._readable = readable
         self._env = env
+
+    def secrets(self) -> tuple[str, ...]:
+        """The values of given variables whose names say that they are secret."""
+        if not self._env:
+            return ()
+        from redoma.vault.exact import own_values
+
+        return own_values(dict(self._env))
 
     def applied_to(self, grant: Grant) -> Grant:
         limits: Limits = grant.limits

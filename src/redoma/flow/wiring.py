@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from redoma.model.question import Answer, Answerer, Choice, Question
     from redoma.model.rates import RateLimits
     from redoma.record.store import Record
+    from redoma.vault.redact import Redactor
 
 HOWS = ("auto", "wait", "nobody")
 """How a command line asks: whoever is there, whoever answers elsewhere, or nobody."""
@@ -22,27 +23,38 @@ BY_HAND = "by hand"
 """That someone opens a shell by hand is their answer to that, and to nothing else."""
 ANSWERED_LATER = 600.0
 """Seconds in which a question that nobody waits for can be approved for the next try."""
-_records: dict[tuple[str, bool, int], Record] = {}
+_records: dict[tuple[object, ...], Record] = {}
+_redactors: list[Redactor] = []
 
 
-def record(directory: str, policy: Policy) -> Record:
-    """The record in a directory, or the user's own; one for each process."""
+def record(directory: str, policy: Policy, secrets: tuple[str, ...] = ()) -> Record:
+    """The record in a directory, or the user's own; one for each process.
+
+    `secrets` are values that may not be written down, beside those of our own variables.
+    """
     from redoma.flow import audit
 
     place = os.path.abspath(directory) if directory else audit.directory()
-    key = (place, policy.logging.redact_secrets, policy.retention.entries_per_session)
+    redacts = policy.logging.redact_secrets
+    key = (place, policy.retention.entries_per_session, redacts, secrets)
     known = _records.get(key)
     if known is None:
-        cleaned = redact if policy.logging.redact_secrets else None
-        known = _records[key] = audit.writable(redact=cleaned, keep=key[2], place=place)
+        cleaned = redact if redacts else None
+        if redacts and secrets:
+            from redoma.flow.redaction import redactor
+
+            cleaned = redactor(values=secrets).text
+        known = _records[key] = audit.writable(redact=cleaned, keep=key[1], place=place)
     return known
 
 
 def redact(text: str) -> str:
     """The text without secrets, those in the caller's own variables included."""
-    from redoma.flow.redaction import redactor
+    if not _redactors:
+        from redoma.flow.redaction import redactor
 
-    return redactor().text(text)
+        _redactors.append(redactor())
+    return _redactors[0].text(text)
 
 
 def rates(policy: Policy) -> RateLimits:

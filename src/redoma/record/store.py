@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from _json import encode_basestring_ascii as quoted
 from _thread import allocate_lock, start_new_thread
 from contextlib import suppress
 
