@@ -15,7 +15,7 @@ from base64 import b85encode
 from redoma.jail.overlay.diff_lines import hunks, split
 from redoma.jail.overlay.diff_text import encoding_of
 from redoma.model.change import Change, Did, FileKind, FileState
-from redoma.model.value import Value, replace
+from redoma.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,12 +65,10 @@ def quoted(path: str, prefix: bytes = b"") -> bytes:
 def _expanded(change: Change, known: set[str], sides: Sides) -> Iterator[Change]:
     """A change of a whole directory as changes of its files: git has no directories."""
     state = change.before
-    whole = change.did in (Did.RENAMED, Did.DELETED) or change.replaces_tree
+    whole = change.did in (Did.RENAMED, Did.DELETED)
     if state is None or state.kind is not FileKind.DIRECTORY or not whole:
         yield change
         return
-    if change.after is not None and change.after.kind is not FileKind.DIRECTORY:
-        yield replace(change, did=Did.CREATED, before=None, replaces_tree=False)
     source = change.renamed_from or change.path
     for name, found in sides.files_below(source):
         old, new = f"{source}/{name}", f"{change.path}/{name}"
