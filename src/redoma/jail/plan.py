@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from redoma.model.access import Grant
+from redoma.model.access import Grant, Writes
 from redoma.model.errors import NoEngine
 from redoma.model.guarantee import Enforcement, EngineReport, Guarantee
 from redoma.model.plan import Plan
 from redoma.model.request import Request
+from redoma.model.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 def plan(request: Request, grant: Grant, host: Reports, *, terminal: bool = False) -> Plan:
     """The plan for a request, or NoEngine that says why not, engine by engine."""
+    if grant.writes is Writes.LAYER:
+        # Whatever else is asked for: without it the command would write the workspace itself.
+        grant = replace(grant, require=grant.require | {Guarantee.CHANGES_HELD})
     tried: dict[str, str] = {}
     hints: list[str] = []
     for name in grant.prefer:
@@ -65,9 +69,9 @@ def _enforcement(grant: Grant, report: EngineReport, controllers: frozenset[str]
         held.discard(Guarantee.CPU_CAPPED)  # a share of the processor needs a control group
     if grant.network.value == "open":
         held.discard(Guarantee.NETWORK_CLOSED)
-    if grant.writes.value == "memory":
+    if grant.writes is Writes.MEMORY:
         held.discard(Guarantee.PROTECTED_PATHS)
-    else:
+    elif grant.writes is not Writes.LAYER:
         held.discard(Guarantee.CHANGES_HELD)
     return Enforcement(
         engine=report.name,
