@@ -158,3 +158,20 @@ def _open_file(name: str, directory: int) -> int:
         return os.open(name, _FILE | os.O_NOATIME, dir_fd=directory)
     except PermissionError:
         return os.open(name, _FILE, dir_fd=directory)
+
+
+def read_file(root: str, path: str, limit: int) -> bytes | None:
+    """A regular file below `root`, no link on the way; None where it cannot be had so."""
+    try:
+        directory = _open_directory(root, os.path.dirname(path))
+        try:
+            file = _open_file(os.path.basename(path), directory)
+        finally:
+            os.close(directory)
+        with open(file, "rb") as stream:
+            if not stat.S_ISREG(os.fstat(file).st_mode):
+                return None
+            data = stream.read(limit + 1)
+    except OSError:
+        return None
+    return data if len(data) <= limit else None
