@@ -7,7 +7,6 @@ from redoma.model.errors import NoEngine
 from redoma.model.guarantee import Enforcement, EngineReport, Guarantee
 from redoma.model.plan import Plan
 from redoma.model.request import Request
-from redoma.model.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,15 +24,16 @@ if TYPE_CHECKING:
 
 def plan(request: Request, grant: Grant, host: Reports, *, terminal: bool = False) -> Plan:
     """The plan for a request, or NoEngine that says why not, engine by engine."""
+    require = grant.require
     if grant.writes is Writes.LAYER:
         # Whatever else is asked for: without it the command would write the workspace itself.
-        grant = replace(grant, require=grant.require | {Guarantee.CHANGES_HELD})
+        require |= {Guarantee.CHANGES_HELD}
     tried: dict[str, str] = {}
     hints: list[str] = []
     for name in grant.prefer:
         report = host.report(name)
-        if report.usable and grant.require <= report.guarantees:
-            enforcement = _enforcement(grant, report, host.controllers())
+        if report.usable and require <= report.guarantees:
+            enforcement = _enforcement(grant, require, report, host.controllers())
             if not enforcement.shortfall:
                 return Plan(
                     request=request,
@@ -46,15 +46,20 @@ def plan(request: Request, grant: Grant, host: Reports, *, terminal: bool = Fals
             lost = ", ".join(sorted(g.words for g in enforcement.shortfall))
             tried[name] = f"not with these limits: {lost} (no control group of our own here)"
             continue
-        tried[name] = report.why_not(grant.require) or "it cannot be used here"
+        tried[name] = report.why_not(require) or "it cannot be used here"
         hints += report.hints
-    required = sorted(guarantee.value for guarantee in grant.require)
+    required = sorted(guarantee.value for guarantee in require)
     raise NoEngine(
         required=required, tried=tried, hint="; ".join(dict.fromkeys([*hints[:1], "redoma doctor"]))
     )
 
 
-def _enforcement(grant: Grant, report: EngineReport, controllers: frozenset[str]) -> Enforcement:
+def _enforcement(
+    grant: Grant,
+    require: frozenset[Guarantee],
+    report: EngineReport,
+    controllers: frozenset[str],
+) -> Enforcement:
     """What this engine will hold under this grant; more than it asks for is not claimed."""
     held = set(report.guarantees)
     limits = grant.limits
@@ -75,7 +80,7 @@ def _enforcement(grant: Grant, report: EngineReport, controllers: frozenset[str]
         held.discard(Guarantee.CHANGES_HELD)
     return Enforcement(
         engine=report.name,
-        required=grant.require,
+        required=require,
         held=frozenset(held),
         mechanisms=tuple((g, how) for g, how in report.mechanisms if g in held),
     )

@@ -75,6 +75,8 @@ class _Search:
     def _same_below(self, old: str, new: str) -> bool:
         for path in self._created_below(new):
             state = self.created[path].after
+            if old + path[len(new) :] not in self.deleted:
+                return False
             if state is None or state.kind is not FileKind.FILE or not state.size:
                 continue
             if not self._same(old + path[len(new) :], path):
