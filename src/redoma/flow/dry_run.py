@@ -7,7 +7,7 @@ import os
 from redoma.flow.check import ground
 from redoma.flow.kinds.foresee import Foreseen, foresee
 from redoma.flow.kinds.git_push import reported
-from redoma.model.change import Changes, Did
+from redoma.model.change import Changes
 from redoma.model.request import Program
 from redoma.model.result import Outcome, Result
 from redoma.model.value import Value, replace
@@ -137,17 +137,3 @@ def _duration(text: str, result: Result, duration: Duration | None) -> str:
     if result.exit is None:
         return "unknown"
     return f"{result.exit.used.wall_seconds:.1f}s in this preview"
-
-
-def impact(changes: Changes) -> dict[str, list[str]]:
-    """The paths by what happened to them, each path once; names that are no UTF-8 stay distinct."""
-    return {
-        name: list(changes.paths(did))
-        for name, did in (
-            ("files_created", Did.CREATED),
-            ("files_modified", Did.MODIFIED),
-            ("files_deleted", Did.DELETED),
-            ("files_renamed", Did.RENAMED),
-            ("attributes_changed", Did.ATTRIBUTES),
-        )
-    }

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from redoma.model.diff import FileDiff
 
     Ask = Callable[[str, str], str]  # the question and the keys that answer it; "" at the end
-    Say = Callable[[str], None]
+    Say = Callable[[str], object]
 
 _WIDE = ("utf-16", "utf-32")
 HELP = """\

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from redoma.faces.display import cell, harmless
 from redoma.model.change import Did, FileKind
 
@@ -31,6 +33,11 @@ PLAIN = "\x1b[0m"
 FEW = 10  # a directory that came or went whole is one line from here on
 MANY = 200  # and so is any directory with so many changes below it
 WIDEST_NAME = 48
+# What git keeps for itself: one line, and no differences. Its settings and hooks are another
+# matter: they decide what runs.
+_GITS_OWN = re.compile(
+    r"(?:^|/)\.git/(?:(?:objects|logs|lfs)(?:/|$)|(?:index|ORIG_HEAD|COMMIT_EDITMSG|FETCH_HEAD)$)"
+)
 
 
 class Folder:
@@ -54,6 +61,11 @@ class Folder:
             found += folder.files.values()
             todo += [(one, False) for one in folder.below.values()]
         return found
+
+
+def is_gits_own(path: str) -> bool:
+    """Whether a path is of no interest to anyone but git."""
+    return _GITS_OWN.search(path) is not None
 
 
 def tree(
@@ -117,9 +129,9 @@ def _grown(items: Iterable[Change]) -> Folder:
 
 def _rows(top: Folder, diffs: Mapping[str, FileDiff]) -> Iterable[tuple[str, str, str]]:
     """(sign, indented name, what to say of it), depth first and sorted."""
-    todo: list[tuple[int, str, Folder | Change]] = _entries(top, 0)
+    todo = _entries(top, 0, "")
     while todo:
-        depth, name, what = todo.pop()
+        depth, above, name, what = todo.pop()
         indent = "  " * depth
         if not isinstance(what, Folder):
             yield SIGNS[what.did], f"{indent}{harmless(name)}", _about(what, diffs)
@@ -128,25 +140,26 @@ def _rows(top: Folder, diffs: Mapping[str, FileDiff]) -> Iterable[tuple[str, str
         while what.own is None and not what.files and len(what.below) == 1:
             ((below, folder),) = what.below.items()
             name, what = f"{name}/{below}", folder
-        if what.own is None and not what.below and len(what.files) == 1:
+        own, path = what.own, f"{above}{name}"
+        if own is None and not what.below and len(what.files) == 1 and not is_gits_own(path):
             ((below, change),) = what.files.items()
             shown = f"{indent}{harmless(name)}/{harmless(below)}"
             yield SIGNS[change.did], shown, _about(change, diffs)
             continue
-        own = what.own
         shown = f"{indent}{harmless(name)}/"
         inside = what.all()
-        if _collapsed(own, inside):
+        if inside and (is_gits_own(path) or _collapsed(own, inside)):
             yield _sign(own, inside), shown, _gathered(inside)
             continue
         yield (SIGNS[own.did] if own is not None else " "), shown, _about(own, diffs) if own else ""
-        todo += _entries(what, depth + 1)
+        todo += _entries(what, depth + 1, f"{path}/")
 
 
-def _entries(folder: Folder, depth: int) -> list[tuple[int, str, Folder | Change]]:
+def _entries(folder: Folder, depth: int, above: str) -> list[tuple[int, str, str, Folder | Change]]:
     """What stands in a directory, last first: the list is taken from its end."""
     named: list[tuple[str, Folder | Change]] = [*folder.files.items(), *folder.below.items()]
-    return [(depth, name, what) for name, what in sorted(named, key=lambda n: n[0], reverse=True)]
+    named.sort(key=lambda entry: entry[0], reverse=True)
+    return [(depth, above, name, what) for name, what in named]
 
 
 def _collapsed(own: Change | None, inside: list[Change]) -> bool:

@@ -145,3 +145,18 @@ def test_a_hundred_thousand_changes_are_a_screenful() -> None:
 def test_a_directory_thousands_deep_is_shown() -> None:
     shown = tree([created("d/" * 3000 + "x", 1)], PLAIN)
     assert shown == f"+ {'d/' * 3000}x  1 B\n"
+
+
+def test_what_git_keeps_for_itself_is_one_line_and_its_hooks_are_not() -> None:
+    items = [
+        created(".git/hooks/pre-commit", 20),
+        created(".git/index", 104),
+        created(".git/objects/81/4f4a", 23),
+        created(".git/objects/a0/99ff", 30),
+    ]
+    assert tree(items, PLAIN) == (
+        "  .git/\n"
+        "+   hooks/pre-commit  20 B\n"
+        "+   index             104 B\n"
+        "+   objects/          +2 files, 53 B\n"
+    )

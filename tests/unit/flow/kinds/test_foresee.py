@@ -223,5 +223,5 @@ def test_what_only_changes_files_needs_no_warning_and_can_be_undone(command: str
         ("touch a", False),
     ],
 )
-def test_what_no_undo_takes_back_is_known(command: str, lasting: bool) -> None:  # noqa: FBT001
+def test_what_no_undo_takes_back_is_known(command: str, lasting: bool) -> None:
     assert told(command).lasting is lasting
