@@ -172,16 +172,24 @@ def _run(site: Site, entry: Entry, run: Run, lock: Held) -> None:
     finally:
         # A change that was taken back has moved things too, so the time is noted either way.
         phase = run.book.phase(run.journal.number)
-        entry = replace(entry, windows=(*entry.windows, site.window(start)))
+        entry = entry.worked(site.window(start))
         if phase is Phase.APPLIED:
             size = run.journal.size
             if entry.shown.standing is Standing.APPLIED:
                 size += entry.shown.size
             shown = replace(entry.shown, standing=Standing.APPLIED, size=size, why="")
             entry = replace(entry, shown=shown, active=time.time())
+            _drop_undone(run.book)
         kept.write_entry(entry, durably=True)
         if phase is not Phase.APPLYING:  # else it could not be taken back: the next start tries
             lock.end()
+
+
+def _drop_undone(book: Book) -> None:
+    """Journals of what was taken back have nothing more to say once something is applied again."""
+    for number in book.numbers():
+        if book.phase(number) is Phase.UNDONE:
+            book.drop(number)
 
 
 def _refuse(name: str, conflicts: Sequence[Conflict], count: int) -> None:
@@ -237,14 +245,15 @@ def recover_under(lock: Held) -> str:
             start = site.now()
             bring_to_an_end(site, book)
             window = site.window(start, copied=site.copies)
-        standing, windows = Standing.HELD, [*entry.windows, window]
+        standing, windows = Standing.HELD, [window]
         for number in book.numbers():
             # It may have been done but for the line that says so.
-            windows.append(book.span(number))
+            undone = book.phase(number) is Phase.UNDONE
+            windows.append(replace(book.span(number), copied=window.copied and undone))
             if standing is not Standing.APPLIED:
                 applied = book.phase(number) is Phase.APPLIED
                 standing = Standing.APPLIED if applied else Standing.UNDONE
-        entry = replace(entry, windows=tuple(windows)).standing(standing)
+        entry = entry.worked(*windows).standing(standing)
     except (OSError, RedomaError) as error:
         # What is kept stays kept; a person has to look.
         entry = entry.standing(Standing.INTERRUPTED, why=str(error))

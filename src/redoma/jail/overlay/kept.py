@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 VERSION = 1
 _LARGEST_ENTRY = 1 << 20
+_MOST_WINDOWS = 8
 
 
 class Entry(Value):
@@ -41,6 +42,10 @@ class Entry(Value):
     @property
     def id(self) -> str:
         return self.shown.id
+
+    def worked(self, *windows: Window) -> Entry:
+        """The same entry, and when it moved things; a file has the time of its last move only."""
+        return replace(self, windows=(*self.windows, *windows)[-_MOST_WINDOWS:])
 
     def standing(self, standing: Standing, *, why: str = "") -> Entry:
         """The same entry, standing so from now on."""

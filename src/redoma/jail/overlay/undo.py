@@ -80,7 +80,7 @@ def _run(site: Site, entry: Entry, run: Run, lock: Held) -> None:
         ) from error
     finally:
         window = site.window(start, copied=site.copies)
-        entry = replace(entry, windows=(*entry.windows, window), active=time.time())
+        entry = replace(entry.worked(window), active=time.time())
         if run.book.in_phase(Phase.APPLIED) is None:
             entry = entry.standing(Standing.UNDONE)
         kept.write_entry(entry, durably=True)
