@@ -14,7 +14,7 @@ from redoma.jail.engines.shield import Raised, Shield
 from redoma.jail.guard import journal, worktree
 from redoma.jail.kernel import seccomp
 from redoma.model.access import Grant, Syscalls, Writes
-from redoma.model.errors import UsageError
+from redoma.model.errors import EngineFailed, UsageError
 from redoma.model.plan import Handshake, Launch, Plan
 
 TYPE_CHECKING = False
@@ -113,6 +113,7 @@ class Bubblewrap:
         binary = self._stage.program(self.binary) if self._stage is not None else self.binary
         raised = self._raise(plan.grant, frame)
         cover = self._cover(layer) if layer is not None else []
+        in_memory = layer.in_memory if layer is not None else plan.grant.writes is Writes.MEMORY
         fds: list[tuple[int, int]] = []
         mounts: list[str] = []
 
@@ -152,7 +153,8 @@ class Bubblewrap:
                 handshake=Handshake(status=status, go=go),
                 terminal=plan.terminal,
                 limits=plan.grant.limits,
-                in_memory=(plan.grant.workspace,) if plan.grant.writes is Writes.MEMORY else (),
+                in_memory=(plan.grant.workspace,) if in_memory else (),
+                in_memory_before=_used(layer.directory) if layer is not None else 0,
                 temporary=frame.in_memory,
                 complaint="bwrap: ",
                 inside=self._stage.start if self._stage else None,
@@ -226,7 +228,13 @@ class Bubblewrap:
         if not self.as_nobody:
             return path
         status = os.stat(path)
-        return self._staged().staged(path, status.st_uid, status.st_gid)
+        try:
+            return self._staged().staged(path, status.st_uid, status.st_gid)
+        except OSError as error:
+            raise EngineFailed(
+                f"the files of {path} cannot be shown as another user's: {error.strerror}",
+                hint="run as an ordinary user, or hold what is written in a layer",
+            ) from error
 
     def _show(self, source: str, target: str) -> list[str]:
         """The mount of something that everybody may read, and through which nobody is reached.
@@ -283,6 +291,11 @@ def _with_writable(grant: Grant, paths: tuple[str, ...]) -> Grant:
     from redoma.model.value import replace
 
     return replace(grant, writable=(*grant.writable, *paths))
+
+
+def _used(directory: str) -> int:
+    status = os.statvfs(directory)
+    return (status.f_blocks - status.f_bfree) * status.f_frsize
 
 
 def _memory_file(data: bytes) -> int:

@@ -27,7 +27,7 @@ class Layer(Value):
     kind: str = OVERLAY
     # Whether what lies here can be renamed into the workspace; else applying copies.
     renames: bool = True
-    # Whether what lies here is memory, on a file system that others use as well.
+    # Whether what lies here is memory: no process is told to have written it.
     in_memory: bool = False
     # When it was made, by its file system's clock.
     began_ns: int = 0

@@ -15,12 +15,14 @@ from redoma.jail.overlay import layer as layers_of
 from redoma.jail.overlay.filesystems import Mounts
 from redoma.jail.overlay.layer import COPY, OVERLAY, Layer
 from redoma.jail.overlay.marks import is_mark
+from redoma.model.errors import EngineFailed
 from redoma.model.ids import short_id
 from redoma.model.value import Value
 
 # Where the kernel takes no layer, or takes one and then fails in the middle of a run.
 _NO_LAYERS = frozenset("overlay aufs nfs nfs4 cifs smb3 vfat exfat ntfs3 9p ecryptfs".split())
 _SHARED_MEMORY = "/dev/shm"
+_MEMORY = ("tmpfs", "ramfs")
 # Root starts a command as someone who has to pass here; the directory above is closed to others.
 _PASSAGE = 0o711
 
@@ -44,38 +46,75 @@ def base_of(workspace: str) -> Base:
     """The best place for layers of this workspace."""
     mounts = Mounts()
     here = mounts.of(workspace)
-    state = os.path.realpath(places.state())
     below = mounts.below(workspace)
     if below:
         # An overlay does not show what is mounted inside the directory it covers.
-        return _copied(state, mounts, workspace, f"{below[0]} is mounted inside the workspace")
-    top = f"{here.point.rstrip('/')}/.redoma-{os.geteuid()}"
-    if mounts.of(state).id == here.id and _fits(state, workspace, mounts):
-        return Base(directory=state)
-    if os.access(here.point, os.W_OK) and _fits(top, workspace, mounts):
-        return Base(directory=top)
+        return _copied(mounts, workspace, f"{below[0]} is mounted inside the workspace")
+    if os.geteuid() == 0 and _poor(here.kind):
+        # Its owner's files have to appear as those of someone who is not root.
+        return _copied(mounts, workspace, f"{here.kind} cannot show its files as another user's")
+    own = f"redoma-{os.geteuid()}"
+    state = os.path.realpath(places.state())
+    for directory in (state, f"/var/tmp/{own}", f"{here.point.rstrip('/')}/.{own}"):
+        beside = mounts.of(_above(directory)).id == here.id
+        if beside and _fits(directory, workspace, mounts):
+            return Base(directory=directory, in_memory=here.kind in _MEMORY)
     if _fits(state, workspace, mounts):
         note = "the layer is on another file system than the workspace: applying it copies"
-        return Base(directory=state, renames=False, notes=(note,))
-    memory = f"{_SHARED_MEMORY}/redoma-{os.geteuid()}"
-    if os.access(_SHARED_MEMORY, os.W_OK) and _fits(memory, workspace, mounts):
+        memory = mounts.of(state).kind in _MEMORY
+        return Base(directory=state, renames=False, in_memory=memory, notes=(note,))
+    shared = f"{_SHARED_MEMORY}/{own}"
+    if _fits(shared, workspace, mounts):
         note = "the layer is in memory, since no disk here takes one: it is lost at a restart"
-        return Base(directory=memory, renames=False, in_memory=True, notes=(note,))
-    return _copied(state, mounts, workspace, "no file system here takes a layer")
+        return Base(directory=shared, renames=False, in_memory=True, notes=(note,))
+    return _copied(mounts, workspace, "no file system here takes a layer")
 
 
-def _copied(state: str, mounts: Mounts, workspace: str, why: str) -> Base:
-    note = f"the whole workspace was copied, since {why}"
-    renames = mounts.of(state).id == mounts.of(workspace).id
-    return Base(directory=state, kind=COPY, renames=renames, notes=(note,))
+def _copied(mounts: Mounts, workspace: str, why: str) -> Base:
+    """A place for a copy of the whole workspace: on a disk, else in memory."""
+    own = f"redoma-{os.geteuid()}"
+    for directory in (os.path.realpath(places.state()), f"{_SHARED_MEMORY}/{own}"):
+        if os.geteuid() == 0:
+            fits = _fits(directory, workspace, mounts)
+        else:
+            fits = not _inside(directory, workspace)
+        if fits:
+            at = mounts.of(directory)
+            return Base(
+                directory=directory,
+                kind=COPY,
+                renames=at.id == mounts.of(workspace).id,
+                in_memory=at.kind in _MEMORY,
+                notes=(f"the whole workspace was copied, since {why}",),
+            )
+    raise EngineFailed(
+        f"the changes of a command in {workspace} cannot be held, since {why}",
+        hint="set XDG_STATE_HOME to a directory on a disk, outside of the workspace",
+    )
+
+
+def _inside(directory: str, workspace: str) -> bool:
+    return directory == workspace or directory.startswith(workspace + "/")
+
+
+def _poor(kind: str) -> bool:
+    """Whether a kind of file system takes no layers, and shows no owner as another."""
+    return kind in _NO_LAYERS or kind.startswith("fuse")
+
+
+def _above(directory: str) -> str:
+    """A directory itself, or the one in which it would be made."""
+    return directory if os.path.isdir(directory) else os.path.dirname(directory)
 
 
 def _fits(directory: str, workspace: str, mounts: Mounts) -> bool:
     """Whether layers for the workspace can lie in this directory, which is made if need be."""
-    if directory == workspace or directory.startswith(workspace + "/"):
+    if _inside(directory, workspace):
         return False  # the kernel refuses a layer inside what it covers, and it is in people's way
-    at = mounts.of(directory if os.path.exists(directory) else os.path.dirname(directory))
-    if at.kind in _NO_LAYERS or at.kind.startswith("fuse") or not places.ours(directory):
+    at = mounts.of(_above(directory))
+    if _poor(at.kind):
+        return False
+    if not os.access(_above(directory), os.W_OK) or not places.ours(directory):
         return False
     try:
         # Replaced directories are marked by such an attribute: without it they could not be made.
