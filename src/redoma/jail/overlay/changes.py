@@ -28,7 +28,8 @@ def read_changes(layer: Layer) -> Changes:
 
 def _read(layer: Layer) -> Changes:
     overlay = layer.kind != COPY
-    with Tree(layer.workspace) as lower, Tree(layer.upper, in_overlay=overlay) as upper:
+    held = Tree(layer.upper, in_overlay=overlay, ours=True)
+    with Tree(layer.workspace) as lower, held as upper:
         comparison = Comparison(lower, upper, began_ns=layer.began_ns, ended_ns=time.time_ns())
         if overlay:
             from redoma.jail.overlay.overlaid import Overlaid

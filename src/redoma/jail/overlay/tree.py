@@ -32,16 +32,26 @@ _KINDS = {
 class Tree:
     """A directory and what lies below it; paths are relative, "" is the directory itself."""
 
-    def __init__(self, root: str, *, in_overlay: bool = False) -> None:
+    def __init__(self, root: str, *, in_overlay: bool = False, ours: bool = False) -> None:
+        """`ours` says that nobody else can reach the tree, so that what is closed may be opened."""
         self.root = root
         self._in_overlay = in_overlay
-        self._root = _open(root, None, _DIRECTORY)
+        self._ours = ours
+        # Directories that were closed to their owner, with the modes that they get back.
+        self._opened_up: dict[str, int] = {}
+        self._root = self._entered("", root, None)
         self._open: dict[str, int] = {}
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
+        for path, mode in reversed(self._opened_up.items()):
+            parent, _, name = path.rpartition("/")
+            if name:
+                os.chmod(name, mode, dir_fd=self.folder(parent))
+            else:
+                os.fchmod(self._root, mode)
         for fd in (self._root, *self._open.values()):
             os.close(fd)
         self._open.clear()
@@ -63,14 +73,23 @@ class Tree:
         while above and above not in self._open:
             above = above.rpartition("/")[0]
         fd = os.dup(self._open[above] if above else self._root)
-        for part in path[len(above) :].split("/"):
-            if part:
-                try:
-                    lower = _open(part, fd, _DIRECTORY)
-                finally:
-                    os.close(fd)
-                fd = lower
+        for part in path[len(above) :].lstrip("/").split("/"):
+            above = f"{above}/{part}" if above else part
+            try:
+                lower = self._entered(above, part, fd)
+            finally:
+                os.close(fd)
+            fd = lower
         return fd
+
+    def _entered(self, path: str, name: str, parent: int | None) -> int:
+        """Attack: a command closes a directory to its owner, so that nobody sees what is in it."""
+        if self._ours and path not in self._opened_up:
+            status = os.stat(name, dir_fd=parent, follow_symlinks=False)
+            if stat.S_ISDIR(status.st_mode) and status.st_mode & 0o700 != 0o700:
+                self._opened_up[path] = stat.S_IMODE(status.st_mode)
+                os.chmod(name, self._opened_up[path] | 0o700, dir_fd=parent)
+        return _open(name, parent, _DIRECTORY)
 
     def status(self, path: str) -> os.stat_result | None:
         """What a path is, or None where there is nothing."""
@@ -103,14 +122,25 @@ class Tree:
     def opened(self, path: str) -> int:
         """A descriptor to read a file by, which the caller closes; its access time stays."""
         parent, _, name = path.rpartition("/")
-        return _open(name, self.folder(parent), _FILE)
+        folder = self.folder(parent)
+        try:
+            return _open(name, folder, _FILE)
+        except PermissionError:
+            status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            if not self._ours or not stat.S_ISREG(status.st_mode):
+                raise
+            os.chmod(name, 0o600, dir_fd=folder)
+            try:
+                return _open(name, folder, _FILE)
+            finally:
+                os.chmod(name, stat.S_IMODE(status.st_mode), dir_fd=folder)
 
     def state(self, path: str, status: os.stat_result) -> FileState:
         """A path as it stands."""
         kind = _KINDS.get(stat.S_IFMT(status.st_mode), FileKind.DEVICE)
         return FileState(
             kind=kind,
-            mode=stat.S_IMODE(status.st_mode),
+            mode=self._opened_up.get(path, stat.S_IMODE(status.st_mode)),
             uid=status.st_uid,
             gid=status.st_gid,
             size=status.st_size,

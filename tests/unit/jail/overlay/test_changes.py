@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -51,6 +52,7 @@ def work(own_places: Path) -> Iterator[Path]:
         ("touch src/main.py", {"src/main.py": "attributes"}),
         ("chmod 700 src", {"src": "attributes"}),
         ("chmod 750 .", {".": "attributes"}),
+        ("echo x > new; chmod 000 .", {".": "attributes", "new": "created"}),
         ("touch -d @1000 src", {"src": "attributes"}),
         (": >> src/main.py", {}),
         ("cp src/main.py x && cat x > src/main.py", {"x": "created", "src/main.py": "attributes"}),
@@ -220,3 +222,28 @@ def test_what_someone_else_changes_in_the_run_is_seen_by_its_time(work: Path) ->
     (item,) = result.changes.items
     assert item.before is not None
     assert item.before.ctime_ns > result.changes.began_ns
+
+
+@pytest.mark.parametrize("mode", ["000", "500", "600"])
+def test_what_a_command_closes_to_its_owner_is_told_and_stays_closed(work: Path, mode: str) -> None:
+    script = f"mkdir -p shut/in; echo 1 > shut/in/x; chmod 000 shut/in/x; chmod {mode} shut/in shut"
+    found = changes(work, script + "; chmod 400 src/main.py; chmod 500 src/deep")
+    assert told(found) == {
+        "shut": "created",
+        "shut/in": "created",
+        "shut/in/x": "created",
+        "src/deep": "attributes",
+        "src/main.py": "attributes",
+    }
+    modes = {item.path: item.after.mode for item in found.items if item.after}
+    assert modes == {
+        "shut": int(mode, 8),
+        "shut/in": int(mode, 8),
+        "shut/in/x": 0,
+        "src/deep": 0o500,
+        "src/main.py": 0o400,
+    }
+    layer = find_layer(found.id)
+    assert layer is not None
+    assert stat.S_IMODE(os.stat(f"{layer.upper}/shut").st_mode) == int(mode, 8)
+    assert stat.S_IMODE(os.stat(f"{layer.upper}/src/deep").st_mode) == 0o500
