@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from redoma.model.result import Outcome, Result
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.ask.chain import Chain
@@ -11,7 +13,6 @@ if TYPE_CHECKING:
     from redoma.jail.run.control import Control
     from redoma.jail.run.streams import Sink
     from redoma.model.question import Answer
-    from redoma.model.result import Result
 
 
 class Hands:
@@ -53,18 +54,27 @@ class Hands:
     def execute(self, step: Execute) -> Result:
         from redoma.flow.execute import execute
 
-        return execute(
+        result = execute(
             step.plan,
             self._sandbox.host,
             stdin=self._stdin,
             sink=self._sink,
             control=self._control,
         )
+        if result.changes is not None and result.changes.items:
+            from redoma.flow.held import remember
+            from redoma.flow.wiring import cleaner
+
+            remember(result, cleaner(self._policy)(step.command))
+        return result
 
     def apply(self, step: Apply) -> Result:
-        from redoma.flow.changes import apply_run
+        from redoma.flow.changes import apply
 
-        return apply_run(step.changes, step.plan)
+        applied = apply(step.changes.id, allow_write=step.plan.grant.writable)
+        return Result(
+            outcome=Outcome.EXITED, held_back=applied.held_back, notes=tuple(applied.notes)
+        )
 
     def discard(self, step: Discard) -> None:
         from redoma.flow.changes import discard

@@ -102,7 +102,7 @@ def _walk(request: Request, world: World) -> Path[Result | str]:
             plan = world.plan(request, world.grant(request, decision))
     try:
         yield Note(events=(*so_far, told.starting(plan)), admits=True)
-        result: Result = yield Execute(plan=plan)
+        result: Result = yield Execute(plan=plan, command=request.workload.shown)
     except (RateLimited, RecordError):
         raise  # nothing began: the record has its refusal, or there is nothing to write to
     except BaseException as error:
@@ -137,7 +137,6 @@ def _settle(request: Request, world: World, plan: Plan, result: Result) -> Path[
     changes, decision = result.changes, result.decision
     assert changes is not None and decision is not None
     if not changes.items:
-        yield Discard(changes=changes)
         return result
     if request.mode is Mode.PREVIEW:
         yield Note(events=(told.changed(Kind.PREVIEWED, changes),))

@@ -38,9 +38,7 @@ def request_for(
         raise UsageError("a command cannot contain a NUL byte")
     who = who or Who()
     return Request(
-        workload=ShellCommand(text=command, shell=shell())
-        if isinstance(command, str)
-        else Program(argv=words),
+        workload=shell_command(command) if isinstance(command, str) else Program(argv=words),
         id=short_id(),
         cwd=cwd,
         mode=mode,
@@ -50,9 +48,9 @@ def request_for(
     )
 
 
-def shell() -> str:
-    """The shell that reads commands."""
-    return _BASH if os.path.exists(_BASH) else "/bin/sh"
+def shell_command(text: str) -> ShellCommand:
+    """A line for the shell that reads commands here."""
+    return ShellCommand(text=text, shell=_BASH if os.path.exists(_BASH) else "/bin/sh")
 
 
 def this_caller() -> str:

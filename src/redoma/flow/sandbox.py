@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from redoma.ask.chain import Chain
+    from redoma.flow.preview import Preview
     from redoma.jail.run.control import Control
     from redoma.jail.run.streams import Sink
     from redoma.model.access import Grant, Limits
@@ -132,6 +133,30 @@ class Sandbox:
         world = World(self, timeout, terminal=terminal, trace_files=trace_files)
         hands = self.hands(world, stdin=stdin, sink=sink, control=control)
         return drive(path(request, world), hands)
+
+    def preview(
+        self,
+        command: str | Sequence[str],
+        *,
+        timeout: float | None = None,
+        stdin: bytes | int | None = b"",
+        cwd: str = "",
+        sink: Sink | None = None,
+        control: Control | None = None,
+    ) -> Preview:
+        """Runs a command with its writes held, to be looked at, applied or let go."""
+        from redoma.flow.dry_run import preview
+        from redoma.flow.held import HeldRun
+        from redoma.flow.preview import Preview
+
+        run = HeldRun(self, stdin=stdin, sink=sink, control=control, cwd=cwd, timeout=timeout)
+        return Preview(preview(command, run, duration=self.usual_seconds))
+
+    def usual_seconds(self, command: str) -> float | None:
+        """How long a command took here before, by the record; None where it never ran."""
+        record = self.record(self.policy())
+        took = sorted(record.durations(record.digest_of(command)))
+        return took[len(took) // 2] if took else None
 
     def close(self) -> None:
         """Nothing of a sandbox outlives its runs; what is kept ready belongs to the process."""

@@ -39,6 +39,8 @@ class Execute(Value):
     """Run a plan; the answer is a `Result`."""
 
     plan: Plan
+    # The command as it was asked for: a plan may run its own dry run in its place.
+    command: str = ""
 
 
 class Apply(Value):

@@ -57,6 +57,11 @@ def redact(text: str) -> str:
     return _redactors[0].text(text)
 
 
+def cleaner(policy: Policy) -> Callable[[str], str]:
+    """What takes secrets out of a text, where the policy wants that."""
+    return redact if policy.logging.redact_secrets else _as_it_is
+
+
 def rates(policy: Policy) -> RateLimits:
     """How much may run under a policy, for each caller and for each session."""
     from redoma.model.rates import RateLimits, Rates
@@ -77,7 +82,7 @@ def answerer(
     """Everyone who can be asked: approvals that are remembered, then whoever was given."""
     from redoma.flow import asking
 
-    cleaned = redact if policy.logging.redact_secrets else _as_it_is
+    cleaned = cleaner(policy)
     if given is None:
         return asking.answerer(redact=cleaned)
     if isinstance(given, Whoever):

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 
 from redoma.flow.events import Told
+from redoma.flow.requests import shell_command
 from redoma.jail.plan import plan as make_plan
-from redoma.model.access import Apply, Writes
+from redoma.model.access import Apply, Network, Writes
 from redoma.model.guarantee import Guarantee
-from redoma.model.request import Mode, ShellCommand
+from redoma.model.ids import short_id
+from redoma.model.request import Mode
 from redoma.model.value import replace
 
 TYPE_CHECKING = False
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     from redoma.model.request import Request
 
 
+_HELD = frozenset((Guarantee.CHANGES_HELD, Guarantee.NETWORK_CLOSED))
+
+
 class World:
     """The path's view of one call on a sandbox: its policy is read once, and holds throughout."""
 
@@ -32,12 +37,15 @@ class World:
         *,
         terminal: bool = False,
         trace_files: bool = False,
+        instead: str = "",
     ) -> None:
+        """`instead` is what runs in the place of the command that is judged: its own dry run."""
         self.policy = sandbox.policy()
         self._sandbox = sandbox
         self._timeout = timeout
         self._terminal = terminal
         self._trace_files = trace_files
+        self._instead = instead
 
     def judge(self, request: Request, changes: Changes | None = None) -> Decision:
         from redoma.flow.check import check
@@ -63,6 +71,8 @@ class World:
         return replace(grant, limits=replace(grant.limits, wall_seconds=seconds))
 
     def plan(self, request: Request, grant: Grant) -> Plan:
+        if self._instead:
+            request = replace(request, workload=shell_command(self._instead))
         return make_plan(
             request,
             grant,
@@ -79,10 +89,7 @@ class World:
         return question(request, decision, grant=plan.grant, policy=self.policy, changes=changes)
 
     def modified(self, request: Request, command: str) -> Request:
-        from redoma.flow.requests import shell
-        from redoma.model.ids import short_id
-
-        return replace(request, id=short_id(), workload=ShellCommand(text=command, shell=shell()))
+        return replace(request, id=short_id(), workload=shell_command(command))
 
     def told(self, request: Request) -> Told:
         from redoma.model.policy import LogLevel
@@ -96,10 +103,11 @@ class World:
 
 
 def held(grant: Grant) -> Grant:
-    """The same grant with everything that is written held in a layer."""
+    """The same with writes held, and the network closed whatever the level says."""
     return replace(
         grant,
         writes=Writes.LAYER,
         apply=Apply.NEVER,
-        require=grant.require - {Guarantee.PROTECTED_PATHS} | {Guarantee.CHANGES_HELD},
+        network=Network.CLOSED,
+        require=grant.require - {Guarantee.PROTECTED_PATHS} | _HELD,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redoma.model.access import Grant
+from redoma.model.access import Grant, Writes
 from redoma.model.errors import NoEngine, UsageError
 from redoma.model.guarantee import Enforcement, EngineReport, Guarantee
 from redoma.model.plan import Plan
@@ -40,6 +40,10 @@ def plan(
             f"{' and '.join(grant.prefer)} cannot tell which files a command opens",
             hint="--engine bubblewrap, or run it without --trace-files",
         )
+    require = grant.require
+    if grant.writes is Writes.LAYER:
+        # Whatever else is asked for: without it the command would write the workspace itself.
+        require |= {Guarantee.CHANGES_HELD}
     tried: dict[str, str] = {}
     hints: list[str] = []
     for name in grant.prefer:
@@ -47,8 +51,8 @@ def plan(
             tried[name] = "it cannot tell which files a command opens"
             continue
         report = host.report(name)
-        if report.usable and grant.require <= report.guarantees:
-            enforcement = _enforcement(grant, report, host.controllers())
+        if report.usable and require <= report.guarantees:
+            enforcement = _enforcement(grant, require, report, host.controllers())
             if not enforcement.shortfall:
                 return Plan(
                     request=request,
@@ -62,15 +66,20 @@ def plan(
             lost = ", ".join(sorted(g.words for g in enforcement.shortfall))
             tried[name] = f"not with these limits: {lost} (no control group of our own here)"
             continue
-        tried[name] = report.why_not(grant.require) or "it cannot be used here"
+        tried[name] = report.why_not(require) or "it cannot be used here"
         hints += report.hints
-    required = sorted(guarantee.value for guarantee in grant.require)
+    required = sorted(guarantee.value for guarantee in require)
     raise NoEngine(
         required=required, tried=tried, hint="; ".join(dict.fromkeys([*hints[:1], "redoma doctor"]))
     )
 
 
-def _enforcement(grant: Grant, report: EngineReport, controllers: frozenset[str]) -> Enforcement:
+def _enforcement(
+    grant: Grant,
+    require: frozenset[Guarantee],
+    report: EngineReport,
+    controllers: frozenset[str],
+) -> Enforcement:
     """What this engine will hold under this grant; more than it asks for is not claimed."""
     held = set(report.guarantees)
     limits = grant.limits
@@ -85,13 +94,13 @@ def _enforcement(grant: Grant, report: EngineReport, controllers: frozenset[str]
         held.discard(Guarantee.CPU_CAPPED)  # a share of the processor needs a control group
     if grant.network.value == "open":
         held.discard(Guarantee.NETWORK_CLOSED)
-    if grant.writes.value == "memory":
+    if grant.writes is Writes.MEMORY:
         held.discard(Guarantee.PROTECTED_PATHS)
-    else:
+    elif grant.writes is not Writes.LAYER:
         held.discard(Guarantee.CHANGES_HELD)
     return Enforcement(
         engine=report.name,
-        required=grant.require,
+        required=require,
         held=frozenset(held),
         mechanisms=tuple((g, how) for g, how in report.mechanisms if g in held),
     )

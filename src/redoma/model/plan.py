@@ -53,6 +53,8 @@ class Launch(Value):
     limits: Limits = Limits()
     # Directories inside whose files are in memory, in a file system without a size of its own.
     in_memory: tuple[str, ...] = ()
+    # How much of that was used before the run, by whomever.
+    in_memory_before: int = 0
     # The same with a size of its own: memory of the run, but nothing that it wrote.
     temporary: tuple[str, ...] = ()
     # Limits that the engine already holds, by name: the supervisor leaves these alone.

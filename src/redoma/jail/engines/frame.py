@@ -20,6 +20,8 @@ _HOME_SIZE = 64 << 20
 _SHM_SIZE = 64 << 20
 _TEMPORARY = 512 << 20
 _PAGE = 4096
+# Where a command may write everywhere in the workspace, and something of that is kept.
+_WHOLLY = (Writes.DIRECT, Writes.LAYER)
 
 
 class Frame(Value):
@@ -130,11 +132,13 @@ def _written(grant: Grant, place: Callable[[str], str]) -> tuple[list[str], list
     arguments: list[str] = []
     writable: list[tuple[str, str]] = []
     for path in (workspace, *grant.writable):
+        if path == workspace and grant.writes is Writes.LAYER:
+            continue  # each run has a layer of its own
         if path == workspace and grant.writes is Writes.NONE:
             arguments += ["--ro-bind", place(path), path]
         elif path == workspace and grant.writes is Writes.MEMORY:
             arguments += ["--overlay-src", place(path), "--tmp-overlay", path]
-        elif grant.writes is Writes.DIRECT and path.startswith(workspace + "/"):
+        elif grant.writes in _WHOLLY and path.startswith(workspace + "/"):
             continue  # writable already; a mount of its own could not be replaced by a rename
         else:
             arguments += ["--bind", place(path), path]

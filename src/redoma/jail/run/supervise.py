@@ -250,6 +250,7 @@ class Supervisor:
                 self.directory,
                 in_memory=self.launch.in_memory,
                 temporary=self.launch.temporary,
+                before=self.launch.in_memory_before,
             )
         past = self.watch.look()
         if past and not self.ending.said:
