@@ -137,15 +137,16 @@ def _networked(grant: Grant, policy: Policy) -> Grant:
 def _filed(grant: Grant, policy: Policy, home: str) -> Grant:
     rules = policy.filesystem
     workspace = grant.workspace
+    root = policy.root or workspace
     hidden = [*grant.hidden]
     for pattern in rules.blocked_paths:
-        for path in _existing(expanded(pattern, workspace, home)):
+        for path in _existing(expanded(pattern, root, home)):
             covers = path == workspace or workspace.startswith(path.rstrip("/") + "/")
             if path not in _REPLACED and not covers:
                 hidden.append(path)
     writes, writable = grant.writes, grant.writable
     if rules.allowed_paths is not None:
-        allowed = [expanded(each, workspace, home) for each in rules.allowed_paths]
+        allowed = [expanded(each, root, home) for each in rules.allowed_paths]
         writable = tuple(p for p in writable if any(within(p, each) for each in allowed))
         more = [path for each in allowed for path in _existing(each) if path != workspace]
         if not any(within(workspace, each) for each in allowed) and writes is Writes.DIRECT:
@@ -154,7 +155,10 @@ def _filed(grant: Grant, policy: Policy, home: str) -> Grant:
         outside = [
             p
             for p in more
-            if policy.floor is None and not within(p, workspace) and p not in _REPLACED
+            if policy.floor is None
+            and not within(p, workspace)
+            and not within(workspace, p)
+            and p not in _REPLACED
         ]
         writable = tuple(dict.fromkeys((*writable, *inside, *outside)))
     if (writes, writable, tuple(hidden)) == (grant.writes, grant.writable, grant.hidden):
