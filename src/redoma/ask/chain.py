@@ -62,7 +62,8 @@ class Chain:
         import asyncio
 
         until = time.monotonic() + question.timeout_seconds
-        known = self._known(question)
+        # Files and their locks are waited for in a thread: a loop has others to serve.
+        known = await asyncio.to_thread(self._known, question)
         if known is not None:
             return known
         for one in self._answerers:
@@ -78,7 +79,7 @@ class Chain:
             except Exception as error:
                 return _failed(question, error)
             if answer is not None:
-                return self._heard(question, answer, until)
+                return await asyncio.to_thread(self._heard, question, answer, until)
         return self._nobody(question, until)
 
     def _known(self, question: Question) -> Answer | None:

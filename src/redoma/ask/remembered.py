@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 # An approval in advance waits so long for its command; one for a session ends with the day.
 ONCE_LASTS = 600.0
 SESSION_LASTS = 12 * 3600.0
-MOST_APPROVALS = 10_000
+MOST_APPROVALS = 2000
 LONGEST_SHOWN = 500
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from redoma.ask import moments
 from redoma.ask.awaited import AskedInThread
-from redoma.model.errors import ConfirmationExpired
+from redoma.model.errors import AskUnavailable, ConfirmationExpired
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +26,11 @@ class Together(AskedInThread):
         """The first answer; where there is no terminal, the one from elsewhere."""
         until = moments.uptime() + question.timeout_seconds
         other = self._elsewhere
-        other.put(question)
+        try:
+            other.put(question)
+        except AskUnavailable:
+            # Where nobody else can be told, the person here still can be asked.
+            return self._here.ask(question, stop)
 
         def settled() -> bool:
             return stop() or other.is_closed(question.id)

@@ -41,9 +41,9 @@ def directory() -> str:
 
 def redactor() -> Callable[[str], str]:
     """What takes secrets out of everything that a person is shown."""
-    from redoma.vault.redact import Redactor
+    from redoma.flow import redaction
 
-    return Redactor().text
+    return redaction.redactor().text
 
 
 def pending() -> Pending:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from redoma.judge.rules.pack import Pack
     from redoma.model.decision import Decision
     from redoma.model.policy import Policy
-    from redoma.model.risk import Assessment
+    from redoma.model.risk import Assessment, Fact, Target
 
 
 def check(
@@ -62,7 +62,7 @@ def check_write(
     if policy is BUILT_IN:
         return refuse_broken(decide(assess_write(path, rules, knowledge(), where), rules))
     assessment, facts = examine_write(path, rules, knowledge(), where)
-    around = Circumstances(workspace=where.workspace, home=where.home, facts=facts)
+    around = Circumstances(workspace=where.workspace, home=where.home, facts=followed(facts))
     return refuse_broken(decide(assessment, rules, policy, around))
 
 
@@ -74,11 +74,40 @@ def examined(
     known = circumstances or Circumstances()
     around = replace(
         known,
-        facts=facts,
+        facts=followed(facts),
         workspace=known.workspace or where.workspace,
         home=known.home or where.home,
     )
     return assessment, around
+
+
+def followed(facts: tuple[Fact, ...]) -> tuple[Fact, ...]:
+    """The facts with what links on this machine make of their paths now.
+
+    Attack: a link made earlier gives what a policy blocks another name. One that is made between
+    this look and the run is held by the enclosure.
+    """
+    return tuple(
+        replace(fact, targets=tuple(map(_followed, fact.targets)))
+        if any(target.path for target in fact.targets)
+        else fact
+        for fact in facts
+    )
+
+
+def _followed(target: Target) -> Target:
+    path = target.path
+    if not path.startswith("/"):
+        return target
+    # What is a pattern or not known is followed up to there.
+    end = next((at for at, char in enumerate(path) if char in "*?[\0"), len(path))
+    known = path[: path.rfind("/", 0, end) + 1] if end < len(path) else path
+    try:
+        real = os.path.realpath(known)
+    except (OSError, ValueError):
+        return target
+    real = real + ("/" if end < len(path) and real != "/" else "") + path[len(known) :]
+    return target if real == path else replace(target, real=real)
 
 
 def ground(cwd: str | None = None, home: str | None = None) -> Ground:

@@ -16,6 +16,7 @@ import stat
 
 from redoma.model.errors import PolicyError
 from redoma.model.policy import BUILT_IN
+from redoma.model.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,25 +28,41 @@ if TYPE_CHECKING:
 
 NAME = "sandbox.yaml"
 FIX = "redoma policy lint"
+_TRIES = 3
+_MOST_HELD = 256
 _held: dict[tuple[str, str], tuple[Stamp, Policy]] = {}
 _named: dict[str, Policy] = {}
 
 
 def load(workspace: str, *, home: str | None = None) -> Policy:
     """The policy for a workspace; PolicyError where a file of it cannot be used."""
-    stamp = found(workspace, home=home)
-    if not stamp:
-        return BUILT_IN
     key = (workspace, home or "")
-    held = _held.get(key)
-    if held is not None and held[0] == stamp:
-        return held[1]
-    from redoma.flow.policy_files import compiled
+    for _ in range(_TRIES):
+        stamp = found(workspace, home=home)
+        if not stamp:
+            return BUILT_IN
+        held = _held.get(key)
+        if held is not None and held[0] == stamp:
+            return held[1]
+        from redoma.flow.policy_files import Moved, compiled
 
-    policy, settled = compiled(stamp)
-    if settled:
-        _held[key] = (stamp, policy)
-    return policy
+        try:
+            policy, settled = compiled(stamp)
+        except Moved:
+            continue  # an editor put another file in its place: that one is the policy now
+        policy = _rooted(policy, project_folders(workspace or ".")[0])
+        if settled:
+            if len(_held) >= _MOST_HELD:
+                _held.clear()
+            _held[key] = (stamp, policy)
+        return policy
+    raise unusable(stamp[0][0], "changes all the time", "try again")
+
+
+def _rooted(policy: Policy, top: str) -> Policy:
+    """The user's own paths start at the top of the project they are asked about."""
+    floor = _rooted(policy.floor, top) if policy.floor is not None else None
+    return replace(policy, root=policy.root or top, floor=floor)
 
 
 def named(name: str) -> Policy:

@@ -23,6 +23,10 @@ FORMAT = 1
 _SETTLED_NS = 100_000_000
 
 
+class Moved(Exception):
+    """A file is no longer the one that was looked at."""
+
+
 def compiled(stamp: Stamp) -> tuple[Policy, bool]:
     """The policy of these files, and whether it may be held for as long as they stay the same."""
     head = (FORMAT, sys.version_info[:2], stamp)
@@ -66,7 +70,7 @@ def _content(path: str, identity: list[int], most: int) -> bytes:
     except OSError as error:
         raise unusable(path, f"cannot be read: {error.strerror}") from None
     if not before == after == identity:
-        raise unusable(path, "changed while it was read", "try again")
+        raise Moved(path)
     return content
 
 

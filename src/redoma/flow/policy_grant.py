@@ -6,6 +6,7 @@ import os
 
 from redoma.judge.policy.patterns import expanded, within
 from redoma.model.access import Grant, Home, Limits, Network, Syscalls, Writes
+from redoma.model.errors import NoEngine
 from redoma.model.guarantee import Guarantee
 from redoma.model.policy import LEVELS
 from redoma.model.value import fields_of, replace
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from redoma.model.policy import Policy
 
 _MEGABYTE = 1 << 20
+# Changes are held in a layer, or made at once to all but the protected paths.
+_ABOUT_WRITES = frozenset((Guarantee.PROTECTED_PATHS, Guarantee.CHANGES_HELD))
+_HIDING = ("bubblewrap", "unshare")
 _WRITES = (Writes.DIRECT, Writes.LAYER, Writes.MEMORY, Writes.NONE)
 _LOCAL = frozenset(("localhost", "127.0.0.1", "::1"))
 # Inside an enclosure these are copies or memory of its own: nothing of the machine's is there.
@@ -45,34 +49,45 @@ def tightened(
 
 def _raised(grant: Grant, level: str) -> Grant:
     """At least the isolation of a level; what is tighter already stays."""
-    if (
-        level in LEVELS
-        and grant.level in LEVELS
-        and (LEVELS.index(grant.level) >= LEVELS.index(level))
-    ):
-        return grant
     from redoma.jail.levels import load
 
+    if level in LEVELS and grant.level in LEVELS and _rank(grant.level) >= _rank(level):
+        own = load(grant.level)
+        # Attack: an engine that encloses nothing, asked for by name, under a level of any name.
+        if grant.require >= own.require - _ABOUT_WRITES:
+            return grant
+        asked = own.grant(grant.workspace)
+        return replace(grant, require=_both(grant, asked), prefer=_engines(grant, asked))
     asked = load(level).grant(grant.workspace)
-    writes = max(grant.writes, asked.writes, key=_WRITES.index)
-    require = grant.require | asked.require
-    if writes is Writes.MEMORY:
-        require -= {Guarantee.PROTECTED_PATHS}  # nothing that is written outlives the run
+    closed = Network.CLOSED in (grant.network, asked.network)
+    strictest = Syscalls.STRICTEST in (grant.syscalls, asked.syscalls)
     return replace(
         grant,
         level=asked.level,
-        writes=writes,
+        writes=max(grant.writes, asked.writes, key=_WRITES.index),
         home=Home.NOTHING if Home.NOTHING in (grant.home, asked.home) else grant.home,
-        network=Network.CLOSED
-        if Network.CLOSED in (grant.network, asked.network)
-        else grant.network,
-        syscalls=Syscalls.STRICTEST
-        if Syscalls.STRICTEST in (grant.syscalls, asked.syscalls)
-        else grant.syscalls,
+        network=Network.CLOSED if closed else grant.network,
+        syscalls=Syscalls.STRICTEST if strictest else grant.syscalls,
         limits=_least(grant.limits, asked.limits),
-        require=require,
-        prefer=tuple(name for name in grant.prefer if name in asked.prefer) or asked.prefer,
+        require=_both(grant, asked),
+        prefer=_engines(grant, asked),
     )
+
+
+def _rank(level: str) -> int:
+    return LEVELS.index(level)
+
+
+def _both(grant: Grant, asked: Grant) -> frozenset[Guarantee]:
+    """What either requires; what is required of writes is of those that will be made."""
+    if grant.writes is asked.writes:
+        return grant.require | asked.require
+    writes = max((grant, asked), key=lambda each: _WRITES.index(each.writes))
+    return (grant.require | asked.require) - _ABOUT_WRITES | (writes.require & _ABOUT_WRITES)
+
+
+def _engines(grant: Grant, asked: Grant) -> tuple[str, ...]:
+    return tuple(name for name in grant.prefer if name in asked.prefer) or asked.prefer
 
 
 def _least(one: Limits, other: Limits) -> Limits:
@@ -122,15 +137,16 @@ def _networked(grant: Grant, policy: Policy) -> Grant:
 def _filed(grant: Grant, policy: Policy, home: str) -> Grant:
     rules = policy.filesystem
     workspace = grant.workspace
+    root = policy.root or workspace
     hidden = [*grant.hidden]
     for pattern in rules.blocked_paths:
-        for path in _existing(expanded(pattern, workspace, home)):
+        for path in _existing(expanded(pattern, root, home)):
             covers = path == workspace or workspace.startswith(path.rstrip("/") + "/")
             if path not in _REPLACED and not covers:
                 hidden.append(path)
     writes, writable = grant.writes, grant.writable
     if rules.allowed_paths is not None:
-        allowed = [expanded(each, workspace, home) for each in rules.allowed_paths]
+        allowed = [expanded(each, root, home) for each in rules.allowed_paths]
         writable = tuple(p for p in writable if any(within(p, each) for each in allowed))
         more = [path for each in allowed for path in _existing(each) if path != workspace]
         if not any(within(workspace, each) for each in allowed) and writes is Writes.DIRECT:
@@ -139,12 +155,25 @@ def _filed(grant: Grant, policy: Policy, home: str) -> Grant:
         outside = [
             p
             for p in more
-            if policy.floor is None and not within(p, workspace) and p not in _REPLACED
+            if policy.floor is None
+            and not within(p, workspace)
+            and not within(workspace, p)
+            and p not in _REPLACED
         ]
         writable = tuple(dict.fromkeys((*writable, *inside, *outside)))
     if (writes, writable, tuple(hidden)) == (grant.writes, grant.writable, grant.hidden):
         return grant
-    return replace(grant, writes=writes, writable=writable, hidden=tuple(dict.fromkeys(hidden)))
+    made = replace(grant, writes=writes, writable=writable, hidden=tuple(dict.fromkeys(hidden)))
+    return _with_engines_that_hide(made) if made.hidden != grant.hidden else made
+
+
+def _with_engines_that_hide(grant: Grant) -> Grant:
+    """Engines that show the machine's own tree cannot leave a part of it out."""
+    engines = tuple(name for name in grant.prefer if name in _HIDING)
+    if grant.prefer and not engines:
+        why = "shows what the policy blocks"
+        raise NoEngine(required=("blocked-paths",), tried=dict.fromkeys(grant.prefer, why))
+    return replace(grant, prefer=engines)
 
 
 def _existing(pattern: str) -> list[str]:

@@ -212,6 +212,9 @@ class Policy(Value):
     projects_may: tuple[str, ...] = ()
     tests: tuple[Example, ...] = ()
     sources: tuple[str, ...] = (BUILT_IN_SOURCE,)
+    # What `${PROJECT_ROOT}` and relative paths start from: the directory of a project's file, the
+    # top of the project for the user's; empty where only the workspace of a request is known.
+    root: str = ""
     floor: Policy | None = None
 
     @property

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from redoma.model.errors import UsageError
 from redoma.model.value import Value
 from redoma.record import place
@@ -92,6 +94,8 @@ class Reader:
         if place.inspect(directory):
             self._connection = open_to_read(directory)
             self._connection.text_factory = lenient
+            if not _has_begun(directory, self._connection):
+                self.close()
 
     def newest(self, limit: int, wanted: Wanted = EVERYTHING) -> list[Entry]:
         """At most `limit` entries, the newest ones, oldest first."""
@@ -163,6 +167,19 @@ def follow(directory: str, wanted: Wanted = EVERYTHING, *, pause: float = 0.2) -
                 reader = Reader(directory)
     finally:
         reader.close()
+
+
+def _has_begun(directory: str, connection: Connection) -> bool:
+    """False in the moment in which another process makes the tables.
+
+    Attack: who drops the table must not make the record look as if it had not begun: the head file
+    tells the one from the other.
+    """
+    with worded(path_of(directory)):
+        told = os.path.join(directory, place.HEAD)
+        begun = os.path.exists(told) and os.stat(told).st_size > 0
+        made = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'audit_log'").fetchone()
+    return begun or made is not None
 
 
 def _entry(row: tuple[Any, ...]) -> Entry:

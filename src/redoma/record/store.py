@@ -137,8 +137,9 @@ class Record:
         self.close()
 
     def __del__(self) -> None:
-        if self._writer is not None and self._pid == os.getpid():
-            with suppress(Exception):
+        # When the interpreter ends, what this rests on may have gone before it.
+        with suppress(Exception):
+            if self._writer is not None and self._pid == os.getpid():
                 self._writer.close()
 
     def _write(

@@ -370,6 +370,32 @@ def test_without_a_terminal_the_answer_comes_from_elsewhere(pending: Pending) ->
     assert heard == [yes(asked)]
 
 
+def test_where_nobody_else_can_be_told_the_person_here_is_asked(place: Path) -> None:
+    place.mkdir()
+    place.chmod(0o777)
+    person = Person()
+    here = TerminalAnswerer(ends=(person.theirs, person.theirs), environ=UTF8)
+    asked = question()
+    heard: list[Answer | None] = []
+    both = Together(here, Pending(str(place)))
+    thread = threading.Thread(target=lambda: heard.append(both.ask(asked)), daemon=True)
+    thread.start()
+    person.sees(" s: ")
+    person.presses(b"p")
+    thread.join(5)
+    assert [answer and answer.choice for answer in heard] == [Choice.DRY_RUN]
+    person.close()
+
+
+@pytest.mark.not_root
+@pytest.mark.both_users
+def test_a_place_that_cannot_be_written_says_so(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(AskUnavailable, match="cannot keep questions"):
+        Pending(str(tmp_path / "questions")).put(question())
+    tmp_path.chmod(0o700)
+
+
 def test_waiting_costs_next_to_nothing(pending: Pending) -> None:
     before = time.process_time()
     pending.ask(question(timeout_seconds=1.0))

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from redoma.flow import policies, policy_files
+from redoma.flow.check import check
 from redoma.flow.policies import found, load, project_folders, user_file
 from redoma.judge.policy.merge import Loosens
 from redoma.model.errors import PolicyError, PolicySyntax
@@ -300,3 +301,64 @@ def test_a_warm_look_costs_well_below_a_millisecond(place: Place) -> None:
         place.load()
         best = min(best, time.perf_counter() - start)
     assert best < 0.001
+
+
+# Where paths start from, and what links make of them ------------------------------------------------
+
+
+def verdict(place: Place, command: str, cwd: Path) -> str:
+    asked = load(str(place.project), home=str(place.home))
+    return check(command, cwd=str(cwd), home=str(place.home), policy=asked).verdict.label
+
+
+@pytest.mark.parametrize("name", ["sandbox.yaml", ".redoma/sandbox.yaml"])
+def test_paths_of_a_project_start_at_its_file_wherever_a_command_stands(
+    place: Place, name: str
+) -> None:
+    write(place.project / name, "filesystem: {blocked_paths: [data, '${PROJECT_ROOT}/keys']}\n")
+    (place.project / "web").mkdir()
+    denied = [
+        ("cat data/a", place.project),
+        ("cat ../data/a", place.project / "web"),
+        ("cat ../keys/a", place.project / "web"),
+        (f"cat {place.project}/data/a", Path("/")),
+        ("cat project/keys/a", place.home),
+        ("cd .. && cat data/a", place.project / "web"),
+    ]
+    assert [verdict(place, *each) for each in denied] == ["deny"] * len(denied)
+    assert verdict(place, "cat data/a", place.project / "web") == "allow"
+
+
+def test_paths_of_a_user_start_at_the_top_of_the_project(place: Place) -> None:
+    write(place.user, "filesystem: {blocked_paths: ['${PROJECT_ROOT}/keys']}\n")
+    (place.project / ".git").mkdir()
+    (place.project / "web").mkdir()
+    assert verdict(place, "cat ../keys/a", place.project / "web") == "deny"
+    other = place.home / "other"
+    other.mkdir()
+    asked = load(str(other), home=str(place.home))
+    blocked = check("cat keys/a", cwd=str(other), home=str(place.home), policy=asked)
+    assert blocked.verdict.label == "deny"
+
+
+def test_a_link_gives_a_blocked_path_no_other_name(place: Place) -> None:
+    write(place.project / "sandbox.yaml", "filesystem: {blocked_paths: [keys]}\n")
+    (place.project / "keys").mkdir()
+    (place.project / "innocent").symlink_to("keys")
+    (place.home / "link").symlink_to(place.project)
+    for command, cwd in [
+        ("cat innocent/a", place.project),
+        ("cat innocent/*", place.project),
+        ("cat innocent/$x", place.project),
+        ("cat keys/a", place.home / "link"),
+        (f"cat {place.home}/link/keys/a", place.project),
+    ]:
+        assert verdict(place, command, cwd) == "deny", command
+
+
+def test_what_may_be_blocked_is_confirmed(place: Place) -> None:
+    write(place.project / "sandbox.yaml", "filesystem: {blocked_paths: [keys]}\n")
+    for command in ("cat *", "cat ./$x", "cat k*/a"):
+        assert verdict(place, command, place.project) == "confirm", command
+    assert verdict(place, "cat src/*", place.project) == "allow"
+    assert verdict(place, "rm -r *", place.project) == "deny"  # it takes all there is

@@ -48,9 +48,8 @@ class Enclosure:
 
     def settle(self) -> tuple[HeldBack, ...]:
         taken: list[HeldBack] = []
-        for raised in self._raised:
-            taken += raised.settle(quarantine)
-        self._raised = []
+        while self._raised:
+            taken += self._raised.pop(0).settle(quarantine)
         self._entry.end()
         return tuple(taken)
 
@@ -308,6 +307,6 @@ def _memory_file(data: bytes) -> int:
 
 def quarantine() -> str:
     """Where what one run made and may not keep is put."""
-    import time
+    from redoma.jail.guard import held_back
 
-    return f"{places.state()}/held-back/{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
+    return held_back.place()

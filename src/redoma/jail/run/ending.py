@@ -80,7 +80,7 @@ class Ending:
             limits_reached=tuple(self.reached),
             limited_by=run.limiter.mechanisms(),
             used=used,
-            notes=run.trace.notes() if run.trace is not None else (),
+            notes=_notes(run),
         )
 
     def _code(self, run: Supervisor, status: bytes) -> tuple[int | None, int | None]:
@@ -129,3 +129,12 @@ class Ending:
             output_bytes=sum(output.total for output in run.outputs),
             files_accessed=run.trace.files() if run.trace is not None else None,
         )
+
+
+def _notes(run: Supervisor) -> tuple[str, ...]:
+    notes = run.trace.notes() if run.trace is not None else ()
+    if run.outlet is not None and run.outlet.abandoned:
+        from redoma.jail.run.outlet import ABANDONED
+
+        return (*notes, ABANDONED)
+    return notes

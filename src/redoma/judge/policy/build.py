@@ -22,6 +22,8 @@ _FIELDS = {"allowlist_extensions": "allow", "blocklist_extensions": "block"}
 def built(policy: Policy, layer: Layer) -> Policy:
     """The policy with every value of the layer in its place, and nothing else changed."""
     whole: dict[str, Any] = {"sources": (*policy.sources, layer.path)}
+    if layer.origin == "project":
+        whole["root"] = layer.path.rpartition("/")[0].removesuffix("/.redoma")
     sections: dict[str, dict[str, Any]] = {}
     for name, value in layer.values.items():
         made = _MADE[name](value) if name in _MADE else value

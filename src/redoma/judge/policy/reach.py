@@ -5,7 +5,7 @@ from __future__ import annotations
 from redoma.judge.hosts import host_of
 from redoma.judge.interpret.arg import UNKNOWN
 from redoma.judge.policy.patterns import above, expanded, host_fits, within
-from redoma.judge.policy.seen import hosts_of, paths_of
+from redoma.judge.policy.seen import hosts_of, known_start, names_of
 from redoma.model.decision import Verdict
 from redoma.model.policy import Voice
 from redoma.model.risk import Effect, Place
@@ -32,19 +32,23 @@ def file_voices(seen: Seen, policy: Policy, circumstances: Circumstances) -> lis
     """Paths outside of what may be written, and paths that may not be touched."""
     rules = policy.filesystem
     workspace, home = circumstances.workspace, circumstances.home
+    root = policy.root or workspace
     said: list[Voice] = []
-    blocked = [(each, expanded(each, workspace, home)) for each in rules.blocked_paths]
+    blocked = [(each, expanded(each, root, home)) for each in rules.blocked_paths]
     allowed = None
     if rules.allowed_paths is not None:
-        allowed = [expanded(each, workspace, home) for each in rules.allowed_paths]
+        allowed = [expanded(each, root, home) for each in rules.allowed_paths]
     for fact in seen.facts:
-        for path in paths_of(fact, workspace):
+        for path in names_of(fact, workspace):
             shown = path.replace(UNKNOWN, "…")
             for written, pattern in blocked:
                 taken = not _WHOLE.isdisjoint(fact.tags) and above(path, pattern)
                 if within(path, pattern) or taken:
                     reason = f"{shown} is blocked by the policy: {written}"
                     said.append(_voice(Verdict.DENY, "filesystem.blocked_paths", reason))
+                elif _may_be(path, pattern):
+                    reason = f"{shown} may be blocked by the policy: {written}"
+                    said.append(_voice(Verdict.CONFIRM, "filesystem.blocked_paths", reason))
             if allowed is None or fact.effect not in _CHANGES:
                 continue
             if path.startswith(UNKNOWN):
@@ -54,6 +58,12 @@ def file_voices(seen: Seen, policy: Policy, circumstances: Circumstances) -> lis
                 reason = f"{shown} lies outside of the paths that may be written"
                 said.append(_voice(Verdict.DENY, "filesystem.allowed_paths", reason))
     return said
+
+
+def _may_be(path: str, pattern: str) -> bool:
+    """Whether a path that is known in part could still become one that the pattern names."""
+    known = known_start(path)
+    return known not in ("", path) and pattern.startswith(known)
 
 
 def network_voices(seen: Seen, policy: Policy) -> list[Voice]:

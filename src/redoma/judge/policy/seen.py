@@ -44,6 +44,7 @@ class Seen:
         "level",
         "paths",
         "programs",
+        "root",
         "uncertain",
     )
 
@@ -57,7 +58,7 @@ class Seen:
     ) -> None:
         self.level = level
         self.circumstances = circumstances
-        self.environment = policy.environment
+        self.under(policy)
         self.facts = facts or ()
         if facts is None:
             # Nobody looked at the calls: what they are could be anything.
@@ -69,10 +70,15 @@ class Seen:
             return
         self.effects = {f.effect.value for f in facts if f.effect is not Effect.CALLS}
         self.programs = {_program(f) for f in facts if f.effect is Effect.CALLS}
-        self.paths = {path for f in facts for path in paths_of(f, circumstances.workspace)}
+        self.paths = {path for f in facts for path in names_of(f, circumstances.workspace)}
         self.hosts = {host for f in facts for host in hosts_of(f)}
         self.changed, self.uncertain = _files_changed(facts, circumstances.workspace)
         self.external = any(map(_goes_out, facts))
+
+    def under(self, policy: Policy) -> None:
+        """The same line, seen by another layer."""
+        self.environment = policy.environment
+        self.root = policy.root or self.circumstances.workspace
 
     @property
     def multiple_files(self) -> bool:
@@ -101,7 +107,7 @@ class Seen:
         around = self.circumstances
         if name in ("path", "workspace"):
             found = self.paths if name == "path" else {around.workspace or UNKNOWN}
-            wanted = [expanded(value, around.workspace, around.home) for value in values]
+            wanted = [expanded(value, self.root, around.home) for value in values]
             return _matched(found, wanted, within)
         if name == "host":
             return _matched(self.hosts, values, host_fits)
@@ -141,7 +147,7 @@ def _matched(found: Iterable[str], wanted: Sequence[str], fits: object) -> tuple
     for value in found:
         any_at_all = True
         good = any(fits(value, each) for each in wanted)  # type: ignore[operator]
-        known = _known_start(value)
+        known = known_start(value)
         if known != value:
             # Attack: `cat ~/$x` may be any file below home; it is some of them, and never all.
             good_enough = any(each.startswith(known) for each in wanted)
@@ -151,7 +157,8 @@ def _matched(found: Iterable[str], wanted: Sequence[str], fits: object) -> tuple
     return some, every and any_at_all
 
 
-def _known_start(value: str) -> str:
+def known_start(value: str) -> str:
+    """A path up to where it is a pattern, or not known."""
     for place, char in enumerate(value):
         if char in "*?[\0":
             return value[:place]
@@ -168,6 +175,12 @@ def paths_of(fact: Fact, workspace: str) -> list[str]:
     if fact.effect not in _OF_FILES:
         return []
     return [_path(t, workspace) for t in fact.targets if t.place not in _ELSEWHERE]
+
+
+def names_of(fact: Fact, workspace: str) -> list[str]:
+    """The same, with what links make of them."""
+    found = paths_of(fact, workspace)
+    return found + [t.real for t in fact.targets if t.real and fact.effect in _OF_FILES]
 
 
 def _path(target: Target, workspace: str) -> str:

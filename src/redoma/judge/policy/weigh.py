@@ -75,10 +75,10 @@ def voices(
     whole = seen or _seen(assessment, (), policy, circumstances)
     layer: Policy | None = policy
     while layer is not None:
-        whole.environment = layer.environment
+        whole.under(layer)
         said += _voices(assessment, pack, layer, circumstances, whole)
         layer = layer.floor
-    whole.environment = policy.environment
+    whole.under(policy)
     return list(dict.fromkeys(said))
 
 

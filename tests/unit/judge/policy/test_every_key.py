@@ -10,12 +10,14 @@ import pytest
 
 from redoma.flow.policies import tightened
 from redoma.flow.policy_tools import tried
+from redoma.jail.levels import load
 from redoma.judge.policy.schema import KEYS, WRAPPED
 from redoma.model.access import Grant, Limits, Network, Writes
-from redoma.model.errors import PolicySyntax
+from redoma.model.errors import NoEngine, PolicySyntax
 from redoma.model.guarantee import Guarantee
 from redoma.model.policy import LogLevel, Policy
 from redoma.model.question import Choice
+from redoma.model.value import replace
 from tests.unit.judge.policy.asked import DOCUMENT, ENVIRONMENT, HOME, PROJECT, policy, under
 
 MEGABYTE = 1 << 20
@@ -202,7 +204,7 @@ def test_the_documents_environment_loads_unchanged_and_holds() -> None:
         file_size=100 * MEGABYTE,
         total_written=1000 * MEGABYTE,
     )
-    assert made.require == {Guarantee.CPU_CAPPED}
+    assert made.require == load("standard").require | {Guarantee.CPU_CAPPED}
     assert under(asked, "ssh localhost").rule == "network.blocked_ports"
     assert under(asked, "cp a /tmp/sandbox-1/a").verdict.label == "allow"
     assert under(asked, "cp a /tmp/other/a").rule == "filesystem.allowed_paths"
@@ -251,8 +253,6 @@ def test_a_projects_limit_is_never_above_the_levels() -> None:
 
 @pytest.mark.requirement("K13")
 def test_a_run_gets_at_least_the_level_that_is_asked_for() -> None:
-    from redoma.jail.levels import load
-
     asked = policy("isolation: {strict_for: [docker]}\n")
     decision = under(asked, "docker ps")
     minimal, maximum = (load(name).grant(PROJECT) for name in ("minimal", "maximum"))
@@ -261,3 +261,23 @@ def test_a_run_gets_at_least_the_level_that_is_asked_for() -> None:
     assert (made.level, made.network, made.writes) == ("strict", strict.network, strict.writes)
     assert made.require >= strict.require
     assert tightened(maximum, asked, decision, HOME) == maximum
+    asked = policy("isolation: {default_level: maximum}\n")
+    made = tightened(minimal, asked, under(asked, "ls"), HOME)
+    assert made == replace(maximum, limits=made.limits)
+
+
+def test_an_engine_that_encloses_nothing_does_not_get_around_the_level() -> None:
+    asked = policy("isolation: {default_level: standard}\n")
+    standard = load("standard").grant(PROJECT)
+    direct = replace(standard, require=frozenset(), prefer=("direct",))
+    made = tightened(direct, asked, under(asked, "ls"), HOME)
+    assert (made.require, made.prefer) == (standard.require, standard.prefer)
+
+
+def test_what_is_blocked_is_hidden_or_the_run_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "keys").mkdir()
+    asked = policy(f"filesystem:\n  blocked_paths: [{tmp_path}/keys]\n")
+    assert grant(asked, prefer=("bubblewrap", "systemd", "landlock")).prefer == ("bubblewrap",)
+    with pytest.raises(NoEngine) as raised:
+        grant(asked, prefer=("landlock",))
+    assert raised.value.tried == {"landlock": "shows what the policy blocks"}
