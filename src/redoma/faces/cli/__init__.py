@@ -27,6 +27,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "hook": ("redoma.faces.hook:main", "answer an agent's hook; install, uninstall, status"),
     "pending": ("redoma.faces.cli.pending:main", "the questions that wait for a person"),
     "policy": ("redoma.faces.cli.policy:main", "init, lint, test, explain and show policies"),
+    "redact": ("redoma.faces.cli.redact:main", "take secrets out of what passes through"),
     "run": ("redoma.faces.cli.run:main", "run a command inside an enclosure"),
     "shell": ("redoma.faces.cli.shell:main", "an interactive shell inside an enclosure"),
 }
