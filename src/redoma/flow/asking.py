@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redoma.ask.answers import told
+from redoma.ask.answers import account, told
 from redoma.ask.chain import Chain
 from redoma.ask.files import own_directory
 from redoma.ask.pending import Pending, Waiting
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Approval",
     "Waiting",
+    "account",
     "answer_pending",
     "answerer",
     "can_remember",
