@@ -4,14 +4,12 @@ bench/redact.py [--corpora DIR]
 
 Recall and false alarms are counted on the labelled set of the tests, with seeds that no test has;
 with corpora, false alarms also on the commands there. Speed is that of 300 kB, beside the plain
-way to do it: every pattern of ours over the same text, one after another. detect-secrets, where it is
-installed, reads the same labelled set.
+way to do it: every pattern of ours over the same text, one after another.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import os
 import random
@@ -49,30 +47,6 @@ def quality() -> None:
         f"recall            {1 - left.total() / len(cases):8.2%}  of {len(cases)}  left: {dict(left)}"
     )
     print(f"false alarms      {len(wrong) / len(texts):8.2%}  of {len(texts)}  {wrong[:3]}")
-    peer = detect_secrets()
-    if peer is None:
-        print("detect-secrets    not installed")
-        return
-    missed = sum(not peer(case.text) for case in cases)
-    alarms = sum(peer(text) for text in texts)
-    print(
-        f"detect-secrets    {1 - missed / len(cases):8.2%}  noticed, {alarms / len(texts):.2%} false alarms"
-    )
-
-
-def detect_secrets() -> Callable[[str], bool] | None:
-    """Whether the peer, with all its plug-ins, notices anything in a text."""
-    try:
-        scan = importlib.import_module("detect_secrets.core.scan")
-        settings = importlib.import_module("detect_secrets.settings")
-    except ImportError:
-        return None
-
-    def noticed(text: str) -> bool:
-        with settings.default_settings():
-            return any(next(iter(scan.scan_line(line)), None) for line in text.splitlines())
-
-    return noticed
 
 
 def on_corpora(folder: Path) -> None:
