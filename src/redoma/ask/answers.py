@@ -35,6 +35,17 @@ def told(
     )
 
 
+def account() -> str:
+    """Who sits here, as the system knows them: a variable could say anything."""
+    import os
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return f"uid {os.getuid()}"
+
+
 def silence(question: Question, why: str) -> Answer:
     """What holds when nobody answers: the question's default, which is never a yes."""
     default = question.default_action

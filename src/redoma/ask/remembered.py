@@ -13,7 +13,7 @@ from hashlib import sha256
 
 from redoma.ask import files, moments
 from redoma.ask.answers import told
-from redoma.ask.prefixes import prefix_of
+from redoma.ask.prefixes import options_of, prefix_of
 from redoma.model.errors import AskUnavailable, UsageError
 from redoma.model.ids import short_id
 from redoma.model.question import Choice, Remember
@@ -41,6 +41,7 @@ class Approval(Value):
     shown: str  # for people; nothing is matched on it
     words: str = ""  # a digest of the argvs and of what joins them
     prefix: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()  # of a prefix: what the command may be given
     digest: str = ""  # of the one question that an approval in advance is for
     workspace: str = ""
     cwd: str = ""
@@ -73,7 +74,12 @@ class Approval(Value):
         ) or not set(question.rules) <= set(self.rules):
             return False
         if self.remember is Remember.PREFIX:
-            return bool(self.prefix) and self.prefix == prefix_of(question)
+            return (
+                bool(self.prefix)
+                and self.prefix == prefix_of(question)
+                # Attack: `npm publish` is approved, `npm publish --registry=…` is asked for.
+                and set(options_of(question)) <= set(self.options)
+            )
         if self.remember is Remember.SESSION and (
             not self.session or self.session != question.session
         ):
@@ -204,6 +210,7 @@ def _approval(question: Question, answer: Answer, redact: Callable[[str], str]) 
         shown=shown[:LONGEST_SHOWN],
         words="" if once or prefix else words_digest(question),
         prefix=words,
+        options=options_of(question) if prefix else (),
         digest=question.digest if once else "",
         workspace=question.workspace,
         cwd=question.cwd,
@@ -247,7 +254,7 @@ def _from(given: object) -> Approval:
             made[name] = Remember(value)
         elif name == "risk":
             made[name] = Risk(value)
-        elif name in ("prefix", "rules") and isinstance(value, list):
+        elif name in ("options", "prefix", "rules") and isinstance(value, list):
             made[name] = tuple(map(str, value))
         elif isinstance(value, int | float if name == "until" else str):
             made[name] = value

@@ -10,7 +10,7 @@ import os
 from _thread import allocate_lock
 
 from redoma.ask import moments
-from redoma.ask.answers import silence, told
+from redoma.ask.answers import account, silence, told
 from redoma.ask.awaited import AskedInThread
 from redoma.ask.card import HELP, card, keys_for
 from redoma.ask.editline import PROMPT, Line
@@ -49,7 +49,7 @@ class TerminalAnswerer(AskedInThread):
         self._ends = ends
         self._redact = redact
         self._environ = os.environ if environ is None else environ
-        self._name = name or self._environ.get("USER") or f"uid {os.getuid()}"
+        self._name = name or account()
 
     def ask(self, question: Question, stop: Callable[[], bool] = lambda: False) -> Answer | None:
         """The person's answer; None where there is none to ask, or `stop` says it is settled."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from redoma.ask.answers import told
+from redoma.ask.answers import account, told
 from redoma.ask.chain import Chain
+from redoma.ask.files import own_directory
 from redoma.ask.pending import Pending, Waiting
 from redoma.ask.remembered import Approval, Remembered, can_remember
 from redoma.ask.spent import Spent
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Approval",
     "Waiting",
+    "account",
     "answer_pending",
     "answerer",
     "can_remember",
@@ -34,7 +36,7 @@ __all__ = [
 def directory() -> str:
     """Where questions, approvals and used answers are kept: the user's own state, 0700."""
     try:
-        return f"{places.state()}/ask"
+        return own_directory(f"{places.state()}/ask")
     except OSError as error:
         raise AskUnavailable(str(error), hint="set XDG_STATE_HOME") from error
 

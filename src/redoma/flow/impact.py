@@ -5,14 +5,16 @@ from __future__ import annotations
 from redoma.model.access import Network, Writes
 from redoma.model.change import Did
 from redoma.model.question import Impact
-from redoma.model.risk import Effect, Risk
+from redoma.model.risk import Effect, Place, Risk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from redoma.model.access import Grant
     from redoma.model.change import Changes
     from redoma.model.decision import Decision
-    from redoma.model.risk import Finding
+    from redoma.model.risk import Fact, Finding
 
 _ON_FILES = frozenset({Effect.WRITES, Effect.DELETES, Effect.TAMPERS, Effect.PERSISTS})
 _ON_THE_NETWORK = frozenset(
@@ -64,14 +66,21 @@ _SAID = {
 }
 
 
-def impact(decision: Decision, grant: Grant, changes: Changes | None = None) -> Impact:
-    """The impact assessment; what a preview saw counts before what the text says."""
-    found = decision.assessment.findings
+def impact(
+    decision: Decision,
+    grant: Grant,
+    facts: Sequence[Fact],
+    changes: Changes | None = None,
+) -> Impact:
+    """The impact assessment; what a preview saw counts before what the text says.
+
+    `facts` are everything that the command does, also what no rule minds.
+    """
     return Impact(
-        files_affected=_seen(changes) if changes is not None else _named(found),
-        reversible=_reversible(found, grant),
-        network_access=any(finding.effect in _ON_THE_NETWORK for finding in found),
-        estimated_scope="; ".join(_scope(decision, grant, changes)),
+        files_affected=_seen(changes) if changes is not None else _named(facts),
+        reversible=_reversible(decision.assessment.findings, facts, grant),
+        network_access=_reaches_out(facts),
+        estimated_scope="; ".join(_scope(decision, grant, facts, changes)),
     )
 
 
@@ -80,31 +89,46 @@ def _seen(changes: Changes) -> tuple[str, ...]:
     return tuple(sorted(paths - {""}))
 
 
-def _named(found: tuple[Finding, ...]) -> tuple[str, ...]:
-    targets = (t for finding in found if finding.effect in _ON_FILES for t in finding.targets)
+def _named(facts: Sequence[Fact]) -> tuple[str, ...]:
+    targets = (
+        target.text
+        for fact in facts
+        if fact.effect in _ON_FILES
+        for target in fact.targets
+        if target.place is not Place.NOWHERE
+    )
     return tuple(dict.fromkeys(targets))
 
 
-def _reversible(found: tuple[Finding, ...], grant: Grant) -> bool:
-    held = grant.writes in (Writes.LAYER, Writes.MEMORY)
-    for finding in found:
-        if finding.effect in _FOR_GOOD:
-            return False
-        if held or finding.effect not in _ON_FILES:
-            continue
-        if finding.effect is Effect.DELETES or finding.risk >= Risk.DANGEROUS:
-            return False
-    return True
+def _reaches_out(facts: Sequence[Fact]) -> bool:
+    """Whether anything beyond this machine is reached; its own loopback is not."""
+    return any(
+        fact.effect in _ON_THE_NETWORK
+        and not (fact.targets and all(one.place is Place.LOOPBACK for one in fact.targets))
+        for fact in facts
+    )
 
 
-def _scope(decision: Decision, grant: Grant, changes: Changes | None) -> list[str]:
-    found = decision.assessment.findings
+def _reversible(found: Sequence[Finding], facts: Sequence[Fact], grant: Grant) -> bool:
+    """Whether everything it does can be taken back: nothing for good, and no file lost for good."""
+    if any(fact.effect in _FOR_GOOD for fact in facts):
+        return False
+    if grant.writes in (Writes.LAYER, Writes.MEMORY):
+        return True
+    if any(fact.effect is Effect.DELETES for fact in facts):
+        return False
+    return not any(one.effect in _ON_FILES and one.risk >= Risk.DANGEROUS for one in found)
+
+
+def _scope(
+    decision: Decision, grant: Grant, facts: Sequence[Fact], changes: Changes | None
+) -> list[str]:
     said = [_counted(changes)] if changes is not None else []
-    effects = dict.fromkeys(_SAID[one.effect] for one in found if one.effect in _SAID)
+    effects = dict.fromkeys(_SAID[fact.effect] for fact in facts if fact.effect in _SAID)
     said += [", ".join(effects)] if effects else []
     if changes is None and decision.multiple_files:
         said.append("several files")
-    if any(one.effect in _ON_THE_NETWORK for one in found) and grant.network is Network.CLOSED:
+    if _reaches_out(facts) and grant.network is Network.CLOSED:
         said.append("the network is closed to it")
     return said or ["nothing that is known"]
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import stat
 
-from redoma.model.errors import PolicyError
+from redoma.model.errors import PolicyError, UsageError
 from redoma.model.policy import BUILT_IN
 from redoma.model.value import replace
 
@@ -57,6 +57,15 @@ def load(workspace: str, *, home: str | None = None) -> Policy:
             _held[key] = (stamp, policy)
         return policy
     raise unusable(stamp[0][0], "changes all the time", "try again")
+
+
+def shipped(name: str, *, pack: str = "default") -> Policy:
+    """A policy that ships, by its name, over a pack; no file is looked at."""
+    from redoma.judge.policy.shipped import POLICIES, named
+
+    if name not in POLICIES:
+        raise UsageError(f"there is no policy {name!r}", hint="policies: " + ", ".join(POLICIES))
+    return named(name, pack)
 
 
 def _rooted(policy: Policy, top: str) -> Policy:

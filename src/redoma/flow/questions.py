@@ -12,7 +12,10 @@ from enum import Enum
 from hashlib import sha256
 
 from redoma.ask.moments import now
+from redoma.flow.check import ground
 from redoma.flow.impact import impact
+from redoma.flow.knowledge import knowledge, pack
+from redoma.judge.assess import facts_of
 from redoma.judge.likeness import likeness, program_likeness
 from redoma.model.ids import uuid
 from redoma.model.question import Context, Question
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
     from redoma.model.decision import Decision
     from redoma.model.policy import Policy
     from redoma.model.request import Request
-    from redoma.model.risk import Finding
+    from redoma.model.risk import Fact, Finding
     from redoma.model.script import Span
 
 
@@ -39,6 +42,7 @@ def question(
     policy: Policy,
     changes: Changes | None = None,
     previous: tuple[str, ...] = (),
+    home: str | None = None,
 ) -> Question:
     """The question for one request; `changes` are those of a preview, where one ran."""
     found = decision.assessment.findings
@@ -60,7 +64,7 @@ def question(
         because=decision.because or tuple(finding.reason for finding in found),
         spans=_spans(found, risk),
         alternative=next((finding.alternative for finding in found if finding.alternative), ""),
-        impact=impact(decision, grant, changes),
+        impact=impact(decision, grant, _facts(decision, cwd, home), changes),
         context=Context(
             triggered_by=request.caller,
             workflow_phase=request.phase,
@@ -121,6 +125,12 @@ def _plain(value: object) -> object:
     if value is None or isinstance(value, str | int | float):
         return value
     raise TypeError(f"{type(value).__name__} has no name of its own")
+
+
+def _facts(decision: Decision, cwd: str, home: str | None) -> list[Fact]:
+    """Everything that the command does, also what is too harmless to be a finding."""
+    found = decision.assessment
+    return facts_of(found.text, pack(found.pack), knowledge(), ground(cwd, home))
 
 
 def _spans(found: tuple[Finding, ...], risk: Risk) -> tuple[Span, ...]:

@@ -149,10 +149,11 @@ class Record:
             if not events:
                 writer.look_again()
             written = writer.write([self._draft(writer, event) for event in events], limits)
-            number = writer.finish(written, forced=forced)
+            if forced:
+                writer.force(written)
         if written.refusal is not None:
             raise written.refusal
-        return number
+        return written.head.seq
 
     def _draft(self, writer: Writer, event: Event) -> Draft:
         starting = event.kind is Kind.RUN_STARTING
@@ -222,7 +223,8 @@ class Pending:
 
     def _finish(self, writer: Writer, written: Written, turn: _Turn) -> None:
         try:
-            self._number = writer.finish(written, forced=True)
+            writer.force(written)
+            self._number = written.head.seq
         except BaseException as error:
             self._error = error
         finally:

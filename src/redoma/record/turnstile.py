@@ -70,15 +70,7 @@ class Turnstile:
     def enter(self) -> None:
         """Waits for the turn of this process, and not forever."""
         pause, until = 0.00005, 0.0
-        while True:
-            try:
-                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return
-            except OSError as error:
-                if error.errno not in (errno.EWOULDBLOCK, errno.EINTR):
-                    raise RecordUnavailable(
-                        f"{self.path} cannot be locked: {error.strerror}"
-                    ) from error
+        while not self.enter_if_free():
             now = time.monotonic()
             until = until or now + PATIENCE
             if now > until:
@@ -89,6 +81,16 @@ class Turnstile:
             # Uneven pauses: nobody can keep in step with somebody else's and always come too late.
             time.sleep(pause * (1 + os.urandom(1)[0] / 256))
             pause = min(pause * 1.5, 0.0005)
+
+    def enter_if_free(self) -> bool:
+        """Goes in where nobody is."""
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno in (errno.EWOULDBLOCK, errno.EINTR):
+                return False
+            raise RecordUnavailable(f"{self.path} cannot be locked: {error.strerror}") from error
+        return True
 
     def leave(self) -> None:
         """Lets the next one in."""

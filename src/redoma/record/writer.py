@@ -23,14 +23,12 @@ _HEAD_MAC = "SELECT mac FROM head WHERE id = 1"
 
 
 class Written:
-    """Rows that are committed and that others wait behind, until `Writer.finish`."""
+    """Rows that are committed; on disk when `Writer.force` has returned."""
 
-    __slots__ = ("anchor", "head", "mac", "refusal")
+    __slots__ = ("head", "refusal")
 
-    def __init__(self, head: Head, mac: bytes, anchor: Anchor, refusal: RateLimited | None) -> None:
+    def __init__(self, head: Head, refusal: RateLimited | None) -> None:
         self.head = head
-        self.mac = mac
-        self.anchor = anchor  # as it was before these rows
         self.refusal = refusal
 
 
@@ -76,6 +74,7 @@ class Writer:
             raise
         self._turnstile.leave()
         self._last: _Ends | None = None
+        self._on_disk: Head | None = None
         self._has_looked = False
 
     def digest_of(self, command: str) -> str:
@@ -83,29 +82,34 @@ class Writer:
         return command_digest(self.key, command)
 
     def write(self, drafts: list[Draft], rates: RateLimits | None = None) -> Written:
-        """Commits rows, or the refusal of the start among them; `finish` must follow."""
+        """Commits rows, or the refusal of the start among them: whatever dies now, they stay."""
         self._turnstile.enter()
         try:
             return self._transact(drafts, rates)
         except BaseException as error:
             self._last = None
             self._roll_back()
-            self._turnstile.leave()
             if isinstance(error, (Error, OSError)):
                 raise unavailable(self._path, error) from error
             raise
-
-    def finish(self, written: Written, *, forced: bool) -> int:
-        """Puts what was written on disk, if that is wanted, and lets others write."""
-        try:
-            if forced:
-                self._log.force()
-            self._remember(written, forced=forced)
-        except OSError as error:
-            raise unavailable(self._path, error) from error
         finally:
             self._turnstile.leave()
-        return written.head.seq
+
+    def force(self, written: Written) -> None:
+        """What was written is on disk when this returns, even if the power is cut.
+
+        Others write meanwhile, and the disk takes what several of them force in one go.
+        """
+        try:
+            self._log.force()
+            self._on_disk = written.head
+            if self._turnstile.enter_if_free():
+                try:
+                    self._confirm()
+                finally:
+                    self._turnstile.leave()
+        except OSError as error:
+            raise unavailable(self._path, error) from error
 
     def _transact(self, drafts: list[Draft], rates: RateLimits | None) -> Written:
         self.connection.execute("BEGIN IMMEDIATE")
@@ -119,7 +123,8 @@ class Writer:
         mac = self._put_head(head)
         self.connection.execute("COMMIT")
         self._has_looked = True
-        return Written(head, mac, anchor, refusal)
+        self._remember(head, mac, anchor)
+        return Written(head, refusal)
 
     def close(self) -> None:
         """Closes the files; nothing waits to be written."""
@@ -137,22 +142,21 @@ class Writer:
         if not is_ours(self.connection):
             raise RecordUnavailable(f"{self._path} is not a record of Redoma's")
         found = self.connection.execute(_HEAD).fetchone()
-        if found is None:
-            if begun:
+        if begun:
+            if found is None:
                 raise self._broken(0, "its head is missing")
-            from redoma.model.ids import uuid
-
-            self.connection.execute(
-                "INSERT INTO head VALUES (1, ?, ?, 0, x'', 0, '', 0, 0, x'')",
-                (uuid(), self._keyed_by.value),
-            )
-            found = self.connection.execute(_HEAD).fetchone()
-            self._put_head(Head(record=found[0]))
-        elif begun:
             return
-        elif found[2]:
+        if found is not None and found[2]:
             raise self._broken(found[2], "its head file is missing")
-        self._turnstile.write(spelled(self.key, Anchor(record=found[0], boot=clock.boot())))
+        # Whoever began before us and was killed had written nothing yet.
+        from redoma.model.ids import uuid
+
+        head = Head(record=uuid())
+        self.connection.execute(
+            "INSERT OR REPLACE INTO head VALUES (1, ?, ?, 0, ?, 0, '', 0, 0, ?)",
+            (head.record, self._keyed_by.value, head.link, head_mac(self.key, head)),
+        )
+        self._turnstile.write(spelled(self.key, Anchor(record=head.record, boot=clock.boot())))
         self._turnstile.settle()
 
     def _ends(self) -> tuple[Head, Anchor]:
@@ -218,18 +222,26 @@ class Writer:
         )
         return mac
 
-    def _remember(self, written: Written, *, forced: bool) -> None:
-        head, known = written.head, written.anchor
+    def _remember(self, head: Head, mac: bytes, known: Anchor) -> None:
+        """Writes the end into the head file, and how far the record is known to be on disk."""
+        ours = self._on_disk
+        newer = ours is not None and ours.seq > known.on_disk_seq
         anchor = Anchor(
             record=head.record,
             seq=head.seq,
             link=head.link,
-            on_disk_seq=head.seq if forced else known.on_disk_seq,
-            on_disk_link=head.link if forced else known.on_disk_link,
+            on_disk_seq=ours.seq if ours is not None and newer else known.on_disk_seq,
+            on_disk_link=ours.link if ours is not None and newer else known.on_disk_link,
             boot=head.boot,
         )
         said = self._turnstile.write(spelled(self.key, anchor))
-        self._last = _Ends(head, anchor, (written.mac, said))
+        self._last = _Ends(head, anchor, (mac, said))
+
+    def _confirm(self) -> None:
+        """Says in the head file that its end is on disk, unless others wrote a newer one."""
+        last = self._last
+        if last is not None and self._turnstile.read() == last.spelled[1]:
+            self._remember(last.head, last.spelled[0], last.anchor)
 
     def _roll_back(self) -> None:
         try:

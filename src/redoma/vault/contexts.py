@@ -8,7 +8,7 @@ of them need, so that an ordinary text is asked for few needles. Time is linear 
 from __future__ import annotations
 
 from redoma.vault.placeholders import is_placeholder
-from redoma.vault.shapes import matches
+from redoma.vault.shapes import in_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -240,7 +240,6 @@ def spans(block: bytes, low: bytes) -> Iterator[Span]:
         for kind, needles, pattern in rows:
             for needle in needles:
                 if needle in low:
-                    for span in matches(kind, pattern, block):
+                    for span in in_lines(kind, needle, pattern, block, low):
                         if not is_placeholder(block[span.start : span.end]):
                             yield span
-                    break

@@ -25,7 +25,9 @@ _IN_NAME = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234
 _patterns: dict[str, re.Pattern[bytes]] = {}
 _SOURCES = {
     # `key` alone tells nothing, so it is not even looked at.
-    "piece": b"|".join(rb"(?<=[\w.-])key|(?<=api )key" if p == b"key" else p for p in NAME_PIECES),
+    "piece": b"|".join(
+        rb"key(?:(?<=[\w.-]key)|(?<=api key))" if p == b"key" else p for p in NAME_PIECES
+    ),
     "rest": rb"[\w.-]*+",
     # What may close the name (a quote, an index), the sign, and blanks.
     "sign": rb"""\\{0,3}["'`]?\]?"""

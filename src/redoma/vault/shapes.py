@@ -190,6 +190,10 @@ ROWS: tuple[Row, ...] = (
     ),
 )
 
+# A pattern begins with its needle, but for these, which stand further in.
+_INSIDE = frozenset(
+    (b"Q~", b"AZDO", b"_v1_", b"T3BlbkFJ", b"k_live_", b"k_test_", b"k_prod_", b"-us", b".atlasv1.")
+) | {b"AA"}
 _compiled: dict[bytes, re.Pattern[bytes]] = {}
 
 
@@ -203,17 +207,46 @@ def spans(block: bytes) -> Iterator[Span]:
     for kind, needles, pattern in ROWS:
         for needle in needles:
             if needle in long:
-                yield from matches(kind, pattern, block)
-                break
+                if needle in _INSIDE:
+                    yield from in_lines(kind, needle, pattern, block, block)
+                else:
+                    yield from _at_needles(kind, needle, pattern, block)
 
 
-def matches(kind: str, pattern: bytes, block: bytes) -> Iterator[Span]:
-    """Every match of one pattern; compiled at its first use and kept."""
+def in_lines(
+    kind: str, needle: bytes, pattern: bytes, block: bytes, haystack: bytes
+) -> Iterator[Span]:
+    """Every match in those lines that hold the needle, as `haystack` shows them."""
+    ready = _ready(pattern)
+    at = haystack.find(needle)
+    while at >= 0:
+        start = haystack.rfind(b"\n", 0, at) + 1
+        end = haystack.find(b"\n", at)
+        end = len(haystack) if end < 0 else end
+        for match in ready.finditer(block, start, end):
+            yield _span(match, kind)
+        at = haystack.find(needle, end)
+
+
+def _at_needles(kind: str, needle: bytes, pattern: bytes, block: bytes) -> Iterator[Span]:
+    """Every match that begins with the needle: nothing else of the text is read."""
+    match_at = _ready(pattern).match
+    at = block.find(needle)
+    while at >= 0:
+        match = match_at(block, at)
+        if match:
+            yield _span(match, kind)
+        at = block.find(needle, match.end() if match else at + 1)
+
+
+def _ready(pattern: bytes) -> re.Pattern[bytes]:
+    """Compiled at the first use, and kept."""
     ready = _compiled.get(pattern)
     if ready is None:
         ready = _compiled[pattern] = re.compile(pattern)
-    group = 1 if ready.groups else 0
-    for match in ready.finditer(block):
-        start, end = match.span(group)
-        if start < end:
-            yield Span(match.start(), match.end(), start, end, kind)
+    return ready
+
+
+def _span(match: re.Match[bytes], kind: str) -> Span:
+    start, end = match.span(1 if match.re.groups else 0)
+    return Span(match.start(), match.end(), start, end, kind)

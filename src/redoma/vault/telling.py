@@ -19,10 +19,10 @@ class Tells(IntEnum):
 _PARTS = re.compile(rb"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _NOT = frozenset("no nopasswd nopassword nopass without skip ask prompt".split())
 _PASSWORDS = frozenset(
-    "password passwd passphrase passcode pwd pass passwort senha contrasena pw psw kennwort".split()
+    "password passwd passphrase passcode pwd pass passwort senha contrasena pw kennwort".split()
 )
 _PASSWORD_ENDS = ("password", "passwd", "passphrase", "passwort", "userpass", "dbpass", "rootpw")
-_SECRETS = frozenset("secret token apikey pat mnemonic credential bearer".split())
+_SECRETS = frozenset("secret token apikey pat mnemonic credential".split())
 _SECRET_ENDS = (
     *("secret", "token", "apikey", "accesskey", "secretkey", "privatekey", "accountkey"),
     *("sharedkey", "signingkey", "authkey", "masterkey", "encryptionkey", "sharedaccesskey"),
@@ -43,7 +43,7 @@ _KEYS_OF_NOTHING = frozenset(
     same every first last next new old this the a missing invalid no of
     """.split()
 )
-_LITTLE = frozenset("auth credentials creds dsn sig signature sessionid session nonce".split())
+_LITTLE = frozenset("auth credentials creds dsn".split())
 # What a name is about when it ends so: `token_type`, `password_file`, `secretName`.
 _ABOUT = frozenset(
     """
@@ -74,7 +74,7 @@ def tells(name: bytes) -> Tells:
         return Tells.ALL
     if last in _SECRETS or last.endswith(_SECRET_ENDS):
         return Tells.MUCH
-    if last in ("key", "keys", "sk"):
+    if last in ("key", "keys"):
         return _of_key(before)
     if last in _LITTLE or last in ("secrets", "tokens"):
         return Tells.LITTLE

@@ -17,8 +17,8 @@ from redoma.ask.terminal import TerminalAnswerer
 from redoma.model.question import Answer, Question
 
 SEQUENCE = re.compile(rb"\x1b\[([0-9;]*)([A-Za-z])")
-UTF8 = {"TERM": "xterm-256color", "LANG": "C.UTF-8", "USER": "ana"}
-DUMB = {"TERM": "dumb", "LANG": "C.UTF-8", "USER": "ana"}
+UTF8 = {"TERM": "xterm-256color", "LANG": "C.UTF-8"}
+DUMB = {"TERM": "dumb", "LANG": "C.UTF-8"}
 
 
 class Person:
@@ -42,7 +42,9 @@ class Person:
         redact: Callable[[str], str] = lambda text: text,
         stop: Callable[[], bool] = lambda: False,
     ) -> None:
-        here = TerminalAnswerer(ends=(self.theirs, self.theirs), environ=environ, redact=redact)
+        here = TerminalAnswerer(
+            ends=(self.theirs, self.theirs), environ=environ, redact=redact, name="ana"
+        )
         self._thread = threading.Thread(
             target=lambda: self._answer.append(here.ask(question, stop)), daemon=True
         )

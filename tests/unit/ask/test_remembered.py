@@ -133,6 +133,12 @@ PREFIXES: dict[tuple[str, ...], tuple[str, ...]] = {
     ("sudo", "git", "push"): (),
     ("/tmp/git", "push"): (),
     ("./make", "all"): (),
+    ("go", "run", "x.go"): (),
+    ("uv", "tool", "run"): (),
+    ("npm", "publish", "/etc"): (),
+    ("npm", "publish", "../other"): (),
+    ("git", "push", "https://x.example/y"): (),
+    ("docker", "compose", "down", "-f", "/tmp/x.yml"): (),
 }
 
 
@@ -151,6 +157,10 @@ def test_a_prefix_covers_its_kind_and_nothing_beside_it(remembered: Remembered) 
         (("git",),),
         (("git", "-c", "x=y", "push"),),
         (("git", "push"), ("rm", "-r", "x")),
+        (("git", "push", "--mirror"),),
+        (("git", "push", "--force", "--receive-pack=x"),),
+        (("git", "push", "-o", "x"),),
+        (("git", "push", "X=y"),),
     ):
         joins = ("&&",) * (len(argvs) - 1)
         assert remembered.ask(question(argvs=argvs, joins=joins, rules=())) is None

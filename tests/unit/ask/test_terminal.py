@@ -61,15 +61,20 @@ def test_a_dumb_terminal_answers_by_lines(person: Person, line: bytes) -> None:
 
 
 @pytest.mark.parametrize("environ", [UTF8, DUMB], ids=["keys", "lines"])
-def test_what_was_typed_before_the_card_does_not_answer_it(
-    person: Person, environ: dict[str, str]
-) -> None:
-    person.presses(b"a\na\n")
-    person.answering(question(timeout_seconds=1.5), environ)
-    person.sees("redoma: may this run?")
-    person.presses(b"a\n")  # while the card appears: meant for what was there before
-    answer = person.answered()
-    assert answer is not None
+def test_what_was_typed_before_the_card_does_not_answer_it(environ: dict[str, str]) -> None:
+    for _ in range(5):
+        person = Person()
+        person.presses(b"a\na\n")
+        person.answering(question(timeout_seconds=1.5), environ)
+        person.sees("redoma: may this run?")
+        in_time = PROMPT.encode() not in person.shown
+        person.presses(b"a\n")  # while the card appears: meant for what was there before
+        answer = person.answered()
+        person.close()
+        assert answer is not None
+        if in_time or answer.choice is Choice.DENY:
+            break
+        # A busy machine woke us only after the card had settled: that key was an answer.
     assert (answer.choice, answer.notes) == (Choice.DENY, "no answer in time")
 
 

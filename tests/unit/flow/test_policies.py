@@ -14,7 +14,7 @@ from redoma.flow import policies, policy_files
 from redoma.flow.check import check
 from redoma.flow.policies import found, load, project_folders, user_file
 from redoma.judge.policy.merge import Loosens
-from redoma.model.errors import PolicyError, PolicySyntax
+from redoma.model.errors import PolicyError, PolicySyntax, UsageError
 from redoma.model.policy import BUILT_IN
 from tests.house.tree import PACKAGE
 
@@ -362,3 +362,14 @@ def test_what_may_be_blocked_is_confirmed(place: Place) -> None:
         assert verdict(place, command, place.project) == "confirm", command
     assert verdict(place, "cat src/*", place.project) == "allow"
     assert verdict(place, "rm -r *", place.project) == "deny"  # it takes all there is
+
+
+def test_a_shipped_policy_can_be_had_by_its_name() -> None:
+    strict = policies.shipped("strict")
+    decided = check("mkdir x", cwd="/home/user/project", home="/home/user", policy=strict)
+    assert (decided.verdict.label, decided.policy) == ("confirm", "strict")
+    skill = policies.shipped("default", pack="skill")
+    assert check("touch a b", cwd="/p", home="/h", policy=skill).rule == "confirmation.required_for"
+    assert len({strict.digest, skill.digest, BUILT_IN.digest}) == 3
+    with pytest.raises(UsageError, match="there is no policy 'lax'"):
+        policies.shipped("lax")

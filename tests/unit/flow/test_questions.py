@@ -35,7 +35,14 @@ def shell(text: str = TEXT, **more: object) -> Request:
 def asked(text: str = TEXT, grant: Grant = GRANT, **more: object) -> Question:
     decision = check(text, cwd="/srv/project", home="/home/ana")
     changes = more.pop("changes", None)
-    return question(shell(text, **more), decision, grant=grant, policy=POLICY, changes=changes)
+    return question(
+        shell(text, **more),
+        decision,
+        grant=grant,
+        policy=POLICY,
+        changes=changes,
+        home="/home/ana",
+    )
 
 
 def test_a_question_holds_what_a_person_has_to_know() -> None:
@@ -177,6 +184,25 @@ def test_what_holding_back_changes_cannot_take_back_is_for_good(
     text: str, reversible: bool
 ) -> None:
     assert asked(text).impact.reversible is reversible
+
+
+@pytest.mark.parametrize(
+    ("text", "network", "files"),
+    [
+        ("curl https://x.example", True, ()),
+        ("curl http://localhost:8080/", False, ()),
+        ("git fetch", True, ()),
+        ("npm install left-pad", True, ()),
+        ("ls", False, ()),
+        ("rm -r build > log 2> /dev/null", False, ("build", "log")),
+        ("cp a b; sed -i s/a/b/ c", False, ("b", "c")),
+    ],
+)
+def test_what_no_rule_minds_is_told_as_well(
+    text: str, network: bool, files: tuple[str, ...]
+) -> None:
+    told = asked(text).impact
+    assert (told.network_access, told.files_affected) == (network, files)
 
 
 def test_previous_commands_are_told() -> None:

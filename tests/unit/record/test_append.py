@@ -104,13 +104,15 @@ def test_what_cannot_be_redacted_is_not_written(tmp_path: Path) -> None:
 
 
 def test_nobody_else_can_read_the_record(tmp_path: Path) -> None:
-    Record(str(tmp_path / "state" / "audit")).append(judged(1))
     directory = tmp_path / "state" / "audit"
+    record = Record(str(directory))
+    record.append(judged(1))
     modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in directory.iterdir()}
     assert stat.S_IMODE(directory.stat().st_mode) == 0o700
     assert modes == dict.fromkeys(
         ("audit.db", "audit.db-shm", "audit.db-wal", "audit.head", "audit.key"), 0o600
     )
+    record.close()
 
 
 def test_looking_at_a_record_that_is_not_there_makes_none(tmp_path: Path) -> None:

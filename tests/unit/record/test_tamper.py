@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from redoma.model.errors import ChainBroken, RecordUnavailable
+from redoma.record import clock
 from redoma.record.chain import GENESIS, Gap, link
 from redoma.record.encoding import row_bytes
 from redoma.record.faults import Fault
@@ -267,6 +268,37 @@ def test_a_record_that_is_gone_is_not_begun_anew_in_silence(record: Path) -> Non
     )
     with pytest.raises(ChainBroken, match="is gone"):
         Record(str(record)).append(judged(7))
+
+
+def test_who_was_killed_while_beginning_has_begun_nothing(tmp_path: Path) -> None:
+    directory = tmp_path / "audit"
+    Record(str(directory)).digest_of("make")  # makes everything and writes nothing
+    tamper(directory, "UPDATE head SET mac = x''")
+    (directory / "audit.head").write_bytes(b"")
+    Record(str(directory)).append(judged(1))
+    assert verify(str(directory)).ok
+
+
+def test_after_a_reboot_only_what_was_forced_to_disk_is_demanded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = tmp_path / "audit"
+    record = Record(str(directory))
+    record.append(judged(1))
+    record.append(judged(2))
+    forced = (directory / "audit.db-wal").read_bytes()
+    record.note(judged(3))
+    copy = tmp_path / "copy"
+    copy.mkdir(mode=0o700)
+    for name in ("audit.db", "audit.key", "audit.head"):
+        shutil.copy(directory / name, copy / name)
+    (copy / "audit.db-wal").touch(mode=0o600)
+    (copy / "audit.db-wal").write_bytes(forced)
+    assert named(copy) == [("truncated", 3)]
+    monkeypatch.setattr(clock, "_boot", ["another-boot"])
+    assert named(copy) == [], "a power cut may take what was only noted"
+    Record(str(copy)).append(judged(4))
+    assert named(copy) == []
 
 
 def test_another_key_fits_nothing(record: Path) -> None:

@@ -32,6 +32,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "pending": ("redoma.faces.cli.pending:main", "the questions that wait for a person"),
     "policy": ("redoma.faces.cli.policy:main", "init, lint, test, explain and show policies"),
     "preview": ("redoma.faces.cli.preview:main", "show what a command would change"),
+    "redact": ("redoma.faces.cli.redact:main", "take secrets out of what passes through"),
     "run": ("redoma.faces.cli.run:main", "run a command inside an enclosure"),
     "shell": ("redoma.faces.cli.shell:main", "an interactive shell inside an enclosure"),
     "undo": ("redoma.faces.cli.undo:main", "take back what was applied"),

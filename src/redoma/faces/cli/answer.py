@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
 from redoma.faces.cli import options
-from redoma.flow.asking import answer_pending, redactor
+from redoma.flow.asking import account, answer_pending, redactor
 from redoma.model.confirmation import LONGEST_COMMAND, response_as_dict
 from redoma.model.errors import UsageError
 from redoma.model.question import Choice, Remember
@@ -51,7 +50,7 @@ def main(arguments: list[str]) -> int:
     waiting, answer = answer_pending(
         id,
         choice,
-        by=_name(),
+        by=account(),
         remember=_remember(given.values.get("--remember", Remember.ONCE.value)),
         modified_command=command,
         notes=given.values.get("--notes", ""),
@@ -100,13 +99,3 @@ def _fits(choice: Choice, command: str, values: dict[str, str]) -> None:
         raise UsageError("--command is too long, or holds a NUL byte", hint=USAGE)
     if len(values.get("--notes", "")) > LONGEST_NOTES:
         raise UsageError(f"--notes is longer than {LONGEST_NOTES} characters", hint=USAGE)
-
-
-def _name() -> str:
-    """Who answers, as the system knows them: a variable could say anything."""
-    import pwd
-
-    try:
-        return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        return f"uid {os.getuid()}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redoma.judge.interpret.arg import UNKNOWN
-from redoma.judge.policy.patterns import text_pattern
+from redoma.judge.policy.patterns import found_in
 from redoma.judge.shell import parse
 from redoma.model.risk import Effect
 from redoma.model.script import Literal, Pipeline, Sequence, Simple, Word
@@ -153,8 +153,7 @@ def blocked_by(text: str, facts: tuple[Fact, ...] | None, block: tuple[str, ...]
         return ""
     called = [argv for argv, _ in calls_in(facts or ())]
     for entry in block:
-        pattern = text_pattern(entry)
-        if pattern.search(text) or any(pattern.search(" ".join(argv)) for argv in called):
+        if found_in(entry, text) or any(found_in(entry, " ".join(argv)) for argv in called):
             return entry
         words = tuple(home if word == "~" else word for word in entry.split())
         if any(_resembles(argv, words) for argv in called):

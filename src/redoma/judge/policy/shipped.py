@@ -48,6 +48,11 @@ def confirmed_by_skill() -> tuple[Clause, ...]:
     return tuple(Clause(text=each, tree=clause(each)) for each in CONFIRMED_BY_SKILL)
 
 
+def named(name: str, pack: str = "default") -> Policy:
+    """A shipped policy, as if a user's file had named it and nothing else."""
+    return replace(start(pack), name=name, rules=rules(name), digest=f"built-in {name} {pack}")
+
+
 def start(pack: str = "default") -> Policy:
     """What every file builds on; the `skill` pack starts from its document's confirmations."""
     policy = replace(BUILT_IN, rules=rules(DEFAULT), pack=pack)
