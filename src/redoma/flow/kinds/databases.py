@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 MOST_STATEMENTS = 100
 LONGEST = 400
+LONGEST_TEXT = 64 << 10
 _IN_A_FILE = {"sqlite3": "sqlite", "sqlite": "sqlite", "duckdb": "duckdb"}
 _FILE_TAKES = frozenset(
     "-cmd -separator -newline -nullvalue -init -vfs -maxsize -mmap -heap -c -s -f".split()
@@ -108,6 +109,8 @@ def _operations(name: str, texts: list[str | None], dialect: str) -> tuple[str, 
     for text in texts:
         if text is None:
             found.append(f"{name}: statements that are only known when it runs")
+        elif len(text) > LONGEST_TEXT:
+            found.append(f"{name}: {len(text)} characters of statements")
         elif text.strip():
             found += [f"{name}: {statement}" for statement in statements(text, dialect)]
     return tuple(dict.fromkeys(found))

@@ -75,6 +75,7 @@ def test_each_command_of_a_pipeline_or_list_is_handled_by_itself(
     [
         "npm publish --dry-run",
         "kubectl get pods",
+        "kubectl delete --help",
         "terraform plan",
         "docker compose ps",
         "kubectl apply --dry-run=server -f x",
@@ -225,3 +226,10 @@ def test_what_only_changes_files_needs_no_warning_and_can_be_undone(command: str
 )
 def test_what_no_undo_takes_back_is_known(command: str, lasting: bool) -> None:
     assert told(command).lasting is lasting
+
+
+def test_a_long_text_of_statements_is_counted_and_not_parsed() -> None:
+    text = "insert into t values (1);" * 4000
+    assert foresee("psql -f x.sql", HERE, lambda *_: text).database_operations == (
+        "psql: 100000 characters of statements",
+    )
