@@ -14,7 +14,7 @@ from redoma.jail.overlay.journal import Book, Phase
 from redoma.jail.overlay.lock import anything_unfinished, locked
 from redoma.jail.overlay.planning import Planner
 from redoma.jail.overlay.protect import protected
-from redoma.jail.overlay.running import Run, bring_to_an_end
+from redoma.jail.overlay.running import Run, begin, bring_to_an_end, settle_root
 from redoma.jail.overlay.site import Site
 from redoma.model.errors import ApplyConflict, ChangeError, PreviewGone, RedomaError
 from redoma.model.transaction import Applied, Standing
@@ -62,9 +62,7 @@ def apply(
         changes = kept.load(name)
         layer = layer_of(name, entry)
         book = Book(kept.directory(name))
-        remaining, chosen_before = _remaining(changes, book, paths)
-        if paths is None:
-            paths = chosen_before
+        remaining = _remaining(changes, book)
         why = protected(remaining, layer.upper, tuple(allowed))
         choice = choose(remaining, paths, why=why, kept_in=layer.upper)
         with Site(entry.shown.workspace, entry.root, layer.directory) as site:
@@ -75,9 +73,8 @@ def apply(
             )
             _refuse(name, ground.check(choice.items), len(choice.items))
             number = max(book.numbers(), default=0) + 1
-            slots = _written(site, number, remaining, contents or {}, book)
+            slots = _written(site, number, remaining, contents or {})
             journal = _planned(site, remaining, choice.items, number, slots)
-            lock.begin(name)
             _run(site, entry, Run(site, book, journal), lock)
     return Applied(
         id=name,
@@ -88,36 +85,24 @@ def apply(
     )
 
 
-def _remaining(
-    changes: Changes, book: Book, paths: Iterable[str] | None
-) -> tuple[Changes, tuple[str, ...] | None]:
-    """What is not applied yet, and what was chosen when it was applied and taken back before."""
+def _remaining(changes: Changes, book: Book) -> Changes:
+    """What is not applied yet, or was taken back."""
     applied: set[str] = set()
-    undone: tuple[str, ...] | None = None
     for number in book.numbers():
-        journal = book.read(number)
         if book.phase(number) is Phase.APPLIED:
-            applied.update(journal.paths)
-        else:
-            undone = journal.paths
+            applied.update(book.read(number).paths)
     items = tuple(item for item in changes.items if item.path not in applied)
     if not items:
         raise PreviewGone(f"{changes.id} is applied already", hint=f"redoma undo {changes.id}")
-    if paths is None and undone is not None:
-        left = {item.path for item in items}
-        undone = tuple(path for path in undone if path in left) or None
-    return replace(changes, items=items), undone
+    return replace(changes, items=items)
 
 
 def _written(
-    site: Site, number: int, changes: Changes, contents: Mapping[str, bytes], book: Book
+    site: Site, number: int, changes: Changes, contents: Mapping[str, bytes]
 ) -> dict[str, str]:
     """The slots of contents that a person put together; each like the layer's file but for that."""
     slots: dict[str, str] = {}
-    for earlier in book.numbers():
-        slots.update(book.read(earlier).contents)
     by_path = {item.path: item for item in changes.items}
-    known = {path: slot for path, slot in slots.items() if path in by_path}
     for index, (path, content) in enumerate(contents.items()):
         item = by_path.get(path)
         if item is None or item.after is None or item.after.kind is not item.after.kind.FILE:
@@ -136,15 +121,15 @@ def _written(
             for attribute, value in item.after.xattrs:
                 os.setxattr(file.fileno(), attribute, value)
             os.fchmod(file.fileno(), item.after.mode)
-        known[path] = slot
-    return known
+        slots[path] = slot
+    return slots
 
 
 def _planned(
     site: Site, changes: Changes, chosen: tuple[Change, ...], number: int, slots: dict[str, str]
 ) -> Journal:
     try:
-        journal = Planner(
+        planner = Planner(
             changes,
             chosen,
             number=number,
@@ -152,19 +137,19 @@ def _planned(
             home=site.home,
             ways=site.ways(),
             contents=slots,
-        ).journal()
+        )
+        journal = planner.journal()
         if site.copies:
             room_for(journal, site.directory)
         else:
             site.settle(journal.placed, slots)
     except OSError as error:
         raise _failed(error, "applied") from error
-    paths = set(journal.paths)
-    return replace(journal, contents=tuple((p, s) for p, s in slots.items() if p in paths))
+    return journal
 
 
 def _run(site: Site, entry: Entry, run: Run, lock: Held) -> None:
-    start = site.now()
+    work = begin(run, lock, undoing=False)
     try:
         run.apply()
     except OSError as error:
@@ -172,7 +157,8 @@ def _run(site: Site, entry: Entry, run: Run, lock: Held) -> None:
     finally:
         # A change that was taken back has moved things too, so the time is noted either way.
         phase = run.book.phase(run.journal.number)
-        entry = entry.worked(site.window(start))
+        settle_root(site, run.book, work)
+        entry = entry.worked(site.window(work.start))
         if phase is Phase.APPLIED:
             size = run.journal.size
             if entry.shown.standing is Standing.APPLIED:
@@ -230,9 +216,10 @@ def _notes(site: Site, items: Iterable[Change]) -> tuple[str, ...]:
 
 def recover_under(lock: Held) -> str:
     """Brings to an end what a killed process left; the transaction's name, if there was one."""
-    name = lock.unfinished()
-    if not name:
+    work = lock.unfinished()
+    if work is None:
         return ""
+    name = work.name
     try:
         entry = kept.read_entry(name)
     except RedomaError:
@@ -242,18 +229,14 @@ def recover_under(lock: Held) -> str:
     try:
         layer = layer_of(name, entry)
         with Site(entry.shown.workspace, entry.root, layer.directory) as site:
-            start = site.now()
-            bring_to_an_end(site, book)
-            window = site.window(start, copied=site.copies)
-        standing, windows = Standing.HELD, [window]
-        for number in book.numbers():
-            # It may have been done but for the line that says so.
-            undone = book.phase(number) is Phase.UNDONE
-            windows.append(replace(book.span(number), copied=window.copied and undone))
-            if standing is not Standing.APPLIED:
-                applied = book.phase(number) is Phase.APPLIED
-                standing = Standing.APPLIED if applied else Standing.UNDONE
-        entry = entry.worked(*windows).standing(standing)
+            bring_to_an_end(site, book, work)
+            # Nobody knows when it died: what it moved, it moved since it began.
+            window = site.window(work.start, copied=site.copies)
+        phases = [book.phase(number) for number in book.numbers()]
+        standing = Standing.UNDONE if phases else Standing.HELD
+        if Phase.APPLIED in phases:
+            standing = Standing.APPLIED
+        entry = entry.worked(window).standing(standing)
     except (OSError, RedomaError) as error:
         # What is kept stays kept; a person has to look.
         entry = entry.standing(Standing.INTERRUPTED, why=str(error))

@@ -9,7 +9,7 @@ from redoma.jail.overlay.apply import layer_of, recover_under, told
 from redoma.jail.overlay.conflicts import Ground
 from redoma.jail.overlay.journal import Book, Phase
 from redoma.jail.overlay.lock import locked
-from redoma.jail.overlay.running import Run
+from redoma.jail.overlay.running import Run, begin, settle_root
 from redoma.jail.overlay.site import Site
 from redoma.model.errors import ChangeError, PreviewGone, UndoImpossible
 from redoma.model.transaction import Standing, Undone
@@ -60,7 +60,6 @@ def undo(name: str) -> Undone:
             conflicts = ground.check_undo(journal)
             if conflicts:
                 raise _impossible(name, entry, conflicts)
-            lock.begin(name)
             _run(site, entry, Run(site, book, journal), lock)
     return Undone(id=name, paths=journal.paths)
 
@@ -71,7 +70,7 @@ def _windows(entry: Entry) -> Iterator[Window]:
 
 
 def _run(site: Site, entry: Entry, run: Run, lock: Held) -> None:
-    start = site.now()
+    work = begin(run, lock, undoing=True)
     try:
         run.undo()
     except OSError as error:
@@ -79,7 +78,8 @@ def _run(site: Site, entry: Entry, run: Run, lock: Held) -> None:
             f"nothing was taken back: {error.strerror or error}", hint="redoma history"
         ) from error
     finally:
-        window = site.window(start, copied=site.copies)
+        settle_root(site, run.book, work)
+        window = site.window(work.start, copied=site.copies)
         entry = replace(entry.worked(window), active=time.time())
         if run.book.in_phase(Phase.APPLIED) is None:
             entry = entry.standing(Standing.UNDONE)
