@@ -73,6 +73,7 @@ class Bubblewrap:
         self._filters: dict[tuple[Syscalls, bool, bool], bytes] = {}
         self._entries: list[journal.Entry] = []
         self._stage: Stage | None = None
+        self._layered = False
 
     def probe(self) -> EngineReport:
         from redoma.jail.probe.bubblewrap import report
@@ -95,8 +96,10 @@ class Bubblewrap:
             with self._enclosed(plan, frame, notes) as enclosure:
                 yield enclosure
             return
-        from redoma.jail.overlay.store import open_layer, remove_layer
+        from redoma.jail.overlay.spares import open_layer
+        from redoma.jail.overlay.store import remove_layer
 
+        self._layered = True
         aside = tuple(f"{path} is written directly: not held" for path, _ in frame.writable)
         layer = open_layer(plan.grant.workspace, notes=aside)
         try:
@@ -155,6 +158,7 @@ class Bubblewrap:
                 limits=plan.grant.limits,
                 in_memory=(plan.grant.workspace,) if in_memory else (),
                 in_memory_before=_used(layer.directory) if layer is not None else 0,
+                over_disk=layer is not None and not layer.in_memory,
                 temporary=frame.in_memory,
                 complaint="bwrap: ",
                 inside=self._stage.start if self._stage else None,
@@ -180,6 +184,10 @@ class Bubblewrap:
             self._stage = None
         self._frames.clear()
         self._last = None
+        if self._layered:
+            from redoma.jail.overlay.spares import remove_spares
+
+            remove_spares()
         while self._entries:
             self._entries.pop().close()
 

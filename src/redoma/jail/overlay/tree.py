@@ -46,15 +46,19 @@ class Tree:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._close_again()
+        for fd in (self._root, *self._open.values()):
+            os.close(fd)
+        self._open.clear()
+
+    def _close_again(self) -> None:
         for path, mode in reversed(self._opened_up.items()):
             parent, _, name = path.rpartition("/")
             if name:
                 os.chmod(name, mode, dir_fd=self.folder(parent))
             else:
                 os.fchmod(self._root, mode)
-        for fd in (self._root, *self._open.values()):
-            os.close(fd)
-        self._open.clear()
+        self._opened_up.clear()
 
     def folder(self, path: str) -> int:
         """A descriptor of a directory, good until the next call."""

@@ -7,11 +7,13 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from redoma.flow.sandbox import this_host
 from redoma.jail.overlay.layer import Layer
 from redoma.jail.overlay.removing import remove_tree
 from redoma.jail.overlay.store import base_of, find_layer, layers, open_layer, remove_layer
@@ -264,3 +266,34 @@ def test_a_command_sees_the_workspace_as_it_is(work: Path) -> None:
     assert result.stdout == b"751 .\n710 dir\n644 a\na\ndir\n"
     assert result.changes is not None
     assert result.changes.items == ()
+
+
+@pytest.mark.both_users
+def test_a_layer_that_stayed_empty_serves_the_next_run_under_another_name(work: Path) -> None:
+    box = sandbox(work)
+    first = box.run("cat a").changes
+    time.sleep(0.6)
+    (work / "b").write_text("b\n")
+    second = box.run("ls; echo x > c")
+    assert first is not None
+    assert second.changes is not None
+    assert (second.stdout, told(second.changes)) == (b"a\nb\n", {"c": "created"})
+    assert first.id != second.changes.id
+    assert (find_layer(first.id), len(layers())) == (None, 1)
+    assert second.changes.began_ns > first.began_ns
+    this_host().close()
+    names = os.listdir(work.parent / "state/redoma/layers")
+    assert sorted(names) == [second.changes.id, f"{second.changes.id}.json"]
+
+
+@pytest.mark.both_users
+def test_mounts_are_given_up_after_the_result_and_not_before(work: Path) -> None:
+    sandbox(work).run("true")  # what is kept ready for the next run is open from here on
+    time.sleep(1)
+    before = len(os.listdir("/proc/self/fd"))
+    sandbox(work).run("true")
+    assert len(os.listdir("/proc/self/fd")) > before
+    deadline = time.monotonic() + 20
+    while len(os.listdir("/proc/self/fd")) > before and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert len(os.listdir("/proc/self/fd")) == before
