@@ -54,6 +54,11 @@ def base_of(workspace: str) -> Base:
     if os.geteuid() == 0 and _poor(here.kind):
         # Its owner's files have to appear as those of someone who is not root.
         return _copied(mounts, workspace, f"{here.kind} cannot show its files as another user's")
+    status = os.stat(workspace)
+    if os.geteuid() != 0 and (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
+        # In a user namespace only one user and one group have a name: the kernel copies no file
+        # of another's into a layer.
+        return _copied(mounts, workspace, "it belongs to another user or group than yours")
     own = f"redoma-{os.geteuid()}"
     state = os.path.realpath(places.state())
     for directory in (state, f"/var/tmp/{own}", f"{here.point.rstrip('/')}/.{own}"):

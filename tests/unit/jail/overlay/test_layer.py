@@ -214,6 +214,7 @@ ELSEWHERE = "the layer is on another file system than the workspace: applying it
 IN_MEMORY = "the layer is in memory, since no disk here takes one: it is lost at a restart"
 UNMAPPED = "the whole workspace was copied, since overlay cannot show its files as another user's"
 NOWHERE = "the whole workspace was copied, since no file system here takes a layer"
+GROUP = "the whole workspace was copied, since it belongs to another user or group than yours"
 NESTED = "the whole workspace was copied, since BASE/work/e is mounted inside the workspace"
 
 
@@ -232,6 +233,7 @@ NESTED = "the whole workspace was copied, since BASE/work/e is mounted inside th
         (12345, "container", ("overlay", "copies", "memory", IN_MEMORY)),
         (12345, "container-without-memory", ("copy", "copies", "disk", NOWHERE)),
         (12345, "nested", ("copy", "renames", "disk", NESTED)),
+        (12345, "group", ("copy", "renames", "disk", GROUP)),
     ],
 )
 def test_wherever_the_workspace_lies_its_changes_are_held(
