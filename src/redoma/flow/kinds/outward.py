@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from redoma.model.risk import Fact
+    from redoma.model.risk import Fact, Target
 
 _BEYOND = {
     Effect.PUBLISHES: "would publish",
@@ -50,12 +50,14 @@ def warnings(facts: Iterable[Fact], text: str) -> list[str]:
         elif fact.effect is Effect.UNKNOWN:
             found.append(f"not understood, and so not foreseen: {_excerpt(text, fact)}")
         elif fact.effect in (Effect.WRITES, Effect.DELETES, Effect.PERSISTS):
-            found += [
-                f"{fact.program} would touch {target.text}, outside the workspace: not shown here"
-                for target in fact.targets
-                if target.place not in _INSIDE
-            ]
+            found += [_elsewhere(fact, t) for t in fact.targets if t.place not in _INSIDE]
     return [one.replace("\0", "…") for one in dict.fromkeys(found)]
+
+
+def _elsewhere(fact: Fact, target: Target) -> str:
+    if target.place is Place.UNKNOWN:
+        return f"{fact.program} writes where only running tells; outside the workspace is not shown"
+    return f"{fact.program} would touch {target.text}, outside the workspace: not shown here"
 
 
 def unread(facts: Iterable[Fact], text: str) -> str:

@@ -194,6 +194,7 @@ def test_a_script_of_the_workspace_is_read_for_its_statements() -> None:
         ("gem push x.gem", "cannot be previewed"),
         ("echo x > ~/.bashrc", "outside the workspace"),
         ("frobnicate --all", "not understood"),
+        ("seq 9 | xargs touch", "only running tells"),
         ("python deploy.py", "ran without being read"),
         ("./deploy.sh", "ran without being read"),
         ("npm publish --dry-run=false", "would act"),
