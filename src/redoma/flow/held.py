@@ -39,6 +39,7 @@ class HeldRun:
         cwd: str = "",
     ) -> None:
         self.workspace = sandbox.workspace
+        self.not_held = tuple(p for p in sandbox._grant.writable if not _inside(p, self.workspace))
         self._sandbox = sandbox
         self._hands = Hands(
             sandbox._host, sandbox._confirm, stdin=stdin, sink=sink, control=control
@@ -49,6 +50,10 @@ class HeldRun:
         """Judges the command; runs it, or what stands for it, with its writes held."""
         request = request_for(command, self._cwd, Mode.PREVIEW)
         return drive(path(request, _World(self._sandbox, instead)), self._hands)
+
+
+def _inside(path: str, workspace: str) -> bool:
+    return f"{path}/".startswith(f"{workspace}/")
 
 
 class _World:
@@ -67,6 +72,9 @@ class _World:
             grant,
             writes=Writes.LAYER,
             network=Network.CLOSED,
+            # No layer lies over these: a preview that wrote there would be none.
+            writable=(),
+            readable=(*grant.readable, *grant.writable),
             require=grant.require | _REQUIRED,
         )
 

@@ -33,7 +33,10 @@ def test_a_command_that_only_changes_files_can_be_taken_back() -> None:
     ("foreseen", "changes"),
     [
         (Foreseen(lasting=True), HELD),
-        (Foreseen(), Changes(id="a", workspace="/", warnings=("/data was written directly",))),
+        (
+            Foreseen(),
+            Changes(id="a", workspace="/", warnings=("/data is written directly: not held",)),
+        ),
     ],
 )
 def test_what_acts_beyond_held_files_cannot_be_taken_back(
@@ -97,6 +100,7 @@ class Runs:
 
     def __init__(self, workspace: Path) -> None:
         self.workspace = str(workspace)
+        self.not_held: tuple[str, ...] = ()
         self.told: list[tuple[str | Sequence[str], str]] = []
 
     def __call__(self, command: str | Sequence[str], instead: str = "") -> Result:
@@ -114,6 +118,14 @@ def test_the_command_is_judged_as_asked_and_run_as_its_trial(tmp_path: Path) -> 
         (["npm", "publish", "--tag", "a b"], "npm publish --dry-run --tag 'a b'"),
         (["touch", "$(x)"], ""),
     ]
+
+
+def test_paths_without_a_layer_are_named_and_count_as_lasting(tmp_path: Path) -> None:
+    run = Runs(tmp_path)
+    run.not_held = ("/data",)
+    found = preview("touch a", run)
+    assert found.warnings == ("/data could only be read: what would be written there is not shown",)
+    assert not found.rollback_available
 
 
 def test_only_files_of_the_workspace_are_read_for_a_look(tmp_path: Path) -> None:

@@ -106,6 +106,21 @@ def test_even_the_level_with_an_open_network_is_closed_in_a_preview(project: Pro
     assert "network-closed" in found["enforcement"]["held"]
 
 
+def test_nothing_is_written_where_no_layer_lies_even_if_it_may_be(
+    project: Project, tmp_path: Path
+) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "kept").write_text("precious")
+    allowed = ("--allow-write", str(data), "--allow-write", str(project.root / "a.txt"))
+    found = project.json("preview", *allowed, f"rm -f {data}/kept; echo x > {data}/new; rm a.txt")
+    assert {path.name: path.read_text() for path in data.iterdir()} == {"kept": "precious"}
+    assert project.tree() == {"a.txt": "one\ntwo\n"}
+    assert found["impact"]["files_deleted"] == ["a.txt"]
+    assert found["rollback_available"] is False
+    assert any(str(data) in warning for warning in found["warnings"])
+
+
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 def test_the_patch_is_one_that_git_applies(project: Project, tmp_path: Path) -> None:
     command = (
