@@ -378,3 +378,18 @@ def test_going_away_in_the_middle_applies_nothing(project: Project) -> None:
     status, _ = project.typed("\x03", "apply", "-i", name)
     assert status == 130
     assert project.tree() == {"a.txt": "one\ntwo\n"}
+
+
+def test_a_patch_on_a_terminal_is_for_reading(project: Project) -> None:
+    command = r"printf 'ok \033]0;x\007\n' > new"
+    status, said = project.typed("", "preview", "--patch", "--no-pager", command)
+    assert status == 0
+    assert "+ok \\x1b]0;x\\x07\n" in said
+    assert "\x1b" not in said
+
+
+def test_ctrl_c_goes_to_the_command_and_what_it_did_is_shown(project: Project) -> None:
+    command = "echo x > new; printf 'now? '; sleep 30"
+    status, said = project.typed("\x03", "preview", "--no-pager", command)
+    assert status == 130
+    assert "+ new  +1 -0\n" in said
