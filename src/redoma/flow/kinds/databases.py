@@ -80,7 +80,7 @@ def _to_a_server(seen: Seen, client: Client, read: ReadFile) -> Sent | None:
     texts += [_file(seen, word, read) for word in options.values(*client.files)]
     piped = not texts or any(word in _STDIN for word in options.values(*client.files))
     if not texts:
-        texts = [seen.stdin.text]
+        texts = [_flowing_in(seen, read)]
     operations = _operations(seen.name, texts, client.dialect)
     instead = _taken_to_succeed(seen, texts, client.dialect, piped=piped)
     what = "its statements were taken to succeed" if instead else "so it could not succeed"
@@ -99,7 +99,7 @@ def _to_a_file(seen: Seen, read: ReadFile) -> Sent:
     texts += [str(word) for word in options.operands[1:]]
     texts += [_file(seen, word, read) for word in options.values("-init", "-f")]
     if not texts:
-        texts = [seen.stdin.text]
+        texts = [_flowing_in(seen, read)]
     name = f"{seen.name} {store}".replace(UNKNOWN, "…")
     return Sent(operations=_operations(name, texts, _IN_A_FILE[seen.name]))
 
@@ -118,8 +118,19 @@ def _operations(name: str, texts: list[str | None], dialect: str) -> tuple[str, 
 
 def _file(seen: Seen, word: Arg, read: ReadFile) -> str | None:
     if word in _STDIN:
-        return seen.stdin.text
+        return _flowing_in(seen, read)
     return read(seen.cwd, str(word)) if word.known else None
+
+
+def _flowing_in(seen: Seen, read: ReadFile) -> str | None:
+    """What comes by standard input: from the text itself, or from the file it is taken from.
+
+    What a filter made of a file is not the file: only `< FILE` is read.
+    """
+    if seen.stdin.text is not None or seen.written is None:
+        return seen.stdin.text
+    path = seen.written.input_file
+    return read(seen.cwd, path) if path else None
 
 
 def _taken_to_succeed(
