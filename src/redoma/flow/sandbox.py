@@ -43,8 +43,10 @@ def this_host() -> Host:
     with _lock:
         if not _hosts:
             from redoma.jail.guard.journal import finish_others
+            from redoma.jail.overlay.recovery import recover
 
             finish_others()
+            recover()
             _hosts.append(Host())
             atexit.register(_hosts[0].close)
         return _hosts[0]

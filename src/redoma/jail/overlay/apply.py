@@ -6,17 +6,19 @@ import os
 import time
 
 from redoma.jail.guard.names import GIT_PARTS
-from redoma.jail.overlay import kept, store
+from redoma.jail.overlay import kept
 from redoma.jail.overlay.carrying import room_for
 from redoma.jail.overlay.choosing import choose
 from redoma.jail.overlay.conflicts import Ground
 from redoma.jail.overlay.journal import Book, Phase
-from redoma.jail.overlay.lock import anything_unfinished, locked
+from redoma.jail.overlay.kept import layer_of
+from redoma.jail.overlay.lock import locked
 from redoma.jail.overlay.planning import Planner
 from redoma.jail.overlay.protect import protected
-from redoma.jail.overlay.running import Run, begin, bring_to_an_end, settle_root
+from redoma.jail.overlay.recovery import recover_under
+from redoma.jail.overlay.running import Run, begin, settle_root
 from redoma.jail.overlay.site import Site
-from redoma.model.errors import ApplyConflict, ChangeError, PreviewGone, RedomaError
+from redoma.model.errors import ApplyConflict, ChangeError, PreviewGone
 from redoma.model.transaction import Applied, Standing
 from redoma.model.value import replace
 
@@ -27,20 +29,10 @@ if TYPE_CHECKING:
     from redoma.jail.overlay.conflicts import Conflict
     from redoma.jail.overlay.journal import Journal
     from redoma.jail.overlay.kept import Entry
-    from redoma.jail.overlay.layer import Layer
     from redoma.jail.overlay.lock import Held
     from redoma.model.change import Change, Changes
 
 _MOST_TOLD = 20
-
-
-def layer_of(name: str, entry: Entry) -> Layer:
-    """The layer that a transaction's changes lie in; PreviewGone where it is no more."""
-    layer = store.find_layer(name)
-    if layer is None or not os.path.isdir(layer.directory):
-        said = entry.shown.standing.value
-        raise PreviewGone(f"{name} is {said}: its layer is gone", hint="redoma history")
-    return layer
 
 
 def apply(
@@ -75,13 +67,14 @@ def apply(
             number = max(book.numbers(), default=0) + 1
             slots = _written(site, number, remaining, contents or {})
             journal = _planned(site, remaining, choice.items, number, slots)
-            _run(site, entry, Run(site, book, journal), lock)
+            run = Run(site, book, journal)
+            _run(site, entry, run, lock)
     return Applied(
         id=name,
         changes=choice.items,
         brought=choice.brought,
         held_back=choice.held_back,
-        notes=_notes(site, choice.items),
+        notes=_notes(run, choice.items),
     )
 
 
@@ -144,7 +137,8 @@ def _planned(
         else:
             site.settle(journal.placed, slots)
     except OSError as error:
-        raise _failed(error, "applied") from error
+        why = error.strerror or str(error)
+        raise ChangeError(f"nothing was applied: {why}", hint="redoma history") from error
     return journal
 
 
@@ -152,14 +146,14 @@ def _run(site: Site, entry: Entry, run: Run, lock: Held) -> None:
     work = begin(run, lock, undoing=False)
     try:
         run.apply()
+        run.tidy_up()
     except OSError as error:
-        raise _failed(error, "applied") from error
+        raise run.failed(error, "applied") from error
     finally:
         # A change that was taken back has moved things too, so the time is noted either way.
-        phase = run.book.phase(run.journal.number)
         settle_root(site, run.book, work)
         entry = entry.worked(site.window(work.start))
-        if phase is Phase.APPLIED:
+        if run.book.phase(run.journal.number) is Phase.APPLIED:
             size = run.journal.size
             if entry.shown.standing is Standing.APPLIED:
                 size += entry.shown.size
@@ -167,7 +161,7 @@ def _run(site: Site, entry: Entry, run: Run, lock: Held) -> None:
             entry = replace(entry, shown=shown, active=time.time())
             _drop_undone(run.book)
         kept.write_entry(entry, durably=True)
-        if phase is not Phase.APPLYING:  # else it could not be taken back: the next start tries
+        if run.is_settled:
             lock.end()
 
 
@@ -195,16 +189,9 @@ def told(conflicts: Sequence[Conflict]) -> str:
     return "\n".join(lines)
 
 
-def _failed(error: OSError, done: str) -> ChangeError:
-    return ChangeError(
-        f"nothing was {done}: {error.strerror or error}"
-        + (f" ({error.filename})" if error.filename else ""),
-        hint="redoma history shows what is held",
-    )
-
-
-def _notes(site: Site, items: Iterable[Change]) -> tuple[str, ...]:
-    notes = []
+def _notes(run: Run, items: Iterable[Change]) -> tuple[str, ...]:
+    site = run.site
+    notes = [run.untidy] if run.untidy else []
     if site.copies:
         notes.append("the layer is on another file system than the workspace: files were copied")
     several = [i.path for i in items if i.before is not None and i.before.links > 1 and i.after]
@@ -212,42 +199,3 @@ def _notes(site: Site, items: Iterable[Change]) -> tuple[str, ...]:
     if several:
         notes.append(f"other names of {several[0]} keep the old content (hard links)")
     return tuple(notes)
-
-
-def recover_under(lock: Held) -> str:
-    """Brings to an end what a killed process left; the transaction's name, if there was one."""
-    work = lock.unfinished()
-    if work is None:
-        return ""
-    name = work.name
-    try:
-        entry = kept.read_entry(name)
-    except RedomaError:
-        lock.end()  # nothing is known of it, so nothing was begun
-        return ""
-    book = Book(kept.directory(name))
-    try:
-        layer = layer_of(name, entry)
-        with Site(entry.shown.workspace, entry.root, layer.directory) as site:
-            bring_to_an_end(site, book, work)
-            # Nobody knows when it died: what it moved, it moved since it began.
-            window = site.window(work.start, copied=site.copies)
-        phases = [book.phase(number) for number in book.numbers()]
-        standing = Standing.UNDONE if phases else Standing.HELD
-        if Phase.APPLIED in phases:
-            standing = Standing.APPLIED
-        entry = entry.worked(window).standing(standing)
-    except (OSError, RedomaError) as error:
-        # What is kept stays kept; a person has to look.
-        entry = entry.standing(Standing.INTERRUPTED, why=str(error))
-    kept.write_entry(entry, durably=True)
-    lock.end()
-    return name
-
-
-def recover() -> str:
-    """Brings to an end what a killed process left; another living process's work is left alone."""
-    if not anything_unfinished():
-        return ""
-    with locked(wait=False) as lock:
-        return recover_under(lock) if lock is not None else ""

@@ -15,6 +15,7 @@ from redoma.jail.kernel.openat2 import flush_file_system
 from redoma.jail.overlay.copying import copy_contents
 from redoma.jail.overlay.journal import Journal, Kind
 from redoma.jail.overlay.marks import own_attributes
+from redoma.jail.overlay.moving import open_to_owner
 from redoma.jail.overlay.removing import remove_tree
 from redoma.model.errors import ChangeError
 from redoma.model.value import replace
@@ -170,6 +171,8 @@ def carry_out(journal: Journal, home: Beneath, ground: Beneath, directory: str) 
     """
     if ground.status(journal.staging) is None:
         return
+    for closed in journal.directories:
+        open_to_owner(home, closed.slot)
     room = f"arriving-{journal.number}"
     remove_tree(f"{directory}/{room}")
     os.mkdir(f"{directory}/{room}", 0o700)

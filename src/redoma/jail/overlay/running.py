@@ -10,6 +10,7 @@ from redoma.jail.overlay.journal import Phase
 from redoma.jail.overlay.lock import Unfinished
 from redoma.jail.overlay.moving import Moving, close_down, open_up
 from redoma.jail.overlay.removing import remove_tree
+from redoma.model.errors import ChangeError
 from redoma.model.value import replace
 
 TYPE_CHECKING = False
@@ -26,6 +27,7 @@ class Run:
         self.site = site
         self.book = book
         self.journal = journal
+        self.untidy = ""
         self._staging = f"{staging_of(book.name)}{journal.number}"
 
     def apply(self) -> None:
@@ -44,7 +46,6 @@ class Run:
         except BaseException:
             self.abandon_apply()
             raise
-        self.finish()
 
     def undo(self) -> None:
         """Everything is taken back when this returns, and nothing is when it raises."""
@@ -60,15 +61,15 @@ class Run:
         except BaseException:
             self.abandon_undo()
             raise
-        self.finish()
 
     def abandon_apply(self) -> None:
         """An apply that was begun has not happened."""
         if self.book.phase(self.journal.number) is Phase.APPLYING:
             self._back()
+        # Forgotten before its slots go: without them, nobody could tell what was done.
+        self.book.drop(self.journal.number)
         self._unlink()
         drop_staging(self.journal.staging, self.site.ground)
-        self.book.drop(self.journal.number)
         with suppress(OSError):
             os.rmdir(f"{self.site.directory}/old-{self.journal.number}")
 
@@ -78,6 +79,34 @@ class Run:
             self._forward()
             self.book.mark(self.journal.number, Phase.APPLIED)
         drop_staging(self.journal.staging, self.site.ground)
+
+    def tidy_up(self) -> None:
+        """As `finish`, when the work itself is done: what cannot be tidied up now is told."""
+        try:
+            self.finish()
+        except OSError as error:
+            self.untidy = (
+                f"what it replaced still lies in {self.site.workspace}/{self.journal.staging}:"
+                f" {error.strerror or error}"
+            )
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is left for another start to do."""
+        phase = self.book.phase(self.journal.number)
+        return phase not in (Phase.APPLYING, Phase.UNDOING) and not self.untidy
+
+    def failed(self, error: OSError, what: str) -> ChangeError:
+        """The error that says what became of the work."""
+        why = error.strerror or str(error)
+        if error.filename:
+            why += f" ({error.filename})"
+        if self.is_settled:
+            return ChangeError(f"nothing was {what}: {why}", hint="redoma history")
+        return ChangeError(
+            f"it was {what} in part, and could not be taken back: {why}",
+            hint="the next start of redoma tries again; redoma history",
+        )
 
     def finish(self) -> None:
         """What left the workspace is where it is kept, and nothing of ours is in the workspace."""

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Self
 
-    from redoma.jail.overlay.carrying import FEW
-from redoma.jail.overlay.journal import Mark
+    from redoma.jail.overlay.journal import Mark
 
 _REGULAR = 0o100000
 

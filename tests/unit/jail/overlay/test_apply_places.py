@@ -66,9 +66,7 @@ def test_a_layer_on_another_file_system_is_copied_and_undone_all_the_same(
 
 
 def test_holes_and_names_of_one_file_survive_the_copying(work: Path, elsewhere: Path) -> None:
-    script = (
-        "truncate -s 60M sparse; printf end >> sparse; ln sparse again; mkdir d; ln sparse d/x"
-    )
+    script = "truncate -s 60M sparse; printf end >> sparse; ln sparse again; mkdir d; ln sparse d/x"
     held.apply(hold_elsewhere(work, script, elsewhere).id)
     status = (work / "sparse").stat()
     assert (status.st_size, status.st_nlink) == ((60 << 20) + 3, 3)
@@ -133,4 +131,3 @@ def test_a_workspace_that_lies_on_an_overlay_is_applied_and_undone(
     finally:
         subprocess.run(["umount", str(work)], check=True)
         remove_tree(str(own_places / "kernel"))
-
