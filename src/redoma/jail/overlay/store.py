@@ -21,6 +21,8 @@ from redoma.model.value import Value, replace
 
 # Where the kernel takes no layer, or takes one and then fails in the middle of a run.
 _NO_LAYERS = frozenset("overlay aufs nfs nfs4 cifs smb3 vfat exfat ntfs3 9p ecryptfs".split())
+# Where one file has several spellings: the kernel covers none of these.
+_NO_COVER = frozenset("vfat msdos exfat ntfs ntfs3 hfs hfsplus".split())
 _SHARED_MEMORY = "/dev/shm"
 _MEMORY = ("tmpfs", "ramfs")
 _TRIED = "user.redoma"
@@ -51,6 +53,8 @@ def base_of(workspace: str) -> Base:
     if below:
         # An overlay does not show what is mounted inside the directory it covers.
         return _copied(mounts, workspace, f"{below[0]} is mounted inside the workspace")
+    if here.kind in _NO_COVER:
+        return _copied(mounts, workspace, f"the kernel takes no {here.kind} below a layer")
     if os.geteuid() == 0 and _poor(here.kind):
         # Its owner's files have to appear as those of someone who is not root.
         return _copied(mounts, workspace, f"{here.kind} cannot show its files as another user's")
