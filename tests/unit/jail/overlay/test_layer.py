@@ -13,11 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from redoma.flow.sandbox import this_host
+from redoma.flow.execute import execute
+from redoma.flow.sandbox import request_for, this_host
 from redoma.jail.overlay.layer import Layer
 from redoma.jail.overlay.removing import remove_tree
 from redoma.jail.overlay.store import base_of, find_layer, layers, open_layer, remove_layer
+from redoma.jail.plan import plan
 from redoma.model.errors import NoEngine, UsageError
+from redoma.model.request import Mode
 from redoma.model.result import Outcome
 from tests.unit.jail.overlay.held import changes, git, run, sandbox, snapshot, told
 from tests.unit.jail.overlay.places import own_places
@@ -162,6 +165,27 @@ def test_the_repository_of_a_worktree_is_written_and_that_is_said(work: Path) ->
     found = changes(tree, "echo x >> a; git -c user.name=a -c user.email=a@b commit -qam second")
     assert told(found) == {"a": "modified"}
     assert f"{work}/.git is written directly: not held" in found.warnings
+
+
+@pytest.mark.both_users
+def test_of_a_preview_nothing_lasts_not_even_in_the_repository_of_a_worktree(work: Path) -> None:
+    git(work, "init", "-q")
+    git(work, "add", "a")
+    git(work, "commit", "-qm", "first")
+    tree = work.parent / "tree"
+    git(work, "worktree", "add", "-q", str(tree))
+    before = (snapshot(work), snapshot(tree))
+    request = request_for(
+        "echo x >> a; git -c user.name=a -c user.email=a@b commit -qam second; git log --format=%s",
+        mode=Mode.PREVIEW,
+    )
+    box = sandbox(tree)
+    result = execute(plan(request, box._grant, this_host()), this_host())
+    assert (result.stdout, result.stderr) == (b"second\nfirst\n", b"")
+    assert (snapshot(work), snapshot(tree)) == before
+    assert result.changes is not None
+    assert told(result.changes) == {"a": "modified"}
+    assert result.changes.warnings == (f"{work}/.git is written in memory only: not shown",)
 
 
 @pytest.mark.both_users
