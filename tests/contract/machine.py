@@ -89,7 +89,7 @@ class Machine:
         self.victim = self.outside / "victim"
         self.victim.write_text("as it was")
         self.victim.chmod(0o666)
-        for writes in ("direct", "memory", "read-only"):
+        for writes in ("direct", "layer", "memory", "read-only"):
             self.profile(writes).write_text(PROFILE.format(writes=writes))
 
     def profile(self, writes: str = "direct") -> Path:

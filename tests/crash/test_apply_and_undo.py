@@ -10,20 +10,21 @@ import os
 import random
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from redoma.flow import changes as held
+from redoma.jail.overlay.removing import remove_tree
 from redoma.model.transaction import Standing
 from tests.crash.victim import events_of, killed_at
 from tests.unit.jail.overlay.applied import populate, tree
-from tests.unit.jail.overlay.places import own_places
 
 pytestmark = [pytest.mark.both_users, pytest.mark.slow]
-_ = own_places
 
-POINTS = 260  # of each: apply and undo, by renaming and by copying
+POINTS = {"renaming": 260, "copying": 130}  # of an apply, and as many of an undo
 # Some of everything: new, changed, gone, moved, replaced by another kind, closed, linked.
 SCRIPT = """
 echo more >> src/main.py; rm notes; mkdir notes; echo 1 > notes/one
@@ -34,20 +35,24 @@ rm -r gone; chmod 750 shut; echo late > shut/late; chmod 555 shut; ln kept secon
 HOLD = """
 import sys
 from pathlib import Path
-from tests.unit.jail.overlay.applied import hold
-print(hold(Path(sys.argv[1]), sys.argv[2]).id)
+from tests.unit.jail.overlay.applied import hold, hold_elsewhere
+work, script, *elsewhere = sys.argv[1:]
+if elsewhere:
+    print(hold_elsewhere(Path(work), script, Path(elsewhere[0])).id)
+else:
+    print(hold(Path(work), script).id)
 """
 
 
-def prepare(work: Path) -> str:
-    """A workspace and what a command holds over it; made elsewhere, so this process has no threads."""
+def prepare(work: Path, *elsewhere: Path) -> str:
+    """A workspace and what is held over it; made by another process, so that we have no threads."""
     populate(work)
     (work / "gone/in").mkdir(parents=True)
     (work / "gone/in/file").write_text("file\n")
     (work / "kept").write_text("kept\n")
     (work / "shut").mkdir(mode=0o555)
     made = subprocess.run(
-        [sys.executable, "-c", HOLD, str(work), SCRIPT],
+        [sys.executable, "-c", HOLD, str(work), SCRIPT, *map(str, elsewhere)],
         check=True,
         capture_output=True,
         text=True,
@@ -64,36 +69,47 @@ def start_again(chance: random.Random, points: int) -> None:
 
 
 def drawn(chance: random.Random, points: int) -> int:
-    """Any point; every second time one of the last quarter, where things are done and written."""
-    return chance.randrange(chance.choice((1, points * 3 // 4)), points)
+    """Any point; every second time one of the last quarter, where things are done and written.
+
+    What is remembered grows by and by, and with it the way to the end.
+    """
+    return chance.randrange(chance.choice((1, points * 3 // 4)), points * 9 // 8)
 
 
 def standing() -> Standing:
-    return held.history()[0].standing
+    entry = held.history()[0]
+    assert entry.why == ""
+    return entry.standing
+
+
+class Held:
+    """What is held, over which workspace, and how often to be killed with it."""
+
+    def __init__(self, name: str, work: Path, times: int) -> None:
+        self.name = name
+        self.work = work
+        self.times = times
 
 
 @pytest.fixture(params=["renaming", "copying"])
-def work(request: pytest.FixtureRequest, own_places: Path) -> Path:
-    if request.param == "renaming":
-        return own_places / "work"
-    return Path(request.getfixturevalue("elsewhere")) / "work"
+def case(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
+    # In memory, where nothing waits for a disk.
+    base = Path(tempfile.mkdtemp(prefix="rdm-crash-", dir="/dev/shm"))
+    base.chmod(0o755)
+    monkeypatch.setenv("XDG_STATE_HOME", str(base / "state"))
+    elsewhere = Path(tempfile.mkdtemp(prefix="rdm-crash-", dir="/var/tmp"))
+    places = [elsewhere] if request.param == "copying" else []
+    try:
+        name = prepare(base / "work", *places)
+        yield Held(name, base / "work", POINTS[request.param])
+    finally:
+        remove_tree(str(base))
+        remove_tree(str(elsewhere))
 
 
-@pytest.fixture
-def elsewhere() -> object:
-    """A directory on another file system than the state directory's."""
-    from tempfile import mkdtemp
-
-    from redoma.jail.overlay.removing import remove_tree
-
-    place = mkdtemp(prefix="rdm-elsewhere-", dir="/dev/shm")
-    os.chmod(place, 0o755)
-    yield place
-    remove_tree(place)
-
-
-def test_an_apply_that_is_killed_has_happened_or_has_not(work: Path) -> None:
-    name, chance = prepare(work), random.Random(1)
+def test_an_apply_that_is_killed_has_happened_or_has_not(case: Held) -> None:
+    name, work = case.name, case.work
+    chance = random.Random(1)
     old = tree(work)
     held.apply(name)
     held.undo(name)
@@ -102,7 +118,7 @@ def test_an_apply_that_is_killed_has_happened_or_has_not(work: Path) -> None:
     held.undo(name)
     assert tree(work) == old
     ends = {"old": 0, "new": 0}
-    for _ in range(POINTS):
+    for _ in range(case.times):
         killed_at(drawn(chance, points), lambda: held.apply(name))
         start_again(chance, points)
         now = without_directory_times(tree(work))
@@ -116,15 +132,16 @@ def test_an_apply_that_is_killed_has_happened_or_has_not(work: Path) -> None:
     assert min(ends.values()) > 0
 
 
-def test_an_undo_that_is_killed_has_happened_or_has_not(work: Path) -> None:
-    name, chance = prepare(work), random.Random(2)
+def test_an_undo_that_is_killed_has_happened_or_has_not(case: Held) -> None:
+    name, work = case.name, case.work
+    chance = random.Random(2)
     old = tree(work)
     held.apply(name)
     held.undo(name)
     held.apply(name)
     points = events_of(lambda: held.undo(name))
     ends = {"old": 0, "new": 0}
-    for _ in range(POINTS):
+    for _ in range(case.times):
         if standing() is not Standing.APPLIED:
             held.apply(name)
         new = tree(work)

@@ -6,10 +6,9 @@ import os
 
 from redoma.jail.overlay import kept
 from redoma.jail.overlay.apply import apply as apply_held
-from redoma.jail.overlay.apply import layer_of as layer_of_entry
-from redoma.jail.overlay.apply import recover
 from redoma.jail.overlay.collect import Bounds, collect, expire, is_due
 from redoma.jail.overlay.lock import locked
+from redoma.jail.overlay.recovery import recover
 from redoma.jail.overlay.undo import last_applied
 from redoma.jail.overlay.undo import undo as undo_applied
 from redoma.model.errors import ChangeError, PreviewGone
@@ -52,7 +51,7 @@ def load(name: str) -> Changes:
 def layer_of(name: str) -> str:
     """The directory where the changed files of a transaction lie until they are applied."""
     whole = resolve(name)
-    return layer_of_entry(whole, kept.read_entry(whole)).upper
+    return kept.layer_of(whole, kept.read_entry(whole)).upper
 
 
 def apply(

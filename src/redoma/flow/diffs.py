@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redoma.jail.overlay.diff import diff, diffs
-from redoma.jail.overlay.diff_lines import split
+from redoma.jail.overlay.diff_lines import split, with_hunks
 from redoma.jail.overlay.diff_patch import LARGEST_FILE, Piece, pieces
 from redoma.jail.overlay.diff_sides import Sides
 from redoma.model.errors import ApplyConflict, PreviewGone
@@ -45,29 +45,16 @@ def chosen_content(changes: Changes, found: FileDiff, hunks: Iterable[Hunk]) -> 
     takes away must stand where it stood, or nothing is applied.
     """
     before = sides_of(changes).before(found.change, LARGEST_FILE)
-    if before.data is None or before.stale:
+    made = None
+    if before.data is not None and not before.stale:
+        made = with_hunks(split(before.data), hunks)
+    if made is None:
         raise ApplyConflict(
             f"{found.change.path} has changed since it was previewed",
             paths=(found.change.path,),
             hint="preview the command again",
         )
-    lines = split(before.data)
-    made: list[bytes] = []
-    at = 0
-    for hunk in sorted(hunks, key=lambda h: h.old_start):
-        start = hunk.old_start - 1
-        if [line for sign, line in hunk.lines if sign != "+"] != lines[
-            start : start + hunk.old_count
-        ]:
-            raise ApplyConflict(
-                f"{found.change.path} has changed since it was previewed",
-                paths=(found.change.path,),
-                hint="preview the command again",
-            )
-        made += lines[at:start]
-        made += [line for sign, line in hunk.lines if sign != "-"]
-        at = start + hunk.old_count
-    return b"".join([*made, *lines[at:]])
+    return b"".join(made)
 
 
 def sides_of(changes: Changes) -> Sides:

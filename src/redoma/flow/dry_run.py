@@ -26,6 +26,8 @@ if TYPE_CHECKING:
         """Runs a command, or what stands for it, with its writes held."""
 
         workspace: str
+        # Paths that the command may write but that no layer lies over: only read in a preview.
+        not_held: tuple[str, ...]
 
         def __call__(self, command: str | Sequence[str], instead: str = "") -> Result: ...
 
@@ -68,6 +70,15 @@ def preview(
 
     text = command if isinstance(command, str) else Program(argv=tuple(command)).shown
     foreseen = foresee(text, ground(run.workspace, home), reader(run.workspace))
+    closed = tuple(
+        f"{path} could only be read: what would be written there is not shown"
+        for path in run.not_held
+    )
+    foreseen = replace(
+        foreseen,
+        warnings=(*foreseen.warnings, *closed),
+        lasting=foreseen.lasting or bool(closed),
+    )
     result = run(command, foreseen.command)
     told = answer(text, foreseen, result, run.workspace, duration)
     remember(replace(result, changes=told.changes), text)
@@ -97,7 +108,7 @@ def answer(
         database_operations=foreseen.database_operations,
         warnings=tuple(warnings),
         estimated_duration=_duration(text, result, duration),
-        rollback_available=ran and not foreseen.lasting and not held.warnings,
+        rollback_available=ran and not foreseen.lasting and not _written_directly(held),
         changes=replace(held, warnings=tuple(warnings)),
         result=result,
         ran_instead=foreseen.runs,
@@ -119,6 +130,10 @@ def reader(workspace: str) -> ReadFile:
         return None if data is None else data.decode("utf-8", "replace")
 
     return read
+
+
+def _written_directly(held: Changes) -> bool:
+    return any(warning.endswith(": not held") for warning in held.warnings)
 
 
 def _endings(result: Result) -> list[str]:

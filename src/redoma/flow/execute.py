@@ -56,9 +56,9 @@ def execute(
 def _held(layer: Layer) -> Changes:
     """What a run's layer holds; one that holds nothing is not kept."""
     from redoma.jail.overlay.changes import read_changes
-    from redoma.jail.overlay.store import remove_layer
+    from redoma.jail.overlay.spares import put_aside
 
     changes = read_changes(layer)
     if not changes.items:
-        remove_layer(layer)
+        put_aside(layer)
     return changes

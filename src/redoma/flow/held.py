@@ -32,6 +32,7 @@ class HeldRun:
         timeout: float | None = None,
     ) -> None:
         self.workspace = sandbox.workspace
+        self.not_held = tuple(p for p in sandbox.also_writable if not _inside(p, self.workspace))
         self._sandbox = sandbox
         self._stdin = stdin
         self._sink = sink
@@ -47,6 +48,10 @@ class HeldRun:
             world, stdin=self._stdin, sink=self._sink, control=self._control
         )
         return drive(path(request, world), hands)
+
+
+def _inside(path: str, workspace: str) -> bool:
+    return f"{path}/".startswith(f"{workspace}/")
 
 
 def remember(result: Result, command: str) -> None:

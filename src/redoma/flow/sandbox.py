@@ -48,8 +48,10 @@ def this_host() -> Host:
     with _lock:
         if not _hosts:
             from redoma.jail.guard.journal import finish_others
+            from redoma.jail.overlay.recovery import recover
 
             finish_others()
+            recover()
             _hosts.append(Host())
             atexit.register(_hosts[0].close)
         return _hosts[0]
@@ -103,6 +105,11 @@ class Sandbox:
     @property
     def workspace(self) -> str:
         return self._root
+
+    @property
+    def also_writable(self) -> tuple[str, ...]:
+        """What was given to be written beside the workspace."""
+        return self._given.writable
 
     @property
     def host(self) -> Host:
@@ -249,7 +256,7 @@ class _Given:
     ) -> None:
         self._engine = engine
         self._limits = limits
-        self._writable = writable
+        self.writable = writable
         self._readable = readable
         self._env = env
 
@@ -275,7 +282,7 @@ class _Given:
         return replace(
             grant,
             limits=limits,
-            writable=self._writable,
+            writable=self.writable,
             readable=self._readable,
             env=self._env,
             require=require,

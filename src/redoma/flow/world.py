@@ -109,5 +109,8 @@ def held(grant: Grant) -> Grant:
         writes=Writes.LAYER,
         apply=Apply.NEVER,
         network=Network.CLOSED,
+        # No layer lies over these: a preview that wrote there would be none.
+        writable=(),
+        readable=(*grant.readable, *grant.writable),
         require=grant.require - {Guarantee.PROTECTED_PATHS} | _HELD,
     )

@@ -66,6 +66,7 @@ def _told(applied: Applied | None, options: Options) -> int:
     from redoma.faces.cli.tree import summary
 
     sys.stdout.write(f"applied {applied.id}: {summary(applied.changes)}\n")
+    sys.stdout.flush()
     for path in applied.brought:
         sys.stderr.write(f"redoma: also applied, because it is needed: {harmless(path)}\n")
     for back in applied.held_back:

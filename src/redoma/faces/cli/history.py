@@ -127,7 +127,7 @@ def _one(name: str, flags: set[str]) -> int:
             raise UsageError(f"{whole} is {entry.standing.value}: its differences are not held")
         from redoma.faces.cli.preview_report import write_patch
 
-        write_patch(held.load(whole))
+        write_patch(held.load(whole), pager="--no-pager" not in flags)
         return 0
     changes = held.load(whole)
     if "--json" in flags:

@@ -13,9 +13,7 @@ ENDED = ("", "\x03", "\x04")  # nothing more to read, Ctrl-C, Ctrl-D
 def ask(question: str, keys: str) -> str:
     """One of the keys; nothing where the person has gone."""
     while True:
-        sys.stderr.write(question)
-        sys.stderr.flush()
-        answer = _key() if single_keys() else _line()
+        answer = _key(question) if single_keys() else _line(question)
         if answer in ENDED:
             sys.stderr.write("\n")
             return ""
@@ -35,21 +33,24 @@ def single_keys() -> bool:
     return os.environ.get("TERM", "dumb") != "dumb"
 
 
-def _key() -> str:
+def _key(question: str) -> str:
     import termios
     import tty
 
     before = termios.tcgetattr(0)
     try:
-        tty.setcbreak(0)
+        # What was typed before the question was there to be read is no answer to it.
+        tty.setcbreak(0, termios.TCSAFLUSH)
+        _say(question)
         pressed = os.read(0, 1).decode("latin-1")
     finally:
         termios.tcsetattr(0, termios.TCSADRAIN, before)
-    sys.stderr.write(f"{pressed if pressed.isprintable() else ''}\n")
+    _say(f"{pressed if pressed.isprintable() else ''}\n")
     return pressed
 
 
-def _line() -> str:
+def _line(question: str) -> str:
+    _say(question)
     read = b""
     while not read.endswith(b"\n"):
         more = os.read(0, 1)
@@ -59,3 +60,8 @@ def _line() -> str:
     if not read:
         return ""
     return read.decode("utf-8", "replace").strip()[:1].lower() or "\n"
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(text)
+    sys.stderr.flush()

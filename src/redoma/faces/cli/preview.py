@@ -7,6 +7,7 @@ import sys
 
 from redoma.faces.cli.run_options import RunOptions, read
 from redoma.faces.display import harmless
+from redoma.model import signals
 from redoma.model.errors import UsageError
 
 TYPE_CHECKING = False
@@ -41,6 +42,7 @@ options of `redoma run`, with the same meaning:
 What the command prints goes to standard error, what it changed to standard output.
 exit status: the command's own, as with `redoma run`
 """
+_SIGNALS = (signals.SIGINT, signals.SIGTERM, signals.SIGHUP, signals.SIGQUIT)
 _OWN = ("--stat", "--patch", "--no-pager", "--keep", "--discard")
 
 
@@ -79,7 +81,7 @@ def show(found: DryRun, flags: set[str]) -> None:
     if "--patch" in flags:
         from redoma.faces.cli.preview_report import write_patch
 
-        write_patch(found.changes)
+        write_patch(found.changes, pager="--no-pager" not in flags)
     else:
         from redoma.faces.cli.pager import page
         from redoma.faces.cli.preview_report import report
@@ -113,10 +115,13 @@ def closing(found: DryRun, *, kept: bool) -> list[str]:
 
 
 def _previewed(options: RunOptions) -> DryRun:
+    import signal
+
     from redoma.faces.cli.run import _input, _pass_signals_on, sandbox_for
     from redoma.flow.running import Control
 
     control = Control()
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
     _pass_signals_on(control)
     silent = options.flags & {"json", "quiet"}
     sandbox = sandbox_for(options)
@@ -125,6 +130,9 @@ def _previewed(options: RunOptions) -> DryRun:
         return sandbox.preview(options.command, stdin=_input(), sink=sink, control=control).found
     finally:
         control.close()
+        # From here on Ctrl-C is meant for the showing: there is no command any more to get it.
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _taken(arguments: list[str]) -> tuple[set[str], list[str]]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from redoma.faces.cli.prose import Screen
+    from redoma.flow.diffs import Piece
     from redoma.flow.dry_run import DryRun
     from redoma.model.change import Changes
 
@@ -49,22 +50,43 @@ def changes_report(changes: Changes, on: Screen, *, stat: bool) -> Iterator[str]
     yield "\n"
 
 
-def write_patch(changes: Changes) -> None:
-    """The patch as bytes on standard output; what has no place in it on standard error."""
+def write_patch(changes: Changes, *, pager: bool = True) -> None:
+    """The patch as bytes on standard output; what has no place in it on standard error.
+
+    On a terminal it is for reading: nothing in it acts, and so it is not for applying.
+    """
     from redoma.flow.diffs import patch
 
-    sys.stdout.flush()
-    left_out = []
-    for piece in patch(changes) if changes.items else ():
-        view = memoryview(piece.patch)
-        while view:
-            view = view[os.write(1, view) :]
-        if piece.left_out:
-            left_out.append(piece)
+    left_out: list[Piece] = []
+
+    def parts() -> Iterator[bytes]:
+        for piece in patch(changes) if changes.items else ():
+            if piece.left_out:
+                left_out.append(piece)
+            yield piece.patch
+
+    if os.isatty(1):
+        from redoma.faces.cli.pager import page
+
+        page((readable(part) for part in parts()), wanted=pager)
+    else:
+        sys.stdout.flush()
+        for part in parts():
+            view = memoryview(part)
+            while view:
+                view = view[os.write(1, view) :]
     for piece in left_out[:MANY]:
         sys.stderr.write(f"not in the patch: {harmless(piece.path)}: {harmless(piece.left_out)}\n")
     if len(left_out) > MANY:
         sys.stderr.write(f"not in the patch: {len(left_out) - MANY} more\n")
+
+
+def readable(patch: bytes) -> str:
+    """A patch with everything that would act on a terminal shown as an escape."""
+    return "".join(
+        f"{harmless(line)}\n"
+        for line in patch.decode("utf-8", "surrogateescape").removesuffix("\n").split("\n")
+    )
 
 
 def _listed(what: str, lines: tuple[str, ...]) -> Iterator[str]:

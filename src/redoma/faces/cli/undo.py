@@ -57,6 +57,7 @@ def main(arguments: list[str]) -> int:
         sys.stdout.write(f"  {harmless(path)}\n")
     if count > _SHOWN:
         sys.stdout.write(f"  and {count - _SHOWN} more\n")
+    sys.stdout.flush()
     for note in undone.notes:
         sys.stderr.write(f"redoma: {harmless(note)}\n")
     sys.stderr.write(f"hint: redoma apply {undone.id} brings them back\n")

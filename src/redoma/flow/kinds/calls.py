@@ -75,6 +75,12 @@ class Written:
         words = self.node.words
         return words[0].span[0], words[-1].span[1]
 
+    @property
+    def input_file(self) -> str:
+        """The file that standard input is taken from, where it is named plainly."""
+        files = [r.target for r in self.node.redirects if r.op == "<" and r.fd in ("", "0")]
+        return (_literal(files[-1]) or "") if files else ""
+
     def source(self, number: int) -> str:
         """A word as it was written, quotes and all."""
         start, end = self.node.words[number].span

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 MOST_STATEMENTS = 100
 LONGEST = 400
+LONGEST_TEXT = 64 << 10
 _IN_A_FILE = {"sqlite3": "sqlite", "sqlite": "sqlite", "duckdb": "duckdb"}
 _FILE_TAKES = frozenset(
     "-cmd -separator -newline -nullvalue -init -vfs -maxsize -mmap -heap -c -s -f".split()
@@ -79,7 +80,7 @@ def _to_a_server(seen: Seen, client: Client, read: ReadFile) -> Sent | None:
     texts += [_file(seen, word, read) for word in options.values(*client.files)]
     piped = not texts or any(word in _STDIN for word in options.values(*client.files))
     if not texts:
-        texts = [seen.stdin.text]
+        texts = [_flowing_in(seen, read)]
     operations = _operations(seen.name, texts, client.dialect)
     instead = _taken_to_succeed(seen, texts, client.dialect, piped=piped)
     what = "its statements were taken to succeed" if instead else "so it could not succeed"
@@ -98,7 +99,7 @@ def _to_a_file(seen: Seen, read: ReadFile) -> Sent:
     texts += [str(word) for word in options.operands[1:]]
     texts += [_file(seen, word, read) for word in options.values("-init", "-f")]
     if not texts:
-        texts = [seen.stdin.text]
+        texts = [_flowing_in(seen, read)]
     name = f"{seen.name} {store}".replace(UNKNOWN, "…")
     return Sent(operations=_operations(name, texts, _IN_A_FILE[seen.name]))
 
@@ -108,6 +109,8 @@ def _operations(name: str, texts: list[str | None], dialect: str) -> tuple[str, 
     for text in texts:
         if text is None:
             found.append(f"{name}: statements that are only known when it runs")
+        elif len(text) > LONGEST_TEXT:
+            found.append(f"{name}: {len(text)} characters of statements")
         elif text.strip():
             found += [f"{name}: {statement}" for statement in statements(text, dialect)]
     return tuple(dict.fromkeys(found))
@@ -115,8 +118,19 @@ def _operations(name: str, texts: list[str | None], dialect: str) -> tuple[str, 
 
 def _file(seen: Seen, word: Arg, read: ReadFile) -> str | None:
     if word in _STDIN:
-        return seen.stdin.text
+        return _flowing_in(seen, read)
     return read(seen.cwd, str(word)) if word.known else None
+
+
+def _flowing_in(seen: Seen, read: ReadFile) -> str | None:
+    """What comes by standard input: from the text itself, or from the file it is taken from.
+
+    What a filter made of a file is not the file: only `< FILE` is read.
+    """
+    if seen.stdin.text is not None or seen.written is None:
+        return seen.stdin.text
+    path = seen.written.input_file
+    return read(seen.cwd, path) if path else None
 
 
 def _taken_to_succeed(

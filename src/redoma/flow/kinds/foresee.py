@@ -19,6 +19,7 @@ from redoma.flow.kinds.web import requests
 from redoma.flow.knowledge import knowledge
 from redoma.flow.knowledge import pack as pack_named
 from redoma.judge.assess import assess
+from redoma.judge.interpret.arg import UNKNOWN
 from redoma.model.risk import Effect
 from redoma.model.value import Value
 
@@ -66,7 +67,7 @@ def foresee(text: str, ground: Ground, read: ReadFile | None = None) -> Foreseen
             "it ran as it is: what could have run in its place was not safe to use"
         )
     calls = tuple(dict.fromkeys((*told.calls, *outward.calls(left))))
-    warnings = [*told.warnings, *outward.warnings(left, text)]
+    warnings = [*told.warnings, *outward.warnings(left, text, ground.workspace)]
     unread = outward.unread(left, text)
     if unread:
         warnings.append(unread)
@@ -79,7 +80,7 @@ def foresee(text: str, ground: Ground, read: ReadFile | None = None) -> Foreseen
         runs=tuple(one.runs for one in told.instead) if command else (),
         network_calls=calls,
         database_operations=tuple(dict.fromkeys(told.operations)),
-        warnings=tuple(dict.fromkeys(warnings)),
+        warnings=tuple(dict.fromkeys(warning.replace(UNKNOWN, "…") for warning in warnings)),
         awaited=tuple(told.awaited) if command else (),
         lasting=outward.lasting(found.facts) or found.given_up,
     )

@@ -59,7 +59,7 @@ def push(seen: Seen) -> Instead | None:
         edits=(
             Edit(
                 place=written.place,
-                text=f"sh -c {script()} redoma {given}",
+                text=f"/bin/sh -c {script()} redoma {given}",
                 judged=f"true {given}",
             ),
         ),

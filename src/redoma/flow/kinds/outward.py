@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from os.path import normpath
+
 from redoma.flow.kinds.trials import NEEDS
 from redoma.model.risk import Effect, Place
 
@@ -9,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from redoma.model.risk import Fact
+    from redoma.model.risk import Fact, Target
 
 _BEYOND = {
     Effect.PUBLISHES: "would publish",
@@ -21,6 +23,7 @@ _BEYOND = {
     Effect.EXFILTRATES: "would send data away",
 }
 _INSIDE = frozenset((Place.WORKSPACE, Place.TEMP, Place.NOWHERE, Place.REPOSITORY))
+_ON_FILES = frozenset((Effect.WRITES, Effect.DELETES, Effect.PERSISTS, Effect.TAMPERS))
 _NOT_PREVIEWABLE = "this cannot be previewed"
 
 
@@ -38,24 +41,49 @@ def calls(facts: Iterable[Fact]) -> list[str]:
     return [call.replace("\0", "…") for call in dict.fromkeys(found) if call]
 
 
-def warnings(facts: Iterable[Fact], text: str) -> list[str]:
+def warnings(facts: Iterable[Fact], text: str, workspace: str) -> list[str]:
     """What could not be foreseen, in words."""
     found: list[str] = []
     for fact in facts:
-        said = _BEYOND.get(fact.effect)
-        if said is not None:
+        said = _BEYOND.get(fact.effect) or _without_a_file(fact)
+        if said:
             found.append(f"{_command(fact) or _excerpt(text, fact)} {said}: {_NOT_PREVIEWABLE}")
         elif fact.effect is Effect.REWRITES_HISTORY and "remote" in fact.tags:
             found.append(f"{_command(fact)} would rewrite a remote history: {_NOT_PREVIEWABLE}")
         elif fact.effect is Effect.UNKNOWN:
             found.append(f"not understood, and so not foreseen: {_excerpt(text, fact)}")
-        elif fact.effect in (Effect.WRITES, Effect.DELETES, Effect.PERSISTS):
-            found += [
-                f"{fact.program} would touch {target.text}, outside the workspace: not shown here"
-                for target in fact.targets
-                if target.place not in _INSIDE
-            ]
+        elif fact.effect in _ON_FILES:
+            found += [_elsewhere(fact, t) for t in fact.targets if not _inside(t, workspace)]
     return [one.replace("\0", "…") for one in dict.fromkeys(found)]
+
+
+def _without_a_file(fact: Fact) -> str:
+    """What to say of a lasting effect that names no file: where it goes is not in the workspace."""
+    if fact.targets:
+        return ""
+    if fact.effect in (Effect.PERSISTS, Effect.TAMPERS):
+        return "would stay in effect"
+    if fact.effect is Effect.WRITES and "settings" in fact.tags:
+        return "would change settings outside the workspace"
+    if fact.effect is Effect.SECRETS and "credentials" in fact.tags:
+        return "would log in"
+    return ""
+
+
+def _inside(target: Target, workspace: str) -> bool:
+    """Whether a file lies in the workspace, whatever it is there; its change is shown then."""
+    if target.place in _INSIDE:
+        return True
+    if target.place is Place.UNKNOWN or target.text.startswith(("~", "$")):
+        return False
+    whole = normpath(target.text if target.text.startswith("/") else f"{workspace}/{target.text}")
+    return whole.startswith(f"{workspace}/")
+
+
+def _elsewhere(fact: Fact, target: Target) -> str:
+    if target.place is Place.UNKNOWN:
+        return f"{fact.program} writes where only running tells; outside the workspace is not shown"
+    return f"{fact.program} would touch {target.text}, outside the workspace: not shown here"
 
 
 def unread(facts: Iterable[Fact], text: str) -> str:
@@ -80,6 +108,8 @@ def lasting(facts: Iterable[Fact]) -> bool:
         ):
             return True
         if fact.effect is Effect.NETWORK and fact.tags & {"upload", "remote-shell", "spliced"}:
+            return True
+        if _without_a_file(fact):
             return True
     return False
 

@@ -97,7 +97,7 @@ def trial(seen: Seen) -> Instead | None:
         option = forms.get(verbs[:length])
         if option is None:
             continue
-        if not _acts(seen.name, verbs) or _says_itself(written):
+        if not _acts(seen.name, verbs) or _says_itself(written) or _only_asks(written):
             return None
         at = written.node.words[last[length]].span[1]
         runs = " ".join((seen.name, *verbs[:length], option))
@@ -159,6 +159,11 @@ def asks_already(written: Written) -> bool:
 def _says_itself(written: Written) -> bool:
     """Whether the command has a word on trials of its own; a later word may win over ours."""
     return any((word or "").partition("=")[0] in _ALREADY for word in written.literals[1:])
+
+
+def _only_asks(written: Written) -> bool:
+    """Whether the command is a question about itself."""
+    return any(word in ("-h", "--help", "--version") for word in written.literals[1:])
 
 
 def _acts(name: str, verbs: Verbs) -> bool:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from redoma.judge.programs.curl import _TAKES as CURL_TAKES
+from redoma.judge.programs.options import split
 from redoma.model.risk import Effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.flow.kinds.calls import Seen
 
-_POSTS = frozenset(
-    "-d --data --data-raw --data-binary --data-ascii --data-urlencode --json -F --form "
-    "--form-string --post-data --post-file".split()
+_WGET_TAKES = frozenset(
+    "--method --post-data --post-file --body-data --body-file -O -o -P -U --user-agent --header "
+    "--output-document --directory-prefix -t -T".split()
 )
 _METHODS = frozenset("GET POST PUT PATCH DELETE HEAD OPTIONS".split())
 _CLIENTS = frozenset("curl wget wget2 http https httpie xh xhs curlie".split())
@@ -31,25 +33,24 @@ def requests(seen: Seen) -> list[str]:
 
 
 def _method(seen: Seen) -> str:
-    words = [str(word) for word in seen.args]
-    for number, word in enumerate(words):
-        following = words[number + 1] if number + 1 < len(words) else ""
-        if word in ("-X", "--request", "--method"):
-            return following.upper() or "GET"
-        if word.startswith(("-X", "--request=", "--method=")) and not word.startswith("-Xp"):
-            return word.partition("=")[2].upper() or word[2:].upper()
-    if seen.name not in ("curl", "wget", "wget2"):
-        named = next((word for word in words if word.upper() in _METHODS), "")
-        sends = any("=" in word and not word.startswith(("-", "http")) for word in words)
-        return named.upper() or ("POST" if sends else "GET")
-    names = {word.partition("=")[0] for word in words}
-    if names & {"-G", "--get"}:
-        return "GET"
-    if names & {"-T", "--upload-file"}:
-        return "PUT"
-    if names & _POSTS or any(w[:2] in ("-d", "-F") and w[:2] != w for w in words):
-        return "POST"
-    return "HEAD" if names & {"-I", "--head", "--spider"} else "GET"
+    sends = any("upload" in fact.tags for fact in seen.facts if fact.program == seen.name)
+    if seen.name in ("curl", "curlie"):
+        options = split(seen.args, CURL_TAKES)
+        named = options.value("-X", "--request")
+        if options.has("-G", "--get"):
+            sends = False
+        told = "HEAD" if options.has("-I", "--head") else ""
+        told = "PUT" if options.has("-T", "--upload-file") else told
+    elif seen.name.startswith("wget"):
+        options = split(seen.args, _WGET_TAKES)
+        named = options.value("--method")
+        told = "HEAD" if options.has("--spider") else ""
+    else:
+        named = next((word for word in seen.args if word.upper() in _METHODS), None)
+        told = ""
+    if named is not None and named.known:
+        return named.upper()
+    return told or ("POST" if sends else "GET")
 
 
 def _without_login(address: str) -> str:

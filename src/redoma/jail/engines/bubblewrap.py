@@ -16,6 +16,7 @@ from redoma.jail.kernel import seccomp
 from redoma.model.access import Grant, Syscalls, Writes
 from redoma.model.errors import EngineFailed, UsageError
 from redoma.model.plan import Handshake, Launch, Plan
+from redoma.model.request import Mode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ class Bubblewrap:
         self._filters: dict[tuple[Syscalls, bool, bool], bytes] = {}
         self._entries: list[journal.Entry] = []
         self._stage: Stage | None = None
+        self._layered = False
 
     def probe(self) -> EngineReport:
         from redoma.jail.probe.bubblewrap import report
@@ -89,15 +91,18 @@ class Bubblewrap:
         if not self.binary:
             self.binary = bwrap_binary.candidates()[0]
         with self._lock:
-            frame, notes = self._frame(plan.grant)
+            frame, notes = self._frame(plan.grant, preview=plan.request.mode is Mode.PREVIEW)
         if plan.grant.writes is not Writes.LAYER:
             with self._enclosed(plan, frame, notes) as enclosure:
                 yield enclosure
             return
-        from redoma.jail.overlay.store import open_layer, remove_layer
+        from redoma.jail.overlay.spares import open_layer
+        from redoma.jail.overlay.store import remove_layer
 
-        aside = tuple(f"{path} is written directly: not held" for path, _ in frame.writable)
-        layer = open_layer(plan.grant.workspace, notes=aside)
+        self._layered = True
+        aside = [f"{path} is written directly: not held" for path, _ in frame.writable]
+        aside += [f"{path} is written in memory only: not shown" for path in frame.forgotten]
+        layer = open_layer(plan.grant.workspace, notes=tuple(aside))
         try:
             with self._enclosed(plan, frame, notes, layer) as enclosure:
                 yield enclosure
@@ -152,8 +157,9 @@ class Bubblewrap:
                 handshake=Handshake(status=status, go=go),
                 terminal=plan.terminal,
                 limits=plan.grant.limits,
-                in_memory=(plan.grant.workspace,) if in_memory else (),
-                in_memory_before=_used(layer.directory) if layer is not None else 0,
+                in_memory=(*frame.forgotten, *((plan.grant.workspace,) if in_memory else ())),
+                in_memory_before=_used(layer.directory) if layer and in_memory else 0,
+                over_disk=layer is not None and not layer.in_memory,
                 temporary=frame.in_memory,
                 complaint="bwrap: ",
                 inside=self._stage.start if self._stage else None,
@@ -180,12 +186,16 @@ class Bubblewrap:
             self._stage = None
         self._frames.clear()
         self._last = None
+        if self._layered:
+            from redoma.jail.overlay.spares import remove_spares
+
+            remove_spares()
         while self._entries:
             self._entries.pop().close()
 
-    def _frame(self, grant: Grant) -> tuple[Frame, tuple[str, ...]]:
+    def _frame(self, grant: Grant, *, preview: bool) -> tuple[Frame, tuple[str, ...]]:
         # The view depends on the caller's home and search path as well.
-        where = (os.environ.get("HOME"), os.environ.get("PATH"))
+        where = (os.environ.get("HOME"), os.environ.get("PATH"), "preview" if preview else None)
         if self._last is not None and self._last[0] is grant and self._last[1] == where:
             return self._last[2]  # the usual case, without hashing a whole grant
         key = (grant, where)
@@ -193,6 +203,9 @@ class Bubblewrap:
         if known is None:
             keeps = grant.writes in (Writes.DIRECT, Writes.LAYER)
             outside = worktree.outside(grant.workspace) if keeps else ()
+            # Of a preview nothing may last, wherever it is written.
+            forgotten = outside if preview else ()
+            outside = () if preview else outside
             widened = _with_writable(grant, outside)
             stage = self._staged() if self.as_nobody else None
             frame = build_frame(
@@ -201,6 +214,7 @@ class Bubblewrap:
                 show=self._show,
                 base=stage.root if stage is not None else None,
                 as_nobody=self.as_nobody,
+                forgotten=forgotten,
             )
             notes = tuple(f"the repository of this worktree is writable: {p}" for p in outside)
             known = self._frames[key] = (frame, notes)

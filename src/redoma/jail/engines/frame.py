@@ -36,6 +36,8 @@ class Frame(Value):
     home: str
     # Directories inside whose files are in memory, each of a size that is its own.
     in_memory: tuple[str, ...]
+    # Directories that can be written, and nothing of that lasts.
+    forgotten: tuple[str, ...] = ()
 
 
 def build(
@@ -45,16 +47,18 @@ def build(
     show: Callable[[str, str], list[str]],
     base: BaseRoot | None,
     as_nobody: bool,
+    forgotten: tuple[str, ...] = (),
 ) -> Frame:
     """The frame for a grant.
 
     `place` says where a source is found (staged, when root runs it); `show` orders the mount of
     what is only there to be read; `base` puts the read-only
-    part of the root together once for all runs, where that can be done.
+    part of the root together once for all runs, where that can be done; what is written to the
+    directories of `forgotten` is gone when the run ends.
     """
     workspace = grant.workspace
     home = environment.home_directory()
-    roots = (workspace, *grant.writable, *grant.readable)
+    roots = (workspace, *grant.writable, *grant.readable, *forgotten)
     seen = view.build(grant.home, home=home, path=os.environ.get("PATH", ""), keep=roots)
     arguments = list(_namespaces(grant))
     system = tuple(
@@ -105,6 +109,8 @@ def build(
         arguments += ["--ro-bind", place(path), path]
     mounts, writable = _written(grant, place)
     arguments += mounts
+    for path in forgotten:
+        arguments += ["--overlay-src", place(path), "--tmp-overlay", path]
     after = _hidden(grant.hidden)
     if base is None:
         after += ["--remount-ro", "/"]
@@ -123,6 +129,7 @@ def build(
         path=env["PATH"],
         home=home,
         in_memory=tuple(in_memory),
+        forgotten=forgotten,
     )
 
 

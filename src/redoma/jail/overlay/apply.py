@@ -6,17 +6,19 @@ import os
 import time
 
 from redoma.jail.guard.names import GIT_PARTS
-from redoma.jail.overlay import kept, store
+from redoma.jail.overlay import kept
 from redoma.jail.overlay.carrying import room_for
 from redoma.jail.overlay.choosing import choose
 from redoma.jail.overlay.conflicts import Ground
 from redoma.jail.overlay.journal import Book, Phase
-from redoma.jail.overlay.lock import anything_unfinished, locked
+from redoma.jail.overlay.kept import layer_of
+from redoma.jail.overlay.lock import locked
 from redoma.jail.overlay.planning import Planner
 from redoma.jail.overlay.protect import protected
-from redoma.jail.overlay.running import Run, bring_to_an_end
+from redoma.jail.overlay.recovery import recover_under
+from redoma.jail.overlay.running import Run, begin, settle_root
 from redoma.jail.overlay.site import Site
-from redoma.model.errors import ApplyConflict, ChangeError, PreviewGone, RedomaError
+from redoma.model.errors import ApplyConflict, ChangeError, PreviewGone
 from redoma.model.transaction import Applied, Standing
 from redoma.model.value import replace
 
@@ -27,20 +29,10 @@ if TYPE_CHECKING:
     from redoma.jail.overlay.conflicts import Conflict
     from redoma.jail.overlay.journal import Journal
     from redoma.jail.overlay.kept import Entry
-    from redoma.jail.overlay.layer import Layer
     from redoma.jail.overlay.lock import Held
     from redoma.model.change import Change, Changes
 
 _MOST_TOLD = 20
-
-
-def layer_of(name: str, entry: Entry) -> Layer:
-    """The layer that a transaction's changes lie in; PreviewGone where it is no more."""
-    layer = store.find_layer(name)
-    if layer is None or not os.path.isdir(layer.directory):
-        said = entry.shown.standing.value
-        raise PreviewGone(f"{name} is {said}: its layer is gone", hint="redoma history")
-    return layer
 
 
 def apply(
@@ -62,9 +54,7 @@ def apply(
         changes = kept.load(name)
         layer = layer_of(name, entry)
         book = Book(kept.directory(name))
-        remaining, chosen_before = _remaining(changes, book, paths)
-        if paths is None:
-            paths = chosen_before
+        remaining = _remaining(changes, book)
         why = protected(remaining, layer.upper, tuple(allowed))
         choice = choose(remaining, paths, why=why, kept_in=layer.upper)
         with Site(entry.shown.workspace, entry.root, layer.directory) as site:
@@ -75,49 +65,37 @@ def apply(
             )
             _refuse(name, ground.check(choice.items), len(choice.items))
             number = max(book.numbers(), default=0) + 1
-            slots = _written(site, number, remaining, contents or {}, book)
+            slots = _written(site, number, remaining, contents or {})
             journal = _planned(site, remaining, choice.items, number, slots)
-            lock.begin(name)
-            _run(site, entry, Run(site, book, journal), lock)
+            run = Run(site, book, journal)
+            _run(site, entry, run, lock)
     return Applied(
         id=name,
         changes=choice.items,
         brought=choice.brought,
         held_back=choice.held_back,
-        notes=_notes(site, choice.items),
+        notes=_notes(run, choice.items),
     )
 
 
-def _remaining(
-    changes: Changes, book: Book, paths: Iterable[str] | None
-) -> tuple[Changes, tuple[str, ...] | None]:
-    """What is not applied yet, and what was chosen when it was applied and taken back before."""
+def _remaining(changes: Changes, book: Book) -> Changes:
+    """What is not applied yet, or was taken back."""
     applied: set[str] = set()
-    undone: tuple[str, ...] | None = None
     for number in book.numbers():
-        journal = book.read(number)
         if book.phase(number) is Phase.APPLIED:
-            applied.update(journal.paths)
-        else:
-            undone = journal.paths
+            applied.update(book.read(number).paths)
     items = tuple(item for item in changes.items if item.path not in applied)
     if not items:
         raise PreviewGone(f"{changes.id} is applied already", hint=f"redoma undo {changes.id}")
-    if paths is None and undone is not None:
-        left = {item.path for item in items}
-        undone = tuple(path for path in undone if path in left) or None
-    return replace(changes, items=items), undone
+    return replace(changes, items=items)
 
 
 def _written(
-    site: Site, number: int, changes: Changes, contents: Mapping[str, bytes], book: Book
+    site: Site, number: int, changes: Changes, contents: Mapping[str, bytes]
 ) -> dict[str, str]:
     """The slots of contents that a person put together; each like the layer's file but for that."""
     slots: dict[str, str] = {}
-    for earlier in book.numbers():
-        slots.update(book.read(earlier).contents)
     by_path = {item.path: item for item in changes.items}
-    known = {path: slot for path, slot in slots.items() if path in by_path}
     for index, (path, content) in enumerate(contents.items()):
         item = by_path.get(path)
         if item is None or item.after is None or item.after.kind is not item.after.kind.FILE:
@@ -136,15 +114,15 @@ def _written(
             for attribute, value in item.after.xattrs:
                 os.setxattr(file.fileno(), attribute, value)
             os.fchmod(file.fileno(), item.after.mode)
-        known[path] = slot
-    return known
+        slots[path] = slot
+    return slots
 
 
 def _planned(
     site: Site, changes: Changes, chosen: tuple[Change, ...], number: int, slots: dict[str, str]
 ) -> Journal:
     try:
-        journal = Planner(
+        planner = Planner(
             changes,
             chosen,
             number=number,
@@ -152,28 +130,30 @@ def _planned(
             home=site.home,
             ways=site.ways(),
             contents=slots,
-        ).journal()
+        )
+        journal = planner.journal()
         if site.copies:
             room_for(journal, site.directory)
         else:
             site.settle(journal.placed, slots)
     except OSError as error:
-        raise _failed(error, "applied") from error
-    paths = set(journal.paths)
-    return replace(journal, contents=tuple((p, s) for p, s in slots.items() if p in paths))
+        why = error.strerror or str(error)
+        raise ChangeError(f"nothing was applied: {why}", hint="redoma history") from error
+    return journal
 
 
 def _run(site: Site, entry: Entry, run: Run, lock: Held) -> None:
-    start = site.now()
+    work = begin(run, lock, undoing=False)
     try:
         run.apply()
+        run.tidy_up()
     except OSError as error:
-        raise _failed(error, "applied") from error
+        raise run.failed(error, "applied") from error
     finally:
         # A change that was taken back has moved things too, so the time is noted either way.
-        phase = run.book.phase(run.journal.number)
-        entry = entry.worked(site.window(start))
-        if phase is Phase.APPLIED:
+        settle_root(site, run.book, work)
+        entry = entry.worked(site.window(work.start))
+        if run.book.phase(run.journal.number) is Phase.APPLIED:
             size = run.journal.size
             if entry.shown.standing is Standing.APPLIED:
                 size += entry.shown.size
@@ -181,7 +161,7 @@ def _run(site: Site, entry: Entry, run: Run, lock: Held) -> None:
             entry = replace(entry, shown=shown, active=time.time())
             _drop_undone(run.book)
         kept.write_entry(entry, durably=True)
-        if phase is not Phase.APPLYING:  # else it could not be taken back: the next start tries
+        if run.is_settled:
             lock.end()
 
 
@@ -209,16 +189,9 @@ def told(conflicts: Sequence[Conflict]) -> str:
     return "\n".join(lines)
 
 
-def _failed(error: OSError, done: str) -> ChangeError:
-    return ChangeError(
-        f"nothing was {done}: {error.strerror or error}"
-        + (f" ({error.filename})" if error.filename else ""),
-        hint="redoma history shows what is held",
-    )
-
-
-def _notes(site: Site, items: Iterable[Change]) -> tuple[str, ...]:
-    notes = []
+def _notes(run: Run, items: Iterable[Change]) -> tuple[str, ...]:
+    site = run.site
+    notes = [run.untidy] if run.untidy else []
     if site.copies:
         notes.append("the layer is on another file system than the workspace: files were copied")
     several = [i.path for i in items if i.before is not None and i.before.links > 1 and i.after]
@@ -226,45 +199,3 @@ def _notes(site: Site, items: Iterable[Change]) -> tuple[str, ...]:
     if several:
         notes.append(f"other names of {several[0]} keep the old content (hard links)")
     return tuple(notes)
-
-
-def recover_under(lock: Held) -> str:
-    """Brings to an end what a killed process left; the transaction's name, if there was one."""
-    name = lock.unfinished()
-    if not name:
-        return ""
-    try:
-        entry = kept.read_entry(name)
-    except RedomaError:
-        lock.end()  # nothing is known of it, so nothing was begun
-        return ""
-    book = Book(kept.directory(name))
-    try:
-        layer = layer_of(name, entry)
-        with Site(entry.shown.workspace, entry.root, layer.directory) as site:
-            start = site.now()
-            bring_to_an_end(site, book)
-            window = site.window(start, copied=site.copies)
-        standing, windows = Standing.HELD, [window]
-        for number in book.numbers():
-            # It may have been done but for the line that says so.
-            undone = book.phase(number) is Phase.UNDONE
-            windows.append(replace(book.span(number), copied=window.copied and undone))
-            if standing is not Standing.APPLIED:
-                applied = book.phase(number) is Phase.APPLIED
-                standing = Standing.APPLIED if applied else Standing.UNDONE
-        entry = entry.worked(*windows).standing(standing)
-    except (OSError, RedomaError) as error:
-        # What is kept stays kept; a person has to look.
-        entry = entry.standing(Standing.INTERRUPTED, why=str(error))
-    kept.write_entry(entry, durably=True)
-    lock.end()
-    return name
-
-
-def recover() -> str:
-    """Brings to an end what a killed process left; another living process's work is left alone."""
-    if not anything_unfinished():
-        return ""
-    with locked(wait=False) as lock:
-        return recover_under(lock) if lock is not None else ""

@@ -15,6 +15,7 @@ from redoma.jail.kernel.openat2 import flush_file_system
 from redoma.jail.overlay.copying import copy_contents
 from redoma.jail.overlay.journal import Journal, Kind
 from redoma.jail.overlay.marks import own_attributes
+from redoma.jail.overlay.moving import open_to_owner
 from redoma.jail.overlay.removing import remove_tree
 from redoma.model.errors import ChangeError
 from redoma.model.value import replace
@@ -22,7 +23,10 @@ from redoma.model.value import replace
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.jail.overlay.below import Beneath
+    from redoma.jail.overlay.journal import Step
 
+# More files than this are brought to disk all at once, with everything else on their file system.
+FEW = 64
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY
 
 
@@ -34,6 +38,7 @@ class Carrier:
         self.target = target
         self._copies: dict[tuple[int, int], str] = {}
         self.inodes: dict[int, int] = {}  # of a source: of its copy
+        self._files = 0
 
     def copy(self, path: str, place: str) -> None:
         """`path` of the source, whole, at `place` of the target."""
@@ -50,6 +55,12 @@ class Carrier:
                     directories.append((inner, there, found))
         for inner, there, found in reversed(directories):
             self._attributes(inner, there, found)
+
+    def flush(self) -> None:
+        """What was copied is on disk; each of a few files is already."""
+        if self._files > FEW:
+            with self.target.opened(".", os.O_RDONLY | os.O_DIRECTORY) as fd:
+                flush_file_system(fd)
 
     def _one(self, path: str, place: str, status: os.stat_result) -> None:
         key = (status.st_dev, status.st_ino)
@@ -99,6 +110,9 @@ class Carrier:
             target = os.open(name, flags, 0o600, dir_fd=directory)
             try:
                 copy_contents(source, target)
+                self._files += 1
+                if self._files <= FEW:
+                    os.fdatasync(target)
             finally:
                 os.close(target)
 
@@ -128,10 +142,9 @@ def carry_in(journal: Journal, home: Beneath, ground: Beneath, *, undo: bool) ->
     for index, step in enumerate(journal.steps):
         if step.kind in comes and not step.link_of:
             carrier.copy(step.slot, f"{journal.staging}/{index}")
-    with ground.opened(journal.staging, os.O_RDONLY | os.O_DIRECTORY) as fd:
-        flush_file_system(fd)
+    carrier.flush()
     if undo:
-        return journal
+        return replace(journal, steps=_going_back(journal, ground))
     steps = tuple(
         step if step.link_of else replace(step, comes=carrier.inodes.get(step.comes, step.comes))
         for step in journal.steps
@@ -142,6 +155,15 @@ def carry_in(journal: Journal, home: Beneath, ground: Beneath, *, undo: bool) ->
     return replace(journal, steps=steps, placed=placed)
 
 
+def _going_back(journal: Journal, ground: Beneath) -> tuple[Step, ...]:
+    """The steps, with the numbers of the copies that will stand in the workspace again."""
+    steps = []
+    for index, step in enumerate(journal.steps):
+        staged = ground.status(f"{journal.staging}/{index}") if step.leaves else None
+        steps.append(replace(step, leaves=staged.st_ino) if staged else step)
+    return tuple(steps)
+
+
 def carry_out(journal: Journal, home: Beneath, ground: Beneath, directory: str) -> None:
     """Copies what left the workspace to where the slots lie, and removes the staging directory.
 
@@ -149,6 +171,8 @@ def carry_out(journal: Journal, home: Beneath, ground: Beneath, directory: str) 
     """
     if ground.status(journal.staging) is None:
         return
+    for closed in journal.directories:
+        open_to_owner(home, closed.slot)
     room = f"arriving-{journal.number}"
     remove_tree(f"{directory}/{room}")
     os.mkdir(f"{directory}/{room}", 0o700)

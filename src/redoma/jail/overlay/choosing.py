@@ -125,7 +125,7 @@ def _with_needs(by_path: dict[str, Change], chosen: set[str]) -> set[str]:
             continue
         wanted.add(path)
         item = by_path[path]
-        for parent in parents(path):
+        for parent in parents(path) if item.did is not Did.DELETED else ():
             above = by_path.get(parent)
             if above is not None and (above.did is Did.CREATED or replaces_kind(above)):
                 pending.append(parent)

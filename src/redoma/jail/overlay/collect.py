@@ -7,8 +7,8 @@ import time
 
 from redoma.jail import places
 from redoma.jail.overlay import kept, store
-from redoma.jail.overlay.apply import recover_under
 from redoma.jail.overlay.lock import locked
+from redoma.jail.overlay.recovery import recover_under
 from redoma.model.transaction import Freed, Standing
 from redoma.model.value import Value, replace
 
@@ -42,7 +42,7 @@ def collect(bounds: Bounds | None = None, *, only_tell: bool = False) -> Freed:
         freed: list[tuple[str, int]] = []
         for layer in store.layers():
             if layer.id not in known and not store.maker_lives(layer):
-                freed.append((layer.id, _weight(layer.directory)))
+                freed.append((layer.id, kept.weight(layer.directory)))
                 if not only_tell:
                     store.remove_layer(layer)
         for entry in _past(every, bounds):
@@ -108,14 +108,6 @@ def _shorten(bounds: Bounds) -> None:
 def _disk() -> int:
     found = os.statvfs(places.state())
     return found.f_blocks * found.f_frsize
-
-
-def _weight(directory: str) -> int:
-    total = 0
-    for place, _, names in os.walk(directory):
-        for name in names:
-            total += os.lstat(f"{place}/{name}").st_blocks * 512
-    return total
 
 
 def is_due() -> bool:

@@ -7,6 +7,7 @@ import stat
 
 from redoma.jail.overlay.content import Budget, TooMuch, same
 from redoma.model.change import Change, Did, FileKind
+from redoma.model.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,6 +76,10 @@ class Comparison:
         """A path that is on both sides."""
         before = self.lower.state(path, was)
         after = self.upper.state(path, now)
+        if os.geteuid() != 0:
+            # A command of an ordinary user has nobody else to give a file to; but a layer cannot
+            # take the group of everything that is copied into it.
+            after = replace(after, uid=before.uid, gid=before.gid)
         did = self._difference(path, before, after)
         change = None
         if did is not None:

@@ -166,7 +166,8 @@ class Ground:
 
     def _untouched(self, path: str) -> None:
         for inner, status in self.tree.below(path):
-            if status.st_ctime_ns > self.began_ns:
+            moment = status.st_ctime_ns
+            if moment > self.began_ns and not self.ours(moment, copied=True):
                 self._note(inner, f"has changed since in {path}, which would be moved")
 
     def check_undo(self, journal: Journal) -> list[Conflict]:

@@ -89,6 +89,9 @@ class _Copy:
         place = f"{self._target}/{path}"
         if os.geteuid() == 0:
             os.chown(place, status.st_uid, status.st_gid, follow_symlinks=False)
+        elif status.st_gid != os.getegid():
+            with suppress(PermissionError):
+                os.chown(place, -1, status.st_gid, follow_symlinks=False)
         for name, value in self._source.state(path, status).xattrs:
             with suppress(OSError):
                 os.setxattr(place, name, value, follow_symlinks=False)

@@ -31,7 +31,8 @@ def diffs(changes: Iterable[Change], sides: Sides) -> Iterator[FileDiff]:
             yield FileDiff(change=change, shows=Shows.LARGE, why=why)
             continue
         found = diff(change, sides, largest=LARGEST_FILE)
-        left -= _size(change.before) + _size(change.after) if found.shows is Shows.TEXT else 0
+        if found.shows is not Shows.LARGE:
+            left -= _size(change.before) + _size(change.after)
         yield found
 
 

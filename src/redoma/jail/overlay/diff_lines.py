@@ -13,7 +13,7 @@ from redoma.model.diff import CONTEXT, Hunk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     Region = tuple[int, int, int, int]  # before from, to; after from, to
 
@@ -38,6 +38,21 @@ def hunks(before: Sequence[bytes], after: Sequence[bytes], context: int = CONTEX
         else:
             groups.append([edit])
     return [_hunk(before, after, group, context) for group in groups]
+
+
+def with_hunks(before: Sequence[bytes], chosen: Iterable[Hunk]) -> list[bytes] | None:
+    """The lines with only these hunks applied; None where one does not fit."""
+    made: list[bytes] = []
+    at = 0
+    for hunk in sorted(chosen, key=lambda h: h.old_start):
+        start = hunk.old_start - 1
+        end = start + hunk.old_count
+        if start < at or [line for sign, line in hunk.lines if sign != "+"] != before[start:end]:
+            return None
+        made += before[at:start]
+        made += [line for sign, line in hunk.lines if sign != "-"]
+        at = end
+    return [*made, *before[at:]]
 
 
 def matching(before: Sequence[bytes], after: Sequence[bytes]) -> list[tuple[int, int, int]]:

@@ -57,6 +57,8 @@ class Sides:
         state = change.after
         if state is None:
             return NOTHING
+        if state.kind is FileKind.FILE and state.size == 0:
+            return NOTHING
         found = _side(self._upper, change.path, state, limit)
         if found.data is not None or found.too_large:
             return found

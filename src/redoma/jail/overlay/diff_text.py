@@ -14,6 +14,7 @@ _MARKS = (
 _LOOKED_AT = 8000  # as git looks for a NUL
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\f\r\x1b")) + b"\x7f"
 _MOST_CONTROLS = 0.02
+_FEW_CONTROLS = 3  # a short text may hold an escape sequence
 
 
 def encoding_of(data: bytes) -> str:
@@ -70,4 +71,4 @@ def _noisy(data: bytes) -> bool:
     """More control characters than any text has."""
     sample = data[:_LOOKED_AT]
     controls = len(sample) - len(sample.translate(None, _CONTROLS))
-    return controls > _MOST_CONTROLS * max(len(sample), 1)
+    return controls > max(_FEW_CONTROLS, _MOST_CONTROLS * len(sample))

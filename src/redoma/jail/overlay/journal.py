@@ -118,8 +118,6 @@ class Journal(Value):
     # Directories that came whole, or were made: nothing may be in them but what was placed.
     trees: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()  # of the changes applied
-    # By path: the slot of a content that a person chose instead of the layer's.
-    contents: tuple[tuple[str, str], ...] = ()
     # The directory in the workspace where slots are worked on; empty: where they lie.
     staging: str = ""
     size: int = 0  # bytes that are kept for an undo
@@ -144,7 +142,6 @@ def from_text(text: str) -> Journal:
     )
     content["directories"] = tuple(_directory(row) for row in content["directories"])
     content["placed"] = tuple(Mark(**_named(Mark, row)) for row in content["placed"])
-    content["contents"] = tuple((path, slot) for path, slot in content["contents"])
     for name in ("root", "trees", "paths"):
         content[name] = tuple(content[name])
     return Journal(**content)
@@ -222,13 +219,6 @@ class Book:
                 f"the journal of this apply cannot be read ({error})",
                 hint="what was replaced is still kept; redoma history",
             ) from None
-
-    def span(self, number: int) -> Window:
-        """From when a journal was written to when its phase was last noted."""
-        return Window(
-            start=os.stat(f"{self.directory}/apply-{number}.json").st_mtime_ns,
-            end=os.stat(f"{self.directory}/apply-{number}.phase").st_mtime_ns,
-        )
 
     def numbers(self) -> list[int]:
         """The applies that were begun, oldest first."""

@@ -86,10 +86,10 @@ def keep(layer: Layer, changes: Changes, *, command: str = "") -> Entry:
             deleted=counts[Did.DELETED],
             renamed=counts[Did.RENAMED],
             attributes=counts[Did.ATTRIBUTES],
-            size=sum(item.after.size for item in changes.items if item.after is not None),
+            size=_size(layer, changes),
         ),
         root=(status.st_dev, status.st_ino),
-        began_ns=layer.began_ns,
+        began_ns=changes.began_ns,
     )
     where = directory(changes.id)
     with suppress(FileExistsError):
@@ -97,6 +97,22 @@ def keep(layer: Layer, changes: Changes, *, command: str = "") -> Entry:
     _write(f"{where}/changes.json", json.dumps({"version": VERSION, **_plain(changes)}))
     write_entry(entry)
     return entry
+
+
+def _size(layer: Layer, changes: Changes) -> int:
+    if layer.kind == "copy":
+        return weight(layer.directory)
+    return sum(item.after.size for item in changes.items if item.after is not None)
+
+
+def weight(place: str) -> int:
+    """How much of a disk a directory takes; what cannot be looked at counts for nothing."""
+    total = 0
+    for directory, _, names in os.walk(place):
+        for name in names:
+            with suppress(OSError):
+                total += os.lstat(f"{directory}/{name}").st_blocks * 512
+    return total
 
 
 def load(name: str) -> Changes:
@@ -110,6 +126,17 @@ def load(name: str) -> Changes:
         raise PreviewGone(
             f"{name} is {said}: its changes are gone", hint="redoma history"
         ) from None
+
+
+def layer_of(name: str, entry: Entry) -> Layer:
+    """The layer that a transaction's changes lie in; PreviewGone where it is no more."""
+    from redoma.jail.overlay import store
+
+    layer = store.find_layer(name)
+    if layer is None or not os.path.isdir(layer.directory):
+        said = entry.shown.standing.value
+        raise PreviewGone(f"{name} is {said}: its layer is gone", hint="redoma history")
+    return layer
 
 
 def read_entry(name: str) -> Entry:

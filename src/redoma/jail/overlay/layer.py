@@ -29,7 +29,7 @@ class Layer(Value):
     renames: bool = True
     # Whether what lies here is memory: no process is told to have written it.
     in_memory: bool = False
-    # When it was made, by its file system's clock.
+    # When the run could begin: the time of the record, which is written no more after that.
     began_ns: int = 0
     # The process that made it, as `PID-START`.
     maker: str = ""
@@ -58,9 +58,12 @@ def from_file(path: str) -> Layer | None:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with open(fd, encoding="utf-8") as file:
             found: Any = json.loads(file.read(_LARGEST_RECORD))
+            written = os.fstat(fd).st_mtime_ns
         if not isinstance(found, dict) or found.pop("version", None) != VERSION:
             return None
-        layer = Layer(**{**found, "notes": tuple(found["notes"])}) if _sound(found) else None
+        if not _sound(found):
+            return None
+        layer = Layer(**{**found, "notes": tuple(found["notes"]), "began_ns": written})
     except (OSError, ValueError, TypeError, KeyError):
         return None
     return layer
@@ -70,7 +73,6 @@ def _sound(found: dict[str, Any]) -> bool:
     texts = [found[name] for name in ("id", "workspace", "directory", "kind", "maker")]
     return (
         all(isinstance(text, str) for text in (*texts, *found["notes"]))
-        and type(found["began_ns"]) is int
         and found["kind"] in (OVERLAY, COPY)
         and found["workspace"].startswith("/")
         and found["directory"].startswith("/")

@@ -7,27 +7,50 @@ import os
 from contextlib import contextmanager
 
 from redoma.jail import places
+from redoma.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_LONGEST_NAME = 64
+_LONGEST = 256
+
+
+class Unfinished(Value):
+    """What a process is at work on: written down before it begins."""
+
+    name: str
+    number: int  # of the apply that is done or taken back
+    undoing: bool
+    start: int  # by the clock that change times are taken from
+    root_mtime: int  # of the workspace, in which a directory of ours may come and go
 
 
 class Held:
-    """The lock, held by this process; the file says whose transaction is being worked on."""
+    """The lock, held by this process; the file says what is being worked on."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
 
-    def unfinished(self) -> str:
-        """The transaction that a process was at work on when it died; empty where none was."""
-        return os.pread(self._fd, _LONGEST_NAME, 0).decode("ascii", "replace").strip()
+    def unfinished(self) -> Unfinished | None:
+        """What a process was at work on when it died."""
+        parts = os.pread(self._fd, _LONGEST, 0).decode("ascii", "replace").split(" ")
+        if len(parts) != len(Unfinished._fields) + 1:  # and an end, so that it is whole
+            return None
+        name, number, undoing, start, mtime, _ = parts
+        return Unfinished(
+            name=name,
+            number=int(number),
+            undoing=undoing == "undoing",
+            start=int(start),
+            root_mtime=int(mtime),
+        )
 
-    def begin(self, name: str) -> None:
-        """From here on, this transaction is unfinished."""
-        os.pwrite(self._fd, name.encode("ascii"), 0)
+    def begin(self, work: Unfinished) -> None:
+        """From here on, this is unfinished."""
+        verb = "undoing" if work.undoing else "applying"
+        text = f"{work.name} {work.number} {verb} {work.start} {work.root_mtime} ."
+        os.pwrite(self._fd, text.encode("ascii"), 0)
         os.fsync(self._fd)
 
     def end(self) -> None:

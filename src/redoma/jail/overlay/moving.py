@@ -108,20 +108,23 @@ def _raced(path: str) -> ApplyConflict:
 
 def open_up(moving: Moving, directories: Iterable[Directory]) -> None:
     """Gives the owner the rights that moving things in these directories needs."""
-    if os.geteuid() == 0:
-        return
     for directory in directories:
-        for tree, path in ((moving.ground, directory.path), (moving.slots, directory.slot)):
-            if not path:
-                continue
-            try:
-                with tree.opened(path, os.O_PATH | os.O_DIRECTORY) as fd:
-                    mode = stat.S_IMODE(os.fstat(fd).st_mode)
-                    if mode & 0o700 != 0o700 and os.fstat(fd).st_uid == os.geteuid():
-                        os.chmod(f"/proc/self/fd/{fd}", mode | 0o700)
-            except OSError as error:
-                if error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
-                    raise
+        open_to_owner(moving.ground, directory.path)
+        open_to_owner(moving.slots, directory.slot)
+
+
+def open_to_owner(tree: Beneath, path: str) -> None:
+    """Gives a directory's owner all rights in it; what is none, or not ours, stays as it is."""
+    if os.geteuid() == 0 or not path:
+        return
+    try:
+        with tree.opened(path, os.O_PATH | os.O_DIRECTORY) as fd:
+            status = os.fstat(fd)
+            if status.st_mode & 0o700 != 0o700 and status.st_uid == os.geteuid():
+                os.chmod(f"/proc/self/fd/{fd}", stat.S_IMODE(status.st_mode) | 0o700)
+    except OSError as error:
+        if error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
+            raise
 
 
 def close_down(moving: Moving, directories: Iterable[tuple[Directory, Attributes | None]]) -> None:

@@ -7,13 +7,16 @@ from contextlib import suppress
 
 from redoma.jail.overlay.carrying import carry_in, carry_out, drop_staging, staging_of
 from redoma.jail.overlay.journal import Phase
-from redoma.jail.overlay.moving import Moving, close_down, open_up, set_attributes
+from redoma.jail.overlay.lock import Unfinished
+from redoma.jail.overlay.moving import Moving, close_down, open_up
 from redoma.jail.overlay.removing import remove_tree
+from redoma.model.errors import ChangeError
 from redoma.model.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.jail.overlay.journal import Book, Directory, Journal, Step
+    from redoma.jail.overlay.lock import Held
     from redoma.jail.overlay.site import Site
 
 
@@ -24,6 +27,7 @@ class Run:
         self.site = site
         self.book = book
         self.journal = journal
+        self.untidy = ""
         self._staging = f"{staging_of(book.name)}{journal.number}"
 
     def apply(self) -> None:
@@ -42,7 +46,6 @@ class Run:
         except BaseException:
             self.abandon_apply()
             raise
-        self.finish()
 
     def undo(self) -> None:
         """Everything is taken back when this returns, and nothing is when it raises."""
@@ -51,22 +54,22 @@ class Run:
         self.journal = replace(self._as_found(), staging=staging)
         try:
             if staging:
-                carry_in(self.journal, self.site.home, self.site.ground, undo=True)
+                self.journal = carry_in(self.journal, self.site.home, self.site.ground, undo=True)
             self.book.write(self.journal, Phase.UNDOING)
             self._back()
             self.book.mark(self.journal.number, Phase.UNDONE)
         except BaseException:
             self.abandon_undo()
             raise
-        self.finish()
 
     def abandon_apply(self) -> None:
         """An apply that was begun has not happened."""
         if self.book.phase(self.journal.number) is Phase.APPLYING:
             self._back()
-        self._unlink()
-        self._leave_no_trace(undone=True)
+        # Forgotten before its slots go: without them, nobody could tell what was done.
         self.book.drop(self.journal.number)
+        self._unlink()
+        drop_staging(self.journal.staging, self.site.ground)
         with suppress(OSError):
             os.rmdir(f"{self.site.directory}/old-{self.journal.number}")
 
@@ -75,25 +78,43 @@ class Run:
         if self.book.phase(self.journal.number) is Phase.UNDOING:
             self._forward()
             self.book.mark(self.journal.number, Phase.APPLIED)
-        self._leave_no_trace(undone=False)
+        drop_staging(self.journal.staging, self.site.ground)
+
+    def tidy_up(self) -> None:
+        """As `finish`, when the work itself is done: what cannot be tidied up now is told."""
+        try:
+            self.finish()
+        except OSError as error:
+            self.untidy = (
+                f"what it replaced still lies in {self.site.workspace}/{self.journal.staging}:"
+                f" {error.strerror or error}"
+            )
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is left for another start to do."""
+        phase = self.book.phase(self.journal.number)
+        return phase not in (Phase.APPLYING, Phase.UNDOING) and not self.untidy
+
+    def failed(self, error: OSError, what: str) -> ChangeError:
+        """The error that says what became of the work."""
+        why = error.strerror or str(error)
+        if error.filename:
+            why += f" ({error.filename})"
+        if self.is_settled:
+            return ChangeError(f"nothing was {what}: {why}", hint="redoma history")
+        return ChangeError(
+            f"it was {what} in part, and could not be taken back: {why}",
+            hint="the next start of redoma tries again; redoma history",
+        )
 
     def finish(self) -> None:
         """What left the workspace is where it is kept, and nothing of ours is in the workspace."""
-        undone = self.book.phase(self.journal.number) is Phase.UNDONE
-        if undone:
+        if self.book.phase(self.journal.number) is Phase.UNDONE:
             self._unlink()
         if self.journal.staging:
             carry_out(self.journal, self.site.home, self.site.ground, self.site.directory)
-            self._leave_no_trace(undone=undone)
-
-    def _leave_no_trace(self, *, undone: bool) -> None:
-        if not self.journal.staging or self.site.ground.status(self.journal.staging) is None:
-            return
-        drop_staging(self.journal.staging, self.site.ground)
-        top = next((d for d in self.journal.directories if d.path == "."), None)
-        wanted = top and (top.before if undone else top.after)
-        if wanted:
-            set_attributes(f"/proc/self/fd/{self.site.ground.root}", wanted)
+            drop_staging(self.journal.staging, self.site.ground)
 
     def _forward(self) -> None:
         moving, steps, directories = self._working()
@@ -117,7 +138,7 @@ class Run:
         if not journal.staging:
             moving = Moving(site.ground, site.home, keeps_inodes=not site.in_overlay)
             return moving, list(journal.steps), list(journal.directories)
-        moving = Moving(site.ground, site.ground, keeps_inodes=not site.in_overlay)
+        moving = Moving(site.ground, site.inside, keeps_inodes=not site.in_overlay)
         places = {
             step.slot: f"{journal.staging}/{index}"
             for index, step in enumerate(journal.steps)
@@ -155,7 +176,17 @@ class Run:
                 directory.after, mode=mode, uid=uid, gid=gid, mtime_ns=status.st_mtime_ns
             )
             directories.append(replace(directory, before=before, after=after))
-        return replace(self.journal, directories=tuple(directories))
+        return replace(self.journal, directories=tuple(directories), steps=self._steps_as_found())
+
+    def _steps_as_found(self) -> tuple[Step, ...]:
+        """The steps, with the numbers of files that were copied back by another undo since."""
+        if not self.site.copies:
+            return self.journal.steps
+        steps = []
+        for step in self.journal.steps:
+            status = self.site.ground.status(step.path) if step.comes else None
+            steps.append(replace(step, comes=status.st_ino) if status else step)
+        return tuple(steps)
 
     def _link(self) -> None:
         """Slots that are second names of files in the workspace."""
@@ -179,7 +210,37 @@ class Run:
                     os.unlink(name, dir_fd=directory)
 
 
-def bring_to_an_end(site: Site, book: Book) -> None:
+def begin(run: Run, lock: Held, *, undoing: bool) -> Unfinished:
+    """Writes down what is about to be done, so that another process can bring it to an end."""
+    work = Unfinished(
+        name=run.book.name,
+        number=run.journal.number,
+        undoing=undoing,
+        start=run.site.now(),
+        root_mtime=os.fstat(run.site.ground.root).st_mtime_ns,
+    )
+    lock.begin(work)
+    return work
+
+
+def settle_root(site: Site, book: Book, work: Unfinished) -> None:
+    """The workspace has the time that is right for what became of the work.
+
+    A directory of ours came and went in it where things had to be copied.
+    """
+    if not site.copies:
+        return
+    moment, phase = work.root_mtime, book.phase(work.number)
+    if phase is (Phase.UNDONE if work.undoing else Phase.APPLIED):
+        top = next(d for d in book.read(work.number).directories if d.path == ".")
+        wanted = top.before if work.undoing else top.after
+        moment = wanted.mtime_ns if wanted is not None else -1
+    status = os.fstat(site.ground.root)
+    if moment >= 0 and status.st_mtime_ns != moment:
+        os.utime(f"/proc/self/fd/{site.ground.root}", ns=(status.st_atime_ns, moment))
+
+
+def bring_to_an_end(site: Site, book: Book, work: Unfinished) -> None:
     """Finishes what a process left half-way: an apply or undo that was not done has not happened.
 
     One that was done is tidied up after.
@@ -202,6 +263,7 @@ def bring_to_an_end(site: Site, book: Book) -> None:
         number_of = entry.removeprefix("old-")
         if entry.startswith("old-") and number_of.isdigit() and int(number_of) not in begun:
             remove_tree(f"{site.directory}/{entry}")
+    settle_root(site, book, work)
 
 
 def _make(path: str) -> None:

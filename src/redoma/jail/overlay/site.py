@@ -7,6 +7,7 @@ from contextlib import suppress
 
 from redoma.jail.kernel.openat2 import can_exchange, flush_file_system
 from redoma.jail.overlay.below import Beneath
+from redoma.jail.overlay.carrying import FEW
 from redoma.jail.overlay.journal import Window
 from redoma.jail.overlay.planning import Ways
 from redoma.model.errors import ChangeError
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
     from redoma.jail.overlay.journal import Mark
 
-# More files than this are brought to disk all at once, with everything else on their file system.
-_FEW = 64
 _REGULAR = 0o100000
 
 
@@ -40,6 +39,8 @@ class Site:
             if (status.st_dev, status.st_ino) != root:
                 raise ChangeError(f"{gone}: another directory stands in its place")
             self.home = Beneath(layer)
+            # A second look at the workspace, for slots that are worked on inside it.
+            self.inside = Beneath(f"/proc/self/fd/{self.ground.root}/.")
         except OSError:
             self.ground.close()
             raise ChangeError(f"the layer {layer} is not there any more") from None
@@ -53,8 +54,8 @@ class Site:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.ground.close()
-        self.home.close()
+        for tree in (self.ground, self.home, self.inside):
+            tree.close()
 
     def ways(self) -> Ways:
         """What can be done here."""
@@ -81,7 +82,7 @@ class Site:
         A machine that loses its power must not keep an empty file in place of a full one.
         """
         files = [mark for mark in placed if mark.mode & 0o170000 == _REGULAR]
-        if len(files) > _FEW:
+        if len(files) > FEW:
             with self.home.opened(".", os.O_RDONLY | os.O_DIRECTORY) as fd:
                 flush_file_system(fd)
             return

@@ -17,12 +17,15 @@ from redoma.jail.overlay.layer import COPY, OVERLAY, Layer
 from redoma.jail.overlay.marks import is_mark
 from redoma.model.errors import EngineFailed
 from redoma.model.ids import short_id
-from redoma.model.value import Value
+from redoma.model.value import Value, replace
 
 # Where the kernel takes no layer, or takes one and then fails in the middle of a run.
 _NO_LAYERS = frozenset("overlay aufs nfs nfs4 cifs smb3 vfat exfat ntfs3 9p ecryptfs".split())
+# Where one file has several spellings: the kernel covers none of these.
+_NO_COVER = frozenset("vfat msdos exfat ntfs ntfs3 hfs hfsplus".split())
 _SHARED_MEMORY = "/dev/shm"
 _MEMORY = ("tmpfs", "ramfs")
+_TRIED = "user.redoma"
 # Root starts a command as someone who has to pass here; the directory above is closed to others.
 _PASSAGE = 0o711
 
@@ -50,9 +53,16 @@ def base_of(workspace: str) -> Base:
     if below:
         # An overlay does not show what is mounted inside the directory it covers.
         return _copied(mounts, workspace, f"{below[0]} is mounted inside the workspace")
+    if here.kind in _NO_COVER:
+        return _copied(mounts, workspace, f"the kernel takes no {here.kind} below a layer")
     if os.geteuid() == 0 and _poor(here.kind):
         # Its owner's files have to appear as those of someone who is not root.
         return _copied(mounts, workspace, f"{here.kind} cannot show its files as another user's")
+    status = os.stat(workspace)
+    if os.geteuid() != 0 and (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
+        # In a user namespace only one user and one group have a name: the kernel copies no file
+        # of another's into a layer.
+        return _copied(mounts, workspace, "it belongs to another user or group than yours")
     own = f"redoma-{os.geteuid()}"
     state = os.path.realpath(places.state())
     for directory in (state, f"/var/tmp/{own}", f"{here.point.rstrip('/')}/.{own}"):
@@ -116,12 +126,18 @@ def _fits(directory: str, workspace: str, mounts: Mounts) -> bool:
         return False
     if not os.access(_above(directory), os.W_OK) or not places.ours(directory):
         return False
-    try:
-        # Replaced directories are marked by such an attribute: without it they could not be made.
-        os.setxattr(directory, "user.redoma", b"layers")
-    except OSError:
-        return False
-    return True
+    return _takes_attributes(directory)
+
+
+def _takes_attributes(directory: str) -> bool:
+    """Whether replaced directories could be marked there: without that they cannot be made."""
+    with suppress(OSError):
+        os.getxattr(directory, _TRIED)
+        return True
+    with suppress(OSError):
+        os.setxattr(directory, _TRIED, b"layers")
+        return True
+    return False
 
 
 def open_layer(workspace: str, base: Base | None = None, *, notes: tuple[str, ...] = ()) -> Layer:
@@ -143,26 +159,25 @@ def open_layer(workspace: str, base: Base | None = None, *, notes: tuple[str, ..
         maker=_this_process(),
         notes=(*base.notes, *notes),
     )
-    _record(layer)
+    layer = recorded(layer)
     try:
         for place in (directory, layer.upper, layer.work):
             os.mkdir(place, 0o700)
-            if os.geteuid() == 0:
+            if os.geteuid() == 0 != (status.st_uid or status.st_gid):
                 os.chown(place, status.st_uid, status.st_gid)
         if layer.kind == COPY:
             from redoma.jail.overlay.copying import copy_tree
 
             copy_tree(workspace, layer.upper)
-        _take_after(layer.upper, workspace, status)
-        layer = _begun(layer)
-        _record(layer)
+            layer = recorded(layer)  # what is copied is from before the run
+        take_after(layer.upper, workspace, status)
     except BaseException:
         remove_layer(layer)
         raise
     return layer
 
 
-def _take_after(upper: str, workspace: str, status: os.stat_result) -> None:
+def take_after(upper: str, workspace: str, status: os.stat_result) -> None:
     """Gives the layer's own directory the workspace's attributes: inside, it is the workspace."""
     for name in os.listxattr(workspace):
         if not is_mark(name) and not name.startswith("security."):
@@ -170,12 +185,6 @@ def _take_after(upper: str, workspace: str, status: os.stat_result) -> None:
                 os.setxattr(upper, name, os.getxattr(workspace, name))
     os.chmod(upper, status.st_mode & 0o7777)
     os.utime(upper, ns=(status.st_atime_ns, status.st_mtime_ns))
-
-
-def _begun(layer: Layer) -> Layer:
-    from redoma.model.value import replace
-
-    return replace(layer, began_ns=os.stat(layer.upper).st_ctime_ns)
 
 
 def _this_process() -> str:
@@ -192,7 +201,7 @@ def find_layer(name: str) -> Layer | None:
     """The layer with this name."""
     if not name.isalnum():
         return None  # Attack: a name with `..` in it would lead to a record of someone's own making
-    return layers_of.from_file(f"{_records()}/{name}.json")
+    return layers_of.from_file(record_of(name))
 
 
 def layers() -> list[Layer]:
@@ -206,11 +215,15 @@ def layers() -> list[Layer]:
 
 def remove_layer(layer: Layer) -> None:
     """Removes a layer and its record."""
-    from redoma.jail.overlay.removing import remove_tree
+    try:
+        for place in (layer.upper, f"{layer.work}/work", layer.work, layer.directory):
+            os.rmdir(place)  # nothing was written: the usual case, and the cheapest way
+    except OSError:
+        from redoma.jail.overlay.removing import remove_tree
 
-    remove_tree(layer.directory)
+        remove_tree(layer.directory)
     with suppress(FileNotFoundError):
-        os.unlink(f"{_records()}/{layer.id}.json")
+        os.unlink(record_of(layer.id))
 
 
 def _records() -> str:
@@ -221,9 +234,16 @@ def _records() -> str:
     return path
 
 
-def _record(layer: Layer) -> None:
-    path = f"{_records()}/{layer.id}.json"
-    fd = os.open(f"{path}.new", os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+def record_of(name: str) -> str:
+    """Where the record of a layer with this name lies."""
+    return f"{_records()}/{name}.json"
+
+
+def recorded(layer: Layer) -> Layer:
+    """The layer, beginning now, when its record is written."""
+    fd = os.open(record_of(layer.id), os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600)
     with open(fd, "w", encoding="utf-8") as file:
         file.write(layers_of.to_text(layer))
-    os.rename(f"{path}.new", path)
+        file.flush()
+        file.truncate()  # after writing: to free a block and take one again is slow
+        return replace(layer, began_ns=os.fstat(fd).st_mtime_ns)

@@ -46,40 +46,38 @@ class Tree:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._close_again()
+        for fd in (self._root, *self._open.values()):
+            os.close(fd)
+        self._open.clear()
+
+    def _close_again(self) -> None:
         for path, mode in reversed(self._opened_up.items()):
             parent, _, name = path.rpartition("/")
             if name:
                 os.chmod(name, mode, dir_fd=self.folder(parent))
             else:
                 os.fchmod(self._root, mode)
-        for fd in (self._root, *self._open.values()):
-            os.close(fd)
-        self._open.clear()
+        self._opened_up.clear()
 
     def folder(self, path: str) -> int:
         """A descriptor of a directory, good until the next call."""
         if not path:
             return self._root
         fd = self._open.pop(path, -1)
-        if fd < 0:
-            fd = self._opened(path)
-        self._open[path] = fd  # the last in the row: the first is closed next
-        if len(self._open) > _MOST_OPEN:
-            os.close(self._open.pop(next(iter(self._open))))
-        return fd
-
-    def _opened(self, path: str) -> int:
+        if fd >= 0:
+            self._open[path] = fd  # the last in the row: the first is closed next
+            return fd
         above = path
         while above and above not in self._open:
             above = above.rpartition("/")[0]
-        fd = os.dup(self._open[above] if above else self._root)
+        fd = self._open[above] if above else self._root
         for part in path[len(above) :].lstrip("/").split("/"):
             above = f"{above}/{part}" if above else part
-            try:
-                lower = self._entered(above, part, fd)
-            finally:
-                os.close(fd)
-            fd = lower
+            fd = self._open[above] = self._entered(above, part, fd)
+            # Those on the way are kept too: on the way back from the depth they come next.
+            if len(self._open) > _MOST_OPEN:
+                os.close(self._open.pop(next(iter(self._open))))
         return fd
 
     def _entered(self, path: str, name: str, parent: int | None) -> int:

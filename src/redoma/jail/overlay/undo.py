@@ -5,13 +5,15 @@ from __future__ import annotations
 import time
 
 from redoma.jail.overlay import kept
-from redoma.jail.overlay.apply import layer_of, recover_under, told
+from redoma.jail.overlay.apply import told
 from redoma.jail.overlay.conflicts import Ground
 from redoma.jail.overlay.journal import Book, Phase
+from redoma.jail.overlay.kept import layer_of
 from redoma.jail.overlay.lock import locked
-from redoma.jail.overlay.running import Run
+from redoma.jail.overlay.recovery import recover_under
+from redoma.jail.overlay.running import Run, begin, settle_root
 from redoma.jail.overlay.site import Site
-from redoma.model.errors import ChangeError, PreviewGone, UndoImpossible
+from redoma.model.errors import PreviewGone, UndoImpossible
 from redoma.model.transaction import Standing, Undone
 from redoma.model.value import replace
 
@@ -60,9 +62,9 @@ def undo(name: str) -> Undone:
             conflicts = ground.check_undo(journal)
             if conflicts:
                 raise _impossible(name, entry, conflicts)
-            lock.begin(name)
-            _run(site, entry, Run(site, book, journal), lock)
-    return Undone(id=name, paths=journal.paths)
+            run = Run(site, book, journal)
+            _run(site, entry, run, lock)
+    return Undone(id=name, paths=journal.paths, notes=(run.untidy,) if run.untidy else ())
 
 
 def _windows(entry: Entry) -> Iterator[Window]:
@@ -71,20 +73,20 @@ def _windows(entry: Entry) -> Iterator[Window]:
 
 
 def _run(site: Site, entry: Entry, run: Run, lock: Held) -> None:
-    start = site.now()
+    work = begin(run, lock, undoing=True)
     try:
         run.undo()
+        run.tidy_up()
     except OSError as error:
-        raise ChangeError(
-            f"nothing was taken back: {error.strerror or error}", hint="redoma history"
-        ) from error
+        raise run.failed(error, "taken back") from error
     finally:
-        window = site.window(start, copied=site.copies)
+        settle_root(site, run.book, work)
+        window = site.window(work.start, copied=site.copies)
         entry = replace(entry.worked(window), active=time.time())
         if run.book.in_phase(Phase.APPLIED) is None:
             entry = entry.standing(Standing.UNDONE)
         kept.write_entry(entry, durably=True)
-        if run.book.phase(run.journal.number) is not Phase.UNDOING:
+        if run.is_settled:
             lock.end()
 
 

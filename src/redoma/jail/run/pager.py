@@ -16,13 +16,12 @@ def fed(command: Sequence[str], parts: Iterable[bytes]) -> bool:
         process = subprocess.Popen(command, stdin=subprocess.PIPE)  # noqa: S603 — the reader's own
     except OSError:
         return False
+    assert process.stdin is not None
     try:
         # A reader who has seen enough closes the pager: that ends the writing, not the command.
-        with suppress(BrokenPipeError):
-            if process.stdin is not None:
-                for part in parts:
-                    process.stdin.write(part)
-                process.stdin.close()
+        with suppress(BrokenPipeError), process.stdin as to_pager:
+            for part in parts:
+                to_pager.write(part)
     finally:
         while True:
             with suppress(KeyboardInterrupt):  # the pager decides what Ctrl-C means to it

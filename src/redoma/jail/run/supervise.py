@@ -12,6 +12,7 @@ from redoma.jail.run.control import Control
 from redoma.jail.run.ending import Ending
 from redoma.jail.run.handshake import begin
 from redoma.jail.run.limiter import Limiter, tree
+from redoma.jail.run.mounts_kept import MountsKept
 from redoma.jail.run.spawn import spawn
 from redoma.jail.run.streams import Input, Output
 from redoma.model import signals
@@ -92,6 +93,7 @@ class Supervisor:
         self._poll = select.poll()
         self._feeding = self._listening = False
         self._status = b""
+        self._mounts: MountsKept | None = None
 
     def start(self, stdin: bytes | int | None, sink: Sink | None) -> None:
         """Starts the enclosure, puts its limits on, and lets the command begin."""
@@ -140,6 +142,8 @@ class Supervisor:
         self.process = os.pidfd_open(self.pid)
         self.began = time.monotonic()
         self.first, self.first_process = begin(self)
+        if self.launch.over_disk and self.first:
+            self._mounts = MountsKept(self.first)
 
     def _make_input(self, stdin: bytes | None, ours: list[int]) -> int:
         if stdin == b"":
@@ -345,6 +349,8 @@ class Supervisor:
             self.trace.close()
         if self.outlet is not None:
             self.outlet.close()
+        if self._mounts is not None:
+            self._mounts.let_go()
         if self.input is not None:
             self.input.close()
         for fd in (*(output.fd for output in self.outputs), self.master, self.process):

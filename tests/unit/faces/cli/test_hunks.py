@@ -6,7 +6,7 @@ import pytest
 
 from redoma.faces.cli.hunks import HELP, Chosen, choose, split
 from redoma.faces.cli.prose import Screen
-from redoma.jail.overlay.diff_lines import hunks
+from redoma.jail.overlay.diff_lines import hunks, with_hunks
 from redoma.model.diff import FileDiff, Hunk, Shows
 from tests.unit.faces.cli.changed import created, modified
 
@@ -93,3 +93,16 @@ def test_a_hunk_of_two_places_can_be_split_and_half_chosen() -> None:
     diff = text("a", (whole,))
     assert chosen("sny", diff)[0] == Chosen(hunks=((diff, (second,)),))
     assert split(first) == (first,)
+
+
+@pytest.mark.parametrize("choice", range(8))
+def test_parts_of_a_split_hunk_can_be_applied_in_any_choice(choice: int) -> None:
+    before = [b"a\n", b"b\n", b"c\n", b"d\n", b"e\n"]
+    (whole,) = hunks(before, [b"new\n", b"a\n", b"b\n", b"C\n", b"d\n"])
+    parts = split(whole)
+    assert len(parts) == 3
+    taken = [part for bit, part in enumerate(parts) if choice & 1 << bit]
+    expected = [b"new\n"] * (choice & 1)
+    expected += [b"a\n", b"b\n", b"C\n" if choice & 2 else b"c\n", b"d\n"]
+    expected += [] if choice & 4 else [b"e\n"]
+    assert with_hunks(before, taken) == expected

@@ -75,6 +75,7 @@ def test_each_command_of_a_pipeline_or_list_is_handled_by_itself(
     [
         "npm publish --dry-run",
         "kubectl get pods",
+        "kubectl delete --help",
         "terraform plan",
         "docker compose ps",
         "kubectl apply --dry-run=server -f x",
@@ -180,6 +181,11 @@ def test_a_script_of_the_workspace_is_read_for_its_statements() -> None:
     found = foresee("cd db && psql -f up.sql", HERE, read)
     assert found.database_operations == ("psql: CREATE TABLE t (a INT)",)
     assert found.command == "cd db && true"
+    filtered = foresee("cd db && sed s/a/b/ up.sql | psql", HERE, read)
+    assert filtered.database_operations == ("psql: statements that are only known when it runs",)
+    found = foresee("cd db && psql shop < up.sql", HERE, read)
+    assert found.database_operations == ("psql: CREATE TABLE t (a INT)",)
+    assert found.command == "cd db && cat >/dev/null < up.sql"
 
 
 @pytest.mark.parametrize(
@@ -193,6 +199,11 @@ def test_a_script_of_the_workspace_is_read_for_its_statements() -> None:
         ("gem push x.gem", "cannot be previewed"),
         ("echo x > ~/.bashrc", "outside the workspace"),
         ("frobnicate --all", "not understood"),
+        ("seq 9 | xargs touch", "only running tells"),
+        ("crontab jobs", "would stay in effect"),
+        ("git config --global a b", "outside the workspace"),
+        ("npm login", "would log in"),
+        ("sed s/a/b/ dump.sql | psql", "no server was contacted"),
         ("python deploy.py", "ran without being read"),
         ("./deploy.sh", "ran without being read"),
         ("npm publish --dry-run=false", "would act"),
@@ -205,7 +216,15 @@ def test_what_could_not_be_foreseen_is_a_warning(command: str, words: str) -> No
 
 
 @pytest.mark.parametrize(
-    "command", ["rm -rf build", "echo x >> a", "git commit -m x", "mv a b", "sqlite3 a.db vacuum"]
+    "command",
+    [
+        "rm -rf build",
+        "echo x >> a",
+        "echo x > .git/hooks/pre-commit",
+        "git commit -m x",
+        "mv a b",
+        "sqlite3 a.db vacuum",
+    ],
 )
 def test_what_only_changes_files_needs_no_warning_and_can_be_undone(command: str) -> None:
     assert told(command) == Foreseen(database_operations=told(command).database_operations)
@@ -225,3 +244,10 @@ def test_what_only_changes_files_needs_no_warning_and_can_be_undone(command: str
 )
 def test_what_no_undo_takes_back_is_known(command: str, lasting: bool) -> None:
     assert told(command).lasting is lasting
+
+
+def test_a_long_text_of_statements_is_counted_and_not_parsed() -> None:
+    text = "insert into t values (1);" * 4000
+    assert foresee("psql -f x.sql", HERE, lambda *_: text).database_operations == (
+        "psql: 100000 characters of statements",
+    )

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import os
 import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from redoma.flow.held import remember
 from redoma.flow.sandbox import Sandbox
+from redoma.jail.overlay.changes import read_changes
+from redoma.jail.overlay.kept import keep
+from redoma.jail.overlay.layer import COPY
+from redoma.jail.overlay.removing import remove_tree
+from redoma.jail.overlay.store import Base, open_layer
 from redoma.model.change import Changes
 from tests.unit.jail.overlay.held import run
 
@@ -64,6 +72,26 @@ def hold(workspace: Path, script: str, **how: object) -> Changes:
     assert result.changes is not None
     remember(result, script)
     return result.changes
+
+
+@contextmanager
+def another_file_system() -> Iterator[Path]:
+    """A directory that is not on the disk that the workspaces of tests are on."""
+    place = tempfile.mkdtemp(prefix="rdm-elsewhere-", dir="/dev/shm")
+    try:
+        yield Path(place)
+    finally:
+        remove_tree(place)
+
+
+def hold_elsewhere(workspace: Path, script: str, place: Path) -> Changes:
+    """The same, held as a copy in a place that may be on another file system."""
+    base = Base(directory=str(place), kind=COPY, renames=False)
+    layer = open_layer(str(workspace), base)
+    run_bare(Path(layer.upper), script)
+    found = read_changes(layer)
+    keep(layer, found, command=script)
+    return found
 
 
 def run_bare(workspace: Path, script: str) -> None:

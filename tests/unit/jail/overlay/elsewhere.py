@@ -19,6 +19,8 @@ from redoma.jail.overlay.store import find_layer  # noqa: E402
 from redoma.model.errors import EngineFailed  # noqa: E402
 from tests.unit.jail.overlay.held import run, snapshot, told  # noqa: E402
 
+# One of which the user is a member, beside the user's own.
+GROUP = 23456
 SCRIPT = "echo more >> a; rm -r d; mkdir d; echo n > d/new; mv b c; ln a a2; chmod 700 e"
 
 
@@ -69,6 +71,8 @@ def made(scenario: str, base: Path) -> Path:
         overlay(state, base / "state-parts")
         mount("-t", "tmpfs", "-o", "ro" if "without" in scenario else "rw", "tmpfs", "/dev/shm")
         return filled(base / "fs/work")
+    if scenario == "group":
+        return filled(base / "work")
     assert scenario == "nested"
     work = filled(base / "work")
     tmpfs(work / "e")
@@ -83,7 +87,9 @@ def main() -> None:
     if user:
         os.environ["XDG_CACHE_HOME"] = str(base / "cache")
         subprocess.run(["chown", "-R", f"{user}:{user}", str(base)], check=True)
-        os.setgroups([])
+        if scenario == "group":
+            subprocess.run(["chgrp", "-R", str(GROUP), str(work)], check=True)
+        os.setgroups([GROUP])
         os.setresgid(user, user, user)
         os.setresuid(user, user, user)
     before = snapshot(work)

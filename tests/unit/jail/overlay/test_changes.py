@@ -189,12 +189,12 @@ def test_marks_of_the_kernel_cannot_be_forged(work: Path) -> None:
 def test_directories_in_each_other_by_the_thousand_are_told(work: Path) -> None:
     code = (
         "import os\n"
-        "for _ in range(1500):\n"
+        "for _ in range(2000):\n"
         "    os.mkdir('d'); os.mkdir('e'); os.chdir('d')\n"
         "open('bottom', 'w').close()\n"
     )
     found = changes(work, python(code))
-    assert len(found.items) == 3001
+    assert len(found.items) == 4001
     layer = find_layer(found.id)
     assert layer is not None
     from redoma.jail.overlay.store import remove_layer

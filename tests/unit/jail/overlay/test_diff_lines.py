@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from redoma.jail.overlay.diff_lines import hunks, split
+from redoma.jail.overlay.diff_lines import hunks, split, with_hunks
 from redoma.model.diff import Hunk
 
 
@@ -104,3 +104,31 @@ def test_texts_made_to_take_long_do_not() -> None:
     found = hunks(before, after)
     assert time.process_time() - began < 5
     assert followed(before, found) == after
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_any_choice_of_hunks_is_applied_and_the_rest_left_as_it_was(seed: int) -> None:
+    draw = random.Random(seed)
+    before = [b"%d\n" % n for n in range(80)]
+    # Each edit touches lines of its own, so that the outcome of a choice is known beforehand.
+    edits = {n: draw.choice(([], [b"new\n"], [b"a\n", b"b\n"])) for n in range(4, 76, 9)}
+    edits = {n: new for n, new in edits.items() if draw.random() < 0.8}
+
+    def edited(which: set[int]) -> list[bytes]:
+        return [
+            out for n, line in enumerate(before) for out in (edits[n] if n in which else [line])
+        ]
+
+    found = hunks(before, edited(set(edits)))
+    assert len(found) == len(edits)
+    taken = {n for n in edits if draw.random() < 0.5}
+    chosen = [hunk for hunk, n in zip(found, sorted(edits), strict=True) if n in taken]
+    draw.shuffle(chosen)
+    assert with_hunks(before, chosen) == edited(taken)
+
+
+def test_a_hunk_that_does_not_fit_any_more_is_refused() -> None:
+    before = lines("a b c d e f g")
+    (hunk,) = hunks(before, lines("a b c D e f g"))
+    assert with_hunks(lines("a b x d e f g"), [hunk]) is None
+    assert with_hunks(before, [hunk, hunk]) is None

@@ -7,15 +7,20 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from redoma.flow.execute import execute
+from redoma.flow.sandbox import request_for, this_host
 from redoma.jail.overlay.layer import Layer
 from redoma.jail.overlay.removing import remove_tree
 from redoma.jail.overlay.store import base_of, find_layer, layers, open_layer, remove_layer
+from redoma.jail.plan import plan
 from redoma.model.errors import NoEngine, UsageError
+from redoma.model.request import Mode
 from redoma.model.result import Outcome
 from tests.unit.jail.overlay.held import changes, git, run, sandbox, snapshot, told
 from tests.unit.jail.overlay.places import own_places
@@ -163,6 +168,27 @@ def test_the_repository_of_a_worktree_is_written_and_that_is_said(work: Path) ->
 
 
 @pytest.mark.both_users
+def test_of_a_preview_nothing_lasts_not_even_in_the_repository_of_a_worktree(work: Path) -> None:
+    git(work, "init", "-q")
+    git(work, "add", "a")
+    git(work, "commit", "-qm", "first")
+    tree = work.parent / "tree"
+    git(work, "worktree", "add", "-q", str(tree))
+    before = (snapshot(work), snapshot(tree))
+    request = request_for(
+        "echo x >> a; git -c user.name=a -c user.email=a@b commit -qam second; git log --format=%s",
+        mode=Mode.PREVIEW,
+    )
+    box = sandbox(tree)
+    result = execute(plan(request, box._grant, this_host()), this_host())
+    assert (result.stdout, result.stderr) == (b"second\nfirst\n", b"")
+    assert (snapshot(work), snapshot(tree)) == before
+    assert result.changes is not None
+    assert told(result.changes) == {"a": "modified"}
+    assert result.changes.warnings == (f"{work}/.git is written in memory only: not shown",)
+
+
+@pytest.mark.both_users
 def test_runs_beside_each_other_have_layers_of_their_own(work: Path) -> None:
     box = sandbox(work)
     one, two = box.run("echo 1 > one"), box.run("ls; echo 2 > two")
@@ -212,6 +238,7 @@ ELSEWHERE = "the layer is on another file system than the workspace: applying it
 IN_MEMORY = "the layer is in memory, since no disk here takes one: it is lost at a restart"
 UNMAPPED = "the whole workspace was copied, since overlay cannot show its files as another user's"
 NOWHERE = "the whole workspace was copied, since no file system here takes a layer"
+GROUP = "the whole workspace was copied, since it belongs to another user or group than yours"
 NESTED = "the whole workspace was copied, since BASE/work/e is mounted inside the workspace"
 
 
@@ -230,6 +257,7 @@ NESTED = "the whole workspace was copied, since BASE/work/e is mounted inside th
         (12345, "container", ("overlay", "copies", "memory", IN_MEMORY)),
         (12345, "container-without-memory", ("copy", "copies", "disk", NOWHERE)),
         (12345, "nested", ("copy", "renames", "disk", NESTED)),
+        (12345, "group", ("copy", "renames", "disk", GROUP)),
     ],
 )
 def test_wherever_the_workspace_lies_its_changes_are_held(
@@ -264,3 +292,34 @@ def test_a_command_sees_the_workspace_as_it_is(work: Path) -> None:
     assert result.stdout == b"751 .\n710 dir\n644 a\na\ndir\n"
     assert result.changes is not None
     assert result.changes.items == ()
+
+
+@pytest.mark.both_users
+def test_a_layer_that_stayed_empty_serves_the_next_run_under_another_name(work: Path) -> None:
+    box = sandbox(work)
+    first = box.run("cat a").changes
+    time.sleep(0.6)
+    (work / "b").write_text("b\n")
+    second = box.run("ls; echo x > c")
+    assert first is not None
+    assert second.changes is not None
+    assert (second.stdout, told(second.changes)) == (b"a\nb\n", {"c": "created"})
+    assert first.id != second.changes.id
+    assert (find_layer(first.id), len(layers())) == (None, 1)
+    assert second.changes.began_ns > first.began_ns
+    this_host().close()
+    names = os.listdir(work.parent / "state/redoma/layers")
+    assert sorted(names) == [second.changes.id, f"{second.changes.id}.json"]
+
+
+@pytest.mark.both_users
+def test_mounts_are_given_up_after_the_result_and_not_before(work: Path) -> None:
+    sandbox(work).run("true")  # what is kept ready for the next run is open from here on
+    time.sleep(1)
+    before = len(os.listdir("/proc/self/fd"))
+    sandbox(work).run("true")
+    assert len(os.listdir("/proc/self/fd")) > before
+    deadline = time.monotonic() + 20
+    while len(os.listdir("/proc/self/fd")) > before and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert len(os.listdir("/proc/self/fd")) == before
