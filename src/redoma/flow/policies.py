@@ -31,7 +31,6 @@ FIX = "redoma policy lint"
 _TRIES = 3
 _MOST_HELD = 256
 _held: dict[tuple[str, str], tuple[Stamp, Policy]] = {}
-_named: dict[str, Policy] = {}
 
 
 def load(workspace: str, *, home: str | None = None) -> Policy:
@@ -74,19 +73,6 @@ def _rooted(policy: Policy, top: str) -> Policy:
     return replace(policy, root=policy.root or top, floor=floor)
 
 
-def named(name: str) -> Policy:
-    """A policy that ships, with nobody's files beside it."""
-    from redoma.judge.policy.shipped import POLICIES, rules
-    from redoma.model.errors import UsageError
-    from redoma.model.value import replace
-
-    if name not in POLICIES:
-        raise UsageError(f"there is no policy {name!r}", hint="policies: " + ", ".join(POLICIES))
-    if name not in _named:
-        _named[name] = replace(BUILT_IN, name=name, digest=f"shipped {name}", rules=rules(name))
-    return _named[name]
-
-
 def found(workspace: str, *, home: str | None = None) -> Stamp:
     """Every file that applies with its identity; one that cannot be trusted is an error."""
     from_user = user_file(home)
@@ -95,7 +81,8 @@ def found(workspace: str, *, home: str | None = None) -> Stamp:
     for folder in folders:
         for path in (f"{folder}/{NAME}", f"{folder}/.redoma/{NAME}"):
             row = _identity(path, "project", top)
-            if row is not None and path != from_user:
+            # Whoever works on their own configuration has it as a project's file, too.
+            if row is not None and row[2:4] not in [other[2:4] for other in rows]:
                 rows.append(row)
     return tuple(rows)
 
@@ -144,7 +131,8 @@ def _identity(
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise unusable(path, f"cannot be looked at: {error.strerror}") from None
+        hint = "HOME must be your own home directory" if origin == "user" else FIX
+        raise unusable(path, f"cannot be looked at: {error.strerror}", hint) from None
     if stat.S_ISLNK(status.st_mode):
         status = _behind(path, top)
     real = os.path.dirname(os.path.realpath(path))

@@ -97,7 +97,7 @@ class Sandbox:
             env=tuple((env or {}).items()),
         )
         self._grants: dict[tuple[object, ...], Grant] = {}
-        self._policy = policy
+        self._policy = _policy(policy)
         self._ask = ask
         self._record = record
         self.who = Who(caller=caller, session=session, phase=phase)
@@ -201,14 +201,11 @@ class Sandbox:
 
     def policy(self) -> Policy:
         """The policy that holds now: given, or read from the files where it stands."""
-        from redoma.flow import policies
-        from redoma.model.policy import Policy
-
-        if isinstance(self._policy, Policy):
-            return self._policy
         if self._policy is not None:
-            return policies.named(self._policy)
-        return policies.load(self._root)
+            return self._policy
+        from redoma.flow.policies import load as load_policy
+
+        return load_policy(self._root)
 
     def circumstances(self, request: Request, policy: Policy) -> Circumstances:
         """What a decision depends on besides the command."""
@@ -288,6 +285,14 @@ class _Given:
             require=require,
             prefer=(self._engine,) if self._engine else grant.prefer,
         )
+
+
+def _policy(given: Policy | str | None) -> Policy | None:
+    if not isinstance(given, str):
+        return given
+    from redoma.flow.policies import shipped
+
+    return shipped(given)
 
 
 def _workspace(path: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from redoma.flow.broken import refuse_broken
 from redoma.flow.check import check
-from redoma.flow.policies import named
+from redoma.flow.policies import shipped
 from redoma.model.decision import Verdict
 from redoma.model.risk import Risk
 from tests.unit.faces.judged import finding, judged
@@ -25,4 +25,4 @@ def test_text_that_is_not_utf8_is_denied_whatever_was_found() -> None:
 
 def test_where_isolation_alone_decides_bytes_are_bytes() -> None:
     assert check("ls \udcff").verdict is Verdict.DENY
-    assert check("ls \udcff", policy=named("isolation-only")).verdict is Verdict.LOG
+    assert check("ls \udcff", policy=shipped("isolation-only")).verdict is Verdict.LOG
