@@ -200,6 +200,18 @@ def test_a_dry_run_in_answer_runs_in_a_layer_and_applies_nothing() -> None:
     assert hands.seen[-3:] == ["execute by strong", "run-ended", "previewed"]
 
 
+def test_a_preview_asks_nobody_and_applies_nothing() -> None:
+    hands = Notes(changed=("a",))
+    assert not walk(Verdict.CONFIRM, hands, Mode.PREVIEW).applied
+    assert hands.seen == ["judged", "run-starting", "execute by strong", "run-ended", "previewed"]
+
+
+def test_a_preview_of_what_is_denied_is_denied() -> None:
+    hands = Notes()
+    assert walk(Verdict.DENY, hands, Mode.PREVIEW).outcome is Outcome.DENIED
+    assert hands.seen == ["judged", "refused"]
+
+
 def test_a_check_runs_nothing() -> None:
     hands = Notes()
     assert walk(Verdict.ALLOW, hands, Mode.CHECK).outcome is Outcome.CHECKED

@@ -83,7 +83,8 @@ def _walk(request: Request, world: World) -> Path[Result | str]:
         so_far.append(told.refused(str(error), error.code))
         yield Note(events=tuple(so_far))
         raise
-    if decision.verdict is Verdict.CONFIRM:
+    # A preview changes nothing that lasts: what it shows is what a person is then asked about.
+    if decision.verdict is Verdict.CONFIRM and request.mode is not Mode.PREVIEW:
         question = world.question(request, decision, plan, None)
         yield Note(events=(*so_far, told.asked(question)))
         answer = yield Ask(question=question)
