@@ -62,7 +62,7 @@ def test_a_run_is_written_down_from_its_judgement_to_its_end(place: Place) -> No
     assert [row.kind for row in rows] == ["judged", "run-starting", "run-ended"]
     assert {(row.run, row.caller, row.session) for row in rows} == {(result.run, "robin", "monday")}
     assert (rows[0].facts()["verdict"], rows[1].command) == ("allow", "echo hi")
-    assert rows[2].facts()["exit_code"] == 0
+    assert rows[2].facts()["code"] == 0
 
 
 def test_a_denied_command_is_written_down_and_does_nothing(place: Place) -> None:

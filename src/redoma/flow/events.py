@@ -34,6 +34,7 @@ class Told:
             "level": decision.level,
             "rule": decision.rule,
             "policy": decision.policy,
+            "rules": sorted({finding.rule for finding in found.worst}),
             "because": list(decision.because),
         }
         if self._verbose:
@@ -58,10 +59,10 @@ class Told:
         return self._event(Kind.ASKED, details, question.command)
 
     def answered(self, question: Question, answer: Answer | None) -> Event:
-        said: dict[str, object] = {"question": question.id, "decision": "deny"}
+        said: dict[str, object] = {"question": question.id, "choice": "deny"}
         if answer is None:
             return self._event(Kind.ANSWERED, {**said, "notes": "nobody answered"})
-        said["decision"] = answer.choice.value
+        said["choice"] = answer.choice.value
         said["approved_by"] = answer.approved_by
         said["remember"] = answer.remember.value
         said["notes"] = answer.notes
@@ -90,7 +91,7 @@ class Told:
         used = result.resources_used
         details: dict[str, object] = {
             "outcome": result.outcome.value,
-            "exit_code": result.exit_code,
+            "code": result.exit_code,
             "wall_seconds": round(used.wall_seconds, 6),
             "cpu_seconds": round(used.cpu_seconds, 6),
             "peak_memory": used.peak_memory,

@@ -32,9 +32,9 @@ def record(directory: str, policy: Policy, secrets: tuple[str, ...] = ()) -> Rec
 
     `secrets` are values that may not be written down, beside those of our own variables.
     """
-    from redoma.flow import audit
+    from redoma.flow import recording
 
-    place = os.path.abspath(directory) if directory else audit.directory()
+    place = os.path.abspath(directory) if directory else recording.directory()
     redacts = policy.logging.redact_secrets
     key = (place, policy.retention.entries_per_session, redacts, secrets)
     known = _records.get(key)
@@ -44,7 +44,7 @@ def record(directory: str, policy: Policy, secrets: tuple[str, ...] = ()) -> Rec
             from redoma.flow.redaction import redactor
 
             cleaned = redactor(values=secrets).text
-        known = _records[key] = audit.writable(redact=cleaned, keep=key[1], place=place)
+        known = _records[key] = recording.record(redact=cleaned, keep=key[1], place=place)
     return known
 
 

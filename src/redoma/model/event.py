@@ -34,7 +34,7 @@ class Kind(Enum):
 
 
 OWN_WORDS = frozenset(
-    "verdict risk level rule outcome mode engine writes network held code decision remember".split()
+    "verdict risk level rule rules outcome mode engine writes network held choice remember".split()
 )
 """Details whose values are words of ours: nobody's secret can stand there."""
 
