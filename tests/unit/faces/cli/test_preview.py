@@ -173,6 +173,27 @@ def test_a_push_is_told_and_not_made(project: Project) -> None:
     assert found["ran_instead"] == ["a look at what git push would send"]
 
 
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+def test_a_worktree_s_repository_outside_is_left_as_it_is(project: Project, tmp_path: Path) -> None:
+    def git(where: Path, *words: str) -> None:
+        who = ("-c", "user.name=Ana", "-c", "user.email=ana@example.org")
+        subprocess.run(["git", *who, *words], cwd=where, env=project.env, check=True)
+
+    repository, tree = tmp_path / "repository", tmp_path / "tree"
+    repository.mkdir()
+    git(repository, "init", "-q", "-b", "main")
+    git(repository, "commit", "-q", "--allow-empty", "-m", "first")
+    git(repository, "worktree", "add", "-q", "-b", "topic", str(tree))
+    before = {path: path.read_bytes() for path in repository.rglob("*") if path.is_file()}
+    project.root = tree
+    commit = "git -c user.name=A -c user.email=a@example.org commit -qm second"
+    found = project.json("preview", f"echo x > f; git add f; {commit}; git log --format=%s")
+    assert found["stdout"] == "second\nfirst\n"
+    assert found["impact"]["files_created"] == ["f"]
+    assert found["rollback_available"] is False
+    assert {path: path.read_bytes() for path in repository.rglob("*") if path.is_file()} == before
+
+
 def test_what_was_held_is_applied_and_undone_again(project: Project) -> None:
     before = project.tree()
     name = project.preview(EDIT)
