@@ -46,6 +46,20 @@ def test_only_the_numbers_are_shown_on_request(project: Project) -> None:
     assert out == "~ a.txt    +1 -0\n+ d/\n+   b.txt  +1 -0\n\n2 created, 1 modified\n"
 
 
+def test_what_is_in_a_large_new_directory_is_not_shown_but_counted(project: Project) -> None:
+    command = "mkdir big; for n in $(seq 300); do echo $n > big/$n; done; echo x > small"
+    out, _ = project.call("preview", command)
+    assert out == (
+        "+ big/   +300 files, 1.1 kB\n"
+        "+ small  +1 -0\n"
+        "\n"
+        "+ small\n@@ -0,0 +1 @@\n+x\n"
+        "(what is in 300 more paths is not shown: --patch has it)\n"
+        "\n"
+        "302 created\n"
+    )
+
+
 def test_what_the_command_prints_does_not_mix_with_what_it_changed(project: Project) -> None:
     out, err = project.call("preview", "--patch", "echo chatter; echo more >&2; echo x > new")
     assert "chatter" not in out + "more"
