@@ -177,7 +177,7 @@ def costs(base: Path, files: int, rounds: int) -> bool:
     times = measured(ways, rounds)
     others = measured(
         {
-            f"git add + status, {files} files": lambda: committed(repository),
+            f"first git add, status, {files} files": lambda: committed(repository),
             f"cp -r + diff -r, {files} files": lambda: copied(large, base),
         },
         1,

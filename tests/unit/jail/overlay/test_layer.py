@@ -276,6 +276,22 @@ def test_wherever_the_workspace_lies_its_changes_are_held(
 
 
 @pytest.mark.root
+@pytest.mark.parametrize("user", [0, 12345])
+def test_a_disk_that_is_full_is_said_and_nothing_is_run(own_places: Path, user: int) -> None:
+    said = str(elsewhere("full", own_places, user)["refused"])
+    assert said.startswith("what is written in BASE/fs/work cannot be held: [Errno 28]")
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("user", [0, 12345])
+def test_a_disk_that_fills_up_ends_a_write_and_what_was_done_is_told(
+    own_places: Path, user: int
+) -> None:
+    found = elsewhere("small", own_places, user)
+    assert (found["told"], found["same"]) == ({**DONE, "big": "created"}, True)
+
+
+@pytest.mark.root
 def test_where_changes_cannot_be_held_nothing_is_run(own_places: Path) -> None:
     assert elsewhere("container-without-memory", own_places, 0) == {
         "refused": "the changes of a command in BASE/fs/work cannot be held,"
