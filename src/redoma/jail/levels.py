@@ -10,7 +10,7 @@ import os
 
 from redoma.jail import places
 from redoma.jail.quantities import read_limit
-from redoma.model.access import Grant, Home, Limits, Network, Syscalls, Writes
+from redoma.model.access import Apply, Grant, Home, Limits, Network, Syscalls, Writes
 from redoma.model.errors import UsageError
 from redoma.model.guarantee import Guarantee
 from redoma.model.value import Value
@@ -25,6 +25,7 @@ class Profile(Value):
 
     level: str
     writes: Writes
+    apply: Apply
     home: Home
     network: Network
     syscalls: Syscalls
@@ -38,6 +39,7 @@ class Profile(Value):
             level=self.level,
             workspace=workspace,
             writes=self.writes,
+            apply=self.apply,
             home=self.home,
             network=self.network,
             syscalls=self.syscalls,
@@ -102,6 +104,7 @@ def _profile(entries: list[tuple[str, str]], path: str) -> Profile:
     return Profile(
         level=single.get("level", os.path.basename(path).rpartition(".")[0]),
         writes=Writes(single.get("workspace", "direct").replace("read-only", "none")),
+        apply=Apply(single.get("apply", "on_success")),
         home=Home(single.get("home", "nothing")),
         network=Network(single.get("network", "closed")),
         syscalls=Syscalls(single.get("syscalls", "usual")),
