@@ -7,6 +7,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.flow.async_sandbox import AsyncSandbox as AsyncSandbox
     from redoma.flow.check import check as check
+    from redoma.flow.redaction import SecretSanitizer as SecretSanitizer
     from redoma.flow.sandbox import Sandbox as Sandbox
     from redoma.model.decision import Decision as Decision
     from redoma.model.decision import Verdict as Verdict
@@ -26,6 +27,7 @@ __all__ = [
     "Result",
     "Risk",
     "Sandbox",
+    "SecretSanitizer",
     "Verdict",
     "__version__",
     "check",
@@ -40,6 +42,7 @@ _HOMES = {
     "Result": "redoma.model.result",
     "Risk": "redoma.model.risk",
     "Sandbox": "redoma.flow.sandbox",
+    "SecretSanitizer": "redoma.flow.redaction",
     "Verdict": "redoma.model.decision",
     "check": "redoma.flow.check",
 }

@@ -18,13 +18,20 @@ def main(argv: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if argv is None else argv
     hook = arguments[:1] == ["hook"]
     try:
-        if hook:
-            from redoma.faces.hook import main as open_hook
+        from redoma.faces.bundle import begin
 
-            return open_hook(arguments[1:])
-        from redoma.faces.cli import main as open_cli
+        bundle = begin(arguments)
+        try:
+            if hook:
+                from redoma.faces.hook import main as open_hook
 
-        return open_cli(arguments)
+                return open_hook(arguments[1:])
+            from redoma.faces.cli import main as open_cli
+
+            return open_cli(arguments)
+        finally:
+            if bundle is not None:
+                bundle.end()
     except (Exception, KeyboardInterrupt) as error:
         sys.stderr.write(f"redoma: could not do its work: {type(error).__name__}: {error}\n")
         status: int = getattr(error, "exit_status", COULD_NOT_WORK)

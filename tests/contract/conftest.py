@@ -13,9 +13,9 @@ import pytest
 from tests.contract.machine import ENGINES, Machine, usable
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def a_caller() -> Iterator[None]:
-    """This process as a caller with a home, caches and secrets of its own."""
+    """This process as a caller with a home, caches and secrets of its own, in this module only."""
     kept = dict(os.environ)
     home = tempfile.mkdtemp(prefix="rdm-home-", dir="/var/tmp")
     os.environ.update(

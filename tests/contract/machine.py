@@ -101,4 +101,5 @@ class Machine:
     ) -> Sandbox:
         """A sandbox on this engine that requires nothing by name."""
         place, level = str(workspace or self.workspace), str(self.profile(writes))
+        how = {"policy": "isolation-only", **how}
         return Sandbox(place, level=level, engine=self.engine, **how)  # type: ignore[arg-type]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 
 import pytest
 
 from redoma.jail.run.control import Control
+from redoma.jail.run.outlet import ABANDONED
 from redoma.model.result import Outcome
 from tests.contract.machine import Machine
 
@@ -104,3 +106,38 @@ def test_a_terminal_is_one_inside(machine: Machine) -> None:
         "[ -t 0 ] && [ -t 1 ] && [ -t 2 ] && echo terminal", terminal=True
     )
     assert (result.stdout.strip(), result.exit_code) == (b"terminal", 0)
+
+
+def test_limits_hold_while_a_reader_is_stuck(machine: Machine) -> None:
+    stuck = threading.Event()
+    try:
+        result = machine.sandbox(limits={"output": None, "output_total": None}).run(
+            "while :; do echo yes; done", timeout=1, sink=lambda *_: stuck.wait(60) and None
+        )
+    finally:
+        stuck.set()
+    assert result.outcome is Outcome.TIMED_OUT
+    assert result.resources_used.wall_seconds < 20
+    assert ABANDONED in result.notes
+
+
+def test_a_slow_reader_gets_everything_of_a_command_that_ended(machine: Machine) -> None:
+    seen: list[bytes] = []
+
+    def sink(_: int, data: bytes) -> None:
+        time.sleep(0.02)
+        seen.append(data)
+
+    sandbox = machine.sandbox(limits={"output": None, "output_total": None})
+    result = sandbox.run("head -c 2000000 /dev/zero; exit 5", sink=sink)
+    assert (result.exit_code, b"".join(seen)) == (5, bytes(2_000_000))
+
+
+def test_a_reader_that_fails_ends_the_run_with_its_own_error(machine: Machine) -> None:
+    def sink(*_: object) -> None:
+        raise BrokenPipeError("gone")
+
+    began = time.monotonic()
+    with pytest.raises(BrokenPipeError, match="gone"):
+        machine.sandbox().run("echo one; sleep 60", sink=sink)
+    assert time.monotonic() - began < 20

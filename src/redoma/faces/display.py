@@ -1,54 +1,7 @@
-"""Untrusted text made fit for a terminal: nothing in it acts, and its width is known.
-
-Attack: a command carries an escape sequence that moves the cursor, a direction override that
-reorders what a person reads, or a blank that is not a space. Whoever is asked to approve the
-command must see what the shell would see, so every such character is shown as an escape.
-"""
+"""Untrusted text made fit for a terminal, for the doors that have one."""
 
 from __future__ import annotations
 
-TAB = "    "
-INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
+from redoma.model.display import INVISIBLE, TAB, cell, escape, harmless, shortened
 
-
-def cell(char: str) -> tuple[str, int]:
-    """What to show for one character, and how many columns that takes."""
-    if " " <= char <= "~":
-        return char, 1
-    if char == "\t":
-        return TAB, len(TAB)
-    from unicodedata import category, east_asian_width
-
-    kind = category(char)
-    if kind in INVISIBLE:
-        shown = escape(char)
-        return shown, len(shown)
-    if kind in ("Mn", "Me"):
-        return char, 0
-    return char, 2 if east_asian_width(char) in ("W", "F") else 1
-
-
-def escape(char: str) -> str:
-    """A character by its number, as a shell's `$'…'` or Python would write it."""
-    number = ord(char)
-    if char == "\n":
-        return "\\n"
-    if char == "\r":
-        return "\\r"
-    if number <= 0xFF:
-        return f"\\x{number:02x}"
-    if 0xDC80 <= number <= 0xDCFF:  # a byte that is no UTF-8, as Python keeps it
-        return f"\\x{number - 0xDC00:02x}"
-    return f"\\u{number:04x}" if number <= 0xFFFF else f"\\U{number:08x}"
-
-
-def harmless(text: str) -> str:
-    """The text on one line, with everything invisible or active shown as an escape."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(cell(char)[0] for char in text)
-
-
-def shortened(text: str, limit: int) -> str:
-    """At most `limit` characters, with the cut marked."""
-    return text if len(text) <= limit else text[: limit - 3] + "..."
+__all__ = ["INVISIBLE", "TAB", "cell", "escape", "harmless", "shortened"]

@@ -4,34 +4,110 @@ from __future__ import annotations
 
 import os
 
+from redoma.flow.broken import refuse_broken
 from redoma.flow.knowledge import knowledge
 from redoma.flow.knowledge import pack as pack_named
-from redoma.judge.assess import assess, assess_write
-from redoma.judge.decide import decide
+from redoma.judge.assess import assess, assess_write, examine, examine_write
+from redoma.judge.decide import BUILT_IN, Circumstances, decide
 from redoma.judge.interpret.state import Ground
+from redoma.model.policy import ISOLATION_ONLY
+from redoma.model.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from redoma.judge.rules.pack import Pack
     from redoma.model.decision import Decision
+    from redoma.model.policy import Policy
+    from redoma.model.risk import Assessment, Fact, Target
 
 
 def check(
-    text: str, *, pack: str = "default", cwd: str | None = None, home: str | None = None
+    text: str,
+    *,
+    pack: str = "",
+    cwd: str | None = None,
+    home: str | None = None,
+    policy: Policy | None = None,
+    circumstances: Circumstances | None = None,
 ) -> Decision:
-    """The decision for a shell command, taken to run in `cwd`."""
-    rules = pack_named(pack)
-    return decide(assess(text, rules, knowledge(), ground(cwd, home)), rules)
+    """The decision for a shell command, taken to run in `cwd`.
+
+    Without a `policy` of the caller's, the built-in one decides; `redoma.flow.policies.load` has
+    the one that applies to a directory. An empty `pack` is the policy's own.
+    """
+    policy = policy or BUILT_IN
+    rules = pack_named(pack or policy.pack)
+    where = ground(cwd, home)
+    if policy is BUILT_IN:
+        return refuse_broken(decide(assess(text, rules, knowledge(), where), rules))
+    assessment, around = examined(text, rules, where, circumstances)
+    decision = decide(assessment, rules, policy, around)
+    return decision if policy.name == ISOLATION_ONLY else refuse_broken(decision)
 
 
 def check_write(
-    path: str, *, pack: str = "default", cwd: str | None = None, home: str | None = None
+    path: str,
+    *,
+    pack: str = "",
+    cwd: str | None = None,
+    home: str | None = None,
+    policy: Policy | None = None,
 ) -> Decision:
     """The decision for a tool that writes the file at `path`, seen from `cwd`."""
-    rules = pack_named(pack)
+    policy = policy or BUILT_IN
+    rules = pack_named(pack or policy.pack)
     where = ground(cwd, home)
     if path.startswith("~/"):
         path = where.home + path[1:]
-    return decide(assess_write(path, rules, knowledge(), where), rules)
+    if policy is BUILT_IN:
+        return refuse_broken(decide(assess_write(path, rules, knowledge(), where), rules))
+    assessment, facts = examine_write(path, rules, knowledge(), where)
+    around = Circumstances(workspace=where.workspace, home=where.home, facts=followed(facts))
+    return refuse_broken(decide(assessment, rules, policy, around))
+
+
+def examined(
+    text: str, rules: Pack, where: Ground, circumstances: Circumstances | None
+) -> tuple[Assessment, Circumstances]:
+    """The assessment of a text, and the circumstances with all that was found in it."""
+    assessment, facts = examine(text, rules, knowledge(), where)
+    known = circumstances or Circumstances()
+    around = replace(
+        known,
+        facts=followed(facts),
+        workspace=known.workspace or where.workspace,
+        home=known.home or where.home,
+    )
+    return assessment, around
+
+
+def followed(facts: tuple[Fact, ...]) -> tuple[Fact, ...]:
+    """The facts with what links on this machine make of their paths now.
+
+    Attack: a link made earlier gives what a policy blocks another name. One that is made between
+    this look and the run is held by the enclosure.
+    """
+    return tuple(
+        replace(fact, targets=tuple(map(_followed, fact.targets)))
+        if any(target.path for target in fact.targets)
+        else fact
+        for fact in facts
+    )
+
+
+def _followed(target: Target) -> Target:
+    path = target.path
+    if not path.startswith("/"):
+        return target
+    # What is a pattern or not known is followed up to there.
+    end = next((at for at, char in enumerate(path) if char in "*?[\0"), len(path))
+    known = path[: path.rfind("/", 0, end) + 1] if end < len(path) else path
+    try:
+        real = os.path.realpath(known)
+    except (OSError, ValueError):
+        return target
+    real = real + ("/" if end < len(path) and real != "/" else "") + path[len(known) :]
+    return target if real == path else replace(target, real=real)
 
 
 def ground(cwd: str | None = None, home: str | None = None) -> Ground:

@@ -13,6 +13,20 @@ from redoma.model.guarantee import EngineReport, Guarantee
 from redoma.model.request import Request, ShellCommand
 from redoma.model.value import Value
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    from redoma.jail.kernel.cgroups import Groups
+
+    class Machine(Protocol):
+        """Whoever knows what can be enforced somewhere."""
+
+        def report(self, name: str, *, anew: bool = False) -> EngineReport: ...
+        def controllers(self) -> frozenset[str]: ...
+        def groups(self) -> Groups | None: ...
+
+
 _LATER = Guarantee.NETWORK_ALLOW_LISTED
 
 
@@ -36,9 +50,9 @@ class Diagnosis(Value):
         return bool(dict(self.levels)["standard"])
 
 
-def examine() -> Diagnosis:
-    """Tries every engine anew."""
-    host = this_host()
+def examine(host: Machine | None = None) -> Diagnosis:
+    """Tries every engine of this machine anew, or of another that is described by `host`."""
+    host = host or this_host()
     reports = tuple(host.report(name, anew=True) for name in NAMES)
     levels, why_not = [], []
     for level in LEVELS:

@@ -38,7 +38,7 @@ def execute(
                 directory=layer.directory if layer is not None else plan.grant.workspace,
             )
             taken = enclosure.settle()
-            notes = enclosure.notes
+            notes = (*enclosure.notes, *ended.notes)
             changes = _held(layer) if layer is not None else None
     except EngineFailed:
         host.forget(plan.engine)

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Self
 
+    from redoma.flow.dry_run import DryRun
     from redoma.model.change import Changes
     from redoma.model.result import Result
     from redoma.model.transaction import Applied
@@ -17,10 +18,19 @@ if TYPE_CHECKING:
 class Preview:
     """One command's run with its writes held; as a context manager, let go unless applied."""
 
-    def __init__(self, changes: Changes, result: Result) -> None:
-        self.changes = changes
-        self.result = result
-        self._open = bool(changes.items)
+    def __init__(self, found: DryRun) -> None:
+        self.found = found
+        self._open = bool(found.changes.items)
+
+    @property
+    def changes(self) -> Changes:
+        """Every path that changed, before and after."""
+        return self.found.changes
+
+    @property
+    def result(self) -> Result:
+        """How the command ended, as a run's result."""
+        return self.found.result
 
     @property
     def id(self) -> str:

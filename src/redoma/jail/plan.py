@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redoma.model.access import Grant, Writes
-from redoma.model.errors import NoEngine
+from redoma.model.errors import NoEngine, UsageError
 from redoma.model.guarantee import Enforcement, EngineReport, Guarantee
 from redoma.model.plan import Plan
 from redoma.model.request import Request
@@ -22,8 +22,24 @@ if TYPE_CHECKING:
             """What control groups can limit there."""
 
 
-def plan(request: Request, grant: Grant, host: Reports, *, terminal: bool = False) -> Plan:
+# Engines whose command has the identity of whoever looks on, and no rule of its own on top of it.
+TRACES_FILES = frozenset({"bubblewrap", "unshare"})
+
+
+def plan(
+    request: Request,
+    grant: Grant,
+    host: Reports,
+    *,
+    terminal: bool = False,
+    trace_files: bool = False,
+) -> Plan:
     """The plan for a request, or NoEngine that says why not, engine by engine."""
+    if trace_files and not TRACES_FILES.intersection(grant.prefer):
+        raise UsageError(
+            f"{' and '.join(grant.prefer)} cannot tell which files a command opens",
+            hint="--engine bubblewrap, or run it without --trace-files",
+        )
     require = grant.require
     if grant.writes is Writes.LAYER:
         # Whatever else is asked for: without it the command would write the workspace itself.
@@ -31,6 +47,9 @@ def plan(request: Request, grant: Grant, host: Reports, *, terminal: bool = Fals
     tried: dict[str, str] = {}
     hints: list[str] = []
     for name in grant.prefer:
+        if trace_files and name not in TRACES_FILES:
+            tried[name] = "it cannot tell which files a command opens"
+            continue
         report = host.report(name)
         if report.usable and require <= report.guarantees:
             enforcement = _enforcement(grant, require, report, host.controllers())
@@ -42,6 +61,7 @@ def plan(request: Request, grant: Grant, host: Reports, *, terminal: bool = Fals
                     enforcement=enforcement,
                     terminal=terminal,
                     controllers=host.controllers(),
+                    trace_files=trace_files,
                 )
             lost = ", ".join(sorted(g.words for g in enforcement.shortfall))
             tried[name] = f"not with these limits: {lost} (no control group of our own here)"

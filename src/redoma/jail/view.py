@@ -106,9 +106,10 @@ def _outermost(found: list[str], home: str, keep: tuple[str, ...]) -> list[str]:
     """Directories that may be shown, without those that lie inside another."""
     never = [f"{home}/{name}" for name in _NEVER]
     chosen: list[str] = []
-    for path in sorted({p for p in found if p}):
+    # Most are not there, and one question is cheaper than following each part of a path.
+    for path in sorted({p for p in found if p and os.path.exists(p)}):
         real = os.path.realpath(path)
-        if real in ("/", home) or home.startswith(real + "/") or not os.path.exists(real):
+        if real in ("/", home) or home.startswith(real + "/"):
             continue
         if real.startswith(("/etc", "/proc", "/sys", "/dev", "/run", "/var/run", "/boot")):
             continue

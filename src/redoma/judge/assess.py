@@ -25,17 +25,37 @@ def assess(text: str, pack: Pack, knowledge: Knowledge, ground: Ground) -> Asses
     return _judged(text, pack, facts_of(text, pack, knowledge, ground))
 
 
+def examine(
+    text: str, pack: Pack, knowledge: Knowledge, ground: Ground
+) -> tuple[Assessment, tuple[Fact, ...]]:
+    """The findings, and every fact behind them, calls included, for a policy that asks further."""
+    facts = facts_of(text, pack, knowledge, ground, calls=True)
+    return _judged(text, pack, facts), tuple(facts)
+
+
 def assess_write(path: str, pack: Pack, knowledge: Knowledge, ground: Ground) -> Assessment:
     """The findings for a tool that writes one file, judged by where that file lies."""
+    return examine_write(path, pack, knowledge, ground)[0]
+
+
+def examine_write(
+    path: str, pack: Pack, knowledge: Knowledge, ground: Ground
+) -> tuple[Assessment, tuple[Fact, ...]]:
+    """The findings and facts of a tool that writes one file."""
+    facts = _write_facts(path, knowledge, ground)
+    return _judged(path, pack, facts), tuple(facts)
+
+
+def _write_facts(path: str, knowledge: Knowledge, ground: Ground) -> list[Fact]:
     if not path.strip():
-        return _judged(path, pack, [_unknown(path, "empty")])
+        return [_unknown(path, "empty")]
     facts = deceptions(path)
     if "\0" not in path:
         walker = Walker(path, ground, knowledge)
         word = arg(path, (0, len(path)))
         Call(walker, [word], State(ground), NOTHING, {}, word.span).writes(word)
         facts += walker.facts
-    return _judged(path, pack, facts)
+    return facts
 
 
 def _unknown(text: str, tag: str, detail: str = "") -> Fact:
@@ -53,8 +73,11 @@ def _judged(text: str, pack: Pack, facts: list[Fact]) -> Assessment:
     return Assessment(text=text, pack=pack.name, findings=tuple(ordered))
 
 
-def facts_of(text: str, pack: Pack, knowledge: Knowledge, ground: Ground) -> list[Fact]:
+def facts_of(
+    text: str, pack: Pack, knowledge: Knowledge, ground: Ground, *, calls: bool = False
+) -> list[Fact]:
     """Everything that the text would do, in the order it was found."""
+    calls = calls or pack.wants_calls
     if not text.strip():
         return [_unknown(text, "empty")]
     if len(text) > pack.longest:
@@ -62,30 +85,30 @@ def facts_of(text: str, pack: Pack, knowledge: Knowledge, ground: Ground) -> lis
     facts = deceptions(text)
     if any("nul" in fact.tags or "invalid" in fact.tags for fact in facts):
         return facts
-    facts += _walked(text, pack, knowledge, ground, extglob=True)
+    facts += _walked(text, knowledge, ground, extglob=True, calls=calls)
     seen = text if text.isascii() and "\r" not in text else as_seen(text)
     if seen != text and seen.strip():
         # Attack: a dash that is none, a carriage return: people and terminals read it otherwise.
         facts += [
             _somewhere(fact, len(text))
-            for fact in _walked(seen, pack, knowledge, ground, extglob=True)
+            for fact in _walked(seen, knowledge, ground, extglob=True, calls=calls)
             if "syntax" not in fact.tags and "program" not in fact.tags
         ]
     if _EXTGLOB.search(text):
         # The shell may read `!(x)` either way: the worse of both counts.
         facts += [
             fact if "syntax" not in fact.tags else _only_without_extglob(fact)
-            for fact in _walked(text, pack, knowledge, ground, extglob=False)
+            for fact in _walked(text, knowledge, ground, extglob=False, calls=calls)
         ]
     return facts
 
 
 def _walked(
-    text: str, pack: Pack, knowledge: Knowledge, ground: Ground, *, extglob: bool
+    text: str, knowledge: Knowledge, ground: Ground, *, extglob: bool, calls: bool
 ) -> list[Fact]:
     walker = Walker(text, ground, knowledge)
     walker.extglob = extglob
-    walker.calls_wanted = pack.wants_calls
+    walker.calls_wanted = calls
     try:
         walker.script(parse(text, extglob=extglob), State(ground))
     except (TooMuch, RecursionError):

@@ -5,7 +5,8 @@
     RedomaError
     ├── UsageError        UnknownPack
     ├── PolicyError       PolicySyntax · UnknownKey · RuleExampleFailed
-    ├── Refused           Denied · Declined · ConfirmationNeeded · ConfirmationExpired
+    ├── Refused           Denied · Declined · ConfirmationNeeded · ConfirmationExpired · RateLimited
+    ├── AskUnavailable
     ├── IsolationError    NoEngine · EngineFailed · GuaranteeLost
     ├── RunError          TimedOut · LimitReached · OutputTooLarge
     ├── ChangeError       ApplyConflict · PreviewGone · UndoImpossible
@@ -150,6 +151,25 @@ class ConfirmationExpired(Refused):
     """An answer came for a question that is over, or for another request than the one asked."""
 
     code = "confirmation-expired"
+
+
+class RateLimited(Refused):
+    """As much has run as may run for now; `retry_after` seconds from now there is room again."""
+
+    code = "rate-limited"
+
+    def __init__(self, message: str, *, retry_after: float, hint: str = "") -> None:
+        self.retry_after = retry_after
+        super().__init__(message, hint=hint)
+
+    def details(self) -> dict[str, object]:
+        return {"retry_after": self.retry_after}
+
+
+class AskUnavailable(RedomaError):
+    """Questions or remembered approvals cannot be kept, or cannot be trusted as they are kept."""
+
+    code = "ask-unavailable"
 
 
 class IsolationError(RedomaError):

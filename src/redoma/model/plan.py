@@ -22,6 +22,8 @@ class Plan(Value):
     terminal: bool = False
     # What control groups hold for the tree as a whole: `memory`, `pids`, `cpu`.
     controllers: frozenset[str] = frozenset()
+    # Whether it is noted which files the command opens.
+    trace_files: bool = False
 
 
 class Handshake(Value):
@@ -63,3 +65,4 @@ class Launch(Value):
     inside: Callable[[Callable[[], int]], int] | None = None
     # Bytes on the engine's standard error that mean it could not set up, not the command's words.
     complaint: str = ""
+    trace_files: bool = False

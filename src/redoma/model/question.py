@@ -69,6 +69,12 @@ class Question(Value):
     # The command as it was understood, for approvals that last: one argv for each simple command;
     # empty where it is not plain enough to be remembered.
     argvs: tuple[tuple[str, ...], ...] = ()
+    joins: tuple[str, ...] = ()  # what stands between them: `&&`, `;`, `|`, `||`
+    # What else a lasting approval is bound to: the place, what the run may touch (a digest of the
+    # grant without its limits), and the rules that found something.
+    cwd: str = ""
+    grant: str = ""
+    rules: tuple[str, ...] = ()
     asked_at: str = ""  # ISO 8601, UTC
     timeout_seconds: float = 60.0
     default_action: Choice = Choice.DENY

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from redoma.model.errors import (
+    ConfirmationNeeded,
     Declined,
     Denied,
     LimitReached,
@@ -34,6 +35,7 @@ class Outcome(Enum):
     OUTPUT_TOO_LARGE = "output-too-large"
     CANCELLED = "cancelled"
     CHECKED = "checked"
+    PREVIEWED = "previewed"  # it ran in a layer, and what it changed waits for a person
     DENIED = "denied"
     DECLINED = "declined"
 
@@ -61,6 +63,8 @@ class ResourcesUsed(Value):
     peak_memory: int = 0
     bytes_written: int = 0
     output_bytes: int = 0
+    # Every file that was opened or executed, once; None where nobody asked for it.
+    files_accessed: tuple[str, ...] | None = None
 
 
 class Exit(Value):
@@ -77,6 +81,7 @@ class Exit(Value):
     # What held each limit: ("memory", "cgroup v1").
     limited_by: tuple[tuple[str, str], ...] = ()
     used: ResourcesUsed = ResourcesUsed()
+    notes: tuple[str, ...] = ()
 
 
 class HeldBack(Value):
@@ -99,6 +104,8 @@ class Result(Value):
     # The name of this run in the record, and what it changed where its writes were held.
     run: str = ""
     changes: Changes | None = None
+    # Whether the changes are in the workspace; `redoma undo` takes them back.
+    applied: bool = False
 
     @property
     def ok(self) -> bool:
@@ -108,7 +115,7 @@ class Result(Value):
     @property
     def exit_code(self) -> int:
         """The status a shell would show: the command's own, 128 + signal, 124, or 126."""
-        if self.outcome in (Outcome.DENIED, Outcome.DECLINED):
+        if self.outcome in (Outcome.DENIED, Outcome.DECLINED, Outcome.PREVIEWED):
             return 126
         if self.outcome is Outcome.TIMED_OUT:
             return 124
@@ -130,6 +137,11 @@ class Result(Value):
     def resources_used(self) -> ResourcesUsed:
         return self.exit.used if self.exit else ResourcesUsed()
 
+    @property
+    def files_accessed(self) -> tuple[str, ...] | None:
+        """The files that were opened or executed, where that was traced."""
+        return self.resources_used.files_accessed
+
     def raise_for_outcome(self) -> Result:
         """This result if the command succeeded; else the error that says how it ended."""
         if self.ok or self.outcome is Outcome.CHECKED:
@@ -138,6 +150,13 @@ class Result(Value):
             raise Denied(self.decision)
         if self.outcome is Outcome.DECLINED:
             raise Declined("nobody approved this command")
+        if self.outcome is Outcome.PREVIEWED and self.changes is not None:
+            name = self.changes.id
+            raise ConfirmationNeeded(
+                "what the command changed waits for a person",
+                question=name,
+                hint=f"redoma apply {name}, or redoma discard {name}",
+            )
         if self.outcome is Outcome.TIMED_OUT:
             raise TimedOut("the command ran longer than it may", hint="--timeout SECONDS")
         if self.outcome is Outcome.OUTPUT_TOO_LARGE:

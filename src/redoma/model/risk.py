@@ -78,6 +78,10 @@ class Target(Value):
 
     text: str
     place: Place
+    # The absolute path, where it is one and was worked out; and what links make of it, where
+    # someone looked.
+    path: str = ""
+    real: str = ""
 
 
 class Fact(Value):

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from redoma.jail.engines.shield import Shield
-from redoma.jail.guard import worktree
+from redoma.jail.guard import held_back, removal, worktree
 from redoma.jail.guard.survey import Survey
+from redoma.jail.guard.sweep import Sweep
+from redoma.model.errors import GuaranteeLost
 
 
 @pytest.fixture(autouse=True)
@@ -128,3 +130,97 @@ def test_only_a_repository_that_names_the_worktree_back_is_opened(tmp_path: Path
     assert worktree.outside(str(forged)) == ()
     (forged / ".git").write_text(f"gitdir: {main}/.git\n")
     assert worktree.outside(str(forged)) == ()
+
+
+def sweep(project: Path, keep_in: Path) -> Sweep:
+    """A sweep that knows nothing of what is there."""
+    survey = Survey(str(project))
+    survey.look()
+    return Sweep(survey, known={}, repositories={}, links={}, awaited=[], keep_in=str(keep_in))
+
+
+def test_a_directory_that_was_swapped_since_the_look_is_looked_at_again(tmp_path: Path) -> None:
+    place = tmp_path / "project"
+    (place / "d").mkdir(parents=True)
+    (place / "d/.mcp.json").write_text("{}")
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / ".mcp.json").write_text("the person's")
+    late = sweep(place, tmp_path / "kept")
+    (place / "d").rename(place / "e")
+    (place / "d").symlink_to(outside)
+    assert [held.path for held in late.run()] == [f"{place}/e/.mcp.json"]
+    assert (outside / ".mcp.json").read_text() == "the person's"
+
+
+def test_what_is_gone_since_the_look_needs_no_taking(tmp_path: Path) -> None:
+    place = tmp_path / "project"
+    place.mkdir()
+    (place / ".mcp.json").write_text("{}")
+    late = sweep(place, tmp_path / "kept")
+    (place / ".mcp.json").unlink()
+    assert late.run() == ()
+
+
+def test_what_cannot_be_taken_away_is_an_error_of_ours(tmp_path: Path) -> None:
+    place = tmp_path / "project"
+    place.mkdir()
+    (place / ".mcp.json").write_text("{}")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(GuaranteeLost, match=r"\.mcp\.json could not be taken away"):
+        sweep(place, tmp_path / "file/kept").run()
+
+
+def test_hooks_that_are_reached_by_a_new_link_are_taken_where_they_are(
+    project: Path, tmp_path: Path
+) -> None:
+    git(project, "config", "core.hooksPath", "tools/hooks")
+
+    def made() -> None:
+        (project / "other/hooks").mkdir(parents=True)
+        (project / "other/hooks/pre-commit").write_text("evil")
+        (project / "tools").symlink_to("other")
+
+    assert settle(Shield(str(project), ()), tmp_path, made) == ["other/hooks"]
+
+
+def nested(place: Path, depth: int) -> None:
+    """A directory in a directory, deeper than any path can say."""
+    place.mkdir(parents=True)
+    fd = os.open(place, os.O_RDONLY)
+    for _ in range(depth):
+        os.mkdir("d", dir_fd=fd)
+        lower = os.open("d", os.O_RDONLY, dir_fd=fd)
+        os.close(fd)
+        fd = lower
+    os.close(os.open("file", os.O_CREAT | os.O_WRONLY, dir_fd=fd))
+    os.fchmod(fd, 0)
+    os.close(fd)
+
+
+def test_any_directory_can_be_removed_and_nothing_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside/kept").write_text("kept")
+    nested(tmp_path / "made", 3000)
+    (tmp_path / "made/link").symlink_to(tmp_path / "outside")
+    (tmp_path / "made/closed").mkdir(mode=0)
+    removal.remove(str(tmp_path / "made"))
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["outside"]
+    assert (tmp_path / "outside/kept").read_text() == "kept"
+
+
+def test_of_what_was_taken_away_the_oldest_goes_first(tmp_path: Path) -> None:
+    kept = tmp_path / "held-back"
+    for number in range(6):
+        (kept / f"{number}").mkdir(parents=True)
+        (kept / f"{number}/file").write_bytes(b"x" * 100_000)
+        os.utime(kept / f"{number}", (number, number))
+    held_back.trim(str(kept), runs=4, size=1 << 30)
+    assert sorted(p.name for p in kept.iterdir()) == ["2", "3", "4", "5"]
+    held_back.trim(str(kept), runs=4, size=250_000)
+    assert sorted(p.name for p in kept.iterdir()) == ["4", "5"]
+    held_back.trim(str(tmp_path / "nowhere"), runs=1, size=1)
+
+
+def test_no_two_runs_are_kept_in_one_place(tmp_path: Path) -> None:
+    assert len({held_back.place() for _ in range(20)}) == 20

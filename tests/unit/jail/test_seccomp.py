@@ -7,25 +7,33 @@ import struct
 
 import pytest
 
-from redoma.jail.kernel.seccomp import Sockets, assemble
+from redoma.jail.kernel.notices import filter_of_calls
+from redoma.jail.kernel.seccomp import Sockets, assemble, rules
 from redoma.jail.kernel.syscall_numbers import MACHINES, NUMBERS, number
 from redoma.model.access import Syscalls
 
 ALLOW, KILL, ERROR = 0x7FFF0000, 0x80000000, 0x00050000
+REPORT = 0x7FC00000
 
 
-def answer(code: bytes, call: int, *arguments: int, arch: int) -> int:
+def answer(
+    code: bytes, call: int, *arguments: int, arch: int, seen: list[int] | None = None
+) -> int:
     """What the kernel would say to a call: a small interpreter of the instructions used."""
     values = [a & (2**64 - 1) for a in (*arguments, *[0] * (6 - len(arguments)))]
     data = struct.pack("<iIQ6Q", call if call < 2**31 else call - 2**32, arch, 0, *values)
     held = at = 0
     while True:
         operation, yes, no, value = struct.unpack_from("HBBI", code, at * 8)
+        if seen is not None:
+            seen.append(at)
         at += 1
         if operation == 0x20:
             (held,) = struct.unpack_from("<I", data, value)
         elif operation == 0x06:
             return value
+        elif operation == 0x05:
+            at += value
         else:
             test = {0x15: held == value, 0x25: held > value, 0x35: held >= value,
                     0x45: bool(held & value)}[operation]  # fmt: skip
@@ -52,9 +60,11 @@ def test_every_jump_lands_inside_the_program(machine: str) -> None:
     length = len(code) // 8
     assert length < 4096
     for at in range(length):
-        operation, yes, no, _ = struct.unpack_from("HBBI", code, at * 8)
+        operation, yes, no, value = struct.unpack_from("HBBI", code, at * 8)
         if operation in (0x15, 0x25, 0x35, 0x45):
             assert at + 1 + max(yes, no) < length
+        if operation == 0x05:
+            assert at + 1 + value < length
     assert struct.unpack_from("HBBI", code, (length - 1) * 8) == (0x06, 0, 0, ALLOW)
 
 
@@ -122,3 +132,55 @@ def test_memory_that_nobody_counts_is_refused_where_asked(machine: str) -> None:
 def test_no_number_stands_for_two_calls(machine: str) -> None:
     known = [n for n in (number(name, machine) for name in NUMBERS) if n is not None]
     assert len(known) == len(set(known))
+
+
+def steps(code: bytes, call: int, arch: int) -> int:
+    """How many instructions the kernel looks at for a call."""
+    seen: list[int] = []
+    answer(code, call, arch=arch, seen=seen)
+    return len(seen)
+
+
+def test_an_answer_is_found_in_few_steps(machine: str) -> None:
+    code = assemble(Syscalls.STRICTEST, machine=machine, refuse_preallocation=True)
+    audit = MACHINES[machine][0]
+    assert max(steps(code, call, audit) for call in range(600)) <= 36
+
+
+def test_a_tree_of_rules_says_what_the_rules_say_in_a_row(machine: str) -> None:
+    audit = MACHINES[machine][0]
+    for syscalls in Syscalls:
+        made = rules(
+            syscalls,
+            machine=machine,
+            sockets=Sockets.USUAL,
+            refuse_preallocation=True,
+            refuse_uncounted_memory=True,
+            landlock_only=True,
+        )
+        tree, row = made.as_tree(), made.in_a_row()
+        for call in (*range(600), 0x40000000, 0x40000029, 2**32 - 1):
+            for arguments in ((), (16, 16, 16), (0x10000011, 0x5412, 0o4755, 0o4755), (1, 1 << 40)):
+                given = (call, *arguments)
+                assert answer(tree, *given, arch=audit) == answer(row, *given, arch=audit), given
+
+
+def test_looking_on_reports_what_opens_files_and_nothing_else(machine: str) -> None:
+    code = filter_of_calls(machine)
+    audit = MACHINES[machine][0]
+    reported = {
+        name
+        for name in NUMBERS
+        if (call := number(name, machine)) is not None and answer(code, call, arch=audit) == REPORT
+    }
+    known = {"open", "openat", "creat", "truncate", "execve", "execveat"}
+    assert reported == {name for name in known if number(name, machine) is not None}
+    openat = number("openat", machine)
+    assert openat is not None
+    # Of another architecture the other filter is asked, which kills.
+    assert answer(code, openat, arch=audit ^ 1) == ALLOW
+
+
+def test_looking_on_is_weaker_than_any_refusal() -> None:
+    # The kernel takes the strictest answer of all filters: the one that is least as a number.
+    assert KILL - 2**32 < ERROR < REPORT < ALLOW

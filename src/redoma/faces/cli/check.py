@@ -8,6 +8,7 @@ import sys
 from redoma.faces import intake
 from redoma.faces.cli import options
 from redoma.flow.check import check
+from redoma.flow.policies import load
 from redoma.model.decision import Decision, Verdict
 from redoma.model.errors import UsageError
 
@@ -16,8 +17,9 @@ HELP = f"""usage: {USAGE}
        redoma check [OPTION]... -- WORD...
        redoma check --jsonl [--pack PACK] [--cwd DIR]  < commands.jsonl
 
-Judges a shell command without running it: its level of risk, the decision of the built-in
-policy, every reason with the part of the command it is about, and a safer way where there is one.
+Judges a shell command without running it: its level of risk, the decision of the policy that
+applies here, every reason with the part of the command it is about, and a safer way where there
+is one.
 
   COMMAND      one argument is shell text; `-` reads the text from standard input
   -- WORD...   several words are the words of one command, quoted as needed and never split
@@ -25,7 +27,7 @@ policy, every reason with the part of the command it is about, and a safer way w
   --json       one JSON object instead of prose
   --jsonl      reads a JSON string or an object with `cmd` (and `pack`, `cwd`) from each line of
                standard input and writes one JSON object a line, in the same order
-  --pack PACK  the rule pack: default, terminal or skill
+  --pack PACK  the rule pack: default, terminal or skill (default: the policy's own)
   --cwd DIR    the directory that the command is taken to run in (default: this one)
   -h, --help   this text
 
@@ -48,7 +50,7 @@ def main(arguments: list[str]) -> int:
     if given.flags & {"-h", "--help"}:
         sys.stdout.write(HELP)
         return 0
-    pack = given.values.get("--pack", "default")
+    pack = given.values.get("--pack", "")  # or the policy's own
     cwd = working_directory(given.values.get("--cwd"))
     if "--jsonl" in given.flags:
         if given.words:
@@ -70,8 +72,9 @@ def main(arguments: list[str]) -> int:
 
 def judge(text: str, *, pack: str, cwd: str | None) -> Decision:
     """The decision on a command; text that is not valid UTF-8 is denied, whatever it says."""
-    decision = check(text, pack=pack, cwd=cwd, home=os.environ.get("HOME"))
-    return intake.refuse_broken(decision)
+    home = os.environ.get("HOME")
+    policy = load(cwd or ".", home=home)
+    return check(text, pack=pack, cwd=cwd, home=home, policy=policy)
 
 
 def working_directory(given: str | None) -> str | None:

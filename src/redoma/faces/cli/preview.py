@@ -118,19 +118,16 @@ def _previewed(options: RunOptions) -> DryRun:
     import signal
 
     from redoma.faces.cli.run import _input, _pass_signals_on, sandbox_for
-    from redoma.flow.dry_run import preview
-    from redoma.flow.held import HeldRun
     from redoma.flow.running import Control
 
     control = Control()
     before = {number: signal.getsignal(number) for number in _SIGNALS}
     _pass_signals_on(control)
     silent = options.flags & {"json", "quiet"}
-    run = HeldRun(
-        sandbox_for(options), stdin=_input(), sink=None if silent else _writer(), control=control
-    )
+    sandbox = sandbox_for(options)
+    sink = None if silent else _writer()
     try:
-        return preview(options.command, run)
+        return sandbox.preview(options.command, stdin=_input(), sink=sink, control=control).found
     finally:
         control.close()
         # From here on Ctrl-C is meant for the showing: there is no command any more to get it.

@@ -20,7 +20,10 @@ def whole(result: Result) -> dict[str, object]:
     """What `redoma run --json` prints."""
     used = result.resources_used
     ended = result.exit
+    traced = result.files_accessed
+    files = None if traced is None else [_text(path) for path in traced]
     made: dict[str, object] = {
+        "run": result.run,
         "outcome": result.outcome.value,
         "ok": result.ok,
         "exit_code": result.exit_code,
@@ -36,11 +39,19 @@ def whole(result: Result) -> dict[str, object]:
             "cpu_seconds": round(used.cpu_seconds, 3),
             "bytes_written": used.bytes_written,
             "output_bytes": used.output_bytes,
+            "files_accessed": files,
         },
-        "held_back": [{"path": h.path, "why": h.why, "kept": h.kept} for h in result.held_back],
+        "held_back": [
+            {"path": _text(h.path), "why": h.why, "kept": _text(h.kept)} for h in result.held_back
+        ],
         "notes": list(result.notes),
         "enforcement": None,
+        "decision": None,
     }
+    if result.decision is not None:
+        from redoma.faces.cli.as_json import whole as decided
+
+        made["decision"] = decided(result.decision)
     if result.enforcement is not None:
         enforced = result.enforcement
         made["enforcement"] = {
@@ -50,3 +61,8 @@ def whole(result: Result) -> dict[str, object]:
             "mechanisms": {g.value: how for g, how in enforced.mechanisms},
         }
     return made
+
+
+def _text(path: str) -> str:
+    # Half of a surrogate pair, which a name that is no text has in it, is refused by many readers.
+    return path.encode(errors="surrogateescape").decode(errors="replace")

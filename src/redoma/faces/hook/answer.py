@@ -6,13 +6,17 @@ import os
 
 from redoma.faces.display import harmless, shortened
 from redoma.faces.hook.agents import ALLOW, ASK, DENY
-from redoma.faces.intake import refuse_broken
 from redoma.flow.check import check, check_write
+from redoma.flow.noted import note_judged
+from redoma.flow.policies import load
+from redoma.flow.requests import Who
 from redoma.model.decision import Decision, Verdict
+from redoma.model.errors import PolicyError, RecordError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.faces.hook.calls import Call
+    from redoma.model.policy import Policy
     from redoma.model.risk import Finding
 
 LONGEST_REASON = 1000
@@ -22,24 +26,32 @@ MOST_FINDINGS = 3
 WORDS = {Verdict.ALLOW: ALLOW, Verdict.LOG: ALLOW, Verdict.CONFIRM: ASK, Verdict.DENY: DENY}
 
 
-def answer(call: Call, pack: str) -> tuple[str, str] | None:
+def answer(call: Call, pack: str, agent: str) -> tuple[str, str] | None:
     """`allow`, `ask` or `deny` with the reason; None where we have no opinion on the tool."""
     if call.foreign:
         return ASK, f"Redoma reads POSIX shells and cannot judge what {harmless(call.tool)} runs."
-    decision = _judged(call, pack)
-    if decision is None:
+    if call.command is None and not call.paths:
         return None
+    try:
+        policy = load(call.project or call.cwd or ".", home=os.environ.get("HOME"))
+        decisions = _judged(call, pack, policy)
+        note_judged(decisions, policy, Who(caller=agent, session=call.session))
+    except (PolicyError, RecordError) as error:
+        # Who breaks the policy must not get rid of it, and what cannot be written down does not
+        # happen: nothing is judged until it is right.
+        why = f"Redoma refuses this: {harmless(str(error))}"
+        return DENY, shortened(why, LONGEST_REASON)
+    decision = max(decisions, key=lambda d: (d.verdict, d.assessment.risk))
     return WORDS[decision.verdict], reason(decision)
 
 
-def _judged(call: Call, pack: str) -> Decision | None:
+def _judged(call: Call, pack: str, policy: Policy) -> list[Decision]:
     home = os.environ.get("HOME")
     if call.command is not None:
-        return refuse_broken(check(call.command, pack=pack, cwd=call.cwd, home=home))
-    decisions = [
-        refuse_broken(check_write(path, pack=pack, cwd=call.cwd, home=home)) for path in call.paths
+        return [check(call.command, pack=pack, cwd=call.cwd, home=home, policy=policy)]
+    return [
+        check_write(path, pack=pack, cwd=call.cwd, home=home, policy=policy) for path in call.paths
     ]
-    return max(decisions, key=lambda d: (d.verdict, d.assessment.risk), default=None)
 
 
 def reason(decision: Decision) -> str:
@@ -51,10 +63,11 @@ def reason(decision: Decision) -> str:
     sentences = [f"Redoma {said} ({found.risk.label})."]
     worst = found.worst[:MOST_FINDINGS]
     sentences += [_sentence(finding, found.text) for finding in worst]
-    if not worst:
-        sentences += [f"{harmless(because)}." for because in decision.because[:MOST_FINDINGS]]
-    elif len(found.worst) > len(worst):
+    if len(found.worst) > len(worst):
         sentences.append(f"And {len(found.worst) - len(worst)} more.")
+    told = {finding.reason for finding in found.worst}
+    own = [because for because in decision.because if because not in told]
+    sentences += [f"{harmless(because)}." for because in own[:MOST_FINDINGS]]
     other = next((finding.alternative for finding in worst if finding.alternative), "")
     if other:
         sentences.append(f"Instead: {harmless(other).rstrip('.')}.")

@@ -6,7 +6,7 @@ import json
 
 from redoma.faces.hook.patch import paths_of
 from redoma.faces.intake import MOST_BYTES
-from redoma.model.value import Value
+from redoma.model.value import Value, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,14 +22,22 @@ class Call(Value):
 
     tool: str
     cwd: str | None = None
+    # The directory of the session, where the call names another: its policy is the one that counts.
+    project: str | None = None
     command: str | None = None
     paths: tuple[str, ...] = ()
     foreign: bool = False
+    session: str = ""
 
 
 def read_call(raw: bytes | None, agent: Agent) -> Call:
     """The call in a payload, or `Unreadable` with what is wrong with it."""
     payload = _object(raw)
+    session = payload.get("session_id")
+    return replace(_call(payload, agent), session=session if isinstance(session, str) else "")
+
+
+def _call(payload: dict[str, object], agent: Agent) -> Call:
     event = payload.get("hook_event_name", agent.event)
     if event != agent.event:
         raise Unreadable(f"this hook answers {agent.event}, not {event!r}")
@@ -40,7 +48,8 @@ def read_call(raw: bytes | None, agent: Agent) -> Call:
     if tool in agent.shells:
         given = _input(payload)
         where = _directory(given, agent.directories, cwd)
-        return Call(tool=tool, cwd=where, command=_command(given, tool, agent))
+        project = cwd if where != cwd else None
+        return Call(tool=tool, cwd=where, project=project, command=_command(given, tool, agent))
     if tool in agent.writers:
         given = _input(payload)
         path = _first(given, agent.writers[tool])

@@ -22,7 +22,7 @@ def respond(agent: Agent, arguments: list[str]) -> int:
     """Answers the call on standard input; 0 for a judgement, 2 where there can be none."""
     try:
         pack, flags = read_options(arguments)
-        found = answer(read_call(read_all(sys.stdin.buffer), agent), pack)
+        found = answer(read_call(read_all(sys.stdin.buffer), agent), pack, agent.name)
     except Unreadable as error:
         why = f"Redoma cannot read this call, so it is refused: {harmless(str(error))}"
         return refuse(agent, shortened(why, LONGEST_REASON))
@@ -48,7 +48,7 @@ def refuse(agent: Agent, why: str) -> int:
 
 def read_options(arguments: list[str]) -> tuple[str, set[str]]:
     """The pack and the flags given to a hook; anything else is refused."""
-    pack = "default"
+    pack = ""  # the policy's own
     flags = set()
     rest = iter(arguments)
     for argument in rest:
@@ -60,4 +60,6 @@ def read_options(arguments: list[str]) -> tuple[str, set[str]]:
             pack = argument.partition("=")[2]
         else:
             raise Unreadable(f"unknown option {argument}")
+        if argument.startswith("--pack") and not pack:
+            raise Unreadable("--pack needs a name")
     return pack, flags

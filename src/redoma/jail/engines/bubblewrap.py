@@ -49,9 +49,8 @@ class Enclosure:
 
     def settle(self) -> tuple[HeldBack, ...]:
         taken: list[HeldBack] = []
-        for raised in self._raised:
-            taken += raised.settle(quarantine)
-        self._raised = []
+        while self._raised:
+            taken += self._raised.pop(0).settle(quarantine)
         self._entry.end()
         return tuple(taken)
 
@@ -148,9 +147,10 @@ class Bubblewrap:
             head += [*frame.before, *cover, *mounts, *frame.after]
             head += ["--chdir", plan.request.cwd or plan.grant.workspace]
             # Attack: a NUL in a value would end it, and what follows would be an option of ours.
-            if any("\0" in word for word in head):
+            text = "\0".join(head)
+            if text.count("\0") != len(head) - 1:
                 raise UsageError("a path or a variable contains a NUL byte")
-            arguments = give(_memory_file("\0".join(head).encode(errors="surrogateescape") + b"\0"))
+            arguments = give(_memory_file(text.encode(errors="surrogateescape") + b"\0"))
             command = program.command(plan.request.workload, frame.path, frame.visible)
             launch = Launch(
                 argv=(binary, "--args", arguments, "--", *command),
@@ -165,6 +165,7 @@ class Bubblewrap:
                 temporary=frame.in_memory,
                 complaint="bwrap: ",
                 inside=self._stage.start if self._stage else None,
+                trace_files=plan.trace_files,
             )
             entry = self._entries.pop() if self._entries else journal.Entry()
             if raised:
@@ -301,6 +302,6 @@ def _memory_file(data: bytes) -> int:
 
 def quarantine() -> str:
     """Where what one run made and may not keep is put."""
-    import time
+    from redoma.jail.guard import held_back
 
-    return f"{places.state()}/held-back/{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
+    return held_back.place()

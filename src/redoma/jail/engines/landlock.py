@@ -56,9 +56,8 @@ class Enclosure:
     def settle(self) -> tuple[HeldBack, ...]:
         """Takes away what is new and protected; what was there, Landlock cannot hold."""
         taken: list[HeldBack] = []
-        for raised in self._raised:
-            taken += raised.settle(quarantine)
-        self._raised = []
+        while self._raised:
+            taken += self._raised.pop(0).settle(quarantine)
         return tuple(taken)
 
 

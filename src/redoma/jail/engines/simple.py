@@ -29,9 +29,8 @@ class Plain:
         from redoma.jail.engines.bubblewrap import quarantine
 
         taken: list[HeldBack] = []
-        for raised in self._raised:
-            taken += raised.settle(quarantine)
-        self._raised = []
+        while self._raised:
+            taken += self._raised.pop(0).settle(quarantine)
         return tuple(taken)
 
 

@@ -145,6 +145,7 @@ def _records(path: str) -> list[_Record]:
 
 
 def _settle(path: str) -> list[HeldBack]:
+    from redoma.jail.guard import held_back
     from redoma.jail.guard.survey import Survey
     from redoma.jail.guard.sweep import Sweep
 
@@ -158,7 +159,7 @@ def _settle(path: str) -> list[HeldBack]:
             repositories=record.repositories,
             links=record.links,
             awaited=record.awaited,
-            keep_in=f"{places.state()}/held-back/after-a-crash-{os.path.basename(path)}",
+            keep_in=held_back.place("-after-a-crash"),
             allowed=tuple(record.allowed),
         ).run()
     return taken

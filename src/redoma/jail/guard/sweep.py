@@ -13,12 +13,20 @@ import shutil
 import stat
 from contextlib import suppress
 
-from redoma.jail.guard import gitconfig, names
+from redoma.jail.guard import gitconfig, names, removal
 from redoma.jail.guard.below import opened_below
 from redoma.jail.guard.survey import Survey
+from redoma.model.errors import GuaranteeLost
 from redoma.model.result import HeldBack
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 _LARGEST_CONFIG = 1 << 20
+_MOST_PASSES = 5
+_OBEYED = "a repository's configuration makes git obey it"
+_LEADS_GIT = "it would lead git to configuration of the command's own making"
 
 
 class Sweep:
@@ -43,9 +51,29 @@ class Sweep:
         self.links = links
         self.awaited = awaited
         self.taken: list[HeldBack] = []
+        self._failed: dict[str, OSError] = {}
 
     def run(self) -> tuple[HeldBack, ...]:
-        """What was found and taken away; the survey has just looked."""
+        """What was found and taken away; the survey has just looked.
+
+        Attack: a run beside this one swaps a directory while we are at it. Then that place is
+        looked at again; what will not be taken away is an error, never a result without it.
+        """
+        for _ in range(_MOST_PASSES):
+            self._failed = {}
+            self._once()
+            if self.taken or self._failed:
+                self.survey.look()
+            if not self._failed:
+                return tuple(self.taken)
+        path, error = next(iter(self._failed.items()))
+        more = f" and {len(self._failed) - 1} more" if len(self._failed) > 1 else ""
+        raise GuaranteeLost(
+            f"{path}{more} could not be taken away: {error.strerror or error}",
+            hint="look at it before a tool of yours obeys it; end other runs in this workspace",
+        )
+
+    def _once(self) -> None:
         repositories = self.survey.git_directories()
         for path, inode in list(self.survey.protected()):
             parent, _, name = path.rpartition("/")
@@ -54,29 +82,44 @@ class Sweep:
             if name in names.GIT_PARTS and parent in repositories:
                 continue  # judged with its repository
             if name == ".git":
-                self._judge_link(path)
+                self._try(path, self._judge_link)
             else:
-                self._take(path, "a tool of yours would obey it")
+                self._try(path, lambda p: self._take(p, "a tool of yours would obey it"))
         for path, inode in repositories.items():
             self._judge_repository(path, known=self.repositories.get(path) == inode)
         for path in self.awaited:
-            if path.startswith(self.survey.root + "/") and os.path.lexists(path):
-                self._take(path, "a repository's configuration makes git obey it")
-        self._restore_links()
-        if self.taken:
-            self.survey.look()
-        return tuple(self.taken)
+            if real := self._found(path):
+                self._try(real, lambda p: self._take(p, _OBEYED))
+        for path in self.links:
+            self._try(path, self._restore_link)
 
-    def _restore_links(self) -> None:
+    def _try(self, path: str, judge: Callable[[str], None]) -> None:
+        try:
+            judge(path)
+        except OSError as error:
+            self._failed[path] = error
+
+    def _restore_link(self, path: str) -> None:
         """Protected links cannot be mounts, so they are put back as they were."""
-        for path, target in self.links.items():
-            with suppress(OSError):
-                if os.path.lexists(path):
-                    if os.path.islink(path) and os.readlink(path) == target:
-                        continue
-                    self._take(path, "it stood in the place of a protected link")
-                with opened_below(self.survey.root, os.path.dirname(path)) as parent:
-                    os.symlink(target, os.path.basename(path), dir_fd=parent)
+        target = self.links[path]
+        if real := self._found(path):
+            if os.path.islink(real) and os.readlink(real) == target:
+                return
+            self._take(real, "it stood in the place of a protected link")
+        # Its directory may be gone with everything in it; that is the command's to do.
+        gone = suppress(FileNotFoundError, NotADirectoryError)
+        with gone, opened_below(self.survey.root, os.path.dirname(path)) as parent:
+            os.symlink(target, os.path.basename(path), dir_fd=parent)
+
+    def _found(self, path: str) -> str:
+        """Where something in the workspace is that git would find at `path`; nothing where none is.
+
+        Attack: a directory on the way was replaced by a link to another one of the workspace.
+        """
+        directory, name = os.path.split(path)
+        real = f"{os.path.realpath(directory)}/{name}"
+        inside = real.startswith(self.survey.root + "/")
+        return real if inside and os.path.lexists(real) else ""
 
     def _may(self, path: str) -> bool:
         return any(path == place or path.startswith(place + "/") for place in self.allowed)
@@ -109,11 +152,11 @@ class Sweep:
             if (known and self.known.get(part) == inode) or self._may(part):
                 continue
             if name == "hooks":
-                self._judge_hooks(part)
+                self._try(part, self._judge_hooks)
             elif name in ("config", "config.worktree"):
-                self._judge_config(part)
+                self._try(part, self._judge_config)
             elif not self._usual_worktree(path):
-                self._take(part, "it would lead git to configuration of the command's own making")
+                self._try(part, lambda p: self._take(p, _LEADS_GIT))
 
     def _usual_worktree(self, path: str) -> bool:
         """Whether a linked worktree's directory is one that git itself would make."""
@@ -167,8 +210,8 @@ class Sweep:
                 os.rename(name, kept, src_dir_fd=parent)
             except OSError:  # another file system
                 _copy(held, kept)
-                _remove(held)
-        self.taken.append(HeldBack(path=path, why=why, kept=kept))
+                removal.remove(held)
+        self.taken.append(HeldBack(path=path, why=why, kept=kept if os.path.lexists(kept) else ""))
 
 
 def leads_out(root: str, path: str, text: str) -> bool:
@@ -217,15 +260,8 @@ def _open_up(parent: int, name: str) -> None:
 
 
 def _copy(path: str, kept: str) -> None:
-    with suppress(OSError, shutil.Error):
+    with suppress(OSError, shutil.Error, RecursionError):
         if os.path.isdir(path) and not os.path.islink(path):
             shutil.copytree(path, kept, symlinks=True)
         elif os.path.isfile(path) or os.path.islink(path):
             shutil.copy2(path, kept, follow_symlinks=False)
-
-
-def _remove(path: str) -> None:
-    if os.path.isdir(path) and not os.path.islink(path):
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        os.unlink(path)

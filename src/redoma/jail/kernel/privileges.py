@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import struct
 from contextlib import suppress
 
 from redoma.jail.kernel import calls
+from redoma.jail.kernel.syscall_numbers import number
 
 _PR_CAPBSET_DROP = 24
 _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
 _PR_SET_SECUREBITS = 28
 _NOROOT_FOR_GOOD = 0x2F  # no rights for uid 0 by itself, none kept over setuid; both locked
 _SECCOMP_MODE_FILTER = 2
+_SET_FILTER, _NEW_LISTENER, _WAIT_KILLABLE = 1, 8, 32
 _CAPABILITY_VERSION_3 = 0x20080522
 
 
@@ -39,9 +42,7 @@ def drop_capabilities() -> None:
     calls.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL)
     header = struct.pack("Ii", _CAPABILITY_VERSION_3, 0)
     nothing = struct.pack("IIIIII", 0, 0, 0, 0, 0, 0)
-    if calls.LIBC.capset(header, nothing) != 0:
-        number = ctypes.get_errno()
-        raise OSError(number, f"capset: {os.strerror(number)}")
+    calls.set_capabilities(header, nothing)
 
 
 def no_new_privileges() -> None:
@@ -73,3 +74,19 @@ def load_filter(code: bytes) -> None:
     kept = ctypes.create_string_buffer(code, len(code))
     program = _Program(len(code) // 8, ctypes.addressof(kept))
     calls.prctl(calls.PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(program))
+
+
+def load_reporting_filter(code: bytes) -> int:
+    """Puts a filter on this process and its heirs; the descriptor on which it reports calls."""
+    kept = ctypes.create_string_buffer(code, len(code))
+    program = _Program(len(code) // 8, ctypes.addressof(kept))
+    call = number("seccomp", os.uname().machine)
+    assert call is not None
+    try:
+        # Since Linux 5.19 a signal does not make a waiting call start anew.
+        flags = _NEW_LISTENER | _WAIT_KILLABLE
+        return calls.syscall(call, _SET_FILTER, flags, ctypes.byref(program))
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
+    return calls.syscall(call, _SET_FILTER, _NEW_LISTENER, ctypes.byref(program))

@@ -17,6 +17,7 @@ NUMBERS: dict[str, tuple[int, int | None]] = {
     "creat": (85, None),
     "create_module": (174, None),
     "delete_module": (176, 106),
+    "execve": (59, 221),
     "execveat": (322, 281),
     "fallocate": (285, 47),
     "fanotify_init": (300, 262),
@@ -119,6 +120,9 @@ NUMBERS: dict[str, tuple[int, int | None]] = {
     "utimensat": (280, 88),
     "utimes": (235, None),
     "file_setattr": (469, 469),
+    # Only where the files that are opened are reported.
+    "seccomp": (317, 277),
+    "truncate": (76, 45),
 }
 
 # (audit architecture, column in NUMBERS, whether numbers from 0x40000000 are a second table)

@@ -124,19 +124,19 @@ def _version(binary: str) -> str:
         return ""
 
 
-def hints(why: str) -> tuple[str, ...]:
-    """What a person would type so that user namespaces work here."""
+def hints(why: str, machine: str = "") -> tuple[str, ...]:
+    """What a person would type so that user namespaces work on a machine, by its root."""
     found = []
-    if _is("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1"):
+    if _is(f"{machine}/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1"):
         found.append(
             "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"
             "   # Ubuntu: AppArmor restricts user namespaces; or give bwrap a profile of its own"
         )
-    if _is("/proc/sys/kernel/unprivileged_userns_clone", "0"):
+    if _is(f"{machine}/proc/sys/kernel/unprivileged_userns_clone", "0"):
         found.append("sudo sysctl -w kernel.unprivileged_userns_clone=1")
-    if _is("/proc/sys/user/max_user_namespaces", "0"):
+    if _is(f"{machine}/proc/sys/user/max_user_namespaces", "0"):
         found.append("sudo sysctl -w user.max_user_namespaces=15000")
-    if os.path.exists("/.dockerenv") or os.path.exists("/run/.containerenv"):
+    if any(os.path.exists(f"{machine}/{mark}") for mark in (".dockerenv", "run/.containerenv")):
         found.append(
             "docker run --security-opt seccomp=unconfined --security-opt apparmor=unconfined"
             " --security-opt systempaths=unconfined …   # inside a container"

@@ -29,27 +29,27 @@ class Control:
     def cancel(self) -> None:
         """Ends the run and its whole tree."""
         self.cancelled = True
-        self._wake()
+        self.wake()
 
     def signal(self, number: int) -> None:
         """Passes a signal on to the command."""
         self.signals.append(number)
-        self._wake()
+        self.wake()
 
     def resize(self, rows: int, columns: int) -> None:
         """Tells the command's terminal its new size."""
         self.size = (rows, columns)
-        self._wake()
+        self.wake()
 
     def write(self, data: bytes) -> None:
         """Adds to the command's standard input."""
         self.input.append(data)
-        self._wake()
+        self.wake()
 
     def end_input(self) -> None:
         """Closes the command's standard input after what was written."""
         self.input_over = True
-        self._wake()
+        self.wake()
 
     def drain(self) -> None:
         """Takes the wake-ups out of the pipe."""
@@ -62,7 +62,8 @@ class Control:
                 os.close(self._read)
                 os.close(self._write)
 
-    def _wake(self) -> None:
+    def wake(self) -> None:
+        """Has the supervisor look at everything anew."""
         with self._lock:
             if not self._closed:
                 with suppress(BlockingIOError):  # it has been woken often enough

@@ -80,6 +80,7 @@ class Ending:
             limits_reached=tuple(self.reached),
             limited_by=run.limiter.mechanisms(),
             used=used,
+            notes=_notes(run),
         )
 
     def _code(self, run: Supervisor, status: bytes) -> tuple[int | None, int | None]:
@@ -126,4 +127,14 @@ class Ending:
             peak_memory=run.limiter.peak_memory(max(usage.ru_maxrss * 1024, watched)),
             bytes_written=max(usage.ru_oublock * _BLOCK, written),
             output_bytes=sum(output.total for output in run.outputs),
+            files_accessed=run.trace.files() if run.trace is not None else None,
         )
+
+
+def _notes(run: Supervisor) -> tuple[str, ...]:
+    notes = run.trace.notes() if run.trace is not None else ()
+    if run.outlet is not None and run.outlet.abandoned:
+        from redoma.jail.run.outlet import ABANDONED
+
+        return (*notes, ABANDONED)
+    return notes

@@ -34,6 +34,8 @@ def begin(run: Supervisor) -> tuple[int, int]:
         if isinstance(error, ProcessLookupError):
             raise _failed(run) from None
         raise EngineFailed(f"a limit could not be set: {error}", hint="redoma doctor") from error
+    if run.trace is not None:
+        run.trace.command_begins()
     os.write(handshake.go, b"g")
     return pid, descriptor
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 
 from redoma.model.errors import EngineFailed
 from redoma.model.plan import Launch
@@ -13,11 +12,18 @@ if TYPE_CHECKING:
     from typing import Any
 
     from redoma.jail.run.limiter import Limiter
+    from redoma.jail.run.trace import Trace
 
 _DUP = os.POSIX_SPAWN_DUP2
 
 
-def spawn(launch: Launch, stdio: tuple[int, int, int], limiter: Limiter, terminal: str = "") -> int:
+def spawn(
+    launch: Launch,
+    stdio: tuple[int, int, int],
+    limiter: Limiter,
+    terminal: str = "",
+    trace: Trace | None = None,
+) -> int:
     """The process id of the started process.
 
     `posix_spawn` shares memory with us until the program starts, so its cost does not grow with
@@ -41,7 +47,7 @@ def spawn(launch: Launch, stdio: tuple[int, int, int], limiter: Limiter, termina
             actions.insert(0, (os.POSIX_SPAWN_OPEN, 0, terminal, os.O_RDWR, 0))
             actions[1:1] = [(_DUP, 0, 1), (_DUP, 0, 2)]
         actions += [(os.POSIX_SPAWN_CLOSE, fd) for fd in _inherited() if fd not in targets]
-        return _start(launch, actions, limiter, new_session=bool(terminal))
+        return _start(launch, actions, limiter, trace, new_session=bool(terminal))
     except OSError as error:
         raise EngineFailed(f"cannot start {launch.argv[0]}: {error.strerror}") from error
     finally:
@@ -56,18 +62,30 @@ def _inherited() -> list[int]:
     out again.
     """
     found = []
-    for name in os.listdir("/proc/self/fd"):
-        fd = int(name)
-        with suppress(OSError):
+    for fd in map(int, os.listdir("/proc/self/fd")):
+        try:
             if fd > 2 and os.get_inheritable(fd):
                 found.append(fd)
+        except OSError:
+            continue  # the listing's own
     return found
 
 
 def _start(
-    launch: Launch, actions: list[tuple[Any, ...]], limiter: Limiter, *, new_session: bool
+    launch: Launch,
+    actions: list[tuple[Any, ...]],
+    limiter: Limiter,
+    trace: Trace | None,
+    *,
+    new_session: bool,
 ) -> int:
+    if trace is not None:
+        # Now: whoever starts it may not be able to read our own files.
+        from redoma.jail.run import reported
+
     def start() -> int:
+        if trace is not None:
+            return reported.start(launch, actions, trace, new_session=new_session)
         return os.posix_spawn(
             launch.argv[0],
             launch.argv,

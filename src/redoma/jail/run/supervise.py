@@ -23,7 +23,9 @@ from redoma.model.result import Exit, Outcome
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.jail.kernel.cgroups import Groups
+    from redoma.jail.run.outlet import Outlet
     from redoma.jail.run.streams import Sink
+    from redoma.jail.run.trace import Trace
     from redoma.jail.run.watch import Watch
 
 _READ = select.POLLIN | select.POLLHUP | select.POLLERR
@@ -84,6 +86,9 @@ class Supervisor:
         self.source_over = True
         self.ending = Ending()
         self.watch: Watch | None = None
+        self.trace: Trace | None = None
+        self.outlet: Outlet | None = None
+        self._held_up = False
         self.began = time.monotonic()
         self._poll = select.poll()
         self._feeding = self._listening = False
@@ -96,6 +101,11 @@ class Supervisor:
             self.source, stdin = stdin, None
             self.source_over = False
         cap = self.launch.limits.output
+        if sink is not None:
+            from redoma.jail.run.outlet import Outlet
+
+            self.outlet = Outlet(sink, self.control.wake)
+            sink = self.outlet.put
         ours: list[int] = []
         terminal = ""
         try:
@@ -118,7 +128,11 @@ class Supervisor:
                 ours += [out_end, err_end]
                 stdio = (read_end, out_end, err_end)
                 self.outputs = [Output(out, 1, cap, sink), Output(err, 2, cap, sink)]
-            self.pid = spawn(self.launch, stdio, self.limiter, terminal)
+            if self.launch.trace_files:
+                from redoma.jail.run.trace import Trace
+
+                self.trace = Trace()
+            self.pid = spawn(self.launch, stdio, self.limiter, terminal, self.trace)
         finally:
             # While we hold the child's ends of pipes we would never see their end.
             while self.launch.fds:
@@ -151,6 +165,7 @@ class Supervisor:
         while True:
             self._obey()
             self._arrange_input()
+            self._arrange_output()
             now = time.monotonic()
             if deadline is not None and now >= deadline:
                 self._end_because(Outcome.TIMED_OUT, "wall_seconds")
@@ -189,6 +204,20 @@ class Supervisor:
                 self._poll.register(self.source, _READ)
             else:
                 self._poll.unregister(self.source)
+
+    def _arrange_output(self) -> None:
+        """Reads no more than is taken from us; the command then waits, and no limit does."""
+        if self.outlet is None:
+            return
+        if self.outlet.error is not None:
+            raise self.outlet.error
+        if self.outlet.full != self._held_up:
+            self._held_up = not self._held_up
+            for output in self.outputs:
+                if output.open and self._held_up:
+                    self._poll.unregister(output.fd)
+                elif output.open:
+                    self._poll.register(output.fd, _READ)
 
     def _serve(self, fd: int) -> None:
         """Does what a descriptor is ready for."""
@@ -306,12 +335,20 @@ class Supervisor:
         """The end of the run as a value."""
         for output in self.outputs:
             output.rest()
+        if self.outlet is not None:
+            self.outlet.finish(self.control, ended_by_us=self.ending.said)
         if self.launch.handshake is not None:
             self._status += _rest(self.launch.handshake.status)
+        if self.trace is not None:
+            self.trace.close()
         return self.ending.exit(self, self._status)
 
     def close(self) -> None:
         """Closes every descriptor of this run."""
+        if self.trace is not None:
+            self.trace.close()
+        if self.outlet is not None:
+            self.outlet.close()
         if self._mounts is not None:
             self._mounts.let_go()
         if self.input is not None:

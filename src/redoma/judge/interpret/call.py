@@ -124,11 +124,12 @@ class Call:
             inside = place in (Place.WORKSPACE, Place.TEMP, Place.REPOSITORY)
             inside = inside and not is_credential(path)
             marks = tags if inside else (*tags, "outside")
-            target = Target(text=word, place=Place.SECRET)
+            target = Target(text=word, place=Place.SECRET, path=path)
             self.fact(Effect.SECRETS, target, tags=marks, at=word.span)
         else:
             marks = (*tags, "account-database") if path in ACCOUNT_FILES else tags
-            self.fact(Effect.READS, Target(text=word, place=place), tags=marks, at=word.span)
+            target = Target(text=word, place=place, path=path)
+            self.fact(Effect.READS, target, tags=marks, at=word.span)
         taint |= self._packed(path)
         held = self.walker.files.get(path)
         if held is not None:
@@ -183,7 +184,7 @@ class Call:
             # What is written there changes the running kernel, not a file.
             place = Place.DEVICE
         if place in (Place.ROOT, Place.DEVICE, Place.HOST, Place.NOWHERE):
-            return Target(text=word, place=place), tuple(marks)
+            return Target(text=word, place=place, path=path), tuple(marks)
         if place is not Place.SYSTEM_TREE and place is not Place.HOME_ROOT:
             if is_guard(path):
                 place = Place.GUARD
@@ -193,7 +194,7 @@ class Call:
             elif is_secret(path):
                 marks.append(place.value)
                 place = Place.SECRET
-        return Target(text=word, place=place), tuple(marks)
+        return Target(text=word, place=place, path=path), tuple(marks)
 
     def host(self, word: Arg | str, *tags: str, at: Span | None = None) -> None:
         """Another machine is talked to."""
@@ -315,7 +316,8 @@ class Call:
                 self.fact(Effect.EXECUTES, tags=("stream",), at=word.span, detail=language)
         place = Place.SECRET if is_secret(path) else place_of(path, self.walker.ground)
         tag = "file" if word.known else "unknown-file"
-        self.fact(Effect.EXECUTES, Target(text=word, place=place), tags=(tag,), at=word.span)
+        target = Target(text=word, place=place, path=path)
+        self.fact(Effect.EXECUTES, target, tags=(tag,), at=word.span)
         return ANYTHING
 
     def taint(self) -> int:

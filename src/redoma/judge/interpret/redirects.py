@@ -133,13 +133,13 @@ class Redirects:
         if held is not None:
             return held
         if is_secret(path):
-            target = Target(text=word, place=Place.SECRET)
+            target = Target(text=word, place=Place.SECRET, path=path)
             inside = place in (Place.WORKSPACE, Place.TEMP, Place.REPOSITORY)
             tags = () if inside else ("outside",)
             self.walker.note(Effect.SECRETS, word.span, target, tags=tags)
             return Stream(None, SECRET, str(word))
         if place is not Place.NOWHERE:
-            self.walker.note(Effect.READS, word.span, Target(text=word, place=place))
+            self.walker.note(Effect.READS, word.span, Target(text=word, place=place, path=path))
         return Stream(None, source=str(word)) if place is not Place.NOWHERE else ANYTHING
 
     def keep(self) -> None:

@@ -53,8 +53,11 @@ _GUARD_OPTIONS = frozenset(
 def guard(call: Call) -> Stream:
     """The guard itself: asking it is harmless, taking it away or changing it is not."""
     words = [str(word) for word in call.args if word[:1] != "-"]
-    if words[:1] in (["check"], ["doctor"], ["version"], ["help"]) or not words:
+    if words[:1] in (["check"], ["doctor"], ["pending"], ["version"], ["help"]) or not words:
         call.fact(Effect.READS, tags=("about",))
+    elif words[:1] == ["answer"]:
+        # Attack: whoever asked for a command answers the question about it, in place of a person.
+        call.fact(Effect.TAMPERS, detail="redoma answer")
     elif words[:1] == ["hook"] and words[1:2] not in (["install"], ["status"]):
         call.fact(Effect.TAMPERS, detail=" ".join(words[:2]))
     else:

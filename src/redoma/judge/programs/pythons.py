@@ -29,7 +29,7 @@ _MODULE_PROGRAMS = {
         for each in (
             "pip pytest mypy ruff flake8 pylint black isort twine tox nox poetry uv coverage "
             "ansible alembic pipx pyright bandit mkdocs jupyter flask uvicorn gunicorn "
-            "celery streamlit"
+            "celery redoma streamlit"
         ).split()
     },
     **dict(
@@ -37,7 +37,7 @@ _MODULE_PROGRAMS = {
         for each in (
             "pip3:pip build:pyproject-build pre_commit:pre-commit awscli:aws "
             "sphinx:sphinx-build django:django-admin unittest:pytest pip_audit:pip-audit "
-            "httpie:http"
+            "httpie:http redoma.__main__:redoma"
         ).split()
     ),
 }

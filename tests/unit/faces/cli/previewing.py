@@ -32,6 +32,12 @@ class Project:
             "XDG_CACHE_HOME": str(root / "cache"),
         }
 
+    def policy(self, text: str) -> None:
+        """The user's own policy, from here on."""
+        place = Path(self.env["HOME"]) / ".config/redoma"
+        place.mkdir(parents=True)
+        (place / "sandbox.yaml").write_text(f'version: "1.0"\n{text}\n')
+
     def call(self, *arguments: str, status: int | None = 0, **env: str) -> tuple[str, str]:
         """What `redoma ARGUMENTS…` prints on both streams."""
         done = subprocess.run(

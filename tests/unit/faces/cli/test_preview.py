@@ -261,6 +261,7 @@ def test_what_is_protected_is_held_back_and_named(project: Project) -> None:
         (project.root / ".git" / name).write_text(text)
     (project.root / ".git/objects").mkdir()
     (project.root / ".git/refs").mkdir()
+    project.policy("policy: isolation-only")  # otherwise it is refused before it runs
     name = project.preview("echo x > ok; echo '#!/bin/sh' > .git/hooks/pre-commit")
     found = project.json("apply", name)
     assert [item["path"] for item in found["applied"]] == ["ok"]

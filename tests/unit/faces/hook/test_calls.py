@@ -8,6 +8,7 @@ import pytest
 
 from redoma.faces.hook.agents import AGENTS, Agent
 from redoma.faces.hook.calls import Call, Unreadable, read_call
+from redoma.model.value import replace
 from tests.unit.faces.hook.payloads import CWD, PATCH, claude, codex, gemini
 
 CLAUDE, CODEX, GEMINI = AGENTS["claude-code"], AGENTS["codex"], AGENTS["gemini"]
@@ -55,12 +56,12 @@ CLAUDE, CODEX, GEMINI = AGENTS["claude-code"], AGENTS["codex"], AGENTS["gemini"]
         (
             CODEX,
             codex("shell", command=["bash", "-lc", "rm -rf ~; ls"], workdir="src"),
-            Call(tool="shell", cwd=f"{CWD}/src", command="bash -lc 'rm -rf ~; ls'"),
+            Call(tool="shell", cwd=f"{CWD}/src", project=CWD, command="bash -lc 'rm -rf ~; ls'"),
         ),
         (
             CODEX,
             codex("exec_command", cmd="ls", workdir="/tmp"),
-            Call(tool="exec_command", cwd="/tmp", command="ls"),
+            Call(tool="exec_command", cwd="/tmp", project=CWD, command="ls"),
         ),
         (
             CODEX,
@@ -74,7 +75,7 @@ CLAUDE, CODEX, GEMINI = AGENTS["claude-code"], AGENTS["codex"], AGENTS["gemini"]
         (
             GEMINI,
             gemini("run_shell_command", command="npm test", description="t", dir_path="web"),
-            Call(tool="run_shell_command", cwd=f"{CWD}/web", command="npm test"),
+            Call(tool="run_shell_command", cwd=f"{CWD}/web", project=CWD, command="npm test"),
         ),
         (
             GEMINI,
@@ -93,7 +94,8 @@ CLAUDE, CODEX, GEMINI = AGENTS["claude-code"], AGENTS["codex"], AGENTS["gemini"]
 def test_each_agents_payload_is_read_as_the_call_it_is(
     agent: Agent, payload: bytes, call: Call
 ) -> None:
-    assert read_call(payload, agent) == call
+    found = read_call(payload, agent)
+    assert found == replace(call, session=json.loads(payload)["session_id"])
 
 
 @pytest.mark.parametrize(

@@ -9,26 +9,23 @@ from pathlib import Path
 
 import pytest
 
+from redoma.flow.held import HeldRun
 from redoma.flow.sandbox import Sandbox
-from redoma.model.access import Writes
 from redoma.model.change import Changes
 from redoma.model.result import Result
-from redoma.model.value import replace
 
 PYTHON = "/usr/bin/python3"
 needs_python = pytest.mark.skipif(not os.path.exists(PYTHON), reason=f"needs {PYTHON} inside")
 
 
-def sandbox(workspace: Path, **how: object) -> Sandbox:
-    """A sandbox whose commands write into a layer."""
-    made = Sandbox(str(workspace), **how)  # type: ignore[arg-type]
-    made._grant = replace(made._grant, writes=Writes.LAYER)
-    return made
+def sandbox(workspace: Path, **how: object) -> HeldRun:
+    """What runs commands so that they write into a layer."""
+    return HeldRun(Sandbox(str(workspace), policy="isolation-only", **how))  # type: ignore[arg-type]
 
 
 def run(workspace: Path, script: str, **how: object) -> Result:
     """The result of a shell script that has to succeed."""
-    result = sandbox(workspace, **how).run(script)
+    result = sandbox(workspace, **how)(script)
     assert (result.exit_code, result.stderr) == (0, b""), (result.outcome, result.stderr)
     return result
 

@@ -1,0 +1,1 @@
+"""Puts a question to someone and brings back an answer; silence is a no."""

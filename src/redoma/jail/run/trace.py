@@ -1,0 +1,173 @@
+"""Notes which files a command opens or executes, by looking on from a thread of its own.
+
+It is a report and not a boundary: what it reads of a process is what the process shows.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import select
+import stat
+import threading
+from contextlib import suppress
+
+from redoma.jail.kernel.notices import Notice, Notices, open_in_root, text_at
+
+MOST_FILES = 10_000
+_EXECUTIONS = ("execve", "execveat")
+_NEEDS = {
+    os.O_RDONLY: os.R_OK,
+    os.O_WRONLY: os.W_OK,
+    os.O_RDWR: os.R_OK | os.W_OK,
+    os.O_ACCMODE: 0,
+}
+_LONGEST_END = 5.0
+
+
+class Trace:
+    """The files of one run."""
+
+    def __init__(self) -> None:
+        # As the command's own mounts name them, links resolved; in order of their first use.
+        self._files: dict[bytes, None] = {}
+        self._unread = 0
+        self._more = self._armed = self._recording = False
+        self._stopped, self._stop = os.pipe()
+        self._thread: threading.Thread | None = None
+        self._notices: Notices | None = None
+
+    def listen(self, fd: int) -> None:
+        """Answers what is reported on `fd` from now on, in a thread with the caller's identity."""
+        self._notices = Notices(fd)
+        self._thread = threading.Thread(target=self._work, name="redoma-trace", daemon=True)
+        self._thread.start()
+
+    def command_begins(self) -> None:
+        """What is executed next is the command; before it only the enclosure opened files."""
+        self._armed = True
+
+    def close(self) -> None:
+        """Ends the thread; nothing of the run is left that could wait for an answer."""
+        if self._stop < 0:
+            return
+        os.write(self._stop, b"!")
+        if self._thread is not None:
+            self._thread.join(_LONGEST_END)
+        for fd in (self._stopped, self._stop, *([self._notices.fd] if self._notices else [])):
+            os.close(fd)
+        self._stop = -1
+
+    def files(self) -> tuple[str, ...]:
+        """Every file once; bytes that are no text are kept as surrogates."""
+        return tuple(os.fsdecode(path) for path in self._files)
+
+    def notes(self) -> tuple[str, ...]:
+        """What the list does not say."""
+        made = []
+        if self._more:
+            made.append(f"more than {MOST_FILES} files were opened; the others are not listed")
+        if self._unread:
+            made.append(f"{self._unread} times it could not be read which file was opened")
+        return tuple(made)
+
+    def _work(self) -> None:
+        notices = self._notices
+        assert notices is not None
+        poll = select.poll()
+        poll.register(notices.fd, select.POLLIN)
+        poll.register(self._stopped, select.POLLIN)
+        while True:
+            for fd, event in poll.poll():
+                if fd == self._stopped or not event & select.POLLIN:
+                    return
+                notice = notices.receive()
+                if notice is None:
+                    continue
+                try:
+                    self._note(notice, notices)
+                finally:
+                    notices.go_on(notice)
+
+    def _note(self, notice: Notice, notices: Notices) -> None:
+        if self._armed and notice.call in _EXECUTIONS:
+            self._recording = True
+        if not self._recording or self._more:
+            return
+        try:
+            found = _found(notice, _whole_path(notice))
+        except OSError:
+            if notices.still_there(notice):
+                self._unread += 1
+            return
+        # Attack: the thread ended meanwhile, and its number is now that of a program outside.
+        if found is None or found in self._files or not notices.still_there(notice):
+            return
+        if len(self._files) >= MOST_FILES:
+            self._more = True
+            return
+        self._files[found] = None
+
+
+def _whole_path(notice: Notice) -> bytes:
+    """The path that was asked for, from the root."""
+    text = text_at(notice.thread, notice.path_at)
+    if text.startswith(b"/"):
+        return text
+    link = "cwd" if notice.directory is None else f"fd/{notice.directory}"
+    base = os.readlink(f"/proc/{notice.thread}/{link}".encode())
+    return base + b"/" + text if text else base
+
+
+def _found(notice: Notice, path: bytes) -> bytes | None:
+    """The file that the call will get; None where it will get none, or a directory.
+
+    We have the command's own identity, so what we may not open, it may not either.
+    """
+    if path.startswith((b"/proc/self/", b"/proc/thread-self/")):
+        return os.path.normpath(path)  # which file that is only the thread itself can tell
+    opening = notice.call in ("open", "openat")
+    flags = os.O_WRONLY | os.O_CREAT if notice.call == "creat" else notice.flags if opening else 0
+    if flags & os.O_PATH:
+        return None
+    root = os.open(f"/proc/{notice.thread}/root", os.O_PATH | os.O_CLOEXEC)
+    try:
+        try:
+            fd = open_in_root(root, path, flags & os.O_NOFOLLOW)
+        except OSError as error:
+            if error.errno == errno.ENOENT and flags & os.O_CREAT:
+                return _created(root, path)
+            return None
+    finally:
+        os.close(root)
+    try:
+        kind = os.fstat(fd).st_mode
+        if flags & os.O_CREAT and flags & os.O_EXCL:
+            return None
+        if not (stat.S_ISREG(kind) or stat.S_ISCHR(kind) or stat.S_ISFIFO(kind)):
+            return None
+        if notice.call in _EXECUTIONS:
+            needed = os.X_OK
+        else:
+            needed = os.W_OK if notice.call == "truncate" else _NEEDS[flags & os.O_ACCMODE]
+        return _name(fd) if os.access(f"/proc/self/fd/{fd}", needed) else None
+    finally:
+        os.close(fd)
+
+
+def _created(root: int, path: bytes) -> bytes | None:
+    """The name of a file that does not exist yet, if it can be made where it is asked for."""
+    directory, _, name = path.rstrip(b"/").rpartition(b"/")
+    with suppress(OSError):
+        fd = open_in_root(root, directory or b"/", os.O_DIRECTORY)
+        try:
+            if os.access(f"/proc/self/fd/{fd}", os.W_OK | os.X_OK):
+                return _name(fd).rstrip(b"/") + b"/" + name
+        finally:
+            os.close(fd)
+    return None
+
+
+def _name(fd: int) -> bytes:
+    """Where the command's own mounts have this file."""
+    return os.readlink(f"/proc/self/fd/{fd}".encode())

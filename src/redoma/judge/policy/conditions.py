@@ -1,0 +1,203 @@
+"""The language of conditions: read into a tree, never evaluated as code.
+
+::
+
+    condition  = and-part { "or" and-part }
+    and-part   = not-part { "and" not-part }
+    not-part   = "not" not-part | "(" condition ")" | comparison
+    comparison = name | name ("==" | "!=" | "<" | "<=" | ">" | ">=") value
+               | name ["not"] "in" "[" value { "," value } "]"
+
+A name such as `path` has several values for one line of shell. A rule that tightens holds when
+some value fits, a rule that allows only when every value does; so what is not known never allows.
+"""
+
+from __future__ import annotations
+
+from redoma.judge.lazy import lazy
+from redoma.model.policy import Environment
+from redoma.model.risk import Effect, Risk
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.judge.policy.seen import Seen
+    from redoma.model.policy import Tree
+
+LEVELS = tuple(risk.label for risk in Risk)
+EFFECTS = tuple(effect.value for effect in Effect if effect is not Effect.CALLS)
+ENVIRONMENTS = tuple(each.label for each in Environment)
+
+# Each name with the values it can have; () is any text, None is yes or no.
+NAMES: dict[str, tuple[str, ...] | None] = {
+    "safety_level": LEVELS,
+    "effects": EFFECTS,
+    "program": (),
+    "path": (),
+    "host": (),
+    "profile": (),
+    "phase": (),
+    "environment": ENVIRONMENTS,
+    "workspace": (),
+    "files_affected": (),
+    "multiple_files": None,
+    "external_network": None,
+    "first_execution": None,
+}
+ORDERED = frozenset(("safety_level", "environment", "files_affected"))
+_ORDER = frozenset(("<", "<=", ">", ">="))
+_TOKEN = lazy(
+    r"""\s*(?:(?P<text>"[^"]*"|'[^']*')|(?P<sign>==|!=|<=|>=|[<>()\[\],])"""
+    r"""|(?P<word>[^\s()\[\],=!<>"']+)|(?P<bad>\S))"""
+)
+DEEPEST = 32
+LONGEST = 4096
+
+
+class ConditionError(ValueError):
+    """A condition that cannot be read: what is wrong, where, and what would be right."""
+
+    def __init__(self, message: str, at: int, hint: str = "") -> None:
+        super().__init__(message)
+        self.at = at
+        self.hint = hint
+
+
+def parse(text: str) -> Tree:
+    """The tree of a condition."""
+    if len(text) > LONGEST:
+        raise ConditionError(f"a condition has at most {LONGEST} characters", 0)
+    reader = _Reader(text)
+    tree = reader.either(0)
+    if reader.kind:
+        raise ConditionError(f"{reader.value!r} is not expected here", reader.at, "and, or")
+    return tree
+
+
+def holds(tree: Tree, seen: Seen) -> tuple[bool, bool]:
+    """Whether it holds for some value, and whether for every one."""
+    kind = tree[0]
+    if kind == "not":
+        some, every = holds(tree[1], seen)  # type: ignore[arg-type]
+        return not every, not some
+    if kind in ("and", "or"):
+        parts = [holds(part, seen) for part in tree[1:]]  # type: ignore[arg-type]
+        join = all if kind == "and" else any
+        return join(some for some, _ in parts), join(every for _, every in parts)
+    return seen.fits(str(kind), str(tree[1]), tree[2])  # type: ignore[arg-type]
+
+
+class _Reader:
+    """Reads tokens from left to right; the next one is always known."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.place = 0
+        self.kind = self.value = ""
+        self.at = 0
+        self.step()
+
+    def step(self) -> None:
+        found = _TOKEN.match(self.text, self.place)
+        if found is None or found.lastgroup is None:
+            self.kind, self.value, self.at = "", "", len(self.text)
+            return
+        self.kind = found.lastgroup
+        self.value, self.at, self.place = found[self.kind], found.start(self.kind), found.end()
+        if self.kind == "bad":
+            raise ConditionError(f"{self.value!r} has no meaning in a condition", self.at)
+
+    def take(self, value: str) -> bool:
+        """Passes over a sign or a word that stands here; whether it did."""
+        if self.kind in ("sign", "word") and self.value == value:
+            self.step()
+            return True
+        return False
+
+    def either(self, depth: int) -> Tree:
+        return self._joined("or", depth)
+
+    def _joined(self, word: str, depth: int) -> Tree:
+        if depth > DEEPEST:
+            raise ConditionError("the condition is nested too deeply", self.at)
+        inner = self._negated if word == "and" else lambda d: self._joined("and", d)
+        parts = [inner(depth)]
+        while self.take(word):
+            parts.append(inner(depth))
+        return parts[0] if len(parts) == 1 else (word, *parts)
+
+    def _negated(self, depth: int) -> Tree:
+        if depth > DEEPEST:
+            raise ConditionError("the condition is nested too deeply", self.at)
+        if self.take("not"):
+            return ("not", self._negated(depth + 1))
+        if self.take("("):
+            tree = self.either(depth + 1)
+            if not self.take(")"):
+                raise ConditionError("a ) is missing", self.at)
+            return tree
+        return self._comparison()
+
+    def _comparison(self) -> Tree:
+        name, at = self.value, self.at
+        if self.kind != "word":
+            raise ConditionError(
+                f"{name!r} is no name" if name else "the condition ends too early",
+                at,
+                "names: " + ", ".join(NAMES),
+            )
+        if name not in NAMES:
+            raise ConditionError(f"unknown name {name!r}", at, _meant(name, tuple(NAMES)))
+        self.step()
+        sign, sign_at = self.value, self.at
+        if NAMES[name] is None:
+            if sign in ("==", "!=", "in"):
+                raise ConditionError(f"{name} stands alone: `{name}` or `not {name}`", sign_at)
+            return ("==", name, ("yes",))
+        if self.take("not"):
+            if not self.take("in"):
+                raise ConditionError("`not` in a comparison is followed by `in`", self.at)
+            return ("not", ("==", name, self._list(name)))
+        if self.take("in"):
+            return ("==", name, self._list(name))
+        if self.kind != "sign" or sign not in ("==", "!=", *_ORDER):
+            raise ConditionError(
+                f"{name} is compared with ==, !=, in or not in", sign_at, f"{name} == …"
+            )
+        if sign in _ORDER and name not in ORDERED:
+            raise ConditionError(f"{name} has no order", sign_at, f"{name} == … or {name} in [ … ]")
+        self.step()
+        value = (self._value(name),)
+        if sign == "!=":
+            return ("not", ("==", name, value))
+        return (sign, name, value)
+
+    def _list(self, name: str) -> tuple[str, ...]:
+        if not self.take("["):
+            raise ConditionError("a list in [ ] is expected", self.at, f"{name} in [one, other]")
+        values = [self._value(name)]
+        while self.take(","):
+            values.append(self._value(name))
+        if not self.take("]"):
+            raise ConditionError("a ] is missing", self.at)
+        return tuple(values)
+
+    def _value(self, name: str) -> str:
+        if self.kind not in ("text", "word"):
+            raise ConditionError("a value is expected", self.at)
+        value = self.value[1:-1] if self.kind == "text" else self.value
+        known = NAMES[name]
+        if name == "effects":
+            value = value.replace("_", "-")
+        if known and value not in known:
+            raise ConditionError(f"{name} is never {value!r}", self.at, _meant(value, known))
+        if name == "files_affected" and not (value.isascii() and value.isdigit()):
+            raise ConditionError(f"files_affected is a number, not {value!r}", self.at)
+        self.step()
+        return value
+
+
+def _meant(word: str, known: tuple[str, ...]) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(word, known, n=1)
+    return f"did you mean {near[0]}?" if near else "one of: " + ", ".join(known)

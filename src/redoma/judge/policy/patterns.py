@@ -1,0 +1,107 @@
+"""Patterns of paths, hosts and texts: what they fit, and which are refused as no pattern at all."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from redoma.judge.lazy import lazy
+
+_WHOLE_WORD = r"(?<![^\s;&|(]){}(?![^\s;&|)])"
+_META = frozenset("\\.*+?[](){}|^$")
+_HOST = lazy(r"(?:\*\.)?[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_-]+)*\.?|[0-9a-f:.]+")
+
+
+def expanded(pattern: str, workspace: str, home: str) -> str:
+    """A path as the policy means it: `~` and `${PROJECT_ROOT}` replaced, made absolute."""
+    made = pattern.replace("${PROJECT_ROOT}", workspace)
+    if made == "~" or made.startswith("~/"):
+        made = home + made[1:]
+    if not made.startswith("/"):
+        made = f"{workspace}/{made}"
+    while made.startswith("//"):
+        made = made[1:]
+    return made.rstrip("/") or "/"
+
+
+def within(path: str, pattern: str) -> bool:
+    """Whether an absolute path is what a pattern names, or lies below that."""
+    return pattern == "/" or _path_pattern(pattern).fullmatch(path) is not None
+
+
+def above(path: str, pattern: str) -> bool:
+    """Whether what a pattern names lies below a path, so that taking the path takes it too."""
+    start = path.rstrip("/*") + "/"
+    return pattern.startswith(start)
+
+
+@lru_cache(maxsize=512)
+def _path_pattern(pattern: str) -> re.Pattern[str]:
+    made = ""
+    place = 0
+    while place < len(pattern):
+        if pattern.startswith("**", place):
+            made += ".*"
+            place += 2
+        elif pattern[place] == "*":
+            made += "[^/]*"
+            place += 1
+        elif pattern[place] == "?":
+            made += "[^/]"
+            place += 1
+        else:
+            made += re.escape(pattern[place])
+            place += 1
+    return re.compile(f"{made}(?:/.*)?", re.S)
+
+
+def host_fits(host: str, pattern: str) -> bool:
+    """Whether a host is the one named, or for `*.name` one below it."""
+    host, pattern = host.rstrip("."), pattern.lower().rstrip(".")
+    if pattern.startswith("*."):
+        return host.endswith(pattern[1:])
+    return host == pattern
+
+
+def host_problem(pattern: str) -> str:
+    """Why a text cannot stand in a list of hosts, or nothing."""
+    lowered = pattern.lower()
+    if "/" in lowered or ("@" in lowered) or (lowered.count(":") == 1):
+        return "is not a host name: no scheme, port or path"
+    if lowered in ("*", "*.", "**"):
+        return "would allow every host"
+    if lowered.startswith("*.") and "." not in lowered[2:].rstrip("."):
+        return "is too broad: it would allow every host below one ending"
+    if _HOST.fullmatch(lowered) is None:
+        return "is not a host name"
+    return ""
+
+
+def is_expression(text: str) -> bool:
+    """Whether a text of a block list is a regular expression rather than plain words."""
+    return not _META.isdisjoint(text)
+
+
+def found_in(entry: str, text: str) -> bool:
+    """Whether an entry of a block list stands in a text; plain words are found as whole words."""
+    if is_expression(entry):
+        from redoma.judge.policy.expressions import expression
+
+        return expression(entry).finds(text)
+    return _words_pattern(entry).search(text) is not None
+
+
+@lru_cache(maxsize=512)
+def _words_pattern(text: str) -> re.Pattern[str]:
+    # The blanks between words are possessive: each is looked at once.
+    spaced = r"\s++".join(map(re.escape, text.split()))
+    return re.compile(_WHOLE_WORD.format(spaced))
+
+
+def expression_problem(text: str) -> str:
+    """Why an entry of a block list cannot be used, or nothing."""
+    if not is_expression(text):
+        return ""
+    from redoma.judge.policy.expressions import problem
+
+    return problem(text)

@@ -1,0 +1,213 @@
+"""The keys of `sandbox.yaml`: one table that reads a file, orders its layers and describes it."""
+
+from __future__ import annotations
+
+from redoma.judge.policy.conditions import ENVIRONMENTS
+from redoma.judge.policy.shipped import POLICIES
+from redoma.model.policy import LEVELS, Action
+from redoma.model.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PACKS = ("default", "terminal", "skill")
+EXPECTED = ("allow", "log", "confirm", "deny")
+LOOSENED = ("allowlist_extensions", "pack")
+_MOST = 1 << 40
+
+
+class Key(Value):
+    """One key: what it takes, what it is for, and which way a project may turn it.
+
+    `order`: `smaller` and `larger` numbers, choices further `up` the list, lists that `add` or are
+    a `subset`, the `same` value or nothing, `user` for the user's own file only, and `own` for
+    what cannot loosen because the decision below it counts as well.
+    """
+
+    kind: str
+    about: str
+    order: str
+    choices: tuple[str, ...] = ()
+    least: int = 1
+    most: int = _MOST
+
+
+def _count(about: str, order: str = "smaller", least: int = 1, most: int = _MOST) -> Key:
+    return Key(kind="integer", about=about, order=order, least=least, most=most)
+
+
+KEYS: Mapping[str, Key] = {
+    "version": Key(kind="choice", about="The format.", order="own", choices=("1.0", "1")),
+    "environment": Key(
+        kind="choice",
+        about="What the machine is for; in production, what lasts is confirmed.",
+        order="up",
+        choices=ENVIRONMENTS,
+    ),
+    "policy": Key(
+        kind="policy",
+        about="A shipped policy by name, or one of your own: a name and its rules.",
+        order="up",
+        choices=POLICIES,
+    ),
+    "pack": Key(kind="choice", about="The rule pack that judges.", order="same", choices=PACKS),
+    "rules": Key(kind="rules", about="Rules beside those of the policy.", order="add"),
+    "allowlist_extensions": Key(
+        kind="commands", about="Commands whose level, up to elevated, is set aside.", order="own"
+    ),
+    "blocklist_extensions": Key(
+        kind="blocks", about="Commands or regular expressions that are refused.", order="add"
+    ),
+    "isolation.default_level": Key(
+        kind="choice", about="The least isolation of a run.", order="up", choices=LEVELS
+    ),
+    "isolation.strict_for": Key(
+        kind="commands", about="Commands that run under `strict` at least.", order="add"
+    ),
+    "isolation.phases": Key(
+        kind="phases", about="The isolation of each phase of a workflow.", order="up"
+    ),
+    "confirmation.timeout_seconds": Key(
+        kind="number", about="How long an answer is waited for.", order="smaller", most=86_400
+    ),
+    "confirmation.default_action": Key(
+        kind="choice",
+        about="What silence means.",
+        order="up",
+        choices=("dry_run", "deny"),
+    ),
+    "confirmation.required_for": Key(
+        kind="clauses", about="What a person confirms, beside what rules say.", order="add"
+    ),
+    "dry_run.auto_enable_for": Key(
+        kind="clauses", about="What is previewed before it runs.", order="add"
+    ),
+    "filesystem.allowed_paths": Key(
+        kind="paths", about="The only paths that may be written.", order="subset"
+    ),
+    "filesystem.blocked_paths": Key(
+        kind="paths", about="Paths that are neither read nor written.", order="add"
+    ),
+    "filesystem.max_file_size_mb": _count("The size of one file."),
+    "filesystem.max_total_size_mb": _count("All that a run may write."),
+    "network.allowed_hosts": Key(
+        kind="hosts", about="The only hosts that a command may name.", order="subset"
+    ),
+    "network.blocked_ports": Key(
+        kind="ports", about="Ports that no command may name.", order="add", most=65_535
+    ),
+    "network.max_connections": _count("Hosts that one command may name.", least=0),
+    "resources.max_memory_mb": _count("Memory of a run."),
+    "resources.max_cpu_percent": _count("Share of one processor.", most=100_000),
+    "resources.max_execution_time_seconds": Key(
+        kind="number", about="How long a run may take.", order="smaller"
+    ),
+    "resources.max_open_files": _count("Open files of each process.", least=8),
+    "resources.max_processes": _count("Processes of a run."),
+    "logging.level": Key(
+        kind="choice",
+        about="How much is written down.",
+        order="up",
+        choices=("quiet", "normal", "verbose"),
+    ),
+    "logging.include_command_output": Key(
+        kind="flag", about="Whether what commands print is kept.", order="up"
+    ),
+    "logging.redact_secrets": Key(
+        kind="flag", about="Whether secrets are taken out of what is written.", order="up"
+    ),
+    "rate_limits.executions_per_minute": _count("Runs a minute."),
+    "rate_limits.concurrent_runs": _count("Runs at a time."),
+    "rate_limits.cpu_seconds_per_day": _count("Processor time a day."),
+    "rate_limits.bytes_written_per_day": _count("Bytes written a day.", most=1 << 60),
+    "retention.entries_per_session": _count(
+        "Entries of the record kept for a session.", "larger", most=10_000_000
+    ),
+    "projects_may": Key(
+        kind="choices",
+        about="Keys that a project's file may use although they loosen.",
+        order="user",
+        choices=LOOSENED,
+    ),
+    "tests": Key(
+        kind="tests", about="Commands and what is expected, for `policy test`.", order="add"
+    ),
+}
+SECTIONS = tuple(dict.fromkeys(name.partition(".")[0] for name in KEYS if "." in name))
+# The document writes its environment as one block `sandbox:`; its keys are the same keys.
+WRAPPED = {
+    "sandbox.default_level": "isolation.default_level",
+    **{
+        f"sandbox.{name}": name
+        for name in KEYS
+        if name.startswith(("filesystem.", "network.", "resources."))
+    },
+}
+ACTIONS = tuple(action.value for action in Action)
+RULE_KEYS = ("name", "condition", "action")
+TEST_KEYS = ("command", "expect", "phase", "isolation")
+
+
+def json_schema() -> dict[str, object]:
+    """The same table as a JSON Schema, for editors."""
+    whole = _object("A policy of Redoma.", {})
+    properties: dict[str, object] = whole["properties"]  # type: ignore[assignment]
+    for name, key in KEYS.items():
+        _place(properties, name.split("."), _described(key))
+    for name, meant in WRAPPED.items():
+        _place(properties, name.split("."), _described(KEYS[meant]))
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "sandbox.yaml",
+        **whole,
+    }
+
+
+def _object(about: str, properties: dict[str, object]) -> dict[str, object]:
+    made: dict[str, object] = {"description": about} if about else {}
+    return {
+        **made,
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": False,
+    }
+
+
+def _place(properties: dict[str, object], names: list[str], described: object) -> None:
+    first, *rest = names
+    if not rest:
+        properties[first] = described
+        return
+    section: dict[str, object] = properties.setdefault(first, _object("", {}))  # type: ignore[assignment]
+    _place(section["properties"], rest, described)  # type: ignore[arg-type]
+
+
+def _described(key: Key) -> dict[str, object]:
+    text: dict[str, object] = {"type": "string", "minLength": 1}
+    rule = {
+        **_object("", {"name": text, "condition": text, "action": {"enum": list(ACTIONS)}}),
+        "required": list(RULE_KEYS),
+    }
+    rules: dict[str, object] = {"type": "array", "items": rule}
+    own = {**_object("", {"name": text, "rules": rules}), "required": ["name", "rules"]}
+    example = {"command": text, "expect": {"enum": list(EXPECTED)}, "phase": text}
+    example["isolation"] = {"enum": list(LEVELS)}
+    ports = {"type": "integer", "minimum": key.least, "maximum": key.most}
+    kinds: dict[str, dict[str, object]] = {
+        "choice": {"enum": list(key.choices)},
+        "choices": {"type": "array", "items": {"enum": list(key.choices)}},
+        "flag": {"type": "boolean"},
+        "integer": {"type": "integer", "minimum": key.least, "maximum": key.most},
+        "number": {"type": "number", "exclusiveMinimum": 0, "maximum": key.most},
+        "ports": {"type": "array", "items": ports},
+        "rules": rules,
+        "policy": {"oneOf": [{"enum": list(key.choices)}, own]},
+        "phases": {"type": "object", "additionalProperties": text},
+        "tests": {
+            "type": "array",
+            "items": {**_object("", example), "required": ["command", "expect"]},
+        },
+    }
+    shape = kinds.get(key.kind) or {"type": "array", "items": text}
+    return {"description": key.about, **shape}

@@ -1,0 +1,255 @@
+"""What may happen and under which conditions: a `sandbox.yaml`, or several, understood.
+
+A policy is read by `redoma.judge.policy` and put together from its layers: what is built in, the
+user's own file, the project's. `floor` is the policy below the last layer; a decision is never
+milder than the floor's.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, IntEnum
+
+from redoma.model.decision import Verdict
+from redoma.model.question import Choice
+from redoma.model.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    from redoma.model.risk import Fact
+
+    # A parsed condition: an operator and its operands, as plain tuples that can be kept.
+    Tree: TypeAlias = tuple[object, ...]
+
+LEVELS = ("minimal", "standard", "strict", "maximum")
+"""The isolation levels, from the least to the most."""
+DEFAULT, STRICT, ISOLATION_ONLY = "default", "strict", "isolation-only"
+BUILT_IN_SOURCE = "built-in"
+SHIPPED_RULES = ("allow_safe", "log_elevated", "confirm_dangerous", "block_forbidden")
+"""The rule of the default policy behind each verdict."""
+
+
+class Action(Enum):
+    """What a rule does with a command that its condition fits."""
+
+    ALLOW = "allow"
+    LOG = "log_and_allow"
+    DRY_RUN = "dry_run"
+    CONFIRM = "require_confirmation"
+    BLOCK = "block"
+
+    @property
+    def verdict(self) -> Verdict:
+        return _VERDICTS[self.value]
+
+
+_VERDICTS = {
+    "allow": Verdict.ALLOW,
+    "log_and_allow": Verdict.LOG,
+    "dry_run": Verdict.ALLOW,
+    "require_confirmation": Verdict.CONFIRM,
+    "block": Verdict.DENY,
+}
+
+
+class Environment(IntEnum):
+    """What the machine is for; from production on, what leaves the workspace is confirmed."""
+
+    DEVELOPMENT = 0
+    TEST = 1
+    STAGING = 2
+    PRODUCTION = 3
+
+    @property
+    def label(self) -> str:
+        return self.name.lower()
+
+
+class Clause(Value):
+    """A condition with the words it was written in."""
+
+    text: str
+    tree: Tree
+
+
+class Rule(Value):
+    """A named condition and what it does; `of` is the policy it belongs to, or "" when added."""
+
+    name: str
+    when: Clause
+    action: Action
+    of: str = ""
+    source: str = BUILT_IN_SOURCE
+
+
+class Isolation(Value):
+    """How tightly runs are enclosed, at least."""
+
+    default_level: str = ""
+    strict_for: tuple[tuple[str, ...], ...] = ()
+    # A phase of a workflow and its level, or the file of a profile.
+    phases: tuple[tuple[str, str], ...] = ()
+
+    def of_phase(self, phase: str) -> str:
+        """The level of a phase; the default level where the phase has none."""
+        return dict(self.phases).get(phase, self.default_level)
+
+
+class Confirmation(Value):
+    """When a person is asked, for how long, and what silence means."""
+
+    timeout_seconds: float = 60.0
+    default_action: Choice = Choice.DENY
+    required_for: tuple[Clause, ...] = ()
+
+
+class DryRun(Value):
+    """When a command is previewed before it runs."""
+
+    auto_enable_for: tuple[Clause, ...] = ()
+
+
+class Filesystem(Value):
+    """Which paths a command may write, which it may not touch, and how much it may write."""
+
+    allowed_paths: tuple[str, ...] | None = None
+    blocked_paths: tuple[str, ...] = ()
+    max_file_size_mb: int | None = None
+    max_total_size_mb: int | None = None
+
+
+class NetworkRules(Value):
+    """Which hosts a command may name; None is no list of our own."""
+
+    allowed_hosts: tuple[str, ...] | None = None
+    blocked_ports: tuple[int, ...] = ()
+    max_connections: int | None = None
+
+    @property
+    def restricted(self) -> bool:
+        """Whether anything is said that an open network could not keep."""
+        return bool(
+            self.allowed_hosts is not None or self.blocked_ports or self.max_connections is not None
+        )
+
+
+class Resources(Value):
+    """How much a run may use; None leaves it to the level."""
+
+    max_memory_mb: int | None = None
+    max_cpu_percent: int | None = None
+    max_execution_time_seconds: float | None = None
+    max_open_files: int | None = None
+    max_processes: int | None = None
+
+
+class LogLevel(IntEnum):
+    """How much is written down."""
+
+    QUIET = 0
+    NORMAL = 1
+    VERBOSE = 2
+
+    @property
+    def label(self) -> str:
+        return self.name.lower()
+
+
+class Logging(Value):
+    """What is written down of a run."""
+
+    level: LogLevel = LogLevel.NORMAL
+    include_command_output: bool = False
+    redact_secrets: bool = True
+
+
+class RateLimits(Value):
+    """How often and how much in a time; None is no limit."""
+
+    executions_per_minute: int | None = None
+    concurrent_runs: int | None = None
+    cpu_seconds_per_day: int | None = None
+    bytes_written_per_day: int | None = None
+
+
+class Retention(Value):
+    """How much of the past is kept."""
+
+    entries_per_session: int = 1000
+
+
+class Example(Value):
+    """A command and what the policy is expected to say to it."""
+
+    command: str
+    expect: Verdict
+    source: str
+    phase: str = ""
+    isolation: str = ""
+
+
+class Policy(Value):
+    """Everything that decides, from every layer that applies."""
+
+    name: str = DEFAULT
+    digest: str = BUILT_IN_SOURCE
+    pack: str = "default"
+    environment: Environment = Environment.DEVELOPMENT
+    rules: tuple[Rule, ...] = ()
+    isolation: Isolation = Isolation()
+    confirmation: Confirmation = Confirmation()
+    dry_run: DryRun = DryRun()
+    allow: tuple[tuple[str, ...], ...] = ()
+    block: tuple[str, ...] = ()
+    filesystem: Filesystem = Filesystem()
+    network: NetworkRules = NetworkRules()
+    resources: Resources = Resources()
+    logging: Logging = Logging()
+    rate_limits: RateLimits = RateLimits()
+    retention: Retention = Retention()
+    # What a project may loosen after all, by key; only the user's own file can say so.
+    projects_may: tuple[str, ...] = ()
+    tests: tuple[Example, ...] = ()
+    sources: tuple[str, ...] = (BUILT_IN_SOURCE,)
+    # What `${PROJECT_ROOT}` and relative paths start from: the directory of a project's file, the
+    # top of the project for the user's; empty where only the workspace of a request is known.
+    root: str = ""
+    floor: Policy | None = None
+
+    @property
+    def own_rules(self) -> tuple[Rule, ...]:
+        """The rules that make up the policy itself, without those that were added to it."""
+        return tuple(rule for rule in self.rules if rule.of)
+
+    @property
+    def added_rules(self) -> tuple[Rule, ...]:
+        return tuple(rule for rule in self.rules if not rule.of)
+
+
+BUILT_IN = Policy()
+"""Without any file: the levels decide, by the verdicts of the pack."""
+
+
+class Circumstances(Value):
+    """What is known of a request beside its text."""
+
+    phase: str = ""
+    profile: str = ""
+    # None: nobody knows, which counts as not the first.
+    first_execution: bool | None = None
+    # How many files a preview saw change; None: there was none.
+    files_affected: int | None = None
+    workspace: str = ""
+    home: str = ""
+    # Everything found in the text, calls included; None: only the findings are known.
+    facts: tuple[Fact, ...] | None = None
+
+
+class Voice(Value):
+    """One thing a policy says to a command, and why."""
+
+    verdict: Verdict
+    rule: str
+    reason: str
+    source: str = BUILT_IN_SOURCE

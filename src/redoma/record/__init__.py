@@ -1,0 +1,1 @@
+"""Writes what happened, in order, so that a changed past shows."""

@@ -1,0 +1,114 @@
+"""Lets old rows go: the newest of each session stay, and the chain can still be verified.
+
+What goes leaves a gap under the key: which rows, and the links at both ends. So rows that anybody
+else deletes are missing, and rows that retention deleted are not.
+"""
+
+from __future__ import annotations
+
+from redoma.model.value import Value, replace
+from redoma.record.chain import GENESIS, Gap, fits, gap_mac
+from redoma.record.schema import COLUMNS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.record.database import Connection
+
+
+class LetGo(Value):
+    """Rows of one session that went."""
+
+    session: str
+    rows: int
+    up_to: int
+
+
+def let_go(connection: Connection, key: bytes, record: str, keep: int, since: int) -> list[LetGo]:
+    """Deletes what each session with rows after `since` has beyond its newest `keep`."""
+    gone = []
+    sessions = connection.execute(
+        "SELECT DISTINCT session FROM audit_log WHERE seq > ?", (since,)
+    ).fetchall()
+    for (session,) in sessions:
+        newest_to_go = connection.execute(
+            "SELECT seq FROM audit_log WHERE session = ? ORDER BY seq DESC LIMIT 1 OFFSET ?",
+            (session, keep),
+        ).fetchone()
+        if newest_to_go is None:
+            continue
+        rows = _whole_rows(connection, session, newest_to_go[0])
+        for stretch in _stretches(rows):
+            _make_gap(connection, key, record, stretch)
+        connection.executemany("DELETE FROM audit_log WHERE seq = ?", [(seq,) for seq, *_ in rows])
+        if rows:
+            gone.append(LetGo(session=session, rows=len(rows), up_to=rows[-1][0]))
+    return gone
+
+
+def _whole_rows(connection: Connection, session: str, up_to: int) -> list[tuple[int, bytes, bytes]]:
+    """Rows that may go: number, the link before and their own.
+
+    Attack: a row is changed, or the one before it deleted, and then made old by writing many new
+    ones, so that retention clears the traces away. A row that does not fit the chain stays.
+    """
+    found: list[tuple[int, bytes, bytes]] = []
+    for *row, own in connection.execute(
+        # A run that goes on keeps its rows: its start must be there when its end comes.
+        f"SELECT {COLUMNS}, link FROM audit_log WHERE session = ? AND seq <= ? "  # noqa: S608
+        "AND run NOT IN (SELECT run FROM runs WHERE going = 1) ORDER BY seq",
+        (session, up_to),
+    ).fetchall():
+        seq = row[0]
+        if found and found[-1][0] == seq - 1:
+            before: bytes | None = found[-1][2]
+        else:
+            before = _link_at(connection, seq - 1)
+        if before is not None and fits(before, tuple(row), own):
+            found.append((seq, before, own))
+    return found
+
+
+def _stretches(rows: list[tuple[int, bytes, bytes]]) -> list[Gap]:
+    """Rows that stand side by side, as the gaps that they will leave."""
+    found: list[Gap] = []
+    for seq, before, own in rows:
+        if found and found[-1].last == seq - 1:
+            found[-1] = replace(found[-1], last=seq, after=own)
+        else:
+            found.append(Gap(first=seq, last=seq, before=before, after=own))
+    return found
+
+
+def _make_gap(connection: Connection, key: bytes, record: str, gap: Gap) -> None:
+    """Writes a gap, made one with the gaps that it touches."""
+    earlier = connection.execute(
+        "SELECT first, before FROM gaps WHERE last = ?", (gap.first - 1,)
+    ).fetchone()
+    if earlier is not None:
+        connection.execute("DELETE FROM gaps WHERE last = ?", (gap.first - 1,))
+        gap = replace(gap, first=earlier[0], before=earlier[1])
+    later = connection.execute(
+        "SELECT last, after FROM gaps WHERE first = ?", (gap.last + 1,)
+    ).fetchone()
+    if later is not None:
+        connection.execute("DELETE FROM gaps WHERE first = ?", (gap.last + 1,))
+        gap = replace(gap, last=later[0], after=later[1])
+    connection.execute(
+        "INSERT INTO gaps VALUES (?, ?, ?, ?, ?)",
+        (gap.first, gap.last, gap.before, gap.after, gap_mac(key, record, gap)),
+    )
+
+
+def _link_at(connection: Connection, seq: int) -> bytes | None:
+    """The link up to which the chain reaches at a row; None where that row is missing."""
+    if seq == 0:
+        return GENESIS
+    for statement in (
+        "SELECT link FROM audit_log WHERE seq = ?",
+        "SELECT after FROM gaps WHERE last = ?",
+    ):
+        found = connection.execute(statement, (seq,)).fetchone()
+        if found is not None:
+            link: bytes = found[0]
+            return link
+    return None

@@ -1,0 +1,1 @@
+"""Keeps secrets: takes them out of text before anyone else sees it."""

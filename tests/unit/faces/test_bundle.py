@@ -1,0 +1,178 @@
+"""A door's modules come out of one file, and never are anything but what their sources say."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.house.tree import PACKAGE
+
+pytestmark = pytest.mark.both_users
+
+OTHER_PYTHON = "/usr/bin/python3"
+FROM_THE_BUNDLE = """
+import sys; sys.path.append({tree!r})
+from redoma.faces import bundle
+bundle.begin(["run"])
+import redoma.faces.cli.run as module
+print(type(module.__loader__).__name__, module.__file__, module.__spec__.origin)
+"""
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A copy of the package that is nobody else's."""
+    made = tmp_path / "src"
+    shutil.copytree(
+        PACKAGE, made / "redoma", ignore=shutil.ignore_patterns("__pycache__", "judge", "*.yaml")
+    )
+    return made
+
+
+def started(tree: Path, *flags: str, python: str = sys.executable, **more: str) -> str:
+    """What `redoma run --help` of a tree prints, in a cold process."""
+    done = subprocess.run(
+        [python, "-I", "-S", *flags, str(tree / "redoma/__main__.py"), "run", "--help"],
+        env={"HOME": str(tree.parent), **more},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def bundles(place: Path) -> list[Path]:
+    return sorted(place.rglob("*.bundle"))
+
+
+def loader(tree: Path) -> str:
+    """Who loads a module of this door, from where."""
+    code = FROM_THE_BUNDLE.format(tree=str(tree))
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", code],
+        env={"HOME": str(tree.parent)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.split()[0]
+
+
+def edit(tree: Path) -> None:
+    source = tree / "redoma/faces/cli/run_options.py"
+    source.write_text(source.read_text().replace("usage: redoma run", "usage, edited: redoma run"))
+
+
+def test_the_second_start_takes_its_modules_from_what_the_first_left(tree: Path) -> None:
+    assert loader(tree) == "SourceFileLoader"
+    first = started(tree)
+    (kept,) = bundles(tree)
+    before = kept.read_bytes()
+    assert started(tree) == first
+    assert loader(tree) == "_Loader"
+    assert kept.read_bytes() == before
+
+
+def test_a_changed_source_is_what_counts(tree: Path) -> None:
+    started(tree)
+    (kept,) = bundles(tree)
+    before = kept.read_bytes()
+    edit(tree)
+    assert started(tree).startswith("usage, edited: ")
+    assert kept.read_bytes() != before
+    assert started(tree).startswith("usage, edited: ")
+
+
+def test_a_source_that_is_gone_is_gone(tree: Path) -> None:
+    started(tree)
+    (tree / "redoma/faces/cli/run_options.py").unlink()
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", str(tree / "redoma/__main__.py"), "run", "--help"],
+        env={"HOME": str(tree.parent)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 125
+    assert "run_options" in done.stderr
+
+
+def test_a_copied_tree_does_not_run_the_code_of_its_original(tree: Path) -> None:
+    started(tree)
+    copy = tree.parent / "copy"
+    shutil.copytree(tree, copy, copy_function=shutil.copy2)
+    edit(copy)
+    assert started(copy).startswith("usage, edited: ")
+    assert started(tree).startswith("usage: ")
+
+
+@pytest.mark.parametrize("rubbish", [b"", b"rubbish", b"\x04" + bytes(7) + b"N.\0\0", bytes(64)])
+def test_a_broken_bundle_is_made_anew(tree: Path, rubbish: bytes) -> None:
+    first = started(tree)
+    (kept,) = bundles(tree)
+    whole = kept.read_bytes()
+    kept.write_bytes(rubbish)
+    assert started(tree) == first
+    assert len(kept.read_bytes()) == len(whole)
+
+
+def test_code_that_cannot_be_read_is_read_from_its_source(tree: Path) -> None:
+    first = started(tree)
+    (kept,) = bundles(tree)
+    whole = kept.read_bytes()
+    head = 8 + int.from_bytes(whole[:8], "little")
+    kept.write_bytes(whole[:head])  # an index, and no code behind it
+    assert started(tree) == first
+
+
+@pytest.mark.root
+def test_a_bundle_of_another_user_is_not_believed(tree: Path) -> None:
+    started(tree)
+    (kept,) = bundles(tree)
+    os.chown(kept, 12345, 12345)
+    assert loader(tree) == "SourceFileLoader"
+
+
+def test_a_bundle_that_others_can_write_is_not_believed(tree: Path) -> None:
+    started(tree)
+    (kept,) = bundles(tree)
+    kept.chmod(0o666)
+    assert loader(tree) == "SourceFileLoader"
+
+
+@pytest.mark.not_root
+def test_a_package_that_cannot_be_written_has_its_bundle_in_the_users_cache(tree: Path) -> None:
+    cache = tree.parent / "cache"
+    (tree / "redoma").chmod(0o555)
+    first = started(tree, XDG_CACHE_HOME=str(cache))
+    assert (bundles(tree), len(bundles(cache))) == ([], 1)
+    assert started(tree, XDG_CACHE_HOME=str(cache)) == first
+
+
+def test_where_no_compiled_code_is_wanted_no_bundle_is_left(tree: Path) -> None:
+    started(tree, "-B")
+    started(tree, "-O")
+    assert bundles(tree) == []
+
+
+def test_compiled_code_that_has_its_own_place_has_its_bundle_there(tree: Path) -> None:
+    prefix = tree.parent / "prefix"
+    started(tree, "-X", f"pycache_prefix={prefix}")
+    assert (bundles(tree), len(bundles(prefix))) == ([], 1)
+
+
+@pytest.mark.skipif(not os.path.exists(OTHER_PYTHON), reason=f"there is no {OTHER_PYTHON}")
+def test_two_interpreters_do_not_take_each_others_code(tree: Path) -> None:
+    version = subprocess.run(
+        [OTHER_PYTHON, "-c", "import sys; print(sys.hexversion)"], capture_output=True, check=True
+    )
+    if int(version.stdout) == sys.hexversion:
+        pytest.skip("both are the same version")
+    assert started(tree) == started(tree, python=OTHER_PYTHON) == started(tree)
+    assert len(bundles(tree)) == 2

@@ -1,0 +1,29 @@
+"""Whoever asks for a command cannot answer the question about it."""
+
+from __future__ import annotations
+
+import pytest
+
+from redoma.model.risk import Risk
+from tests.unit.judge.judged import risk
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "redoma answer 3f2a9c1e approve",
+        "redoma --json answer 3f2a9c1e approve",
+        "./bin/redoma answer 3f2a9c1e approve --remember exact",
+        "python3 -m redoma answer 3f2a9c1e approve",
+        "python3 -m redoma.__main__ answer 3f2a9c1e approve",
+        "bash -c 'redoma answer 3f2a9c1e approve'",
+        "redoma pending | xargs -n1 redoma answer",
+        "echo '{}' > ~/.local/state/redoma/ask/approvals/approvals.json",
+    ],
+)
+def test_an_agent_cannot_approve_its_own_command(command: str) -> None:
+    assert risk(command) is Risk.FORBIDDEN
+
+
+def test_looking_at_the_questions_is_harmless() -> None:
+    assert risk("redoma pending --json") is Risk.SAFE

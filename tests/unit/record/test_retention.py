@@ -1,0 +1,111 @@
+"""The newest entries of each session stay, and what went is told from what was taken."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from redoma.model.event import Kind
+from redoma.record.store import Record
+from redoma.record.transaction import BATCH
+from redoma.record.verify import verify
+from tests.unit.record.story import ended, entries, judged, starting, tamper
+
+KEEP = 20
+
+
+def fill(directory: Path, rows: int, sessions: int = 1) -> Record:
+    record = Record(str(directory), keep=KEEP)
+    for number in range(rows):
+        record.note(judged(number, session=f"s{number % sessions}"))
+    return record
+
+
+def test_a_session_keeps_its_newest_entries_and_few_more(tmp_path: Path) -> None:
+    fill(tmp_path / "audit", 300)
+    kept = entries(tmp_path / "audit")
+    assert KEEP <= len(kept) <= KEEP + BATCH
+    judgements = [entry.run for entry in kept if entry.kind == "judged"]
+    assert judgements == [f"run-{number}" for number in range(300 - len(judgements), 300)]
+
+
+def test_one_session_does_not_push_out_another(tmp_path: Path) -> None:
+    record = fill(tmp_path / "audit", 15)
+    for number in range(400):
+        record.note(judged(number, session="busy"))
+    quiet = [entry.run for entry in entries(tmp_path / "audit") if entry.session == "s0"]
+    assert quiet == [f"run-{number}" for number in range(15)]
+
+
+def test_the_chain_verifies_over_what_was_let_go(tmp_path: Path) -> None:
+    fill(tmp_path / "audit", 500, sessions=3)
+    found = verify(str(tmp_path / "audit"))
+    assert found.faults == ()
+    assert found.let_go > 300
+    assert found.rows == len(entries(tmp_path / "audit"))
+    assert found.last == found.rows + found.let_go
+
+
+def test_letting_go_is_itself_an_entry(tmp_path: Path) -> None:
+    fill(tmp_path / "audit", 300)
+    told = [entry for entry in entries(tmp_path / "audit") if entry.kind == Kind.RETAINED.value]
+    assert told
+    first = entries(tmp_path / "audit")[0].seq
+    assert told[-1].facts()["up_to"] == first - 1
+
+
+def test_deleting_beside_a_gap_shows(tmp_path: Path) -> None:
+    fill(tmp_path / "audit", 300).close()
+    first = entries(tmp_path / "audit")[0].seq
+    tamper(tmp_path / "audit", f"DELETE FROM audit_log WHERE seq = {first}")
+    faults = verify(str(tmp_path / "audit")).faults
+    assert [(fault.wrong.value, fault.entry) for fault in faults] == [("deleted", first)]
+
+
+def test_widening_a_gap_without_the_key_shows(tmp_path: Path) -> None:
+    fill(tmp_path / "audit", 300).close()
+    first = entries(tmp_path / "audit")[0]
+    tamper(
+        tmp_path / "audit",
+        f"DELETE FROM audit_log WHERE seq = {first.seq}",
+        f"UPDATE gaps SET last = {first.seq}, after = x'{first.link}'",
+    )
+    faults = verify(str(tmp_path / "audit")).faults
+    assert [fault.wrong.value for fault in faults] == ["gap-forged", "deleted"]
+
+
+def test_retention_does_not_clear_a_forgers_traces_away(tmp_path: Path) -> None:
+    record = fill(tmp_path / "audit", 30)
+    record.close()
+    tamper(
+        tmp_path / "audit",
+        "UPDATE audit_log SET command = 'echo nothing' WHERE seq = 5",
+        "DELETE FROM audit_log WHERE seq = 9",
+    )
+    for number in range(300):
+        record.note(judged(number, session="s0"))
+    record.close()
+    faults = verify(str(tmp_path / "audit")).faults
+    assert [(fault.wrong.value, fault.entry) for fault in faults] == [
+        ("deleted", 9),
+        ("changed", 5),
+    ]
+
+
+def test_the_start_of_a_run_that_goes_on_is_not_let_go(tmp_path: Path) -> None:
+    record = Record(str(tmp_path / "audit"), keep=KEEP)
+    record.append(starting("long"))
+    for number in range(300):
+        record.note(judged(number))
+    assert entries(tmp_path / "audit")[0].run == "long"
+    record.append(ended("long"))
+    for number in range(BATCH):
+        record.note(judged(number))
+    assert entries(tmp_path / "audit")[0].run != "long"
+    assert verify(str(tmp_path / "audit")).ok
+
+
+def test_without_a_limit_everything_stays(tmp_path: Path) -> None:
+    record = Record(str(tmp_path / "audit"), keep=None)
+    for number in range(200):
+        record.note(judged(number))
+    assert len(entries(tmp_path / "audit")) == 200
