@@ -57,6 +57,7 @@ def apply(
         book = Book(kept.directory(name))
         remaining = _remaining(changes, book)
         why = protected(remaining, layer.upper, tuple(allowed))
+        remaining = _without_ties(remaining, why)
         choice = choose(remaining, paths, why=why, kept_in=layer.upper)
         opened = Site(entry.shown.workspace, entry.root, layer.directory)
         with opened as site, errors_of("the apply"):
@@ -204,3 +205,20 @@ def _notes(run: Run, items: Iterable[Change]) -> tuple[str, ...]:
     if several:
         notes.append(f"other names of {several[0]} keep the old content (hard links)")
     return tuple(notes)
+
+
+def _without_ties(changes: Changes, held: Mapping[str, str]) -> Changes:
+    """The same changes, with no name that is applied tied to one that is held back.
+
+    Attack: a harmless name that shares its file with a protected one would keep all from being
+    applied, or bring the protected one with it.
+    """
+    first: dict[str, str] = {}
+    items = []
+    for item in changes.items:
+        tie = item.hard_link_of
+        if tie in held and item.path not in held:
+            other = first.setdefault(tie, item.path)
+            item = replace(item, hard_link_of="" if other == item.path else other)  # noqa: PLW2901
+        items.append(item)
+    return replace(changes, items=tuple(items)) if first else changes
