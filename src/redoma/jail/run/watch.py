@@ -14,7 +14,7 @@ _FULL_LOOK = 0.25
 _SHORT_LOOK = 0.05
 # What lies unread in a socket is the kernel's memory. As much as one holds by default, for each
 # above a number that ordinary programs stay below.
-_SOCKET = 212_992
+_SOCKET = 256 << 10  # the usual buffer, and the piece that may go over it
 _FREE_SOCKETS = 256
 
 
