@@ -14,7 +14,7 @@ import pytest
 
 from redoma import AsyncSandbox, Outcome, Sandbox, Verdict
 from redoma.flow.changes import apply, undo
-from redoma.model.errors import PolicyError, RateLimited, RecordUnavailable
+from redoma.model.errors import Declined, PolicyError, RateLimited, RecordUnavailable
 from redoma.model.question import Answer, Choice, Question
 from redoma.record.search import Entry, Reader, Wanted
 
@@ -290,3 +290,30 @@ def test_a_child_writes_its_own_rows(place: Place) -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert place.sandbox().run("true").ok
     assert place.kinds().count("run-ended") == 3
+
+
+def test_direct_writes_are_seen_at_once_and_not_held(place: Place) -> None:
+    seen: list[bool] = []
+
+    def sink(_stream: int, _data: bytes) -> None:
+        seen.append((place.workspace / "now").exists())
+
+    result = place.sandbox(direct=True).run("touch now; echo look; false", sink=sink)
+    assert (result.exit_code, result.changes, seen) == (1, None, [True])
+
+
+def test_who_wants_to_see_changes_first_cannot_be_passed_by(place: Place) -> None:
+    place.policy("version: '1.0'\ndry_run:\n  auto_enable_for: [commands affecting > 1 files]\n")
+    assert place.sandbox(direct=True).run("touch a b").outcome is Outcome.PREVIEWED
+    assert list(place.workspace.glob("[ab]")) == []
+
+
+def test_a_preview_of_what_must_be_confirmed_is_applied_only_by_a_person(place: Place) -> None:
+    (place.workspace / "src").mkdir()
+    (place.workspace / "src/a").write_text("1")
+    command = f"rm -r src; {ASKS}"
+    with pytest.raises(Declined):
+        place.sandbox().preview(command).apply()
+    assert (place.workspace / "src/a").exists()
+    place.sandbox(ask=lambda question: True).preview(command).apply()
+    assert not (place.workspace / "src").exists()

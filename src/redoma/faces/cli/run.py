@@ -92,6 +92,7 @@ def sandbox_for(options: RunOptions) -> Sandbox:
         allow_write=options.many["--allow-write"],
         allow_read=options.many["--allow-read"],
         env=options.environment(),
+        direct="direct" in options.flags,
         ask=Whoever(options.one.get("--ask", "auto")),
         phase=options.one.get("--phase", ""),
         session=options.one.get("--session", ""),
@@ -130,6 +131,8 @@ def closing_line(result: Result, *, quiet: bool = False) -> str:
     lines += [f"redoma: {note}\n" for note in result.notes]
     if not result.ok and _misses_the_network(result):
         lines.append("hint: the network is closed in this level; --level minimal opens it\n")
+    if not result.ok and _misses_the_disk(result):
+        lines.append("hint: a layer cannot do this; --direct writes straight into the workspace\n")
     return "".join(lines)
 
 
@@ -165,6 +168,13 @@ def _misses_the_network(result: Result) -> bool:
     said = (result.stdout[-4096:] + result.stderr[-4096:]).lower()
     closed = any(guarantee.value == "network-closed" for guarantee in held)
     return closed and any(words in said for words in _NO_NETWORK)
+
+
+def _misses_the_disk(result: Result) -> bool:
+    """Whether a failed command complained of what a layer does not do as a disk does."""
+    said = (result.stdout[-4096:] + result.stderr[-4096:]).lower()
+    words = (b"cross-device link", b"exdev", b"hardlink different from source")
+    return result.changes is not None and any(each in said for each in words)
 
 
 def _input() -> int | bytes:
