@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from redoma.judge.interpret.arg import NETWORK, NOTHING, UNKNOWN, arg
 from redoma.judge.interpret.call import Call
 from redoma.model.risk import Effect
