@@ -7,10 +7,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.flow.async_sandbox import AsyncSandbox as AsyncSandbox
     from redoma.flow.check import check as check
+    from redoma.flow.preview import Preview as Preview
     from redoma.flow.redaction import SecretSanitizer as SecretSanitizer
     from redoma.flow.sandbox import Sandbox as Sandbox
     from redoma.model.decision import Decision as Decision
     from redoma.model.decision import Verdict as Verdict
+    from redoma.model.question import Answer as Answer
+    from redoma.model.question import Choice as Choice
+    from redoma.model.question import Question as Question
     from redoma.model.result import Outcome as Outcome
     from redoma.model.result import Result as Result
     from redoma.model.risk import Assessment as Assessment
@@ -19,11 +23,15 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
+    "Answer",
     "Assessment",
     "AsyncSandbox",
+    "Choice",
     "Decision",
     "Finding",
     "Outcome",
+    "Preview",
+    "Question",
     "Result",
     "Risk",
     "Sandbox",
@@ -34,11 +42,15 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Answer": "redoma.model.question",
     "Assessment": "redoma.model.risk",
     "AsyncSandbox": "redoma.flow.async_sandbox",
+    "Choice": "redoma.model.question",
     "Decision": "redoma.model.decision",
     "Finding": "redoma.model.risk",
     "Outcome": "redoma.model.result",
+    "Preview": "redoma.flow.preview",
+    "Question": "redoma.model.question",
     "Result": "redoma.model.result",
     "Risk": "redoma.model.risk",
     "Sandbox": "redoma.flow.sandbox",

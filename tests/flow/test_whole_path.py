@@ -275,3 +275,20 @@ def test_a_preview_of_what_must_be_confirmed_is_applied_only_by_a_person(place: 
     assert (place.workspace / "src/a").exists()
     place.sandbox(ask=lambda question: True).preview(command).apply()
     assert not (place.workspace / "src").exists()
+
+
+def test_a_preview_can_be_awaited_and_cancelled(place: Place) -> None:
+    async def go() -> None:
+        sandbox = AsyncSandbox(str(place.workspace), record=str(place.record))
+        assert (await sandbox.check("ls")).verdict is Verdict.ALLOW
+        preview = await sandbox.preview("touch made")
+        assert [change.path for change in preview.changes.items] == ["made"]
+        preview.discard()
+        task = asyncio.create_task(sandbox.preview("touch later; sleep 60"))
+        await asyncio.sleep(1)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(go())
+    assert list(place.workspace.iterdir()) == []

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from typing import Any, Self, TypeVar
 
     from redoma.flow.hands import Hands
+    from redoma.flow.preview import Preview
     from redoma.flow.steps import Step
     from redoma.jail.run.streams import Sink
+    from redoma.model.decision import Decision
     from redoma.model.question import Answer
     from redoma.model.result import Result
 
@@ -60,6 +62,25 @@ class AsyncSandbox:
         finally:
             if control is None:
                 used.close()
+
+    async def check(self, command: str | Sequence[str], *, cwd: str = "") -> Decision:
+        """What the policy says of a command; nothing runs."""
+        return await _in_thread(lambda: self._sandbox.check(command, cwd=cwd))
+
+    async def preview(self, command: str | Sequence[str], **how: Any) -> Preview:
+        """Runs a command with its writes held; if the task is cancelled, the run is ended first."""
+        control = Control()
+        work = asyncio.ensure_future(
+            _in_thread(lambda: self._sandbox.preview(command, control=control, **how))
+        )
+        try:
+            return await asyncio.shield(work)
+        except asyncio.CancelledError:
+            control.cancel()
+            await asyncio.wait([work])
+            raise
+        finally:
+            control.close()
 
     async def stream(
         self, command: str | Sequence[str], **how: Any

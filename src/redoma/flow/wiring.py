@@ -23,6 +23,7 @@ BY_HAND = "by hand"
 """That someone opens a shell by hand is their answer to that, and to nothing else."""
 ANSWERED_LATER = 600.0
 """Seconds in which a question that nobody waits for can be approved for the next try."""
+MOST_OPEN = 4
 _records: dict[tuple[object, ...], Record] = {}
 _redactors: list[Redactor] = []
 
@@ -37,14 +38,18 @@ def record(directory: str, policy: Policy, secrets: tuple[str, ...] = ()) -> Rec
     place = os.path.abspath(directory) if directory else recording.directory()
     redacts = policy.logging.redact_secrets
     key = (place, policy.retention.entries_per_session, redacts, secrets)
-    known = _records.get(key)
+    known = _records.pop(key, None)
     if known is None:
         cleaned = redact if redacts else None
         if redacts and secrets:
             from redoma.flow.redaction import redactor
 
             cleaned = redactor(values=secrets).text
-        known = _records[key] = recording.record(redact=cleaned, keep=key[1], place=place)
+        known = recording.record(redact=cleaned, keep=key[1], place=place)
+        # A record holds files open: one that was not used for a while is closed, and opens again.
+        for old in list(_records)[: max(0, len(_records) - MOST_OPEN + 1)]:
+            _records.pop(old).close()
+    _records[key] = known
     return known
 
 

@@ -137,10 +137,12 @@ class Record:
         self.close()
 
     def __del__(self) -> None:
-        # When the interpreter ends, what this rests on may have gone before it.
-        with suppress(Exception):
+        # When the interpreter ends, all that this rests on may have gone before it, names included.
+        try:
             if self._writer is not None and self._pid == os.getpid():
                 self._writer.close()
+        except Exception:  # noqa: S110
+            pass
 
     def _write(
         self, events: tuple[Event, ...], *, forced: bool, limits: RateLimits | None = None

@@ -10,6 +10,7 @@ import pytest
 from redoma.flow import changes as held
 from redoma.flow.dry_run import DryRun
 from redoma.flow.preview import Preview
+from redoma.flow.sandbox import Sandbox
 from redoma.model.change import Changes
 from redoma.model.errors import ChangeError, PreviewGone, UsageError
 from redoma.model.result import HeldBack, Outcome, Result
@@ -155,14 +156,14 @@ def looked_at(found: Changes) -> DryRun:
 
 def test_a_preview_is_let_go_unless_it_is_applied(work: Path) -> None:
     before = tree(work, numbers=True)
-    with Preview(looked_at(hold(work, "echo 1 >> notes"))) as preview:
+    with Preview(looked_at(hold(work, "echo 1 >> notes")), Sandbox(str(work))) as preview:
         assert "+1\n" in preview.diff()
     assert tree(work, numbers=True) == before
     assert held.history()[0].standing is Standing.DISCARDED
-    with Preview(looked_at(hold(work, "echo 1 >> notes"))) as preview:
+    with Preview(looked_at(hold(work, "echo 1 >> notes")), Sandbox(str(work))) as preview:
         assert [c.path for c in preview.apply().changes] == ["notes"]
     assert (work / "notes").read_text() == "some notes\n1\n"
-    with Preview(looked_at(hold(work, "true"))) as preview:
+    with Preview(looked_at(hold(work, "true")), Sandbox(str(work))) as preview:
         assert preview.apply() == Applied(id=preview.id)
 
 
