@@ -42,6 +42,7 @@ class Watch:
         self._written: dict[int, int] = {}
         self._free = self._free_now()
         self._next_full = 0.0
+        self._many_sockets = False
         self.bytes_written = 0
         self.peak_memory = 0
         self.seen: set[str] = set()
@@ -64,7 +65,8 @@ class Watch:
         verdict = self._full(total)
         spent = time.thread_time() - began
         pause = _SHORT_LOOK if "memory" in self._watched else _FULL_LOOK
-        self._next_full = now + pause + 10 * spent
+        # Attack: buffers are filled faster than a busy watcher comes round again.
+        self._next_full = now if self._many_sockets else now + pause + 10 * spent
         return verdict
 
     def _full(self, total: int | None) -> str:
@@ -91,10 +93,11 @@ class Watch:
         if "memory" in self._watched:
             memory += self._held(self._temporary)
             most_memory = self._limits.memory or 0
-            # Attack: buffers of sockets that nobody reads are in no process's size. Each is looked
-            # at only where all together could matter.
-            if memory + (descriptors - _FREE_SOCKETS) * _SOCKET > most_memory:
-                memory += max(0, _sockets(pids) - _FREE_SOCKETS) * _SOCKET
+            # Attack: buffers of sockets that nobody reads are in no process's size. They are
+            # counted only where all together could matter.
+            self._many_sockets = (descriptors - _FREE_SOCKETS) * _SOCKET > most_memory // 4
+            if self._many_sockets:
+                memory += max(0, self._sockets(pids) - _FREE_SOCKETS) * _SOCKET
         self.bytes_written = sum(self._written.values()) + held
         self.peak_memory = max(self.peak_memory, memory)
         limits = self._limits
@@ -110,6 +113,15 @@ class Watch:
         if limits.cpu_seconds is not None and cpu / os.sysconf("SC_CLK_TCK") > limits.cpu_seconds:
             return "cpu_seconds"
         return ""
+
+    def _sockets(self, pids: list[int]) -> int:
+        """How many sockets there are: by the network's own count, where it is the tree's own."""
+        own, ours = f"/proc/{self._root}/ns/net", "/proc/self/ns/net"
+        with suppress(OSError, ValueError, IndexError):
+            if os.stat(own).st_ino != os.stat(ours).st_ino:
+                rows = _read(f"/proc/{self._root}/net/protocols").splitlines()[1:]
+                return sum(int(row.split()[2]) for row in rows)
+        return _open_sockets(pids)
 
     def _held(self, places: list[tuple[str, int | None]]) -> int:
         """Bytes of files that are in memory and in no process's own pages."""
@@ -132,7 +144,7 @@ class Watch:
         return status.f_bfree * status.f_frsize
 
 
-def _sockets(pids: list[int]) -> int:
+def _open_sockets(pids: list[int]) -> int:
     """How many sockets some processes have open, each counted once."""
     found: set[str] = set()
     for pid in pids:
