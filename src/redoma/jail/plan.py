@@ -83,8 +83,10 @@ def _enforcement(grant: Grant, report: EngineReport, controllers: frozenset[str]
     held -= {guarantee for guarantee, value in capped.items() if value is None}
     if limits.cpu_percent is not None and "cpu" not in controllers and report.name != "systemd":
         held.discard(Guarantee.CPU_CAPPED)  # a share of the processor needs a control group
-    if grant.network.value == "open":
+    if grant.network.value != "closed":
         held.discard(Guarantee.NETWORK_CLOSED)
+    if grant.network.value != "gated":
+        held.discard(Guarantee.NETWORK_ALLOW_LISTED)
     if grant.writes.value == "memory":
         held.discard(Guarantee.PROTECTED_PATHS)
     else:

@@ -144,7 +144,7 @@ def _written(grant: Grant, place: Callable[[str], str]) -> tuple[list[str], list
 
 def _namespaces(grant: Grant) -> list[str]:
     made = ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
-    if grant.network is Network.CLOSED:
+    if grant.network is not Network.OPEN:
         made.append("--unshare-net")
     made += ["--unshare-user", "--disable-userns"]
     return [*made, "--die-with-parent", "--cap-drop", "ALL"]

@@ -81,6 +81,7 @@ class Ending:
             limited_by=run.limiter.mechanisms(),
             used=used,
             notes=_notes(run),
+            network_calls=run.gate.close() if run.gate is not None else None,
         )
 
     def _code(self, run: Supervisor, status: bytes) -> tuple[int | None, int | None]:
