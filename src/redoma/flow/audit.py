@@ -1,60 +1,17 @@
-"""The record as doors use it: where it is, and how to look at it."""
+"""The record as doors look at it."""
 
 from __future__ import annotations
 
-import os
-
-from redoma.model.errors import UsageError
+from redoma.flow.recording import directory, key_place
 from redoma.record.faults import Verification
-from redoma.record.keys import KeyPlace
 from redoma.record.search import Entry, Reader, Wanted
 from redoma.record.stats import Stats
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from redoma.record.store import Record
+    from collections.abc import Iterator
 
 __all__ = ["Entry", "Stats", "Verification", "Wanted"]
-
-KEY_VARIABLE = "REDOMA_AUDIT_KEY"
-
-
-def directory() -> str:
-    """Where the record of this user lies."""
-    from redoma.jail import places
-    from redoma.model.errors import RecordUnavailable
-
-    try:
-        return f"{places.state()}/audit"
-    except OSError as error:
-        raise RecordUnavailable(str(error), hint="set XDG_STATE_HOME") from error
-
-
-def writable(
-    *, redact: Callable[[str], str] | None, keep: int | None = None, place: str = ""
-) -> Record:
-    """The record to write to; `keep` is how many entries a session keeps."""
-    from redoma.record.store import KEEP, Record
-
-    return Record(
-        place or directory(),
-        redact=redact,
-        keep=KEEP if keep is None else keep,
-        keyed_by=key_place(),
-    )
-
-
-def key_place() -> KeyPlace:
-    """Where the key is, as the environment says: `file` or `keychain`."""
-    said = os.environ.get(KEY_VARIABLE) or KeyPlace.FILE.value
-    try:
-        return KeyPlace(said)
-    except ValueError:
-        raise UsageError(
-            f"{KEY_VARIABLE} is {said!r}", hint=f"{KEY_VARIABLE}=file or keychain"
-        ) from None
 
 
 def newest(limit: int, wanted: Wanted) -> list[Entry]:

@@ -81,7 +81,8 @@ def found(workspace: str, *, home: str | None = None) -> Stamp:
     for folder in folders:
         for path in (f"{folder}/{NAME}", f"{folder}/.redoma/{NAME}"):
             row = _identity(path, "project", top)
-            if row is not None and path != from_user:
+            # Whoever works on their own configuration has it as a project's file, too.
+            if row is not None and row[2:4] not in [other[2:4] for other in rows]:
                 rows.append(row)
     return tuple(rows)
 
@@ -130,7 +131,8 @@ def _identity(
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise unusable(path, f"cannot be looked at: {error.strerror}") from None
+        hint = "HOME must be your own home directory" if origin == "user" else FIX
+        raise unusable(path, f"cannot be looked at: {error.strerror}", hint) from None
     if stat.S_ISLNK(status.st_mode):
         status = _behind(path, top)
     real = os.path.dirname(os.path.realpath(path))

@@ -160,11 +160,14 @@ def _plain(key: str, policy: Policy) -> object:
 
 def write_new(path: str, *, user: bool) -> None:
     """Writes a commented policy where there is none."""
-    os.makedirs(os.path.dirname(path) or ".", mode=0o700, exist_ok=True)
+    if user:
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     try:
         # Attack: a link in its place would have us write wherever it leads.
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
         fd = os.open(path, flags, 0o644)
+    except FileNotFoundError:
+        raise UsageError(f"there is no directory for {path}") from None
     except FileExistsError:
         raise UsageError(f"{path} is there already", hint=f"redoma policy lint {path}") from None
     with open(fd, "w", encoding="utf-8") as file:

@@ -43,7 +43,7 @@ def crowded(connection: Connection, caller: str, session: str, limits: RateLimit
 def _refusals(
     connection: Connection, column: str, who: str, rates: Rates, now: int
 ) -> list[RateLimited]:
-    shown = f"this {column}" + (f" ({who!r})" if who else "")
+    shown = f"this {column}" + (f" ({who[:60]!r})" if who else "")
     found = []
     if rates.executions_per_minute is not None:
         most = rates.executions_per_minute

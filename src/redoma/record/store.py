@@ -6,7 +6,7 @@ import os
 from _thread import allocate_lock, start_new_thread
 from contextlib import suppress
 
-from redoma.model.errors import RecordUnavailable
+from redoma.model.errors import RecordError, RecordUnavailable
 from redoma.model.event import Kind
 from redoma.record.encoding import json_text, storable
 from redoma.record.keys import KeyPlace
@@ -70,8 +70,8 @@ class Record:
         writer = turn.__enter__()
         try:
             written = writer.write([self._draft(writer, event) for event in events], rates)
-        except BaseException:
-            turn.__exit__()
+        except BaseException as error:
+            turn.__exit__(type(error))
             raise
         pending = Pending(writer, written, turn)
         if written.refusal is not None:
@@ -189,6 +189,13 @@ class Record:
             self._writer = None
             self._lock = allocate_lock()
 
+    def _give_up(self) -> None:
+        """The next use opens everything anew: the cause may be gone by then."""
+        if self._writer is not None:
+            with suppress(Exception):
+                self._writer.close()
+            self._writer = None
+
     def _open(self) -> Writer:
         if self._writer is None:
             self._writer = Writer(self.directory, keyed_by=self._keyed_by, keep=self._keep)
@@ -203,7 +210,10 @@ class Pending:
         self._error: BaseException | None = None
         self._over = allocate_lock()
         self._over.acquire()
-        start_new_thread(self._finish, (writer, written, turn))
+        try:
+            start_new_thread(self._finish, (writer, written, turn))
+        except RuntimeError:  # as many threads as there may be: then it is waited for here
+            self._finish(writer, written, turn)
 
     def wait(self) -> int:
         """The last row's number, now that it is on disk; the error where it is not."""
@@ -219,7 +229,7 @@ class Pending:
         except BaseException as error:
             self._error = error
         finally:
-            turn.__exit__()
+            turn.__exit__(None if self._error is None else type(self._error))
             self._over.release()
 
 
@@ -239,5 +249,7 @@ class _Turn:
             self._record._lock.release()
             raise
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None = None, *_: object) -> None:
+        if kind is not None and issubclass(kind, RecordError):
+            self._record._give_up()
         self._record._lock.release()

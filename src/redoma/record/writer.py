@@ -15,10 +15,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.model.errors import RateLimited
     from redoma.model.rates import RateLimits
+    from redoma.record.database import Connection
     from redoma.record.keys import KeyPlace
     from redoma.record.transaction import Draft
 
 _HEAD = "SELECT record, keyed_by, seq, link, ledger, boot, uptime, wall, mac FROM head WHERE id = 1"
+_left_open: list[object] = []
 _HEAD_MAC = "SELECT mac FROM head WHERE id = 1"
 
 
@@ -54,6 +56,8 @@ class Writer:
         self._keep = keep
         self._turnstile = Turnstile(directory)
         self._log = Log(self._path)
+        self._files: tuple[tuple[int, int], ...] = ()
+        self._opened: Connection | None = None
         self._turnstile.enter()
         try:
             # A record that was begun has a head file; its key is never made twice.
@@ -66,16 +70,24 @@ class Writer:
                     entry=0,
                     hint=_aside(directory),
                 )
-            self.connection = open_to_write(directory)
+            self._opened = open_to_write(directory)
             with worded(self._path):
                 self._begin_if_new(begun=begun)
         except BaseException:
             self.close()
             raise
         self._turnstile.leave()
+        # Attack: the files are removed below a process that goes on writing, to nowhere.
+        self._files = self._found()
         self._last: _Ends | None = None
         self._on_disk: Head | None = None
         self._has_looked = False
+
+    @property
+    def connection(self) -> Connection:
+        """The open database."""
+        assert self._opened is not None
+        return self._opened
 
     def digest_of(self, command: str) -> str:
         """The name of a command in the ledger."""
@@ -85,6 +97,11 @@ class Writer:
         """Commits rows, or the refusal of the start among them: whatever dies now, they stay."""
         self._turnstile.enter()
         try:
+            if self._found() != self._files:
+                raise RecordUnavailable(
+                    f"the record {self._path} was moved or removed while it was in use",
+                    hint="put it back; else a new one begins with the next command",
+                )
             return self._transact(drafts, rates)
         except BaseException as error:
             self._last = None
@@ -128,15 +145,24 @@ class Writer:
 
     def close(self) -> None:
         """Closes the files; nothing waits to be written."""
-        connection = getattr(self, "connection", None)
-        if connection is not None:
-            connection.close()
+        if self._opened is not None:
+            # SQLite removes its log by name when the last one closes: that of a record which has
+            # taken the place of ours, where ours was moved away.
+            if self._files and self._files != self._found():
+                _left_open.append(self._opened)
+            else:
+                self._opened.close()
+            self._opened = None
         self._log.close()
         self._turnstile.close()
 
     def look_again(self) -> None:
         """The next write looks once more for runs that were interrupted."""
         self._has_looked = False
+
+    def _found(self) -> tuple[tuple[int, int], ...]:
+        """The files that have our names now."""
+        return _inode(self._path), _inode(self._turnstile.path)
 
     def _begin_if_new(self, *, begun: bool) -> None:
         if not is_ours(self.connection):
@@ -251,7 +277,15 @@ class Writer:
             # The connection cannot be trusted any more; the next call opens another one.
             self.connection.close()
             self._log.close()
-            self.connection = open_to_write(self.directory)
+            self._opened = open_to_write(self.directory)
+
+
+def _inode(path: str) -> tuple[int, int]:
+    try:
+        status = os.stat(path)
+    except FileNotFoundError:
+        return 0, 0
+    return status.st_dev, status.st_ino
 
 
 def _aside(directory: str) -> str:

@@ -128,6 +128,12 @@ def test_a_missing_home_does_not_lose_the_users_file(monkeypatch: pytest.MonkeyP
     assert user_file() == f"{home}/.config/redoma/sandbox.yaml"
 
 
+def test_the_users_own_file_is_not_a_projects_too(place: Place) -> None:
+    own = write(place.user, "policy: isolation-only\n")
+    for workspace in (own.parent, own.parent.parent):
+        assert place.load(workspace).sources == ("built-in", str(own))
+
+
 def test_a_loosening_file_names_its_line_and_the_users(place: Place) -> None:
     write(place.user, "# mine\npolicy: strict\n")
     own = write(place.project / "sandbox.yaml", "version: 1\npolicy: default\n")

@@ -65,6 +65,37 @@ def test_a_second_name_for_the_database_is_not_accepted(tmp_path: Path) -> None:
     assert "hard link" in str(refusal(directory))
 
 
+@pytest.mark.parametrize("name", NAMES[:2])
+def test_a_file_that_is_removed_below_a_writer_is_missed_at_once(tmp_path: Path, name: str) -> None:
+    with Record(str(tmp_path / "audit")) as record:
+        record.append(judged(1))
+        (tmp_path / "audit" / name).rename(tmp_path / "moved")
+        with pytest.raises(RecordUnavailable, match="moved or removed"):
+            record.append(judged(2))
+        (tmp_path / "moved").rename(tmp_path / "audit" / name)
+        assert record.append(judged(2)) == 2
+    assert verify(str(tmp_path / "audit")).ok
+
+
+def test_a_writer_whose_record_was_moved_away_leaves_the_one_in_its_place_alone(
+    tmp_path: Path,
+) -> None:
+    directory = tmp_path / "audit"
+    old = Record(str(directory))
+    old.append(judged(1))
+    directory.rename(tmp_path / "audit.old")
+    new = Record(str(directory))
+    new.append(judged(10))
+    with pytest.raises(RecordUnavailable, match="moved or removed"):
+        old.append(judged(2))
+    assert (directory / "audit.db-wal").exists()
+    assert old.append(judged(11)) == 2, "it goes on in the record that is there"
+    assert new.append(judged(12)) == 3
+    assert [entry.run for entry in entries(directory)] == ["run-10", "run-11", "run-12"]
+    assert [entry.run for entry in entries(tmp_path / "audit.old")] == ["run-1"]
+    assert verify(str(directory)).ok
+
+
 def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(tmp_path: Path) -> None:
     (tmp_path / "audit").mkdir(mode=0o700)
     os.mkfifo(tmp_path / "audit" / "audit.key", 0o600)

@@ -7,7 +7,9 @@ import sys
 
 from redoma.faces.cli import options
 from redoma.faces.display import harmless
+from redoma.faces.intake import refuse_broken
 from redoma.model.errors import PolicyError, UsageError
+from redoma.model.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -188,6 +190,7 @@ def _explain(given: options.Options) -> int:
         home=home,
         phase=given.values.get("--phase", ""),
     )
+    found = replace(found, decision=refuse_broken(found.decision))
     if "--json" in given.flags:
         _json(policy_prose.as_json(found))
     else:

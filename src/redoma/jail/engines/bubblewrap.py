@@ -113,9 +113,10 @@ class Bubblewrap:
             head += [*frame.before, *mounts, *frame.after]
             head += ["--chdir", plan.request.cwd or plan.grant.workspace]
             # Attack: a NUL in a value would end it, and what follows would be an option of ours.
-            if any("\0" in word for word in head):
+            text = "\0".join(head)
+            if text.count("\0") != len(head) - 1:
                 raise UsageError("a path or a variable contains a NUL byte")
-            arguments = give(_memory_file("\0".join(head).encode(errors="surrogateescape") + b"\0"))
+            arguments = give(_memory_file(text.encode(errors="surrogateescape") + b"\0"))
             command = program.command(plan.request.workload, frame.path, frame.visible)
             launch = Launch(
                 argv=(binary, "--args", arguments, "--", *command),

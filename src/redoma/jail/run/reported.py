@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import warnings
+from struct import calcsize, pack, unpack
 
 from redoma.jail.kernel import privileges
 from redoma.jail.kernel.notices import filter_of_calls
@@ -38,15 +39,16 @@ def start(
         if child == 0:
             _become(launch, actions, theirs, code, new_session=new_session)
         theirs.close()
-        said, descriptors, _, _ = socket.recv_fds(ours, 256, 1)
-    if not descriptors:
+        said, beside, _, _ = ours.recvmsg(256, socket.CMSG_SPACE(calcsize("i")))
+    if not beside:
         os.waitpid(child, 0)
         raise UsageError(
             f"it cannot be told here which files a command opens: {said.decode() or 'it died'}",
             hint="run it without --trace-files",
         )
-    os.set_inheritable(descriptors[0], False)  # noqa: FBT003
-    trace.listen(descriptors[0])
+    (reports,) = unpack("i", beside[0][2])
+    os.set_inheritable(reports, False)  # noqa: FBT003
+    trace.listen(reports)
     return child
 
 
@@ -65,7 +67,8 @@ def _become(
         except OSError as error:
             theirs.send(str(error.strerror).encode())
             os._exit(_COULD_NOT)
-        socket.send_fds(theirs, [b"l"], [reports])
+        # By hand: `send_fds` imports, and who is nobody may not be able to read our libraries.
+        theirs.sendmsg([b"l"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, pack("i", reports))])
         os.close(reports)  # Attack: whoever has it inside could answer for us
         if new_session:
             os.setsid()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 
 from redoma.model.errors import EngineFailed
 from redoma.model.plan import Launch
@@ -63,11 +62,12 @@ def _inherited() -> list[int]:
     out again.
     """
     found = []
-    for name in os.listdir("/proc/self/fd"):
-        fd = int(name)
-        with suppress(OSError):
+    for fd in map(int, os.listdir("/proc/self/fd")):
+        try:
             if fd > 2 and os.get_inheritable(fd):
                 found.append(fd)
+        except OSError:
+            continue  # the listing's own
     return found
 
 

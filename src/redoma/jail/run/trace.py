@@ -95,13 +95,13 @@ class Trace:
         if not self._recording or self._more:
             return
         try:
-            path = _whole_path(notice)
-            found = _found(notice, path) if notices.still_there(notice) else None
+            found = _found(notice, _whole_path(notice))
         except OSError:
             if notices.still_there(notice):
                 self._unread += 1
             return
-        if found is None or found in self._files:
+        # Attack: the thread ended meanwhile, and its number is now that of a program outside.
+        if found is None or found in self._files or not notices.still_there(notice):
             return
         if len(self._files) >= MOST_FILES:
             self._more = True

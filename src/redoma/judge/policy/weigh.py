@@ -167,7 +167,7 @@ def _own(policy: Policy, seen: Seen) -> list[Voice]:
 def _matches(rule: Rule, seen: Seen) -> bool:
     """A rule that tightens needs one reason; a rule that allows needs every value to fit."""
     some, every = holds(rule.when.tree, seen)
-    return every if rule.action in (Action.ALLOW, Action.LOG) else some
+    return every if rule.action.verdict <= Verdict.LOG else some
 
 
 def _voice(rule: Rule) -> Voice:
@@ -243,7 +243,7 @@ def preview(seen: Seen, policy: Policy) -> str:
             if holds(clause.tree, seen)[0]:
                 return clause.text
         for rule in layer.rules:
-            if rule.action is Action.DRY_RUN and _matches(rule, seen):
+            if rule.action is Action.DRY_RUN and holds(rule.when.tree, seen)[0]:
                 return f"rule {rule.name}"
         layer = layer.floor
     return ""

@@ -231,6 +231,12 @@ def test_a_record_of_others_is_not_shown(state: Path) -> None:
     assert "hint: chmod 600" in done.err
 
 
+def test_a_place_for_the_key_that_does_not_exist_is_an_error(state: Path) -> None:
+    done = run("audit", "verify", XDG_STATE_HOME=str(state), REDOMA_AUDIT_KEY="usb-stick")
+    assert done.status == 2
+    assert "hint: REDOMA_AUDIT_KEY=file or keychain" in done.err
+
+
 def test_a_broken_pipe_is_quiet(state: Path) -> None:
     with Record(str(state / "redoma/audit"), keep=None) as record:
         record.append(*(judged(number, command="x" * 1000) for number in range(500)))

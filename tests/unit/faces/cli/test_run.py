@@ -64,6 +64,7 @@ def redoma(
         (["run", "--allow-write", "/etc", "true"], 2),
         (["run", "--env", "NOT_SET_ANYWHERE", "true"], 2),
         (["run", "--engine", "container", "true"], 125),
+        (["run", "--engine", "direct", "--trace-files", "true"], 2),
         (["run", "--help"], 0),
     ],
 )
@@ -145,3 +146,14 @@ def test_what_is_allowed_by_name_can_be_written_as_git_writes_it(workspace: Path
     assert redoma(workspace, "run", "-q", order).returncode != 0
     assert redoma(workspace, "run", "-q", "--allow-write", ".git/config", order).returncode == 0
     assert "ignorecase" in (workspace / ".git/config").read_text()
+
+
+def test_the_files_that_were_opened_are_told_where_asked(workspace: Path) -> None:
+    done = redoma(workspace, "run", "--json", "--trace-files", "cat plain")
+    used = json.loads(done.stdout)["resources_used"]
+    own = [path for path in used["files_accessed"] if path.startswith(str(workspace))]
+    assert own == [str(workspace / "plain")]
+    quiet = redoma(workspace, "run", "--json", "cat plain")
+    assert json.loads(quiet.stdout)["resources_used"]["files_accessed"] is None
+    lines = redoma(workspace, "run", "--trace-files", "cat plain").stderr.decode().splitlines()
+    assert f"redoma: opened {workspace}/plain" in lines

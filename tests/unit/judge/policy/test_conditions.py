@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redoma.judge.policy.conditions import DEEPEST, NAMES, ConditionError, parse
@@ -128,6 +128,17 @@ def test_what_allows_has_to_hold_for_everything_in_the_line(
     assert allowed(command, condition) is passes
 
 
+def test_a_dry_run_lets_nothing_else_of_the_line_pass() -> None:
+    rule = "{name: look, condition: program == cp, action: dry_run}"
+    own = f"policy: {{name: mine, rules: [{rule}]}}\n"
+    both = decided("cp a b; rm c", own)
+    assert (both.verdict.label, both.rule, both.preview) == ("deny", "no_rule", "rule look")
+    alone = decided("cp a b", own)
+    assert (alone.verdict.label, alone.rule, alone.preview) == ("allow", "look", "rule look")
+    added = decided("cp a b; rm c", f"rules: [{rule}]\n")
+    assert (added.verdict.label, added.preview) == ("allow", "rule look")
+
+
 @pytest.mark.requirement("K3")
 @pytest.mark.parametrize(
     ("phrase", "command"),
@@ -199,6 +210,7 @@ def test_a_condition_nested_too_deeply_is_refused(text: str) -> None:
         parse(text)
 
 
+@settings(deadline=None)
 @given(st.text(alphabet="()[],=!<>'\" \n" + "abinotrd_" + "programhost", max_size=40))
 def test_any_text_is_a_condition_or_a_condition_error(text: str) -> None:
     try:

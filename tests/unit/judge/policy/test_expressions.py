@@ -6,7 +6,7 @@ import re
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redoma.judge.policy.expressions import SHORT_ENOUGH, expression, problem
@@ -29,6 +29,7 @@ PIECES = [
 ]
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.sampled_from(PIECES), min_size=1, max_size=6).map("".join),
     st.text(alphabet="ab| \n", max_size=24),

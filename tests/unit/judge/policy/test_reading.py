@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redoma.judge.policy.read import LARGEST, read
@@ -111,6 +111,7 @@ def test_a_byte_order_mark_is_no_part_of_the_policy() -> None:
     assert with_mark == read("policy: strict\n", path="sandbox.yaml")
 
 
+@settings(deadline=None)
 @given(st.text(max_size=60) | st.binary(max_size=60))
 def test_any_content_is_a_policy_or_a_policy_error(content: str | bytes) -> None:
     try:
@@ -119,6 +120,7 @@ def test_any_content_is_a_policy_or_a_policy_error(content: str | bytes) -> None
         assert str(found).startswith("sandbox.yaml")
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_a_file_cut_off_anywhere_is_a_prefix_or_an_error(data: st.DataObject) -> None:
     end = data.draw(st.integers(0, len(DOCUMENT)))

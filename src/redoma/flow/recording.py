@@ -1,0 +1,43 @@
+"""The record to write to: where it lies, where its key is, how much of it is kept."""
+
+from __future__ import annotations
+
+import os
+
+from redoma.model.errors import RecordUnavailable, UsageError
+from redoma.record.keys import KeyPlace
+from redoma.record.store import KEEP, Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+KEY_VARIABLE = "REDOMA_AUDIT_KEY"
+
+
+def record(
+    *, redact: Callable[[str], str] | None, keep: int | None = KEEP, place: str = ""
+) -> Record:
+    """The record of this user; `keep` is how many entries a session keeps, None for all."""
+    return Record(place or directory(), redact=redact, keep=keep, keyed_by=key_place())
+
+
+def directory() -> str:
+    """Where the record of this user lies."""
+    from redoma.jail import places
+
+    try:
+        return f"{places.state()}/audit"
+    except OSError as error:
+        raise RecordUnavailable(str(error), hint="set XDG_STATE_HOME") from error
+
+
+def key_place() -> KeyPlace:
+    """Where the key is, as the environment says: `file` or `keychain`."""
+    said = os.environ.get(KEY_VARIABLE) or KeyPlace.FILE.value
+    try:
+        return KeyPlace(said)
+    except ValueError:
+        raise UsageError(
+            f"{KEY_VARIABLE} is {said!r}", hint=f"{KEY_VARIABLE}=file or keychain"
+        ) from None
