@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from redoma.model.access import Grant
+from redoma.model.access import Grant, Network
 from redoma.model.errors import NoEngine, UsageError
 from redoma.model.guarantee import Enforcement, EngineReport, Guarantee
 from redoma.model.plan import Plan
 from redoma.model.request import Request
+from redoma.model.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,6 +41,9 @@ def plan(
             f"{' and '.join(grant.prefer)} cannot tell which files a command opens",
             hint="--engine bubblewrap, or run it without --trace-files",
         )
+    if grant.network is Network.GATED and Guarantee.NETWORK_ALLOW_LISTED not in grant.require:
+        # Attack: an engine that knows of no gate would leave the whole network open.
+        grant = replace(grant, require=grant.require | {Guarantee.NETWORK_ALLOW_LISTED})
     tried: dict[str, str] = {}
     hints: list[str] = []
     for name in grant.prefer:
@@ -83,9 +87,9 @@ def _enforcement(grant: Grant, report: EngineReport, controllers: frozenset[str]
     held -= {guarantee for guarantee, value in capped.items() if value is None}
     if limits.cpu_percent is not None and "cpu" not in controllers and report.name != "systemd":
         held.discard(Guarantee.CPU_CAPPED)  # a share of the processor needs a control group
-    if grant.network.value != "closed":
+    if grant.network is not Network.CLOSED:
         held.discard(Guarantee.NETWORK_CLOSED)
-    if grant.network.value != "gated":
+    if grant.network is not Network.GATED:
         held.discard(Guarantee.NETWORK_ALLOW_LISTED)
     if grant.writes.value == "memory":
         held.discard(Guarantee.PROTECTED_PATHS)

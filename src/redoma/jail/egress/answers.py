@@ -43,6 +43,7 @@ class Answers:
         self._directory = directory
         self._resolver = resolver
         self._ledger = ledger
+        self._endings = _search_list()
 
     def datagrams(self, sock: socket) -> None:
         """Answers what has come on a socket, from the address that was asked."""
@@ -82,7 +83,9 @@ class Answers:
             return
         granted = rules.for_name(self._reach, name)
         if not granted:
-            if not self._from_search_list(name):
+            if self._from_search_list(name):
+                self._ledger.refusals += 1
+            else:
                 self.refuse(name, NOT_GRANTED)
             reply(dns.answer(question, dns.NO_SUCH_NAME))
             return
@@ -126,10 +129,8 @@ class Answers:
         return dns.answer(question, dns.OK, given.get(question.kind, ()))
 
     def _from_search_list(self, name: str) -> bool:
-        """Whether a C library only tries a granted name with an ending of its own."""
-        return any(
-            name.startswith(f"{rule.host}.") for rule in self._reach.hosts if "*" not in rule.host
-        )
+        """Whether a C library only tries another name with an ending of the machine's own."""
+        return any(name.endswith(f".{ending}") for ending in self._endings)
 
 
 class Conversation:
@@ -172,6 +173,17 @@ class Conversation:
             self._sock.send(pack("!H", len(answer)) + answer)
         except OSError:
             self._over()
+
+
+def _search_list() -> tuple[str, ...]:
+    """The endings that a C library tries on a name by itself."""
+    try:
+        with open("/etc/resolv.conf", encoding="utf-8", errors="replace") as file:
+            lines = [line.split() for line in file.read(1 << 16).splitlines()]
+    except OSError:
+        return ()
+    found = [words[1:] for words in lines if words[:1] in (["search"], ["domain"])]
+    return tuple(ending for each in found[-1:] for word in each if (ending := normal(word)))
 
 
 def _sender(extra: list[tuple[int, int, bytes]]) -> list[tuple[int, int, bytes]]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from redoma.jail.egress import rules
 from redoma.jail.egress.gate import Gate
-from redoma.jail.run.embassy import Embassy
+from redoma.jail.run.embassy import LISTEN, Embassy
+from redoma.model.errors import EngineFailed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +31,12 @@ class OpenGate:
             local=local,
             stays=bool(reach.publish),
         )
+        if self._embassy.mode == LISTEN and any(rule.ports is None for rule in reach.hosts):
+            self._embassy.close()
+            raise EngineFailed(
+                "this kernel cannot redirect connections, so every port has to be named",
+                hint="grant HOST:PORT instead of HOST:*, or load nf_tables",
+            )
         try:
             self._gate = Gate(reach, self._embassy, first, wake)
             self._gate.start()
@@ -41,6 +48,18 @@ class OpenGate:
     def trouble(self) -> Outcome | None:
         """Why the run has to end, where the gate says so."""
         return self._gate.trouble
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a person should know of how this gate worked."""
+        left_out = self._gate.ledger.left_out
+        notes = [f"{left_out} more connections are not listed"] if left_out else []
+        if self._embassy.mode == LISTEN:
+            notes.append(
+                "this kernel cannot redirect connections: those to ports that are not granted"
+                " were refused, and are not listed"
+            )
+        return tuple(notes)
 
     def close(self) -> tuple[Connection, ...]:
         """Ends every connection; what became of all of them, also when asked again."""

@@ -66,8 +66,7 @@ class Resolver:
     def _work(self) -> None:
         while (name := self._questions.get()) is not None:
             try:
-                # The last dot: a name that was granted is not looked for in the search list.
-                found = getaddrinfo(f"{name}.", None, type=SOCK_STREAM)
+                found = getaddrinfo(name, None, type=SOCK_STREAM)
                 addresses = tuple(dict.fromkeys(str(each[4][0]) for each in found))
             except (OSError, UnicodeError, ValueError):
                 addresses = ()

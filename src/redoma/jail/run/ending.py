@@ -134,6 +134,8 @@ class Ending:
 
 def _notes(run: Supervisor) -> tuple[str, ...]:
     notes = run.trace.notes() if run.trace is not None else ()
+    if run.gate is not None:
+        notes = (*notes, *run.gate.notes)
     if run.outlet is not None and run.outlet.abandoned:
         from redoma.jail.run.outlet import ABANDONED
 
