@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
+from collections.abc import Iterator
 
 import pytest
 
@@ -26,3 +29,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(
                 pytest.mark.skip(reason="needs an ordinary user: bin/test runs it as one first")
             )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def a_record_of_its_own() -> Iterator[None]:
+    """What this run writes down is not written into the record of whoever runs it."""
+    kept = os.environ.get("XDG_STATE_HOME")
+    place = tempfile.mkdtemp(prefix="rdm-state-", dir="/var/tmp")
+    os.environ["XDG_STATE_HOME"] = place
+    yield
+    if kept is None:
+        del os.environ["XDG_STATE_HOME"]
+    else:
+        os.environ["XDG_STATE_HOME"] = kept
+    shutil.rmtree(place, ignore_errors=True)

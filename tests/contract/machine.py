@@ -89,7 +89,7 @@ class Machine:
         self.victim = self.outside / "victim"
         self.victim.write_text("as it was")
         self.victim.chmod(0o666)
-        for writes in ("direct", "memory", "read-only"):
+        for writes in ("direct", "layer", "memory", "read-only"):
             self.profile(writes).write_text(PROFILE.format(writes=writes))
 
     def profile(self, writes: str = "direct") -> Path:
@@ -101,4 +101,5 @@ class Machine:
     ) -> Sandbox:
         """A sandbox on this engine that requires nothing by name."""
         place, level = str(workspace or self.workspace), str(self.profile(writes))
+        how = {"policy": "isolation-only", **how}
         return Sandbox(place, level=level, engine=self.engine, **how)  # type: ignore[arg-type]

@@ -14,9 +14,11 @@ from pathlib import Path
 
 import pytest
 
+from redoma.model.change import Did
+from redoma.model.errors import NoEngine
 from redoma.model.guarantee import Guarantee
 from redoma.model.result import Outcome
-from tests.contract.machine import Machine, claims
+from tests.contract.machine import Machine, claims, report
 
 pytestmark = pytest.mark.both_users
 
@@ -175,6 +177,34 @@ def test_changes_are_held(machine: Machine) -> None:
     assert left == {"file": "before"}
 
 
+def test_changes_are_held_in_a_layer_and_told(machine: Machine) -> None:
+    claims(machine.engine, Guarantee.CHANGES_HELD)
+    (machine.workspace / "file").write_text("before")
+    (machine.workspace / "gone").mkdir()
+    (machine.workspace / "gone/below").write_text("below")
+    result = machine.sandbox(writes="layer").run(
+        "echo after > file; echo new > made; rm -r gone; cat file made; ls"
+    )
+    assert (result.stdout, result.outcome) == (b"after\nnew\nfile\nmade\n", Outcome.EXITED)
+    assert result.changes is not None
+    assert [(item.path, item.did) for item in result.changes.items] == [
+        ("file", Did.MODIFIED),
+        ("gone", Did.DELETED),
+        ("gone/below", Did.DELETED),
+        ("made", Did.CREATED),
+    ]
+    assert (machine.workspace / "file").read_text() == "before"
+    assert sorted(path.name for path in machine.workspace.iterdir()) == ["file", "gone"]
+
+
+def test_what_cannot_hold_changes_does_not_run_where_they_must_be_held(machine: Machine) -> None:
+    if Guarantee.CHANGES_HELD in report(machine.engine).guarantees:
+        pytest.skip(f"{machine.engine} holds changes")
+    with pytest.raises(NoEngine, match="changes-held"):
+        machine.sandbox(writes="layer").run("echo new > made")
+    assert list(machine.workspace.iterdir()) == []
+
+
 def test_a_read_only_workspace_is_read_only(machine: Machine) -> None:
     if machine.engine == "direct":
         pytest.skip("direct encloses nothing")
@@ -185,8 +215,6 @@ def test_a_read_only_workspace_is_read_only(machine: Machine) -> None:
 
 
 def test_what_is_not_claimed_has_a_reason(machine: Machine) -> None:
-    from tests.contract.machine import report
-
     found = report(machine.engine)
     known = frozenset(Guarantee) - {Guarantee.NETWORK_ALLOW_LISTED}
     reasons = dict(found.missing)

@@ -149,7 +149,11 @@ class Redoma:
         began = time.monotonic()
         with world.environment():
             sandbox = Sandbox(
-                str(world.workspace), level=self.level, engine=self.engine, limits=limits
+                str(world.workspace),
+                level=self.level,
+                engine=self.engine,
+                limits=limits,
+                policy="isolation-only",
             )
             result = sandbox.run(argv, timeout=timeout)
         end = result.exit

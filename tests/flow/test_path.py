@@ -5,17 +5,21 @@ from __future__ import annotations
 import pytest
 
 from redoma.flow.drive import drive
+from redoma.flow.events import Told
 from redoma.flow.path import path
-from redoma.flow.steps import Ask, Execute
+from redoma.flow.steps import Apply, Ask, Discard, Execute, Note
 from redoma.jail.plan import plan
-from redoma.model.access import Grant, Limits
+from redoma.model.access import Grant, Limits, Writes
+from redoma.model.change import Change, Changes, Did
 from redoma.model.decision import Decision, Verdict
-from redoma.model.errors import NoEngine
+from redoma.model.errors import NoEngine, RateLimited, RecordUnavailable, RedomaError
 from redoma.model.guarantee import EngineReport, Guarantee
 from redoma.model.plan import Plan
+from redoma.model.question import Answer, Choice, Question
 from redoma.model.request import Mode, Request, ShellCommand
-from redoma.model.result import Outcome, Result
-from redoma.model.risk import Assessment
+from redoma.model.result import Exit, HeldBack, Outcome, Result
+from redoma.model.risk import Assessment, Risk
+from redoma.model.value import replace
 
 STRONG = EngineReport(name="strong", guarantees=frozenset(Guarantee))
 WEAK = EngineReport(
@@ -42,31 +46,86 @@ class Machine:
 class World:
     """One that decides as it is told."""
 
-    def __init__(self, verdict: Verdict | None, host: Machine, grant: Grant) -> None:
-        self.judge = (lambda request: decided(verdict)) if verdict is not None else None
-        self._host, self._grant = host, grant
+    def __init__(self, verdict: Verdict, host: Machine, grant: Grant, *, review: str = "") -> None:
+        self._verdict, self._host, self._grant, self._review = verdict, host, grant, review
+        self.judged: list[str] = []
 
-    def grant(self, request: Request, decision: Decision | None) -> Grant:
+    def judge(self, request: Request, changes: Changes | None = None) -> Decision:
+        self.judged.append(request.workload.shown)
+        if changes is not None:
+            return self._review or decided(self._verdict)
+        harmless = request.workload.shown == "harmless"
+        return decided(Verdict.ALLOW if harmless else self._verdict)
+
+    def grant(self, request: Request, decision: Decision) -> Grant:
+        if request.mode is Mode.PREVIEW:
+            return replace(self._grant, writes=Writes.LAYER)
         return self._grant
 
     def plan(self, request: Request, grant: Grant) -> Plan:
         return plan(request, grant, self._host)
 
+    def question(
+        self, request: Request, decision: Decision, plan: Plan, changes: Changes | None
+    ) -> Question:
+        text = request.workload.shown + (f" with {len(changes.items)}" if changes else "")
+        return Question(id="q", digest=text, command=text, risk=Risk.DANGEROUS, safety_level="x")
+
+    def modified(self, request: Request, command: str) -> Request:
+        return replace(request, workload=ShellCommand(text=command))
+
+    def told(self, request: Request) -> Told:
+        return Told(request)
+
 
 class Notes:
-    """Hands that do nothing but write down."""
+    """Hands that do nothing but write down; answers are given one after the other."""
 
-    def __init__(self, *, answer: object = True) -> None:
+    def __init__(
+        self,
+        *answers: object,
+        changed: tuple[str, ...] = (),
+        status: int = 0,
+        fail: BaseException | None = None,
+        full: bool = False,
+    ) -> None:
         self.seen: list[str] = []
-        self._answer = answer
+        self._answers = list(answers)
+        self._changed, self._status, self._fail, self._full = changed, status, fail, full
 
-    def ask(self, step: Ask) -> bool:
-        self.seen.append("ask")
-        return self._answer  # type: ignore[return-value]
+    def note(self, step: Note) -> None:
+        if step.admits and self._full:
+            self.seen += [event.kind.value for event in step.events[:-1]] + ["refused"]
+            raise RateLimited("too many", retry_after=3.0)
+        self.seen += [event.kind.value for event in step.events]
+
+    def ask(self, step: Ask) -> Answer | None:
+        self.seen.append(f"ask about {step.question.command}")
+        said = self._answers.pop(0) if self._answers else None
+        if isinstance(said, str):
+            return Answer(question="q", digest=step.question.digest, choice=Choice.MODIFY,
+                          modified_command=said)  # fmt: skip
+        if isinstance(said, Choice):
+            return Answer(question="q", digest=step.question.digest, choice=said)
+        return said  # type: ignore[return-value]
 
     def execute(self, step: Execute) -> Result:
         self.seen.append(f"execute by {step.plan.engine}")
-        return Result(outcome=Outcome.EXITED)
+        if self._fail is not None:
+            raise self._fail
+        changes = None
+        if step.plan.grant.writes is Writes.LAYER:
+            items = tuple(Change(path=name, did=Did.CREATED) for name in self._changed)
+            changes = Changes(id="c", workspace="/w", items=items)
+        end = Exit(outcome=Outcome.EXITED, code=self._status)
+        return Result(outcome=Outcome.EXITED, exit=end, changes=changes)
+
+    def apply(self, step: Apply) -> Result:
+        self.seen.append("apply")
+        return Result(outcome=Outcome.EXITED, held_back=(HeldBack(path=".git/config", why="x"),))
+
+    def discard(self, step: Discard) -> None:
+        self.seen.append("discard")
 
 
 def decided(verdict: Verdict) -> Decision:
@@ -80,31 +139,155 @@ def grant(*require: Guarantee, prefer: tuple[str, ...] = ("weak", "strong")) -> 
     return Grant(level="t", workspace="/w", require=frozenset(require), prefer=prefer)
 
 
-def walk(verdict: Verdict | None, hands: Notes, mode: Mode = Mode.RUN) -> Result:
-    world = World(verdict, Machine(STRONG, WEAK), grant(Guarantee.WRITES_CONFINED))
+def walk(
+    verdict: Verdict,
+    hands: Notes,
+    mode: Mode = Mode.RUN,
+    *,
+    writes: Writes = Writes.DIRECT,
+    review: Decision | None = None,
+) -> Result:
+    given = replace(grant(Guarantee.WRITES_CONFINED), writes=writes)
+    world = World(verdict, Machine(STRONG, WEAK), given, review=review)
     return drive(path(Request(workload=ShellCommand(text="x"), mode=mode), world), hands)
 
 
 def test_a_denied_command_never_reaches_an_engine() -> None:
     hands = Notes()
-    assert (walk(Verdict.DENY, hands).outcome, hands.seen) == (Outcome.DENIED, [])
+    assert walk(Verdict.DENY, hands).outcome is Outcome.DENIED
+    assert hands.seen == ["judged", "refused"]
 
 
-@pytest.mark.parametrize("answer", [False, None, "yes", 1])
-def test_anything_but_a_plain_yes_is_a_no(answer: object) -> None:
-    hands = Notes(answer=answer)
-    assert (walk(Verdict.CONFIRM, hands).outcome, hands.seen) == (Outcome.DECLINED, ["ask"])
+OTHER = Answer(question="another", digest="x", choice=Choice.APPROVE)
+OTHER_COMMAND = Answer(question="q", digest="y", choice=Choice.APPROVE)
+
+
+@pytest.mark.parametrize("answer", [None, Choice.DENY, OTHER, OTHER_COMMAND, ""])
+def test_anything_but_a_yes_to_this_very_question_is_a_no(answer: object) -> None:
+    hands = Notes(answer)
+    assert walk(Verdict.CONFIRM, hands).outcome is Outcome.DECLINED
+    assert hands.seen == ["judged", "asked", "ask about x", "answered", "refused"]
 
 
 def test_an_approved_command_runs_in_the_first_engine_that_gives_everything() -> None:
-    hands = Notes()
+    hands = Notes(Choice.APPROVE)
     assert walk(Verdict.CONFIRM, hands).outcome is Outcome.EXITED
-    assert hands.seen == ["ask", "execute by strong"]
+    assert hands.seen == [
+        "judged", "asked", "ask about x", "answered", "run-starting", "execute by strong",
+        "run-ended",
+    ]  # fmt: skip
+
+
+def test_a_modified_command_is_judged_anew() -> None:
+    hands = Notes("worse", "harmless")
+    assert walk(Verdict.CONFIRM, hands).outcome is Outcome.EXITED
+    assert hands.seen == [
+        "judged", "asked", "ask about x", "answered",
+        "judged", "asked", "ask about worse", "answered",
+        "judged", "run-starting", "execute by strong", "run-ended",
+    ]  # fmt: skip
+
+
+def test_a_command_cannot_be_modified_for_ever() -> None:
+    with pytest.raises(RedomaError, match="too often"):
+        walk(Verdict.CONFIRM, Notes(*["again"] * 10))
+
+
+def test_a_dry_run_in_answer_runs_in_a_layer_and_applies_nothing() -> None:
+    hands = Notes(Choice.DRY_RUN, changed=("a",))
+    result = walk(Verdict.CONFIRM, hands)
+    assert (result.changes is not None, result.applied) == (True, False)
+    assert hands.seen[-3:] == ["execute by strong", "run-ended", "previewed"]
+
+
+def test_a_preview_asks_nobody_and_applies_nothing() -> None:
+    hands = Notes(changed=("a",))
+    assert not walk(Verdict.CONFIRM, hands, Mode.PREVIEW).applied
+    assert hands.seen == ["judged", "run-starting", "execute by strong", "run-ended", "previewed"]
+
+
+def test_a_preview_of_what_is_denied_is_denied() -> None:
+    hands = Notes()
+    assert walk(Verdict.DENY, hands, Mode.PREVIEW).outcome is Outcome.DENIED
+    assert hands.seen == ["judged", "refused"]
 
 
 def test_a_check_runs_nothing() -> None:
     hands = Notes()
-    assert (walk(Verdict.ALLOW, hands, Mode.CHECK).outcome, hands.seen) == (Outcome.CHECKED, [])
+    assert walk(Verdict.ALLOW, hands, Mode.CHECK).outcome is Outcome.CHECKED
+    assert hands.seen == ["judged"]
+
+
+def test_a_run_that_breaks_off_has_an_end_in_the_record() -> None:
+    hands = Notes(fail=KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        walk(Verdict.ALLOW, hands)
+    assert hands.seen == ["judged", "run-starting", "execute by strong", "run-ended"]
+
+
+def test_a_run_beyond_the_rate_limit_is_refused_and_written_down() -> None:
+    hands = Notes(full=True)
+    with pytest.raises(RateLimited):
+        walk(Verdict.ALLOW, hands)
+    assert hands.seen == ["judged", "refused"]
+
+
+def test_no_record_no_run() -> None:
+    class Unwritable(Notes):
+        def note(self, step: Note) -> None:
+            raise RecordUnavailable("the disk is full")
+
+    hands = Unwritable()
+    with pytest.raises(RecordUnavailable):
+        walk(Verdict.ALLOW, hands)
+    assert hands.seen == []
+
+
+def test_a_transaction_is_applied_when_the_command_succeeds() -> None:
+    hands = Notes(changed=("a", ".git/config"))
+    result = walk(Verdict.ALLOW, hands, writes=Writes.LAYER)
+    assert (result.applied, [held.path for held in result.held_back]) == (True, [".git/config"])
+    assert hands.seen[-3:] == ["apply", "applied", "violation"]
+
+
+def test_a_transaction_that_changed_nothing_leaves_nothing() -> None:
+    hands = Notes()
+    assert walk(Verdict.ALLOW, hands, writes=Writes.LAYER).ok
+    assert hands.seen[-1] == "run-ended"
+
+
+def test_a_failed_command_changes_nothing_and_says_how_to_keep_it() -> None:
+    hands = Notes(changed=("a",), status=1)
+    result = walk(Verdict.ALLOW, hands, writes=Writes.LAYER)
+    assert (result.applied, "apply" in hands.seen) == (False, False)
+    assert "redoma apply c" in result.notes[-1]
+
+
+@pytest.mark.parametrize(
+    ("answer", "outcome", "end"),
+    [
+        (Choice.APPROVE, Outcome.EXITED, ["answered", "apply", "applied", "violation"]),
+        (Choice.DENY, Outcome.DECLINED, ["answered", "discarded", "discard"]),
+        (None, Outcome.PREVIEWED, ["answered"]),
+        (Choice.DRY_RUN, Outcome.PREVIEWED, ["answered"]),
+    ],
+)
+def test_changes_that_a_person_should_see_wait_for_the_answer(
+    answer: object, outcome: Outcome, end: list[str]
+) -> None:
+    hands = Notes(answer, changed=("a", "b"))
+    seen = replace(decided(Verdict.ALLOW), preview="first time")
+    result = walk(Verdict.ALLOW, hands, writes=Writes.LAYER, review=seen)
+    assert result.outcome is outcome
+    at = hands.seen.index("ask about x with 2")
+    assert hands.seen[at + 1 :] == end
+
+
+def test_changes_that_the_policy_refuses_are_never_real() -> None:
+    hands = Notes(changed=("a", "b"))
+    result = walk(Verdict.ALLOW, hands, writes=Writes.LAYER, review=decided(Verdict.DENY))
+    assert (result.outcome, result.changes) == (Outcome.DENIED, None)
+    assert hands.seen[-3:] == ["refused", "discarded", "discard"]
 
 
 def test_a_missing_guarantee_is_a_refusal_that_says_why_for_each_engine() -> None:

@@ -49,6 +49,8 @@ def test_a_console_example_prints_what_it_says(fence: Fence, project: Path) -> N
         env={
             "PATH": f"{project.parent / 'path'}:/usr/bin:/bin",
             "HOME": "/home/ana",
+            "XDG_STATE_HOME": str(project.parent / "state"),
+            "XDG_CACHE_HOME": str(project.parent / "cache"),
             "LC_ALL": "C.UTF-8",
         },
         stdin=subprocess.DEVNULL,

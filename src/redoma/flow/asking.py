@@ -14,7 +14,7 @@ from redoma.model.question import Choice, Remember
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from redoma.ask.callback import Said
     from redoma.model.question import Answer, Answerer, Question
@@ -61,6 +61,7 @@ def remembered(redact: Callable[[str], str] = lambda text: text) -> Remembered:
 def answerer(
     *,
     confirm: Callable[[Question], Said] | None = None,
+    people: Sequence[Answerer] = (),
     terminal: bool = False,
     elsewhere: bool = False,
     redact: Callable[[str], str] = lambda text: text,
@@ -71,7 +72,7 @@ def answerer(
     where `redoma answer` or a page can answer it. Both at once: the first answer counts.
     """
     return Chain(
-        _people(confirm, redact, terminal=terminal, elsewhere=elsewhere),
+        people or _people(confirm, redact, terminal=terminal, elsewhere=elsewhere),
         remembered=remembered(redact),
         spent=Spent(f"{directory()}/spent"),
     )

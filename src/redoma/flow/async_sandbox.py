@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import threading
 
-from redoma.flow.drive import drive_async
+from redoma.flow.drive import drive_async, perform
 from redoma.flow.path import path
-from redoma.flow.sandbox import Hands, Sandbox, _World, request_for
+from redoma.flow.requests import request_for
+from redoma.flow.sandbox import Sandbox
+from redoma.flow.steps import Ask, Execute
+from redoma.flow.world import World
 from redoma.jail.run.control import Control
 
 TYPE_CHECKING = False
@@ -15,8 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
     from typing import Any, Self, TypeVar
 
-    from redoma.flow.steps import Ask, Execute
+    from redoma.flow.hands import Hands
+    from redoma.flow.steps import Step
     from redoma.jail.run.streams import Sink
+    from redoma.model.question import Answer
     from redoma.model.result import Result
 
     T = TypeVar("T")
@@ -48,11 +53,9 @@ class AsyncSandbox:
         """Runs a command; if the awaiting task is cancelled, the run is ended before that shows."""
         used = control or Control()
         try:
-            hands = Hands(
-                self._sandbox._host, self._sandbox._confirm, stdin=stdin, sink=sink, control=used
-            )
-            world = _World(self._sandbox, timeout, terminal=terminal, trace_files=trace_files)
-            steps = path(request_for(command, cwd), world)
+            world = World(self._sandbox, timeout, terminal=terminal, trace_files=trace_files)
+            hands = self._sandbox.hands(world, stdin=stdin, sink=sink, control=used)
+            steps = path(request_for(command, cwd, who=self._sandbox.who), world)
             return await drive_async(steps, _AsyncHands(hands, used))
         finally:
             if control is None:
@@ -102,18 +105,21 @@ class _AsyncHands:
         self._hands = hands
         self._control = control
 
-    async def ask(self, step: Ask) -> bool:
-        return await _in_thread(lambda: self._hands.ask(step))
-
-    async def execute(self, step: Execute) -> Result:
-        running = asyncio.ensure_future(_in_thread(lambda: self._hands.execute(step)))
+    async def perform(self, step: Step) -> Any:
+        if isinstance(step, Ask):
+            return await self._ask(step)
+        work = asyncio.ensure_future(_in_thread(lambda: perform(step, self._hands)))
         try:
-            return await asyncio.shield(running)
+            return await asyncio.shield(work)
         except asyncio.CancelledError:
-            self._control.cancel()
-            # The tree is dead before anyone learns that the task was cancelled.
-            await asyncio.wait([running])
+            if isinstance(step, Execute):
+                self._control.cancel()
+            # The tree is dead, or the row written, before anyone learns of the cancellation.
+            await asyncio.wait([work])
             raise
+
+    async def _ask(self, step: Ask) -> Answer | None:
+        return await self._hands.answerer().ask_async(step.question)
 
 
 async def _in_thread(work: Callable[[], T]) -> T:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 
+from redoma.flow.broken import refuse_broken
 from redoma.flow.knowledge import knowledge
 from redoma.flow.knowledge import pack as pack_named
 from redoma.judge.assess import assess, assess_write, examine, examine_write
 from redoma.judge.decide import BUILT_IN, Circumstances, decide
 from redoma.judge.interpret.state import Ground
+from redoma.model.policy import ISOLATION_ONLY
 from redoma.model.value import replace
 
 TYPE_CHECKING = False
@@ -37,9 +39,10 @@ def check(
     rules = pack_named(pack or policy.pack)
     where = ground(cwd, home)
     if policy is BUILT_IN:
-        return decide(assess(text, rules, knowledge(), where), rules)
+        return refuse_broken(decide(assess(text, rules, knowledge(), where), rules))
     assessment, around = examined(text, rules, where, circumstances)
-    return decide(assessment, rules, policy, around)
+    decision = decide(assessment, rules, policy, around)
+    return decision if policy.name == ISOLATION_ONLY else refuse_broken(decision)
 
 
 def check_write(
@@ -57,10 +60,10 @@ def check_write(
     if path.startswith("~/"):
         path = where.home + path[1:]
     if policy is BUILT_IN:
-        return decide(assess_write(path, rules, knowledge(), where), rules)
+        return refuse_broken(decide(assess_write(path, rules, knowledge(), where), rules))
     assessment, facts = examine_write(path, rules, knowledge(), where)
     around = Circumstances(workspace=where.workspace, home=where.home, facts=followed(facts))
-    return decide(assessment, rules, policy, around)
+    return refuse_broken(decide(assessment, rules, policy, around))
 
 
 def examined(

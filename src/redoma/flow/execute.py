@@ -8,9 +8,11 @@ from redoma.model.result import Result
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from redoma.jail.overlay.layer import Layer
     from redoma.jail.probe.host import Host
     from redoma.jail.run.control import Control
     from redoma.jail.run.streams import Sink
+    from redoma.model.change import Changes
     from redoma.model.plan import Plan
 
 
@@ -26,16 +28,18 @@ def execute(
     engine = host.engine(plan.engine)
     try:
         with engine.prepare(plan) as enclosure:
+            layer = enclosure.layer
             ended = run(
                 enclosure.launch,
                 stdin=stdin,
                 sink=sink,
                 control=control,
                 groups=host.groups(),
-                directory=plan.grant.workspace,
+                directory=layer.directory if layer is not None else plan.grant.workspace,
             )
             taken = enclosure.settle()
             notes = (*enclosure.notes, *ended.notes)
+            changes = _held(layer) if layer is not None else None
     except EngineFailed:
         host.forget(plan.engine)
         raise
@@ -45,4 +49,16 @@ def execute(
         enforcement=plan.enforcement,
         held_back=taken,
         notes=notes,
+        changes=changes,
     )
+
+
+def _held(layer: Layer) -> Changes:
+    """What a run's layer holds; one that holds nothing is not kept."""
+    from redoma.jail.overlay.changes import read_changes
+    from redoma.jail.overlay.spares import put_aside
+
+    changes = read_changes(layer)
+    if not changes.items:
+        put_aside(layer)
+    return changes

@@ -2,49 +2,187 @@
 
 from __future__ import annotations
 
-from redoma.flow.steps import Ask, Execute
+from redoma.flow.steps import Apply, Ask, Discard, Execute, Note
+from redoma.model.access import Apply as When
+from redoma.model.access import Writes
+from redoma.model.decision import Verdict
+from redoma.model.errors import RateLimited, RecordError, RedomaError
+from redoma.model.event import Kind
 from redoma.model.request import Mode
 from redoma.model.result import Outcome, Result
 from redoma.model.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Protocol
 
+    from redoma.flow.events import Told
     from redoma.flow.steps import Path
     from redoma.model.access import Grant
+    from redoma.model.change import Changes
     from redoma.model.decision import Decision
+    from redoma.model.event import Event
     from redoma.model.plan import Plan
+    from redoma.model.question import Answer, Question
     from redoma.model.request import Request
 
     class World(Protocol):
         """What the path knows of the world: who judges, what is granted, how to plan."""
 
-        # The call point of the judge; None where nobody judges and isolation alone decides.
-        judge: Callable[[Request], Decision] | None
+        def judge(self, request: Request, changes: Changes | None = None) -> Decision:
+            """Whether it may happen, by policy; `changes` are what it did in a layer."""
 
-        def grant(self, request: Request, decision: Decision | None) -> Grant:
+        def grant(self, request: Request, decision: Decision) -> Grant:
             """What this request may do."""
 
         def plan(self, request: Request, grant: Grant) -> Plan:
             """How it will be run; NoEngine where that cannot be enforced."""
 
+        def question(
+            self, request: Request, decision: Decision, plan: Plan, changes: Changes | None
+        ) -> Question:
+            """What to ask a person, with what is known of the impact."""
+
+        def modified(self, request: Request, command: str) -> Request:
+            """The request for the command that a person put in place of this one's."""
+
+        def told(self, request: Request) -> Told:
+            """Who words the rows of this request."""
+
+
+MOST_MODIFICATIONS = 5
+NOBODY = "nobody"
+"""Who answers where nobody does; a person's no is another thing."""
+
 
 def path(request: Request, world: World) -> Path[Result]:
-    """Walks a request to its result."""
-    decision = world.judge(request) if world.judge is not None else None
-    if request.mode is Mode.CHECK:
-        return Result(outcome=Outcome.CHECKED, decision=decision)
-    if decision is not None:
-        from redoma.model.decision import Verdict
+    """Walks a request to its result; a command that a person modified walks it anew."""
+    for _ in range(MOST_MODIFICATIONS):
+        walked = yield from _walk(request, world)
+        if isinstance(walked, Result):
+            return walked
+        request = world.modified(request, walked)
+    raise RedomaError("the command was modified too often", hint="start again with the last one")
 
-        if decision.verdict is Verdict.DENY:
-            return Result(outcome=Outcome.DENIED, decision=decision)
-        if decision.verdict is Verdict.CONFIRM:
-            approved = yield Ask(request=request, decision=decision)
-            if approved is not True:  # silence, an error and a "yes" in words are all a no
-                return Result(outcome=Outcome.DECLINED, decision=decision)
-    plan = world.plan(request, world.grant(request, decision))
-    result: Result = yield Execute(plan=plan)
-    return replace(result, decision=decision)
+
+def _walk(request: Request, world: World) -> Path[Result | str]:
+    """The result; or the command to walk with instead."""
+    told = world.told(request)
+    decision = world.judge(request)
+    so_far: list[Event] = [told.judged(decision)]
+    if request.mode is Mode.CHECK:
+        yield Note(events=tuple(so_far))
+        return Result(outcome=Outcome.CHECKED, decision=decision, run=request.id)
+    if decision.verdict is Verdict.DENY:
+        so_far.append(told.refused("; ".join(decision.because), "denied"))
+        yield Note(events=tuple(so_far))
+        return Result(outcome=Outcome.DENIED, decision=decision, run=request.id)
+    try:
+        plan = world.plan(request, world.grant(request, decision))
+    except RedomaError as error:
+        so_far.append(told.refused(str(error), error.code))
+        yield Note(events=tuple(so_far))
+        raise
+    # A preview changes nothing that lasts: what it shows is what a person is then asked about.
+    if decision.verdict is Verdict.CONFIRM and request.mode is not Mode.PREVIEW:
+        question = world.question(request, decision, plan, None)
+        yield Note(events=(*so_far, told.asked(question)))
+        answer = yield Ask(question=question)
+        so_far = [told.answered(question, answer)]
+        meant = _meant(question, answer)
+        if isinstance(meant, str):
+            yield Note(events=tuple(so_far))
+            return meant
+        if meant is None:
+            so_far.append(told.refused("nobody approved this command", "declined"))
+            yield Note(events=tuple(so_far))
+            notes = (answer.notes,) if answer is not None and answer.notes else ()
+            return Result(outcome=Outcome.DECLINED, decision=decision, run=request.id, notes=notes)
+        if meant is not request.mode and meant is Mode.PREVIEW:
+            request = replace(request, mode=Mode.PREVIEW)
+            plan = world.plan(request, world.grant(request, decision))
+    try:
+        yield Note(events=(*so_far, told.starting(plan)), admits=True)
+        result: Result = yield Execute(plan=plan, command=request.workload.shown)
+    except (RateLimited, RecordError):
+        raise  # nothing began: the record has its refusal, or there is nothing to write to
+    except BaseException as error:
+        yield Note(events=(told.failed(error),))
+        raise
+    result = replace(result, decision=decision, run=request.id)
+    ended = (told.ended(result), *told.violations(result.held_back))
+    # Its start is on disk: a power cut here makes an interruption of it, and nothing is lost.
+    yield Note(events=ended, waits=bool(result.held_back))
+    if result.changes is None or plan.grant.writes is not Writes.LAYER:
+        return result
+    return (yield from _settle(request, world, plan, result))
+
+
+def _meant(question: Question, answer: Answer | None) -> Mode | str | None:
+    """How far to go now, another command to go with, or None for a no."""
+    from redoma.model.question import Choice
+
+    # Attack: an answer to another question, or about another command, is no answer to this one.
+    if answer is None or (answer.question, answer.digest) != (question.id, question.digest):
+        return None
+    if answer.choice is Choice.MODIFY:
+        return answer.modified_command or None
+    if answer.choice is Choice.DRY_RUN:
+        return Mode.PREVIEW
+    return Mode.RUN if answer.approves(question) else None
+
+
+def _settle(request: Request, world: World, plan: Plan, result: Result) -> Path[Result]:
+    """What becomes of the changes that a run left in its layer."""
+    told = world.told(request)
+    changes, decision = result.changes, result.decision
+    assert changes is not None and decision is not None
+    if not changes.items:
+        return result
+    if request.mode is Mode.PREVIEW:
+        yield Note(events=(told.changed(Kind.PREVIEWED, changes),))
+        return result
+    kept = f"nothing was changed; redoma apply {changes.id} keeps what the command wrote"
+    if not result.ok or plan.grant.apply is When.NEVER:
+        yield Note(events=(told.changed(Kind.PREVIEWED, changes),))
+        return replace(result, notes=(*result.notes, kept))
+    now = world.judge(request, changes)
+    if now.verdict is Verdict.DENY:
+        refused = told.refused("; ".join(now.because), "denied")
+        yield Note(events=(refused, told.changed(Kind.DISCARDED, changes)))
+        yield Discard(changes=changes)
+        return replace(result, outcome=Outcome.DENIED, decision=now, changes=None)
+    why = _review(decision, now, plan)
+    if why:
+        question = world.question(request, now, plan, changes)
+        yield Note(events=(told.changed(Kind.PREVIEWED, changes), told.asked(question)))
+        answer = yield Ask(question=question)
+        noted = told.answered(question, answer)
+        meant = _meant(question, answer)
+        if meant is None and answer is not None and answer.approved_by != NOBODY:
+            yield Note(events=(noted, told.changed(Kind.DISCARDED, changes)))
+            yield Discard(changes=changes)
+            return replace(result, outcome=Outcome.DECLINED, changes=None)
+        yield Note(events=(noted,))
+        if meant is not Mode.RUN:
+            notes = (*result.notes, f"{why}: {kept}")
+            return replace(result, outcome=Outcome.PREVIEWED, notes=notes)
+    applied: Result = yield Apply(changes=changes, plan=plan)
+    yield Note(
+        events=(told.changed(Kind.APPLIED, changes), *told.violations(applied.held_back)),
+    )
+    return replace(
+        result,
+        applied=True,
+        held_back=(*result.held_back, *applied.held_back),
+        notes=(*result.notes, *applied.notes),
+    )
+
+
+def _review(before: Decision, now: Decision, plan: Plan) -> str:
+    """Why a person should see what changed before it becomes real; empty for no reason."""
+    if now.preview or before.preview:
+        return now.preview or before.preview
+    if now.verdict is Verdict.CONFIRM and before.verdict is not Verdict.CONFIRM:
+        return "; ".join(now.because) or "the policy wants it confirmed"
+    return "the profile asks before it applies" if plan.grant.apply is When.ASK else ""

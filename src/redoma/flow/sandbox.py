@@ -1,4 +1,4 @@
-"""`Sandbox`: runs commands in a workspace, each in an enclosure of its own."""
+"""`Sandbox`: runs commands in a workspace: judged, confirmed, enclosed and written down."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import os
 from _thread import allocate_lock
 
 from redoma.flow.drive import drive
+from redoma.flow.hands import Hands
 from redoma.flow.path import path
+from redoma.flow.requests import Who, request_for
 from redoma.flow.workspace import granted_path, workspace
-from redoma.jail.levels import Profile, load
-from redoma.jail.plan import plan as make_plan
+from redoma.flow.world import World, held
+from redoma.jail.levels import load
 from redoma.jail.probe.host import Host
-from redoma.model.errors import UsageError
-from redoma.model.request import Mode, Program, Request, ShellCommand
+from redoma.model.request import Mode
 from redoma.model.value import replace
 
 TYPE_CHECKING = False
@@ -21,15 +22,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Self
 
-    from redoma.flow.steps import Ask, Execute
+    from redoma.ask.chain import Chain
+    from redoma.flow.preview import Preview
     from redoma.jail.run.control import Control
     from redoma.jail.run.streams import Sink
     from redoma.model.access import Grant, Limits
     from redoma.model.decision import Decision
-    from redoma.model.plan import Plan
+    from redoma.model.policy import Circumstances, Policy
+    from redoma.model.question import Answer, Answerer, Choice, Question
+    from redoma.model.request import Request
     from redoma.model.result import Result
+    from redoma.record.store import Record
 
-_BASH = "/bin/bash"
+USUAL = "standard"
 _lock = allocate_lock()
 _hosts: list[Host] = []
 
@@ -43,52 +48,80 @@ def this_host() -> Host:
     with _lock:
         if not _hosts:
             from redoma.jail.guard.journal import finish_others
+            from redoma.jail.overlay.recovery import recover
 
             finish_others()
+            recover()
             _hosts.append(Host())
             atexit.register(_hosts[0].close)
         return _hosts[0]
 
 
 class Sandbox:
-    """A workspace and what commands may do in it."""
+    """A workspace, the policy that holds there, and what commands may do in it."""
 
     def __init__(  # noqa: PLR0913 — each by its own name
         self,
         workspace: str = "",
         *,
-        level: str = "standard",
+        level: str = "",
         engine: str = "",
         limits: Mapping[str, int | float | None] | None = None,
         allow_write: Sequence[str] = (),
         allow_read: Sequence[str] = (),
         env: Mapping[str, str] | None = None,
-        judge: Callable[[Request], Decision] | None = None,
-        confirm: Callable[[Decision], bool] | None = None,
+        policy: Policy | str | None = None,
+        ask: Answerer | Callable[[Question], bool | Choice | Answer] | None = None,
+        record: Record | str | None = None,
+        caller: str = "",
+        session: str = "",
+        phase: str = "",
     ) -> None:
-        """`level` is a level's name or a profile's file; the rest tightens or widens it by name."""
-        self.judge = judge
-        self._confirm = confirm
+        """What holds in a workspace; the rest tightens or widens it by name.
+
+        `level` is a level's name or a profile's file; the policy's own by default. `policy` is
+        read from the user's and the project's `sandbox.yaml` where none is given; a name is one
+        that ships. `ask` is who confirms: a callback or an answerer; nobody by default. `record`
+        is where it is written down: the user's own record by default.
+        """
+        self._level = level
+        if level:
+            load(level)  # a level that is not there is said now
         self._engine = engine
-        self._profile = load(level)
-        root = _workspace(workspace)
-        self._grant = _grant(
-            self._profile,
-            root,
+        self._root = _workspace(workspace)
+        self._given = _Given(
             engine,
             limits=limits or {},
-            allow_write=allow_write,
-            allow_read=allow_read,
-            env=env or {},
+            writable=tuple(granted_path(path, "--allow-write") for path in allow_write),
+            readable=tuple(granted_path(path, "--allow-read") for path in allow_read),
+            env=tuple((env or {}).items()),
         )
+        self._grants: dict[tuple[object, ...], Grant] = {}
+        self._policy = _policy(policy)
+        self._ask = ask
+        self._record = record
+        self.who = Who(caller=caller, session=session, phase=phase)
 
     @property
     def workspace(self) -> str:
-        return self._grant.workspace
+        return self._root
 
     @property
-    def _host(self) -> Host:
+    def also_writable(self) -> tuple[str, ...]:
+        """What was given to be written beside the workspace."""
+        return self._given.writable
+
+    @property
+    def host(self) -> Host:
         return this_host()
+
+    def check(self, command: str | Sequence[str], *, cwd: str = "") -> Decision:
+        """What the policy says of a command; nothing runs."""
+        request = request_for(command, cwd, Mode.CHECK, self.who)
+        world = World(self, None, terminal=False)
+        decision = drive(path(request, world), self.hands(world)).decision
+        assert decision is not None
+        return decision
 
     def run(
         self,
@@ -103,10 +136,34 @@ class Sandbox:
         trace_files: bool = False,
     ) -> Result:
         """Runs a shell command (text) or a program (a sequence) and returns its whole story."""
-        hands = Hands(self._host, self._confirm, stdin=stdin, sink=sink, control=control)
-        request = request_for(command, cwd)
-        world = _World(self, timeout, terminal=terminal, trace_files=trace_files)
+        request = request_for(command, cwd, who=self.who)
+        world = World(self, timeout, terminal=terminal, trace_files=trace_files)
+        hands = self.hands(world, stdin=stdin, sink=sink, control=control)
         return drive(path(request, world), hands)
+
+    def preview(
+        self,
+        command: str | Sequence[str],
+        *,
+        timeout: float | None = None,
+        stdin: bytes | int | None = b"",
+        cwd: str = "",
+        sink: Sink | None = None,
+        control: Control | None = None,
+    ) -> Preview:
+        """Runs a command with its writes held, to be looked at, applied or let go."""
+        from redoma.flow.dry_run import preview
+        from redoma.flow.held import HeldRun
+        from redoma.flow.preview import Preview
+
+        run = HeldRun(self, stdin=stdin, sink=sink, control=control, cwd=cwd, timeout=timeout)
+        return Preview(preview(command, run, duration=self.usual_seconds))
+
+    def usual_seconds(self, command: str) -> float | None:
+        """How long a command took here before, by the record; None where it never ran."""
+        record = self.record(self.policy())
+        took = sorted(record.durations(record.digest_of(command)))
+        return took[len(took) // 2] if took else None
 
     def close(self) -> None:
         """Nothing of a sandbox outlives its runs; what is kept ready belongs to the process."""
@@ -117,113 +174,126 @@ class Sandbox:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _plan(
-        self, request: Request, grant: Grant, *, terminal: bool, trace_files: bool = False
-    ) -> Plan:
-        return make_plan(request, grant, self._host, terminal=terminal, trace_files=trace_files)
+    def hands(
+        self,
+        world: World,
+        *,
+        stdin: bytes | int | None = b"",
+        sink: Sink | None = None,
+        control: Control | None = None,
+    ) -> Hands:
+        """What performs the steps of one call."""
+        return Hands(world, self, stdin=stdin, sink=sink, control=control)
+
+    def record(self, policy: Policy) -> Record:
+        """Where it is written down."""
+        from redoma.flow.wiring import record
+
+        if self._record is None or isinstance(self._record, str):
+            return record(self._record or "", policy, self._given.secrets())
+        return self._record
+
+    def answerer(self, policy: Policy) -> Chain:
+        """Who is asked."""
+        from redoma.flow.wiring import answerer
+
+        return answerer(self._ask, policy)
+
+    def policy(self) -> Policy:
+        """The policy that holds now: given, or read from the files where it stands."""
+        if self._policy is not None:
+            return self._policy
+        from redoma.flow.policies import load as load_policy
+
+        return load_policy(self._root)
+
+    def circumstances(self, request: Request, policy: Policy) -> Circumstances:
+        """What a decision depends on besides the command."""
+        from redoma.model.policy import BUILT_IN, Circumstances
+
+        first: bool | None = None
+        if policy is not BUILT_IN and policy.dry_run.auto_enable_for:
+            record = self.record(policy)
+            first = not record.has_run(record.digest_of(request.workload.shown))
+        return Circumstances(
+            phase=request.phase,
+            profile=self.level(policy),
+            first_execution=first,
+            workspace=self._root,
+        )
+
+    def level(self, policy: Policy) -> str:
+        """The level that was chosen, the policy's own, or the usual one."""
+        return self._level or policy.isolation.default_level or USUAL
+
+    def grant(self, policy: Policy, decision: Decision, *, held_in_layer: bool) -> Grant:
+        """What a command may do here under this decision; the same value for the same answer."""
+        key = (policy.digest, decision.isolation, held_in_layer)
+        known = self._grants.get(key)
+        if known is None:
+            from redoma.flow.policies import tightened
+
+            grant = self._given.applied_to(load(self.level(policy)).grant(self._root))
+            grant = tightened(grant, policy, decision)
+            known = self._grants[key] = held(grant) if held_in_layer else grant
+        return known
 
 
-class _World:
-    """The path's view of one call on a sandbox."""
+class _Given:
+    """What the caller of a sandbox asked for by name."""
 
     def __init__(
         self,
-        sandbox: Sandbox,
-        timeout: float | None,
+        engine: str,
         *,
-        terminal: bool,
-        trace_files: bool = False,
+        limits: Mapping[str, int | float | None],
+        writable: tuple[str, ...],
+        readable: tuple[str, ...],
+        env: tuple[tuple[str, str], ...],
     ) -> None:
-        self.judge = sandbox.judge
-        self._sandbox = sandbox
-        self._timeout = timeout
-        self._terminal = terminal
-        self._trace_files = trace_files
+        self._engine = engine
+        self._limits = limits
+        self.writable = writable
+        self._readable = readable
+        self._env = env
 
-    def grant(self, request: Request, decision: Decision | None) -> Grant:
-        del request, decision
-        grant = self._sandbox._grant
-        if self._timeout is None:
-            return grant
-        return replace(grant, limits=replace(grant.limits, wall_seconds=self._timeout))
+    def secrets(self) -> tuple[str, ...]:
+        """The values of given variables whose names say that they are secret."""
+        if not self._env:
+            return ()
+        from redoma.vault.exact import own_values
 
-    def plan(self, request: Request, grant: Grant) -> Plan:
-        return self._sandbox._plan(
-            request, grant, terminal=self._terminal, trace_files=self._trace_files
+        return own_values(dict(self._env))
+
+    def applied_to(self, grant: Grant) -> Grant:
+        limits: Limits = grant.limits
+        require = grant.require
+        if self._limits:
+            limits = replace(limits, **self._limits)
+        if self._limits.get("cpu_percent"):
+            from redoma.model.guarantee import Guarantee
+
+            require |= {Guarantee.CPU_CAPPED}
+        if self._engine == "direct":
+            require = frozenset()  # asked for by name: nothing is required, and nothing is claimed
+        return replace(
+            grant,
+            limits=limits,
+            writable=self.writable,
+            readable=self._readable,
+            env=self._env,
+            require=require,
+            prefer=(self._engine,) if self._engine else grant.prefer,
         )
 
 
-class Hands:
-    """Performs a path's steps on this machine."""
+def _policy(given: Policy | str | None) -> Policy | None:
+    if not isinstance(given, str):
+        return given
+    from redoma.flow.policies import shipped
 
-    def __init__(
-        self,
-        host: Host,
-        confirm: Callable[[Decision], bool] | None,
-        *,
-        stdin: bytes | int | None,
-        sink: Sink | None,
-        control: Control | None,
-    ) -> None:
-        self._host = host
-        self._confirm = confirm
-        self._stdin = stdin
-        self._sink = sink
-        self._control = control
-
-    def ask(self, step: Ask) -> bool:
-        return self._confirm is not None and self._confirm(step.decision) is True
-
-    def execute(self, step: Execute) -> Result:
-        from redoma.flow.execute import execute
-
-        return execute(
-            step.plan, self._host, stdin=self._stdin, sink=self._sink, control=self._control
-        )
-
-
-def request_for(command: str | Sequence[str], cwd: str = "", mode: Mode = Mode.RUN) -> Request:
-    """The request for a shell command or a program."""
-    words = (command,) if isinstance(command, str) else tuple(command)
-    if not words or not words[0]:
-        raise UsageError("there is no command to run")
-    if any("\0" in word for word in (*words, cwd)):
-        raise UsageError("a command cannot contain a NUL byte")
-    if isinstance(command, str):
-        shell = _BASH if os.path.exists(_BASH) else "/bin/sh"
-        return Request(workload=ShellCommand(text=command, shell=shell), cwd=cwd, mode=mode)
-    return Request(workload=Program(argv=tuple(command)), cwd=cwd, mode=mode)
+    return shipped(given)
 
 
 def _workspace(path: str) -> str:
     return workspace(path)
-
-
-def _grant(
-    profile: Profile,
-    root: str,
-    engine: str,
-    *,
-    limits: Mapping[str, int | float | None],
-    allow_write: Sequence[str],
-    allow_read: Sequence[str],
-    env: Mapping[str, str],
-) -> Grant:
-    grant = profile.grant(root)
-    changed: Limits = replace(grant.limits, **limits) if limits else grant.limits
-    require = grant.require
-    if limits.get("cpu_percent"):
-        from redoma.model.guarantee import Guarantee
-
-        require |= {Guarantee.CPU_CAPPED}
-    if engine == "direct":
-        require = frozenset()  # asked for by name: nothing is required, and nothing is claimed
-    return replace(
-        grant,
-        limits=changed,
-        writable=tuple(granted_path(path, "--allow-write") for path in allow_write),
-        readable=tuple(granted_path(path, "--allow-read") for path in allow_read),
-        env=tuple(env.items()),
-        require=require,
-        prefer=(engine,) if engine else grant.prefer,
-    )

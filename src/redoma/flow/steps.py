@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from redoma.model.event import Event
 from redoma.model.plan import Plan
 from redoma.model.value import Value
 
@@ -10,21 +11,46 @@ if TYPE_CHECKING:
     from collections.abc import Generator
     from typing import Any, TypeAlias, TypeVar
 
-    from redoma.model.decision import Decision
-    from redoma.model.request import Request
+    from redoma.model.change import Changes
+    from redoma.model.question import Question
 
     T = TypeVar("T")
-    Path: TypeAlias = Generator["Ask | Execute", Any, T]
+    Step: TypeAlias = "Note | Ask | Execute | Apply | Discard"
+    Path: TypeAlias = Generator[Step, Any, T]
+
+
+class Note(Value):
+    """Write events down, all or none."""
+
+    events: tuple[Event, ...]
+    # Whether the path goes on only when they are safe on disk.
+    waits: bool = True
+    # Whether this starts a run, which has to find room within the rate limits.
+    admits: bool = False
 
 
 class Ask(Value):
-    """Put a question to someone; the answer is whether the command may run."""
+    """Put a question to someone; the answer is an `Answer`, or None for silence."""
 
-    request: Request
-    decision: Decision
+    question: Question
 
 
 class Execute(Value):
-    """Run a plan; the answer is an `Executed`."""
+    """Run a plan; the answer is a `Result`."""
 
     plan: Plan
+    # The command as it was asked for: a plan may run its own dry run in its place.
+    command: str = ""
+
+
+class Apply(Value):
+    """Make held changes real; the answer is what was held back."""
+
+    changes: Changes
+    plan: Plan
+
+
+class Discard(Value):
+    """Forget held changes."""
+
+    changes: Changes

@@ -22,12 +22,13 @@ def _own(variable: str, below_home: str) -> str:
         home = os.path.expanduser("~")
         base = f"{home}/{below_home}" if home.startswith("/") else ""
     for place in (f"{base}/redoma" if base else "", f"/var/tmp/redoma-{os.geteuid()}"):
-        if place and _made(place):
+        if place and ours(place):
             return place
     raise OSError("there is no directory of our own to write to; set XDG_CACHE_HOME")
 
 
-def _made(place: str) -> bool:
+def ours(place: str) -> bool:
+    """Whether a directory is ours alone to write, made if it is not there."""
     try:
         os.makedirs(place, mode=0o700, exist_ok=True)
         status = os.lstat(place)

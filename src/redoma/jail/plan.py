@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from redoma.model.access import Grant, Network
+from redoma.model.access import Grant, Network, Writes
 from redoma.model.errors import NoEngine, UsageError
 from redoma.model.guarantee import Enforcement, EngineReport, Guarantee
 from redoma.model.plan import Plan
 from redoma.model.request import Request
-from redoma.model.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,9 +40,13 @@ def plan(
             f"{' and '.join(grant.prefer)} cannot tell which files a command opens",
             hint="--engine bubblewrap, or run it without --trace-files",
         )
-    if grant.network is Network.GATED and Guarantee.NETWORK_ALLOW_LISTED not in grant.require:
+    require = grant.require
+    if grant.writes is Writes.LAYER:
+        # Whatever else is asked for: without it the command would write the workspace itself.
+        require |= {Guarantee.CHANGES_HELD}
+    if grant.network is Network.GATED:
         # Attack: an engine that knows of no gate would leave the whole network open.
-        grant = replace(grant, require=grant.require | {Guarantee.NETWORK_ALLOW_LISTED})
+        require |= {Guarantee.NETWORK_ALLOW_LISTED}
     tried: dict[str, str] = {}
     hints: list[str] = []
     for name in grant.prefer:
@@ -51,8 +54,8 @@ def plan(
             tried[name] = "it cannot tell which files a command opens"
             continue
         report = host.report(name)
-        if report.usable and grant.require <= report.guarantees:
-            enforcement = _enforcement(grant, report, host.controllers())
+        if report.usable and require <= report.guarantees:
+            enforcement = _enforcement(grant, require, report, host.controllers())
             if not enforcement.shortfall:
                 return Plan(
                     request=request,
@@ -66,15 +69,20 @@ def plan(
             lost = ", ".join(sorted(g.words for g in enforcement.shortfall))
             tried[name] = f"not with these limits: {lost} (no control group of our own here)"
             continue
-        tried[name] = report.why_not(grant.require) or "it cannot be used here"
+        tried[name] = report.why_not(require) or "it cannot be used here"
         hints += report.hints
-    required = sorted(guarantee.value for guarantee in grant.require)
+    required = sorted(guarantee.value for guarantee in require)
     raise NoEngine(
         required=required, tried=tried, hint="; ".join(dict.fromkeys([*hints[:1], "redoma doctor"]))
     )
 
 
-def _enforcement(grant: Grant, report: EngineReport, controllers: frozenset[str]) -> Enforcement:
+def _enforcement(
+    grant: Grant,
+    require: frozenset[Guarantee],
+    report: EngineReport,
+    controllers: frozenset[str],
+) -> Enforcement:
     """What this engine will hold under this grant; more than it asks for is not claimed."""
     held = set(report.guarantees)
     limits = grant.limits
@@ -91,13 +99,13 @@ def _enforcement(grant: Grant, report: EngineReport, controllers: frozenset[str]
         held.discard(Guarantee.NETWORK_CLOSED)
     if grant.network is not Network.GATED:
         held.discard(Guarantee.NETWORK_ALLOW_LISTED)
-    if grant.writes.value == "memory":
+    if grant.writes is Writes.MEMORY:
         held.discard(Guarantee.PROTECTED_PATHS)
-    else:
+    elif grant.writes is not Writes.LAYER:
         held.discard(Guarantee.CHANGES_HELD)
     return Enforcement(
         engine=report.name,
-        required=grant.require,
+        required=require,
         held=frozenset(held),
         mechanisms=tuple((g, how) for g, how in report.mechanisms if g in held),
     )

@@ -10,7 +10,7 @@ from redoma.model.errors import PolicySyntax, UnknownKey, UsageError
 from redoma.model.guarantee import Guarantee
 
 _CHOICES = {
-    "workspace": ("direct", "memory", "read-only"),
+    "workspace": ("direct", "layer", "memory", "read-only"),
     "home": ("toolchains", "nothing"),
     "network": ("closed", "gated", "open"),
     "syscalls": ("usual", "strictest"),

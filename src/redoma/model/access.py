@@ -21,6 +21,14 @@ class Writes(Enum):
     NONE = "none"  # the workspace can be read only
 
 
+class Apply(Enum):
+    """When what a run wrote into its layer becomes real."""
+
+    ON_SUCCESS = "on_success"
+    ASK = "ask"
+    NEVER = "never"  # kept as a preview, to be applied by name
+
+
 class Network(Enum):
     """What a command can reach."""
 
@@ -66,6 +74,7 @@ class Grant(Value):
     level: str
     workspace: str
     writes: Writes = Writes.DIRECT
+    apply: Apply = Apply.ON_SUCCESS
     home: Home = Home.TOOLCHAINS
     network: Network = Network.CLOSED
     # Whom a gated network lets through.

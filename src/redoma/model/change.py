@@ -54,7 +54,10 @@ class Change(Value):
     before: FileState | None = None
     after: FileState | None = None
     renamed_from: str = ""
-    # The first path of the same file among the changes, where several names share one file.
+    # How many paths below a renamed directory moved with it, unchanged; they are no items.
+    moved_along: int = 0
+    # Another name of the same file: one that was there before and is no item, or else the first
+    # of the names among the items.
     hard_link_of: str = ""
     # A directory that stands in place of another: nothing below the old one is kept.
     replaces_tree: bool = False
@@ -66,6 +69,9 @@ class Changes(Value):
     id: str
     workspace: str
     items: tuple[Change, ...] = ()
+    # When the layer was made, by its file system's clock: a path that changed later than this in
+    # the workspace itself was changed by someone else.
+    began_ns: int = 0
     # What could not be held or seen, in words; never empty silence.
     warnings: tuple[str, ...] = ()
 

@@ -261,9 +261,16 @@ class PreviewGone(ChangeError):
 
 
 class UndoImpossible(ChangeError):
-    """What would be taken back has changed since, or is not known any more."""
+    """What would be taken back has changed since (`paths`), or is not known any more."""
 
     code = "undo-impossible"
+
+    def __init__(self, message: str, *, paths: Iterable[str] = (), hint: str = "") -> None:
+        self.paths = tuple(paths)
+        super().__init__(message, hint=hint)
+
+    def details(self) -> dict[str, object]:
+        return {"paths": list(self.paths)}
 
 
 class RecordError(RedomaError):

@@ -33,6 +33,12 @@ class Kind(Enum):
     __hash__ = object.__hash__
 
 
+OWN_WORDS = frozenset(
+    "verdict risk level rule rules outcome mode engine writes network held choice remember".split()
+)
+"""Details whose values are words of ours: nobody's secret can stand there."""
+
+
 class Event(Value):
     """One thing that happened; `run` ties together what belongs to one request."""
 

@@ -55,8 +55,12 @@ class Launch(Value):
     limits: Limits = Limits()
     # Directories inside whose files are in memory, in a file system without a size of its own.
     in_memory: tuple[str, ...] = ()
+    # How much of that was used before the run, by whomever.
+    in_memory_before: int = 0
     # The same with a size of its own: memory of the run, but nothing that it wrote.
     temporary: tuple[str, ...] = ()
+    # Whether a layer on a disk is mounted: the kernel writes all of it out when it takes it away.
+    over_disk: bool = False
     # Limits that the engine already holds, by name: the supervisor leaves these alone.
     held_by_engine: frozenset[str] = frozenset()
     # How to call something where the enclosure's mounts are; the start has to happen there.

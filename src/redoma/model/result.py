@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from redoma.model.errors import (
+    ConfirmationNeeded,
     Declined,
     Denied,
     GuaranteeLost,
@@ -38,6 +39,7 @@ class Outcome(Enum):
     OUTPUT_TOO_LARGE = "output-too-large"
     CANCELLED = "cancelled"
     CHECKED = "checked"
+    PREVIEWED = "previewed"  # it ran in a layer, and what it changed waits for a person
     DENIED = "denied"
     DECLINED = "declined"
 
@@ -109,6 +111,8 @@ class Result(Value):
     # The name of this run in the record, and what it changed where its writes were held.
     run: str = ""
     changes: Changes | None = None
+    # Whether the changes are in the workspace; `redoma undo` takes them back.
+    applied: bool = False
 
     @property
     def ok(self) -> bool:
@@ -118,7 +122,7 @@ class Result(Value):
     @property
     def exit_code(self) -> int:
         """The status a shell would show: the command's own, 128 + signal, 124, or 126."""
-        if self.outcome in (Outcome.DENIED, Outcome.DECLINED):
+        if self.outcome in (Outcome.DENIED, Outcome.DECLINED, Outcome.PREVIEWED):
             return 126
         if self.outcome is Outcome.TIMED_OUT:
             return 124
@@ -158,6 +162,13 @@ class Result(Value):
             raise Denied(self.decision)
         if self.outcome is Outcome.DECLINED:
             raise Declined("nobody approved this command")
+        if self.outcome is Outcome.PREVIEWED and self.changes is not None:
+            name = self.changes.id
+            raise ConfirmationNeeded(
+                "what the command changed waits for a person",
+                question=name,
+                hint=f"redoma apply {name}, or redoma discard {name}",
+            )
         if self.outcome is Outcome.TIMED_OUT:
             raise TimedOut("the command ran longer than it may", hint="--timeout SECONDS")
         if self.outcome is Outcome.OUTPUT_TOO_LARGE:

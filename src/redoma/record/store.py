@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from _json import encode_basestring_ascii as quoted
 from _thread import allocate_lock, start_new_thread
 from contextlib import suppress
 
 from redoma.model.errors import RecordError, RecordUnavailable
-from redoma.model.event import Kind
+from redoma.model.event import OWN_WORDS, Kind
 from redoma.record.encoding import json_text, storable
 from redoma.record.keys import KeyPlace
 from redoma.record.transaction import Draft
@@ -136,8 +137,9 @@ class Record:
         self.close()
 
     def __del__(self) -> None:
-        if self._writer is not None and self._pid == os.getpid():
-            with suppress(Exception):
+        # When the interpreter ends, what this rests on may have gone before it.
+        with suppress(Exception):
+            if self._writer is not None and self._pid == os.getpid():
                 self._writer.close()
 
     def _write(
@@ -163,9 +165,16 @@ class Record:
             caller=storable(event.caller),
             command=storable(self._clean(event.command)),
             digest=writer.digest_of(event.command) if counted else "",
-            details=json_text(dict(event.details), self._clean),
+            details=self._details(event),
             facts=event.details,
         )
+
+    def _details(self, event: Event) -> str:
+        pairs = [
+            f"{quoted(name)}:{json_text(value, str if name in OWN_WORDS else self._clean)}"
+            for name, value in event.details.items()
+        ]
+        return f"{{{','.join(pairs)}}}"
 
     def _clean(self, text: str) -> str:
         if self._redact is None or not text:

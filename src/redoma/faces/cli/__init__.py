@@ -17,19 +17,25 @@ if TYPE_CHECKING:
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "answer": ("redoma.faces.cli.answer:main", "answer a question that waits"),
+    "apply": ("redoma.faces.cli.apply:main", "make held changes real, all or some of them"),
     "approvals": ("redoma.faces.cli.approvals:main", "what is approved for longer than one run"),
     "audit": ("redoma.faces.cli.audit:main", "what happened, and whether anybody changed it"),
     "check": ("redoma.faces.cli.check:main", "judge a command: level, decision, reasons"),
+    "discard": ("redoma.faces.cli.discard:main", "let held changes go"),
     "doctor": (
         "redoma.faces.cli.doctor:main",
         "what this machine can enforce, and what is missing",
     ),
+    "gc": ("redoma.faces.cli.gc:main", "free what is kept for undo beyond its bounds"),
+    "history": ("redoma.faces.cli.history:main", "what was previewed, applied and undone"),
     "hook": ("redoma.faces.hook:main", "answer an agent's hook; install, uninstall, status"),
     "pending": ("redoma.faces.cli.pending:main", "the questions that wait for a person"),
     "policy": ("redoma.faces.cli.policy:main", "init, lint, test, explain and show policies"),
+    "preview": ("redoma.faces.cli.preview:main", "show what a command would change"),
     "redact": ("redoma.faces.cli.redact:main", "take secrets out of what passes through"),
     "run": ("redoma.faces.cli.run:main", "run a command inside an enclosure"),
     "shell": ("redoma.faces.cli.shell:main", "an interactive shell inside an enclosure"),
+    "undo": ("redoma.faces.cli.undo:main", "take back what was applied"),
 }
 
 INTERRUPTED = 130

@@ -74,8 +74,7 @@ def judge(text: str, *, pack: str, cwd: str | None) -> Decision:
     """The decision on a command; text that is not valid UTF-8 is denied, whatever it says."""
     home = os.environ.get("HOME")
     policy = load(cwd or ".", home=home)
-    decision = check(text, pack=pack, cwd=cwd, home=home, policy=policy)
-    return intake.refuse_broken(decision)
+    return check(text, pack=pack, cwd=cwd, home=home, policy=policy)
 
 
 def working_directory(given: str | None) -> str | None:

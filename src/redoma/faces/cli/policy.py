@@ -7,7 +7,7 @@ import sys
 
 from redoma.faces.cli import options
 from redoma.faces.display import harmless
-from redoma.faces.intake import refuse_broken
+from redoma.flow.broken import refuse_broken
 from redoma.model.errors import PolicyError, UsageError
 from redoma.model.value import replace
 

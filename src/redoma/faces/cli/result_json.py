@@ -23,6 +23,7 @@ def whole(result: Result) -> dict[str, object]:
     traced = result.files_accessed
     files = None if traced is None else [_text(path) for path in traced]
     made: dict[str, object] = {
+        "run": result.run,
         "outcome": result.outcome.value,
         "ok": result.ok,
         "exit_code": result.exit_code,
@@ -45,7 +46,12 @@ def whole(result: Result) -> dict[str, object]:
         ],
         "notes": list(result.notes),
         "enforcement": None,
+        "decision": None,
     }
+    if result.decision is not None:
+        from redoma.faces.cli.as_json import whole as decided
+
+        made["decision"] = decided(result.decision)
     if result.enforcement is not None:
         enforced = result.enforcement
         made["enforcement"] = {

@@ -76,6 +76,7 @@ def start(options: RunOptions) -> int:
 def sandbox_for(options: RunOptions) -> Sandbox:
     """The sandbox that a command line describes."""
     from redoma.flow.sandbox import Sandbox
+    from redoma.flow.wiring import Whoever
 
     if "--level" in options.one and "--profile" in options.one:
         raise UsageError("--level and --profile do not go together")
@@ -84,17 +85,22 @@ def sandbox_for(options: RunOptions) -> Sandbox:
         profile = f"./{profile}"
     return Sandbox(
         options.one.get("--workspace", "."),
-        level=profile or options.one.get("--level", "standard"),
+        level=profile or options.one.get("--level", ""),
         engine=options.one.get("--engine", ""),
         limits=options.limits,
         allow_write=options.many["--allow-write"],
         allow_read=options.many["--allow-read"],
         env=options.environment(),
+        ask=Whoever(options.one.get("--ask", "auto")),
+        phase=options.one.get("--phase", ""),
+        session=options.one.get("--session", ""),
     )
 
 
 def closing_line(result: Result) -> str:
     """One line: how it ended if that needs saying, what was enforced, what was taken away."""
+    if result.outcome.value in ("denied", "declined"):
+        return refusal(result)
     said = []
     if result.outcome.value not in ("exited", "signalled"):
         said.append(result.outcome.words)
@@ -117,6 +123,21 @@ def closing_line(result: Result) -> str:
     if not result.ok and _misses_the_network(result):
         lines.append("hint: the network is closed in this level; --level minimal opens it\n")
     return "".join(lines)
+
+
+def refusal(result: Result) -> str:
+    """Why nothing ran, and what can be done about it."""
+    assert result.decision is not None
+    from redoma.faces.cli.prose import report, screen
+
+    text = report(result.decision, screen(sys.stderr))
+    if result.outcome.value == "declined":
+        text += "redoma: nobody approved this, so nothing ran\n"
+    else:
+        text += "redoma: the policy refuses this, so nothing ran\n"
+    for note in result.notes:
+        text += f"hint: {note}\n"
+    return text
 
 
 _NO_NETWORK = (

@@ -26,11 +26,20 @@ what it may touch:
 how much it may use (a size as 512M, a time as 90s; none for no limit):
   --timeout TIME  --memory SIZE  --cpu PERCENT  --cpu-time SECONDS  --processes NUMBER
   --open-files NUMBER  --file-size SIZE  --total-written SIZE  --tmp SIZE  --output SIZE
+who is asked, where the policy wants that:
+  --ask HOW            auto (default): you, if this is a terminal; else the question is kept for
+                       `redoma answer`, and the command can be run again when it is approved.
+                       wait: waits for `redoma answer`. nobody: a question is a no
+  --phase NAME         the phase of a workflow this belongs to; policies can hold it tighter
+  --session NAME       the session this belongs to (default: $REDOMA_SESSION, or this terminal)
 how it is shown:
   -t, --tty            gives the command a terminal
   --json               one JSON object at the end instead of the command's own output
   --trace-files        notes which files the command opens (slower); in --json, or at the end
   -q, --quiet          no line about what was enforced
+
+The command is judged first, by your policy (redoma policy explain 'COMMAND'), and everything is
+written down (redoma audit list).
 
 exit status: the command's own; 124 timed out, 125 Redoma could not do its work, 126 refused or
 not executable, 127 not found, 2 usage
@@ -56,7 +65,7 @@ _FLAGS = {
     "-h": "help",
     "--help": "help",
 }
-_ONE = ("--workspace", "--level", "--profile", "--engine")
+_ONE = ("--workspace", "--level", "--profile", "--engine", "--ask", "--phase", "--session")
 _MANY = ("--allow-write", "--allow-read", "--env")
 _LIMITS = {
     "--timeout": "wall_seconds",

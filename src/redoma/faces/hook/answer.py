@@ -6,15 +6,17 @@ import os
 
 from redoma.faces.display import harmless, shortened
 from redoma.faces.hook.agents import ALLOW, ASK, DENY
-from redoma.faces.intake import refuse_broken
 from redoma.flow.check import check, check_write
+from redoma.flow.noted import note_judged
 from redoma.flow.policies import load
+from redoma.flow.requests import Who
 from redoma.model.decision import Decision, Verdict
-from redoma.model.errors import PolicyError
+from redoma.model.errors import PolicyError, RecordError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.faces.hook.calls import Call
+    from redoma.model.policy import Policy
     from redoma.model.risk import Finding
 
 LONGEST_REASON = 1000
@@ -24,34 +26,32 @@ MOST_FINDINGS = 3
 WORDS = {Verdict.ALLOW: ALLOW, Verdict.LOG: ALLOW, Verdict.CONFIRM: ASK, Verdict.DENY: DENY}
 
 
-def answer(call: Call, pack: str) -> tuple[str, str] | None:
+def answer(call: Call, pack: str, agent: str) -> tuple[str, str] | None:
     """`allow`, `ask` or `deny` with the reason; None where we have no opinion on the tool."""
     if call.foreign:
         return ASK, f"Redoma reads POSIX shells and cannot judge what {harmless(call.tool)} runs."
+    if call.command is None and not call.paths:
+        return None
     try:
-        decision = _judged(call, pack)
-    except PolicyError as error:
-        # Who breaks the policy must not get rid of it: nothing is judged until it is right.
+        policy = load(call.project or call.cwd or ".", home=os.environ.get("HOME"))
+        decisions = _judged(call, pack, policy)
+        note_judged(decisions, policy, Who(caller=agent, session=call.session))
+    except (PolicyError, RecordError) as error:
+        # Who breaks the policy must not get rid of it, and what cannot be written down does not
+        # happen: nothing is judged until it is right.
         why = f"Redoma refuses this: {harmless(str(error))}"
         return DENY, shortened(why, LONGEST_REASON)
-    if decision is None:
-        return None
+    decision = max(decisions, key=lambda d: (d.verdict, d.assessment.risk))
     return WORDS[decision.verdict], reason(decision)
 
 
-def _judged(call: Call, pack: str) -> Decision | None:
+def _judged(call: Call, pack: str, policy: Policy) -> list[Decision]:
     home = os.environ.get("HOME")
-    if call.command is None and not call.paths:
-        return None
-    policy = load(call.project or call.cwd or ".", home=home)
     if call.command is not None:
-        decision = check(call.command, pack=pack, cwd=call.cwd, home=home, policy=policy)
-        return refuse_broken(decision)
-    decisions = [
-        refuse_broken(check_write(path, pack=pack, cwd=call.cwd, home=home, policy=policy))
-        for path in call.paths
+        return [check(call.command, pack=pack, cwd=call.cwd, home=home, policy=policy)]
+    return [
+        check_write(path, pack=pack, cwd=call.cwd, home=home, policy=policy) for path in call.paths
     ]
-    return max(decisions, key=lambda d: (d.verdict, d.assessment.risk), default=None)
 
 
 def reason(decision: Decision) -> str:

@@ -6,7 +6,7 @@ import json
 
 from redoma.faces.hook.patch import paths_of
 from redoma.faces.intake import MOST_BYTES
-from redoma.model.value import Value
+from redoma.model.value import Value, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,11 +27,17 @@ class Call(Value):
     command: str | None = None
     paths: tuple[str, ...] = ()
     foreign: bool = False
+    session: str = ""
 
 
 def read_call(raw: bytes | None, agent: Agent) -> Call:
     """The call in a payload, or `Unreadable` with what is wrong with it."""
     payload = _object(raw)
+    session = payload.get("session_id")
+    return replace(_call(payload, agent), session=session if isinstance(session, str) else "")
+
+
+def _call(payload: dict[str, object], agent: Agent) -> Call:
     event = payload.get("hook_event_name", agent.event)
     if event != agent.event:
         raise Unreadable(f"this hook answers {agent.event}, not {event!r}")

@@ -22,7 +22,7 @@ def respond(agent: Agent, arguments: list[str]) -> int:
     """Answers the call on standard input; 0 for a judgement, 2 where there can be none."""
     try:
         pack, flags = read_options(arguments)
-        found = answer(read_call(read_all(sys.stdin.buffer), agent), pack)
+        found = answer(read_call(read_all(sys.stdin.buffer), agent), pack, agent.name)
     except Unreadable as error:
         why = f"Redoma cannot read this call, so it is refused: {harmless(str(error))}"
         return refuse(agent, shortened(why, LONGEST_REASON))

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import Protocol
 
+    from redoma.jail.overlay.layer import Layer
     from redoma.model.guarantee import EngineReport
     from redoma.model.plan import Launch, Plan
     from redoma.model.result import HeldBack
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
         """One run's enclosure: how to start it, and what to take back after it."""
 
         launch: Launch
+        # Where the run's writes are held, if they are; whoever runs it sees to it afterwards.
+        layer: Layer | None
         notes: tuple[str, ...]
 
         def settle(self) -> tuple[HeldBack, ...]:

@@ -14,14 +14,16 @@ from redoma.jail.engines.shield import Raised, Shield
 from redoma.jail.guard import journal, worktree
 from redoma.jail.kernel import seccomp
 from redoma.model.access import Grant, Network, Syscalls, Writes
-from redoma.model.errors import UsageError
+from redoma.model.errors import EngineFailed, UsageError
 from redoma.model.plan import Handshake, Launch, Plan
+from redoma.model.request import Mode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from redoma.jail.kernel.identity import Stage
+    from redoma.jail.overlay.layer import Layer
     from redoma.model.guarantee import EngineReport
     from redoma.model.result import HeldBack
 
@@ -32,9 +34,15 @@ class Enclosure:
     """One run: its launch, and the protection that is settled after it."""
 
     def __init__(
-        self, launch: Launch, raised: list[Raised], notes: tuple[str, ...], entry: journal.Entry
+        self,
+        launch: Launch,
+        raised: list[Raised],
+        notes: tuple[str, ...],
+        entry: journal.Entry,
+        layer: Layer | None = None,
     ) -> None:
         self.launch = launch
+        self.layer = layer
         self.notes = notes
         self._raised = raised
         self._entry = entry
@@ -65,6 +73,7 @@ class Bubblewrap:
         self._filters: dict[tuple[Syscalls, bool, bool], bytes] = {}
         self._entries: list[journal.Entry] = []
         self._stage: Stage | None = None
+        self._layered = False
 
     def probe(self) -> EngineReport:
         from redoma.jail.probe.bubblewrap import report
@@ -82,9 +91,33 @@ class Bubblewrap:
         if not self.binary:
             self.binary = bwrap_binary.candidates()[0]
         with self._lock:
-            frame, notes = self._frame(plan.grant)
+            frame, notes = self._frame(plan.grant, preview=plan.request.mode is Mode.PREVIEW)
+        if plan.grant.writes is not Writes.LAYER:
+            with self._enclosed(plan, frame, notes) as enclosure:
+                yield enclosure
+            return
+        from redoma.jail.overlay.spares import open_layer
+        from redoma.jail.overlay.store import remove_layer
+
+        self._layered = True
+        aside = [f"{path} is written directly: not held" for path, _ in frame.writable]
+        aside += [f"{path} is written in memory only: not shown" for path in frame.forgotten]
+        layer = open_layer(plan.grant.workspace, notes=tuple(aside))
+        try:
+            with self._enclosed(plan, frame, notes, layer) as enclosure:
+                yield enclosure
+        except BaseException:
+            remove_layer(layer)
+            raise
+
+    @contextmanager
+    def _enclosed(
+        self, plan: Plan, frame: Frame, notes: tuple[str, ...], layer: Layer | None = None
+    ) -> Iterator[Enclosure]:
         binary = self._stage.program(self.binary) if self._stage is not None else self.binary
         raised = self._raise(plan.grant, frame)
+        cover = self._cover(layer) if layer is not None else []
+        in_memory = layer.in_memory if layer is not None else plan.grant.writes is Writes.MEMORY
         fds: list[tuple[int, int]] = []
         mounts: list[str] = []
 
@@ -110,7 +143,7 @@ class Bubblewrap:
             head += ["--seccomp", give(_memory_file(self._filter(plan)))]
             if not plan.terminal:
                 head.append("--new-session")  # Attack: TIOCSTI into the caller's terminal
-            head += [*frame.before, *mounts, *frame.after]
+            head += [*frame.before, *cover, *mounts, *frame.after]
             head += ["--chdir", plan.request.cwd or plan.grant.workspace]
             # Attack: a NUL in a value would end it, and what follows would be an option of ours.
             text = "\0".join(head)
@@ -125,7 +158,9 @@ class Bubblewrap:
                 handshake=Handshake(status=status, go=go),
                 terminal=plan.terminal,
                 limits=plan.grant.limits,
-                in_memory=(plan.grant.workspace,) if plan.grant.writes is Writes.MEMORY else (),
+                in_memory=(*frame.forgotten, *((plan.grant.workspace,) if in_memory else ())),
+                in_memory_before=_used(layer.directory) if layer and in_memory else 0,
+                over_disk=layer is not None and not layer.in_memory,
                 temporary=frame.in_memory,
                 complaint="bwrap: ",
                 inside=self._stage.start if self._stage else None,
@@ -135,7 +170,7 @@ class Bubblewrap:
             entry = self._entries.pop() if self._entries else journal.Entry()
             if raised:
                 entry.begin(raised)
-            enclosure = Enclosure(launch, raised, notes, entry)
+            enclosure = Enclosure(launch, raised, notes, entry, layer)
             try:
                 yield enclosure
             finally:
@@ -153,18 +188,26 @@ class Bubblewrap:
             self._stage = None
         self._frames.clear()
         self._last = None
+        if self._layered:
+            from redoma.jail.overlay.spares import remove_spares
+
+            remove_spares()
         while self._entries:
             self._entries.pop().close()
 
-    def _frame(self, grant: Grant) -> tuple[Frame, tuple[str, ...]]:
+    def _frame(self, grant: Grant, *, preview: bool) -> tuple[Frame, tuple[str, ...]]:
         # The view depends on the caller's home and search path as well.
-        where = (os.environ.get("HOME"), os.environ.get("PATH"))
+        where = (os.environ.get("HOME"), os.environ.get("PATH"), "preview" if preview else None)
         if self._last is not None and self._last[0] is grant and self._last[1] == where:
             return self._last[2]  # the usual case, without hashing a whole grant
         key = (grant, where)
         known = self._frames.get(key)
         if known is None:
-            outside = worktree.outside(grant.workspace) if grant.writes is Writes.DIRECT else ()
+            keeps = grant.writes in (Writes.DIRECT, Writes.LAYER)
+            outside = worktree.outside(grant.workspace) if keeps else ()
+            # Of a preview nothing may last, wherever it is written.
+            forgotten = outside if preview else ()
+            outside = () if preview else outside
             widened = _with_writable(grant, outside)
             stage = self._staged() if self.as_nobody else None
             frame = build_frame(
@@ -173,18 +216,41 @@ class Bubblewrap:
                 show=self._show,
                 base=stage.root if stage is not None else None,
                 as_nobody=self.as_nobody,
+                forgotten=forgotten,
             )
             notes = tuple(f"the repository of this worktree is writable: {p}" for p in outside)
             known = self._frames[key] = (frame, notes)
         self._last = (grant, where, known)
         return known
 
+    def _cover(self, layer: Layer) -> list[str]:
+        """The mount of a layer over its workspace."""
+        from redoma.jail.overlay.layer import COPY
+
+        held = layer.directory
+        if self.as_nobody:
+            # What is written belongs on disk to the workspace's owner, not to nobody. All layers
+            # are staged as one: a mount more would cost every launcher that comes after.
+            above, _, name = held.rpartition("/")
+            owner = os.stat(layer.workspace)
+            held = f"{self._staged().staged(above, owner.st_uid, owner.st_gid)}/{name}"
+        if layer.kind == COPY:
+            return ["--bind", f"{held}/upper", layer.workspace]
+        source = ["--overlay-src", self._place(layer.workspace)]
+        return [*source, "--overlay", f"{held}/upper", f"{held}/work", layer.workspace]
+
     def _place(self, path: str) -> str:
         """Where a source is found when bubblewrap mounts it."""
         if not self.as_nobody:
             return path
         status = os.stat(path)
-        return self._staged().staged(path, status.st_uid, status.st_gid)
+        try:
+            return self._staged().staged(path, status.st_uid, status.st_gid)
+        except OSError as error:
+            raise EngineFailed(
+                f"the files of {path} cannot be shown as another user's: {error.strerror}",
+                hint="run as an ordinary user, or hold what is written in a layer",
+            ) from error
 
     def _show(self, source: str, target: str) -> list[str]:
         """The mount of something that everybody may read, and through which nobody is reached.
@@ -241,6 +307,11 @@ def _with_writable(grant: Grant, paths: tuple[str, ...]) -> Grant:
     from redoma.model.value import replace
 
     return replace(grant, writable=(*grant.writable, *paths))
+
+
+def _used(directory: str) -> int:
+    status = os.statvfs(directory)
+    return (status.f_blocks - status.f_bfree) * status.f_frsize
 
 
 def _memory_file(data: bytes) -> int:

@@ -20,6 +20,8 @@ _HOME_SIZE = 64 << 20
 _SHM_SIZE = 64 << 20
 _TEMPORARY = 512 << 20
 _PAGE = 4096
+# Where a command may write everywhere in the workspace, and something of that is kept.
+_WHOLLY = (Writes.DIRECT, Writes.LAYER)
 
 
 class Frame(Value):
@@ -34,6 +36,8 @@ class Frame(Value):
     home: str
     # Directories inside whose files are in memory, each of a size that is its own.
     in_memory: tuple[str, ...]
+    # Directories that can be written, and nothing of that lasts.
+    forgotten: tuple[str, ...] = ()
 
 
 def build(
@@ -43,16 +47,18 @@ def build(
     show: Callable[[str, str], list[str]],
     base: BaseRoot | None,
     as_nobody: bool,
+    forgotten: tuple[str, ...] = (),
 ) -> Frame:
     """The frame for a grant.
 
     `place` says where a source is found (staged, when root runs it); `show` orders the mount of
     what is only there to be read; `base` puts the read-only
-    part of the root together once for all runs, where that can be done.
+    part of the root together once for all runs, where that can be done; what is written to the
+    directories of `forgotten` is gone when the run ends.
     """
     workspace = grant.workspace
     home = environment.home_directory()
-    roots = (workspace, *grant.writable, *grant.readable)
+    roots = (workspace, *grant.writable, *grant.readable, *forgotten)
     seen = view.build(grant.home, home=home, path=os.environ.get("PATH", ""), keep=roots)
     arguments = list(_namespaces(grant))
     system = tuple(
@@ -103,6 +109,8 @@ def build(
         arguments += ["--ro-bind", place(path), path]
     mounts, writable = _written(grant, place)
     arguments += mounts
+    for path in forgotten:
+        arguments += ["--overlay-src", place(path), "--tmp-overlay", path]
     after = _hidden(grant.hidden)
     if base is None:
         after += ["--remount-ro", "/"]
@@ -121,6 +129,7 @@ def build(
         path=env["PATH"],
         home=home,
         in_memory=tuple(in_memory),
+        forgotten=forgotten,
     )
 
 
@@ -130,11 +139,13 @@ def _written(grant: Grant, place: Callable[[str], str]) -> tuple[list[str], list
     arguments: list[str] = []
     writable: list[tuple[str, str]] = []
     for path in (workspace, *grant.writable):
+        if path == workspace and grant.writes is Writes.LAYER:
+            continue  # each run has a layer of its own
         if path == workspace and grant.writes is Writes.NONE:
             arguments += ["--ro-bind", place(path), path]
         elif path == workspace and grant.writes is Writes.MEMORY:
             arguments += ["--overlay-src", place(path), "--tmp-overlay", path]
-        elif grant.writes is Writes.DIRECT and path.startswith(workspace + "/"):
+        elif grant.writes in _WHOLLY and path.startswith(workspace + "/"):
             continue  # writable already; a mount of its own could not be replaced by a rename
         else:
             arguments += ["--bind", place(path), path]

@@ -27,6 +27,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from redoma.jail.overlay.layer import Layer
     from redoma.model.guarantee import EngineReport
     from redoma.model.result import HeldBack
 
@@ -49,6 +50,7 @@ class Enclosure:
 
     def __init__(self, launch: Launch, raised: list[Raised]) -> None:
         self.launch = launch
+        self.layer: Layer | None = None  # without mounts changes cannot be held
         self._raised = raised
 
     def settle(self) -> tuple[HeldBack, ...]:
@@ -77,8 +79,8 @@ class Landlock:
     def prepare(self, plan: Plan) -> Iterator[Enclosure]:
         """The command behind a keeper that confines it."""
         grant = plan.grant
-        if grant.writes is Writes.MEMORY:
-            raise EngineFailed("landlock cannot hold changes in memory", hint="redoma doctor")
+        if grant.writes in (Writes.MEMORY, Writes.LAYER):
+            raise EngineFailed("landlock cannot hold changes apart", hint="redoma doctor")
         if os.geteuid() == 0:
             raise EngineFailed("landlock does not run for root", hint="--engine bubblewrap")
         temporary = tempfile.mkdtemp(prefix="redoma-")

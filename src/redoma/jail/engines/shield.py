@@ -82,7 +82,7 @@ class Raised:
         # What git would obey there, though nothing is there yet.
         self.awaited: list[str] = []
         self.sockets = list(shield.survey.sockets())
-        self.steps = {path: _programs_of_a_rebase(path) for path in repositories}
+        self.steps = {path: programs_of_a_rebase(path) for path in repositories}
         self._plan()
 
     def _plan(self) -> None:
@@ -92,9 +92,9 @@ class Raised:
         self.pinned = [p for p in self.repositories if p != root and not self.shield.may(p)]
         paths = [path for path in self.known if not self.shield.may(path)]
         for repository in self.repositories:
-            obeyed = [path for path in _obeyed(repository) if not self.shield.may(path)]
-            paths += obeyed
-            self.awaited += [path for path in obeyed if not os.path.lexists(path)]
+            awaited = [path for path in obeyed(repository) if not self.shield.may(path)]
+            paths += awaited
+            self.awaited += [path for path in awaited if not os.path.lexists(path)]
         for path in paths:
             if not path.startswith(root + "/"):
                 continue
@@ -154,7 +154,7 @@ class Raised:
         return [
             f"{path}/rebase-merge"
             for path in self.shield.survey.git_directories()
-            if _programs_of_a_rebase(path) - self.steps.get(path, frozenset())
+            if programs_of_a_rebase(path) - self.steps.get(path, frozenset())
         ]
 
     def settle(self, keep_in: Callable[[], str]) -> tuple[HeldBack, ...]:
@@ -183,7 +183,8 @@ class Raised:
             ).run()
 
 
-def _programs_of_a_rebase(repository: str) -> frozenset[bytes]:
+def programs_of_a_rebase(repository: str) -> frozenset[bytes]:
+    """The lines by which a rebase in the middle runs programs."""
     try:
         with open(f"{repository}/rebase-merge/git-rebase-todo", "rb") as file:
             lines = file.read().split(b"\n")
@@ -196,7 +197,7 @@ def _both(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
     return {path: inode for path, inode in one.items() if other.get(path) == inode}
 
 
-def _obeyed(repository: str) -> list[str]:
+def obeyed(repository: str) -> list[str]:
     """What a repository's configuration, or the person's own, makes git obey beside its parts."""
     found: list[str] = []
     tree = os.path.dirname(repository)

@@ -128,7 +128,7 @@ class Sweep:
         """A new `.git` that is a file or a link: it may only lead into a repository's own part."""
         target = ""
         with suppress(OSError, UnicodeDecodeError):
-            text = _text(path)
+            text = text_of(path)
             if text.startswith("gitdir:"):
                 target = os.path.realpath(
                     os.path.join(os.path.dirname(path), text.removeprefix("gitdir:").strip())
@@ -163,7 +163,7 @@ class Sweep:
         parent, _, _ = path.rpartition("/")
         with suppress(OSError, UnicodeDecodeError):
             inside = parent.endswith("/worktrees") and not os.path.islink(f"{path}/commondir")
-            return inside and _text(f"{path}/commondir").strip() == "../.."
+            return inside and text_of(f"{path}/commondir").strip() == "../.."
         return False
 
     def _judge_hooks(self, path: str) -> None:
@@ -176,11 +176,11 @@ class Sweep:
 
     def _judge_config(self, path: str) -> None:
         try:
-            kept, dropped = gitconfig.harmless(_text(path))
+            kept, dropped = gitconfig.harmless(text_of(path))
         except (OSError, UnicodeDecodeError):
             self._take(path, "it is no configuration")
             return
-        if not dropped and self._leads_out(path, kept):
+        if not dropped and leads_out(self.survey.root, path, kept):
             dropped = ("core.worktree leads out of the workspace",)
             kept = "\n".join(line for line in kept.split("\n") if "worktree" not in line.lower())
         if dropped:
@@ -194,16 +194,6 @@ class Sweep:
                 file.write(kept)
                 if os.geteuid() == 0:
                     os.fchown(file.fileno(), owner.st_uid, owner.st_gid)
-
-    def _leads_out(self, path: str, text: str) -> bool:
-        """Whether a configuration's work tree lies outside the workspace."""
-        for line in text.split("\n"):
-            key, equals, value = line.partition("=")
-            if equals and key.strip().lower() == "worktree":
-                tree = os.path.realpath(os.path.join(os.path.dirname(path), value.strip(' \t"')))
-                if tree != self.survey.root and not tree.startswith(self.survey.root + "/"):
-                    return True
-        return False
 
     def _take(self, path: str, why: str) -> None:
         os.makedirs(self.keep_in, mode=0o700, exist_ok=True)
@@ -224,7 +214,19 @@ class Sweep:
         self.taken.append(HeldBack(path=path, why=why, kept=kept if os.path.lexists(kept) else ""))
 
 
-def _text(path: str) -> str:
+def leads_out(root: str, path: str, text: str) -> bool:
+    """Whether the work tree that a configuration at `path` names lies outside of `root`."""
+    for line in text.split("\n"):
+        key, equals, value = line.partition("=")
+        if equals and key.strip().lower() == "worktree":
+            tree = os.path.realpath(os.path.join(os.path.dirname(path), value.strip(' \t"')))
+            if tree != root and not tree.startswith(root + "/"):
+                return True
+    return False
+
+
+def text_of(path: str) -> str:
+    """The text of a small regular file; an error for anything else."""
     # Attack: a link to a file of the person's, or a pipe that never ends.
     fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     with open(fd, "rb") as file:

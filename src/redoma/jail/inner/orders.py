@@ -26,12 +26,13 @@ _MOUNTS_OF_TWO = frozenset("--ro-bind --bind --symlink --ro-bind-fd --bind-fd".s
 class Order:
     """One step of building the root."""
 
-    __slots__ = ("layers", "mode", "name", "place", "size", "source")
+    __slots__ = ("layers", "mode", "name", "place", "size", "source", "work")
 
-    def __init__(self, name: str, place: str, source: str = "") -> None:
+    def __init__(self, name: str, place: str, source: str = "", work: str = "") -> None:
         self.name = name
         self.place = place
         self.source = source
+        self.work = work
         # What an overlay is made of, the lowest first.
         self.layers: list[str] = []
         self.size: int | None = None
@@ -67,6 +68,9 @@ class Orders:
             self._add(Order(option, take(), source))
         elif option == "--overlay-src":
             self._layers.append(take())
+        elif option == "--overlay":
+            upper, work = take(), take()
+            self._add(Order(option, take(), upper, work))
         elif option == "--setenv":
             name = take()
             self.env[name] = take()
@@ -81,6 +85,6 @@ class Orders:
         if order.name in ("--tmpfs", "--dir"):
             order.size = self.numbers.pop("--size", None)
             order.mode = self.numbers.pop("--perms", None)
-        if order.name in ("--tmp-overlay", "--ro-overlay"):
+        if order.name in ("--tmp-overlay", "--ro-overlay", "--overlay"):
             order.layers, self._layers = self._layers, []
         self.steps.append(order)

@@ -39,8 +39,9 @@ class Root:
         """Everything that was ordered; afterwards `/` is the new root and the old one is gone."""
         for step in steps:
             step.layers = [os.path.realpath(layer) for layer in step.layers]
-            if step.name in ("--bind", "--ro-bind"):
+            if step.name in ("--bind", "--ro-bind", "--overlay"):
                 step.source = os.path.realpath(step.source)
+                step.work = os.path.realpath(step.work) if step.work else ""
         mounts.make_private("/")
         mounts.memory(_BASE, size=4 << 20, mode=0o755, owner=self.owner)
         os.mkdir(_BASE + _NEW)
@@ -92,6 +93,11 @@ class Root:
             self._processes(place)
         elif name == "--dev":
             self._devices(place)
+        elif name == "--overlay":
+            _directory(place)
+            layers = [_OLD + layer for layer in reversed(step.layers)]
+            changes = (_OLD + step.source, _OLD + step.work)
+            self._on(place, lambda at: mounts.overlay(at, lower=layers, changes=changes))
         elif name == "--tmp-overlay":
             self._overlay(step.layers, place)
         elif name == "--ro-overlay":

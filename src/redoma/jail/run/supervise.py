@@ -12,6 +12,7 @@ from redoma.jail.run.control import Control
 from redoma.jail.run.ending import Ending
 from redoma.jail.run.handshake import begin
 from redoma.jail.run.limiter import Limiter, tree
+from redoma.jail.run.mounts_kept import MountsKept
 from redoma.jail.run.spawn import spawn
 from redoma.jail.run.streams import Input, Output
 from redoma.model import signals
@@ -94,6 +95,7 @@ class Supervisor:
         self._poll = select.poll()
         self._feeding = self._listening = False
         self._status = b""
+        self._mounts: MountsKept | None = None
 
     def start(self, stdin: bytes | int | None, sink: Sink | None) -> None:
         """Starts the enclosure, puts its limits on, and lets the command begin."""
@@ -142,6 +144,8 @@ class Supervisor:
         self.process = os.pidfd_open(self.pid)
         self.began = time.monotonic()
         self.first, self.first_process = begin(self)
+        if self.launch.over_disk and self.first:
+            self._mounts = MountsKept(self.first)
 
     def open_gate(self, first: int) -> None:
         """Has the enclosure's connections answered, before anything in it can make one."""
@@ -284,6 +288,7 @@ class Supervisor:
                 self.directory,
                 in_memory=self.launch.in_memory,
                 temporary=self.launch.temporary,
+                before=self.launch.in_memory_before,
             )
         past = self.watch.look()
         if past and not self.ending.said:
@@ -359,6 +364,8 @@ class Supervisor:
             self.trace.close()
         if self.outlet is not None:
             self.outlet.close()
+        if self._mounts is not None:
+            self._mounts.let_go()
         if self.input is not None:
             self.input.close()
         for fd in (*(output.fd for output in self.outputs), self.master, self.process):

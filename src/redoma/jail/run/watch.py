@@ -29,7 +29,9 @@ class Watch:
         *,
         in_memory: tuple[str, ...] = (),
         temporary: tuple[str, ...] = (),
+        before: int = 0,
     ) -> None:
+        self._before = before
         self._in_memory = [(path, _device(path)) for path in in_memory]
         self._temporary = [(path, _device(path)) for path in temporary]
         self._limiter = limiter
@@ -83,7 +85,7 @@ class Watch:
                     # Since Linux 6.2 the size is the number of entries; before it is nought.
                     open_ones = f"/proc/{pid}/fd"
                     descriptors += os.stat(open_ones).st_size or len(os.listdir(open_ones))
-        held = self._held(self._in_memory)
+        held = max(0, self._held(self._in_memory) - self._before)
         memory += held
         if "memory" in self._watched:
             memory += self._held(self._temporary)

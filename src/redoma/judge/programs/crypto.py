@@ -167,10 +167,8 @@ def gpg(call: Call) -> Stream:
     ):
         if not options.has("-o", "--output") and options.operands:
             do(call, "write")
-        return Stream(
-            None,
-            carried & ~SECRET if options.has("-e", "--encrypt", "-c", "--symmetric") else carried,
-        )
+        # Attack: whoever encrypts a secret for a key of their own has it all the same.
+        return Stream(None, carried)
     do(call, "unknown", detail="gpg")
     return Stream(None, carried)
 
@@ -212,8 +210,10 @@ def opened(call: Call) -> Stream:
     ):
         call.fact(Effect.SECRETS, tags=("credentials",))
         return Stream(None, carried | SECRET, call.name)
+    for word in options.operands:
+        carried |= call.reads(word).taint
     do(call, "write")
-    return Stream(None)
+    return Stream(None, carried)
 
 
 PROGRAMS = {

@@ -1,0 +1,62 @@
+"""`redoma gc`: lets go of what is kept for applying and undoing beyond its bounds."""
+
+from __future__ import annotations
+
+import sys
+
+from redoma.faces.cli.options import read
+from redoma.faces.cli.tree import size
+from redoma.model.errors import UsageError
+
+USAGE = """\
+usage: redoma gc [--dry-run] [--older-than DAYS]
+
+Lets go of what is kept beyond its bounds, the oldest first: 14 days, 2 GiB or a twentieth of the
+disk, 200 transactions; and of what a crash left behind. This also happens now and then by itself.
+
+  --dry-run          only says what would go
+  --older-than DAYS  another age than 14 days; 0 for everything that is not in use
+  --json             one JSON object
+"""
+
+
+def main(arguments: list[str]) -> int:
+    """Makes room."""
+    options = read(
+        arguments,
+        flags=("--dry-run", "--json", "-h", "--help"),
+        values=("--older-than",),
+        usage="redoma gc [--dry-run]",
+    )
+    if options.flags & {"-h", "--help"}:
+        sys.stdout.write(USAGE)
+        return 0
+    if options.words:
+        raise UsageError(f"redoma gc takes no {options.words[0]!r}", hint="redoma gc --help")
+    from redoma.flow.changes import Bounds, collect_garbage
+
+    days = options.values.get("--older-than")
+    bounds = Bounds() if days is None else Bounds(age=_days(days) * 86_400)
+    only_tell = "--dry-run" in options.flags
+    freed = collect_garbage(bounds, only_tell=only_tell)
+    if "--json" in options.flags:
+        import json
+
+        made = {"dry_run": only_tell, "ids": list(freed.ids), "bytes": freed.size}
+        sys.stdout.write(json.dumps(made) + "\n")
+        return 0
+    verb = "would free" if only_tell else "freed"
+    sys.stdout.write(f"{verb} {size(freed.size)}: {len(freed.ids)} transactions\n")
+    for name in freed.ids:
+        sys.stdout.write(f"  {name}\n")
+    return 0
+
+
+def _days(text: str) -> float:
+    try:
+        days = float(text)
+    except ValueError:
+        days = -1.0
+    if not 0 <= days < 1e6:
+        raise UsageError(f"--older-than: {text!r} is no number of days", hint="--older-than 7")
+    return days

@@ -1,0 +1,157 @@
+"""`redoma preview`: a command really run, its changes held and shown, nothing of it lasting."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from redoma.faces.cli.run_options import RunOptions, read
+from redoma.faces.display import harmless
+from redoma.model import signals
+from redoma.model.errors import UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from redoma.flow.dry_run import DryRun
+
+USAGE = """\
+usage: redoma preview [OPTION]... 'COMMAND'
+       redoma preview [OPTION]... -- PROGRAM [ARGUMENT]...
+
+Runs a command on a layer over the workspace and shows what it changed there. The workspace itself
+stays as it is, and no other machine is reached. What the command would have called is told as far
+as its text says.
+
+how it is shown:
+  --stat         only the tree of changes, without the differences in files
+  --patch        a patch for `git apply` instead
+  --json         one JSON object with everything that is known
+  --no-pager     does not stop at each screenful
+  -q, --quiet    does not show what the command itself prints
+what becomes of it:
+  --keep         keeps the changes for `redoma apply` (the default)
+  --discard      lets them go after they were shown
+options of `redoma run`, with the same meaning:
+  --workspace DIR  --level LEVEL  --profile FILE  --engine NAME
+  --allow-write PATH  --allow-read PATH  --env NAME[=VALUE]
+  --timeout TIME  --memory SIZE  --cpu PERCENT  --cpu-time SECONDS  --processes NUMBER
+  --open-files NUMBER  --file-size SIZE  --total-written SIZE  --tmp SIZE  --output SIZE
+
+What the command prints goes to standard error, what it changed to standard output.
+exit status: the command's own, as with `redoma run`
+"""
+_SIGNALS = (signals.SIGINT, signals.SIGTERM, signals.SIGHUP, signals.SIGQUIT)
+_OWN = ("--stat", "--patch", "--no-pager", "--keep", "--discard")
+
+
+def main(arguments: list[str]) -> int:
+    """Previews what the command line says; returns the command's own status."""
+    own, rest = _taken(arguments)
+    options = read(rest)
+    if "help" in options.flags:
+        sys.stdout.write(USAGE)
+        return 0
+    if not options.command or (isinstance(options.command, str) and not options.command.strip()):
+        raise UsageError("no command given", hint="redoma preview 'COMMAND'")
+    if "tty" in options.flags:
+        raise UsageError("a preview has no terminal to give", hint="redoma run -t 'COMMAND'")
+    flags = own | {f"--{flag}" for flag in options.flags}
+    for only_one in (("--json", "--stat", "--patch"), ("--keep", "--discard")):
+        given = [flag for flag in only_one if flag in flags]
+        if len(given) > 1:
+            raise UsageError(f"{given[0]} and {given[1]} do not go together")
+    found = _previewed(options)
+    show(found, flags)
+    if "--discard" in own and found.id:
+        from redoma.flow.changes import discard
+
+        discard(found.id)
+    return found.result.exit_code
+
+
+def show(found: DryRun, flags: set[str]) -> None:
+    """The preview in the asked-for form on standard output; what to do next on standard error."""
+    if "--json" in flags:
+        from redoma.faces.cli.preview_json import text
+
+        sys.stdout.write(text(found))
+        return
+    if "--patch" in flags:
+        from redoma.faces.cli.preview_report import write_patch
+
+        write_patch(found.changes, pager="--no-pager" not in flags)
+    else:
+        from redoma.faces.cli.pager import page
+        from redoma.faces.cli.preview_report import report
+
+        page(report(found, stat="--stat" in flags), wanted="--no-pager" not in flags)
+    sys.stdout.flush()
+    for line in closing(found, kept="--discard" not in flags):
+        sys.stderr.write(f"{line}\n")
+
+
+def closing(found: DryRun, *, kept: bool) -> list[str]:
+    """What a person should know and can do, line by line."""
+    lines = []
+    if not found.would_execute:
+        because = found.result.decision.because if found.result.decision else ()
+        lines.append(f"redoma: {found.result.outcome.words}: {harmless('; '.join(because))}")
+    lines += [f"warning: {harmless(warning)}" for warning in found.warnings]
+    if found.result.enforcement is not None:
+        lines.append(f"redoma: {found.result.enforcement.sentence()}")
+    lines += [f"redoma: ran instead: {harmless(ran)}" for ran in found.ran_instead]
+    if not found.id:
+        lines.append("redoma: no file would change")
+    elif kept:
+        lines.append(f"redoma: the changes are held as {found.id}; the workspace is as it was")
+        lines.append(f"hint: redoma apply {found.id}, or redoma discard {found.id}")
+    else:
+        lines.append("redoma: the changes were let go; the workspace is as it was")
+    if found.id and kept and found.lasting:
+        lines.append("hint: applying keeps the files; what is not a file is done by running it")
+    return lines
+
+
+def _previewed(options: RunOptions) -> DryRun:
+    import signal
+
+    from redoma.faces.cli.run import _input, _pass_signals_on, sandbox_for
+    from redoma.flow.running import Control
+
+    control = Control()
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    _pass_signals_on(control)
+    silent = options.flags & {"json", "quiet"}
+    sandbox = sandbox_for(options)
+    sink = None if silent else _writer()
+    try:
+        return sandbox.preview(options.command, stdin=_input(), sink=sink, control=control).found
+    finally:
+        control.close()
+        # From here on Ctrl-C is meant for the showing: there is no command any more to get it.
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _taken(arguments: list[str]) -> tuple[set[str], list[str]]:
+    """Our own flags, and the rest of the command line as `redoma run` reads it."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    own = {argument for argument in arguments[:end] if argument in _OWN}
+    rest = [argument for argument in arguments[:end] if argument not in _OWN]
+    return own, rest + arguments[end:]
+
+
+def _writer() -> Callable[[int, bytes], None]:
+    """What the command prints, on standard error: standard output is the preview's own."""
+    from redoma.faces.cli.plain import Plain
+
+    filters = {1: Plain(), 2: Plain()} if os.isatty(2) else {}
+
+    def write(stream: int, data: bytes) -> None:
+        view = memoryview(filters[stream].filtered(data) if filters else data)
+        while view:
+            view = view[os.write(2, view) :]
+
+    return write

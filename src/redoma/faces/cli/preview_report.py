@@ -1,0 +1,94 @@
+"""What a preview found, for people: the tree, the differences, the calls, the numbers."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from redoma.faces.cli.patch import shown
+from redoma.faces.cli.prose import screen
+from redoma.faces.cli.tree import MANY, is_gits_own, summary, tree
+from redoma.faces.display import harmless
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from redoma.faces.cli.prose import Screen
+    from redoma.flow.diffs import Piece
+    from redoma.flow.dry_run import DryRun
+    from redoma.model.change import Changes
+
+LINES_COUNTED = 2000  # beyond so many changes their lines are not counted for the tree
+
+
+def report(found: DryRun, *, stat: bool) -> Iterator[str]:
+    """The whole report, piece by piece, so that the first screen does not wait for the last."""
+    on = screen(sys.stdout)
+    yield from changes_report(found.changes, on, stat=stat)
+    yield from _listed("would call", found.network_calls)
+    yield from _listed("database", found.database_operations)
+    yield f"{summary(found.changes.items)}\n"
+
+
+def changes_report(changes: Changes, on: Screen, *, stat: bool) -> Iterator[str]:
+    """The tree, and unless only numbers are wanted the differences."""
+    from redoma.flow.diffs import file_diffs
+
+    if not changes.items:
+        return
+    few = len(changes.items) <= LINES_COUNTED
+    diffs = {diff.change.path: diff for diff in file_diffs(changes)} if few else {}
+    yield tree(changes.items, on, diffs)
+    yield "\n"
+    if stat:
+        return
+    if not few:
+        yield f"(more than {LINES_COUNTED} changes: --patch has their differences)\n\n"
+        return
+    yield from shown((d for path, d in diffs.items() if not is_gits_own(path)), on)
+    yield "\n"
+
+
+def write_patch(changes: Changes, *, pager: bool = True) -> None:
+    """The patch as bytes on standard output; what has no place in it on standard error.
+
+    On a terminal it is for reading: nothing in it acts, and so it is not for applying.
+    """
+    from redoma.flow.diffs import patch
+
+    left_out: list[Piece] = []
+
+    def parts() -> Iterator[bytes]:
+        for piece in patch(changes) if changes.items else ():
+            if piece.left_out:
+                left_out.append(piece)
+            yield piece.patch
+
+    if os.isatty(1):
+        from redoma.faces.cli.pager import page
+
+        page((readable(part) for part in parts()), wanted=pager)
+    else:
+        sys.stdout.flush()
+        for part in parts():
+            view = memoryview(part)
+            while view:
+                view = view[os.write(1, view) :]
+    for piece in left_out[:MANY]:
+        sys.stderr.write(f"not in the patch: {harmless(piece.path)}: {harmless(piece.left_out)}\n")
+    if len(left_out) > MANY:
+        sys.stderr.write(f"not in the patch: {len(left_out) - MANY} more\n")
+
+
+def readable(patch: bytes) -> str:
+    """A patch with everything that would act on a terminal shown as an escape."""
+    return "".join(
+        f"{harmless(line)}\n"
+        for line in patch.decode("utf-8", "surrogateescape").removesuffix("\n").split("\n")
+    )
+
+
+def _listed(what: str, lines: tuple[str, ...]) -> Iterator[str]:
+    for line in lines:
+        yield f"{what}: {harmless(line)}\n"

@@ -1,0 +1,64 @@
+"""`redoma undo`: takes back what was applied."""
+
+from __future__ import annotations
+
+import sys
+
+from redoma.faces.cli.options import read
+from redoma.faces.display import harmless
+from redoma.model.errors import UsageError
+
+USAGE = """\
+usage: redoma undo [ID]
+
+Takes back what was applied: the files are again as they were before. Without an ID it is the last
+that was applied in this workspace. Refused where a file has changed since.
+
+  --workspace DIR  the workspace, if it is not the current directory
+  --json           one JSON object
+ID may be shortened as long as it is clear.
+"""
+_SHOWN = 20
+
+
+def main(arguments: list[str]) -> int:
+    """Undoes; every refusal is an error that leaves the workspace as it was."""
+    options = read(
+        arguments,
+        flags=("--json", "-h", "--help"),
+        values=("--workspace",),
+        usage="redoma undo [ID]",
+    )
+    if options.flags & {"-h", "--help"}:
+        sys.stdout.write(USAGE)
+        return 0
+    if len(options.words) > 1:
+        raise UsageError("one at a time", hint="redoma undo ID")
+    from redoma.faces.cli.history import workspace_here
+    from redoma.flow import changes as held
+
+    place = options.values.get("--workspace", "")
+    if options.words:
+        if place:
+            raise UsageError("an ID says which workspace is meant", hint="redoma undo ID")
+        undone = held.undo(options.words[0])
+    else:
+        undone = held.undo(workspace=workspace_here(place))
+    if "--json" in options.flags:
+        import json
+
+        made = {"id": undone.id, "paths": list(undone.paths), "notes": list(undone.notes)}
+        sys.stdout.write(json.dumps(made) + "\n")
+        return 0
+    count = len(undone.paths)
+    are = "path is as it was" if count == 1 else "paths are as they were"
+    sys.stdout.write(f"undid {undone.id}: {count} {are}\n")
+    for path in undone.paths[:_SHOWN]:
+        sys.stdout.write(f"  {harmless(path)}\n")
+    if count > _SHOWN:
+        sys.stdout.write(f"  and {count - _SHOWN} more\n")
+    sys.stdout.flush()
+    for note in undone.notes:
+        sys.stderr.write(f"redoma: {harmless(note)}\n")
+    sys.stderr.write(f"hint: redoma apply {undone.id} brings them back\n")
+    return 0

@@ -1,0 +1,148 @@
+"""Says what happened as rows for the record: what was judged, asked, answered, run and changed."""
+
+from __future__ import annotations
+
+from redoma.model.event import Event, Kind
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.model.change import Changes
+    from redoma.model.decision import Decision
+    from redoma.model.plan import Plan
+    from redoma.model.question import Answer, Question
+    from redoma.model.request import Request
+    from redoma.model.result import HeldBack, Result
+
+KEPT_OUTPUT = 64 << 10
+_LONGEST_COMMAND = 64 << 10
+_MOST_PATHS = 200
+
+
+class Told:
+    """The rows of one request; how much they say is the policy's choice."""
+
+    def __init__(self, request: Request, *, verbose: bool = False, output: bool = False) -> None:
+        self._request = request
+        self._verbose = verbose
+        self._output = output
+
+    def judged(self, decision: Decision) -> Event:
+        found = decision.assessment
+        details: dict[str, object] = {
+            "verdict": decision.verdict.label,
+            "risk": found.risk.label,
+            "level": decision.level,
+            "rule": decision.rule,
+            "policy": decision.policy,
+            "rules": sorted({finding.rule for finding in found.worst}),
+            "because": list(decision.because),
+        }
+        if self._verbose:
+            details["findings"] = [
+                {"rule": f.rule, "effect": f.effect.value, "risk": f.risk.label, "reason": f.reason}
+                for f in found.findings[:50]
+            ]
+        return self._event(Kind.JUDGED, details, self._request.workload.shown)
+
+    def refused(self, why: str, code: str) -> Event:
+        return self._event(Kind.REFUSED, {"why": why, "code": code})
+
+    def asked(self, question: Question) -> Event:
+        details: dict[str, object] = {
+            "question": question.id,
+            "digest": question.digest,
+            "safety_level": question.safety_level,
+            "because": list(question.because),
+            "files_affected": list(question.impact.files_affected[:_MOST_PATHS]),
+            "timeout_seconds": question.timeout_seconds,
+        }
+        return self._event(Kind.ASKED, details, question.command)
+
+    def answered(self, question: Question, answer: Answer | None) -> Event:
+        said: dict[str, object] = {"question": question.id, "choice": "deny"}
+        if answer is None:
+            return self._event(Kind.ANSWERED, {**said, "notes": "nobody answered"})
+        said["choice"] = answer.choice.value
+        said["approved_by"] = answer.approved_by
+        said["remember"] = answer.remember.value
+        said["notes"] = answer.notes
+        return self._event(Kind.ANSWERED, said, answer.modified_command)
+
+    def starting(self, plan: Plan) -> Event:
+        grant = plan.grant
+        details: dict[str, object] = {
+            "mode": self._request.mode.value,
+            "engine": plan.engine,
+            "level": grant.level,
+            "workspace": grant.workspace,
+            "cwd": plan.request.cwd,
+            "writes": grant.writes.value,
+            "network": grant.network.value,
+            "held": sorted(guarantee.value for guarantee in plan.enforcement.held),
+        }
+        for name in ("writable", "readable", "hidden"):
+            if getattr(grant, name):
+                details[name] = list(getattr(grant, name))
+        if grant.env:
+            details["env"] = [name for name, _ in grant.env]  # names only: values may be secrets
+        return self._event(Kind.RUN_STARTING, details, self._request.workload.shown)
+
+    def ended(self, result: Result) -> Event:
+        used = result.resources_used
+        details: dict[str, object] = {
+            "outcome": result.outcome.value,
+            "code": result.exit_code,
+            "wall_seconds": round(used.wall_seconds, 6),
+            "cpu_seconds": round(used.cpu_seconds, 6),
+            "peak_memory": used.peak_memory,
+            "bytes_written": used.bytes_written,
+            "output_bytes": used.output_bytes,
+        }
+        if result.exit is not None and result.exit.limits_reached:
+            details["limits_reached"] = list(result.exit.limits_reached)
+        if self._output:
+            details["stdout"] = _text(result.stdout)
+            details["stderr"] = _text(result.stderr)
+        return self._event(Kind.RUN_ENDED, details)
+
+    def failed(self, error: BaseException) -> Event:
+        """The end of a run that Redoma itself could not finish."""
+        details: dict[str, object] = {
+            "outcome": "failed",
+            "error": getattr(error, "code", type(error).__name__),
+            "why": str(error)[:2000],
+        }
+        return self._event(Kind.RUN_ENDED, details)
+
+    def violations(self, held: tuple[HeldBack, ...]) -> tuple[Event, ...]:
+        return tuple(
+            self._event(Kind.VIOLATION, {"path": each.path, "why": each.why, "kept": each.kept})
+            for each in held[:_MOST_PATHS]
+        )
+
+    def changed(self, kind: Kind, changes: Changes) -> Event:
+        paths = [item.path for item in changes.items]
+        details: dict[str, object] = {
+            "changes": changes.id,
+            "workspace": changes.workspace,
+            "count": len(paths),
+            "paths": paths[:_MOST_PATHS],
+            "warnings": list(changes.warnings),
+        }
+        return self._event(kind, details)
+
+    def _event(self, kind: Kind, details: dict[str, object], command: str = "") -> Event:
+        request = self._request
+        return Event(
+            kind=kind,
+            run=request.id,
+            session=request.session,
+            caller=request.caller,
+            command=command[:_LONGEST_COMMAND],
+            details=details,
+        )
+
+
+def _text(data: bytes) -> str:
+    """The end of what was printed: errors stand there."""
+    return data[-KEPT_OUTPUT:].decode("utf-8", "backslashreplace")

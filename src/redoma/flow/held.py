@@ -1,0 +1,67 @@
+"""Runs a command whose writes are held: in a layer, with every other machine out of reach."""
+
+from __future__ import annotations
+
+from redoma.flow.drive import drive
+from redoma.flow.path import path
+from redoma.flow.requests import request_for
+from redoma.flow.world import World
+from redoma.model.request import Mode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from redoma.flow.sandbox import Sandbox
+    from redoma.jail.run.control import Control
+    from redoma.jail.run.streams import Sink
+    from redoma.model.result import Result
+
+
+class HeldRun:
+    """How to run commands of one sandbox so that nothing of them lasts."""
+
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        *,
+        stdin: bytes | int | None = b"",
+        sink: Sink | None = None,
+        control: Control | None = None,
+        cwd: str = "",
+        timeout: float | None = None,
+    ) -> None:
+        self.workspace = sandbox.workspace
+        self.not_held = tuple(p for p in sandbox.also_writable if not _inside(p, self.workspace))
+        self._sandbox = sandbox
+        self._stdin = stdin
+        self._sink = sink
+        self._control = control
+        self._cwd = cwd
+        self._timeout = timeout
+
+    def __call__(self, command: str | Sequence[str], instead: str = "") -> Result:
+        """Judges the command; runs it, or what stands for it, with its writes held."""
+        request = request_for(command, self._cwd, Mode.PREVIEW, self._sandbox.who)
+        world = World(self._sandbox, self._timeout, instead=instead)
+        hands = self._sandbox.hands(
+            world, stdin=self._stdin, sink=self._sink, control=self._control
+        )
+        return drive(path(request, world), hands)
+
+
+def _inside(path: str, workspace: str) -> bool:
+    return f"{path}/".startswith(f"{workspace}/")
+
+
+def remember(result: Result, command: str) -> None:
+    """Keeps what a run holds, so that it can be applied later, by another process too."""
+    from redoma.jail.overlay.kept import keep
+    from redoma.jail.overlay.store import find_layer
+
+    changes = result.changes
+    if changes is None or not changes.items:
+        return
+    layer = find_layer(changes.id)
+    if layer is not None:
+        keep(layer, changes, command=command)

@@ -1,0 +1,40 @@
+"""Writes down what was judged where nothing runs here: a check, or the call of an agent's tool."""
+
+from __future__ import annotations
+
+from redoma.flow.events import Told
+from redoma.flow.requests import Who, this_caller, this_session
+from redoma.model.ids import short_id
+from redoma.model.request import Mode, Request, ShellCommand
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from redoma.model.decision import Decision
+    from redoma.model.policy import Policy
+
+
+def note_judged(decisions: Iterable[Decision], policy: Policy, who: Who) -> None:
+    """One row for each decision, on disk when this returns; RecordError where that cannot be."""
+    from redoma.flow.wiring import record
+    from redoma.model.policy import LogLevel
+
+    verbose = policy.logging.level is LogLevel.VERBOSE
+    rows = [
+        Told(_request(decision.assessment.text, who), verbose=verbose).judged(decision)
+        for decision in decisions
+    ]
+    if rows:
+        record("", policy).append(*rows)
+
+
+def _request(text: str, who: Who) -> Request:
+    return Request(
+        workload=ShellCommand(text=text),
+        id=short_id(),
+        mode=Mode.CHECK,
+        caller=who.caller or this_caller(),
+        session=who.session or this_session(),
+        phase=who.phase,
+    )

@@ -1,0 +1,72 @@
+"""`Preview`: what a command would change, to be looked at, applied or let go."""
+
+from __future__ import annotations
+
+from redoma.flow import changes as held
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Self
+
+    from redoma.flow.dry_run import DryRun
+    from redoma.model.change import Changes
+    from redoma.model.result import Result
+    from redoma.model.transaction import Applied
+
+
+class Preview:
+    """One command's run with its writes held; as a context manager, let go unless applied."""
+
+    def __init__(self, found: DryRun) -> None:
+        self.found = found
+        self._open = bool(found.changes.items)
+
+    @property
+    def changes(self) -> Changes:
+        """Every path that changed, before and after."""
+        return self.found.changes
+
+    @property
+    def result(self) -> Result:
+        """How the command ended, as a run's result."""
+        return self.found.result
+
+    @property
+    def id(self) -> str:
+        """The name by which `redoma apply` and `redoma discard` find it too."""
+        return self.changes.id
+
+    def diff(self) -> str:
+        """The changes as one unified diff, as `git apply` takes it."""
+        from redoma.flow.diffs import unified
+
+        return unified(self.changes)
+
+    def apply(
+        self, paths: Iterable[str] | None = None, *, allow_write: Iterable[str] = ()
+    ) -> Applied:
+        """Makes the changes real, all of them or those at or below `paths`."""
+        if not self.changes.items:
+            from redoma.model.transaction import Applied
+
+            return Applied(id=self.id)
+        applied = held.apply(self.id, paths, allow_write=allow_write)
+        if applied.changes:
+            self._open = False
+        return applied
+
+    def discard(self) -> None:
+        """Lets the changes go; once is enough."""
+        if self._open:
+            self._open = False
+            held.discard(self.id)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.discard()
+
+    def __repr__(self) -> str:
+        return f"Preview(id={self.id!r}, {len(self.changes.items)} changes)"

@@ -1,0 +1,64 @@
+"""Makes requests: a shell command or a program, by whom, and in which session."""
+
+from __future__ import annotations
+
+import os
+
+from redoma.model.errors import UsageError
+from redoma.model.ids import short_id
+from redoma.model.request import Mode, Program, Request, ShellCommand
+from redoma.model.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_BASH = "/bin/bash"
+
+
+class Who(Value):
+    """Who asks, in which session, and in which phase of a workflow; empty for the usual."""
+
+    caller: str = ""
+    session: str = ""
+    phase: str = ""
+
+
+def request_for(
+    command: str | Sequence[str],
+    cwd: str = "",
+    mode: Mode = Mode.RUN,
+    who: Who | None = None,
+) -> Request:
+    """The request for a shell command or a program."""
+    words = (command,) if isinstance(command, str) else tuple(command)
+    if not words or not words[0]:
+        raise UsageError("there is no command to run")
+    if any("\0" in word for word in (*words, cwd)):
+        raise UsageError("a command cannot contain a NUL byte")
+    who = who or Who()
+    return Request(
+        workload=shell_command(command) if isinstance(command, str) else Program(argv=words),
+        id=short_id(),
+        cwd=cwd,
+        mode=mode,
+        caller=who.caller or this_caller(),
+        session=who.session or this_session(),
+        phase=who.phase,
+    )
+
+
+def shell_command(text: str) -> ShellCommand:
+    """A line for the shell that reads commands here."""
+    return ShellCommand(text=text, shell=_BASH if os.path.exists(_BASH) else "/bin/sh")
+
+
+def this_caller() -> str:
+    """Who calls, where nobody said: `REDOMA_CALLER`, or the user of this process."""
+    return os.environ.get("REDOMA_CALLER", "")[:200] or f"uid:{os.getuid()}"
+
+
+def this_session() -> str:
+    """The session of this process: `REDOMA_SESSION`, or the login session it belongs to."""
+    named = os.environ.get("REDOMA_SESSION", "")[:200]
+    return named or f"terminal:{os.getsid(0)}"

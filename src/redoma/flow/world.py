@@ -1,0 +1,116 @@
+"""What the path knows of this machine and this sandbox, for one call."""
+
+from __future__ import annotations
+
+import os
+
+from redoma.flow.events import Told
+from redoma.flow.requests import shell_command
+from redoma.jail.plan import plan as make_plan
+from redoma.model.access import Apply, Network, Writes
+from redoma.model.guarantee import Guarantee
+from redoma.model.ids import short_id
+from redoma.model.request import Mode
+from redoma.model.value import replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.flow.sandbox import Sandbox
+    from redoma.model.access import Grant
+    from redoma.model.change import Changes
+    from redoma.model.decision import Decision
+    from redoma.model.plan import Plan
+    from redoma.model.question import Question
+    from redoma.model.request import Request
+
+
+_HELD = frozenset((Guarantee.CHANGES_HELD, Guarantee.NETWORK_CLOSED))
+
+
+class World:
+    """The path's view of one call on a sandbox: its policy is read once, and holds throughout."""
+
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        timeout: float | None = None,
+        *,
+        terminal: bool = False,
+        trace_files: bool = False,
+        instead: str = "",
+    ) -> None:
+        """`instead` is what runs in the place of the command that is judged: its own dry run."""
+        self.policy = sandbox.policy()
+        self._sandbox = sandbox
+        self._timeout = timeout
+        self._terminal = terminal
+        self._trace_files = trace_files
+        self._instead = instead
+
+    def judge(self, request: Request, changes: Changes | None = None) -> Decision:
+        from redoma.flow.check import check
+
+        around = self._sandbox.circumstances(request, self.policy)
+        if changes is not None:
+            around = replace(around, files_affected=len(changes.items))
+        return check(
+            request.workload.shown,
+            cwd=os.path.join(self._sandbox.workspace, request.cwd),
+            policy=self.policy,
+            circumstances=around,
+        )
+
+    def grant(self, request: Request, decision: Decision) -> Grant:
+        grant = self._sandbox.grant(
+            self.policy, decision, held_in_layer=request.mode is Mode.PREVIEW
+        )
+        if self._timeout is None:
+            return grant
+        most = self.policy.resources.max_execution_time_seconds
+        seconds = self._timeout if most is None else min(most, self._timeout)
+        return replace(grant, limits=replace(grant.limits, wall_seconds=seconds))
+
+    def plan(self, request: Request, grant: Grant) -> Plan:
+        if self._instead:
+            request = replace(request, workload=shell_command(self._instead))
+        return make_plan(
+            request,
+            grant,
+            self._sandbox.host,
+            terminal=self._terminal,
+            trace_files=self._trace_files,
+        )
+
+    def question(
+        self, request: Request, decision: Decision, plan: Plan, changes: Changes | None
+    ) -> Question:
+        from redoma.flow.questions import question
+
+        return question(request, decision, grant=plan.grant, policy=self.policy, changes=changes)
+
+    def modified(self, request: Request, command: str) -> Request:
+        return replace(request, id=short_id(), workload=shell_command(command))
+
+    def told(self, request: Request) -> Told:
+        from redoma.model.policy import LogLevel
+
+        logging = self.policy.logging
+        return Told(
+            request,
+            verbose=logging.level is LogLevel.VERBOSE,
+            output=logging.include_command_output,
+        )
+
+
+def held(grant: Grant) -> Grant:
+    """The same with writes held, and the network closed whatever the level says."""
+    return replace(
+        grant,
+        writes=Writes.LAYER,
+        apply=Apply.NEVER,
+        network=Network.CLOSED,
+        # No layer lies over these: a preview that wrote there would be none.
+        writable=(),
+        readable=(*grant.readable, *grant.writable),
+        require=grant.require - {Guarantee.PROTECTED_PATHS} | _HELD,
+    )

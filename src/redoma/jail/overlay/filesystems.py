@@ -1,0 +1,51 @@
+"""Which file systems are mounted where, as this process sees them."""
+
+from __future__ import annotations
+
+import re
+
+from redoma.model.value import Value
+
+_OCTAL = re.compile(r"\\([0-7]{3})")
+
+
+class Mount(Value):
+    """One mount: its number, where it is, and what kind of file system."""
+
+    id: int
+    point: str
+    kind: str
+
+
+class Mounts:
+    """The table of mounts, as it stands now."""
+
+    def __init__(self) -> None:
+        self._all: list[Mount] = []
+        with open("/proc/self/mountinfo", errors="surrogateescape") as file:
+            for line in file:
+                fields, _, rest = line.partition(" - ")
+                parts = fields.split(" ")
+                kind = rest.split(" ", 1)[0]
+                self._all.append(Mount(id=int(parts[0]), point=_plain(parts[4]), kind=kind))
+
+    def of(self, path: str) -> Mount:
+        """The mount on which a real path lies: of those on the way, the last and deepest."""
+        found = self._all[0]
+        depth = -1
+        for mount in self._all:
+            point = mount.point.rstrip("/")
+            if len(point) >= depth and (path == point or path.startswith(point + "/")):
+                found, depth = mount, len(point)
+        return found
+
+    def below(self, path: str) -> list[str]:
+        """Where something is mounted below a directory."""
+        return sorted({m.point for m in self._all if m.point.startswith(path.rstrip("/") + "/")})
+
+
+def _plain(point: str) -> str:
+    if "\\" not in point:
+        return point
+    octets = _OCTAL.sub(lambda match: chr(int(match[1], 8)), point)
+    return octets

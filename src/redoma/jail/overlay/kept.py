@@ -1,0 +1,278 @@
+"""What is remembered of each transaction: its changes, its journals, and where it stands.
+
+All of it lies in a directory of ours (`changes/ID` in the state directory), never in the layer: a
+layer belongs to the owner of its workspace, who is not always the one who applies it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from contextlib import suppress
+
+from redoma.jail import places
+from redoma.jail.overlay.journal import LARGEST, Window, write_durably
+from redoma.model.change import Change, Changes, Did, FileKind, FileState
+from redoma.model.errors import PreviewGone, UsageError
+from redoma.model.transaction import HistoryEntry, Standing
+from redoma.model.value import Value, fields_of, replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from redoma.jail.overlay.layer import Layer
+
+VERSION = 1
+_LARGEST_ENTRY = 1 << 20
+_MOST_WINDOWS = 8
+
+
+class Entry(Value):
+    """A transaction's line in the history, and what only we need to know of it."""
+
+    shown: HistoryEntry
+    root: tuple[int, int]  # device and inode of the workspace
+    began_ns: int
+    windows: tuple[Window, ...] = ()
+    active: float = 0.0  # when it was last applied or undone
+
+    @property
+    def id(self) -> str:
+        return self.shown.id
+
+    def worked(self, *windows: Window) -> Entry:
+        """The same entry, and when it moved things; a file has the time of its last move only."""
+        return replace(self, windows=(*self.windows, *windows)[-_MOST_WINDOWS:])
+
+    def standing(self, standing: Standing, *, why: str = "") -> Entry:
+        """The same entry, standing so from now on."""
+        return replace(self, shown=replace(self.shown, standing=standing, why=why))
+
+
+def root() -> str:
+    """The directory of all transactions."""
+    path = f"{places.state()}/changes"
+    with suppress(FileExistsError):
+        os.mkdir(path, 0o700)
+    return path
+
+
+def directory(name: str) -> str:
+    """The directory of one transaction.
+
+    Attack: a name with `..` in it would lead to files of someone else's making.
+    """
+    if not name.isascii() or not name.isalnum():
+        raise UsageError(f"{name!r} is no transaction's name", hint="redoma history")
+    return f"{root()}/{name}"
+
+
+def keep(layer: Layer, changes: Changes, *, command: str = "") -> Entry:
+    """Remembers what a run changed, so that it can be applied later, by another process too."""
+    status = os.stat(changes.workspace)
+    counts = {did: len(changes.paths(did)) for did in Did}
+    entry = Entry(
+        shown=HistoryEntry(
+            id=changes.id,
+            when=time.time(),
+            command=command,
+            workspace=changes.workspace,
+            standing=Standing.HELD,
+            created=counts[Did.CREATED],
+            modified=counts[Did.MODIFIED],
+            deleted=counts[Did.DELETED],
+            renamed=counts[Did.RENAMED],
+            attributes=counts[Did.ATTRIBUTES],
+            size=_size(layer, changes),
+        ),
+        root=(status.st_dev, status.st_ino),
+        began_ns=changes.began_ns,
+    )
+    where = directory(changes.id)
+    with suppress(FileExistsError):
+        os.mkdir(where, 0o700)
+    _write(f"{where}/changes.json", json.dumps({"version": VERSION, **_plain(changes)}))
+    write_entry(entry)
+    return entry
+
+
+def _size(layer: Layer, changes: Changes) -> int:
+    if layer.kind == "copy":
+        return weight(layer.directory)
+    return sum(item.after.size for item in changes.items if item.after is not None)
+
+
+def weight(place: str) -> int:
+    """How much of a disk a directory takes; what cannot be looked at counts for nothing."""
+    total = 0
+    for directory, _, names in os.walk(place):
+        for name in names:
+            with suppress(OSError):
+                total += os.lstat(f"{directory}/{name}").st_blocks * 512
+    return total
+
+
+def load(name: str) -> Changes:
+    """The changes of a transaction that can still be applied or undone."""
+    entry = read_entry(name)
+    path = f"{directory(name)}/changes.json"
+    try:
+        return _changes(_read(path, LARGEST))
+    except FileNotFoundError:
+        said = entry.shown.standing.value
+        raise PreviewGone(
+            f"{name} is {said}: its changes are gone", hint="redoma history"
+        ) from None
+
+
+def layer_of(name: str, entry: Entry) -> Layer:
+    """The layer that a transaction's changes lie in; PreviewGone where it is no more."""
+    from redoma.jail.overlay import store
+
+    layer = store.find_layer(name)
+    if layer is None or not os.path.isdir(layer.directory):
+        said = entry.shown.standing.value
+        raise PreviewGone(f"{name} is {said}: its layer is gone", hint="redoma history")
+    return layer
+
+
+def read_entry(name: str) -> Entry:
+    """The entry of a transaction; PreviewGone where there is none."""
+    try:
+        return _entry(_read(f"{directory(name)}/entry.json", _LARGEST_ENTRY))
+    except (OSError, ValueError, TypeError, KeyError):
+        raise PreviewGone(f"there is no transaction {name}", hint="redoma history") from None
+
+
+def write_entry(entry: Entry, *, durably: bool = False) -> None:
+    """The entry as it is from now on."""
+    content = fields_of(entry)
+    content["shown"] = {**fields_of(entry.shown), "standing": entry.shown.standing.value}
+    content["windows"] = [[w.start, w.end, w.copied] for w in entry.windows]
+    text = json.dumps({"version": VERSION, **content})
+    path = f"{directory(entry.id)}/entry.json"
+    if durably:
+        write_durably(path, text)
+    else:
+        _write(path, text)
+
+
+def entries() -> list[Entry]:
+    """Every transaction that is remembered, the newest first."""
+    found = []
+    for name in os.listdir(root()):
+        if name.isalnum():
+            with suppress(PreviewGone):
+                found.append(read_entry(name))
+    return sorted(found, key=lambda entry: (entry.shown.when, entry.id), reverse=True)
+
+
+def windows_of(workspace: str) -> Iterator[Window]:
+    """The times in which we ourselves moved things in a workspace."""
+    for entry in entries():
+        if entry.shown.workspace == workspace:
+            yield from entry.windows
+
+
+def forget(name: str) -> None:
+    """Removes what is kept of a transaction but for its line in the history."""
+    where = directory(name)
+    for file in os.listdir(where):
+        if file != "entry.json":
+            os.unlink(f"{where}/{file}")
+
+
+def forget_entry(name: str) -> None:
+    """Removes the line in the history too."""
+    forget(name)
+    os.unlink(f"{directory(name)}/entry.json")
+    os.rmdir(directory(name))
+
+
+def resolve(prefix: str) -> str:
+    """The one transaction whose name begins so; an error names the others."""
+    if prefix and os.path.isdir(directory(prefix)):
+        return prefix
+    found = sorted(name for name in os.listdir(root()) if name.startswith(prefix) and prefix)
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise PreviewGone(f"there is no transaction {prefix}", hint="redoma history")
+    raise UsageError(f"{prefix} is the beginning of several: {', '.join(found[:10])}")
+
+
+def _write(path: str, text: str) -> None:
+    fd = os.open(f"{path}.new", os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    with open(fd, "w", encoding="utf-8") as file:
+        file.write(text)
+    os.rename(f"{path}.new", path)
+
+
+def _read(path: str, largest: int) -> dict[str, Any]:
+    if os.stat(path).st_size > largest:
+        raise ValueError(f"{path} is larger than anything we write")
+    with open(path, encoding="utf-8") as file:
+        content = json.load(file)
+    if not isinstance(content, dict) or content.pop("version", None) != VERSION:
+        raise ValueError(f"{path} is of another version")
+    return content
+
+
+def _entry(content: dict[str, Any]) -> Entry:
+    shown = content["shown"]
+    content["shown"] = HistoryEntry(**{**shown, "standing": Standing(shown["standing"])})
+    content["root"] = tuple(content["root"])
+    content["windows"] = tuple(
+        Window(start=start, end=end, copied=copied) for start, end, copied in content["windows"]
+    )
+    return Entry(**content)
+
+
+def _plain(changes: Changes) -> dict[str, Any]:
+    content = fields_of(changes)
+    content["items"] = [_change_row(item) for item in changes.items]
+    return content
+
+
+def _change_row(item: Change) -> list[Any]:
+    row = list(item._content())
+    names = Change._fields
+    row[names.index("did")] = item.did.value
+    for name in ("before", "after"):
+        row[names.index(name)] = _state_row(getattr(item, name))
+    return row
+
+
+def _state_row(state: FileState | None) -> list[Any] | None:
+    if state is None:
+        return None
+    row = list(state._content())
+    row[FileState._fields.index("kind")] = state.kind.value
+    row[FileState._fields.index("xattrs")] = [[name, value.hex()] for name, value in state.xattrs]
+    return row
+
+
+def _changes(content: dict[str, Any]) -> Changes:
+    content["items"] = tuple(_change(row) for row in content["items"])
+    content["warnings"] = tuple(content["warnings"])
+    return Changes(**content)
+
+
+def _change(row: list[Any]) -> Change:
+    fields = dict(zip(Change._fields, row, strict=True))
+    fields["did"] = Did(fields["did"])
+    for name in ("before", "after"):
+        fields[name] = _state(fields[name])
+    return Change(**fields)
+
+
+def _state(row: list[Any] | None) -> FileState | None:
+    if row is None:
+        return None
+    fields = dict(zip(FileState._fields, row, strict=True))
+    fields["kind"] = FileKind(fields["kind"])
+    fields["xattrs"] = tuple((name, bytes.fromhex(value)) for name, value in fields["xattrs"])
+    return FileState(**fields)

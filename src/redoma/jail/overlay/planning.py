@@ -1,0 +1,345 @@
+"""Turns chosen changes into the steps of a journal: as few moves as there can be."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from contextlib import suppress
+
+from redoma.jail.overlay.choosing import is_directory, parents, replaces_kind, was_directory
+from redoma.jail.overlay.conflicts import leaves_directory
+from redoma.jail.overlay.journal import Attributes, Directory, Journal, Kind, Mark, Step
+from redoma.jail.overlay.marks import strip_marks
+from redoma.model.change import Did
+from redoma.model.value import Value, replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from redoma.jail.overlay.below import Beneath
+    from redoma.model.change import Change, Changes, FileState
+
+UPPER = "upper"
+
+
+class Ways(Value):
+    """What the workspace's file system lets us do."""
+
+    exchanges: bool = True
+    # False: a directory that was there before cannot be renamed (a workspace that is an overlay).
+    moves_directories: bool = True
+
+
+class Planner:
+    """Plans one apply; looks at both sides, and changes neither but for the layer's marks."""
+
+    def __init__(
+        self,
+        changes: Changes,
+        chosen: tuple[Change, ...],
+        *,
+        number: int,
+        ground: Beneath,
+        home: Beneath,
+        ways: Ways,
+        contents: Mapping[str, str],
+    ) -> None:
+        self.changes = changes
+        self.chosen = chosen
+        self.number = number
+        self.ground = ground
+        self.home = home
+        self.ways = ways
+        # By path: the slot of a content that a person put together instead of the layer's.
+        self.contents = contents
+        self.steps: list[Step] = []
+        self.placed: list[Mark] = []
+        self.trees: list[str] = []
+        self.moved: list[tuple[str, str]] = []  # directories that move themselves, and their slots
+        self.size = 0
+        self._all = {item.path for item in changes.items}
+
+    def journal(self) -> Journal:
+        """The whole plan."""
+        self._count()
+        self._open_closed()
+        gone = self._plan_going()
+        self._plan_coming(gone)
+        status = os.fstat(self.ground.root)
+        return Journal(
+            number=self.number,
+            workspace=self.changes.workspace,
+            root=(status.st_dev, status.st_ino),
+            steps=tuple(self.steps),
+            directories=self._directories(),
+            placed=tuple(self.placed),
+            trees=tuple(self.trees),
+            paths=tuple(item.path for item in self.chosen),
+            size=self.size,
+        )
+
+    def _count(self) -> None:
+        """Which new directories come with everything that is in them."""
+        self._missing: set[str] = set()
+        chosen = {item.path for item in self.chosen}
+        for item in self.changes.items:
+            apart = item.path in self.contents or self._links_to(item)
+            if item.path not in chosen or apart:
+                self._missing.update(parents(item.path))
+
+    def _open_closed(self) -> None:
+        """Opens directories of the layer that their owner closed; they are closed again at the end.
+
+        What lies in them could be neither looked at nor moved.
+        """
+        self._closed: dict[str, Change] = {}
+        for item in self.chosen:
+            if os.geteuid() == 0 or not is_directory(item) or item.after is None:
+                continue
+            if item.after.mode & 0o700 != 0o700:
+                self._closed[item.path] = item
+                if self.home.status(f"{UPPER}/{item.path}") is not None:
+                    os.chmod(self.home.named(f"{UPPER}/{item.path}"), item.after.mode | 0o700)
+
+    def _links_to(self, item: Change) -> str:
+        """The path of which this one is a second name, where that path itself does not change."""
+        return item.hard_link_of if item.hard_link_of not in self._all else ""
+
+    def _slot(self) -> str:
+        return f"old-{self.number}/{len(self.steps)}"
+
+    def _plan_going(self) -> set[str]:
+        """What leaves the workspace and is not replaced in the same move, whole trees at once."""
+        going: list[tuple[str, Change]] = []
+        for item in self.chosen:
+            if item.did is Did.DELETED:
+                going.append((item.path, item))
+            elif item.did is Did.RENAMED:
+                going.append((item.renamed_from, item))
+            elif replaces_kind(item) and was_directory(item) and not self._swaps(item):
+                going.append((item.path, item))
+        roots = {path for path, item in going if was_directory(item)}
+        if self.ways.moves_directories:
+            roots |= {i.path for i in self.chosen if replaces_kind(i) and was_directory(i)}
+        removed: list[str] = []
+        for path, item in sorted(going, key=lambda pair: pair[0].split("/")):
+            if self.ways.moves_directories:
+                if not any(parent in roots for parent in parents(path)):
+                    self._take(path)
+            elif not was_directory(item):
+                self._take(path)
+            else:
+                removed.append(path)
+                if item.did is Did.RENAMED:
+                    for inner, status in self.ground.below(path):
+                        if stat.S_ISDIR(status.st_mode):
+                            removed.append(inner)
+                        else:
+                            self._take(inner)
+        for path in sorted(removed, key=lambda path: path.count("/"), reverse=True):
+            self.steps.append(Step(kind=Kind.REMOVE, path=path))
+        return {path for path, _ in going}
+
+    def _swaps(self, item: Change) -> bool:
+        return self.ways.exchanges and (self.ways.moves_directories or not was_directory(item))
+
+    def _take(self, path: str) -> None:
+        status = self.ground.status(path)
+        assert status is not None  # looked at a moment ago; the step itself will tell if not
+        slot = self._slot()
+        self._weigh(path, status)
+        if stat.S_ISDIR(status.st_mode):
+            self.moved.append((path, slot))
+        self.steps.append(Step(kind=Kind.TAKE, path=path, slot=slot, leaves=status.st_ino))
+
+    def _weigh(self, path: str, status: os.stat_result) -> None:
+        self.size += status.st_blocks * 512
+        if stat.S_ISDIR(status.st_mode):
+            with suppress(PermissionError):  # what its owner closed is not looked into for this
+                self.size += sum(inner.st_blocks * 512 for _, inner in self.ground.below(path))
+
+    def _plan_coming(self, gone: set[str]) -> None:
+        whole = ""
+        for item in self.chosen:
+            if item.did is Did.DELETED:
+                continue
+            if whole and item.path.startswith(whole):
+                self._mark(item.path, f"{UPPER}/{item.path}")
+                if item.did is Did.RENAMED:
+                    self._mark_below(item)
+                continue
+            if leaves_directory(item):
+                continue
+            if is_directory(item) and item.path in self._missing:
+                if item.did is Did.MODIFIED:
+                    self._take(item.path)
+                self.steps.append(Step(kind=Kind.MAKE, path=item.path))
+                self.trees.append(item.path)
+                assert item.after is not None
+                self.placed.append(_made(item.path, item.after))
+                continue
+            self._bring(item, vacated=item.path in gone)
+            if is_directory(item):
+                whole = item.path + "/"
+                self.trees.append(item.path)
+                if item.did is Did.RENAMED:
+                    self._mark_below(item)
+
+    def _mark_below(self, item: Change) -> None:
+        """What moved along with a directory is no item of its own."""
+        if is_directory(item):
+            for inner, _ in list(self.home.below(f"{UPPER}/{item.path}")):
+                self._mark(inner.removeprefix(f"{UPPER}/"), inner)
+
+    def _bring(self, item: Change, *, vacated: bool) -> None:
+        """One path that comes from the layer, in place of what stands there."""
+        link_of = self._links_to(item)
+        replaced = item.before is not None and item.did is not Did.RENAMED and not vacated
+        if replaced and not self._swaps(item):
+            self._take(item.path)
+        slot = self.contents.get(item.path) or (self._slot() if link_of else f"{UPPER}/{item.path}")
+        if link_of:
+            status = self.ground.status(link_of)
+            assert status is not None
+            self.placed.append(_mark(item.path, status))
+        else:
+            status = self._mark(item.path, slot)
+        swap = replaced and self._swaps(item)
+        leaves = 0
+        if swap:
+            standing = self.ground.status(item.path)
+            assert standing is not None
+            self._weigh(item.path, standing)
+            leaves = standing.st_ino
+        if is_directory(item) or (swap and was_directory(item)):
+            self.moved.append((item.path, slot))
+        self.steps.append(
+            Step(
+                kind=Kind.SWAP if swap else Kind.PUT,
+                path=item.path,
+                slot=slot,
+                leaves=leaves,
+                comes=status.st_ino,
+                link_of=link_of,
+            )
+        )
+
+    def _mark(self, path: str, slot: str) -> os.stat_result:
+        """Notes what comes, freed of the marks that only mean something inside a layer."""
+        strip_marks(self.home.named(slot))
+        status = self.home.status(slot)
+        if status is None:
+            raise FileNotFoundError(f"{path} is missing from the layer")
+        mark = _mark(path, status)
+        if path in self._closed and (after := self._closed[path].after):
+            mark = replace(mark, mode=stat.S_IFDIR | after.mode)
+        self.placed.append(mark)
+        return status
+
+    def _directories(self) -> tuple[Directory, ...]:
+        touched: dict[str, Directory] = {}
+        complete = self._complete()
+        items = {item.path: item for item in self.chosen}
+        for step in self.steps:
+            path = step.path.rpartition("/")[0] or "."
+            if path not in touched:
+                touched[path] = self._parent(path, items.get(path), complete=path in complete)
+            if step.kind is Kind.REMOVE:
+                touched[step.path] = Directory(path=step.path, before=self._now(step.path))
+        if "." not in touched:  # its times are set again where slots are worked on inside it
+            touched["."] = replace(self._parent(".", None, complete=False), after=self._now("."))
+        for item in self.chosen:
+            if leaves_directory(item) and (item.path not in touched or item.path == "."):
+                touched[item.path] = self._parent(item.path, item, complete=False)
+            elif is_directory(item) and item.path in self._missing and item.after is not None:
+                touched[item.path] = Directory(
+                    path=item.path,
+                    after=_attributes(item.after),
+                    slot=f"{UPPER}/{item.path}",
+                    meant=True,
+                )
+        for path, slot in self.moved:
+            before, after = self._now(path), None
+            status = self.home.status(slot)
+            if status is not None and stat.S_ISDIR(status.st_mode):
+                after = _now(status)
+            touched[path] = Directory(path=path, before=before, after=after, slot=slot)
+        for path, item in self._closed.items():
+            if item.after is not None and not leaves_directory(item):
+                before = touched[path].before if path in touched else None
+                slot = f"{UPPER}/{path}"
+                after = _attributes(item.after)
+                touched[path] = Directory(path=path, before=before, after=after, slot=slot)
+        return tuple(touched[path] for path in sorted(touched, key=lambda path: path.split("/")))
+
+    def _parent(self, path: str, item: Change | None, *, complete: bool) -> Directory:
+        before = self._now(path)
+        inside = UPPER if path == "." else f"{UPPER}/{path}"
+        if item is not None and leaves_directory(item) and item.before and item.after and before:
+            return Directory(
+                path=path,
+                before=replace(before, xattrs=item.before.xattrs),
+                after=_attributes(item.after),
+                slot=inside,
+                meant=True,
+            )
+        after = before
+        layer = self.home.status(inside)
+        if before is not None:
+            moment = layer.st_mtime_ns if complete and layer is not None else time.time_ns()
+            after = replace(before, mtime_ns=moment)
+        return Directory(path=path, before=before, after=after, slot=inside)
+
+    def _now(self, path: str) -> Attributes | None:
+        status = self.ground.status(path)
+        return _now(status) if status is not None and stat.S_ISDIR(status.st_mode) else None
+
+    def _complete(self) -> set[str]:
+        """Directories in which every change is applied: they get the time the command left."""
+        chosen = {item.path for item in self.chosen}
+        found: set[str] = set()
+        partial: set[str] = set()
+        for item in self.changes.items:
+            for path in (item.path, item.renamed_from):
+                if path:
+                    where = found if item.path in chosen else partial
+                    where.add(path.rpartition("/")[0] or ".")
+        return found - partial
+
+
+def _mark(path: str, status: os.stat_result) -> Mark:
+    return Mark(
+        path=path,
+        mode=status.st_mode,
+        uid=status.st_uid,
+        gid=status.st_gid,
+        size=status.st_size,
+        mtime_ns=status.st_mtime_ns,
+        ctime_ns=status.st_ctime_ns,
+        inode=status.st_ino,
+    )
+
+
+def _made(path: str, after: FileState) -> Mark:
+    return Mark(path=path, mode=stat.S_IFDIR | after.mode, uid=after.uid, gid=after.gid)
+
+
+def _now(status: os.stat_result) -> Attributes:
+    return Attributes(
+        mode=stat.S_IMODE(status.st_mode),
+        uid=status.st_uid,
+        gid=status.st_gid,
+        mtime_ns=status.st_mtime_ns,
+    )
+
+
+def _attributes(state: FileState) -> Attributes:
+    return Attributes(
+        mode=state.mode,
+        uid=state.uid,
+        gid=state.gid,
+        mtime_ns=state.mtime_ns,
+        xattrs=state.xattrs,
+    )

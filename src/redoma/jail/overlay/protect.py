@@ -1,0 +1,231 @@
+"""Tells which held changes nobody but a person may make: what their tools would obey.
+
+In a layer a command may write anything; nothing obeys it there. The line is drawn when changes are
+applied, by the same names and the same judgement as after a run that wrote directly.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+
+from redoma.jail.engines.shield import obeyed, programs_of_a_rebase
+from redoma.jail.guard import gitconfig, names
+from redoma.jail.guard.survey import Survey
+from redoma.jail.guard.sweep import leads_out, text_of
+from redoma.model.change import Change, Changes, Did, FileKind
+
+_OBEYED = "a tool of yours would obey it"
+_RUN = "git would run it"
+_LEADS = "it would lead git to a repository of the command's own making"
+_TODO = "/rebase-merge/git-rebase-todo"
+_MAKES_A_REPOSITORY = frozenset({"HEAD", "objects", "refs", "commondir"})
+
+
+def protected(changes: Changes, upper: str, allowed: tuple[str, ...] = ()) -> dict[str, str]:
+    """The paths among the changes that must not be applied, each with the reason.
+
+    `allowed` are absolute paths that a person gave by name: they and what is below may be written.
+    """
+    if not changes.items:
+        return {}
+    judge = _Judge(changes, upper, allowed)
+    found: dict[str, str] = {}
+    for item in changes.items:
+        why = judge.why(item)
+        if why:
+            found[item.path] = why
+    return found
+
+
+class _Judge:
+    """The workspace as it stands, which no held change has touched, and the layer over it."""
+
+    def __init__(self, changes: Changes, upper: str, allowed: tuple[str, ...]) -> None:
+        self._root = changes.workspace
+        self._upper = upper
+        self._allowed = allowed
+        self._items = {item.path: item for item in changes.items}
+        survey = Survey(self._root)
+        survey.look()
+        self._repositories = frozenset(survey.git_directories())
+        self._known = self._obeyed_now(survey)
+
+    def _obeyed_now(self, survey: Survey) -> frozenset[str]:
+        """What a tool obeys already, and where the links among that lead."""
+        found = {path for path, _ in survey.protected()}
+        for repository in self._repositories:
+            found.update(obeyed(repository))
+        # Attack: what stands behind a protected link is changed in its place.
+        found |= {os.path.realpath(path) for path in found if os.path.islink(path)}
+        return frozenset(path for path in found if path.startswith(self._root + "/"))
+
+    def why(self, item: Change) -> str:
+        """Why a change may not be applied, or nothing."""
+        if item.path == ".":
+            return ""
+        if item.renamed_from:
+            why = self._why_moved(item)
+            if why:
+                return why
+        if item.did is not Did.RENAMED or item.moved_along == 0:
+            return self._why_path(item.path, gone=item.did is Did.DELETED)
+        # What moved along has no items of its own.
+        for path in (item.path, *self._below(item.path)):
+            why = self._why_path(path, gone=False)
+            if why:
+                return why
+        return ""
+
+    def _why_moved(self, item: Change) -> str:
+        old = f"{self._root}/{item.renamed_from}"
+        if any(place == old or place.startswith(old + "/") for place in self._known):
+            return "" if self._may(old) else "a tool of yours obeys what lies there"
+        return self._within_known(old)
+
+    def _why_path(self, path: str, *, gone: bool) -> str:
+        place = f"{self._root}/{path}"
+        if self._may(place):
+            return ""
+        parent, _, name = place.rpartition("/")
+        settings = name in ("config", "config.worktree") and self._is_repository(parent)
+        if settings and not gone:
+            # Settings that run nothing may change, as a new remote does.
+            why = self._within_known(parent) or self._why_config(path, place)
+        else:
+            why = self._within_known(place)
+        return why or ("" if gone else self._why_new(path, place))
+
+    def _within_known(self, place: str) -> str:
+        here = place
+        while len(here) > len(self._root):
+            if here in self._known:
+                return _OBEYED
+            here = here.rpartition("/")[0]
+        return ""
+
+    def _why_new(self, path: str, place: str) -> str:
+        parts = path.split("/")
+        if any(part in names.DIRECTORIES for part in parts):
+            return _OBEYED
+        directory = self._kind(path) is FileKind.DIRECTORY
+        if not directory and parts[-1] in names.FILES:
+            return _OBEYED
+        if parts[-1] in names.HG_PARTS and parts[-2:-1] == [".hg"]:
+            return _OBEYED
+        if not directory and parts[-1] == ".git":
+            return self._why_link(path, place)
+        if place.endswith(_TODO) and self._is_repository(place.removesuffix(_TODO)):
+            repository = place.removesuffix(_TODO)
+            new = programs_of_a_rebase(f"{self._upper}/{path.removesuffix(_TODO)}")
+            return _RUN if new - programs_of_a_rebase(repository) else ""
+        if parts[-1] in _MAKES_A_REPOSITORY:
+            why = self._why_repository(place.rpartition("/")[0])
+            if why:
+                return why
+        return self._why_part(path, parts, directory=directory)
+
+    def _why_part(self, path: str, parts: list[str], *, directory: bool) -> str:
+        """Parts of a repository by which git is told what to do."""
+        for at, part in enumerate(parts):
+            if part not in names.GIT_PARTS:
+                continue
+            repository = "/".join((self._root, *parts[:at]))
+            if not self._is_repository(repository):
+                continue
+            if part == "hooks":
+                sample = at == len(parts) - 2 and parts[-1].endswith(".sample")
+                return "" if (sample or (at == len(parts) - 1 and directory)) else _RUN
+            if at == len(parts) - 1 and part in ("commondir", "gitdir"):
+                return "" if self._usual_worktree(path) else _LEADS
+        return ""
+
+    def _why_repository(self, place: str) -> str:
+        """A directory that git would now take for a repository may hold nothing that runs.
+
+        Attack: hooks and settings lie there already, harmless until the missing part is made.
+        """
+        if place in self._repositories or not self._is_repository(place):
+            return ""
+        for name in ("config", "config.worktree"):
+            part = f"{place}/{name}".removeprefix(self._root + "/")
+            there = part not in self._items and self._exists(part)
+            if there and self._why_config(part, f"{place}/{name}"):
+                return f"it would make git obey {part}"
+        hooks = f"{place}/hooks".removeprefix(self._root + "/")
+        with suppress(OSError):
+            for name in os.listdir(f"{self._root}/{hooks}"):
+                if not name.endswith(".sample") and f"{hooks}/{name}" not in self._items:
+                    return f"it would make git run what is in {hooks}"
+        return ""
+
+    def _why_config(self, path: str, place: str) -> str:
+        try:
+            kept, dropped = gitconfig.harmless(text_of(self._now(path)))
+        except (OSError, UnicodeDecodeError):
+            return "it is no configuration"
+        if dropped:
+            return f"git would obey {', '.join(dropped)[:200]}"
+        return "its work tree lies outside" if leads_out(self._root, place, kept) else ""
+
+    def _why_link(self, path: str, place: str) -> str:
+        with suppress(OSError, UnicodeDecodeError):
+            text = text_of(self._now(path))
+            if text.startswith("gitdir:"):
+                target = os.path.normpath(
+                    os.path.join(os.path.dirname(place), text.removeprefix("gitdir:").strip())
+                )
+                for inside in ("/worktrees/", "/modules/"):
+                    repository = target.partition(inside)[0]
+                    if repository != target and self._is_repository(repository):
+                        return ""
+        return _LEADS
+
+    def _usual_worktree(self, path: str) -> bool:
+        above = path.rpartition("/")[0]
+        with suppress(OSError, UnicodeDecodeError):
+            usual = text_of(self._now(f"{above}/commondir")).strip() == "../.."
+            return usual and above.rpartition("/")[0].endswith("/worktrees")
+        return False
+
+    def _is_repository(self, place: str) -> bool:
+        """Whether git takes a directory for a repository, now or with the changes."""
+        if place in self._repositories:
+            return True
+        if place != self._root and not place.startswith(self._root + "/"):
+            return False
+        path = place.removeprefix(self._root).lstrip("/")
+        wanted = ("HEAD", "objects", "refs", "commondir")
+        there = {name for name in wanted if self._exists(f"{path}/{name}".lstrip("/"))}
+        return names.is_git_directory(there)
+
+    def _exists(self, path: str) -> bool:
+        item = self._items.get(path)
+        if item is not None:
+            return item.did is not Did.DELETED
+        return os.path.lexists(self._now(path))
+
+    def _now(self, path: str) -> str:
+        """Where a path lies as it is with the changes."""
+        held = f"{self._upper}/{path}"
+        return held if os.path.lexists(held) else f"{self._root}/{path}"
+
+    def _kind(self, path: str) -> FileKind | None:
+        item = self._items.get(path)
+        if item is not None and item.after is not None:
+            return item.after.kind
+        with suppress(OSError):
+            if stat.S_ISDIR(os.lstat(f"{self._upper}/{path}").st_mode):
+                return FileKind.DIRECTORY
+        return None
+
+    def _below(self, path: str) -> list[str]:
+        found = []
+        for place, directories, files in os.walk(f"{self._upper}/{path}"):
+            inside = place.removeprefix(f"{self._upper}/")
+            found += [f"{inside}/{name}" for name in (*directories, *files)]
+        return found
+
+    def _may(self, place: str) -> bool:
+        return any(place == given or place.startswith(given + "/") for given in self._allowed)

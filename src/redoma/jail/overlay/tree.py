@@ -1,0 +1,162 @@
+"""Reads a tree through descriptors: no link on the way is followed, no reading leaves a mark.
+
+Attack: another process swaps a directory of the workspace for a link to somewhere else while we
+look; a command makes thousands of directories in each other, whose path no call takes.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from redoma.jail.overlay.marks import own_attributes
+from redoma.model.change import FileKind, FileState
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Self
+
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# A pipe would wait for its other end, a terminal would become ours.
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_MOST_OPEN = 64
+_KINDS = {
+    stat.S_IFREG: FileKind.FILE,
+    stat.S_IFDIR: FileKind.DIRECTORY,
+    stat.S_IFLNK: FileKind.SYMLINK,
+    stat.S_IFIFO: FileKind.FIFO,
+    stat.S_IFSOCK: FileKind.SOCKET,
+}
+
+
+class Tree:
+    """A directory and what lies below it; paths are relative, "" is the directory itself."""
+
+    def __init__(self, root: str, *, in_overlay: bool = False, ours: bool = False) -> None:
+        """`ours` says that nobody else can reach the tree, so that what is closed may be opened."""
+        self.root = root
+        self._in_overlay = in_overlay
+        self._ours = ours
+        # Directories that were closed to their owner, with the modes that they get back.
+        self._opened_up: dict[str, int] = {}
+        self._root = self._entered("", root, None)
+        self._open: dict[str, int] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._close_again()
+        for fd in (self._root, *self._open.values()):
+            os.close(fd)
+        self._open.clear()
+
+    def _close_again(self) -> None:
+        for path, mode in reversed(self._opened_up.items()):
+            parent, _, name = path.rpartition("/")
+            if name:
+                os.chmod(name, mode, dir_fd=self.folder(parent))
+            else:
+                os.fchmod(self._root, mode)
+        self._opened_up.clear()
+
+    def folder(self, path: str) -> int:
+        """A descriptor of a directory, good until the next call."""
+        if not path:
+            return self._root
+        fd = self._open.pop(path, -1)
+        if fd >= 0:
+            self._open[path] = fd  # the last in the row: the first is closed next
+            return fd
+        above = path
+        while above and above not in self._open:
+            above = above.rpartition("/")[0]
+        fd = self._open[above] if above else self._root
+        for part in path[len(above) :].lstrip("/").split("/"):
+            above = f"{above}/{part}" if above else part
+            fd = self._open[above] = self._entered(above, part, fd)
+            # Those on the way are kept too: on the way back from the depth they come next.
+            if len(self._open) > _MOST_OPEN:
+                os.close(self._open.pop(next(iter(self._open))))
+        return fd
+
+    def _entered(self, path: str, name: str, parent: int | None) -> int:
+        """Attack: a command closes a directory to its owner, so that nobody sees what is in it."""
+        if self._ours and path not in self._opened_up:
+            status = os.stat(name, dir_fd=parent, follow_symlinks=False)
+            if stat.S_ISDIR(status.st_mode) and status.st_mode & 0o700 != 0o700:
+                self._opened_up[path] = stat.S_IMODE(status.st_mode)
+                os.chmod(name, self._opened_up[path] | 0o700, dir_fd=parent)
+        return _open(name, parent, _DIRECTORY)
+
+    def status(self, path: str) -> os.stat_result | None:
+        """What a path is, or None where there is nothing."""
+        if not path:
+            return os.fstat(self._root)
+        parent, _, name = path.rpartition("/")
+        try:
+            return os.stat(name, dir_fd=self.folder(parent), follow_symlinks=False)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            if error.errno == _TOO_MANY_LINKS:  # a directory on the way is a link by now
+                return None
+            raise
+
+    def names(self, path: str) -> list[str]:
+        """The entries of a directory."""
+        return os.listdir(self.folder(path))
+
+    def place(self, path: str) -> str:
+        """A path that calls take which know no descriptors; good until the next call."""
+        parent, _, name = path.rpartition("/")
+        return f"/proc/self/fd/{self.folder(parent)}/{name or '.'}"
+
+    def target(self, path: str) -> str:
+        """What a symbolic link says."""
+        parent, _, name = path.rpartition("/")
+        return os.readlink(name, dir_fd=self.folder(parent))
+
+    def opened(self, path: str) -> int:
+        """A descriptor to read a file by, which the caller closes; its access time stays."""
+        parent, _, name = path.rpartition("/")
+        folder = self.folder(parent)
+        try:
+            return _open(name, folder, _FILE)
+        except PermissionError:
+            status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            if not self._ours or not stat.S_ISREG(status.st_mode):
+                raise
+            os.chmod(name, 0o600, dir_fd=folder)
+            try:
+                return _open(name, folder, _FILE)
+            finally:
+                os.chmod(name, stat.S_IMODE(status.st_mode), dir_fd=folder)
+
+    def state(self, path: str, status: os.stat_result) -> FileState:
+        """A path as it stands."""
+        kind = _KINDS.get(stat.S_IFMT(status.st_mode), FileKind.DEVICE)
+        return FileState(
+            kind=kind,
+            mode=self._opened_up.get(path, stat.S_IMODE(status.st_mode)),
+            uid=status.st_uid,
+            gid=status.st_gid,
+            size=status.st_size,
+            mtime_ns=status.st_mtime_ns,
+            ctime_ns=status.st_ctime_ns,
+            inode=status.st_ino,
+            device=status.st_dev,
+            links=status.st_nlink,
+            target=self.target(path) if kind is FileKind.SYMLINK else "",
+            xattrs=own_attributes(self.place(path), in_overlay=self._in_overlay),
+        )
+
+
+_TOO_MANY_LINKS = 40
+
+
+def _open(name: str, parent: int | None, flags: int) -> int:
+    try:
+        return os.open(name, flags | os.O_NOATIME, dir_fd=parent)
+    except PermissionError:  # only a file's owner reads it without its access time being set
+        return os.open(name, flags, dir_fd=parent)

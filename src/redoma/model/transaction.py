@@ -1,0 +1,66 @@
+"""What became of held changes: applied, taken back, or let go; and the history of it."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from redoma.model.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.model.change import Change
+    from redoma.model.result import HeldBack
+
+
+class Standing(Enum):
+    """Where a transaction stands."""
+
+    HELD = "held"  # in its layer, nothing applied
+    APPLIED = "applied"
+    UNDONE = "undone"  # applied and taken back; can be applied again
+    DISCARDED = "discarded"
+    EXPIRED = "expired"  # what could be undone was let go to make room
+    INTERRUPTED = "interrupted"  # ended half-way, and could not be brought to either end
+
+
+class HistoryEntry(Value):
+    """One transaction, as a list of them shows it."""
+
+    id: str
+    when: float  # seconds since 1970
+    command: str
+    workspace: str
+    standing: Standing
+    created: int = 0
+    modified: int = 0
+    deleted: int = 0
+    renamed: int = 0
+    attributes: int = 0
+    size: int = 0  # bytes it keeps on disk
+    why: str = ""  # of a standing that nobody asked for
+
+
+class Applied(Value):
+    """What an apply did."""
+
+    id: str
+    changes: tuple[Change, ...] = ()
+    # Paths that nobody chose but that a chosen one cannot be without.
+    brought: tuple[str, ...] = ()
+    held_back: tuple[HeldBack, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class Undone(Value):
+    """What an undo took back."""
+
+    id: str
+    paths: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class Freed(Value):
+    """What was let go to make room."""
+
+    ids: tuple[str, ...] = ()
+    size: int = 0

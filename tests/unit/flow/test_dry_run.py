@@ -1,0 +1,143 @@
+"""A preview's answer: what was foreseen and what was seen, put together truthfully."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from redoma.flow.dry_run import answer, preview, reader
+from redoma.flow.kinds.foresee import CLOSED, Foreseen
+from redoma.model.change import Change, Changes, Did
+from redoma.model.decision import Decision, Verdict
+from redoma.model.result import Exit, Outcome, ResourcesUsed, Result
+from redoma.model.risk import Assessment
+
+HELD = Changes(id="abc", workspace="/project", items=(Change(path="a", did=Did.CREATED),))
+
+
+def ran(code: int = 0, *, stderr: bytes = b"", changes: Changes = HELD) -> Result:
+    used = ResourcesUsed(wall_seconds=1.26)
+    ended = Exit(outcome=Outcome.EXITED, code=code, stderr=stderr, used=used)
+    return Result(outcome=Outcome.EXITED, exit=ended, changes=changes)
+
+
+def test_a_command_that_only_changes_files_can_be_taken_back() -> None:
+    found = answer("touch a", Foreseen(), ran(), "/project")
+    assert (found.id, found.would_execute, found.rollback_available) == ("abc", True, True)
+    assert found.warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("foreseen", "changes"),
+    [
+        (Foreseen(lasting=True), HELD),
+        (
+            Foreseen(),
+            Changes(id="a", workspace="/", warnings=("/data is written directly: not held",)),
+        ),
+    ],
+)
+def test_what_acts_beyond_held_files_cannot_be_taken_back(
+    foreseen: Foreseen, changes: Changes
+) -> None:
+    assert not answer("cmd", foreseen, ran(changes=changes), "/project").rollback_available
+
+
+def test_the_duration_is_that_of_earlier_runs_where_they_are_remembered() -> None:
+    remembered = {"make": 12.34}
+    assert (
+        answer("make", Foreseen(), ran(), "/p", remembered.get).estimated_duration,
+        answer("other", Foreseen(), ran(), "/p", remembered.get).estimated_duration,
+        answer("make", Foreseen(), ran(), "/p").estimated_duration,
+    ) == ("12.3s", "1.3s in this preview", "1.3s in this preview")
+
+
+def test_a_denied_command_would_not_execute_and_has_no_duration() -> None:
+    decision = Decision(
+        verdict=Verdict.DENY,
+        because=("no",),
+        policy="p",
+        assessment=Assessment(text="cmd", pack="default"),
+    )
+    found = answer("cmd", Foreseen(), Result(outcome=Outcome.DENIED, decision=decision), "/p")
+    assert (found.would_execute, found.rollback_available, found.estimated_duration, found.id) == (
+        False,
+        False,
+        "unknown",
+        "",
+    )
+
+
+def test_what_a_push_would_send_comes_from_the_run_itself() -> None:
+    foreseen = Foreseen(command="x", awaited=("git push",), warnings=(CLOSED,), lasting=True)
+    said = b"other\nredoma: git push: origin: main: nothing new\n"
+    found = answer("git push", foreseen, ran(stderr=said), "/p")
+    assert found.network_calls == ("git push: origin: main: nothing new",)
+
+
+def test_a_push_that_was_not_reached_is_a_warning_and_still_a_call() -> None:
+    foreseen = Foreseen(command="x", awaited=("git push",), lasting=True)
+    found = answer("false && git push", foreseen, ran(1), "/p")
+    assert found.network_calls == ("git push",)
+    assert found.warnings == (
+        "the command ended with status 1",
+        "what would be pushed is not known: the command did not come so far",
+    )
+
+
+def test_a_preview_that_was_cut_short_says_so() -> None:
+    ended = Exit(outcome=Outcome.TIMED_OUT)
+    result = Result(outcome=Outcome.TIMED_OUT, exit=ended, changes=HELD)
+    assert answer("x", Foreseen(), result, "/p").warnings == (
+        "the preview was cut short: timed out",
+    )
+
+
+class Runs:
+    """Takes down what it was told to run."""
+
+    def __init__(self, workspace: Path) -> None:
+        self.workspace = str(workspace)
+        self.not_held: tuple[str, ...] = ()
+        self.told: list[tuple[str | Sequence[str], str]] = []
+
+    def __call__(self, command: str | Sequence[str], instead: str = "") -> Result:
+        self.told.append((command, instead))
+        return ran(changes=Changes(id="", workspace=self.workspace))
+
+
+def test_the_command_is_judged_as_asked_and_run_as_its_trial(tmp_path: Path) -> None:
+    run = Runs(tmp_path)
+    preview("npm publish", run)
+    preview(["npm", "publish", "--tag", "a b"], run)
+    preview(["touch", "$(x)"], run)
+    assert run.told == [
+        ("npm publish", "npm publish --dry-run"),
+        (["npm", "publish", "--tag", "a b"], "npm publish --dry-run --tag 'a b'"),
+        (["touch", "$(x)"], ""),
+    ]
+
+
+def test_paths_without_a_layer_are_named_and_count_as_lasting(tmp_path: Path) -> None:
+    run = Runs(tmp_path)
+    run.not_held = ("/data",)
+    found = preview("touch a", run)
+    assert found.warnings == ("/data could only be read: what would be written there is not shown",)
+    assert not found.rollback_available
+
+
+def test_only_files_of_the_workspace_are_read_for_a_look(tmp_path: Path) -> None:
+    inside = tmp_path / "project"
+    inside.mkdir()
+    (tmp_path / "outside.sql").write_text("drop table secret")
+    (inside / "up.sql").write_text("create table t (a int)")
+    (inside / "link.sql").symlink_to(tmp_path / "outside.sql")
+    (inside / "large.sql").write_text("x" * (1 << 20) + "y")
+    read = reader(str(inside))
+    here = str(inside)
+    assert read(here, "up.sql") == "create table t (a int)"
+    assert [
+        read(here, p) for p in ("../outside.sql", "link.sql", "large.sql", "none", "/etc/hosts")
+    ] == [None] * 5

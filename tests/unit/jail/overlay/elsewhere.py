@@ -1,0 +1,119 @@
+"""Runs a scenario among mounts of its own, as root, and prints what came of it as JSON.
+
+`unshare -m python elsewhere.py SCENARIO BASE UID`: nothing that is mounted here is seen by others;
+what is run is run as that user.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[4]
+sys.path[:0] = [str(ROOT), str(ROOT / "src")]
+
+from redoma.jail.overlay.store import find_layer  # noqa: E402
+from redoma.model.errors import EngineFailed  # noqa: E402
+from tests.unit.jail.overlay.held import run, snapshot, told  # noqa: E402
+
+# One of which the user is a member, beside the user's own.
+GROUP = 23456
+SCRIPT = "echo more >> a; rm -r d; mkdir d; echo n > d/new; mv b c; ln a a2; chmod 700 e"
+
+
+def mount(*words: str) -> None:
+    """A mount that ends with this process."""
+    subprocess.run(["mount", *words], check=True)
+
+
+def tmpfs(place: Path) -> None:
+    """A file system in memory."""
+    place.mkdir(parents=True, exist_ok=True)
+    mount("-t", "tmpfs", "tmpfs", str(place))
+
+
+def overlay(place: Path, base: Path) -> None:
+    """An overlay, as a container's own root is."""
+    for name in ("lower", "upper", "work"):
+        (base / name).mkdir(parents=True)
+    place.mkdir(parents=True, exist_ok=True)
+    layers = f"lowerdir={base}/lower,upperdir={base}/upper,workdir={base}/work"
+    mount("-t", "overlay", "overlay", "-o", layers, str(place))
+
+
+def filled(work: Path) -> Path:
+    """A workspace with something to lose."""
+    (work / "d").mkdir(parents=True)
+    (work / "e").mkdir()
+    (work / "a").write_text("a\n")
+    (work / "b").write_text("content to be found again\n")
+    (work / "d/old").write_text("old\n")
+    return work
+
+
+def made(scenario: str, base: Path) -> Path:
+    """The workspace of a scenario."""
+    state = Path(os.environ["XDG_STATE_HOME"])
+    if scenario == "tmpfs":
+        tmpfs(base / "fs")
+        return filled(base / "fs/work")
+    if scenario == "tmpfs-itself":
+        tmpfs(base / "fs")
+        return filled(base / "fs")
+    if scenario == "overlay":
+        overlay(base / "fs", base / "parts")
+        return filled(base / "fs/work")
+    if scenario in ("container", "container-without-memory"):
+        overlay(base / "fs", base / "parts")
+        overlay(state, base / "state-parts")
+        mount("-t", "tmpfs", "-o", "ro" if "without" in scenario else "rw", "tmpfs", "/dev/shm")
+        return filled(base / "fs/work")
+    if scenario == "group":
+        return filled(base / "work")
+    assert scenario == "nested"
+    work = filled(base / "work")
+    tmpfs(work / "e")
+    (work / "e/inside").write_text("on another file system\n")
+    return work
+
+
+def main() -> None:
+    """Runs the scenario."""
+    scenario, base, user = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
+    work = made(scenario, base)
+    if user:
+        os.environ["XDG_CACHE_HOME"] = str(base / "cache")
+        subprocess.run(["chown", "-R", f"{user}:{user}", str(base)], check=True)
+        if scenario == "group":
+            subprocess.run(["chgrp", "-R", str(GROUP), str(work)], check=True)
+        os.setgroups([GROUP])
+        os.setresgid(user, user, user)
+        os.setresuid(user, user, user)
+    before = snapshot(work)
+    try:
+        result = run(work, SCRIPT)
+    except EngineFailed as error:
+        print(json.dumps({"refused": str(error).replace(str(base), "BASE")}))
+        return
+    assert result.changes is not None
+    layer = find_layer(result.changes.id)
+    assert layer is not None
+    print(
+        json.dumps(
+            {
+                "told": told(result.changes),
+                "same": snapshot(work) == before,
+                "kind": layer.kind,
+                "renames": layer.renames,
+                "in_memory": layer.in_memory,
+                "warnings": [text.replace(str(base), "BASE") for text in result.changes.warnings],
+            }
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

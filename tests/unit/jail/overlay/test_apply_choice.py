@@ -1,0 +1,160 @@
+"""A chosen path brings what it cannot be without; what only a person may write stays back."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from redoma.flow import changes as held
+from redoma.flow.preview import Preview
+from redoma.model.errors import ChangeError, PreviewGone, UsageError
+from redoma.model.result import HeldBack, Outcome, Result
+from redoma.model.transaction import Applied, Standing
+from tests.unit.jail.overlay.applied import hold, populate, tree
+from tests.unit.jail.overlay.held import git
+from tests.unit.jail.overlay.places import own_places
+
+pytestmark = pytest.mark.both_users
+_ = own_places
+
+
+@pytest.fixture
+def work(own_places: Path) -> Path:
+    return populate(own_places / "work")
+
+
+def listing(work: Path) -> list[str]:
+    return sorted(path for path in tree(work) if path not in (".", "names of one file"))
+
+
+@pytest.mark.parametrize(
+    ("script", "chosen", "applied", "brought"),
+    [
+        ("echo 1 > a; echo 2 > b", ["a"], ["a"], []),
+        ("mkdir -p x/y; echo 1 > x/y/a; echo 2 > x/b", ["x/y/a"], ["x", "x/y", "x/y/a"], ["x", "x/y"]),
+        ("mkdir -p x/y; echo 1 > x/y/a; echo 2 > x/b", ["x/y"], ["x", "x/y", "x/y/a"], ["x"]),
+        ("mv notes n; echo 1 > b", ["notes"], ["n"], []),
+        ("mv notes n; echo 1 > b", ["n"], ["n"], []),
+        ("mkdir d; mv src/deep/one d/one; rm -r src", ["src"], ["d", "d/one", "src", "src/deep", "src/deep/two", "src/main.py"], ["d"]),
+        ("echo 1 > x; ln x y; echo 2 > b", ["y"], ["x", "y"], ["x"]),
+        ("rm -r src; echo file > src", ["src"], ["src", "src/deep", "src/deep/one", "src/deep/two", "src/main.py"], []),
+        ("rm -r src; echo file > src", ["src/main.py"], ["src/main.py"], []),
+        ("rm notes; mkdir notes; echo 1 > notes/a; echo 2 > notes/b", ["notes/a"], ["notes", "notes/a"], ["notes"]),
+        ("rm -r src/deep; echo 1 > b", ["src/deep/one"], ["src/deep/one"], []),
+    ],
+)  # fmt: skip
+def test_a_chosen_path_brings_what_it_needs_and_the_rest_can_follow(
+    work: Path, script: str, chosen: list[str], applied: list[str], brought: list[str]
+) -> None:
+    before = tree(work, numbers=True)
+    found = hold(work, script)
+    done = held.apply(found.id, chosen)
+    assert ([c.path for c in done.changes], list(done.brought)) == (applied, brought)
+    untouched = {c.path for c in found.items} - set(applied)
+    if untouched:
+        held.apply(found.id)
+    after = listing(work)
+    with pytest.raises(PreviewGone):
+        held.apply(found.id)
+    while held.history()[0].standing is Standing.APPLIED:
+        held.undo(found.id)
+    assert {p: v for p, v in tree(work, numbers=True).items() if p != "."} == {
+        p: v for p, v in before.items() if p != "."
+    }
+    held.apply(found.id)
+    assert listing(work) == after
+
+
+def test_a_path_is_named_from_the_workspace_or_in_full(work: Path) -> None:
+    found = hold(work, "echo 1 > a; echo 2 > src/b")
+    with pytest.raises(UsageError, match=r"nothing changed at src/main\.py"):
+        held.apply(found.id, ["src/main.py"])
+    with pytest.raises(UsageError, match="lies outside"):
+        held.apply(found.id, ["../elsewhere"])
+    assert [c.path for c in held.apply(found.id, [f"{work}/src/"]).changes] == ["src/b"]
+    assert [c.path for c in held.apply(found.id, ["."]).changes] == ["a"]
+
+
+def test_a_chosen_content_is_applied_in_place_of_the_layers(work: Path) -> None:
+    before = tree(work, numbers=True)
+    found = hold(work, "printf '1\\n2\\n' >> notes; chmod 640 notes; echo other > b")
+    held.apply(found.id, contents={"notes": b"some notes\n2\n"})
+    assert ((work / "notes").read_bytes(), (work / "b").read_bytes()) == (
+        b"some notes\n2\n",
+        b"other\n",
+    )
+    assert (work / "notes").stat().st_mode & 0o7777 == 0o640
+    held.undo(found.id)
+    assert tree(work, numbers=True) == before
+    held.apply(found.id)
+    assert (work / "notes").read_bytes() == b"some notes\n1\n2\n"
+
+
+def test_a_content_can_be_chosen_only_for_a_changed_file(work: Path) -> None:
+    found = hold(work, "mkdir d; echo 1 > d/x")
+    for path in ("d", "nothing"):
+        with pytest.raises(ChangeError, match="no changed file"):
+            held.apply(found.id, contents={path: b"x"})
+    assert not (work / "d").exists()
+
+
+def test_what_a_persons_tools_obey_is_held_back_and_the_rest_applied(work: Path) -> None:
+    git(work, "init", "-q")
+    script = (
+        "echo evil > .envrc; mkdir -p new/.vscode new/in; echo 1 > new/.vscode/tasks.json;"
+        " echo 2 > new/in/x; echo '#!/bin/sh' > .git/hooks/pre-commit; git add notes"
+    )
+    found = hold(work, script)
+    applied = held.apply(found.id)
+    layer = held.layer_of(found.id)
+    why = "a tool of yours would obey it"
+    assert applied.held_back == (
+        HeldBack(path=f"{work}/.envrc", why=why, kept=f"{layer}/.envrc"),
+        HeldBack(
+            path=f"{work}/.git/hooks/pre-commit", why=why, kept=f"{layer}/.git/hooks/pre-commit"
+        ),
+        HeldBack(path=f"{work}/new/.vscode", why=why, kept=f"{layer}/new/.vscode"),
+        HeldBack(
+            path=f"{work}/new/.vscode/tasks.json",
+            why=why,
+            kept=f"{layer}/new/.vscode/tasks.json",
+        ),
+    )
+    assert sorted(os.listdir(work / "new")) == ["in"]
+    assert (work / ".git/index").exists()
+    held.apply(found.id, [".envrc"], allow_write=[f"{work}/.envrc"])
+    assert (work / ".envrc").read_text() == "evil\n"
+
+
+def test_a_protected_file_keeps_the_directory_that_was_to_go(work: Path) -> None:
+    (work / "src/.envrc").write_text("mine\n")
+    found = hold(work, "rm -r src")
+    applied = held.apply(found.id)
+    assert {os.path.relpath(h.path, work) for h in applied.held_back} == {"src", "src/.envrc"}
+    assert sorted(os.listdir(work / "src")) == [".envrc"]
+    held.undo(found.id)
+    assert sorted(os.listdir(work / "src")) == [".envrc", "deep", "main.py"]
+
+
+def test_half_of_gits_own_configuration_is_not_applied(work: Path) -> None:
+    git(work, "init", "-q")
+    found = hold(work, "git remote add origin https://example.org/x.git")
+    with pytest.raises(ChangeError, match="whole or not at all"):
+        held.apply(found.id, contents={".git/config": b"[core]\n\tfsmonitor = evil\n"})
+    assert held.apply(found.id).held_back == ()
+
+
+def test_a_preview_is_let_go_unless_it_is_applied(work: Path) -> None:
+    result = Result(outcome=Outcome.EXITED)
+    before = tree(work, numbers=True)
+    with Preview(hold(work, "echo 1 >> notes"), result) as preview:
+        assert "+1\n" in preview.diff()
+    assert tree(work, numbers=True) == before
+    assert held.history()[0].standing is Standing.DISCARDED
+    with Preview(hold(work, "echo 1 >> notes"), result) as preview:
+        assert [c.path for c in preview.apply().changes] == ["notes"]
+    assert (work / "notes").read_text() == "some notes\n1\n"
+    with Preview(hold(work, "true"), result) as preview:
+        assert preview.apply() == Applied(id=preview.id)
