@@ -47,6 +47,8 @@ def plan(
     if grant.network is Network.GATED:
         # Attack: an engine that knows of no gate would leave the whole network open.
         require |= {Guarantee.NETWORK_ALLOW_LISTED}
+    elif grant.network is Network.CLOSED:
+        require -= {Guarantee.NETWORK_ALLOW_LISTED}  # what reaches nobody keeps to every list
     tried: dict[str, str] = {}
     hints: list[str] = []
     for name in grant.prefer:

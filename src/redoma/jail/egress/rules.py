@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 LOCALHOST = "localhost"
-_OWN_LOOPBACK = frozenset((LOCALHOST, "127.0.0.1", "::1"))
+OWN_LOOPBACK = frozenset((LOCALHOST, "127.0.0.1", "::1"))
 _FORMS = "HOST, HOST:PORT, HOST:*, *.example.com, ADDRESS:PORT, localhost:PORT, HOST=ADDRESS"
 
 
@@ -48,7 +48,7 @@ def read_host(text: str) -> HostRule | None:
     """One rule; None for a loopback of the command's own, which it has without being granted."""
     left, equals, right = text.strip().partition("=")
     host, ports = _host_and_ports(left, text)
-    if host in _OWN_LOOPBACK:
+    if host in OWN_LOOPBACK:
         return _localhost(text, ports, pinned=bool(equals))
     address = canonical(host)
     if address:
