@@ -58,6 +58,8 @@ class Passage:
 
     def dial(self, places: list[tuple[str, int]]) -> None:
         """Connects to the first of these that answers."""
+        if self.closed:
+            return
         self._places = places
         self._next_place()
 

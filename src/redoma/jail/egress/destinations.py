@@ -22,7 +22,7 @@ from redoma.model.value import replace
 
 __all__ = ["UNREACHABLE"]
 
-_ANSWERED_WITHIN = 1.0
+_ANSWERED_WITHIN = 0.2
 
 
 def judged(reach: Reach, name: str, place: tuple[str, int]) -> Connection:

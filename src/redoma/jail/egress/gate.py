@@ -20,7 +20,7 @@ from redoma.jail.egress.connection import Passage, cut
 from redoma.jail.egress.directory import Directory
 from redoma.jail.egress.guard import Guard
 from redoma.jail.egress.ledger import Ledger
-from redoma.jail.egress.program import program_of
+from redoma.jail.egress.program import Programs
 from redoma.jail.egress.relay import Pipes
 from redoma.jail.egress.resolver import Resolver
 from redoma.model.network import TOO_MANY, Connection
@@ -39,6 +39,7 @@ _ORIGINAL = 80
 _DNS_PORT = 53
 _SPARE_DESCRIPTORS = 64
 _TICK = 1.0
+_PAUSE = 0.01
 
 
 class Gate:
@@ -48,6 +49,7 @@ class Gate:
         self, reach: Reach, embassy: Embassy, first: int, wake: Callable[[], None]
     ) -> None:
         self.reach = reach
+        self._published = [destinations.published(port) for port in reach.publish]
         self.ledger = Ledger()
         self.pipes = Pipes()
         # Why the run has to end, where the gate says so.
@@ -55,7 +57,7 @@ class Gate:
         self.spent = False
         self._bytes = 0
         self._embassy = embassy
-        self._first = first
+        self._programs = Programs(first, embassy.kernel)
         self._tell = wake
         self._epoll = select.epoll()
         self._bell = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
@@ -67,7 +69,6 @@ class Gate:
         self._resolver = Resolver(self._ring)
         self._directory = Directory()
         self._answers = Answers(reach, self._directory, self._resolver, self.ledger)
-        self._published = [destinations.published(port) for port in reach.publish]
         self._most = min(reach.max_connections, _descriptors_left() // 2)
 
     def start(self) -> None:
@@ -205,7 +206,8 @@ class Gate:
             except BlockingIOError:
                 return
             except OSError:
-                return  # it was gone again, or there are no descriptors for now
+                time.sleep(_PAUSE)  # there are no descriptors for now
+                return
             client.setblocking(False)  # noqa: FBT003
             self.ledger.requests += 1
             begin(client)
@@ -221,7 +223,7 @@ class Gate:
             return
         name = self._directory.name(place[0])
         about = destinations.judged(self.reach, name, place)
-        about = destinations.with_program(about, program_of(self._first, client, place[1]))
+        about = destinations.with_program(about, self._programs.behind(client, place))
         if not about.allowed or len(self._passages) >= self._most:
             self._turn_away(client, about)
             return
@@ -251,7 +253,7 @@ class Gate:
             name="localhost",
             port=port,
             rule=f"localhost:{port}",
-            program=program_of(self._first, client, port),
+            program=self._programs.behind(client, (_own(client), port)),
         )
         if len(self._passages) >= self._most:
             self._turn_away(client, about)
@@ -310,6 +312,14 @@ def _original(client: socket, *, redirected: bool) -> tuple[str, int] | None:
         return inet_ntop(AF_INET6, raw[8:24]), int.from_bytes(raw[2:4], "big")
     except OSError:
         return None
+
+
+def _own(client: socket) -> str:
+    """The address of our own end, which a loopback connection was made to."""
+    try:
+        return str(client.getsockname()[0])
+    except OSError:
+        return ""
 
 
 def _descriptors_left() -> int:

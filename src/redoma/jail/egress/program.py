@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from socket import AF_INET6
+from socket import AF_INET, AF_INET6, inet_pton
 
+from redoma.jail.kernel.netlink import inode_of
 from redoma.jail.run.limiter import tree
 
 TYPE_CHECKING = False
@@ -13,42 +14,58 @@ if TYPE_CHECKING:
     from socket import socket
 
 # Looking is for the telling only: where it would take long, nothing is told.
-_MOST_PROCESSES = 48
-_MOST_BYTES = 1 << 17
+_MOST_PROCESSES = 32
+_MOST_DESCRIPTORS = 512
 
 
-def program_of(first: int, client: socket, port: int) -> str:
-    """The name of the program that made this connection, or nothing."""
-    try:
-        number = client.getpeername()[1]
-        inode = _inode(first, number, port, v6=client.family == AF_INET6)
-        return _holder(first, inode) if inode else ""
-    except (OSError, ValueError, IndexError):
+class Programs:
+    """The programs of one enclosure, below its first process."""
+
+    def __init__(self, first: int, kernel: socket | None) -> None:
+        self._first = first
+        self._kernel = kernel
+        # Who asked last asks again, more often than not.
+        self._last = 0
+
+    def behind(self, client: socket, place: tuple[str, int]) -> str:
+        """The name of the program that connected to a place, or nothing."""
+        if self._kernel is None:
+            return ""
+        try:
+            address, port = client.getpeername()[:2]
+            family = AF_INET6 if ":" in place[0] else AF_INET
+            here = (inet_pton(family, address), port)
+            inode = inode_of(self._kernel, family, here, (inet_pton(family, place[0]), place[1]))
+            return self._holder(f"socket:[{inode}]") if inode else ""
+        except (OSError, ValueError):
+            return ""
+
+    def _holder(self, wanted: str) -> str:
+        if self._last and _holds(self._last, wanted):
+            return _name(self._last)
+        pids = tree(self._first)
+        if len(pids) > _MOST_PROCESSES:
+            return ""
+        for pid in reversed(pids):
+            if _holds(pid, wanted):
+                self._last = pid
+                return _name(pid)
         return ""
 
 
-def _inode(first: int, local: int, remote: int, *, v6: bool) -> str:
-    ends = (f":{local:04X}", f":{remote:04X}")
-    # A socket of the newer kind may speak the older protocol.
-    for name in ("tcp6",) if v6 else ("tcp", "tcp6"):
-        with open(f"/proc/{first}/net/{name}") as file:
-            for line in file.read(_MOST_BYTES).splitlines()[1:]:
-                fields = line.split()
-                if fields[1].endswith(ends[0]) and fields[2].endswith(ends[1]):
-                    return fields[9]
-    return ""
+def _holds(pid: int, wanted: str) -> bool:
+    with suppress(OSError):
+        numbers = os.listdir(f"/proc/{pid}/fd")
+        if len(numbers) > _MOST_DESCRIPTORS:
+            return False
+        for number in reversed(numbers):  # the newest first
+            with suppress(OSError):
+                if os.readlink(f"/proc/{pid}/fd/{number}") == wanted:
+                    return True
+    return False
 
 
-def _holder(first: int, inode: str) -> str:
-    wanted = f"socket:[{inode}]"
-    pids = tree(first)
-    if len(pids) > _MOST_PROCESSES:
-        return ""
-    for pid in reversed(pids):
-        with suppress(OSError):
-            for fd in os.listdir(f"/proc/{pid}/fd"):
-                with suppress(OSError):
-                    if os.readlink(f"/proc/{pid}/fd/{fd}") == wanted:
-                        with open(f"/proc/{pid}/comm") as file:
-                            return file.read().strip()
+def _name(pid: int) -> str:
+    with suppress(OSError), open(f"/proc/{pid}/comm") as file:
+        return file.read().strip()
     return ""

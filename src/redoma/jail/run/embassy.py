@@ -6,6 +6,7 @@ ours is left there; only where ports are published it stays, to make a socket fo
 
 from __future__ import annotations
 
+import array
 import fcntl
 import os
 import socket
@@ -19,7 +20,10 @@ from redoma.model.errors import EngineFailed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import NoReturn
+    from collections.abc import Callable
+    from typing import NoReturn, TypeAlias
+
+    Made: TypeAlias = tuple[list[tuple[str, socket.socket]], str]
 
 # A port that no command can bind itself, since it has no rights below 1024.
 GATE_PORT = 1
@@ -33,6 +37,7 @@ _PATIENCE = 5.0
 _BACKLOG = 1024
 _IPV6_RECVPKTINFO, _IP_PKTINFO = 49, 8
 _MOST_SOCKETS = 250
+_UNUSED = array  # loaded now: as nobody nothing may be there to be imported from
 REDIRECT, LISTEN = "redirect", "listen"
 
 
@@ -40,14 +45,22 @@ class Embassy:
     """The sockets of one enclosure, each with what it is for."""
 
     def __init__(
-        self, process: int, *, ports: tuple[int, ...], local: tuple[int, ...], stays: bool
+        self,
+        process: int,
+        *,
+        ports: tuple[int, ...],
+        local: tuple[int, ...],
+        stays: bool,
+        redirects: bool = True,
     ) -> None:
         """Steps into the network of `process`.
 
-        `ports` are listened on where connections cannot be redirected; `local` are ports of the
-        enclosure's loopback that lead out.
+        `ports` are listened on where connections cannot be redirected, or shall not be; `local`
+        are ports of the enclosure's loopback that lead out.
         """
         self.sockets: list[tuple[str, socket.socket]] = []
+        # Over which the kernel tells which socket inside is which.
+        self.kernel: socket.socket | None = None
         self.mode = ""
         self._child = 0
         self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -55,7 +68,12 @@ class Embassy:
             network = os.open(f"/proc/{process}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
             try:
                 with theirs:
-                    self._child = _fork(network, theirs, ports, local, stays=stays)
+                    self._child = _fork(
+                        network,
+                        theirs,
+                        lambda: _set_up(ports, local, redirects=redirects),
+                        stays=stays,
+                    )
             finally:
                 os.close(network)
             self._receive()
@@ -63,8 +81,7 @@ class Embassy:
             self.close()
             raise
         if not stays:
-            os.waitpid(self._child, 0)
-            self._child = 0
+            self._reap()
 
     def _receive(self) -> None:
         self._channel.settimeout(_PATIENCE + 1)
@@ -84,7 +101,10 @@ class Embassy:
             made = socket.socket(fileno=fd)
             os.set_inheritable(fd, False)  # noqa: FBT003
             made.setblocking(False)  # noqa: FBT003
-            self.sockets.append((name, made))
+            if name == "sockets":
+                self.kernel = made
+            else:
+                self.sockets.append((name, made))
 
     def new_socket(self, family: int) -> socket.socket | None:
         """A fresh socket inside, for a connection to the enclosure's own loopback."""
@@ -103,48 +123,40 @@ class Embassy:
     def close(self) -> None:
         """Closes everything; a process that stayed ends when nobody speaks to it any more."""
         self._channel.close()
-        for _, made in self.sockets:
-            made.close()
+        for made in (*(each for _, each in self.sockets), self.kernel):
+            if made is not None:
+                made.close()
         self.sockets = []
+        self._reap()
+
+    def _reap(self) -> None:
         if self._child:
             with suppress(ChildProcessError):
                 os.waitpid(self._child, 0)
             self._child = 0
 
 
-def _fork(
-    network: int,
-    channel: socket.socket,
-    ports: tuple[int, ...],
-    local: tuple[int, ...],
-    *,
-    stays: bool,
-) -> int:
+def _fork(network: int, channel: socket.socket, set_up: Callable[[], Made], *, stays: bool) -> int:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # it makes system calls only
         child = os.fork()
     if child:
         return child
-    _inside(network, channel, ports, local, stays=stays)
+    _inside(network, channel, set_up, stays=stays)
 
 
 def _inside(
-    network: int,
-    channel: socket.socket,
-    ports: tuple[int, ...],
-    local: tuple[int, ...],
-    *,
-    stays: bool,
+    network: int, channel: socket.socket, set_up: Callable[[], Made], *, stays: bool
 ) -> NoReturn:
     try:
         # Attack: whatever the caller has open would be open here as well, as long as this lives.
         keep = sorted((network, channel.fileno()))
         os.closerange(3, keep[0])
         os.closerange(keep[0] + 1, keep[1])
-        os.closerange(keep[1] + 1, os.sysconf("SC_OPEN_MAX"))
+        os.closerange(keep[1] + 1, max(1 << 16, os.sysconf("SC_OPEN_MAX")))
         _enter(network)
         _wait_for_loopback()
-        made, mode = _set_up(ports, local)
+        made, mode = set_up()
         said = " ".join([mode, *(name for name, _ in made)]).encode()
         socket.send_fds(channel, [said], [each.fileno() for _, each in made])
         for _, each in made:
@@ -188,9 +200,7 @@ def _wait_for_loopback() -> None:
     raise TimeoutError("the enclosure's loopback did not come up")
 
 
-def _set_up(
-    ports: tuple[int, ...], local: tuple[int, ...]
-) -> tuple[list[tuple[str, socket.socket]], str]:
+def _set_up(ports: tuple[int, ...], local: tuple[int, ...], *, redirects: bool) -> Made:
     families = [(netlink.IPV4, _OWN_V4)]
     if os.path.exists("/proc/net/if_inet6") and socket.has_ipv6:
         families.append((netlink.IPV6, _OWN_V6))
@@ -198,14 +208,13 @@ def _set_up(
         for family, address in families:
             netlink.own_address(channel, family, address)
             netlink.every_address_is_here(channel, family)
-    mode = REDIRECT
-    try:
-        with _netlink(netlink.PACKET_RULES) as channel:
-            for family, _ in families:
-                netlink.redirect_connections(channel, family, GATE_PORT)
-    except OSError:
-        mode = LISTEN  # the kernel has no packet rules for us: only granted ports are listened on
-    made: list[tuple[str, socket.socket]] = []
+    mode = LISTEN
+    # Where the kernel has no packet rules for us, only granted ports are listened on.
+    with suppress(OSError), _netlink(netlink.PACKET_RULES) as channel:
+        for family, _ in families if redirects else ():
+            netlink.redirect_connections(channel, family, GATE_PORT)
+            mode = REDIRECT
+    made: list[tuple[str, socket.socket]] = [("sockets", _netlink(netlink.SOCKETS))]
     for family, _ in families:
         loopback = "127.0.0.1" if family == netlink.IPV4 else "::1"
         made += [(f"local:{port}", _listener(family, loopback, port)) for port in local]
