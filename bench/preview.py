@@ -24,12 +24,11 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "src"), str(ROOT), str(ROOT / "bench")]
 
 from preview_operations import GAPS, OPERATIONS  # noqa: E402
-from redoma import Sandbox  # noqa: E402
 from redoma.jail.engines.bwrap_binary import candidates  # noqa: E402
 from redoma.jail.overlay.changes import read_changes  # noqa: E402
 from redoma.jail.overlay.store import find_layer, remove_layer  # noqa: E402
 from redoma.model.change import Changes  # noqa: E402
-from tests.unit.jail.overlay.held import snapshot  # noqa: E402
+from tests.unit.jail.overlay.held import Box, snapshot  # noqa: E402
 
 LISTING = (
     "\ncode=$?; echo ==; find . -not -type s | LC_ALL=C sort | while IFS= read -r f; do"
@@ -45,14 +44,9 @@ def usual(workspace: Path, script: str) -> list[str]:
             "--chdir", place, "--", "/bin/bash", "-c", script]  # fmt: skip
 
 
-def layered(workspace: Path, base: Path) -> Sandbox:
+def layered(workspace: Path) -> Box:
     """The standard level, its writes held in a layer."""
-    import redoma.jail.profiles as shipped
-
-    text = (Path(shipped.__file__).parent / "standard.yaml").read_text()
-    profile = base / "layered.yaml"
-    profile.write_text(text.replace("workspace: direct", "workspace: layer"))
-    return Sandbox(str(workspace), level=str(profile), limits={"file_size": 1 << 30})
+    return Box(workspace, limits={"file_size": 1 << 30})
 
 
 def drop(changes: Changes | None) -> None:
@@ -80,7 +74,7 @@ def operations(base: Path) -> bool:
     """Whether everything behaves as bare and the real tree stays as it was."""
     good = 0
     real = project(base / "real/work")
-    box = layered(real, base)
+    box = layered(real)
     for name, script in {**OPERATIONS, **GAPS}.items():
         with tempfile.TemporaryDirectory(dir=base) as other:
             copy = Path(other) / "work"
@@ -160,9 +154,9 @@ def costs(base: Path, files: int, rounds: int) -> bool:
     repository = base / "repository"
     subprocess.run(["cp", "-a", str(large), str(repository)], check=True)
     once(["git", "-C", str(repository), "init", "-q"])
-    few, many = layered(small, base), layered(large, base)
+    few, many = layered(small), layered(large)
 
-    def preview(box: Sandbox) -> None:
+    def preview(box: Box) -> None:
         result = box.run(["/bin/true"])
         assert result.ok
         assert result.changes is not None
@@ -177,7 +171,7 @@ def costs(base: Path, files: int, rounds: int) -> bool:
     times = measured(ways, rounds)
     others = measured(
         {
-            f"git add + status, {files} files": lambda: committed(repository),
+            f"first git add, status, {files} files": lambda: committed(repository),
             f"cp -r + diff -r, {files} files": lambda: copied(large, base),
         },
         1,
@@ -198,7 +192,7 @@ def many_changes(base: Path, files: int) -> None:
     """How long it takes to tell many changes."""
     work = base / "empty"
     work.mkdir()
-    box = layered(work, base)
+    box = layered(work)
     code = (
         f"import os\nfor n in range({files}):\n    if n % 1000 == 0: os.mkdir(f'd{{n // 1000}}')\n"
     )

@@ -19,6 +19,7 @@ from redoma.model.errors import NoEngine
 from redoma.model.guarantee import Guarantee
 from redoma.model.result import Outcome
 from tests.contract.machine import Machine, claims, report
+from tests.unit.jail.overlay.held import Box
 
 pytestmark = pytest.mark.both_users
 
@@ -182,7 +183,7 @@ def test_changes_are_held_in_a_layer_and_told(machine: Machine) -> None:
     (machine.workspace / "file").write_text("before")
     (machine.workspace / "gone").mkdir()
     (machine.workspace / "gone/below").write_text("below")
-    result = machine.sandbox(writes="layer").run(
+    result = Box(machine.workspace, engine=machine.engine).run(
         "echo after > file; echo new > made; rm -r gone; cat file made; ls"
     )
     assert (result.stdout, result.outcome) == (b"after\nnew\nfile\nmade\n", Outcome.EXITED)
@@ -201,7 +202,7 @@ def test_what_cannot_hold_changes_does_not_run_where_they_must_be_held(machine: 
     if Guarantee.CHANGES_HELD in report(machine.engine).guarantees:
         pytest.skip(f"{machine.engine} holds changes")
     with pytest.raises(NoEngine, match="changes-held"):
-        machine.sandbox(writes="layer").run("echo new > made")
+        Box(machine.workspace, engine=machine.engine).run("echo new > made")
     assert list(machine.workspace.iterdir()) == []
 
 

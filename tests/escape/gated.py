@@ -19,6 +19,8 @@ from redoma.jail.egress import rules
 from redoma.jail.egress.grants import gated
 from redoma.jail.levels import load
 from redoma.jail.plan import plan
+from redoma.model.access import Writes
+from redoma.model.guarantee import Guarantee
 from redoma.model.network import Reach
 from redoma.model.request import Program, Request
 from redoma.model.result import Result
@@ -127,6 +129,8 @@ def run(
     grant = gated(grant, rules.read(hosts) if reach is None else reach)
     grant = replace(
         grant,
+        writes=Writes.DIRECT,
+        require=grant.require - {Guarantee.CHANGES_HELD},
         limits=replace(grant.limits, wall_seconds=60.0),
         prefer=(engine,) if engine else grant.prefer,
         env=tuple((env or {}).items()),

@@ -125,7 +125,8 @@ def test_work_leaves_only_itself(world: World) -> None:
 def test_a_clone_and_a_new_repository_work(world: World) -> None:
     project = Project(world)
     ran = Box(STANDARD, world).shell(
-        "git clone -q vendor/lib copy && cd copy && git commit -q --allow-empty -m more && "
+        # A layer gives a new name of an old file another number, and git takes that amiss.
+        "git clone -q --no-hardlinks vendor/lib copy && cd copy && git commit -q --allow-empty -m more && "
         "git init -q ../fresh && cd ../fresh && git commit -q --allow-empty -m first"
     )
     assert ran.status == 0, ran.err.decode()

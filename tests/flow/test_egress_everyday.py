@@ -18,7 +18,10 @@ from pathlib import Path
 
 import pytest
 
+from redoma import Sandbox
 from redoma.jail.egress.rules import read
+from redoma.model.policy import BUILT_IN
+from redoma.record.search import Reader
 from tests.escape.gated import PYTHON, Server, certificate, run, said, workspace
 
 pytestmark = pytest.mark.both_users
@@ -327,3 +330,37 @@ server.handle_request()
     result = run([PYTHON, "-c", script], place, reach=read([], publish=[port]))
     visitor.join(25)
     assert (heard, result.ok) == ([b"from inside\n"], True)
+
+
+def test_what_is_fetched_is_kept_and_what_was_reached_is_written_down(
+    place: Path, tmp_path: Path, web: Web
+) -> None:
+    sandbox = Sandbox(
+        str(place), allow_hosts=[web.rule], policy=BUILT_IN, record=str(tmp_path / "record")
+    )
+    command = [needs("curl"), "-sS", "-o", "fetched", f"http://{NAME}/hello.txt", "http://no.test"]
+    result = sandbox.run([*command, "--fail-early"])
+    assert not result.ok
+    assert not (place / "fetched").exists()
+    result = sandbox.run(command[:-1])
+    assert (result.ok, (place / "fetched").read_text()) == (True, "hello\n")
+    written = [e for e in Reader(str(tmp_path / "record")).all() if e.kind == "network"]
+    rows = [json.loads(entry.details) for entry in written]
+    assert [(row["target"], row["allowed"]) for row in rows] == [
+        (f"{NAME}:80", True),
+        ("no.test", False),
+        (f"{NAME}:80", True),
+    ]
+
+
+def test_a_preview_reaches_nobody_whatever_was_granted(place: Path, tmp_path: Path) -> None:
+    server = Server()
+    sandbox = Sandbox(
+        str(place),
+        allow_hosts=[f"{NAME}=127.0.0.1:{server.port}"],
+        policy=BUILT_IN,
+        record=str(tmp_path / "record"),
+    )
+    sandbox.preview([PYTHON, "-c", f"import socket; socket.create_connection(('{NAME}', 80))"])
+    server.close()
+    assert server.accepted == 0

@@ -7,7 +7,7 @@ import pytest
 from redoma.flow.drive import drive
 from redoma.flow.events import Told
 from redoma.flow.path import path
-from redoma.flow.steps import Apply, Ask, Discard, Execute, Note
+from redoma.flow.steps import Apply, Ask, Discard, Execute, Hold, Note
 from redoma.jail.plan import plan
 from redoma.model.access import Grant, Limits, Writes
 from redoma.model.change import Change, Changes, Did
@@ -123,6 +123,9 @@ class Notes:
     def apply(self, step: Apply) -> Result:
         self.seen.append("apply")
         return Result(outcome=Outcome.EXITED, held_back=(HeldBack(path=".git/config", why="x"),))
+
+    def hold(self, step: Hold) -> None:
+        self.seen.append(f"hold: {step.why}")
 
     def discard(self, step: Discard) -> None:
         self.seen.append("discard")
@@ -268,8 +271,8 @@ def test_a_failed_command_changes_nothing_and_says_how_to_keep_it() -> None:
     [
         (Choice.APPROVE, Outcome.EXITED, ["answered", "apply", "applied", "violation"]),
         (Choice.DENY, Outcome.DECLINED, ["answered", "discarded", "discard"]),
-        (None, Outcome.PREVIEWED, ["answered"]),
-        (Choice.DRY_RUN, Outcome.PREVIEWED, ["answered"]),
+        (None, Outcome.PREVIEWED, ["answered", "hold: first time"]),
+        (Choice.DRY_RUN, Outcome.PREVIEWED, ["answered", "hold: first time"]),
     ],
 )
 def test_changes_that_a_person_should_see_wait_for_the_answer(

@@ -13,13 +13,14 @@ from pathlib import Path
 import pytest
 
 from redoma import AsyncSandbox, Outcome, Sandbox, Verdict
-from redoma.model.errors import PolicyError, RateLimited, RecordUnavailable
+from redoma.flow.changes import apply, undo
+from redoma.model.errors import Declined, PolicyError, RateLimited, RecordUnavailable
 from redoma.model.question import Answer, Choice, Question
 from redoma.record.search import Entry, Reader, Wanted
 
 pytestmark = pytest.mark.both_users
 
-ASKS = "git push --force origin topic"
+ASKS = "git push --force origin topic || true"
 
 
 class Place:
@@ -103,7 +104,9 @@ def test_a_yes_runs_exactly_what_was_asked_about(place: Place) -> None:
     assert result.outcome is Outcome.EXITED
     assert (place.workspace / "ran").exists()
     assert [question.command for question in asked] == [f"touch ran; {ASKS}"]
-    assert place.kinds() == ["judged", "asked", "answered", "run-starting", "run-ended"]
+    assert place.kinds() == [
+        "judged", "asked", "answered", "run-starting", "run-ended", "applied",
+    ]  # fmt: skip
 
 
 def test_a_modified_command_runs_in_place_of_the_other_and_is_judged_itself(place: Place) -> None:
@@ -115,7 +118,7 @@ def test_a_modified_command_runs_in_place_of_the_other_and_is_judged_itself(plac
     assert place.sandbox(ask=rather).run(ASKS).ok
     assert [path.name for path in place.workspace.iterdir()] == ["mild"]
     assert place.kinds() == [
-        "judged", "asked", "answered", "judged", "run-starting", "run-ended",
+        "judged", "asked", "answered", "judged", "run-starting", "run-ended", "applied",
     ]  # fmt: skip
 
 
@@ -139,15 +142,22 @@ def test_an_awaited_callback_decides_in_the_callers_own_loop(place: Place) -> No
 def test_a_cancelled_run_has_its_end_in_the_record(place: Place) -> None:
     async def go() -> None:
         sandbox = AsyncSandbox(str(place.workspace), record=str(place.record))
-        task = asyncio.create_task(sandbox.run("touch began; sleep 60"))
-        while not (place.workspace / "began").exists():
-            await asyncio.sleep(0.02)
+        began = asyncio.Event()
+        here = asyncio.get_running_loop()
+        task = asyncio.create_task(
+            sandbox.run(
+                "echo began; touch never; sleep 60",
+                sink=lambda *_: here.call_soon_threadsafe(began.set),
+            )
+        )
+        await began.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
 
     asyncio.run(go())
     assert place.kinds() == ["judged", "run-starting", "run-ended"]
+    assert not (place.workspace / "never").exists()
 
 
 def test_no_record_no_run(place: Place) -> None:
@@ -234,6 +244,44 @@ def test_everything_of_a_hostile_command_stays_inside_its_row(place: Place) -> N
     assert max(len(row.command) for row in place.rows()) <= 65536
 
 
+def test_what_a_run_wrote_can_be_taken_back(place: Place) -> None:
+    (place.workspace / "old").write_text("as it was")
+    result = place.sandbox().run("echo new > old; echo more > added")
+    assert result.applied and result.changes is not None
+    assert (place.workspace / "old").read_text() == "new\n"
+    undo(result.changes.id)
+    assert (place.workspace / "old").read_text() == "as it was"
+    assert not (place.workspace / "added").exists()
+
+
+def test_a_command_that_fails_changes_nothing_until_a_person_wants_it(place: Place) -> None:
+    result = place.sandbox().run("echo half > done; false")
+    assert (result.exit_code, result.applied) == (1, False)
+    assert not (place.workspace / "done").exists()
+    assert result.changes is not None
+    apply(result.changes.id)
+    assert (place.workspace / "done").read_text() == "half\n"
+
+
+def test_the_first_time_is_a_dry_run_where_the_policy_says_so(place: Place) -> None:
+    place.policy("version: '1.0'\ndry_run:\n  auto_enable_for: [first execution of command]\n")
+    first = place.sandbox().run("touch made")
+    assert (first.outcome, first.exit_code) == (Outcome.PREVIEWED, 126)
+    assert not (place.workspace / "made").exists()
+    assert place.sandbox(ask=lambda question: True).run("touch other").applied
+    assert place.sandbox().run("touch other").ok
+
+
+def test_many_files_wait_for_a_person_where_the_policy_says_so(place: Place) -> None:
+    place.policy("version: '1.0'\ndry_run:\n  auto_enable_for: [commands affecting > 10 files]\n")
+    assert place.sandbox().run("touch a b c").applied
+    many = place.sandbox().run("for i in $(seq 20); do touch f$i; done")
+    assert many.outcome is Outcome.PREVIEWED
+    assert not (place.workspace / "f1").exists()
+    no = place.sandbox(ask=lambda question: False).run("for i in $(seq 20); do touch f$i; done")
+    assert (no.outcome, no.changes) == (Outcome.DECLINED, None)
+
+
 def test_a_child_writes_its_own_rows(place: Place) -> None:
     assert place.sandbox().run("true").ok
     child = os.fork()
@@ -242,3 +290,30 @@ def test_a_child_writes_its_own_rows(place: Place) -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert place.sandbox().run("true").ok
     assert place.kinds().count("run-ended") == 3
+
+
+def test_direct_writes_are_seen_at_once_and_not_held(place: Place) -> None:
+    seen: list[bool] = []
+
+    def sink(_stream: int, _data: bytes) -> None:
+        seen.append((place.workspace / "now").exists())
+
+    result = place.sandbox(direct=True).run("touch now; echo look; false", sink=sink)
+    assert (result.exit_code, result.changes, seen) == (1, None, [True])
+
+
+def test_who_wants_to_see_changes_first_cannot_be_passed_by(place: Place) -> None:
+    place.policy("version: '1.0'\ndry_run:\n  auto_enable_for: [commands affecting > 1 files]\n")
+    assert place.sandbox(direct=True).run("touch a b").outcome is Outcome.PREVIEWED
+    assert list(place.workspace.glob("[ab]")) == []
+
+
+def test_a_preview_of_what_must_be_confirmed_is_applied_only_by_a_person(place: Place) -> None:
+    (place.workspace / "src").mkdir()
+    (place.workspace / "src/a").write_text("1")
+    command = f"rm -r src; {ASKS}"
+    with pytest.raises(Declined):
+        place.sandbox().preview(command).apply()
+    assert (place.workspace / "src/a").exists()
+    place.sandbox(ask=lambda question: True).preview(command).apply()
+    assert not (place.workspace / "src").exists()

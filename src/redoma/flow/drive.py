@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redoma.flow.steps import Apply, Ask, Discard, Execute, Note
+from redoma.flow.steps import Apply, Ask, Discard, Execute, Hold, Note
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         def note(self, step: Note) -> None: ...
         def ask(self, step: Ask) -> Answer | None: ...
         def execute(self, step: Execute) -> Result: ...
+        def hold(self, step: Hold) -> None: ...
         def apply(self, step: Apply) -> Result: ...
         def discard(self, step: Discard) -> None: ...
 
@@ -36,6 +37,8 @@ def perform(step: Step, hands: Hands) -> Any:
         return hands.ask(step)
     if isinstance(step, Execute):
         return hands.execute(step)
+    if isinstance(step, Hold):
+        return hands.hold(step)
     if isinstance(step, Apply):
         return hands.apply(step)
     return hands.discard(step)

@@ -108,7 +108,7 @@ def answer(
         database_operations=foreseen.database_operations,
         warnings=tuple(warnings),
         estimated_duration=_duration(text, result, duration),
-        rollback_available=ran and not foreseen.lasting and not _written_directly(held),
+        rollback_available=ran and not foreseen.lasting and not _beyond_the_layer(held),
         changes=replace(held, warnings=tuple(warnings)),
         result=result,
         ran_instead=foreseen.runs,
@@ -132,8 +132,9 @@ def reader(workspace: str) -> ReadFile:
     return read
 
 
-def _written_directly(held: Changes) -> bool:
-    return any(warning.endswith(": not held") for warning in held.warnings)
+def _beyond_the_layer(held: Changes) -> bool:
+    """Whether the command writes where no undo of ours reaches, such as a worktree's repository."""
+    return any(warning.endswith((": not held", ": not shown")) for warning in held.warnings)
 
 
 def _endings(result: Result) -> list[str]:

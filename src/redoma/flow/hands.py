@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.ask.chain import Chain
     from redoma.flow.sandbox import Sandbox
-    from redoma.flow.steps import Apply, Ask, Discard, Execute, Note
+    from redoma.flow.steps import Apply, Ask, Discard, Execute, Hold, Note
     from redoma.flow.world import World
     from redoma.jail.run.control import Control
     from redoma.jail.run.streams import Sink
@@ -65,8 +65,13 @@ class Hands:
             from redoma.flow.held import remember
             from redoma.flow.wiring import cleaner
 
-            remember(result, cleaner(self._policy)(step.command))
+            remember(result, cleaner(self._policy)(step.command), step.asks)
         return result
+
+    def hold(self, step: Hold) -> None:
+        from redoma.jail.overlay import kept
+
+        kept.set_asks(step.changes.id, (step.why,))
 
     def apply(self, step: Apply) -> Result:
         from redoma.flow.changes import apply

@@ -54,14 +54,20 @@ def _inside(path: str, workspace: str) -> bool:
     return f"{path}/".startswith(f"{workspace}/")
 
 
-def remember(result: Result, command: str) -> None:
-    """Keeps what a run holds, so that it can be applied later, by another process too."""
+def remember(result: Result, command: str, asks: tuple[str, ...] = ()) -> None:
+    """Keeps what a run holds, so that it can be applied later, by another process too.
+
+    `asks` is why that has to be confirmed; a preview of what has to be is not confirmed by itself.
+    """
     from redoma.jail.overlay.kept import keep
     from redoma.jail.overlay.store import find_layer
+    from redoma.model.decision import Verdict
 
-    changes = result.changes
+    changes, decision = result.changes, result.decision
     if changes is None or not changes.items:
         return
+    if decision is not None and decision.verdict is Verdict.CONFIRM:
+        asks = decision.because or (decision.rule,)
     layer = find_layer(changes.id)
     if layer is not None:
-        keep(layer, changes, command=command)
+        keep(layer, changes, command=command, asks=asks)

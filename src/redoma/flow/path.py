@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redoma.flow.steps import Apply, Ask, Discard, Execute, Note
+from redoma.flow.steps import Apply, Ask, Discard, Execute, Hold, Note
 from redoma.model.access import Apply as When
 from redoma.model.access import Writes
 from redoma.model.decision import Verdict
@@ -103,7 +103,8 @@ def _walk(request: Request, world: World) -> Path[Result | str]:
             plan = world.plan(request, world.grant(request, decision))
     try:
         yield Note(events=(*so_far, told.starting(plan)), admits=True)
-        result: Result = yield Execute(plan=plan, command=request.workload.shown)
+        asks = _unconfirmed(request, decision)
+        result: Result = yield Execute(plan=plan, command=request.workload.shown, asks=asks)
     except (RateLimited, RecordError):
         raise  # nothing began: the record has its refusal, or there is nothing to write to
     except BaseException as error:
@@ -131,6 +132,13 @@ def _meant(question: Question, answer: Answer | None) -> Mode | str | None:
     if answer.choice is Choice.DRY_RUN:
         return Mode.PREVIEW
     return Mode.RUN if answer.approves(question) else None
+
+
+def _unconfirmed(request: Request, decision: Decision) -> tuple[str, ...]:
+    """Why a preview may not simply be applied: the command itself would have to be confirmed."""
+    if request.mode is not Mode.PREVIEW or decision.verdict is not Verdict.CONFIRM:
+        return ()
+    return decision.because or (decision.rule,)
 
 
 def _settle(request: Request, world: World, plan: Plan, result: Result) -> Path[Result]:
@@ -166,6 +174,7 @@ def _settle(request: Request, world: World, plan: Plan, result: Result) -> Path[
             return replace(result, outcome=Outcome.DECLINED, changes=None)
         yield Note(events=(noted,))
         if meant is not Mode.RUN:
+            yield Hold(changes=changes, why=why)
             notes = (*result.notes, f"{why}: {kept}")
             return replace(result, outcome=Outcome.PREVIEWED, notes=notes)
     applied: Result = yield Apply(changes=changes, plan=plan)

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from redoma.flow.dry_run import DryRun
+    from redoma.flow.sandbox import Sandbox
     from redoma.model.change import Changes
     from redoma.model.result import Result
     from redoma.model.transaction import Applied
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
 class Preview:
     """One command's run with its writes held; as a context manager, let go unless applied."""
 
-    def __init__(self, found: DryRun) -> None:
+    def __init__(self, found: DryRun, sandbox: Sandbox) -> None:
         self.found = found
+        self._sandbox = sandbox
         self._open = bool(found.changes.items)
 
     @property
@@ -46,12 +48,19 @@ class Preview:
     def apply(
         self, paths: Iterable[str] | None = None, *, allow_write: Iterable[str] = ()
     ) -> Applied:
-        """Makes the changes real, all of them or those at or below `paths`."""
+        """Makes the changes real, all of them or those at or below `paths`.
+
+        Where the command itself would have to be confirmed, this has to be: Declined otherwise.
+        """
         if not self.changes.items:
             from redoma.model.transaction import Applied
 
             return Applied(id=self.id)
-        applied = held.apply(self.id, paths, allow_write=allow_write)
+        from redoma.flow.applying import apply
+
+        policy = self._sandbox.policy()
+        ask = self._sandbox.answerer(policy)
+        applied = apply(self.id, paths, ask=ask, policy=policy, allow_write=allow_write)
         if applied.changes:
             self._open = False
         return applied

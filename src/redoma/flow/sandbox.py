@@ -14,6 +14,8 @@ from redoma.flow.workspace import granted_path, workspace
 from redoma.flow.world import World, held
 from redoma.jail.levels import load
 from redoma.jail.probe.host import Host
+from redoma.model.access import Writes
+from redoma.model.guarantee import Guarantee
 from redoma.model.request import Mode
 from redoma.model.value import replace
 
@@ -73,6 +75,7 @@ class Sandbox:
         allow_hosts: Sequence[str] = (),
         publish: Sequence[int] = (),
         env: Mapping[str, str] | None = None,
+        direct: bool = False,
         policy: Policy | str | None = None,
         ask: Answerer | Callable[[Question], bool | Choice | Answer] | None = None,
         record: Record | str | None = None,
@@ -81,6 +84,8 @@ class Sandbox:
         phase: str = "",
     ) -> None:
         """What holds in a workspace; the rest tightens or widens it by name.
+
+        `direct` writes straight into the workspace where the level would hold what is written.
 
         `level` is a level's name or a profile's file; the policy's own by default. `policy` is
         read from the user's and the project's `sandbox.yaml` where none is given; a name is one
@@ -99,6 +104,7 @@ class Sandbox:
             readable=tuple(granted_path(path, "--allow-read") for path in allow_read),
             env=tuple((env or {}).items()),
             reach=_reach(allow_hosts, publish),
+            direct=direct,
         )
         self._grants: dict[tuple[object, ...], Grant] = {}
         self._policy = _policy(policy)
@@ -161,7 +167,7 @@ class Sandbox:
         from redoma.flow.preview import Preview
 
         run = HeldRun(self, stdin=stdin, sink=sink, control=control, cwd=cwd, timeout=timeout)
-        return Preview(preview(command, run, duration=self.usual_seconds))
+        return Preview(preview(command, run, duration=self.usual_seconds), self)
 
     def usual_seconds(self, command: str) -> float | None:
         """How long a command took here before, by the record; None where it never ran."""
@@ -239,6 +245,11 @@ class Sandbox:
 
             grant = self._given.applied_to(load(self.level(policy)).grant(self._root))
             grant = tightened(grant, policy, decision)
+            if policy.dry_run.auto_enable_for and grant.writes is Writes.DIRECT:
+                # Who wants to see changes first cannot have them written straight away.
+                grant = replace(
+                    grant, writes=Writes.LAYER, require=grant.require | {Guarantee.CHANGES_HELD}
+                )
             known = self._grants[key] = held(grant) if held_in_layer else grant
         return known
 
@@ -255,9 +266,11 @@ class _Given:
         readable: tuple[str, ...],
         env: tuple[tuple[str, str], ...],
         reach: Reach | None,
+        direct: bool,
     ) -> None:
         self._engine = engine
         self._reach = reach
+        self._direct = direct
         self._limits = limits
         self.writable = writable
         self._readable = readable
@@ -274,16 +287,20 @@ class _Given:
     def applied_to(self, grant: Grant) -> Grant:
         limits: Limits = grant.limits
         require = grant.require
+        writes = grant.writes
+        if self._direct and writes is Writes.LAYER:
+            writes = Writes.DIRECT
+            require -= {Guarantee.CHANGES_HELD}
         if self._limits:
             limits = replace(limits, **self._limits)
         if self._limits.get("cpu_percent"):
-            from redoma.model.guarantee import Guarantee
-
             require |= {Guarantee.CPU_CAPPED}
         if self._engine == "direct":
+            writes = Writes.DIRECT
             require = frozenset()  # asked for by name: nothing is required, and nothing is claimed
         made = replace(
             grant,
+            writes=writes,
             limits=limits,
             writable=self.writable,
             readable=self._readable,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from redoma.model.question import Question
 
     T = TypeVar("T")
-    Step: TypeAlias = "Note | Ask | Execute | Apply | Discard"
+    Step: TypeAlias = "Note | Ask | Execute | Hold | Apply | Discard"
     Path: TypeAlias = Generator[Step, Any, T]
 
 
@@ -41,6 +41,15 @@ class Execute(Value):
     plan: Plan
     # The command as it was asked for: a plan may run its own dry run in its place.
     command: str = ""
+    # Why what it changes has to be confirmed before it is applied.
+    asks: tuple[str, ...] = ()
+
+
+class Hold(Value):
+    """Keep held changes until a person agrees to them."""
+
+    changes: Changes
+    why: str
 
 
 class Apply(Value):

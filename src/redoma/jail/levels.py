@@ -10,7 +10,7 @@ import os
 
 from redoma.jail import places
 from redoma.jail.quantities import read_limit
-from redoma.model.access import Grant, Home, Limits, Network, Syscalls, Writes
+from redoma.model.access import Apply, Grant, Home, Limits, Network, Syscalls, Writes
 from redoma.model.errors import UsageError
 from redoma.model.guarantee import Guarantee
 from redoma.model.network import Reach
@@ -26,6 +26,7 @@ class Profile(Value):
 
     level: str
     writes: Writes
+    apply: Apply
     home: Home
     network: Network
     syscalls: Syscalls
@@ -41,6 +42,7 @@ class Profile(Value):
             level=self.level,
             workspace=workspace,
             writes=self.writes,
+            apply=self.apply,
             home=self.home,
             network=self.network,
             reach=self.reach,
@@ -106,6 +108,7 @@ def _profile(entries: list[tuple[str, str]], path: str) -> Profile:
     return Profile(
         level=single.get("level", os.path.basename(path).rpartition(".")[0]),
         writes=Writes(single.get("workspace", "direct").replace("read-only", "none")),
+        apply=Apply(single.get("apply", "on_success")),
         home=Home(single.get("home", "nothing")),
         network=Network(single.get("network", "closed")),
         syscalls=Syscalls(single.get("syscalls", "usual")),

@@ -4,7 +4,7 @@
 
     RedomaError
     ├── UsageError        UnknownPack
-    ├── PolicyError       PolicySyntax · UnknownKey · RuleExampleFailed
+    ├── PolicyError       PolicySyntax · UnknownKey · Loosens · RuleExampleFailed
     ├── Refused           Denied · Declined · ConfirmationNeeded · ConfirmationExpired · RateLimited
     ├── AskUnavailable
     ├── IsolationError    NoEngine · EngineFailed · GuaranteeLost

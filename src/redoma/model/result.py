@@ -116,8 +116,14 @@ class Result(Value):
 
     @property
     def ok(self) -> bool:
-        """Whether the command ran to its own end and called that success."""
-        return self.outcome is Outcome.EXITED and self.exit is not None and self.exit.code == 0
+        """Whether the command ran to its own end, called that success, and all of it is real."""
+        ended = self.outcome is Outcome.EXITED and self.exit is not None and self.exit.code == 0
+        return ended and not self.partly_refused
+
+    @property
+    def partly_refused(self) -> bool:
+        """Whether the changes were applied without some that nobody but a person may make."""
+        return self.applied and bool(self.held_back)
 
     @property
     def exit_code(self) -> int:
@@ -129,7 +135,8 @@ class Result(Value):
         if self.exit is None:
             return 0
         if self.exit.code is not None:
-            return self.exit.code
+            # Who reads only the status must not believe that everything happened.
+            return 126 if self.exit.code == 0 and self.partly_refused else self.exit.code
         return 128 + (self.exit.signal or 9)
 
     @property

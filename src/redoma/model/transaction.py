@@ -38,6 +38,8 @@ class HistoryEntry(Value):
     attributes: int = 0
     size: int = 0  # bytes it keeps on disk
     why: str = ""  # of a standing that nobody asked for
+    # Why a person has to agree before it is applied; empty where nobody has to.
+    asks: tuple[str, ...] = ()
 
 
 class Applied(Value):

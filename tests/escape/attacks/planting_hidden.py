@@ -104,12 +104,14 @@ def plant_and_have_the_supervisor_killed(world: World, box: Box) -> str:
     project = Project(world)
     settings = evil_configuration(project.evil)
     process = box.started(_plant_and_wait, project.top, project.evil, settings)
-    until = time.monotonic() + 20
+    # Where writes are held until the end, nobody sees them before.
+    held = isinstance(box.enclosure, Redoma) and box.enclosure.level == "standard"
+    until = time.monotonic() + (4 if held else 20)
     while not (project.top / "planted").exists() and time.monotonic() < until:
         time.sleep(0.02)
     process.kill()
     _, said = process.communicate()
-    if not (project.top / "planted").exists():
+    if not held and not (project.top / "planted").exists():
         raise NotRun(f"nothing was planted: {said[-600:]!r}")
     again = box.started(_nothing)
     again.communicate(timeout=30)

@@ -114,8 +114,8 @@ def test_the_command_is_judged_as_asked_and_run_as_its_trial(tmp_path: Path) -> 
     preview(["npm", "publish", "--tag", "a b"], run)
     preview(["touch", "$(x)"], run)
     assert run.told == [
-        ("npm publish", "npm publish --dry-run"),
-        (["npm", "publish", "--tag", "a b"], "npm publish --dry-run --tag 'a b'"),
+        ("npm publish", "npm publish --dry-run --offline"),
+        (["npm", "publish", "--tag", "a b"], "npm publish --dry-run --offline --tag 'a b'"),
         (["touch", "$(x)"], ""),
     ]
 

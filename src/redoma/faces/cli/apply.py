@@ -50,7 +50,7 @@ def main(arguments: list[str]) -> int:
     if options.flags & {"-i", "--interactive"}:
         applied = _interactively(changes, places, allowed)
     else:
-        applied = held.apply(changes.id, places, allow_write=allowed)
+        applied = _apply(changes, places, {}, allowed)
     return _told(applied, options)
 
 
@@ -101,7 +101,6 @@ def _interactively(
     from redoma.faces.cli.hunks import choose
     from redoma.faces.cli.keys import ask, need_a_person
     from redoma.faces.cli.prose import screen
-    from redoma.flow import changes as held
     from redoma.flow.diffs import chosen_content, file_diffs
 
     need_a_person("redoma apply -i", "redoma apply ID PATH...")
@@ -114,8 +113,20 @@ def _interactively(
     }
     paths = [*chosen.paths, *contents]
     if not contents and places is None and len(paths) == len(items):
-        return held.apply(changes.id, None, allow_write=allowed)
-    return held.apply(changes.id, paths, contents=contents, allow_write=allowed)
+        return _apply(changes, None, {}, allowed)
+    return _apply(changes, paths, contents, allowed)
+
+
+def _apply(
+    changes: Changes, paths: list[str] | None, contents: dict[str, bytes], allowed: list[str]
+) -> Applied:
+    from redoma.flow.applying import apply
+    from redoma.flow.policies import load
+    from redoma.flow.wiring import Whoever, cleaner
+
+    policy = load(changes.workspace)
+    ask = Whoever("auto").chain(cleaner(policy))
+    return apply(changes.id, paths, ask=ask, policy=policy, contents=contents, allow_write=allowed)
 
 
 def asked_for(changes: Changes, places: list[str] | None) -> Iterator[Change]:

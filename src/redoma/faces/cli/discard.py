@@ -30,11 +30,13 @@ def main(arguments: list[str]) -> int:
     if every == bool(options.words):
         raise UsageError("name changes by their id, or say --all", hint=_HINT)
     from redoma.flow import changes as held
+    from redoma.flow.applying import discard
+    from redoma.flow.policies import load
 
     # Each name is made out before anything goes: a slip in the last one discards nothing.
     names = _all_here() if every else tuple(held.resolve(word) for word in options.words)
     for name in names:
-        held.discard(name)
+        discard(name, load("."))
     if "--json" in options.flags:
         import json
 

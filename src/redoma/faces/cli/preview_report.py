@@ -7,7 +7,7 @@ import sys
 
 from redoma.faces.cli.patch import shown
 from redoma.faces.cli.prose import screen
-from redoma.faces.cli.tree import MANY, is_gits_own, summary, tree
+from redoma.faces.cli.tree import MANY, counted, is_gits_own, summary, summed_up, tree
 from redoma.faces.display import harmless
 
 TYPE_CHECKING = False
@@ -37,16 +37,19 @@ def changes_report(changes: Changes, on: Screen, *, stat: bool) -> Iterator[str]
 
     if not changes.items:
         return
-    few = len(changes.items) <= LINES_COUNTED
-    diffs = {diff.change.path: diff for diff in file_diffs(changes)} if few else {}
+    above = summed_up(changes.items)
+    apart = [item for item in changes.items if not item.path.startswith(above)]
+    few = len(apart) <= LINES_COUNTED
+    diffs = {diff.change.path: diff for diff in file_diffs(changes, apart)} if few else {}
     yield tree(changes.items, on, diffs)
     yield "\n"
     if stat:
         return
-    if not few:
-        yield f"(more than {LINES_COUNTED} changes: --patch has their differences)\n\n"
-        return
-    yield from shown((d for path, d in diffs.items() if not is_gits_own(path)), on)
+    if few:
+        yield from shown((d for path, d in diffs.items() if not is_gits_own(path)), on)
+    left_out = sum(item.path not in diffs and not is_gits_own(item.path) for item in changes.items)
+    if left_out:
+        yield f"(what is in {counted(left_out)} more paths is not shown: --patch has it)\n"
     yield "\n"
 
 

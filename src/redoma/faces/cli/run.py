@@ -8,6 +8,7 @@ import sys
 from redoma.faces.cli.run_options import USAGE, RunOptions, read
 from redoma.model import signals
 from redoma.model.errors import UsageError
+from redoma.model.result import Outcome
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,8 +69,8 @@ def start(options: RunOptions) -> int:
         from redoma.faces.cli.result_json import text
 
         sys.stdout.write(text(result))
-    elif "quiet" not in options.flags:
-        sys.stderr.write(closing_line(result))
+    elif "quiet" not in options.flags or not result.ok or result.held_back:
+        sys.stderr.write(closing_line(result, quiet="quiet" in options.flags))
     return result.exit_code
 
 
@@ -93,30 +94,38 @@ def sandbox_for(options: RunOptions) -> Sandbox:
         allow_hosts=options.many["--allow-host"],
         publish=options.published(),
         env=options.environment(),
+        direct="direct" in options.flags,
         ask=Whoever(options.one.get("--ask", "auto")),
         phase=options.one.get("--phase", ""),
         session=options.one.get("--session", ""),
     )
 
 
-def closing_line(result: Result) -> str:
+def closing_line(result: Result, *, quiet: bool = False) -> str:
     """One line: how it ended if that needs saying, what was enforced, what was taken away."""
-    if result.outcome.value in ("denied", "declined"):
+    if result.decision is not None and result.outcome in (Outcome.DENIED, Outcome.DECLINED):
         return refusal(result)
     said = []
-    if result.outcome.value not in ("exited", "signalled"):
+    if result.outcome not in (Outcome.EXITED, Outcome.SIGNALLED):
         said.append(result.outcome.words)
     reached = result.exit.limits_reached if result.exit else ()
     if reached:
         said.append("limits met: " + ", ".join(name.replace("_", " ") for name in reached))
-    if result.enforcement is not None:
+    if result.enforcement is not None and not quiet:
         said.append(result.enforcement.sentence())
-    lines = [f"redoma: {'; '.join(said)}\n"]
+    lines = [f"redoma: {'; '.join(said)}\n"] if said else []
+    if result.applied and result.changes is not None and not quiet:
+        count = len(result.changes.items)
+        lines.append(
+            f"redoma: {count} change{'s' if count > 1 else ''} applied; "
+            f"redoma undo {result.changes.id} takes {'them' if count > 1 else 'it'} back\n"
+        )
     for held in result.held_back:
         from redoma.faces.display import harmless
 
         lines.append(f"redoma: took away {harmless(held.path)}: {harmless(held.why)}\n")
-        lines.append(f"hint: it is kept as {harmless(held.kept)}\n")
+        if held.kept:
+            lines.append(f"hint: it is kept as {harmless(held.kept)}\n")
     for path in result.files_accessed or ():
         from redoma.faces.display import harmless
 
@@ -128,6 +137,8 @@ def closing_line(result: Result) -> str:
     lines += [f"redoma: {note}\n" for note in result.notes]
     if not result.ok and _misses_the_network(result):
         lines.append("hint: the network is closed here; --allow-host HOST opens it to one host\n")
+    if not result.ok and _misses_the_disk(result):
+        lines.append("hint: a layer cannot do this; --direct writes straight into the workspace\n")
     return "".join(lines)
 
 
@@ -137,7 +148,7 @@ def refusal(result: Result) -> str:
     from redoma.faces.cli.prose import report, screen
 
     text = report(result.decision, screen(sys.stderr))
-    if result.outcome.value == "declined":
+    if result.outcome is Outcome.DECLINED:
         text += "redoma: nobody approved this, so nothing ran\n"
     else:
         text += "redoma: the policy refuses this, so nothing ran\n"
@@ -163,6 +174,13 @@ def _misses_the_network(result: Result) -> bool:
     said = (result.stdout[-4096:] + result.stderr[-4096:]).lower()
     closed = any(guarantee.value == "network-closed" for guarantee in held)
     return closed and any(words in said for words in _NO_NETWORK)
+
+
+def _misses_the_disk(result: Result) -> bool:
+    """Whether a failed command complained of what a layer does not do as a disk does."""
+    said = (result.stdout[-4096:] + result.stderr[-4096:]).lower()
+    words = (b"cross-device link", b"exdev", b"hardlink different from source")
+    return result.changes is not None and any(each in said for each in words)
 
 
 def _input() -> int | bytes:

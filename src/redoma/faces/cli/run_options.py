@@ -29,6 +29,9 @@ what it may touch:
 how much it may use (a size as 512M, a time as 90s; none for no limit):
   --timeout TIME  --memory SIZE  --cpu PERCENT  --cpu-time SECONDS  --processes NUMBER
   --open-files NUMBER  --file-size SIZE  --total-written SIZE  --tmp SIZE  --output SIZE
+what becomes of what it writes (in standard it is held, applied when the command succeeds, and
+can be taken back: redoma undo):
+  --direct             writes straight into the workspace, for servers and what a layer cannot do
 who is asked, where the policy wants that:
   --ask HOW            auto (default): you, if this is a terminal; else the question is kept for
                        `redoma answer`, and the command can be run again when it is approved.
@@ -62,6 +65,7 @@ _FLAGS = {
     "-t": "tty",
     "--tty": "tty",
     "--json": "json",
+    "--direct": "direct",
     "--trace-files": "trace-files",
     "-q": "quiet",
     "--quiet": "quiet",

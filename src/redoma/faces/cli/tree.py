@@ -30,7 +30,7 @@ PAINT = {
     "*": "\x1b[35m",
 }
 PLAIN = "\x1b[0m"
-FEW = 10  # a directory that came or went whole is one line from here on
+FEW = 25  # a directory that came or went whole is one line from here on
 MANY = 200  # and so is any directory with so many changes below it
 WIDEST_NAME = 48
 # What git keeps for itself: one line, and no differences. Its settings and hooks are another
@@ -73,14 +73,19 @@ def tree(
 ) -> str:
     """The whole tree; with `diffs` the lines that came and went are counted beside each file."""
     rows = list(_rows(_grown(items), diffs or {}))
-    width = min(max((_width(name) for _, name, _ in rows), default=0), WIDEST_NAME)
+    width = min(max((_width(name) for _, name, _, _ in rows), default=0), WIDEST_NAME)
     lines = []
-    for sign, name, about in rows:
+    for sign, name, about, _ in rows:
         gap = " " * (width - _width(name))
         line = f"{sign} {name}{gap}  {about}".rstrip()
         paint = PAINT.get(sign, "") if screen.colour else ""
         lines.append(f"{paint}{line}{PLAIN}\n" if paint else f"{line}\n")
     return "".join(lines)
+
+
+def summed_up(items: Iterable[Change]) -> tuple[str, ...]:
+    """The directories that the tree shows in one line, each with a slash at its end."""
+    return tuple(path for _, _, _, path in _rows(_grown(items), {}) if path)
 
 
 def summary(items: Iterable[Change]) -> str:
@@ -127,14 +132,14 @@ def _grown(items: Iterable[Change]) -> Folder:
     return top
 
 
-def _rows(top: Folder, diffs: Mapping[str, FileDiff]) -> Iterable[tuple[str, str, str]]:
-    """(sign, indented name, what to say of it), depth first and sorted."""
+def _rows(top: Folder, diffs: Mapping[str, FileDiff]) -> Iterable[tuple[str, str, str, str]]:
+    """(sign, indented name, what to say of it, path if it sums up), depth first and sorted."""
     todo = _entries(top, 0, "")
     while todo:
         depth, above, name, what = todo.pop()
         indent = "  " * depth
         if not isinstance(what, Folder):
-            yield SIGNS[what.did], f"{indent}{harmless(name)}", _about(what, diffs)
+            yield SIGNS[what.did], f"{indent}{harmless(name)}", _about(what, diffs), ""
             continue
         # A directory on the way to a single one or to a single file is not worth a line.
         while what.own is None and not what.files and len(what.below) == 1:
@@ -144,14 +149,14 @@ def _rows(top: Folder, diffs: Mapping[str, FileDiff]) -> Iterable[tuple[str, str
         if own is None and not what.below and len(what.files) == 1 and not is_gits_own(path):
             ((below, change),) = what.files.items()
             shown = f"{indent}{harmless(name)}/{harmless(below)}"
-            yield SIGNS[change.did], shown, _about(change, diffs)
+            yield SIGNS[change.did], shown, _about(change, diffs), ""
             continue
         shown = f"{indent}{harmless(name)}/"
         inside = what.all()
         if inside and (is_gits_own(path) or _collapsed(own, inside)):
-            yield _sign(own, inside), shown, _gathered(inside)
+            yield _sign(own, inside), shown, _gathered(inside), f"{path}/"
             continue
-        yield (SIGNS[own.did] if own is not None else " "), shown, _about(own, diffs) if own else ""
+        yield SIGNS[own.did] if own else " ", shown, _about(own, diffs) if own else "", ""
         todo += _entries(what, depth + 1, f"{path}/")
 
 

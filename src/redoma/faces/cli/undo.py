@@ -35,15 +35,17 @@ def main(arguments: list[str]) -> int:
     if len(options.words) > 1:
         raise UsageError("one at a time", hint="redoma undo ID")
     from redoma.faces.cli.history import workspace_here
-    from redoma.flow import changes as held
+    from redoma.flow.applying import undo
+    from redoma.flow.policies import load
 
     place = options.values.get("--workspace", "")
     if options.words:
         if place:
             raise UsageError("an ID says which workspace is meant", hint="redoma undo ID")
-        undone = held.undo(options.words[0])
+        undone = undo(options.words[0], load("."))
     else:
-        undone = held.undo(workspace=workspace_here(place))
+        here = workspace_here(place)
+        undone = undo(None, load(here), workspace=here)
     if "--json" in options.flags:
         import json
 

@@ -13,7 +13,7 @@ from redoma.flow.kinds.calls import walked
 from redoma.flow.kinds.databases import sent
 from redoma.flow.kinds.git_push import push
 from redoma.flow.kinds.instead import edited
-from redoma.flow.kinds.plans import check_upload, plan
+from redoma.flow.kinds.plans import check_upload, pack, plan
 from redoma.flow.kinds.trials import refused, trial, unreached
 from redoma.flow.kinds.web import requests
 from redoma.flow.knowledge import knowledge
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from redoma.judge.interpret.state import Ground
     from redoma.model.risk import Fact
 
-KINDS: tuple[Callable[[Seen], Instead | None], ...] = (push, trial, plan, check_upload)
+KINDS: tuple[Callable[[Seen], Instead | None], ...] = (push, trial, plan, check_upload, pack)
 CLOSED = "the network was closed: what would be called is listed, and no answer was seen"
 
 

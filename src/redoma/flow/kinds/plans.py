@@ -1,4 +1,4 @@
-"""Programs whose trial is another subcommand: `terraform plan`, `twine check`."""
+"""Programs whose trial is another subcommand: `terraform plan`, `cargo package`."""
 
 from __future__ import annotations
 
@@ -24,6 +24,13 @@ _TWINE_TAKES = frozenset(
 _TWINE_FLAGS = frozenset(
     "--skip-existing --verbose --disable-progress-bar --non-interactive -s --sign "
     "--attestations".split()
+)
+_PACKING = frozenset(
+    "--allow-dirty --no-verify --workspace --all --all-features --no-default-features --locked "
+    "--keep-going -q --quiet -v --verbose".split()
+)
+_PACKING_TAKES = frozenset(
+    "-p --package --exclude -F --features --target --target-dir --manifest-path -j --jobs".split()
 )
 _PYTHONS = ("python", "python3", "py")
 
@@ -78,31 +85,74 @@ def check_upload(seen: Seen) -> Instead | None:
     written = seen.written
     if written is None:
         return None
-    literals = written.literals
     verb = 1
     if seen.name in _PYTHONS or seen.name.startswith("python3."):
-        if literals[1:3] != ("-m", "twine"):
+        if written.literals[1:3] != ("-m", "twine"):
             return None
         verb = 3
     elif seen.name != "twine":
         return None
-    if len(literals) <= verb or literals[verb] != "upload":
+    if len(written.literals) <= verb or written.literals[verb] != "upload":
         return None
-    files: list[str] = []
-    number = verb + 1
-    while number < len(literals):
-        word = literals[number]
-        name = (word or "").partition("=")[0]
-        if word is None or not word.startswith("-"):
-            files.append(written.source(number))
-        elif name in _TWINE_TAKES:
-            number += "=" not in word
-        elif name not in _TWINE_FLAGS:
-            return None
-        number += 1
+    files = _kept(written, verb + 1, drops=_TWINE_FLAGS, drops_with_value=_TWINE_TAKES)
+    if files is None:
+        return None
     words = [written.source(n) for n in range(verb)]
     return Instead(
         edits=(Edit(place=written.place, text=" ".join((*words, "check", *files))),),
         runs="twine check",
         calls=(f"twine upload {' '.join(files)}".rstrip(),),
     )
+
+
+def pack(seen: Seen) -> Instead | None:
+    """`cargo package` in the place of `cargo publish`: its `--dry-run` asks the registry."""
+    written = seen.written
+    if written is None or seen.name != "cargo" or len(written.literals) < 2:
+        return None
+    verb = 2 if (written.literals[1] or "").startswith("+") else 1
+    if written.literals[verb : verb + 1] != ("publish",):
+        return None
+    kept = _kept(
+        written,
+        verb + 1,
+        keeps=_PACKING,
+        keeps_with_value=_PACKING_TAKES,
+        drops_with_value=frozenset(("--token", "--registry", "--index")),
+    )
+    if kept is None:
+        return None
+    words = [written.source(n) for n in range(verb)]
+    return Instead(
+        edits=(Edit(place=written.place, text=" ".join((*words, "package --offline", *kept))),),
+        runs="cargo package --offline",
+        calls=(written.text[slice(*written.place)],),
+    )
+
+
+def _kept(
+    written: Written,
+    start: int,
+    *,
+    keeps: frozenset[str] = frozenset(),
+    keeps_with_value: frozenset[str] = frozenset(),
+    drops: frozenset[str] = frozenset(),
+    drops_with_value: frozenset[str] = frozenset(),
+) -> list[str] | None:
+    """The words that the other subcommand takes too; nothing where one is not known."""
+    kept: list[str] = []
+    number = start
+    while number < len(written.literals):
+        word = written.literals[number]
+        name = (word or "").partition("=")[0]
+        known = name in keeps or name in keeps_with_value
+        if word is None or not word.startswith("-") or known:
+            kept.append(written.source(number))
+        elif name not in drops and name not in drops_with_value:
+            return None
+        if name in keeps_with_value | drops_with_value and "=" not in (word or ""):
+            number += 1
+            if known and number < len(written.literals):
+                kept.append(written.source(number))
+        number += 1
+    return kept

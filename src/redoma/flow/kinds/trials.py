@@ -24,10 +24,9 @@ _APT = "install reinstall remove purge upgrade dist-upgrade full-upgrade autorem
 
 # program -> the words that follow it -> what to add behind the last of them.
 TRIALS: dict[str, dict[Verbs, str]] = {
-    "npm": {("publish",): "--dry-run", ("unpublish",): "--dry-run"},
+    "npm": {("publish",): "--dry-run --offline", ("unpublish",): "--dry-run --offline"},
     "pnpm": {("publish",): "--dry-run"},
     "bun": {("publish",): "--dry-run"},
-    "cargo": {("publish",): "--dry-run --offline"},
     "poetry": {("publish",): "--dry-run"},
     "uv": {("publish",): "--dry-run"},
     "dart": {("pub", "publish"): "--dry-run"},
@@ -64,7 +63,6 @@ _TAKES = {
     "npm": _PACKAGES,
     "pnpm": _PACKAGES,
     "bun": _PACKAGES,
-    "cargo": frozenset("-C --config --manifest-path -Z --color".split()),
     "poetry": frozenset("-C --directory -P --project".split()),
     "uv": frozenset("--directory --project --config-file".split()),
     "docker": _CONTAINERS,

@@ -96,19 +96,14 @@ class Bubblewrap:
             with self._enclosed(plan, frame, notes) as enclosure:
                 yield enclosure
             return
-        from redoma.jail.overlay.spares import open_layer
-        from redoma.jail.overlay.store import remove_layer
+        from redoma.jail.engines.covering import layer_over
 
         self._layered = True
-        aside = [f"{path} is written directly: not held" for path, _ in frame.writable]
-        aside += [f"{path} is written in memory only: not shown" for path in frame.forgotten]
-        layer = open_layer(plan.grant.workspace, notes=tuple(aside))
-        try:
-            with self._enclosed(plan, frame, notes, layer) as enclosure:
-                yield enclosure
-        except BaseException:
-            remove_layer(layer)
-            raise
+        with (
+            layer_over(plan.grant.workspace, frame) as layer,
+            self._enclosed(plan, frame, notes, layer) as enclosure,
+        ):
+            yield enclosure
 
     @contextmanager
     def _enclosed(
@@ -116,8 +111,14 @@ class Bubblewrap:
     ) -> Iterator[Enclosure]:
         binary = self._stage.program(self.binary) if self._stage is not None else self.binary
         raised = self._raise(plan.grant, frame)
-        cover = self._cover(layer) if layer is not None else []
-        in_memory = layer.in_memory if layer is not None else plan.grant.writes is Writes.MEMORY
+        cover: list[str] = []
+        in_memory, before = plan.grant.writes is Writes.MEMORY, 0
+        if layer is not None:
+            from redoma.jail.engines import covering
+
+            cover = covering.cover(layer, self._place, self._stage)
+            in_memory = layer.in_memory
+            before = covering.used(layer.directory) if in_memory else 0
         fds: list[tuple[int, int]] = []
         mounts: list[str] = []
 
@@ -159,7 +160,7 @@ class Bubblewrap:
                 terminal=plan.terminal,
                 limits=plan.grant.limits,
                 in_memory=(*frame.forgotten, *((plan.grant.workspace,) if in_memory else ())),
-                in_memory_before=_used(layer.directory) if layer and in_memory else 0,
+                in_memory_before=before,
                 over_disk=layer is not None and not layer.in_memory,
                 temporary=frame.in_memory,
                 complaint="bwrap: ",
@@ -222,22 +223,6 @@ class Bubblewrap:
             known = self._frames[key] = (frame, notes)
         self._last = (grant, where, known)
         return known
-
-    def _cover(self, layer: Layer) -> list[str]:
-        """The mount of a layer over its workspace."""
-        from redoma.jail.overlay.layer import COPY
-
-        held = layer.directory
-        if self.as_nobody:
-            # What is written belongs on disk to the workspace's owner, not to nobody. All layers
-            # are staged as one: a mount more would cost every launcher that comes after.
-            above, _, name = held.rpartition("/")
-            owner = os.stat(layer.workspace)
-            held = f"{self._staged().staged(above, owner.st_uid, owner.st_gid)}/{name}"
-        if layer.kind == COPY:
-            return ["--bind", f"{held}/upper", layer.workspace]
-        source = ["--overlay-src", self._place(layer.workspace)]
-        return [*source, "--overlay", f"{held}/upper", f"{held}/work", layer.workspace]
 
     def _place(self, path: str) -> str:
         """Where a source is found when bubblewrap mounts it."""
@@ -307,11 +292,6 @@ def _with_writable(grant: Grant, paths: tuple[str, ...]) -> Grant:
     from redoma.model.value import replace
 
     return replace(grant, writable=(*grant.writable, *paths))
-
-
-def _used(directory: str) -> int:
-    status = os.statvfs(directory)
-    return (status.f_blocks - status.f_bfree) * status.f_frsize
 
 
 def _memory_file(data: bytes) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 
 from redoma.jail.guard.names import GIT_PARTS
 from redoma.jail.overlay import kept
@@ -16,7 +17,7 @@ from redoma.jail.overlay.lock import locked
 from redoma.jail.overlay.planning import Planner
 from redoma.jail.overlay.protect import protected
 from redoma.jail.overlay.recovery import recover_under
-from redoma.jail.overlay.running import Run, begin, settle_root
+from redoma.jail.overlay.running import Run, begin, errors_of, settle_root
 from redoma.jail.overlay.site import Site
 from redoma.model.errors import ApplyConflict, ChangeError, PreviewGone
 from redoma.model.transaction import Applied, Standing
@@ -56,8 +57,10 @@ def apply(
         book = Book(kept.directory(name))
         remaining = _remaining(changes, book)
         why = protected(remaining, layer.upper, tuple(allowed))
+        remaining = _without_ties(remaining, why)
         choice = choose(remaining, paths, why=why, kept_in=layer.upper)
-        with Site(entry.shown.workspace, entry.root, layer.directory) as site:
+        opened = Site(entry.shown.workspace, entry.root, layer.directory)
+        with opened as site, errors_of("the apply"):
             if not choice.items:
                 return Applied(id=name, held_back=choice.held_back)
             ground = Ground(
@@ -103,10 +106,13 @@ def _written(
         # Attack: half of a configuration that is harmless as a whole.
         if not {".git", *GIT_PARTS}.isdisjoint(path.split("/")):
             raise ChangeError(f"{path} is git's own: it is applied whole or not at all")
-        os.makedirs(f"{site.directory}/chosen-{number}", mode=0o700, exist_ok=True)
+        with suppress(FileExistsError):
+            os.mkdir(f"chosen-{number}", 0o700, dir_fd=site.home.root)
         slot = f"chosen-{number}/{index}"
-        place = f"{site.directory}/{slot}"
-        fd = os.open(place, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+        directory, name = site.home.parent(slot)
+        with suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=directory)  # of an apply that did not come to pass
+        fd = os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600, dir_fd=directory)
         with open(fd, "wb") as file:
             file.write(content)
             if os.geteuid() == 0:
@@ -199,3 +205,20 @@ def _notes(run: Run, items: Iterable[Change]) -> tuple[str, ...]:
     if several:
         notes.append(f"other names of {several[0]} keep the old content (hard links)")
     return tuple(notes)
+
+
+def _without_ties(changes: Changes, held: Mapping[str, str]) -> Changes:
+    """The same changes, with no name that is applied tied to one that is held back.
+
+    Attack: a harmless name that shares its file with a protected one would keep all from being
+    applied, or bring the protected one with it.
+    """
+    first: dict[str, str] = {}
+    items = []
+    for item in changes.items:
+        tie = item.hard_link_of
+        if tie in held and item.path not in held:
+            other = first.setdefault(tie, item.path)
+            item = replace(item, hard_link_of="" if other == item.path else other)  # noqa: PLW2901
+        items.append(item)
+    return replace(changes, items=tuple(items)) if first else changes

@@ -70,7 +70,7 @@ def directory(name: str) -> str:
     return f"{root()}/{name}"
 
 
-def keep(layer: Layer, changes: Changes, *, command: str = "") -> Entry:
+def keep(layer: Layer, changes: Changes, *, command: str = "", asks: tuple[str, ...] = ()) -> Entry:
     """Remembers what a run changed, so that it can be applied later, by another process too."""
     status = os.stat(changes.workspace)
     counts = {did: len(changes.paths(did)) for did in Did}
@@ -79,6 +79,7 @@ def keep(layer: Layer, changes: Changes, *, command: str = "") -> Entry:
             id=changes.id,
             when=time.time(),
             command=command,
+            asks=asks,
             workspace=changes.workspace,
             standing=Standing.HELD,
             created=counts[Did.CREATED],
@@ -113,6 +114,12 @@ def weight(place: str) -> int:
             with suppress(OSError):
                 total += os.lstat(f"{directory}/{name}").st_blocks * 512
     return total
+
+
+def set_asks(name: str, asks: tuple[str, ...]) -> None:
+    """Remembers why a person has to agree before it is applied."""
+    entry = read_entry(name)
+    write_entry(replace(entry, shown=replace(entry.shown, asks=asks)))
 
 
 def load(name: str) -> Changes:
@@ -223,7 +230,9 @@ def _read(path: str, largest: int) -> dict[str, Any]:
 
 def _entry(content: dict[str, Any]) -> Entry:
     shown = content["shown"]
-    content["shown"] = HistoryEntry(**{**shown, "standing": Standing(shown["standing"])})
+    asks = tuple(shown.get("asks", ()))
+    standing = Standing(shown["standing"])
+    content["shown"] = HistoryEntry(**{**shown, "standing": standing, "asks": asks})
     content["root"] = tuple(content["root"])
     content["windows"] = tuple(
         Window(start=start, end=end, copied=copied) for start, end, copied in content["windows"]

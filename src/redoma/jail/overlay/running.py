@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 from redoma.jail.overlay.carrying import carry_in, carry_out, drop_staging, staging_of
 from redoma.jail.overlay.journal import Phase
@@ -15,6 +15,8 @@ from redoma.model.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from redoma.jail.overlay.journal import Book, Directory, Journal, Step
     from redoma.jail.overlay.lock import Held
     from redoma.jail.overlay.site import Site
@@ -208,6 +210,19 @@ class Run:
                 with suppress(FileNotFoundError):
                     directory, name = moving.slots.parent(step.slot)
                     os.unlink(name, dir_fd=directory)
+
+
+@contextmanager
+def errors_of(what: str) -> Iterator[None]:
+    """An error of the machine before the work or after it is one of ours, with what follows."""
+    try:
+        yield
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise ChangeError(
+            f"{what} did not come to its end: {why}",
+            hint="the next start of redoma brings it to one; redoma history",
+        ) from error
 
 
 def begin(run: Run, lock: Held, *, undoing: bool) -> Unfinished:

@@ -47,13 +47,14 @@ def open_layer(workspace: str, *, notes: tuple[str, ...] = ()) -> Layer:
 
 def put_aside(layer: Layer) -> None:
     """Keeps a layer that holds no change, or removes it where something was written after all."""
-    with _lock:
-        if layer.kind == OVERLAY and len(_idle) < _MOST and not os.listdir(layer.upper):
-            record = store.record_of(layer.id)
-            os.rename(record, record.removesuffix(".json") + _SUFFIX)
-            _idle.append((time.monotonic(), layer))
-            return
-    store.remove_layer(layer)
+    with suppress(OSError):  # whatever is left is found by who collects garbage
+        with _lock:
+            if layer.kind == OVERLAY and len(_idle) < _MOST and not os.listdir(layer.upper):
+                record = store.record_of(layer.id)
+                os.rename(record, record.removesuffix(".json") + _SUFFIX)
+                _idle.append((time.monotonic(), layer))
+                return
+        store.remove_layer(layer)
 
 
 def remove_spares() -> None:

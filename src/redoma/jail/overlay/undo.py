@@ -11,7 +11,7 @@ from redoma.jail.overlay.journal import Book, Phase
 from redoma.jail.overlay.kept import layer_of
 from redoma.jail.overlay.lock import locked
 from redoma.jail.overlay.recovery import recover_under
-from redoma.jail.overlay.running import Run, begin, settle_root
+from redoma.jail.overlay.running import Run, begin, errors_of, settle_root
 from redoma.jail.overlay.site import Site
 from redoma.model.errors import PreviewGone, UndoImpossible
 from redoma.model.transaction import Standing, Undone
@@ -57,7 +57,8 @@ def undo(name: str) -> Undone:
             layer = layer_of(name, entry)
         except PreviewGone as gone:
             raise UndoImpossible(str(gone), hint="redoma history") from None
-        with Site(entry.shown.workspace, entry.root, layer.directory) as site:
+        opened = Site(entry.shown.workspace, entry.root, layer.directory)
+        with opened as site, errors_of("the undo"):
             ground = Ground(site.ground, lambda: _windows(entry), entry.began_ns)
             conflicts = ground.check_undo(journal)
             if conflicts:

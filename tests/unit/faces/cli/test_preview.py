@@ -46,6 +46,20 @@ def test_only_the_numbers_are_shown_on_request(project: Project) -> None:
     assert out == "~ a.txt    +1 -0\n+ d/\n+   b.txt  +1 -0\n\n2 created, 1 modified\n"
 
 
+def test_what_is_in_a_large_new_directory_is_not_shown_but_counted(project: Project) -> None:
+    command = "mkdir big; for n in $(seq 300); do echo $n > big/$n; done; echo x > small"
+    out, _ = project.call("preview", command)
+    assert out == (
+        "+ big/   +300 files, 1.1 kB\n"
+        "+ small  +1 -0\n"
+        "\n"
+        "+ small\n@@ -0,0 +1 @@\n+x\n"
+        "(what is in 300 more paths is not shown: --patch has it)\n"
+        "\n"
+        "302 created\n"
+    )
+
+
 def test_what_the_command_prints_does_not_mix_with_what_it_changed(project: Project) -> None:
     out, err = project.call("preview", "--patch", "echo chatter; echo more >&2; echo x > new")
     assert "chatter" not in out + "more"
@@ -171,6 +185,27 @@ def test_a_push_is_told_and_not_made(project: Project) -> None:
     assert call.endswith(" a new one")
     assert found["rollback_available"] is False
     assert found["ran_instead"] == ["a look at what git push would send"]
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+def test_a_worktree_s_repository_outside_is_left_as_it_is(project: Project, tmp_path: Path) -> None:
+    def git(where: Path, *words: str) -> None:
+        who = ("-c", "user.name=Ana", "-c", "user.email=ana@example.org")
+        subprocess.run(["git", *who, *words], cwd=where, env=project.env, check=True)
+
+    repository, tree = tmp_path / "repository", tmp_path / "tree"
+    repository.mkdir()
+    git(repository, "init", "-q", "-b", "main")
+    git(repository, "commit", "-q", "--allow-empty", "-m", "first")
+    git(repository, "worktree", "add", "-q", "-b", "topic", str(tree))
+    before = {path: path.read_bytes() for path in repository.rglob("*") if path.is_file()}
+    project.root = tree
+    commit = "git -c user.name=A -c user.email=a@example.org commit -qm second"
+    found = project.json("preview", f"echo x > f; git add f; {commit}; git log --format=%s")
+    assert found["stdout"] == "second\nfirst\n"
+    assert found["impact"]["files_created"] == ["f"]
+    assert found["rollback_available"] is False
+    assert {path: path.read_bytes() for path in repository.rglob("*") if path.is_file()} == before
 
 
 def test_what_was_held_is_applied_and_undone_again(project: Project) -> None:

@@ -140,12 +140,22 @@ def test_doctor_finds_this_machine_able(workspace: Path) -> None:
     assert "bubblewrap" in told["guarantees"]["writes-confined"]
 
 
-def test_what_is_allowed_by_name_can_be_written_as_git_writes_it(workspace: Path) -> None:
+def test_what_is_allowed_by_name_can_be_written_as_git_writes_it(
+    workspace: Path, tmp_path: Path
+) -> None:
     subprocess.run(["git", "init", "-q"], cwd=workspace, check=True)
-    order = "git config core.ignorecase false"
-    assert redoma(workspace, "run", "-q", order).returncode != 0
-    assert redoma(workspace, "run", "-q", "--allow-write", ".git/config", order).returncode == 0
-    assert "ignorecase" in (workspace / ".git/config").read_text()
+    own = tmp_path / "config/redoma"
+    own.mkdir(parents=True)
+    (own / "sandbox.yaml").write_text('version: "1.0"\npolicy: isolation-only\n')
+    config = {"XDG_CONFIG_HOME": str(tmp_path / "config")}
+    order = "git config core.fsmonitor ./something && touch beside"
+    refused = redoma(workspace, "run", "-q", order, **config)
+    assert (refused.returncode, b"took away" in refused.stderr) == (126, True)
+    assert "fsmonitor" not in (workspace / ".git/config").read_text()
+    assert (workspace / "beside").exists()
+    allowed = redoma(workspace, "run", "-q", "--allow-write", ".git/config", order, **config)
+    assert (allowed.returncode, allowed.stderr) == (0, b"")
+    assert "fsmonitor" in (workspace / ".git/config").read_text()
 
 
 def test_the_files_that_were_opened_are_told_where_asked(workspace: Path) -> None:

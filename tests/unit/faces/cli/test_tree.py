@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redoma.faces.cli.prose import Screen
-from redoma.faces.cli.tree import counted, size, summary, tree
+from redoma.faces.cli.tree import counted, size, summary, summed_up, tree
 from redoma.model.change import Change, Did, FileKind
 from redoma.model.diff import FileDiff, Shows
 from tests.unit.faces.cli.changed import (
@@ -160,3 +160,9 @@ def test_what_git_keeps_for_itself_is_one_line_and_its_hooks_are_not() -> None:
         "+   index             104 B\n"
         "+   objects/          +2 files, 53 B\n"
     )
+
+
+def test_the_directories_in_one_line_are_known_by_their_paths() -> None:
+    items = [new_directory("a/big"), created("a/small")]
+    items += [created(f"a/big/{n}") for n in range(30)]
+    assert summed_up(items) == ("a/big/",)

@@ -17,10 +17,11 @@ def told(text: str) -> Foreseen:
 @pytest.mark.parametrize(
     ("command", "instead"),
     [
-        ("npm publish --tag next", "npm publish --dry-run --tag next"),
-        ("npm --prefix web publish", "npm --prefix web publish --dry-run"),
+        ("npm publish --tag next", "npm publish --dry-run --offline --tag next"),
+        ("npm --prefix web publish", "npm --prefix web publish --dry-run --offline"),
         ("pnpm publish", "pnpm publish --dry-run"),
-        ("cargo +nightly publish -p x", "cargo +nightly publish --dry-run --offline -p x"),
+        ("cargo +nightly publish -p x", "cargo +nightly package --offline -p x"),
+        ("cargo publish --token t --allow-dirty", "cargo package --offline --allow-dirty"),
         ("poetry publish", "poetry publish --dry-run"),
         ("uv publish dist/*", "uv publish --dry-run dist/*"),
         ("twine upload -r testpypi dist/*", "twine check dist/*"),
@@ -50,17 +51,20 @@ def test_a_command_with_a_trial_of_its_own_runs_as_that_trial(command: str, inst
 @pytest.mark.parametrize(
     ("command", "instead"),
     [
-        ("make && npm publish | tee log", "make && npm publish --dry-run | tee log"),
+        ("make && npm publish | tee log", "make && npm publish --dry-run --offline | tee log"),
         (
             "for p in a b; do (cd $p; npm publish); done",
-            "for p in a b; do (cd $p; npm publish --dry-run); done",
+            "for p in a b; do (cd $p; npm publish --dry-run --offline); done",
         ),
         (
             "npm publish 2>err >out; kubectl apply -f x",
-            "npm publish --dry-run 2>err >out; kubectl apply --dry-run=client -f x",
+            "npm publish --dry-run --offline 2>err >out; kubectl apply --dry-run=client -f x",
         ),
-        ("release() { npm publish; }; release", "release() { npm publish --dry-run; }; release"),
-        ("CI=1 npm publish", "CI=1 npm publish --dry-run"),
+        (
+            "release() { npm publish; }; release",
+            "release() { npm publish --dry-run --offline; }; release",
+        ),
+        ("CI=1 npm publish", "CI=1 npm publish --dry-run --offline"),
         ("npm publish -- --dry-run=false", ""),
     ],
 )
@@ -103,6 +107,7 @@ def test_what_needs_no_other_form_runs_as_it_is(command: str) -> None:
         "terraform apply saved.plan",
         "terraform apply --future-option",
         "twine upload --future-option x",
+        "cargo publish --future-option",
         "git push --receive-pack-future x",
     ],
 )

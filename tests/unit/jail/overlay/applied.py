@@ -46,7 +46,7 @@ SCRIPTS = [
     "chmod u-w src; chmod u+w src; touch src/late; chmod 555 src",
     "mkdir -p shut/in; echo 1 > shut/in/x; chmod 000 shut/in; chmod 500 shut",
     "for i in $(seq 120); do echo $i > f$i; done",
-    "git init -q . && git config user.name a && git config user.email a@b && git add . && git commit -qm x",
+    "export GIT_AUTHOR_DATE=@1000000000 GIT_COMMITTER_DATE=@1000000000; git init -q . && git config user.name a && git config user.email a@b && git add . && git commit -qm x",
     "printf 1 > $'odd\\nname'; printf 2 > $'\\xff\\xfe'; printf 3 > ' '",
     "mkdir d; cp -a src d/; rm -r src/deep; mv notes d/n",
 ]

@@ -29,10 +29,10 @@ def mount(*words: str) -> None:
     subprocess.run(["mount", *words], check=True)
 
 
-def tmpfs(place: Path) -> None:
+def tmpfs(place: Path, size: str = "50%") -> None:
     """A file system in memory."""
     place.mkdir(parents=True, exist_ok=True)
-    mount("-t", "tmpfs", "tmpfs", str(place))
+    mount("-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(place))
 
 
 def overlay(place: Path, base: Path) -> None:
@@ -59,6 +59,12 @@ def made(scenario: str, base: Path) -> Path:
     state = Path(os.environ["XDG_STATE_HOME"])
     if scenario == "tmpfs":
         tmpfs(base / "fs")
+        return filled(base / "fs/work")
+    if scenario == "full":
+        tmpfs(base / "fs", "1m,nr_inodes=12")
+        return filled(base / "fs/work")
+    if scenario == "small":
+        tmpfs(base / "fs", "1m")
         return filled(base / "fs/work")
     if scenario == "tmpfs-itself":
         tmpfs(base / "fs")
@@ -93,8 +99,9 @@ def main() -> None:
         os.setresgid(user, user, user)
         os.setresuid(user, user, user)
     before = snapshot(work)
+    script = SCRIPT + "; head -c 2M /dev/zero > big 2> /dev/null || true" * (scenario == "small")
     try:
-        result = run(work, SCRIPT)
+        result = run(work, script)
     except EngineFailed as error:
         print(json.dumps({"refused": str(error).replace(str(base), "BASE")}))
         return

@@ -5,27 +5,70 @@ from __future__ import annotations
 import os
 import stat
 import subprocess
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from redoma.flow.held import HeldRun
-from redoma.flow.sandbox import Sandbox
+from redoma.flow.execute import execute
+from redoma.flow.requests import request_for
+from redoma.flow.sandbox import this_host
+from redoma.jail.levels import load
+from redoma.jail.plan import plan
+from redoma.model.access import Writes
 from redoma.model.change import Changes
+from redoma.model.request import Mode
 from redoma.model.result import Result
+from redoma.model.value import replace
 
 PYTHON = "/usr/bin/python3"
 needs_python = pytest.mark.skipif(not os.path.exists(PYTHON), reason=f"needs {PYTHON} inside")
 
 
-def sandbox(workspace: Path, **how: object) -> HeldRun:
+class Box:
+    """Runs commands under one grant, their writes in a layer; nobody judges or applies them."""
+
+    def __init__(
+        self,
+        workspace: Path,
+        *,
+        engine: str = "",
+        limits: Mapping[str, int | None] | None = None,
+        allow_write: Sequence[str] = (),
+        env: Mapping[str, str] | None = None,
+    ) -> None:
+        grant = load("standard").grant(str(workspace))
+        self.grant = replace(
+            grant,
+            writes=Writes.LAYER,
+            limits=replace(grant.limits, **(limits or {})),
+            writable=tuple(allow_write),
+            env=tuple((env or {}).items()),
+            prefer=(engine,) if engine else grant.prefer,
+        )
+
+    def run(
+        self,
+        command: str | Sequence[str],
+        *,
+        stdin: bytes = b"",
+        sink: Callable[[int, bytes], None] | None = None,
+        mode: Mode = Mode.RUN,
+    ) -> Result:
+        """What came of one command; its layer stays."""
+        made = plan(request_for(command, mode=mode), self.grant, this_host())
+        return execute(made, this_host(), stdin=stdin, sink=sink)
+
+
+def sandbox(workspace: Path, **how: Any) -> Box:
     """What runs commands so that they write into a layer."""
-    return HeldRun(Sandbox(str(workspace), policy="isolation-only", **how))  # type: ignore[arg-type]
+    return Box(workspace, **how)
 
 
 def run(workspace: Path, script: str, **how: object) -> Result:
     """The result of a shell script that has to succeed."""
-    result = sandbox(workspace, **how)(script)
+    result = sandbox(workspace, **how).run(script)
     assert (result.exit_code, result.stderr) == (0, b""), (result.outcome, result.stderr)
     return result
 

@@ -158,3 +158,19 @@ def test_a_preview_is_let_go_unless_it_is_applied(work: Path) -> None:
     assert (work / "notes").read_text() == "some notes\n1\n"
     with Preview(hold(work, "true"), result) as preview:
         assert preview.apply() == Applied(id=preview.id)
+
+
+@pytest.mark.parametrize("planted", ["clock", "chosen-1", "old-1"])
+def test_a_link_planted_beside_the_layer_is_not_followed(
+    own_places: Path, work: Path, planted: str
+) -> None:
+    outside = own_places / "outside"
+    outside.mkdir()
+    found = hold(work, "echo 1 >> notes; rm src/main.py")
+    Path(held.layer_of(found.id)).parent.joinpath(planted).symlink_to(
+        outside / "made" if planted == "clock" else outside
+    )
+    before = tree(work, numbers=True)
+    with pytest.raises(ChangeError):
+        held.apply(found.id, contents={"notes": b"chosen\n"})
+    assert (tree(work, numbers=True), os.listdir(outside)) == (before, [])

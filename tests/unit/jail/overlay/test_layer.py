@@ -13,12 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from redoma.flow.execute import execute
-from redoma.flow.sandbox import request_for, this_host
+from redoma.flow.sandbox import this_host
 from redoma.jail.overlay.layer import Layer
 from redoma.jail.overlay.removing import remove_tree
 from redoma.jail.overlay.store import base_of, find_layer, layers, open_layer, remove_layer
-from redoma.jail.plan import plan
 from redoma.model.errors import NoEngine, UsageError
 from redoma.model.request import Mode
 from redoma.model.result import Outcome
@@ -175,12 +173,8 @@ def test_of_a_preview_nothing_lasts_not_even_in_the_repository_of_a_worktree(wor
     tree = work.parent / "tree"
     git(work, "worktree", "add", "-q", str(tree))
     before = (snapshot(work), snapshot(tree))
-    request = request_for(
-        "echo x >> a; git -c user.name=a -c user.email=a@b commit -qam second; git log --format=%s",
-        mode=Mode.PREVIEW,
-    )
-    box = sandbox(tree)
-    result = execute(plan(request, box._grant, this_host()), this_host())
+    script = "echo x >> a; git -c user.name=a -c user.email=a@b commit -qam second"
+    result = sandbox(tree).run(f"{script}; git log --format=%s", mode=Mode.PREVIEW)
     assert (result.stdout, result.stderr) == (b"second\nfirst\n", b"")
     assert (snapshot(work), snapshot(tree)) == before
     assert result.changes is not None
@@ -273,6 +267,22 @@ def test_wherever_the_workspace_lies_its_changes_are_held(
         "in_memory": place == "memory",
         "warnings": warnings,
     }
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("user", [0, 12345])
+def test_a_disk_that_is_full_is_said_and_nothing_is_run(own_places: Path, user: int) -> None:
+    said = str(elsewhere("full", own_places, user)["refused"])
+    assert said.startswith("what is written in BASE/fs/work cannot be held: [Errno 28]")
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("user", [0, 12345])
+def test_a_disk_that_fills_up_ends_a_write_and_what_was_done_is_told(
+    own_places: Path, user: int
+) -> None:
+    found = elsewhere("small", own_places, user)
+    assert (found["told"], found["same"]) == ({**DONE, "big": "created"}, True)
 
 
 @pytest.mark.root
