@@ -115,3 +115,33 @@ def test_a_level_without_a_network_gets_none(level: str) -> None:
     with pytest.raises(UsageError) as error:
         behind_a_gate("", "a.test", level=level)
     assert error.value.hint == "--level standard"
+
+
+def test_runs_side_by_side_have_each_a_gate_of_their_own() -> None:
+    servers = [Server(b"one"), Server(b"two")]
+    results: list[list[str]] = [[], []]
+
+    def work(number: int) -> None:
+        own, other = f"n{number}.test", f"n{1 - number}.test"
+        script = f"""
+for _ in range(20):
+    time.sleep(0.01); print(reach("{own}", 7000, b"x"), ask("{other}")[0])
+"""
+        rule = f"{own}:7000=127.0.0.1:{servers[number].port}"
+        results[number] = sorted(set(said(behind_a_gate(script, rule))))
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in (0, 1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    for server in servers:
+        server.close()
+    assert results == [["got b'one' 3"], ["got b'two' 3"]]
+
+
+def test_nothing_is_left_of_a_gate() -> None:
+    behind_a_gate("", "a.test", reach=read(["a.test"], publish=[39_123]))
+    before = sorted(os.listdir("/proc/self/fd")), threading.active_count()
+    behind_a_gate("", "a.test", reach=read(["a.test"], publish=[39_123]))
+    assert (sorted(os.listdir("/proc/self/fd")), threading.active_count()) == before

@@ -84,6 +84,19 @@ def test_a_name_that_leads_into_the_machines_own_network_is_refused() -> None:
     assert refusals(result) == {name.lower(): NOT_PUBLIC}
 
 
+@pytest.mark.parametrize("engine", ["bubblewrap", "unshare"])
+def test_what_the_machine_knows_by_itself_is_asked_for_at_the_gate(engine: str) -> None:
+    """A name in the machine's own list of hosts leads to no address that is not the gate's."""
+    result = behind_a_gate(
+        """
+lines = [line.split() for line in open("/etc/hosts")]
+print(sorted({line[0] for line in lines}))
+""",
+        engine=engine,
+    )
+    assert said(result) == ["['127.0.0.1', '127.0.1.1', '::1']"]
+
+
 def test_another_host_named_in_a_request_is_refused(web: Server) -> None:
     result = behind_a_gate(
         """
