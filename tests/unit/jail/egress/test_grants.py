@@ -50,7 +50,7 @@ def test_without_a_gate_nothing_runs_whatever_a_grant_requires() -> None:
     grant = replace(gated(STANDARD, read(["a.example"])), require=frozenset())
     with pytest.raises(NoEngine) as error:
         planned(grant, Machine(Guarantee.NETWORK_ALLOW_LISTED))
-    assert error.value.required == ("network-allow-listed",)
+    assert "network-allow-listed" in error.value.required
 
 
 def test_a_network_that_was_closed_again_needs_no_gate() -> None:
