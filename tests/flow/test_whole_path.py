@@ -5,55 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import shutil
-import tempfile
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from redoma import AsyncSandbox, Outcome, Sandbox, Verdict
+from redoma import AsyncSandbox, Outcome, Verdict
 from redoma.flow.changes import apply, undo
 from redoma.model.errors import Declined, PolicyError, RateLimited, RecordUnavailable
 from redoma.model.question import Answer, Choice, Question
-from redoma.record.search import Entry, Reader, Wanted
+from tests.flow.place import Place
 
 pytestmark = pytest.mark.both_users
 
 ASKS = "git push --force origin topic || true"
-
-
-class Place:
-    """A project, a home for policies, and a record of its own."""
-
-    def __init__(self, base: Path) -> None:
-        self.workspace = base / "work"
-        self.record = base / "record"
-        self.workspace.mkdir()
-
-    def sandbox(self, **how: object) -> Sandbox:
-        return Sandbox(str(self.workspace), record=str(self.record), **how)  # type: ignore[arg-type]
-
-    def policy(self, text: str) -> None:
-        (self.workspace / "sandbox.yaml").write_text(text)
-
-    def rows(self) -> list[Entry]:
-        with Reader(str(self.record)) as reader:
-            return list(reader.all(Wanted()))
-
-    def kinds(self) -> list[str]:
-        return [row.kind for row in self.rows()]
-
-
-@pytest.fixture
-def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
-    base = Path(tempfile.mkdtemp(prefix="rdm-", dir="/var/tmp"))
-    monkeypatch.setenv("HOME", str(base / "home"))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(base / "config"))
-    monkeypatch.setenv("XDG_STATE_HOME", str(base / "state"))
-    (base / "state").mkdir(mode=0o700)
-    yield Place(base)
-    shutil.rmtree(base, ignore_errors=True)
 
 
 def test_a_run_is_written_down_from_its_judgement_to_its_end(place: Place) -> None:
@@ -169,17 +132,14 @@ def test_no_record_no_run(place: Place) -> None:
 
 
 def test_a_broken_policy_runs_nothing(place: Place) -> None:
-    place.policy("version: '1.0'\npolicy: [half")
+    place.policy("policy: [half")
     with pytest.raises(PolicyError):
         place.sandbox().run("touch ran")
     assert not (place.workspace / "ran").exists()
 
 
 def test_a_projects_policy_holds_for_what_runs_there(place: Place) -> None:
-    place.policy(
-        "version: '1.0'\nrules:\n  - name: no_touch\n    condition: program == touch\n"
-        "    action: block\n"
-    )
+    place.policy("rules:\n  - name: no_touch\n    condition: program == touch\n    action: block\n")
     sandbox = place.sandbox()
     assert sandbox.check("touch x").verdict is Verdict.DENY
     assert sandbox.run("touch ran").outcome is Outcome.DENIED
@@ -189,9 +149,7 @@ def test_a_projects_policy_holds_for_what_runs_there(place: Place) -> None:
 
 
 def test_a_policy_can_hold_a_command_or_a_phase_tighter(place: Place) -> None:
-    place.policy(
-        "version: '1.0'\nisolation:\n  strict_for: [ls]\n  phases:\n    release: maximum\n"
-    )
+    place.policy("isolation:\n  strict_for: [ls]\n  phases:\n    release: maximum\n")
     level = {}
     for name, phase, command in (
         ("usual", "", "true"), ("strict_for", "", "ls"), ("phase", "release", "true"),
@@ -204,7 +162,7 @@ def test_a_policy_can_hold_a_command_or_a_phase_tighter(place: Place) -> None:
 
 
 def test_a_rate_limit_refuses_and_says_when_to_come_back(place: Place) -> None:
-    place.policy("version: '1.0'\nrate_limits:\n  executions_per_minute: 2\n")
+    place.policy("rate_limits:\n  executions_per_minute: 2\n")
     for _ in range(2):
         assert place.sandbox().run("true").ok
     with pytest.raises(RateLimited) as raised:
@@ -218,7 +176,7 @@ def test_output_is_written_down_where_the_policy_says_so_and_without_secrets(
     place: Place,
 ) -> None:
     token = "ghp_" + "a1B2c3D4e5F6" * 3
-    place.policy("version: '1.0'\nlogging:\n  include_command_output: true\n")
+    place.policy("logging:\n  include_command_output: true\n")
     known = {"SHOWN": token, "DB_PASSWORD": "correct-horse"}
     place.sandbox(env=known).run('echo "$SHOWN and $DB_PASSWORD"')
     ended = place.rows()[-1].facts()
@@ -264,7 +222,7 @@ def test_a_command_that_fails_changes_nothing_until_a_person_wants_it(place: Pla
 
 
 def test_the_first_time_is_a_dry_run_where_the_policy_says_so(place: Place) -> None:
-    place.policy("version: '1.0'\ndry_run:\n  auto_enable_for: [first execution of command]\n")
+    place.policy("dry_run:\n  auto_enable_for: [first execution of command]\n")
     first = place.sandbox().run("touch made")
     assert (first.outcome, first.exit_code) == (Outcome.PREVIEWED, 126)
     assert not (place.workspace / "made").exists()
@@ -273,7 +231,7 @@ def test_the_first_time_is_a_dry_run_where_the_policy_says_so(place: Place) -> N
 
 
 def test_many_files_wait_for_a_person_where_the_policy_says_so(place: Place) -> None:
-    place.policy("version: '1.0'\ndry_run:\n  auto_enable_for: [commands affecting > 10 files]\n")
+    place.policy("dry_run:\n  auto_enable_for: [commands affecting > 10 files]\n")
     assert place.sandbox().run("touch a b c").applied
     many = place.sandbox().run("for i in $(seq 20); do touch f$i; done")
     assert many.outcome is Outcome.PREVIEWED
@@ -303,7 +261,7 @@ def test_direct_writes_are_seen_at_once_and_not_held(place: Place) -> None:
 
 
 def test_who_wants_to_see_changes_first_cannot_be_passed_by(place: Place) -> None:
-    place.policy("version: '1.0'\ndry_run:\n  auto_enable_for: [commands affecting > 1 files]\n")
+    place.policy("dry_run:\n  auto_enable_for: [commands affecting > 1 files]\n")
     assert place.sandbox(direct=True).run("touch a b").outcome is Outcome.PREVIEWED
     assert list(place.workspace.glob("[ab]")) == []
 

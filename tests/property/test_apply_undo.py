@@ -18,11 +18,12 @@ from hypothesis import strategies as st
 
 from redoma.flow import changes as held
 from redoma.flow.held import remember
-from redoma.flow.sandbox import Sandbox
 from redoma.jail.overlay.removing import remove_tree
+from redoma.model.access import Writes
 from redoma.model.result import Result
+from redoma.model.value import replace
 from tests.unit.jail.overlay.applied import tree
-from tests.unit.jail.overlay.held import PYTHON, needs_python, sandbox
+from tests.unit.jail.overlay.held import PYTHON, Box, needs_python, sandbox
 
 pytestmark = [pytest.mark.both_users, pytest.mark.slow, needs_python]
 
@@ -63,7 +64,7 @@ def perform(workspace: Path, script: list[tuple[object, ...]]) -> None:
     )
 
 
-def inside(box: Sandbox, script: list[tuple[object, ...]]) -> Result:
+def inside(box: Box, script: list[tuple[object, ...]]) -> Result:
     """The same operations, in an enclosure."""
     code = INTERPRETER.read_text().rpartition("if __name__")[0]
     code += f"\nperform(json.loads({json.dumps(json.dumps(script))}))\n"
@@ -127,7 +128,9 @@ def test_applied_it_is_as_if_run_and_undone_as_if_never_run(
             perform(base / name, without_links(first))
             age(base / name)
         before = tree(base / "work", numbers=True)
-        inside(Sandbox(str(base / "bare")), script)
+        bare = sandbox(base / "bare")
+        bare.grant = replace(bare.grant, writes=Writes.DIRECT)
+        inside(bare, script)
         result = inside(sandbox(base / "work"), script)
         assert tree(base / "work", numbers=True) == before
         assert result.changes is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from redoma.model.event import Event, Kind
+from redoma.model.policy import Logging, LogLevel
 from redoma.model.value import fields_of
 
 TYPE_CHECKING = False
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from redoma.model.request import Request
     from redoma.model.result import HeldBack, Result
 
+USUAL = Logging()
 KEPT_OUTPUT = 64 << 10
 _LONGEST_COMMAND = 64 << 10
 _MOST_PATHS = 200
@@ -24,10 +26,10 @@ _MOST_CALLS = 500
 class Told:
     """The rows of one request; how much they say is the policy's choice."""
 
-    def __init__(self, request: Request, *, verbose: bool = False, output: bool = False) -> None:
+    def __init__(self, request: Request, logging: Logging = USUAL) -> None:
         self._request = request
-        self._verbose = verbose
-        self._output = output
+        self._level = logging.level
+        self._output = logging.include_command_output
 
     def judged(self, decision: Decision) -> Event:
         found = decision.assessment
@@ -38,9 +40,10 @@ class Told:
             "rule": decision.rule,
             "policy": decision.policy,
             "rules": sorted({finding.rule for finding in found.worst}),
-            "because": list(decision.because),
         }
-        if self._verbose:
+        if self._level >= LogLevel.NORMAL:
+            details["because"] = list(decision.because)
+        if self._level >= LogLevel.VERBOSE:
             details["findings"] = [
                 {"rule": f.rule, "effect": f.effect.value, "risk": f.risk.label, "reason": f.reason}
                 for f in found.findings[:50]

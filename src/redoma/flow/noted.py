@@ -18,11 +18,9 @@ if TYPE_CHECKING:
 def note_judged(decisions: Iterable[Decision], policy: Policy, who: Who) -> None:
     """One row for each decision, on disk when this returns; RecordError where that cannot be."""
     from redoma.flow.wiring import record
-    from redoma.model.policy import LogLevel
 
-    verbose = policy.logging.level is LogLevel.VERBOSE
     rows = [
-        Told(_request(decision.assessment.text, who), verbose=verbose).judged(decision)
+        Told(_request(decision.assessment.text, who), policy.logging).judged(decision)
         for decision in decisions
     ]
     if rows:

@@ -92,14 +92,7 @@ class World:
         return replace(request, id=short_id(), workload=shell_command(command))
 
     def told(self, request: Request) -> Told:
-        from redoma.model.policy import LogLevel
-
-        logging = self.policy.logging
-        return Told(
-            request,
-            verbose=logging.level is LogLevel.VERBOSE,
-            output=logging.include_command_output,
-        )
+        return Told(request, self.policy.logging)
 
 
 def held(grant: Grant) -> Grant:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from hashlib import blake2b
+from _blake2 import blake2b
 
 _PIECE = 1 << 20
 

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
 from redoma.model.value import Value
-
-_OCTAL = re.compile(r"\\([0-7]{3})")
 
 
 class Mount(Value):
@@ -47,5 +43,6 @@ class Mounts:
 def _plain(point: str) -> str:
     if "\\" not in point:
         return point
-    octets = _OCTAL.sub(lambda match: chr(int(match[1], 8)), point)
-    return octets
+    import re
+
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), point)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from redoma.judge.interpret.arg import NETWORK, NOTHING, UNKNOWN, arg
 from redoma.judge.interpret.call import Call
 from redoma.model.risk import Effect
@@ -74,7 +72,9 @@ def _read(call: Call, language: str, text: Arg) -> None:
 def _scripts(text: str) -> list[str]:
     """The commands that a `package.json` names; a broken one names none that npm would run."""
     try:
-        held = json.loads(text)
+        from json import loads
+
+        held = loads(text)
     except ValueError:
         return []
     scripts = held.get("scripts") if isinstance(held, dict) else None

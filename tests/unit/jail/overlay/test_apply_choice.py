@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from redoma.flow import changes as held
+from redoma.flow.dry_run import DryRun
 from redoma.flow.preview import Preview
+from redoma.model.change import Changes
 from redoma.model.errors import ChangeError, PreviewGone, UsageError
 from redoma.model.result import HeldBack, Outcome, Result
 from redoma.model.transaction import Applied, Standing
@@ -146,17 +148,21 @@ def test_half_of_gits_own_configuration_is_not_applied(work: Path) -> None:
     assert held.apply(found.id).held_back == ()
 
 
+def looked_at(found: Changes) -> DryRun:
+    ended = Result(outcome=Outcome.EXITED)
+    return DryRun(command="", would_execute=True, changes=found, result=ended)
+
+
 def test_a_preview_is_let_go_unless_it_is_applied(work: Path) -> None:
-    result = Result(outcome=Outcome.EXITED)
     before = tree(work, numbers=True)
-    with Preview(hold(work, "echo 1 >> notes"), result) as preview:
+    with Preview(looked_at(hold(work, "echo 1 >> notes"))) as preview:
         assert "+1\n" in preview.diff()
     assert tree(work, numbers=True) == before
     assert held.history()[0].standing is Standing.DISCARDED
-    with Preview(hold(work, "echo 1 >> notes"), result) as preview:
+    with Preview(looked_at(hold(work, "echo 1 >> notes"))) as preview:
         assert [c.path for c in preview.apply().changes] == ["notes"]
     assert (work / "notes").read_text() == "some notes\n1\n"
-    with Preview(hold(work, "true"), result) as preview:
+    with Preview(looked_at(hold(work, "true"))) as preview:
         assert preview.apply() == Applied(id=preview.id)
 
 
