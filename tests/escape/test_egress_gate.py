@@ -46,6 +46,16 @@ while True:
     assert len(result.network_calls) <= 2001
 
 
+def test_a_flood_of_questions_that_are_answered_ends_the_run_as_well() -> None:
+    script = """
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.connect(("192.0.2.53", 53))
+while True:
+    s.send(struct.pack("!HHHHHH", 7, 256, 1, 0, 0, 0) + b"\\1a\\4test\\0\\0\\1\\0\\1"); s.recv(512)
+"""
+    result = behind_a_gate(script, reach=replace(read(["a.test=127.0.0.1"]), max_refusals=50))
+    assert (result.outcome, refusals(result)) == (Outcome.TOO_MANY_CONNECTIONS, {})
+
+
 def test_no_more_connections_than_granted_are_open_at_one_time() -> None:
     server = Server()
     script = """

@@ -73,6 +73,7 @@ class Answers:
 
     def answer(self, question: dns.Question, reply: Reply) -> None:
         """Calls `reply` with the answer, now or when the machine's resolver has spoken."""
+        self._ledger.questions += 1
         name = normal(question.name)
         if not question.readable or not name or question.kind in (dns.PTR, dns.ANY):
             reply(dns.answer(question, dns.NO_SUCH_NAME))

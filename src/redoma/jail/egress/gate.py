@@ -40,6 +40,7 @@ _DNS_PORT = 53
 _SPARE_DESCRIPTORS = 64
 _TICK = 1.0
 _PAUSE = 0.01
+_QUESTIONS_FOR_A_REFUSAL = 20
 
 
 class Gate:
@@ -179,11 +180,17 @@ class Gate:
         now = time.monotonic()
         for passage in [p for p in self._passages if 0 < p.dialling_until < now]:
             passage.refuse(destinations.UNREACHABLE)
-        limit = self.reach.max_requests
-        if self.ledger.refusals > self.reach.max_refusals or (
-            limit is not None and self.ledger.requests > limit
-        ):
+        if self._flooded():
             self._end(Outcome.TOO_MANY_CONNECTIONS)
+
+    def _flooded(self) -> bool:
+        """Whether a command only keeps us busy, with our own time and not with its own."""
+        seen, limit = self.ledger, self.reach.max_requests
+        return (
+            seen.refusals > self.reach.max_refusals
+            or seen.questions > self.reach.max_refusals * _QUESTIONS_FOR_A_REFUSAL
+            or (limit is not None and seen.requests > limit)
+        )
 
     def _end(self, why: Outcome) -> None:
         if self.trouble is None:

@@ -16,6 +16,7 @@ class Ledger:
         self._refused: dict[tuple[str, str, int, str], Connection] = {}
         self.refusals = 0
         self.requests = 0
+        self.questions = 0
         self.left_out = 0
 
     def allow(self, connection: Connection) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from redoma.model.result import Outcome
 
 # Where connections cannot be redirected, each granted port needs a listener.
-_MOST_PORTS = 100
+_MOST_PORTS = 60
 
 
 class OpenGate:
@@ -31,10 +31,12 @@ class OpenGate:
             local=local,
             stays=bool(reach.publish),
         )
-        if self._embassy.mode == LISTEN and any(rule.ports is None for rule in reach.hosts):
+        every = any(rule.ports is None for rule in reach.hosts)
+        if self._embassy.mode == LISTEN and (every or len(ports) > _MOST_PORTS):
             self._embassy.close()
             raise EngineFailed(
-                "this kernel cannot redirect connections, so every port has to be named",
+                "this kernel cannot redirect connections, so every port has to be named,"
+                f" and no more than {_MOST_PORTS} of them",
                 hint="grant HOST:PORT instead of HOST:*, or load nf_tables",
             )
         try:

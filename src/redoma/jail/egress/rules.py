@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 LOCALHOST = "localhost"
 OWN_LOOPBACK = frozenset((LOCALHOST, "127.0.0.1", "::1"))
+_MOST_LOCAL = 50
 _FORMS = "HOST, HOST:PORT, HOST:*, *.example.com, ADDRESS:PORT, localhost:PORT, HOST=ADDRESS"
 
 
@@ -32,6 +33,8 @@ def read(
     for port in (*blocked_ports, *publish):
         if not 0 < port <= LAST_PORT:
             raise UsageError(f"{port} is no port", hint=f"a port is a number from 1 to {LAST_PORT}")
+    if len([rule for rule in rules if rule.host == LOCALHOST]) > _MOST_LOCAL:
+        raise UsageError(f"more than {_MOST_LOCAL} ports of this machine are granted")
     made = Reach(
         hosts=tuple(rules),
         blocked_ports=tuple(blocked_ports),

@@ -128,4 +128,6 @@ def test_ports_are_ports() -> None:
     for wrong in ({"publish": [0]}, {"publish": [70_000]}, {"blocked_ports": [-1]}):
         with pytest.raises(UsageError):
             read([], **wrong)  # type: ignore[arg-type]
+    with pytest.raises(UsageError):
+        read([f"localhost:{port}" for port in range(1000, 1051)])
     assert read([], publish=[80, 80]) == Reach(publish=(80,))
