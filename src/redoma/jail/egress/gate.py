@@ -12,6 +12,7 @@ import time
 from _thread import allocate_lock, start_new_thread
 from collections import deque
 from contextlib import suppress
+from functools import partial
 from socket import AF_INET, AF_INET6, IPPROTO_IP, IPPROTO_IPV6, inet_ntop, socket
 
 from redoma.jail.egress import destinations
@@ -62,10 +63,13 @@ class Gate:
         self._tell = wake
         self._epoll = select.epoll()
         self._bell = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        # A thread that still asks for a name may ring when the bell is gone, or another's by now.
+        self._ringing = allocate_lock()
         self._stopping = False
         self._over = allocate_lock()
         self._handlers: dict[int, Callable[[], None]] = {}
         self._passages: set[Passage] = set()
+        self._asking: set[socket] = set()
         self._again: deque[Passage] = deque()
         self._resolver = Resolver(self._ring)
         self._directory = Directory()
@@ -77,26 +81,17 @@ class Gate:
         for name, sock in self._embassy.sockets:
             kind, _, number = name.partition(":")
             if kind == "dns":
-                self._listen(sock, lambda sock=sock: self._answers.datagrams(sock))  # type: ignore[misc]
+                self._listen(sock, partial(self._answers.datagrams, sock))
             elif kind == "dns-tcp":
-                self._listen(sock, lambda sock=sock: self._accept(sock, self._asked))  # type: ignore[misc]
+                self._listen(sock, partial(self._accept, sock, self._asked))
             elif kind == "local":
-                port = int(number)
-                self._listen(
-                    sock,
-                    lambda sock=sock, port=port: self._accept(  # type: ignore[misc]
-                        sock, lambda client: self._to_this_machine(client, port)
-                    ),
-                )
+                begin = partial(self._to_this_machine, port=int(number))
+                self._listen(sock, partial(self._accept, sock, begin))
             else:
-                self._listen(sock, lambda sock=sock: self._accept(sock, self._out))  # type: ignore[misc]
+                self._listen(sock, partial(self._accept, sock, self._out))
         for port, sock in zip(self.reach.publish, self._published, strict=True):
-            self._listen(
-                sock,
-                lambda sock=sock, port=port: self._accept(  # type: ignore[misc]
-                    sock, lambda client: self._to_the_command(client, port)
-                ),
-            )
+            begin = partial(self._to_the_command, port=port)
+            self._listen(sock, partial(self._accept, sock, begin))
         self._epoll.register(self._bell, select.EPOLLIN)
         self._over.acquire()
         start_new_thread(self._serve, ())
@@ -113,10 +108,11 @@ class Gate:
         self._resolver.close()
         self.pipes.close()
         self._epoll.close()
-        for sock in self._published:
+        for sock in (*self._published, *self._asking):
             sock.close()
-        os.close(self._bell)
-        self._bell = -1
+        with self._ringing:
+            os.close(self._bell)
+            self._bell = -1
         return self.ledger.all()
 
     def watch(self, sock: socket, passage: Passage) -> None:
@@ -199,8 +195,9 @@ class Gate:
             self._tell()
 
     def _ring(self) -> None:
-        with suppress(OSError, ValueError):
-            os.eventfd_write(self._bell, 1)
+        with self._ringing:
+            if self._bell >= 0:
+                os.eventfd_write(self._bell, 1)
 
     def _listen(self, sock: socket, handler: Callable[[], None]) -> None:
         self._handlers[sock.fileno()] = handler
@@ -299,8 +296,10 @@ class Gate:
 
         def over() -> None:
             self.forget(client)
+            self._asking.discard(client)
             client.close()
 
+        self._asking.add(client)
         conversation = Conversation(self._answers, client, over)
         self._handlers[client.fileno()] = conversation.ready
         self._epoll.register(client.fileno(), select.EPOLLIN | select.EPOLLRDHUP | select.EPOLLET)
