@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     Then: TypeAlias = Callable[[tuple[str, ...]], None]
 
+MOST_NAMES = 1000
 _MOST_THREADS = 4
 _MOST_WAITING = 512
 _KEPT, _KEPT_ABSENCE = 60.0, 5.0
@@ -39,7 +40,10 @@ class Resolver:
         waiting = self._waiting.get(name)
         if waiting is not None:
             waiting.append(then)
-        elif len(self._waiting) >= _MOST_WAITING:
+        elif len(self._waiting) >= _MOST_WAITING or (
+            known is None and len(self._known) + len(self._waiting) >= MOST_NAMES
+        ):
+            # Attack: below a granted star every name is a message to whoever owns the domain.
             then(())
         else:
             self._waiting[name] = [then]

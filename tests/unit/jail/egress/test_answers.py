@@ -11,6 +11,7 @@ from redoma.jail.egress import dns
 from redoma.jail.egress.answers import Answers
 from redoma.jail.egress.directory import MOST_NAMES, Directory
 from redoma.jail.egress.ledger import Ledger
+from redoma.jail.egress.resolver import MOST_NAMES as MOST_ASKED
 from redoma.jail.egress.resolver import Resolver
 from redoma.jail.egress.rules import read
 from redoma.model.network import NOT_FOUND, NOT_GRANTED, NOT_PUBLIC, Connection
@@ -133,3 +134,11 @@ def test_the_machines_resolver_is_asked_once_for_what_is_asked_often() -> None:
     resolver.close()
     assert len(set(heard)) == 1
     assert "127.0.0.1" in heard[0]
+
+
+def test_no_more_names_than_a_run_needs_are_ever_asked_for() -> None:
+    resolver = Resolver(lambda: None)
+    resolver._known = {f"n{n}.example": (0.0, ()) for n in range(MOST_ASKED)}
+    heard: list[tuple[str, ...]] = []
+    resolver.ask("one-more.example", heard.append)
+    assert (heard, resolver._waiting) == ([()], {})
