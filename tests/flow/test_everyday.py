@@ -143,5 +143,5 @@ def test_pip_that_has_to_fetch_says_that_the_network_is_closed(with_environment:
     hint = ended.stderr.splitlines()[-1]
     assert (ended.returncode, hint) == (
         1,
-        "hint: the network is closed in this level; --level minimal opens it",
+        "hint: the network is closed here; --allow-host HOST opens it to one host",
     ), ended

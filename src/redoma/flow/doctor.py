@@ -27,9 +27,6 @@ if TYPE_CHECKING:
         def groups(self) -> Groups | None: ...
 
 
-_LATER = Guarantee.NETWORK_ALLOW_LISTED
-
-
 class Diagnosis(Value):
     """What was found."""
 
@@ -87,4 +84,4 @@ def examine(host: Machine | None = None) -> Diagnosis:
 
 def known_guarantees() -> tuple[Guarantee, ...]:
     """The guarantees that an engine can give today."""
-    return tuple(guarantee for guarantee in Guarantee if guarantee is not _LATER)
+    return tuple(Guarantee)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from redoma.model.event import Event, Kind
 from redoma.model.policy import Logging, LogLevel
+from redoma.model.value import fields_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.model.change import Changes
     from redoma.model.decision import Decision
+    from redoma.model.network import Connection
     from redoma.model.plan import Plan
     from redoma.model.question import Answer, Question
     from redoma.model.request import Request
@@ -18,6 +20,7 @@ USUAL = Logging()
 KEPT_OUTPUT = 64 << 10
 _LONGEST_COMMAND = 64 << 10
 _MOST_PATHS = 200
+_MOST_CALLS = 500
 
 
 class Told:
@@ -83,6 +86,8 @@ class Told:
             "network": grant.network.value,
             "held": sorted(guarantee.value for guarantee in plan.enforcement.held),
         }
+        if grant.reach.hosts:
+            details["hosts"] = [rule.text for rule in grant.reach.hosts]
         for name in ("writable", "readable", "hidden"):
             if getattr(grant, name):
                 details[name] = list(getattr(grant, name))
@@ -123,6 +128,12 @@ class Told:
             for each in held[:_MOST_PATHS]
         )
 
+    def network(self, calls: tuple[Connection, ...]) -> tuple[Event, ...]:
+        return tuple(
+            self._event(Kind.NETWORK, {"target": each.target, **_known(each)})
+            for each in calls[:_MOST_CALLS]
+        )
+
     def changed(self, kind: Kind, changes: Changes) -> Event:
         paths = [item.path for item in changes.items]
         details: dict[str, object] = {
@@ -144,6 +155,12 @@ class Told:
             command=command[:_LONGEST_COMMAND],
             details=details,
         )
+
+
+def _known(call: Connection) -> dict[str, object]:
+    """What is known of a connection; what is not is left out."""
+    known = {name: value for name, value in fields_of(call).items() if value not in ("", 0)}
+    return {**known, "allowed": call.allowed, "seconds": round(call.seconds, 6)}
 
 
 def _text(data: bytes) -> str:

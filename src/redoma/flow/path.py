@@ -111,7 +111,8 @@ def _walk(request: Request, world: World) -> Path[Result | str]:
         yield Note(events=(told.failed(error),))
         raise
     result = replace(result, decision=decision, run=request.id)
-    ended = (told.ended(result), *told.violations(result.held_back))
+    calls = told.network(result.network_calls or ())
+    ended = (*calls, told.ended(result), *told.violations(result.held_back))
     # Its start is on disk: a power cut here makes an interruption of it, and nothing is lost.
     yield Note(events=ended, waits=bool(result.held_back))
     if result.changes is None or plan.grant.writes is not Writes.LAYER:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from redoma.jail.run.streams import Sink
     from redoma.model.access import Grant, Limits
     from redoma.model.decision import Decision
+    from redoma.model.network import Reach
     from redoma.model.policy import Circumstances, Policy
     from redoma.model.question import Answer, Answerer, Choice, Question
     from redoma.model.request import Request
@@ -71,6 +72,8 @@ class Sandbox:
         limits: Mapping[str, int | float | None] | None = None,
         allow_write: Sequence[str] = (),
         allow_read: Sequence[str] = (),
+        allow_hosts: Sequence[str] = (),
+        publish: Sequence[int] = (),
         env: Mapping[str, str] | None = None,
         direct: bool = False,
         policy: Policy | str | None = None,
@@ -100,6 +103,7 @@ class Sandbox:
             writable=tuple(granted_path(path, "--allow-write") for path in allow_write),
             readable=tuple(granted_path(path, "--allow-read") for path in allow_read),
             env=tuple((env or {}).items()),
+            reach=_reach(allow_hosts, publish),
             direct=direct,
         )
         self._grants: dict[tuple[object, ...], Grant] = {}
@@ -261,9 +265,11 @@ class _Given:
         writable: tuple[str, ...],
         readable: tuple[str, ...],
         env: tuple[tuple[str, str], ...],
+        reach: Reach | None,
         direct: bool,
     ) -> None:
         self._engine = engine
+        self._reach = reach
         self._direct = direct
         self._limits = limits
         self.writable = writable
@@ -292,7 +298,7 @@ class _Given:
         if self._engine == "direct":
             writes = Writes.DIRECT
             require = frozenset()  # asked for by name: nothing is required, and nothing is claimed
-        return replace(
+        made = replace(
             grant,
             writes=writes,
             limits=limits,
@@ -302,6 +308,19 @@ class _Given:
             require=require,
             prefer=(self._engine,) if self._engine else grant.prefer,
         )
+        if self._reach is None:
+            return made
+        from redoma.jail.egress.grants import gated
+
+        return gated(made, self._reach)
+
+
+def _reach(hosts: Sequence[str], publish: Sequence[int]) -> Reach | None:
+    if not hosts and not publish:
+        return None
+    from redoma.jail.egress.rules import read
+
+    return read(hosts, publish=publish)
 
 
 def _policy(given: Policy | str | None) -> Policy | None:

@@ -13,11 +13,12 @@ from redoma.jail.quantities import read_limit
 from redoma.model.access import Apply, Grant, Home, Limits, Network, Syscalls, Writes
 from redoma.model.errors import UsageError
 from redoma.model.guarantee import Guarantee
+from redoma.model.network import Reach
 from redoma.model.value import Value
 
 LEVELS = ("minimal", "standard", "strict", "maximum")
 ENGINES = ("bubblewrap", "systemd", "unshare", "landlock")
-_VERSION = "1"
+_VERSION = "2"
 
 
 class Profile(Value):
@@ -32,6 +33,8 @@ class Profile(Value):
     limits: Limits
     require: frozenset[Guarantee]
     prefer: tuple[str, ...] = ENGINES
+    # Whom a gated network lets through.
+    reach: Reach = Reach()
 
     def grant(self, workspace: str) -> Grant:
         """What a run in this workspace may do under this profile."""
@@ -42,6 +45,7 @@ class Profile(Value):
             apply=self.apply,
             home=self.home,
             network=self.network,
+            reach=self.reach,
             syscalls=self.syscalls,
             limits=self.limits,
             require=self.require,
@@ -111,4 +115,13 @@ def _profile(entries: list[tuple[str, str]], path: str) -> Profile:
         limits=Limits(**limits),  # type: ignore[arg-type] # each by its own name
         require=frozenset(Guarantee(value) for key, value in entries if key == "require"),
         prefer=tuple(value for key, value in entries if key == "prefer") or ENGINES,
+        reach=_reach([value for key, value in entries if key == "hosts"]),
     )
+
+
+def _reach(hosts: list[str]) -> Reach:
+    if not hosts:
+        return Reach()
+    from redoma.jail.egress.rules import read
+
+    return read(hosts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redoma.model.access import Grant, Writes
+from redoma.model.access import Grant, Network, Writes
 from redoma.model.errors import NoEngine, UsageError
 from redoma.model.guarantee import Enforcement, EngineReport, Guarantee
 from redoma.model.plan import Plan
@@ -44,6 +44,11 @@ def plan(
     if grant.writes is Writes.LAYER:
         # Whatever else is asked for: without it the command would write the workspace itself.
         require |= {Guarantee.CHANGES_HELD}
+    if grant.network is Network.GATED:
+        # Attack: an engine that knows of no gate would leave the whole network open.
+        require |= {Guarantee.NETWORK_ALLOW_LISTED}
+    elif grant.network is Network.CLOSED:
+        require -= {Guarantee.NETWORK_ALLOW_LISTED}  # what reaches nobody keeps to every list
     tried: dict[str, str] = {}
     hints: list[str] = []
     for name in grant.prefer:
@@ -92,8 +97,10 @@ def _enforcement(
     held -= {guarantee for guarantee, value in capped.items() if value is None}
     if limits.cpu_percent is not None and "cpu" not in controllers and report.name != "systemd":
         held.discard(Guarantee.CPU_CAPPED)  # a share of the processor needs a control group
-    if grant.network.value == "open":
+    if grant.network is not Network.CLOSED:
         held.discard(Guarantee.NETWORK_CLOSED)
+    if grant.network is not Network.GATED:
+        held.discard(Guarantee.NETWORK_ALLOW_LISTED)
     if grant.writes is Writes.MEMORY:
         held.discard(Guarantee.PROTECTED_PATHS)
     elif grant.writes is not Writes.LAYER:

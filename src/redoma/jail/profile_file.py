@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import yaml
 
+from redoma.jail.egress.rules import read_host
 from redoma.jail.quantities import COUNTS, SIZES, TIMES, read_limit
 from redoma.model.errors import PolicySyntax, UnknownKey, UsageError
 from redoma.model.guarantee import Guarantee
@@ -12,7 +13,7 @@ _CHOICES = {
     "workspace": ("direct", "layer", "memory", "read-only"),
     "apply": ("on_success", "ask", "never"),
     "home": ("toolchains", "nothing"),
-    "network": ("closed", "open"),
+    "network": ("closed", "gated", "open"),
     "syscalls": ("usual", "strictest"),
 }
 _LISTS = {
@@ -50,12 +51,25 @@ def _entry(path: str, key: yaml.Node, value: yaml.Node) -> list[tuple[str, str]]
         if not isinstance(value, yaml.SequenceNode):
             raise PolicySyntax(f"{name} is a list", location=_place(path, value))
         return [(name, _one_of(path, name, item, _LISTS[name])) for item in value.value]
+    if name == "hosts":
+        if not isinstance(value, yaml.SequenceNode):
+            raise PolicySyntax("hosts is a list", location=_place(path, value))
+        return [(name, _host(path, item)) for item in value.value]
     if name == "limits":
         if not isinstance(value, yaml.MappingNode):
             raise PolicySyntax("limits are keys with values", location=_place(path, value))
         return [_limit(path, *pair) for pair in value.value]
-    known = ", ".join(["level", *_CHOICES, "limits", *_LISTS])
+    known = ", ".join(["level", *_CHOICES, "hosts", "limits", *_LISTS])
     raise UnknownKey(f"unknown key {name!r}", location=_place(path, key), hint=f"keys: {known}")
+
+
+def _host(path: str, value: yaml.Node) -> str:
+    text = _scalar(path, "hosts", value)
+    try:
+        read_host(text)
+    except UsageError as error:
+        raise PolicySyntax(str(error), location=_place(path, value), hint=error.hint) from None
+    return text.strip()
 
 
 def _limit(path: str, key: yaml.Node, value: yaml.Node) -> tuple[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from redoma.model.guarantee import Guarantee
+from redoma.model.network import Reach
 from redoma.model.value import Value
 
 # Owns nothing on any machine we know: above system users, people and the usual subordinate ids.
@@ -32,6 +33,7 @@ class Network(Enum):
     """What a command can reach."""
 
     CLOSED = "closed"  # only a loopback of its own
+    GATED = "gated"  # a loopback of its own, and the hosts that were granted through a gate
     OPEN = "open"  # the machine's own network, its loopback included
 
 
@@ -75,6 +77,8 @@ class Grant(Value):
     apply: Apply = Apply.ON_SUCCESS
     home: Home = Home.TOOLCHAINS
     network: Network = Network.CLOSED
+    # Whom a gated network lets through.
+    reach: Reach = Reach()
     syscalls: Syscalls = Syscalls.USUAL
     limits: Limits = Limits()
     writable: tuple[str, ...] = ()

@@ -11,6 +11,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from redoma.model.network import Reach
+
 
 class Plan(Value):
     """A request with the engine that will run it and what that engine will hold."""
@@ -66,3 +68,5 @@ class Launch(Value):
     # Bytes on the engine's standard error that mean it could not set up, not the command's words.
     complaint: str = ""
     trace_files: bool = False
+    # Whom a gate lets through; None where there is no gate.
+    gate: Reach | None = None

@@ -8,6 +8,7 @@ from redoma.model.errors import (
     ConfirmationNeeded,
     Declined,
     Denied,
+    GuaranteeLost,
     LimitReached,
     OutputTooLarge,
     RunError,
@@ -20,6 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.model.change import Changes
     from redoma.model.decision import Decision
+    from redoma.model.network import Connection
 
 
 class Outcome(Enum):
@@ -32,6 +34,8 @@ class Outcome(Enum):
     TOO_MANY_PROCESSES = "too-many-processes"
     DISK_FULL = "disk-full"
     CPU_TIME_SPENT = "cpu-time-spent"
+    TOO_MANY_CONNECTIONS = "too-many-connections"
+    GATE_LOST = "gate-lost"  # the way to the network was lost, and the run ended with it
     OUTPUT_TOO_LARGE = "output-too-large"
     CANCELLED = "cancelled"
     CHECKED = "checked"
@@ -50,6 +54,7 @@ LIMIT_OUTCOMES = frozenset(
         Outcome.TOO_MANY_PROCESSES,
         Outcome.DISK_FULL,
         Outcome.CPU_TIME_SPENT,
+        Outcome.TOO_MANY_CONNECTIONS,
         Outcome.OUTPUT_TOO_LARGE,
     }
 )
@@ -82,6 +87,8 @@ class Exit(Value):
     limited_by: tuple[tuple[str, str], ...] = ()
     used: ResourcesUsed = ResourcesUsed()
     notes: tuple[str, ...] = ()
+    # What was asked of the network, where a gate stood in the way; None where there was none.
+    network_calls: tuple[Connection, ...] | None = None
 
 
 class HeldBack(Value):
@@ -149,6 +156,11 @@ class Result(Value):
         """The files that were opened or executed, where that was traced."""
         return self.resources_used.files_accessed
 
+    @property
+    def network_calls(self) -> tuple[Connection, ...] | None:
+        """What was asked of the network and what became of it, where a gate stood there."""
+        return self.exit.network_calls if self.exit else None
+
     def raise_for_outcome(self) -> Result:
         """This result if the command succeeded; else the error that says how it ended."""
         if self.ok or self.outcome is Outcome.CHECKED:
@@ -170,4 +182,6 @@ class Result(Value):
             raise OutputTooLarge("the command wrote more output than it may")
         if self.outcome in LIMIT_OUTCOMES:
             raise LimitReached(f"the command ended because of a limit: {self.outcome.words}")
+        if self.outcome is Outcome.GATE_LOST:
+            raise GuaranteeLost("the gate to the network was lost, and the run was ended")
         raise RunError(f"the command ended with status {self.exit_code}")

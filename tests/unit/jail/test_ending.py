@@ -39,6 +39,7 @@ def ended(met: str, said: bytes = b"") -> Any:
         outputs=[output],
         watch=None,
         trace=None,
+        gate=None,
         outlet=None,
         began=time.monotonic(),
     )

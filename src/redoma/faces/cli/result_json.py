@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from redoma.model.guarantee import Guarantee
+from redoma.model.value import fields_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def whole(result: Result) -> dict[str, object]:
         "held_back": [
             {"path": _text(h.path), "why": h.why, "kept": _text(h.kept)} for h in result.held_back
         ],
+        "network_calls": _calls(result),
         "notes": list(result.notes),
         "enforcement": None,
         "decision": None,
@@ -61,6 +63,13 @@ def whole(result: Result) -> dict[str, object]:
             "mechanisms": {g.value: how for g, how in enforced.mechanisms},
         }
     return made
+
+
+def _calls(result: Result) -> list[dict[str, object]] | None:
+    """What was asked of the network, where a gate stood there."""
+    if result.network_calls is None:
+        return None
+    return [{**fields_of(call), "grant": call.grant} for call in result.network_calls]
 
 
 def _text(path: str) -> str:

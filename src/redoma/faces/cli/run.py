@@ -91,6 +91,8 @@ def sandbox_for(options: RunOptions) -> Sandbox:
         limits=options.limits,
         allow_write=options.many["--allow-write"],
         allow_read=options.many["--allow-read"],
+        allow_hosts=options.many["--allow-host"],
+        publish=options.published(),
         env=options.environment(),
         direct="direct" in options.flags,
         ask=Whoever(options.one.get("--ask", "auto")),
@@ -128,9 +130,13 @@ def closing_line(result: Result, *, quiet: bool = False) -> str:
         from redoma.faces.display import harmless
 
         lines.append(f"redoma: opened {harmless(path)}\n")
+    if result.network_calls:
+        from redoma.faces.cli.network import lines as network_lines
+
+        lines += network_lines(result.network_calls)
     lines += [f"redoma: {note}\n" for note in result.notes]
     if not result.ok and _misses_the_network(result):
-        lines.append("hint: the network is closed in this level; --level minimal opens it\n")
+        lines.append("hint: the network is closed here; --allow-host HOST opens it to one host\n")
     if not result.ok and _misses_the_disk(result):
         lines.append("hint: a layer cannot do this; --direct writes straight into the workspace\n")
     return "".join(lines)

@@ -22,6 +22,9 @@ where:
 what it may touch:
   --allow-write PATH   also writable (may be repeated); lifts the protection of that path
   --allow-read PATH    also readable (may be repeated)
+  --allow-host HOST    a host that may be reached: HOST, HOST:PORT, *.example.com, localhost:PORT
+                       (may be repeated)
+  --publish PORT       makes a port of the command's own reachable on this machine's loopback
   --env NAME[=VALUE]   passes a variable (may be repeated)
 how much it may use (a size as 512M, a time as 90s; none for no limit):
   --timeout TIME  --memory SIZE  --cpu PERCENT  --cpu-time SECONDS  --processes NUMBER
@@ -70,7 +73,7 @@ _FLAGS = {
     "--help": "help",
 }
 _ONE = ("--workspace", "--level", "--profile", "--engine", "--ask", "--phase", "--session")
-_MANY = ("--allow-write", "--allow-read", "--env")
+_MANY = ("--allow-write", "--allow-read", "--allow-host", "--publish", "--env")
 _LIMITS = {
     "--timeout": "wall_seconds",
     "--memory": "memory",
@@ -94,6 +97,15 @@ class RunOptions:
         self.many: dict[str, list[str]] = {name: [] for name in _MANY}
         self.limits: dict[str, int | float | None] = {}
         self.command: str | list[str] = ""
+
+    def published(self) -> list[int]:
+        """The ports to publish."""
+        made = []
+        for given in self.many["--publish"]:
+            if not (given.isascii() and given.isdigit()):
+                raise UsageError(f"--publish: {given!r} is no port", hint="--publish 8000")
+            made.append(int(given[:6]))
+        return made
 
     def environment(self) -> dict[str, str]:
         """The variables to pass; a bare name takes the caller's value."""

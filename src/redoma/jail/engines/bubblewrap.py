@@ -13,7 +13,7 @@ from redoma.jail.engines.frame import build as build_frame
 from redoma.jail.engines.shield import Raised, Shield
 from redoma.jail.guard import journal, worktree
 from redoma.jail.kernel import seccomp
-from redoma.model.access import Grant, Syscalls, Writes
+from redoma.model.access import Grant, Network, Syscalls, Writes
 from redoma.model.errors import EngineFailed, UsageError
 from redoma.model.plan import Handshake, Launch, Plan
 from redoma.model.request import Mode
@@ -166,6 +166,7 @@ class Bubblewrap:
                 complaint="bwrap: ",
                 inside=self._stage.start if self._stage else None,
                 trace_files=plan.trace_files,
+                gate=plan.grant.reach if plan.grant.network is Network.GATED else None,
             )
             entry = self._entries.pop() if self._entries else journal.Entry()
             if raised:

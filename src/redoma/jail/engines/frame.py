@@ -81,6 +81,12 @@ def build(
         for target, link in links:
             arguments += ["--symlink", target, link]
         arguments += ["--dir", "/run"]
+    if grant.network is Network.GATED:
+        known = next((source for source, target in system if target == "/etc"), "")
+        if os.path.isfile(f"{known}/hosts") and not os.path.islink(f"{known}/hosts"):
+            # Every name is asked for at the gate: one that this machine knows by itself would
+            # lead to an address that stands for nobody there.
+            arguments += show(view.own_hosts(), "/etc/hosts")
     temporary = grant.limits.temporary or _TEMPORARY
     arguments += ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
     if not as_nobody:
@@ -155,7 +161,7 @@ def _written(grant: Grant, place: Callable[[str], str]) -> tuple[list[str], list
 
 def _namespaces(grant: Grant) -> list[str]:
     made = ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
-    if grant.network is Network.CLOSED:
+    if grant.network is not Network.OPEN:
         made.append("--unshare-net")
     made += ["--unshare-user", "--disable-userns"]
     return [*made, "--die-with-parent", "--cap-drop", "ALL"]

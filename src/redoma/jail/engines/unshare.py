@@ -104,6 +104,6 @@ def _namespaces(network: Network) -> tuple[str, ...]:
     made = ["--user", "--map-current-user", "--keep-caps", "--mount"]
     made += ["--propagation", "private", "--pid", "--fork", "--kill-child=KILL", "--ipc", "--uts"]
     made.append("--cgroup")
-    if network is Network.CLOSED:
+    if network is not Network.OPEN:
         made.append("--net")
     return (*made, "--")

@@ -50,6 +50,7 @@ LANDLOCK_RESTRICT_SELF = 446
 
 CLONE_NEWNS = 0x00020000
 CLONE_NEWUSER = 0x10000000
+CLONE_NEWNET = 0x40000000
 
 PR_SET_PDEATHSIG = 1
 PR_SET_DUMPABLE = 4
@@ -72,6 +73,11 @@ def prctl(option: int, value: int, extra: object = 0) -> None:
 def unshare(flags: int) -> None:
     """Leaves the namespaces named by `flags` for new ones."""
     syscall(_NUMBERS["unshare"], flags)
+
+
+def enter(namespace: int, kind: int) -> None:
+    """Moves this process into the namespace behind a descriptor."""
+    syscall(_NUMBERS["setns"], namespace, kind)
 
 
 def mount(source: str, target: str, kind: str, flags: int, data: str = "") -> None:
@@ -137,10 +143,10 @@ def set_groups_of_thread() -> None:
 
 
 _CLONE_VM, _SIGCHLD = 0x100, 17
-_NAMES = ("prctl", "unshare", "mount", "umount2", "capset", "setresuid", "setresgid", "setgroups")
+_NAMES = tuple("prctl unshare mount umount2 capset setresuid setresgid setgroups setns".split())
 _OF_MACHINE = {
-    "x86_64": (157, 272, 165, 166, 126, 117, 119, 116),
-    "aarch64": (167, 97, 40, 39, 91, 147, 149, 159),
+    "x86_64": (157, 272, 165, 166, 126, 117, 119, 116, 308),
+    "aarch64": (167, 97, 40, 39, 91, 147, 149, 159, 268),
 }
 # On a machine that is not known no enclosure is built; asking for one is an error that says so.
 _NUMBERS = dict(zip(_NAMES, _OF_MACHINE.get(os.uname().machine, ()), strict=False))

@@ -10,7 +10,7 @@ from redoma.jail.engines import bwrap_binary
 from redoma.jail.kernel import seccomp
 from redoma.jail.probe.inside import SCRIPT, read
 from redoma.jail.run.supervise import run
-from redoma.model.access import Grant, Limits, Writes
+from redoma.model.access import Grant, Limits, Network, Writes
 from redoma.model.errors import IsolationError
 from redoma.model.guarantee import Enforcement, EngineReport, Guarantee
 from redoma.model.plan import Launch, Plan
@@ -21,12 +21,13 @@ if TYPE_CHECKING:
     from redoma.jail.engines.base import Engine
     from redoma.jail.engines.bubblewrap import Bubblewrap
 
-EVERYTHING = frozenset(Guarantee) - {Guarantee.NETWORK_ALLOW_LISTED}
+EVERYTHING = frozenset(Guarantee)
 MECHANISMS = (
     (Guarantee.WRITES_CONFINED, "mount namespace with a root of its own"),
     (Guarantee.READS_CONFINED, "mount namespace with a root of its own"),
     (Guarantee.PROTECTED_PATHS, "read-only mounts; what is new is taken away afterwards"),
     (Guarantee.NETWORK_CLOSED, "network namespace"),
+    (Guarantee.NETWORK_ALLOW_LISTED, "network namespace behind a gate"),
     (Guarantee.PROCESSES_HIDDEN, "process namespace"),
     (Guarantee.NO_NEW_PRIVILEGES, "no_new_privs, no capabilities, no set-user-id"),
     (Guarantee.SYSCALLS_FILTERED, "seccomp"),
@@ -90,6 +91,10 @@ def try_out(engine: Engine, name: str) -> tuple[frozenset[Guarantee], str]:
             kept, why = _one(engine, name, grant)
             if kept and os.listdir(place) == []:
                 held |= {Guarantee.CHANGES_HELD}
+            gated = Grant(level="probe", workspace=place, limits=limits, network=Network.GATED)
+            if Guarantee.NETWORK_CLOSED in _one(engine, name, gated)[0]:
+                # Nothing but loopback is seen inside, and the gate stood when the command began.
+                held |= {Guarantee.NETWORK_ALLOW_LISTED}
         return held, why
     finally:
         for left in os.listdir(place):

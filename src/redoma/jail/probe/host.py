@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.jail.engines.base import Engine
 
-_VERSION = "redoma-probe-3"
+_VERSION = "redoma-probe-4"
 
 
 class Host:

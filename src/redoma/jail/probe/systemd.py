@@ -65,7 +65,7 @@ def report(engine: Systemd) -> EngineReport:
 
 
 def _nothing(engine: Systemd, why: str, hints: tuple[str, ...]) -> EngineReport:
-    lost = tuple((g, why) for g in Guarantee if g is not Guarantee.NETWORK_ALLOW_LISTED)
+    lost = tuple((g, why) for g in Guarantee)
     return EngineReport(name=engine.name, missing=lost, hints=hints)
 
 

@@ -81,6 +81,7 @@ class Ending:
             limited_by=run.limiter.mechanisms(),
             used=used,
             notes=_notes(run),
+            network_calls=run.gate.close() if run.gate is not None else None,
         )
 
     def _code(self, run: Supervisor, status: bytes) -> tuple[int | None, int | None]:
@@ -133,6 +134,8 @@ class Ending:
 
 def _notes(run: Supervisor) -> tuple[str, ...]:
     notes = run.trace.notes() if run.trace is not None else ()
+    if run.gate is not None:
+        notes = (*notes, *run.gate.notes)
     if run.outlet is not None and run.outlet.abandoned:
         from redoma.jail.run.outlet import ABANDONED
 

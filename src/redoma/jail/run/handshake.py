@@ -34,6 +34,12 @@ def begin(run: Supervisor) -> tuple[int, int]:
         if isinstance(error, ProcessLookupError):
             raise _failed(run) from None
         raise EngineFailed(f"a limit could not be set: {error}", hint="redoma doctor") from error
+    if run.launch.gate is not None:
+        try:
+            run.open_gate(pid)
+        except BaseException:
+            os.close(descriptor)
+            raise
     if run.trace is not None:
         run.trace.command_begins()
     os.write(handshake.go, b"g")

@@ -22,6 +22,7 @@ from redoma.model.result import Exit, Outcome
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from redoma.jail.egress.opening import OpenGate
     from redoma.jail.kernel.cgroups import Groups
     from redoma.jail.run.outlet import Outlet
     from redoma.jail.run.streams import Sink
@@ -88,6 +89,7 @@ class Supervisor:
         self.watch: Watch | None = None
         self.trace: Trace | None = None
         self.outlet: Outlet | None = None
+        self.gate: OpenGate | None = None
         self._held_up = False
         self.began = time.monotonic()
         self._poll = select.poll()
@@ -144,6 +146,13 @@ class Supervisor:
         self.first, self.first_process = begin(self)
         if self.launch.over_disk and self.first:
             self._mounts = MountsKept(self.first)
+
+    def open_gate(self, first: int) -> None:
+        """Has the enclosure's connections answered, before anything in it can make one."""
+        from redoma.jail.egress.opening import OpenGate
+
+        assert self.launch.gate is not None
+        self.gate = OpenGate(self.launch.gate, first, self.control.wake)
 
     def _make_input(self, stdin: bytes | None, ours: list[int]) -> int:
         if stdin == b"":
@@ -250,6 +259,8 @@ class Supervisor:
         control = self.control
         if control.cancelled and not self.ending.said:
             self._end_because(Outcome.CANCELLED, "")
+        if self.gate is not None and self.gate.trouble is not None and not self.ending.said:
+            self._end_because(self.gate.trouble, "connections")
         while control.signals:
             self.pass_on(control.signals.pop(0))
         if control.size is not None:
@@ -341,10 +352,14 @@ class Supervisor:
             self._status += _rest(self.launch.handshake.status)
         if self.trace is not None:
             self.trace.close()
+        if self.gate is not None:
+            self.gate.close()
         return self.ending.exit(self, self._status)
 
     def close(self) -> None:
         """Closes every descriptor of this run."""
+        if self.gate is not None:
+            self.gate.close()
         if self.trace is not None:
             self.trace.close()
         if self.outlet is not None:

@@ -1,0 +1,85 @@
+"""Which addresses anybody may reach, and which lead into somebody's own network.
+
+Attack: a granted name that suddenly resolves to 127.0.0.1, to a router, or to the address where a
+cloud hands out credentials. Nothing of that kind is dialled unless it was granted as such.
+"""
+
+from __future__ import annotations
+
+from _socket import AF_INET, AF_INET6, inet_ntop, inet_pton
+
+_V4_BITS, _V6_BITS = 32, 128
+_NOT_PUBLIC_V4 = """
+    0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24
+    192.0.2.0/24 192.31.196.0/24 192.52.193.0/24 192.88.99.0/24 192.168.0.0/16 192.175.48.0/24
+    198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4 168.63.129.16/32
+""".split()
+# Everything public is below 2000::/3; these parts of it lead elsewhere: Teredo and other tunnels,
+# documentation, 6to4, which carries an IPv4 address that would not be looked at.
+_PUBLIC_V6 = "2000::/3"
+_NOT_PUBLIC_V6 = "2001::/23 2001:db8::/32 2002::/16 3fff::/20".split()
+# IPv4 in other clothes: mapped, and translated by a network that speaks IPv6 only.
+_CARRIES_V4 = ("::ffff:0:0/96", "64:ff9b::/96")
+
+
+def number(text: str) -> tuple[int, int] | None:
+    """(value, bits) of an address in its usual form, or None for anything else."""
+    for family, bits in ((AF_INET, _V4_BITS), (AF_INET6, _V6_BITS)):
+        try:
+            return int.from_bytes(inet_pton(family, text), "big"), bits
+        except (OSError, ValueError):
+            continue
+    return None
+
+
+def canonical(text: str) -> str:
+    """An address in the one form that is compared, or nothing: mapped IPv4 is IPv4."""
+    found = number(text.removeprefix("[").removesuffix("]"))
+    if found is None:
+        return ""
+    value, bits = found
+    if bits == _V6_BITS and within(value, bits, _CARRIES_V4[0]):
+        value, bits = value & 0xFFFFFFFF, _V4_BITS
+    family = AF_INET if bits == _V4_BITS else AF_INET6
+    return inet_ntop(family, value.to_bytes(bits // 8, "big"))
+
+
+def network(text: str) -> str:
+    """A network such as 10.0.0.0/8 as it is compared, or nothing."""
+    base, slash, length = text.partition("/")
+    found = number(base)
+    if found is None or not slash or not length.isascii() or not length.isdigit():
+        return ""
+    return text if int(length) <= found[1] else ""
+
+
+def within(value: int, bits: int, inside: str) -> bool:
+    """Whether an address lies in a network of its own kind."""
+    base, _, length = inside.partition("/")
+    found = number(base)
+    if found is None or found[1] != bits:
+        return False
+    shift = bits - int(length)
+    return value >> shift == found[0] >> shift
+
+
+def is_public(text: str) -> bool:
+    """Whether an address is one that anybody may have meant by a name."""
+    found = number(text)
+    if found is None:
+        return False
+    value, bits = found
+    if bits == _V4_BITS:
+        return not any(within(value, bits, each) for each in _NOT_PUBLIC_V4)
+    if any(within(value, bits, each) for each in _CARRIES_V4):
+        inner = (value & 0xFFFFFFFF).to_bytes(4, "big")
+        return is_public(inet_ntop(AF_INET, inner))
+    if not within(value, bits, _PUBLIC_V6):
+        return False
+    return not any(within(value, bits, each) for each in _NOT_PUBLIC_V6)
+
+
+def is_inside(text: str, inside: str) -> bool:
+    """Whether an address lies in a network that was granted by name."""
+    found = number(text)
+    return bool(inside) and found is not None and within(*found, inside)

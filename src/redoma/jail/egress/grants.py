@@ -1,0 +1,67 @@
+"""Turns a grant into one whose network has a gate."""
+
+from __future__ import annotations
+
+from redoma.jail.egress.rules import LOCALHOST, OWN_LOOPBACK, read
+from redoma.model.access import Grant, Network, Syscalls
+from redoma.model.errors import Refused, UsageError
+from redoma.model.guarantee import Guarantee
+from redoma.model.value import replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.model.network import HostRule, Reach
+
+_WITHOUT = ("strict", "maximum")
+
+
+def gated(grant: Grant, reach: Reach) -> Grant:
+    """The same grant with these hosts, and no others; it runs only where a gate holds that."""
+    if grant.level in _WITHOUT or grant.syscalls is Syscalls.STRICTEST:
+        raise UsageError(
+            f"the level {grant.level} has no network, and no host can be granted in it",
+            hint="--level standard",
+        )
+    require = grant.require - {Guarantee.NETWORK_CLOSED} | {Guarantee.NETWORK_ALLOW_LISTED}
+    return replace(grant, network=Network.GATED, reach=reach, require=require)
+
+
+def kept_to(
+    grant: Grant, hosts: tuple[str, ...], blocked_ports: tuple[int, ...], most: int | None
+) -> Grant:
+    """A grant held to a policy's list: an open network is gated, a gated one grants nothing more.
+
+    A host that was asked for and is not on the list is an error that names it.
+    """
+    listed = read(hosts, blocked_ports=blocked_ports, max_connections=most)
+    if grant.network is not Network.GATED:
+        return gated(grant, listed)
+    asked = grant.reach
+    local = any(host.strip().lower() in OWN_LOOPBACK for host in hosts)
+    for rule in asked.hosts:
+        if not (
+            local if rule.host == LOCALHOST else any(_covers(each, rule) for each in listed.hosts)
+        ):
+            raise Refused(
+                f"the policy does not let {rule.text} be reached",
+                hint=f"network.allowed_hosts: {', '.join(hosts) or 'nobody'}",
+            )
+    reach = replace(
+        asked,
+        blocked_ports=tuple(dict.fromkeys((*asked.blocked_ports, *blocked_ports))),
+        max_connections=min(asked.max_connections, listed.max_connections),
+    )
+    return gated(grant, reach)
+
+
+def _covers(listed: HostRule, asked: HostRule) -> bool:
+    """Whether one rule grants everything that another asks for."""
+    below = listed.host.startswith("*.") and asked.host.endswith(listed.host[1:])
+    if listed.host != asked.host and not below:
+        return False
+    # Where a name is, is not for a command line to say against a policy's list.
+    if (asked.address, asked.inside) not in (("", ""), (listed.address, listed.inside)):
+        return False
+    return listed.ports is None or (
+        asked.ports is not None and set(asked.ports) <= set(listed.ports)
+    )
