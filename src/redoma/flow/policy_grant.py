@@ -156,7 +156,8 @@ def _filed(grant: Grant, policy: Policy, home: str) -> Grant:
         allowed = [expanded(each, root, home) for each in rules.allowed_paths]
         writable = tuple(p for p in writable if any(within(p, each) for each in allowed))
         more = [path for each in allowed for path in _existing(each) if path != workspace]
-        if not any(within(workspace, each) for each in allowed) and writes is Writes.DIRECT:
+        held = writes in (Writes.DIRECT, Writes.LAYER)
+        if held and not any(within(workspace, each) for each in allowed):
             writes = Writes.NONE
         inside = [p for p in more if p.startswith(workspace + "/") and writes is Writes.NONE]
         outside = [
