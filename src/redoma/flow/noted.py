@@ -15,8 +15,13 @@ if TYPE_CHECKING:
     from redoma.model.policy import Policy
 
 
-def note_judged(decisions: Iterable[Decision], policy: Policy, who: Who) -> None:
-    """One row for each decision, on disk when this returns; RecordError where that cannot be."""
+def note_judged(
+    decisions: Iterable[Decision], policy: Policy, who: Who, *, waits: bool = True
+) -> None:
+    """One row for each decision; RecordError where that cannot be.
+
+    With `waits` they are on disk when this returns.
+    """
     from redoma.flow.wiring import record
 
     rows = [
@@ -24,7 +29,8 @@ def note_judged(decisions: Iterable[Decision], policy: Policy, who: Who) -> None
         for decision in decisions
     ]
     if rows:
-        record("", policy).append(*rows)
+        book = record("", policy)
+        (book.append if waits else book.note)(*rows)
 
 
 def _request(text: str, who: Who) -> Request:

@@ -29,6 +29,8 @@ def request_for(
     cwd: str = "",
     mode: Mode = Mode.RUN,
     who: Who | None = None,
+    *,
+    stdin: bytes | int | None = b"",
 ) -> Request:
     """The request for a shell command or a program."""
     words = (command,) if isinstance(command, str) else tuple(command)
@@ -41,6 +43,7 @@ def request_for(
         workload=shell_command(command) if isinstance(command, str) else Program(argv=words),
         id=short_id(),
         cwd=cwd,
+        stdin=stdin if isinstance(stdin, bytes) else b"",
         mode=mode,
         caller=who.caller or this_caller(),
         session=who.session or this_session(),

@@ -146,8 +146,8 @@ class Sandbox:
         trace_files: bool = False,
     ) -> Result:
         """Runs a shell command (text) or a program (a sequence) and returns its whole story."""
-        request = request_for(command, cwd, who=self.who)
-        world = World(self, timeout, terminal=terminal, trace_files=trace_files)
+        request = request_for(command, cwd, who=self.who, stdin=stdin)
+        world = World(self, timeout, terminal=terminal, trace_files=trace_files, stdin=stdin)
         hands = self.hands(world, stdin=stdin, sink=sink, control=control)
         return drive(path(request, world), hands)
 

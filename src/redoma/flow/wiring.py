@@ -131,6 +131,9 @@ class Left:
         from redoma.flow.asking import pending
         from redoma.model.value import replace
 
+        if ":" in question.digest:
+            why = "its input is not known: with < /dev/null it can be approved for another try"
+            return silence(question, why)
         pending().put(replace(question, timeout_seconds=ANSWERED_LATER), waits=False)
         return silence(question, f"redoma answer {question.id} approve, and then the same again")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 
 from redoma.flow.events import Told
 from redoma.flow.requests import shell_command
@@ -38,6 +39,7 @@ class World:
         terminal: bool = False,
         trace_files: bool = False,
         instead: str = "",
+        stdin: bytes | int | None = b"",
     ) -> None:
         """`instead` is what runs in the place of the command that is judged: its own dry run."""
         self.policy = sandbox.policy()
@@ -46,6 +48,7 @@ class World:
         self._terminal = terminal
         self._trace_files = trace_files
         self._instead = instead
+        self._stdin = stdin
 
     def judge(self, request: Request, changes: Changes | None = None) -> Decision:
         from redoma.flow.check import check
@@ -86,13 +89,31 @@ class World:
     ) -> Question:
         from redoma.flow.questions import question
 
-        return question(request, decision, grant=plan.grant, policy=self.policy, changes=changes)
+        found = question(request, decision, grant=plan.grant, policy=self.policy, changes=changes)
+        if not unseen(self._stdin):
+            return found
+        # Attack: what is piped in is part of what runs, and nobody has seen it. An approval is for
+        # this input alone: it is neither remembered nor good for another run.
+        return replace(found, digest=f"{found.digest}:{short_id()}", argvs=(), joins=())
 
     def modified(self, request: Request, command: str) -> Request:
         return replace(request, id=short_id(), workload=shell_command(command))
 
     def told(self, request: Request) -> Told:
         return Told(request, self.policy.logging)
+
+
+def unseen(stdin: bytes | int | None) -> bool:
+    """Whether a command reads something that is neither known here nor typed by a person."""
+    if not isinstance(stdin, int):
+        return False
+    try:
+        if os.isatty(stdin):
+            return False
+        found, nothing = os.fstat(stdin), os.stat(os.devnull)
+    except OSError:
+        return False
+    return found.st_rdev != nothing.st_rdev or not stat.S_ISCHR(found.st_mode)
 
 
 def held(grant: Grant) -> Grant:

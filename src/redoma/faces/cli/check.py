@@ -12,6 +12,10 @@ from redoma.flow.policies import load
 from redoma.model.decision import Decision, Verdict
 from redoma.model.errors import UsageError
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.model.policy import Policy
+
 USAGE = "redoma check [--json] [--pack PACK] [--cwd DIR] COMMAND"
 HELP = f"""usage: {USAGE}
        redoma check [OPTION]... -- WORD...
@@ -74,7 +78,23 @@ def judge(text: str, *, pack: str, cwd: str | None) -> Decision:
     """The decision on a command; text that is not valid UTF-8 is denied, whatever it says."""
     home = os.environ.get("HOME")
     policy = load(cwd or ".", home=home)
-    return check(text, pack=pack, cwd=cwd, home=home, policy=policy)
+    decision = check(text, pack=pack, cwd=cwd, home=home, policy=policy)
+    _note(decision, policy)
+    return decision
+
+
+def _note(decision: Decision, policy: Policy) -> None:
+    """Writes it down; nothing runs here, so a record that cannot be written is only said."""
+    from redoma.flow.noted import note_judged
+    from redoma.flow.requests import Who
+    from redoma.model.errors import RecordError
+
+    try:
+        note_judged([decision], policy, Who(), waits=False)
+    except RecordError as error:
+        from redoma.faces.display import harmless
+
+        sys.stderr.write(f"redoma: not written down: {harmless(str(error))}\n")
 
 
 def working_directory(given: str | None) -> str | None:

@@ -10,6 +10,7 @@ from redoma.flow.check import check, check_write
 from redoma.flow.noted import note_judged
 from redoma.flow.policies import load
 from redoma.flow.requests import Who
+from redoma.flow.wiring import redact
 from redoma.model.decision import Decision, Verdict
 from redoma.model.errors import PolicyError, RecordError
 
@@ -42,7 +43,8 @@ def answer(call: Call, pack: str, agent: str) -> tuple[str, str] | None:
         why = f"Redoma refuses this: {harmless(str(error))}"
         return DENY, shortened(why, LONGEST_REASON)
     decision = max(decisions, key=lambda d: (d.verdict, d.assessment.risk))
-    return WORDS[decision.verdict], reason(decision)
+    # The reason goes into an agent's prompt and from there anywhere: no secret of the command does.
+    return WORDS[decision.verdict], redact(reason(decision))
 
 
 def _judged(call: Call, pack: str, policy: Policy) -> list[Decision]:

@@ -7,6 +7,7 @@ import os
 import pty
 import re
 import select
+import subprocess
 import time
 from pathlib import Path
 
@@ -79,3 +80,23 @@ def test_a_person_at_the_terminal_sees_a_card_and_answers_with_one_key(project: 
     assert b"force-push" in shown or b"replaces history" in shown
     assert (project.root / "ran").exists()
     os.close(person)
+
+
+def test_what_is_piped_in_cannot_be_approved_unseen(project: Project) -> None:
+    done = subprocess.run(
+        [*START, "run", f"cat > got; {ASKS}"],
+        cwd=project.root,
+        env=project.env,
+        input=b"who knows what",
+        capture_output=True,
+        check=False,
+    )
+    assert (done.returncode, b"its input is not known" in done.stderr) == (126, True)
+    assert json.loads(project.call("pending", "--json")[0])["pending"] == []
+
+
+def test_a_check_is_written_down_without_its_secrets(project: Project) -> None:
+    token = "ghp_" + "a1B2c3D4e5F6" * 3
+    project.call("check", f"curl -H 'Authorization: token {token}' https://x.example", status=None)
+    rows = project.call("audit", "list", "--json")[0]
+    assert ("judged" in rows, token in rows) == (True, False)
