@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import threading
+import time
 from contextlib import suppress
 from typing import Self
 
@@ -47,7 +48,9 @@ class Listener:
         self.socket.close()
 
     def evidence(self) -> str:
-        """What reached it, or nothing."""
+        """What reached it, or nothing; what is still on its way is waited for."""
+        if not self.heard:
+            time.sleep(0.12)
         heard = b"".join(self.heard)
         return f"the host's listener heard {heard[:60]!r}" if heard else ""
 

@@ -12,6 +12,7 @@ from redoma.jail.overlay.conflicts import leaves_directory
 from redoma.jail.overlay.journal import Attributes, Directory, Journal, Kind, Mark, Step
 from redoma.jail.overlay.marks import strip_marks
 from redoma.model.change import Did
+from redoma.model.errors import ApplyConflict
 from redoma.model.value import Value, replace
 
 TYPE_CHECKING = False
@@ -145,9 +146,20 @@ class Planner:
     def _swaps(self, item: Change) -> bool:
         return self.ways.exchanges and (self.ways.moves_directories or not was_directory(item))
 
-    def _take(self, path: str) -> None:
+    def _standing(self, path: str) -> os.stat_result:
+        """What stands at a path that was there a moment ago.
+
+        Attack: a parent is replaced between that look and this one.
+        """
         status = self.ground.status(path)
-        assert status is not None  # looked at a moment ago; the step itself will tell if not
+        if status is None:
+            raise ApplyConflict(
+                f"{path} is not there any more\nnothing was applied", paths=[path], hint="try again"
+            )
+        return status
+
+    def _take(self, path: str) -> None:
+        status = self._standing(path)
         slot = self._slot()
         self._weigh(path, status)
         if stat.S_ISDIR(status.st_mode):
@@ -201,16 +213,14 @@ class Planner:
             self._take(item.path)
         slot = self.contents.get(item.path) or (self._slot() if link_of else f"{UPPER}/{item.path}")
         if link_of:
-            status = self.ground.status(link_of)
-            assert status is not None
+            status = self._standing(link_of)
             self.placed.append(_mark(item.path, status))
         else:
             status = self._mark(item.path, slot)
         swap = replaced and self._swaps(item)
         leaves = 0
         if swap:
-            standing = self.ground.status(item.path)
-            assert standing is not None
+            standing = self._standing(item.path)
             self._weigh(item.path, standing)
             leaves = standing.st_ino
         if is_directory(item) or (swap and was_directory(item)):
