@@ -53,6 +53,7 @@ def test_a_parent_that_is_a_link_every_other_moment_leads_nowhere(own_places: Pa
                     held.undo(found.id)
                     applied -= 1
                 except ChangeError:
+                    refused += 1
                     break
     finally:
         swapper.kill()
