@@ -25,7 +25,7 @@ def how_often(times: int) -> Callable[[Place], object]:
         done = 0
         for _ in range(times):
             try:
-                place.sandbox(caller="c", session="s").run("head -c 2000 /dev/zero > made")
+                place.sandbox(caller="c", session="s").run("head -c 65536 /dev/zero > made")
                 done += 1
             except RateLimited:
                 break
@@ -126,7 +126,7 @@ TURNS = [
     Turn("rate_limits.executions_per_minute", "3", "1", how_often(4), 3, 1),
     Turn("rate_limits.concurrent_runs", "3", "1", side_by_side, 3, 1),
     Turn("rate_limits.cpu_seconds_per_day", "3600", "1", after_some_work, True, "too much"),
-    Turn("rate_limits.bytes_written_per_day", "1000000", "5000", how_often(4), 4, 2),
+    Turn("rate_limits.bytes_written_per_day", "9000000", "100000", how_often(4), 4, 2),
     Turn("retention.entries_per_session", "1000", "10", kept, False, True),
 ]  # fmt: skip
 

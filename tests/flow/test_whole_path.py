@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import threading
 
 import pytest
 
-from redoma import AsyncSandbox, Outcome, Verdict
+from redoma import AsyncSandbox, Outcome, Sandbox, Verdict
 from redoma.flow.changes import apply, undo
 from redoma.model.errors import Declined, PolicyError, RateLimited, RecordUnavailable
 from redoma.model.question import Answer, Choice, Question
@@ -292,3 +293,21 @@ def test_a_preview_can_be_awaited_and_cancelled(place: Place) -> None:
 
     asyncio.run(go())
     assert list(place.workspace.iterdir()) == []
+
+
+def test_runs_side_by_side_in_threads_are_all_right(place: Place) -> None:
+    results: list[bool] = []
+
+    def go(number: int) -> None:
+        (place.workspace / f"w{number}").mkdir()
+        sandbox = Sandbox(str(place.workspace / f"w{number}"), record=str(place.record))
+        results.append(sandbox.run(f"echo {number} > made").applied)
+
+    threads = [threading.Thread(target=go, args=(number,)) for number in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [True] * 12
+    made = sorted(int(path.read_text()) for path in place.workspace.glob("w*/made"))
+    assert made == list(range(12))

@@ -54,6 +54,7 @@ class Stage:
         self._jobs: SimpleQueue[Any] = SimpleQueue()
         self._staged: dict[tuple[str, int, int], str] = {}
         self._maps: dict[tuple[int, int], int] = {}
+        self._turn = allocate_lock()  # runs side by side may need the same thing, or two at once
         self._over = allocate_lock()
         self._over.acquire()
         start_new_thread(self._work, ())  # `threading` costs a cold start two milliseconds
@@ -114,11 +115,12 @@ class Stage:
     def staged(self, path: str, uid: int, gid: int) -> str:
         """Where `path` is found on the stage, files of `uid` appearing as the enclosure's own."""
         key = (path, uid, gid)
-        if key not in self._staged:
-            place = f"{_STAGE}/{len(self._staged)}"
-            self.call(lambda: self._put(path, place, self._map(uid, gid)))
-            self._staged[key] = place
-        return self._staged[key]
+        with self._turn:
+            if key not in self._staged:
+                place = f"{_STAGE}/{len(self._staged)}"
+                self.call(lambda: self._put(path, place, self._map(uid, gid)))
+                self._staged[key] = place
+            return self._staged[key]
 
     def program(self, path: str) -> str:
         """Where a program is found that may lie in a directory closed to others."""
@@ -138,12 +140,13 @@ class Stage:
     ) -> str:
         """Where a root stands that is put together once, and mounted by each run in one step."""
         key = (repr((binds, links, directories)), -1, -1)
-        if key not in self._staged:
-            place = f"{_STAGE}/{len(self._staged)}"
-            nobodys = self.nobodys()
-            self.call(lambda: self._build(place, binds, links, directories, nobodys))
-            self._staged[key] = place
-        return self._staged[key]
+        with self._turn:
+            if key not in self._staged:
+                place = f"{_STAGE}/{len(self._staged)}"
+                nobodys = self.nobodys()
+                self.call(lambda: self._build(place, binds, links, directories, nobodys))
+                self._staged[key] = place
+            return self._staged[key]
 
     def _build(
         self,
