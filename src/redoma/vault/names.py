@@ -23,6 +23,7 @@ _LONGEST_JUDGED = 512
 _MAY_OPEN = frozenset((b"\\", b"b", b"r", b"u", b"f"))
 _IN_NAME = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")
 _patterns: dict[str, re.Pattern[bytes]] = {}
+# No group is possessive: Python before 3.11.4 lets such a group run past its own end.
 _SOURCES = {
     # `key` alone tells nothing, so it is not even looked at.
     "piece": b"|".join(
@@ -34,11 +35,11 @@ _SOURCES = {
     rb"(?:[ \t]{0,16}(?:=>|:=|\?=|\+=|={1,3}|:{1,2}(?!/))[ \t]{0,16}|%3[Dd])@?",
     "blank": rb"[ \t]{1,8}(?!-)",
     # JSON in a string has its quotes escaped: the value ends at the same mark as it began.
-    "escaped": rb"""(\\{1,7}["'])((?:(?!\1)[^\r\n]){0,4096}+)""",
-    "quoted": rb"""[bruf]?(["'])((?:(?!\1)[^\\\r\n]|\\[^\r\n]){0,4096}+)(\1?)""",
+    "escaped": rb"""(\\{1,7}["'])((?:(?!\1)[^\r\n]){0,4096})""",
+    "quoted": rb"""[bruf]?(["'])((?:(?!\1)[^\\\r\n]|\\[^\r\n]){0,4096})(\1?)""",
     # 'it'"'"'s': a shell's word goes on after a quote.
-    "goes-on": rb"""(?:"[^"\r\n]*+"|'[^'\r\n]*+'|\\[^\r\n]|[^\s"'`,;:&|(){}<>\[\]\\#]){1,512}+""",
-    "word": rb"""[^\s"'`<>\x00]{1,512}+""",
+    "goes-on": rb"""(?:"[^"\r\n]*+"|'[^'\r\n]*+'|\\[^\r\n]|[^\s"'`,;:&|(){}<>\[\]\\#]){1,512}""",
+    "word": rb"""[^\s"'`<>\x00]{1,512}""",
     # A value that is longer than was read to judge it goes on to its end.
     "rest-of-word": rb"""[^\s"'`<>\x00]*+""",
     "rest-of-quoted": rb"""[^"'\r\n]*+""",
