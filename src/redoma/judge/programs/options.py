@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     Card = dict[str, object]
 
 
+_TRIALS = frozenset("--dry-run --dryrun --simulate --noop --just-print --check".split())
+_OFF = frozenset("false 0 no off none f n".split())
+
+
 class Options:
     """What was given: each option with its values, the operands, and words read two ways."""
 
@@ -103,6 +107,9 @@ def _long(
     name, equals, attached = word.partition("=")
     if name not in takes and name not in known and name.startswith("--") and len(name) > 4:
         name = _meant(name, takes, known)
+    # Attack: `--dry-run=false` looks like a trial and is none.
+    if equals and name in _TRIALS and attached.lower() in _OFF:
+        return index
     if equals:
         out.add(name, word.like(attached), word)
         return index
