@@ -45,9 +45,8 @@ def test_what_cannot_be_written_down_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.requirement("S11")
 def test_no_secret_of_a_command_reaches_the_prompt_or_the_record(tmp_path: Path) -> None:
-    _, reason = answered(
-        tmp_path, f"true; rm -rf ~/{TOKEN} /; git push --force https://{TOKEN}@x.example"
-    )
+    _, reason = answered(tmp_path, f"ls; git push --force https://{TOKEN}@x.example topic")
+    assert "[REDACTED]" in reason
     with Reader(str(tmp_path / "redoma/audit")) as reader:
         rows = str(list(reader.all(Wanted())))
     assert (TOKEN in reason, TOKEN in rows, "[REDACTED]" in rows) == (False, False, True)
