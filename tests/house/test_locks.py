@@ -15,6 +15,9 @@ PIN = re.compile(r"^(?P<name>[a-z0-9-]+)==(?P<version>[0-9][^ ;]*)( ; (?P<marker
 HASH = re.compile(r"^    --hash=sha256:[0-9a-f]{64}( \\)?$")
 RANGE = re.compile(r"^([A-Za-z0-9-]+)(.*?)(;.*)?$")
 
+# What our own dependencies bring along.
+BROUGHT = ("cffi", "msgpack", "pycparser", "typing-extensions")
+
 
 def pins(lock: str) -> dict[str, tuple[str, int]]:
     """The version and the number of hashes of each package in a lock."""
@@ -52,7 +55,8 @@ def test_every_dependency_has_a_range_a_pin_and_a_reason() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     reasons = (ROOT / "docs" / "adr" / "0003-dependencies.md").read_text()
     names = []
-    for dependency in project["dependencies"]:
+    extras = project["optional-dependencies"]
+    for dependency in (*project["dependencies"], *extras["inspect"]):
         match = RANGE.match(dependency)
         assert match
         name, limits = match[1], match[2]
@@ -60,4 +64,5 @@ def test_every_dependency_has_a_range_a_pin_and_a_reason() -> None:
         assert ">=" in limits, f"{name} has no lower end"
         assert "<" in limits, f"{name} has no upper end"
         assert f"`{name}`" in reasons, f"{name} has no reason written down"
-    assert sorted(pins("run.lock")) == sorted(names)
+    assert sorted(pins("run.lock")) == sorted([*names, *BROUGHT])
+    assert [name for name in BROUGHT if f"`{name}`" not in reasons] == []
