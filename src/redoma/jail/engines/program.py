@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 # 127 for a missing program and 126 for one that may not be run, as every shell says.
 _EXEC = 'exec "$0" "$@"'
 # Nothing of the caller's is in the interpreter but what it reads from its standard input.
-_CALL = "import sys; sys.path.append(sys.argv[1]); from redoma.jail.inner.call import main; main(sys.argv[2:])"
+_CALL = (
+    "import sys; sys.path.append(sys.argv[1]); "
+    "from redoma.jail.inner.call import main; main(sys.argv[2:])"
+)
 
 
 def command(workload: Workload, path: str, visible: tuple[str, ...]) -> tuple[str, ...]:

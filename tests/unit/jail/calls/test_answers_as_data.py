@@ -8,6 +8,7 @@ import math
 import struct
 import uuid
 from collections import Counter, OrderedDict, namedtuple
+from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path, PurePosixPath
@@ -140,10 +141,8 @@ def test_an_answer_that_was_changed_never_breaks_its_reader(
     whole = bytearray(written(value))
     at = data.draw(st.integers(0, len(whole) - 1))
     whole[at] = data.draw(st.integers(0, 255))
-    try:
+    with suppress(Malformed):
         Reader(bytes(whole)).whole()
-    except Malformed:
-        pass
 
 
 def test_declared_types_come_back_as_themselves() -> None:
