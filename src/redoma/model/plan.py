@@ -74,3 +74,5 @@ class Launch(Value):
     entry: tuple[str, ...] = ()
     # Whom a gate lets through; None where there is no gate.
     gate: Reach | None = None
+    # Who signs certificates for this run, where its TLS is opened.
+    authority: object | None = None

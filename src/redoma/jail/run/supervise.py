@@ -156,7 +156,9 @@ class Supervisor:
         from redoma.jail.egress.opening import OpenGate
 
         assert self.launch.gate is not None
-        self.gate = OpenGate(self.launch.gate, first, self.control.wake)
+        self.gate = OpenGate(
+            self.launch.gate, first, self.control.wake, authority=self.launch.authority
+        )
 
     def _make_input(self, stdin: bytes | None, ours: list[int]) -> int:
         if stdin == b"":
