@@ -172,10 +172,10 @@ def _filed(grant: Grant, policy: Policy, home: str) -> Grant:
     if (writes, writable, tuple(hidden)) == (grant.writes, grant.writable, grant.hidden):
         return grant
     made = replace(grant, writes=writes, writable=writable, hidden=tuple(dict.fromkeys(hidden)))
-    return _with_engines_that_hide(made) if made.hidden != grant.hidden else made
+    return with_engines_that_hide(made) if made.hidden != grant.hidden else made
 
 
-def _with_engines_that_hide(grant: Grant) -> Grant:
+def with_engines_that_hide(grant: Grant) -> Grant:
     """Engines that show the machine's own tree cannot leave a part of it out."""
     engines = tuple(name for name in grant.prefer if name in _HIDING)
     if grant.prefer and not engines:

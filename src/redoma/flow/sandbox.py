@@ -8,6 +8,7 @@ from _thread import allocate_lock
 
 from redoma.flow.drive import drive
 from redoma.flow.hands import Hands
+from redoma.flow.narrowing import Narrowing
 from redoma.flow.path import path
 from redoma.flow.requests import Who, request_for
 from redoma.flow.workspace import granted_path, workspace
@@ -75,6 +76,8 @@ class Sandbox:
         limits: Mapping[str, int | float | None] | None = None,
         allow_write: Sequence[str] = (),
         allow_read: Sequence[str] = (),
+        hide: Sequence[str] | None = None,
+        subprocesses: int | None = None,
         allow_hosts: Sequence[str] = (),
         publish: Sequence[int] = (),
         env: Mapping[str, str] | None = None,
@@ -89,6 +92,8 @@ class Sandbox:
         """What holds in a workspace; the rest tightens or widens it by name.
 
         `direct` writes straight into the workspace where the level would hold what is written.
+        `hide` are paths that are not there for a command, whatever else is given; who says what
+        is hidden may give a whole home. `subprocesses` is how many a Python call may start.
 
         `level` is a level's name or a profile's file; the policy's own by default. `policy` is
         read from the user's and the project's `sandbox.yaml` where none is given; a name is one
@@ -103,12 +108,15 @@ class Sandbox:
         self._given = _Given(
             engine,
             limits=limits or {},
-            writable=tuple(granted_path(path, "--allow-write") for path in allow_write),
+            writable=tuple(
+                granted_path(path, "--allow-write", wide=hide is not None) for path in allow_write
+            ),
             readable=tuple(granted_path(path, "--allow-read") for path in allow_read),
             env=tuple((env or {}).items()),
             reach=_reach(allow_hosts, publish),
             direct=direct,
         )
+        self._narrowing = Narrowing(hide, subprocesses)
         self._grants: dict[tuple[object, ...], Grant] = {}
         self._policy = _policy(policy)
         self._ask = ask
@@ -266,7 +274,7 @@ class Sandbox:
             from redoma.flow.policies import tightened
 
             grant = self._given.applied_to(load(self.level(policy)).grant(self._root))
-            grant = tightened(grant, policy, decision)
+            grant = self._narrowing.applied_to(tightened(grant, policy, decision))
             if policy.dry_run.auto_enable_for and grant.writes is Writes.DIRECT:
                 # Who wants to see changes first cannot have them written straight away.
                 grant = replace(
