@@ -7,17 +7,22 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.flow.async_sandbox import AsyncSandbox as AsyncSandbox
     from redoma.flow.check import check as check
+    from redoma.flow.check import facts as facts
+    from redoma.flow.knowledge import rules as rules
     from redoma.flow.preview import Preview as Preview
     from redoma.flow.redaction import SecretSanitizer as SecretSanitizer
     from redoma.flow.sandbox import Sandbox as Sandbox
     from redoma.model.decision import Decision as Decision
     from redoma.model.decision import Verdict as Verdict
+    from redoma.model.errors import RedomaError as RedomaError
     from redoma.model.question import Answer as Answer
     from redoma.model.question import Choice as Choice
     from redoma.model.question import Question as Question
     from redoma.model.result import Outcome as Outcome
     from redoma.model.result import Result as Result
     from redoma.model.risk import Assessment as Assessment
+    from redoma.model.risk import Effect as Effect
+    from redoma.model.risk import Fact as Fact
     from redoma.model.risk import Finding as Finding
     from redoma.model.risk import Risk as Risk
 
@@ -28,10 +33,13 @@ __all__ = [
     "AsyncSandbox",
     "Choice",
     "Decision",
+    "Effect",
+    "Fact",
     "Finding",
     "Outcome",
     "Preview",
     "Question",
+    "RedomaError",
     "Result",
     "Risk",
     "Sandbox",
@@ -39,6 +47,8 @@ __all__ = [
     "Verdict",
     "__version__",
     "check",
+    "facts",
+    "rules",
 ]
 
 _HOMES = {
@@ -47,16 +57,21 @@ _HOMES = {
     "AsyncSandbox": "redoma.flow.async_sandbox",
     "Choice": "redoma.model.question",
     "Decision": "redoma.model.decision",
+    "Effect": "redoma.model.risk",
+    "Fact": "redoma.model.risk",
     "Finding": "redoma.model.risk",
     "Outcome": "redoma.model.result",
     "Preview": "redoma.flow.preview",
     "Question": "redoma.model.question",
+    "RedomaError": "redoma.model.errors",
     "Result": "redoma.model.result",
     "Risk": "redoma.model.risk",
     "Sandbox": "redoma.flow.sandbox",
     "SecretSanitizer": "redoma.flow.redaction",
     "Verdict": "redoma.model.decision",
     "check": "redoma.flow.check",
+    "facts": "redoma.flow.check",
+    "rules": "redoma.flow.knowledge",
 }
 
 

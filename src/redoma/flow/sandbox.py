@@ -14,7 +14,8 @@ from redoma.flow.workspace import granted_path, workspace
 from redoma.flow.world import World, held
 from redoma.jail.levels import load
 from redoma.jail.probe.host import Host
-from redoma.model.access import Writes
+from redoma.model.access import Apply, Writes
+from redoma.model.errors import UsageError
 from redoma.model.guarantee import Guarantee
 from redoma.model.request import Mode
 from redoma.model.value import replace
@@ -76,7 +77,11 @@ class Sandbox:
         publish: Sequence[int] = (),
         env: Mapping[str, str] | None = None,
         direct: bool = False,
+        temporary: bool = False,
+        apply: str = "",
         policy: Policy | str | None = None,
+        pack: str = "",
+        rules: Sequence[tuple[str, str, str]] = (),
         ask: Answerer | Callable[[Question], bool | Choice | Answer] | None = None,
         record: Record | str | None = None,
         caller: str = "",
@@ -85,12 +90,16 @@ class Sandbox:
     ) -> None:
         """What holds in a workspace; the rest tightens or widens it by name.
 
-        `direct` writes straight into the workspace where the level would hold what is written.
+        `direct` writes straight into the workspace where the level would hold what is written;
+        `apply` says when what was held becomes real: `on_success`, `always`, `ask` or `never`.
+        `temporary` lets commands work on the machine's own /tmp, held in the workspace's place.
 
         `level` is a level's name or a profile's file; the policy's own by default. `policy` is
         read from the user's and the project's `sandbox.yaml` where none is given; a name is one
-        that ships. `ask` is who confirms: a callback or an answerer; nobody by default. `record`
-        is where it is written down: the user's own record by default.
+        that ships. `pack` and `rules` (name, condition, action) count beside it, and the stricter
+        decides; where there is no file they stand alone. `ask` is who confirms: a callback or an
+        answerer; nobody by default. `record` is where it is written down: the user's own record by
+        default.
         """
         self._level = level
         if level:
@@ -105,9 +114,12 @@ class Sandbox:
             env=tuple((env or {}).items()),
             reach=_reach(allow_hosts, publish),
             direct=direct,
+            temporary=temporary,
+            apply=apply,
         )
         self._grants: dict[tuple[object, ...], Grant] = {}
         self._policy = _policy(policy)
+        self._beside = _beside(pack, rules)
         self._ask = ask
         self._record = record
         self.who = Who(caller=caller, session=session, phase=phase)
@@ -115,6 +127,10 @@ class Sandbox:
     @property
     def workspace(self) -> str:
         return self._root
+
+    def started_in(self, cwd: str) -> str:
+        """The directory of a command, as the enclosure has to be told it."""
+        return os.path.join(self._root, cwd) if self._given.temporary else cwd
 
     @property
     def also_writable(self) -> tuple[str, ...]:
@@ -146,7 +162,7 @@ class Sandbox:
         trace_files: bool = False,
     ) -> Result:
         """Runs a shell command (text) or a program (a sequence) and returns its whole story."""
-        request = request_for(command, cwd, who=self.who, stdin=stdin)
+        request = request_for(command, self.started_in(cwd), who=self.who, stdin=stdin)
         world = World(self, timeout, terminal=terminal, trace_files=trace_files, stdin=stdin)
         hands = self.hands(world, stdin=stdin, sink=sink, control=control)
         return drive(path(request, world), hands)
@@ -211,11 +227,16 @@ class Sandbox:
 
     def policy(self) -> Policy:
         """The policy that holds now: given, or read from the files where it stands."""
-        if self._policy is not None:
-            return self._policy
-        from redoma.flow.policies import load as load_policy
+        found = self._policy
+        if found is None:
+            from redoma.flow.policies import load as load_policy
 
-        return load_policy(self._root)
+            found = load_policy(self._root)
+        if self._beside is None:
+            return found
+        from redoma.flow.policy_beside import over
+
+        return over(found, self._beside)
 
     def circumstances(self, request: Request, policy: Policy) -> Circumstances:
         """What a decision depends on besides the command."""
@@ -257,7 +278,7 @@ class Sandbox:
 class _Given:
     """What the caller of a sandbox asked for by name."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 — each by its own name
         self,
         engine: str,
         *,
@@ -267,10 +288,14 @@ class _Given:
         env: tuple[tuple[str, str], ...],
         reach: Reach | None,
         direct: bool,
+        temporary: bool,
+        apply: str,
     ) -> None:
         self._engine = engine
         self._reach = reach
         self._direct = direct
+        self.temporary = temporary
+        self._apply = _when(apply)
         self._limits = limits
         self.writable = writable
         self._readable = readable
@@ -301,6 +326,7 @@ class _Given:
         made = replace(
             grant,
             writes=writes,
+            apply=self._apply or grant.apply,
             limits=limits,
             writable=self.writable,
             readable=self._readable,
@@ -308,6 +334,10 @@ class _Given:
             require=require,
             prefer=(self._engine,) if self._engine else grant.prefer,
         )
+        if self.temporary:
+            from redoma.flow.temporary import with_temporary
+
+            made = with_temporary(made)
         if self._reach is None:
             return made
         from redoma.jail.egress.grants import gated
@@ -321,6 +351,22 @@ def _reach(hosts: Sequence[str], publish: Sequence[int]) -> Reach | None:
     from redoma.jail.egress.rules import read
 
     return read(hosts, publish=publish)
+
+
+def _when(apply: str) -> Apply | None:
+    try:
+        return Apply(apply) if apply else None
+    except ValueError:
+        known = ", ".join(each.value for each in Apply)
+        raise UsageError(f"apply: {apply!r} is no moment", hint=f"one of: {known}") from None
+
+
+def _beside(pack: str, rules: Sequence[tuple[str, str, str]]) -> Policy | None:
+    if not pack and not rules:
+        return None
+    from redoma.flow.policy_beside import own
+
+    return own(pack, rules)
 
 
 def _policy(given: Policy | str | None) -> Policy | None:
