@@ -12,6 +12,12 @@ if TYPE_CHECKING:
     from redoma.flow.preview import Preview as Preview
     from redoma.flow.redaction import SecretSanitizer as SecretSanitizer
     from redoma.flow.sandbox import Sandbox as Sandbox
+    from redoma.model.call import Call as Call
+    from redoma.model.call_errors import CallFailed as CallFailed
+    from redoma.model.call_errors import NotReturnable as NotReturnable
+    from redoma.model.call_errors import NotSendable as NotSendable
+    from redoma.model.call_errors import SandboxTimeout as SandboxTimeout
+    from redoma.model.call_errors import SandboxViolation as SandboxViolation
     from redoma.model.decision import Decision as Decision
     from redoma.model.decision import Verdict as Verdict
     from redoma.model.errors import RedomaError as RedomaError
@@ -31,11 +37,15 @@ __all__ = [
     "Answer",
     "Assessment",
     "AsyncSandbox",
+    "Call",
+    "CallFailed",
     "Choice",
     "Decision",
     "Effect",
     "Fact",
     "Finding",
+    "NotReturnable",
+    "NotSendable",
     "Outcome",
     "Preview",
     "Question",
@@ -43,6 +53,8 @@ __all__ = [
     "Result",
     "Risk",
     "Sandbox",
+    "SandboxTimeout",
+    "SandboxViolation",
     "SecretSanitizer",
     "Verdict",
     "__version__",
@@ -55,11 +67,15 @@ _HOMES = {
     "Answer": "redoma.model.question",
     "Assessment": "redoma.model.risk",
     "AsyncSandbox": "redoma.flow.async_sandbox",
+    "Call": "redoma.model.call",
+    "CallFailed": "redoma.model.call_errors",
     "Choice": "redoma.model.question",
     "Decision": "redoma.model.decision",
     "Effect": "redoma.model.risk",
     "Fact": "redoma.model.risk",
     "Finding": "redoma.model.risk",
+    "NotReturnable": "redoma.model.call_errors",
+    "NotSendable": "redoma.model.call_errors",
     "Outcome": "redoma.model.result",
     "Preview": "redoma.flow.preview",
     "Question": "redoma.model.question",
@@ -67,6 +83,8 @@ _HOMES = {
     "Result": "redoma.model.result",
     "Risk": "redoma.model.risk",
     "Sandbox": "redoma.flow.sandbox",
+    "SandboxTimeout": "redoma.model.call_errors",
+    "SandboxViolation": "redoma.model.call_errors",
     "SecretSanitizer": "redoma.flow.redaction",
     "Verdict": "redoma.model.decision",
     "check": "redoma.flow.check",
