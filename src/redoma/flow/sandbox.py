@@ -7,6 +7,7 @@ import os
 from _thread import allocate_lock
 
 from redoma.flow.drive import drive
+from redoma.flow.given import Given, reach_of
 from redoma.flow.hands import Hands
 from redoma.flow.path import path
 from redoma.flow.requests import Who, request_for
@@ -14,8 +15,7 @@ from redoma.flow.workspace import granted_path, workspace
 from redoma.flow.world import World, held
 from redoma.jail.levels import load
 from redoma.jail.probe.host import Host
-from redoma.model.access import Apply, Writes
-from redoma.model.errors import UsageError
+from redoma.model.access import Writes
 from redoma.model.guarantee import Guarantee
 from redoma.model.request import Mode
 from redoma.model.value import replace
@@ -29,10 +29,9 @@ if TYPE_CHECKING:
     from redoma.flow.preview import Preview
     from redoma.jail.run.control import Control
     from redoma.jail.run.streams import Sink
-    from redoma.model.access import Grant, Limits
+    from redoma.model.access import Grant
     from redoma.model.call import Call
     from redoma.model.decision import Decision
-    from redoma.model.network import Reach
     from redoma.model.policy import Circumstances, Policy
     from redoma.model.question import Answer, Answerer, Choice, Question
     from redoma.model.request import Request
@@ -109,13 +108,13 @@ class Sandbox:
             load(level)  # a level that is not there is said now
         self._engine = engine
         self._root = _workspace(workspace)
-        self._given = _Given(
+        self._given = Given(
             engine,
             limits=limits or {},
             writable=tuple(granted_path(path, "--allow-write") for path in allow_write),
             readable=tuple(granted_path(path, "--allow-read") for path in allow_read),
             env=tuple((env or {}).items()),
-            reach=_reach(allow_hosts, publish),
+            reach=reach_of(allow_hosts, publish),
             direct=direct,
             temporary=temporary,
             apply=apply,
@@ -295,92 +294,6 @@ class Sandbox:
                 )
             known = self._grants[key] = held(grant) if held_in_layer else grant
         return known
-
-
-class _Given:
-    """What the caller of a sandbox asked for by name."""
-
-    def __init__(  # noqa: PLR0913 — each by its own name
-        self,
-        engine: str,
-        *,
-        limits: Mapping[str, int | float | None],
-        writable: tuple[str, ...],
-        readable: tuple[str, ...],
-        env: tuple[tuple[str, str], ...],
-        reach: Reach | None,
-        direct: bool,
-        temporary: bool,
-        apply: str,
-    ) -> None:
-        self._engine = engine
-        self._reach = reach
-        self._direct = direct
-        self.temporary = temporary
-        self._apply = _when(apply)
-        self._limits = limits
-        self.writable = writable
-        self._readable = readable
-        self._env = env
-
-    def secrets(self) -> tuple[str, ...]:
-        """The values of given variables whose names say that they are secret."""
-        if not self._env:
-            return ()
-        from redoma.vault.exact import own_values
-
-        return own_values(dict(self._env))
-
-    def applied_to(self, grant: Grant) -> Grant:
-        limits: Limits = grant.limits
-        require = grant.require
-        writes = grant.writes
-        if self._direct and writes is Writes.LAYER:
-            writes = Writes.DIRECT
-            require -= {Guarantee.CHANGES_HELD}
-        if self._limits:
-            limits = replace(limits, **self._limits)
-        if self._limits.get("cpu_percent"):
-            require |= {Guarantee.CPU_CAPPED}
-        if self._engine == "direct":
-            writes = Writes.DIRECT
-            require = frozenset()  # asked for by name: nothing is required, and nothing is claimed
-        made = replace(
-            grant,
-            writes=writes,
-            apply=self._apply or grant.apply,
-            limits=limits,
-            writable=self.writable,
-            readable=self._readable,
-            env=self._env,
-            require=require,
-            prefer=(self._engine,) if self._engine else grant.prefer,
-        )
-        if self.temporary:
-            from redoma.flow.temporary import with_temporary
-
-            made = with_temporary(made)
-        if self._reach is None:
-            return made
-        from redoma.jail.egress.grants import gated
-
-        return gated(made, self._reach)
-
-
-def _reach(hosts: Sequence[str], publish: Sequence[int]) -> Reach | None:
-    if not hosts and not publish:
-        return None
-    from redoma.jail.egress.rules import read
-
-    return read(hosts, publish=publish)
-
-
-def _when(apply: str) -> Apply | None:
-    try:
-        return Apply(apply) if apply else None
-    except ValueError:
-        known = ", ".join(each.value for each in Apply)
-        raise UsageError(f"apply: {apply!r} is no moment", hint=f"one of: {known}") from None
 
 
 def _beside(pack: str, rules: Sequence[tuple[str, str, str]]) -> Policy | None:
