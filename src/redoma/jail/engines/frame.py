@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from redoma.jail import environment, view
+from redoma.jail.engines import hiding
 from redoma.model.access import Grant, Home, Network, Writes
 from redoma.model.value import Value
 
@@ -20,10 +21,6 @@ _HOME_SIZE = 64 << 20
 _SHM_SIZE = 64 << 20
 _TEMPORARY = 512 << 20
 _PAGE = 4096
-# Not shown where everything is: an enclosure has its own, or has them already.
-_OF_ITS_OWN = frozenset(
-    "/bin /dev /etc /lib /lib32 /lib64 /libx32 /opt /proc /run /sbin /sys /tmp /usr".split()
-)
 # Where a command may write everywhere in the workspace, and something of that is kept.
 _WHOLLY = (Writes.DIRECT, Writes.LAYER)
 
@@ -63,7 +60,7 @@ def build(
     workspace = grant.workspace
     home = environment.home_directory()
     readable = tuple(path for path in grant.readable if path != "/")
-    everything = _top() if readable != grant.readable else ()
+    everything = hiding.top() if readable != grant.readable else ()
     roots = (workspace, *grant.writable, *readable, *everything, *forgotten)
     seen = view.build(grant.home, home=home, path=os.environ.get("PATH", ""), keep=roots)
     arguments = list(_namespaces(grant))
@@ -118,15 +115,19 @@ def build(
         if target.startswith(("/tmp/", "/var/tmp/", home + "/")):
             arguments += show(source, target)
     arguments += _readable(readable, everything, place, show)
-    arguments += _passages(everything, roots) if as_nobody else []
+    arguments += hiding.passages(everything, roots) if as_nobody else []
     mounts, writable = _written(grant, place)
     arguments += mounts
     for path in forgotten:
         arguments += ["--overlay-src", place(path), "--tmp-overlay", path]
     in_memory = [p for p in in_memory if not f"{p}/".startswith(tuple(f"{r}/" for r in roots))]
-    etc = "/etc" if everything else next(s for s, target in seen.binds if target == "/etc")
     inside = (*(target for _, target in seen.binds), *roots, home, "/proc", "/tmp", "/var/tmp")
-    after = _hidden(grant.hidden, inside, etc)
+    known = next(source for source, target in seen.binds if target == "/etc")
+    after = hiding.cover(
+        hiding.reachable(grant, everything) if as_nobody else grant.hidden,
+        inside,
+        etc="/etc" if everything else known,
+    )
     if base is None:
         after += ["--remount-ro", "/"]
     user = "redoma" if as_nobody else environment.user_name(os.geteuid())
@@ -163,23 +164,6 @@ def _readable(
     return made
 
 
-def _passages(everything: tuple[str, ...], roots: tuple[str, ...]) -> list[str]:
-    """Empty directories over those that only their owner enters, on the way to what is given.
-
-    Whoever mounts is nobody then, and so is whoever runs: neither could read them anyway.
-    """
-    closed: list[str] = []
-    for root in roots:
-        for top in everything:
-            parts = root.removeprefix(f"{top}/").split("/") if root.startswith(f"{top}/") else []
-            for at in range(1, len(parts)):
-                path = "/".join((top, *parts[:at]))
-                if not os.stat(path).st_mode & 0o001:
-                    closed.append(path)
-                    break
-    return [word for path in dict.fromkeys(closed) for word in _memory(_PAGE, path, "0755")]
-
-
 def _written(grant: Grant, place: Callable[[str], str]) -> tuple[list[str], list[tuple[str, str]]]:
     """The mounts of what may be written, and those that are written directly."""
     workspace = grant.workspace
@@ -210,27 +194,3 @@ def _namespaces(grant: Grant) -> list[str]:
 
 def _memory(size: int, path: str, mode: str) -> list[str]:
     return ["--size", str(size), "--perms", mode, "--tmpfs", path]
-
-
-def _top() -> tuple[str, ...]:
-    """What stands at the top of this machine, apart from what every enclosure has of its own."""
-    with os.scandir("/") as found:
-        names = sorted(e.path for e in found if e.is_dir(follow_symlinks=False))
-    return tuple(path for path in names if path not in _OF_ITS_OWN)
-
-
-def _hidden(paths: tuple[str, ...], inside: tuple[str, ...], etc: str) -> list[str]:
-    """What covers each path that can be seen inside; /etc is seen as it is in `etc`."""
-    made: list[str] = []
-    for path in paths:
-        below = f"{path}/"
-        if path == "/dev" or not any(
-            path == each or each.startswith(below) or path.startswith(f"{each}/") for each in inside
-        ):
-            continue
-        source = etc + path.removeprefix("/etc") if path.startswith("/etc/") else path
-        if os.path.isdir(source):
-            made += ["--perms", "0555", "--tmpfs", path, "--remount-ro", path]
-        elif os.path.exists(source):
-            made += ["--ro-bind", "/dev/null", path]
-    return made
