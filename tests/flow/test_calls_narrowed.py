@@ -97,7 +97,9 @@ def test_a_workspace_below_a_closed_directory_is_there_where_everything_is(place
     assert sandbox.call(os.listdir, str(place.workspace)) == ["a"]
 
 
-def test_a_directory_of_everybodys_can_be_given_and_then_no_path_is_said_to_be_protected(place: Place) -> None:
+def test_a_directory_of_everybodys_can_be_given_and_then_no_path_is_said_to_be_protected(
+    place: Place,
+) -> None:
     sandbox = place.sandbox(allow_write=["/var/tmp"], hide=[])
     with tempfile.TemporaryDirectory(dir="/var/tmp") as directory:
         os.chmod(directory, 0o777)
