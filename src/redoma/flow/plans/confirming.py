@@ -6,6 +6,7 @@ from hashlib import sha256
 
 from redoma.ask.answers import told
 from redoma.ask.moments import now
+from redoma.flow.requests import this_caller, this_session
 from redoma.model.event import Event, Kind
 from redoma.model.ids import uuid
 from redoma.model.question import Choice, Context, Impact, Question
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 _MOST_REASONS = 20
 
 
-def question_of(check: PlanCheck, plan: str, sandbox: Sandbox, policy: Policy) -> Question:
+def question_of(check: PlanCheck, sandbox: Sandbox, policy: Policy) -> Question:
     """What a person is asked once for all steps; the digest is of every one of them."""
     worst = max(check.asked, key=lambda judged: judged.decision.assessment.risk).decision
     parts = (check.intent.digest, *(judged.digest for judged in check.asked))
@@ -40,9 +41,11 @@ def question_of(check: PlanCheck, plan: str, sandbox: Sandbox, policy: Policy) -
         safety_level=worst.level or worst.assessment.risk.label,
         because=tuple(reasons[:_MOST_REASONS]),
         impact=Impact(estimated_scope=f"{len(check.steps)} steps, {len(check.asked)} to confirm"),
-        context=Context(triggered_by=sandbox.who.caller, workflow_phase=sandbox.who.phase),
+        context=Context(
+            triggered_by=sandbox.who.caller or this_caller(), workflow_phase=sandbox.who.phase
+        ),
         workspace=sandbox.workspace,
-        session=sandbox.who.session,
+        session=sandbox.who.session or this_session(),
         asked_at=now(),
         timeout_seconds=policy.confirmation.timeout_seconds,
         policy=f"{policy.name}: plans.confirm",
@@ -51,7 +54,7 @@ def question_of(check: PlanCheck, plan: str, sandbox: Sandbox, policy: Policy) -
 
 def confirmed(check: PlanCheck, plan: str, sandbox: Sandbox, policy: Policy) -> Answerer | None:
     """Who answers for the steps after the plan was approved; None where it was not."""
-    question = question_of(check, plan, sandbox, policy)
+    question = question_of(check, sandbox, policy)
     record = sandbox.record(policy)
     asked = {"question": question.id, "digest": question.digest, "because": list(question.because)}
     record.append(_event(Kind.ASKED, plan, sandbox, asked, question.command))
@@ -90,8 +93,6 @@ class ForTheSteps:
 def _event(
     kind: Kind, plan: str, sandbox: Sandbox, details: Mapping[str, object], command: str = ""
 ) -> Event:
-    from redoma.flow.requests import this_caller, this_session
-
     return Event(
         kind=kind,
         run=plan,

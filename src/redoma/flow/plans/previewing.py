@@ -6,7 +6,7 @@ from redoma.flow.dry_run import preview as dry_run
 from redoma.flow.held import HeldRun
 from redoma.flow.plans.checking import StepResult, check_plan
 from redoma.flow.plans.narrowing import outside
-from redoma.flow.plans.running import Reached, step_result
+from redoma.flow.plans.running import Reached, exit_code, step_result
 from redoma.model.change import Changes
 from redoma.model.decision import Verdict
 from redoma.model.ids import short_id
@@ -44,6 +44,11 @@ class PlanPreview(Value):
     def ok(self) -> bool:
         """Whether every step could be shown to its end."""
         return all(step.status is StepStatus.DONE for step in self.steps)
+
+    @property
+    def exit_code(self) -> int:
+        """As that of a run that came so far."""
+        return exit_code(self.steps)
 
 
 def preview_plan(

@@ -65,12 +65,7 @@ class PlanResult(Value):
     @property
     def exit_code(self) -> int:
         """0 for a plan that is done; 126 where it was refused; else the step's own status."""
-        if self.ok:
-            return 0
-        step = next((step for step in self.steps if step.id == self.stopped_at), None)
-        if step is None or step.status is StepStatus.REFUSED:
-            return 126
-        return step.exit_code or 125
+        return exit_code(self.steps)
 
     def raise_for_outcome(self) -> PlanResult:
         """This result if the plan is done; else the error that says where it stopped."""
@@ -81,6 +76,16 @@ class PlanResult(Value):
         if self.exit_code == 126:
             raise (Declined if self.why == NOT_APPROVED else Refused)(said, hint=hint)
         raise RunError(said, hint=hint)
+
+
+def exit_code(steps: tuple[StepResult, ...]) -> int:
+    """One status for all steps: that of the one that was not done."""
+    for step in steps:
+        if step.status is StepStatus.FAILED:
+            return step.exit_code or 125
+        if step.status is StepStatus.REFUSED:
+            return 126
+    return 0 if all(step.status in _GOOD for step in steps) else 126
 
 
 def run_plan(
