@@ -110,6 +110,7 @@ class Sandbox:
         )
         self._grants: dict[tuple[object, ...], Grant] = {}
         self._constraints: StepConstraints | None = None
+        self._first: Answerer | None = None
         self._policy = _policy(policy)
         self._ask = ask
         self._record = record
@@ -121,15 +122,18 @@ class Sandbox:
         *,
         plan: str = "",
         step: str = "",
-        ask: Answerer | None = None,
+        first: Answerer | None = None,
     ) -> Sandbox:
-        """The same sandbox for one step of a plan, held tighter: nothing in it is wider."""
+        """The same sandbox for one step of a plan, held tighter: nothing in it is wider.
+
+        `first` is asked before whoever confirms here.
+        """
         from copy import copy
 
         made = copy(self)
         made._constraints = constraints
         made._grants = {}
-        made._ask = ask or self._ask
+        made._first = first
         made.who = replace(self.who, plan=plan, step=step)
         return made
 
@@ -228,7 +232,8 @@ class Sandbox:
         """Who is asked."""
         from redoma.flow.wiring import answerer
 
-        return answerer(self._ask, policy)
+        chain = answerer(self._ask, policy)
+        return chain if self._first is None else chain.led_by(self._first)
 
     def policy(self) -> Policy:
         """The policy that holds now: given, or read from the files where it stands."""

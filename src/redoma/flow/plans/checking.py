@@ -62,7 +62,7 @@ def check_plan(intent: Intent, sandbox: Sandbox, *, plan: str = "") -> PlanCheck
 def _judged(step: Step, sandbox: Sandbox, plan: str) -> JudgedStep:
     work = work_of(step)
     narrow = sandbox.narrowed(step.constraints, plan=plan, step=step.id)
-    request = request_of(work, narrow.who, Mode.CHECK)
+    request = request_of(work, narrow, Mode.CHECK)
     world = World(narrow, stdin=work.stdin)
     decision = drive(path(request, world), narrow.hands(world)).decision
     assert decision is not None

@@ -58,8 +58,7 @@ def confirmed(check: PlanCheck, plan: str, sandbox: Sandbox, policy: Policy) -> 
     record = sandbox.record(policy)
     asked = {"question": question.id, "digest": question.digest, "because": list(question.because)}
     record.append(_event(Kind.ASKED, plan, sandbox, asked, question.command))
-    chain = sandbox.answerer(policy)
-    answer = chain.ask(question)
+    answer = sandbox.answerer(policy).ask(question)
     said = {
         "question": question.id,
         "choice": answer.choice.value,
@@ -67,22 +66,21 @@ def confirmed(check: PlanCheck, plan: str, sandbox: Sandbox, policy: Policy) -> 
         "notes": answer.notes,
     }
     record.append(_event(Kind.ANSWERED, plan, sandbox, said))
-    return ForTheSteps(check, answer, chain) if answer.approves(question) else None
+    return ForTheSteps(check, answer) if answer.approves(question) else None
 
 
 class ForTheSteps:
-    """Approves each step that a person saw in the plan, once, and asks on for anything else."""
+    """Approves each step that a person saw in the plan, once, and leaves the rest to others."""
 
-    def __init__(self, check: PlanCheck, answer: Answer, others: Answerer) -> None:
+    def __init__(self, check: PlanCheck, answer: Answer) -> None:
         self._left = [judged.digest for judged in check.asked]
         self._answer = answer
-        self._others = others
 
     def ask(self, question: Question) -> Answer | None:
         # Attack: a step whose files, grant or policy changed since is another one; and what a
         # step did in its layer, where a person is to see that, nobody has seen yet.
         if question.digest not in self._left:
-            return self._others.ask(question)
+            return None
         self._left.remove(question.digest)
         by = self._answer.approved_by
         return told(

@@ -8,6 +8,7 @@ from redoma.flow.policy_grant import least, with_engines_that_hide
 from redoma.model.access import Limits, Network, Writes
 from redoma.model.decision import Verdict
 from redoma.model.guarantee import Guarantee
+from redoma.model.network import Reach
 from redoma.model.value import replace
 
 TYPE_CHECKING = False
@@ -97,7 +98,7 @@ def _networked(grant: Grant, held_to: StepConstraints) -> Grant:
     if kept:
         return replace(grant, reach=replace(grant.reach, hosts=tuple(kept)))
     require = grant.require - {Guarantee.NETWORK_ALLOW_LISTED} | {Guarantee.NETWORK_CLOSED}
-    return replace(grant, network=Network.CLOSED, require=require)
+    return replace(grant, network=Network.CLOSED, reach=Reach(), require=require)
 
 
 def _written(grant: Grant, allowed: list[str]) -> Grant:

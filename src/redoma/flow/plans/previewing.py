@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from redoma.flow.dry_run import preview as dry_run
 from redoma.flow.held import HeldRun
+from redoma.flow.plans.calling import directory
 from redoma.flow.plans.checking import StepResult, check_plan
 from redoma.flow.plans.narrowing import outside
 from redoma.flow.plans.running import Reached, exit_code, step_result
@@ -101,7 +102,7 @@ def _shown(
         stdin=work.stdin,
         sink=sink if work.prints else None,
         control=control,
-        cwd=work.cwd,
+        cwd=directory(work, sandbox),
         onto=onto,
     )
     return dry_run(work.command, run, duration=sandbox.usual_seconds)

@@ -184,7 +184,7 @@ class _Run:
         self._state = replace(self._state, going=step.id)
         kept.write(self._state)
         narrow = self._sandbox.narrowed(
-            step.constraints, plan=self._state.id, step=step.id, ask=ask
+            step.constraints, plan=self._state.id, step=step.id, first=ask
         )
         try:
             result = perform(judged.work, narrow, self._sink, self._control)
