@@ -7,6 +7,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.flow.async_sandbox import AsyncSandbox as AsyncSandbox
     from redoma.flow.check import check as check
+    from redoma.flow.plans.plan import Plan as Plan
     from redoma.flow.preview import Preview as Preview
     from redoma.flow.redaction import SecretSanitizer as SecretSanitizer
     from redoma.flow.sandbox import Sandbox as Sandbox
@@ -30,6 +31,7 @@ __all__ = [
     "Decision",
     "Finding",
     "Outcome",
+    "Plan",
     "Preview",
     "Question",
     "Result",
@@ -49,6 +51,7 @@ _HOMES = {
     "Decision": "redoma.model.decision",
     "Finding": "redoma.model.risk",
     "Outcome": "redoma.model.result",
+    "Plan": "redoma.flow.plans.plan",
     "Preview": "redoma.flow.preview",
     "Question": "redoma.model.question",
     "Result": "redoma.model.result",
