@@ -91,6 +91,7 @@ def _engines(grant: Grant, asked: Grant) -> tuple[str, ...]:
 
 
 def least(one: Limits, other: Limits) -> Limits:
+    """Of each limit the smaller one; where only one of both says something, that."""
     both = fields_of(other)
     made = {}
     for name, value in fields_of(one).items():
