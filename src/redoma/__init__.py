@@ -11,6 +11,12 @@ if TYPE_CHECKING:
     from redoma.flow.preview import Preview as Preview
     from redoma.flow.redaction import SecretSanitizer as SecretSanitizer
     from redoma.flow.sandbox import Sandbox as Sandbox
+    from redoma.model.call import Call as Call
+    from redoma.model.call_errors import CallFailed as CallFailed
+    from redoma.model.call_errors import NotReturnable as NotReturnable
+    from redoma.model.call_errors import NotSendable as NotSendable
+    from redoma.model.call_errors import SandboxTimeout as SandboxTimeout
+    from redoma.model.call_errors import SandboxViolation as SandboxViolation
     from redoma.model.decision import Decision as Decision
     from redoma.model.decision import Verdict as Verdict
     from redoma.model.question import Answer as Answer
@@ -27,9 +33,13 @@ __all__ = [
     "Answer",
     "Assessment",
     "AsyncSandbox",
+    "Call",
+    "CallFailed",
     "Choice",
     "Decision",
     "Finding",
+    "NotReturnable",
+    "NotSendable",
     "Outcome",
     "Plan",
     "Preview",
@@ -37,6 +47,8 @@ __all__ = [
     "Result",
     "Risk",
     "Sandbox",
+    "SandboxTimeout",
+    "SandboxViolation",
     "SecretSanitizer",
     "Verdict",
     "__version__",
@@ -47,9 +59,13 @@ _HOMES = {
     "Answer": "redoma.model.question",
     "Assessment": "redoma.model.risk",
     "AsyncSandbox": "redoma.flow.async_sandbox",
+    "Call": "redoma.model.call",
+    "CallFailed": "redoma.model.call_errors",
     "Choice": "redoma.model.question",
     "Decision": "redoma.model.decision",
     "Finding": "redoma.model.risk",
+    "NotReturnable": "redoma.model.call_errors",
+    "NotSendable": "redoma.model.call_errors",
     "Outcome": "redoma.model.result",
     "Plan": "redoma.flow.plans.plan",
     "Preview": "redoma.flow.preview",
@@ -57,6 +73,8 @@ _HOMES = {
     "Result": "redoma.model.result",
     "Risk": "redoma.model.risk",
     "Sandbox": "redoma.flow.sandbox",
+    "SandboxTimeout": "redoma.model.call_errors",
+    "SandboxViolation": "redoma.model.call_errors",
     "SecretSanitizer": "redoma.flow.redaction",
     "Verdict": "redoma.model.decision",
     "check": "redoma.flow.check",
