@@ -396,3 +396,38 @@ def test_a_preview_goes_on_only_from_changes_of_its_own_workspace(
     with pytest.raises(PreviewGone, match="holds no changes of"):
         HeldRun(other, onto=found.id)("true")
     held.discard(found.id)
+
+
+def test_a_function_is_imported_and_called_inside_only(place: Place) -> None:
+    (place.workspace / "notes.py").write_text(
+        "import os, sys\n"
+        "open('imported', 'w').write(str(os.getpid()))\n"
+        "def add(*numbers, by=1):\n"
+        "    open('sum', 'w').write(str(sum(numbers) * by))\n"
+        "    return {'sum': sum(numbers) * by, 'pid': os.getpid()}\n"
+        "def breaks():\n"
+        "    raise ValueError('no')\n"
+    )
+    add = {"id": "add", "operation": "python", "call": "notes:add", "args": [1, 2]}
+    made = plan({**add, "kwargs": {"by": 2}}).run(place.sandbox())
+    assert statuses(made) == [("add", DONE)]
+    value = made.steps[0].value
+    assert isinstance(value, dict) and value["sum"] == 6 and value["pid"] != os.getpid()
+    assert (place.workspace / "sum").read_text() == "6"
+    judged = next(row for row in place.rows() if row.kind == "judged")
+    assert judged.command == "call notes.add(1, 2, by=2)"
+    found = plan(
+        {**add, "kwargs": {"by": 5}},
+        shell("see", "cat sum"),
+        {**add, "call": "notes:breaks", "id": "bad"},
+    ).preview(place.sandbox())
+    assert statuses(found) == [("add", DONE), ("see", DONE), ("bad", FAILED)], found.steps
+    assert found.steps[1].stdout == b"15"
+    assert (place.workspace / "sum").read_text() == "6"
+    held.discard(found.id)
+
+
+def test_a_function_that_is_not_there_stops_the_plan(place: Place) -> None:
+    made = plan({"id": "a", "operation": "python", "call": "no_such_module:f"}).run(place.sandbox())
+    assert statuses(made) == [("a", FAILED)]
+    assert "no_such_module" in made.why

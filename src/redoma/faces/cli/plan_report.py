@@ -131,8 +131,16 @@ def _step(step: StepResult) -> dict[str, object]:
         "why": step.why or None,
         "stdout": step.stdout.decode("utf-8", "replace"),
         "stderr": step.stderr.decode("utf-8", "replace"),
-        "value": step.value,
+        "value": _data(step.value),
     }
+
+
+def _data(value: object) -> object:
+    """What a function returned, where JSON has a form for it; else in Python's words."""
+    try:
+        return json.loads(json.dumps(value, allow_nan=False))
+    except (TypeError, ValueError):
+        return repr(value)
 
 
 def _text(path: str) -> str:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from redoma.flow.drive import drive
 from redoma.flow.path import path
-from redoma.flow.plans.calling import request_of
+from redoma.flow.plans.calling import request_of, world_of
 from redoma.flow.plans.operations import work_of
-from redoma.flow.world import World
 from redoma.model.decision import Verdict
 from redoma.model.intent import StepStatus
 from redoma.model.request import Mode
@@ -63,7 +62,7 @@ def _judged(step: Step, sandbox: Sandbox, plan: str) -> JudgedStep:
     work = work_of(step)
     narrow = sandbox.narrowed(step.constraints, plan=plan, step=step.id)
     request = request_of(work, narrow, Mode.CHECK)
-    world = World(narrow, stdin=work.stdin)
+    world = world_of(work, narrow)
     decision = drive(path(request, world), narrow.hands(world)).decision
     assert decision is not None
     made = JudgedStep(step=step, work=work, decision=decision)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from redoma.flow.dry_run import answer
 from redoma.flow.dry_run import preview as dry_run
 from redoma.flow.held import HeldRun
-from redoma.flow.plans.calling import directory
+from redoma.flow.kinds.foresee import Foreseen
+from redoma.flow.plans.calling import directory, perform
 from redoma.flow.plans.checking import StepResult, check_plan
 from redoma.flow.plans.narrowing import outside
 from redoma.flow.plans.running import Reached, exit_code, step_result
@@ -12,6 +14,7 @@ from redoma.model.change import Changes
 from redoma.model.decision import Verdict
 from redoma.model.ids import short_id
 from redoma.model.intent import StepStatus
+from redoma.model.request import Mode
 from redoma.model.value import Value, replace
 
 TYPE_CHECKING = False
@@ -97,6 +100,9 @@ def _shown(
     judged: JudgedStep, sandbox: Sandbox, onto: str, sink: Sink | None, control: Control | None
 ) -> DryRun:
     work = judged.work
+    if work.target:
+        result = perform(work, sandbox, sink, control, mode=Mode.PREVIEW, onto=onto)
+        return answer(work.shown, Foreseen(), result, sandbox.workspace)
     run = HeldRun(
         sandbox,
         stdin=work.stdin,

@@ -6,6 +6,7 @@ from redoma.flow.plans import state as kept
 from redoma.flow.plans.calling import perform
 from redoma.flow.plans.checking import StepResult, check_plan
 from redoma.flow.plans.confirming import confirmed, plan_event
+from redoma.model.call import Failing
 from redoma.model.decision import Verdict
 from redoma.model.errors import Declined, RedomaError, Refused, RunError
 from redoma.model.event import Kind
@@ -228,6 +229,10 @@ def step_result(step: str, result: Result) -> StepResult:
         status = StepStatus.REFUSED
         because = result.decision.because if result.decision is not None else ()
         why = "; ".join((*because, *result.notes)) or result.outcome.words
+    elif result.failure is not None:
+        broke = result.failure.how is Failing.VIOLATION
+        status = StepStatus.REFUSED if broke else StepStatus.FAILED
+        why = str(result.failure.error())
     elif not result.ok:
         status = StepStatus.FAILED
         ended = result.outcome is Outcome.EXITED
@@ -237,10 +242,11 @@ def step_result(step: str, result: Result) -> StepResult:
         status=status,
         run=result.run,
         changes=result.changes.id if result.changes is not None and result.changes.items else "",
-        exit_code=result.exit_code,
+        exit_code=result.exit_code or (0 if status is StepStatus.DONE else 1),
         why=why,
         stdout=result.stdout,
         stderr=result.stderr,
+        value=result.value,
     )
 
 
