@@ -47,7 +47,11 @@ class HeldRun:
     def __call__(self, command: str | Sequence[str], instead: str = "") -> Result:
         """Judges the command; runs it, or what stands for it, with its writes held."""
         request = request_for(
-            command, self._cwd, Mode.PREVIEW, self._sandbox.who, stdin=self._stdin
+            command,
+            self._sandbox.started_in(self._cwd),
+            Mode.PREVIEW,
+            self._sandbox.who,
+            stdin=self._stdin,
         )
         request = replace(request, onto=self._onto)
         world = World(self._sandbox, self._timeout, instead=instead)
