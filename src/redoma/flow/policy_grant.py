@@ -68,7 +68,7 @@ def _raised(grant: Grant, level: str) -> Grant:
         home=Home.NOTHING if Home.NOTHING in (grant.home, asked.home) else grant.home,
         network=Network.CLOSED if closed else grant.network,
         syscalls=Syscalls.STRICTEST if strictest else grant.syscalls,
-        limits=_least(grant.limits, asked.limits),
+        limits=least(grant.limits, asked.limits),
         require=_both(grant, asked),
         prefer=_engines(grant, asked),
     )
@@ -90,7 +90,8 @@ def _engines(grant: Grant, asked: Grant) -> tuple[str, ...]:
     return tuple(name for name in grant.prefer if name in asked.prefer) or asked.prefer
 
 
-def _least(one: Limits, other: Limits) -> Limits:
+def least(one: Limits, other: Limits) -> Limits:
+    """Of each limit the smaller one; where only one of both says something, that."""
     both = fields_of(other)
     made = {}
     for name, value in fields_of(one).items():

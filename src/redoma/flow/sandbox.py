@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from redoma.jail.run.streams import Sink
     from redoma.model.access import Grant
     from redoma.model.call import Call
+    from redoma.model.change import Changes
     from redoma.model.decision import Decision
+    from redoma.model.intent import StepConstraints
     from redoma.model.policy import Circumstances, Policy
     from redoma.model.question import Answer, Answerer, Choice, Question
     from redoma.model.request import Request
@@ -128,11 +130,34 @@ class Sandbox:
         )
         self._narrowing = Narrowing(hide, subprocesses)
         self._grants: dict[tuple[object, ...], Grant] = {}
+        self._constraints: StepConstraints | None = None
+        self._first: Answerer | None = None
         self._policy = _policy(policy)
         self._beside = _beside(pack, rules)
         self._ask = ask
         self._record = record
         self.who = Who(caller=caller, session=session, phase=phase)
+
+    def narrowed(
+        self,
+        constraints: StepConstraints,
+        *,
+        plan: str = "",
+        step: str = "",
+        first: Answerer | None = None,
+    ) -> Sandbox:
+        """The same sandbox for one step of a plan, held tighter: nothing in it is wider.
+
+        `first` is asked before whoever confirms here.
+        """
+        from copy import copy
+
+        made = copy(self)
+        made._constraints = constraints
+        made._grants = {}
+        made._first = first
+        made.who = replace(self.who, plan=plan, step=step)
+        return made
 
     @property
     def workspace(self) -> str:
@@ -252,7 +277,8 @@ class Sandbox:
         """Who is asked."""
         from redoma.flow.wiring import answerer
 
-        return answerer(self._ask, policy)
+        chain = answerer(self._ask, policy)
+        return chain if self._first is None else chain.led_by(self._first)
 
     def policy(self) -> Policy:
         """The policy that holds now: given, or read from the files where it stands."""
@@ -282,6 +308,14 @@ class Sandbox:
             workspace=self._root,
         )
 
+    def judged_by_changes(self, decision: Decision, changes: Changes) -> Decision:
+        """The decision, now that it is known what the command did in its layer."""
+        if self._constraints is None:
+            return decision
+        from redoma.flow.plans.narrowing import refuse_outside
+
+        return refuse_outside(decision, changes, self._constraints)
+
     def level(self, policy: Policy) -> str:
         """The level that was chosen, the policy's own, or the usual one."""
         return self._level or policy.isolation.default_level or USUAL
@@ -300,6 +334,10 @@ class Sandbox:
                 grant = replace(
                     grant, writes=Writes.LAYER, require=grant.require | {Guarantee.CHANGES_HELD}
                 )
+            if self._constraints is not None:
+                from redoma.flow.plans.narrowing import narrowed
+
+                grant = narrowed(grant, self._constraints)
             known = self._grants[key] = held(grant) if held_in_layer else grant
         return known
 
