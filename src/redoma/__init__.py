@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from redoma.model.call_errors import NotSendable as NotSendable
     from redoma.model.call_errors import SandboxTimeout as SandboxTimeout
     from redoma.model.call_errors import SandboxViolation as SandboxViolation
+    from redoma.model.confirmation import confirmation_request as confirmation_request
+    from redoma.model.confirmation import confirmation_response as confirmation_response
     from redoma.model.decision import Decision as Decision
     from redoma.model.decision import Verdict as Verdict
     from redoma.model.errors import RedomaError as RedomaError
@@ -59,6 +61,8 @@ __all__ = [
     "Verdict",
     "__version__",
     "check",
+    "confirmation_request",
+    "confirmation_response",
     "facts",
     "rules",
 ]
@@ -88,6 +92,8 @@ _HOMES = {
     "SecretSanitizer": "redoma.flow.redaction",
     "Verdict": "redoma.model.decision",
     "check": "redoma.flow.check",
+    "confirmation_request": "redoma.model.confirmation",
+    "confirmation_response": "redoma.model.confirmation",
     "facts": "redoma.flow.check",
     "rules": "redoma.flow.knowledge",
 }
