@@ -30,6 +30,10 @@ class Reach(Value):
     """Everything that may be reached through the gate, and how much of it."""
 
     hosts: tuple[HostRule, ...] = ()
+    # Every host, as an open network has them, but for what is blocked and how many at one time.
+    anyone: bool = False
+    # The list is a policy's: a flag alone adds nothing to it.
+    listed: bool = False
     # Never, whatever else is granted.
     blocked_ports: tuple[int, ...] = ()
     # At one time; in a whole run; and names asked for and connections tried in vain.
@@ -46,7 +50,7 @@ class Connection(Value):
     """One thing that a command asked of the network, and what it got."""
 
     allowed: bool
-    # "tcp", "dns", or "published" for one that came from the machine to the command.
+    # "tcp", "dns", "udp", or "published" for one that came from the machine to the command.
     kind: str = "tcp"
     name: str = ""
     address: str = ""
@@ -60,6 +64,8 @@ class Connection(Value):
     seconds: float = 0.0
     # How often the same was refused.
     times: int = 1
+    # A policy keeps the list of hosts, so that only a line there would help.
+    listed: bool = False
 
     @property
     def target(self) -> str:
@@ -70,10 +76,13 @@ class Connection(Value):
 
     @property
     def grant(self) -> str:
-        """What to type so that it is let through next time; nothing where no grant would help."""
+        """The flag, or the policy's line, that lets it through; nothing where none would help."""
         if self.allowed or self.why not in GRANTABLE:
             return ""
         host = self.name or self.address
+        if self.listed:
+            host = self.target if self.port not in (0, *WEB_PORTS) or not self.name else host
+            return f"network.allowed_hosts: [{host}]"
         if self.port in (0, *WEB_PORTS) and self.name:
             return f"--allow-host {host}"
         return f"--allow-host {self.target}"
@@ -92,4 +101,5 @@ UNREADABLE = "it is neither TLS nor HTTP, or cannot be read"
 TOO_MANY = "too many connections at one time"
 TOO_MUCH = "more bytes than are granted"
 TOO_MANY_NAMES = "too many names"
+DATAGRAM = "datagrams do not pass, only connections do"
 GRANTABLE = frozenset((NOT_GRANTED, PORT_NOT_GRANTED))

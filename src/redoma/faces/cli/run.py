@@ -42,6 +42,10 @@ def start(options: RunOptions) -> int:
     if terminal and as_json:
         raise UsageError("--tty and --json do not go together")
     control = Control()
+    if "quiet" not in options.flags and not as_json and os.isatty(2):
+        from redoma.faces.cli.network import live
+
+        control.narrate = live(raw=terminal)
     gc.enable()
     if terminal:
         from redoma.faces.cli.terminal import attached

@@ -18,6 +18,7 @@ from socket import AF_INET, AF_INET6, IPPROTO_IP, IPPROTO_IPV6, inet_ntop, socke
 from redoma.jail.egress import destinations
 from redoma.jail.egress.answers import Answers, Conversation
 from redoma.jail.egress.connection import Passage, cut
+from redoma.jail.egress.datagrams import Datagrams
 from redoma.jail.egress.directory import Directory
 from redoma.jail.egress.guard import Guard
 from redoma.jail.egress.ledger import Ledger
@@ -31,6 +32,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from redoma.jail.egress.ledger import Tell
     from redoma.jail.run.embassy import Embassy
     from redoma.model.network import Reach
 
@@ -48,11 +50,16 @@ class Gate:
     """The way out of one enclosure, served by a thread of its own."""
 
     def __init__(
-        self, reach: Reach, embassy: Embassy, first: int, wake: Callable[[], None]
+        self,
+        reach: Reach,
+        embassy: Embassy,
+        first: int,
+        wake: Callable[[], None],
+        tell: Tell | None = None,
     ) -> None:
         self.reach = reach
         self._published = [destinations.published(port) for port in reach.publish]
-        self.ledger = Ledger()
+        self.ledger = Ledger(tell, listed=reach.listed)
         self.pipes = Pipes()
         # Why the run has to end, where the gate says so.
         self.trouble: Outcome | None = None
@@ -82,6 +89,9 @@ class Gate:
             kind, _, number = name.partition(":")
             if kind == "dns":
                 self._listen(sock, partial(self._answers.datagrams, sock))
+            elif kind == "udp":
+                heard = Datagrams(sock, self._directory, self.ledger, partial(self.forget, sock))
+                self._listen(sock, heard.ready)
             elif kind == "dns-tcp":
                 self._listen(sock, partial(self._accept, sock, self._asked))
             elif kind == "local":
@@ -232,7 +242,7 @@ class Gate:
             self._turn_away(client, about)
             return
         guard = None
-        if name:
+        if name and not self.reach.anyone:
             guard = Guard(
                 name,
                 about.port,

@@ -11,6 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from redoma.jail.egress.ledger import Tell
     from redoma.model.network import Connection, Reach
     from redoma.model.result import Outcome
 
@@ -21,7 +22,9 @@ _MOST_PORTS = 60
 class OpenGate:
     """The gate of one run, with the sockets inside that it serves."""
 
-    def __init__(self, reach: Reach, first: int, wake: Callable[[], None]) -> None:
+    def __init__(
+        self, reach: Reach, first: int, wake: Callable[[], None], tell: Tell | None = None
+    ) -> None:
         local = rules.local_ports(reach)
         ports = {p for r in reach.hosts for p in r.ports or () if r.host != rules.LOCALHOST}
         self._calls: tuple[Connection, ...] | None = None
@@ -31,7 +34,7 @@ class OpenGate:
             local=local,
             stays=bool(reach.publish),
         )
-        every = any(rule.ports is None for rule in reach.hosts)
+        every = reach.anyone or any(rule.ports is None for rule in reach.hosts)
         if self._embassy.mode == LISTEN and (every or len(ports) > _MOST_PORTS):
             self._embassy.close()
             raise EngineFailed(
@@ -40,7 +43,7 @@ class OpenGate:
                 hint="grant HOST:PORT instead of HOST:*, or load nf_tables",
             )
         try:
-            self._gate = Gate(reach, self._embassy, first, wake)
+            self._gate = Gate(reach, self._embassy, first, wake, tell)
             self._gate.start()
         except BaseException:
             self._embassy.close()

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from redoma.jail.run.streams import Sink
     from redoma.jail.run.trace import Trace
     from redoma.jail.run.watch import Watch
+    from redoma.model.network import Connection
 
 _READ = select.POLLIN | select.POLLHUP | select.POLLERR
 _LONGEST_END = 10.0
@@ -152,7 +153,13 @@ class Supervisor:
         from redoma.jail.egress.opening import OpenGate
 
         assert self.launch.gate is not None
-        self.gate = OpenGate(self.launch.gate, first, self.control.wake)
+        tell = self._narrate if self.control.narrate is not None else None
+        self.gate = OpenGate(self.launch.gate, first, self.control.wake, tell)
+
+    def _narrate(self, connection: Connection) -> None:
+        """Shows a connection between the command's own lines; nobody waits for the reader."""
+        if self.outlet is not None and self.control.narrate is not None:
+            self.outlet.say(2, self.control.narrate(connection))
 
     def _make_input(self, stdin: bytes | None, ours: list[int]) -> int:
         if stdin == b"":
