@@ -46,6 +46,9 @@ def start(options: RunOptions) -> int:
         from redoma.faces.cli.network import live
 
         control.narrate = live(raw=terminal)
+    # What is loaded stays: looking through it again and again would cost a tenth of a start.
+    gc.freeze()
+    gc.set_threshold(50_000)
     gc.enable()
     if terminal:
         from redoma.faces.cli.terminal import attached
