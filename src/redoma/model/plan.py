@@ -70,3 +70,5 @@ class Launch(Value):
     trace_files: bool = False
     # Whom a gate lets through; None where there is no gate.
     gate: Reach | None = None
+    # Who signs certificates for this run, where its TLS is opened.
+    authority: object | None = None

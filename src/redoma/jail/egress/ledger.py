@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from _thread import allocate_lock
+
 from redoma.model.network import Connection
 from redoma.model.value import replace
 
@@ -23,7 +25,7 @@ class Ledger:
 
     def __init__(self, tell: Tell | None = None, *, listed: bool = False) -> None:
         self._allowed: list[Connection] = []
-        self._refused: dict[tuple[str, str, int, str], Connection] = {}
+        self._refused: dict[tuple[str, str, int, str, str], Connection] = {}
         self._tell = tell
         self._told = 0
         self._listed = listed
@@ -31,6 +33,8 @@ class Ledger:
         self.requests = 0
         self.questions = 0
         self.left_out = 0
+        # The gate and its inspector are two threads.
+        self._lock = allocate_lock()
 
     def begun(self, connection: Connection) -> None:
         """Tells of a connection that is open now."""
@@ -40,29 +44,39 @@ class Ledger:
 
     def allow(self, connection: Connection) -> None:
         """Notes a connection that has ended, or goes on at the end of the run."""
-        if len(self._allowed) < _MOST:
-            self._allowed.append(connection)
-        else:
-            self.left_out += 1
+        with self._lock:
+            if len(self._allowed) < _MOST:
+                self._allowed.append(connection)
+            else:
+                self.left_out += 1
 
     def refuse(self, connection: Connection) -> None:
         """Notes something that was refused, and counts it against the run."""
-        self.refusals += 1
+        with self._lock:
+            self.refusals += 1
         self.drop(connection)
 
     def drop(self, connection: Connection) -> None:
         """Notes something that came to nothing by itself."""
         host = connection.name or connection.address
-        key = (connection.kind, host, connection.port, connection.why)
-        known = self._refused.get(key)
-        if known is not None:
-            self._refused[key] = replace(known, times=known.times + 1)
-        elif len(self._refused) < _MOST:
-            noted = replace(connection, listed=True) if self._listed else connection
+        asked = f"{connection.method} {connection.path}"
+        key = (connection.kind, host, connection.port, connection.why, asked)
+        noted = replace(connection, listed=True) if self._listed else connection
+        with self._lock:
+            known = self._refused.get(key)
+            if known is not None:
+                self._refused[key] = replace(known, times=known.times + 1)
+                return
+            if len(self._refused) >= _MOST:
+                self.left_out += 1
+                return
             self._refused[key] = noted
-            self.begun(noted)
-        else:
-            self.left_out += 1
+        self.begun(noted)
+
+    def request(self) -> None:
+        """Counts a connection, or a request on one that is read."""
+        with self._lock:
+            self.requests += 1
 
     def all(self) -> tuple[Connection, ...]:
         """Everything that is known: what was let through first."""

@@ -23,7 +23,13 @@ class OpenGate:
     """The gate of one run, with the sockets inside that it serves."""
 
     def __init__(
-        self, reach: Reach, first: int, wake: Callable[[], None], tell: Tell | None = None
+        self,
+        reach: Reach,
+        first: int,
+        wake: Callable[[], None],
+        tell: Tell | None = None,
+        *,
+        authority: object | None = None,
     ) -> None:
         local = rules.local_ports(reach)
         ports = {p for r in reach.hosts for p in r.ports or () if r.host != rules.LOCALHOST}
@@ -43,7 +49,7 @@ class OpenGate:
                 hint="grant HOST:PORT instead of HOST:*, or load nf_tables",
             )
         try:
-            self._gate = Gate(reach, self._embassy, first, wake, tell)
+            self._gate = Gate(reach, self._embassy, first, wake, tell, authority=authority)
             self._gate.start()
         except BaseException:
             self._embassy.close()

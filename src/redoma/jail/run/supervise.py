@@ -154,7 +154,9 @@ class Supervisor:
 
         assert self.launch.gate is not None
         tell = self._narrate if self.control.narrate is not None else None
-        self.gate = OpenGate(self.launch.gate, first, self.control.wake, tell)
+        self.gate = OpenGate(
+            self.launch.gate, first, self.control.wake, tell, authority=self.launch.authority
+        )
 
     def _narrate(self, connection: Connection) -> None:
         """Shows a connection between the command's own lines; nobody waits for the reader."""
