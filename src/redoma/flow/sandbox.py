@@ -74,6 +74,7 @@ class Sandbox:
         allow_read: Sequence[str] = (),
         allow_hosts: Sequence[str] = (),
         publish: Sequence[int] = (),
+        mock: bool | str = False,
         env: Mapping[str, str] | None = None,
         direct: bool = False,
         policy: Policy | str | None = None,
@@ -85,7 +86,8 @@ class Sandbox:
     ) -> None:
         """What holds in a workspace; the rest tightens or widens it by name.
 
-        `direct` writes straight into the workspace where the level would hold what is written.
+        `mock` answers every request itself, so that nothing leaves: with what a file of mocks says
+        where its path is given. `direct` writes straight into the workspace where the level would hold what is written.
 
         `level` is a level's name or a profile's file; the policy's own by default. `policy` is
         read from the user's and the project's `sandbox.yaml` where none is given; a name is one
@@ -103,7 +105,7 @@ class Sandbox:
             writable=tuple(granted_path(path, "--allow-write") for path in allow_write),
             readable=tuple(granted_path(path, "--allow-read") for path in allow_read),
             env=tuple((env or {}).items()),
-            reach=_reach(allow_hosts, publish),
+            reach=_reach(allow_hosts, publish, mock),
             direct=direct,
         )
         self._grants: dict[tuple[object, ...], Grant] = {}
@@ -315,12 +317,17 @@ class _Given:
         return gated(made, self._reach)
 
 
-def _reach(hosts: Sequence[str], publish: Sequence[int]) -> Reach | None:
-    if not hosts and not publish:
+def _reach(hosts: Sequence[str], publish: Sequence[int], mock: bool | str) -> Reach | None:
+    if not hosts and not publish and mock is False:
         return None
     from redoma.jail.egress.rules import read
 
-    return read(hosts, publish=publish)
+    made = read(hosts, publish=publish)
+    if mock is False:
+        return made
+    from redoma.flow.mocks import mocking
+
+    return mocking(made, mock)
 
 
 def _policy(given: Policy | str | None) -> Policy | None:

@@ -49,6 +49,19 @@ class Credential(Value):
     secret: str = ""
 
 
+class MockedAnswer(Value):
+    """What a mock says to some requests; an empty method, host or path fits every one."""
+
+    method: str = ""
+    # A name, or `*.` and a name.
+    host: str = ""
+    # A pattern as in a rule for requests: `*` is one part, `**` any number of parts.
+    path: str = ""
+    status: int = 200
+    headers: tuple[tuple[str, str], ...] = ()
+    body: bytes = b""
+
+
 class Reach(Value):
     """Everything that may be reached through the gate, and how much of it."""
 
@@ -70,11 +83,19 @@ class Reach(Value):
     # Whether requests are read one by one, TLS opened for that.
     inspect: bool = False
     credentials: tuple[Credential, ...] = ()
+    # Every name is there, every request is answered here, and nothing leaves.
+    mock: bool = False
+    mocks: tuple[MockedAnswer, ...] = ()
 
     @property
     def opens_tls(self) -> bool:
         """Whether the command has to trust certificates that the gate makes."""
-        return self.inspect
+        return self.inspect or self.mock
+
+    @property
+    def every_host(self) -> bool:
+        """Whether no list says which hosts are there."""
+        return self.anyone or self.mock
 
 
 class Connection(Value):
@@ -102,6 +123,12 @@ class Connection(Value):
     method: str = ""
     path: str = ""
     status: int = 0
+    # Who answered instead of the host: "mock" or "cache".
+    by: str = ""
+    # Of a request to a mock: its headers, values that may be secrets left out, and its body.
+    headers: tuple[tuple[str, str], ...] = ()
+    body_size: int = 0
+    body_digest: str = ""
 
     @property
     def target(self) -> str:
@@ -140,6 +167,7 @@ UNREADABLE = "it is neither TLS nor HTTP, or cannot be read"
 TOO_MANY = "too many connections at one time"
 TOO_MUCH = "more bytes than are granted"
 TOO_MANY_NAMES = "too many names"
+NOT_MOCKED = "it could not be mocked: only HTTP can be"
 DATAGRAM = "datagrams do not pass, only connections do"
 REQUEST_NOT_GRANTED = "this request is not granted"
 MANY_READINGS = "the path can be read in more than one way, and not every one is granted"

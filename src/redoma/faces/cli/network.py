@@ -6,7 +6,7 @@ from redoma.faces.display import harmless
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from redoma.model.network import Connection
 
@@ -15,8 +15,12 @@ _MOST = 10
 
 def lines(calls: tuple[Connection, ...]) -> list[str]:
     """One line for what was reached, and one for each thing that was refused."""
-    reached = list(dict.fromkeys(harmless(call.target) for call in calls if call.allowed))
+    reached = _targets(call for call in calls if call.allowed and call.by != "mock")
+    mocked = _targets(call for call in calls if call.allowed and call.by == "mock")
     made = []
+    if mocked:
+        more = f" and {len(mocked) - _MOST} more" if len(mocked) > _MOST else ""
+        made.append(f"redoma: answered by a mock: {', '.join(mocked[:_MOST])}{more}\n")
     if reached:
         more = f" and {len(reached) - _MOST} more" if len(reached) > _MOST else ""
         made.append(f"redoma: reached {', '.join(reached[:_MOST])}{more}\n")
@@ -25,6 +29,10 @@ def lines(calls: tuple[Connection, ...]) -> list[str]:
     if len(refused) > _MOST:
         made.append(f"redoma: refused: {len(refused) - _MOST} more (--json lists them)\n")
     return made
+
+
+def _targets(calls: Iterable[Connection]) -> list[str]:
+    return list(dict.fromkeys(harmless(call.target) for call in calls))
 
 
 def live(*, raw: bool = False) -> Callable[[Connection], bytes]:
@@ -43,6 +51,10 @@ def _begun(call: Connection) -> str:
     if call.kind == "published":
         return f"redoma: visited on {target}"
     program = harmless(call.program)
+    if call.method:
+        asked = harmless(f"{call.method} {call.kind}://{call.target}{call.path}")
+        by = f" by a {call.by}" if call.by else ""
+        return f"redoma: {asked}: {call.status}{by}"
     return f"redoma: {program} reaches {target}" if program else f"redoma: reaches {target}"
 
 

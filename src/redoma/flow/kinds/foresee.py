@@ -48,6 +48,8 @@ class Foreseen(Value):
     warnings: tuple[str, ...] = ()
     # Calls that the form which runs tells more of, on lines of its own.
     awaited: tuple[str, ...] = ()
+    # It may ask something of the network, as far as anybody can tell.
+    may_call: bool = False
     # Something would happen that taking files back does not undo.
     lasting: bool = False
 
@@ -82,6 +84,7 @@ def foresee(text: str, ground: Ground, read: ReadFile | None = None) -> Foreseen
         database_operations=tuple(dict.fromkeys(told.operations)),
         warnings=tuple(dict.fromkeys(warning.replace(UNKNOWN, "…") for warning in warnings)),
         awaited=tuple(told.awaited) if command else (),
+        may_call=found.given_up or any(fact.effect in _OUTWARD for fact in found.facts),
         lasting=outward.lasting(found.facts) or found.given_up,
     )
 
@@ -133,6 +136,19 @@ class _Told:
         self.covered |= {id(fact) for fact in facts}
 
 
+# What another machine may be asked in, a script of the project's own included.
+_OUTWARD = frozenset(
+    (
+        Effect.EXECUTES,
+        Effect.DOWNLOADS_AND_EXECUTES,
+        Effect.INSTALLS,
+        Effect.NETWORK,
+        Effect.REMOTE,
+        Effect.EXFILTRATES,
+        Effect.PUBLISHES,
+        Effect.UNKNOWN,
+    )
+)
 _DATABASE = frozenset((Effect.SCHEMA_CHANGE, Effect.REMOTE, Effect.READS, Effect.NETWORK))
 
 

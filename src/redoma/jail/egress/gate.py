@@ -85,11 +85,12 @@ class Gate:
         self._answers = Answers(reach, self._directory, self._resolver, self.ledger)
         self._most = min(reach.max_connections, sockets.descriptors_left() // 2)
         self._inspector: Inspector | None = None
-        if reach.inspect:
+        if reach.inspect or reach.mock:
             self._inspector = self._made_inspector(authority)
 
     def _made_inspector(self, authority: object | None) -> Inspector:
         from redoma.jail.egress.authority import Authority
+        from redoma.jail.egress.handlers import handlers
         from redoma.jail.egress.inspecting import Inspector
 
         assert isinstance(authority, Authority)
@@ -97,7 +98,14 @@ class Gate:
         def lost() -> None:
             self._end(Outcome.GATE_LOST)
 
-        return Inspector(self.reach, authority, self.ledger, spend=self.count, lost=lost)
+        return Inspector(
+            self.reach,
+            authority,
+            self.ledger,
+            handlers=handlers(self.reach),
+            spend=self.count,
+            lost=lost,
+        )
 
     def start(self) -> None:
         """Begins to serve; from here on connections are answered."""
@@ -263,7 +271,7 @@ class Gate:
         if not about.allowed or self._full:
             self._turn_away(client, about)
             return
-        if self._inspector is not None and name:
+        if self._inspector is not None and (name or self.reach.mock):
             self._inspect(self._inspector, client, about, place)
             return
         guard = None
@@ -297,12 +305,14 @@ class Gate:
             inspector.take(client, about, granted, places, web_only=web_only)
 
         known = destinations.places(self.reach, about.name, place)
-        if known:
+        if self.reach.mock:
+            take([])  # there is no place behind a mock
+        elif known:
             take(known)
-            return
-        self._answers.place(
-            about.name, granted, lambda found: take([(each, about.port) for each in found])
-        )
+        else:
+            self._answers.place(
+                about.name, granted, lambda found: take([(each, about.port) for each in found])
+            )
 
     @property
     def _full(self) -> bool:

@@ -13,13 +13,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.model.network import HostRule
 
-_WITHOUT = ("strict", "maximum")
+NO_NETWORK = ("strict", "maximum")
 _MOST_OF_AN_OPEN_NETWORK = 1000
 
 
 def gated(grant: Grant, reach: Reach) -> Grant:
     """The same grant with these hosts, and no others; it runs only where a gate holds that."""
-    if grant.level in _WITHOUT or grant.syscalls is Syscalls.STRICTEST:
+    if grant.level in NO_NETWORK or grant.syscalls is Syscalls.STRICTEST:
         raise UsageError(
             f"the level {grant.level} has no network, and no host can be granted in it",
             hint="--level standard",

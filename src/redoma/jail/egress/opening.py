@@ -40,7 +40,7 @@ class OpenGate:
             local=local,
             stays=bool(reach.publish),
         )
-        every = reach.anyone or any(rule.ports is None for rule in reach.hosts)
+        every = reach.every_host or any(rule.ports is None for rule in reach.hosts)
         if self._embassy.mode == LISTEN and (every or len(ports) > _MOST_PORTS):
             self._embassy.close()
             raise EngineFailed(

@@ -141,13 +141,14 @@ def for_name(reach: Reach, name: str) -> list[HostRule]:
     """The rules that grant a name, the exact ones first."""
     exact = [rule for rule in reach.hosts if rule.host == name and name != LOCALHOST]
     below = [r for r in reach.hosts if r.host.startswith("*.") and name.endswith(r.host[1:])]
-    return exact + below or ([ANYONE] if reach.anyone else [])
+    return exact + below or ([ANYONE] if reach.every_host else [])
 
 
 def for_address(reach: Reach, address: str) -> list[HostRule]:
     """The rules that grant an address as such."""
     found = [rule for rule in reach.hosts if rule.host == address]
-    return found or ([ANYONE] if reach.anyone and may_be_at(ANYONE, address) else [])
+    near = reach.mock or (reach.anyone and may_be_at(ANYONE, address))
+    return found or ([ANYONE] if near else [])
 
 
 def on_port(rules: list[HostRule], port: int) -> HostRule | None:
