@@ -45,7 +45,7 @@ def read_mocks(path: str) -> tuple[MockedAnswer, ...]:
     return tuple(_answer(path, node) for node in tree.value)
 
 
-def mocking(reach: Reach, mock: bool | str) -> Reach:
+def mocking(reach: Reach, *, mock: bool | str) -> Reach:
     """The same, with everything answered by a mock; hosts that were granted are mocked as well."""
     answers = read_mocks(mock) if isinstance(mock, str) else ()
     return replace(reach, hosts=(), mock=True, mocks=answers)

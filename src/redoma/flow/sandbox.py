@@ -90,7 +90,8 @@ class Sandbox:
         """What holds in a workspace; the rest tightens or widens it by name.
 
         `mock` answers every request itself, so that nothing leaves: with what a file of mocks says
-        where its path is given. `direct` writes straight into the workspace where the level would hold what is written.
+        where its path is given. `direct` writes straight into the workspace where the level would
+        hold what is written.
 
         `level` is a level's name or a profile's file; the policy's own by default. `policy` is
         read from the user's and the project's `sandbox.yaml` where none is given; a name is one
@@ -108,7 +109,7 @@ class Sandbox:
             writable=tuple(granted_path(path, "--allow-write") for path in allow_write),
             readable=tuple(granted_path(path, "--allow-read") for path in allow_read),
             env=tuple((env or {}).items()),
-            reach=_reach(allow_hosts, publish, mock),
+            reach=_reach(allow_hosts, publish, mock=mock),
             direct=direct,
         )
         self._grants: dict[tuple[object, ...], Grant] = {}
@@ -339,7 +340,7 @@ class _Given:
         return gated(made, self._reach)
 
 
-def _reach(hosts: Sequence[str], publish: Sequence[int], mock: bool | str) -> Reach | None:
+def _reach(hosts: Sequence[str], publish: Sequence[int], *, mock: bool | str) -> Reach | None:
     if not hosts and not publish and mock is False:
         return None
     from redoma.jail.egress.rules import read
@@ -349,7 +350,7 @@ def _reach(hosts: Sequence[str], publish: Sequence[int], mock: bool | str) -> Re
         return made
     from redoma.flow.mocks import mocking
 
-    return mocking(made, mock)
+    return mocking(made, mock=mock)
 
 
 def _policy(given: Policy | str | None) -> Policy | None:

@@ -104,7 +104,7 @@ def test_a_mock_takes_the_place_of_every_host_that_was_granted(tmp_path: Path) -
     path = written(tmp_path, "- status: 404\n")
     granted = read_hosts(["a.test"], publish=[8000])
     mocks = (MockedAnswer(status=404),)
-    assert mocking(granted, path) == Reach(mock=True, mocks=mocks, publish=(8000,))
+    assert mocking(granted, mock=path) == Reach(mock=True, mocks=mocks, publish=(8000,))
     assert mocking(granted, mock=True) == Reach(mock=True, publish=(8000,))
 
 

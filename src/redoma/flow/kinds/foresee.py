@@ -84,7 +84,7 @@ def foresee(text: str, ground: Ground, read: ReadFile | None = None) -> Foreseen
         database_operations=tuple(dict.fromkeys(told.operations)),
         warnings=tuple(dict.fromkeys(warning.replace(UNKNOWN, "…") for warning in warnings)),
         awaited=tuple(told.awaited) if command else (),
-        may_call=found.given_up or any(fact.effect in _OUTWARD for fact in found.facts),
+        may_call=found.given_up or told.web or any(f.effect in _OUTWARD for f in left),
         lasting=outward.lasting(found.facts) or found.given_up,
     )
 
@@ -99,12 +99,15 @@ class _Told:
         self.operations: list[str] = []
         self.warnings: list[str] = []
         self.covered: set[int] = set()
+        # Whether a program of the web would ask something.
+        self.web = False
         self._places: set[object] = set()
 
     def hear(self, seen: Seen, read: ReadFile) -> None:
         """Lets each kind speak of one call."""
         asked = requests(seen)
         if asked:
+            self.web = True
             self.calls += asked
             self._cover(f for f in seen.facts if f.effect is Effect.NETWORK)
         database = sent(seen, read)

@@ -17,7 +17,7 @@ _PORTS = {"http": 80, "https": 443}
 
 
 def mocked(foreseen: Foreseen, result: Result) -> Foreseen:
-    """The same with what was really asked; what was only foreseen stays where it is not among it."""
+    """The same with what was really asked, and what was foreseen and is not among that."""
     if result.network_calls is None:
         return foreseen
     asked = [told for call in result.network_calls for told in _told(call)]

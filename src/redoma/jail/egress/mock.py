@@ -34,7 +34,7 @@ class Mock:
     def __init__(self, answers: tuple[MockedAnswer, ...] = ()) -> None:
         self._answers = answers
 
-    async def handle(self, request: Request, forward: Forward) -> Response:  # noqa: ARG002
+    async def handle(self, request: Request, forward: Forward) -> Response:
         """What the first answer that fits says, or that it was mocked."""
         size, digest = await request.body.measured()
         found = answer_to(self._answers, request.method, request.host, request.target)

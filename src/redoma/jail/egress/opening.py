@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from redoma.jail.egress.ledger import Tell
-    from redoma.model.network import Connection, Reach
+    from redoma.model.network import Connection
+    from redoma.model.plan import Launch
     from redoma.model.result import Outcome
 
 # Where connections cannot be redirected, each granted port needs a listener.
@@ -24,13 +25,13 @@ class OpenGate:
 
     def __init__(
         self,
-        reach: Reach,
+        launch: Launch,
         first: int,
         wake: Callable[[], None],
         tell: Tell | None = None,
-        *,
-        authority: object | None = None,
     ) -> None:
+        reach, authority = launch.gate, launch.authority
+        assert reach is not None
         local = rules.local_ports(reach)
         ports = {p for r in reach.hosts for p in r.ports or () if r.host != rules.LOCALHOST}
         self._calls: tuple[Connection, ...] | None = None

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from redoma.jail.run.control import Control
     from redoma.jail.run.streams import Sink
+    from redoma.model.network import Connection
 
     # A stream, what is for it, and how much of that is the command's own.
     Item = tuple[int, bytes, int]
@@ -90,3 +91,11 @@ class Outlet:
             if self._came - self._handed + size > _MOST_WAITING or self.error is not None:
                 self._wake()
         self._over.release()
+
+
+def narrated(control: Control, outlet: Outlet | None) -> Callable[[Connection], None] | None:
+    """Shows connections between the command's own lines; the gate never waits for the reader."""
+    words = control.narrate
+    if words is None or outlet is None:
+        return None
+    return lambda connection: outlet.say(2, words(connection))

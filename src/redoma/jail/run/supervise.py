@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from redoma.jail.run.streams import Sink
     from redoma.jail.run.trace import Trace
     from redoma.jail.run.watch import Watch
-    from redoma.model.network import Connection
 
 _READ = select.POLLIN | select.POLLHUP | select.POLLERR
 _LONGEST_END = 10.0
@@ -155,17 +154,10 @@ class Supervisor:
     def open_gate(self, first: int) -> None:
         """Has the enclosure's connections answered, before anything in it can make one."""
         from redoma.jail.egress.opening import OpenGate
+        from redoma.jail.run.outlet import narrated
 
-        assert self.launch.gate is not None
-        tell = self._narrate if self.control.narrate is not None else None
-        self.gate = OpenGate(
-            self.launch.gate, first, self.control.wake, tell, authority=self.launch.authority
-        )
-
-    def _narrate(self, connection: Connection) -> None:
-        """Shows a connection between the command's own lines; nobody waits for the reader."""
-        if self.outlet is not None and self.control.narrate is not None:
-            self.outlet.say(2, self.control.narrate(connection))
+        tell = narrated(self.control, self.outlet)
+        self.gate = OpenGate(self.launch, first, self.control.wake, tell)
 
     def _make_input(self, stdin: bytes | None, ours: list[int]) -> int:
         if stdin == b"":

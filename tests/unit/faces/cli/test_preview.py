@@ -106,7 +106,7 @@ def test_json_has_every_field_of_a_dry_run(project: Project) -> None:
         ("d/b.txt", "created"),
     ]
     assert "changes-held" in found["enforcement"]["held"]
-    assert "network-closed" in found["enforcement"]["held"]
+    assert "network-allow-listed" in found["enforcement"]["held"]
 
 
 def test_a_preview_that_changes_nothing_holds_nothing(project: Project) -> None:
