@@ -16,6 +16,8 @@ from redoma.model.network import NOT_MOCKED, Connection
 from redoma.model.result import Exit, Outcome, ResourcesUsed, Result
 from redoma.model.risk import Assessment
 
+pytestmark = pytest.mark.requirement("K6")
+
 HELD = Changes(id="abc", workspace="/project", items=(Change(path="a", did=Did.CREATED),))
 
 
