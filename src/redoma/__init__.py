@@ -7,11 +7,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.flow.async_sandbox import AsyncSandbox as AsyncSandbox
     from redoma.flow.check import check as check
+    from redoma.flow.components import validate_component as validate_component
     from redoma.flow.preview import Preview as Preview
     from redoma.flow.redaction import SecretSanitizer as SecretSanitizer
     from redoma.flow.sandbox import Sandbox as Sandbox
+    from redoma.model.component import Problem as Problem
+    from redoma.model.component import Validation as Validation
     from redoma.model.decision import Decision as Decision
     from redoma.model.decision import Verdict as Verdict
+    from redoma.model.errors import EngineFailed as EngineFailed
+    from redoma.model.errors import NoEngine as NoEngine
+    from redoma.model.errors import RedomaError as RedomaError
     from redoma.model.question import Answer as Answer
     from redoma.model.question import Choice as Choice
     from redoma.model.question import Question as Question
@@ -28,17 +34,23 @@ __all__ = [
     "AsyncSandbox",
     "Choice",
     "Decision",
+    "EngineFailed",
     "Finding",
+    "NoEngine",
     "Outcome",
     "Preview",
+    "Problem",
     "Question",
+    "RedomaError",
     "Result",
     "Risk",
     "Sandbox",
     "SecretSanitizer",
+    "Validation",
     "Verdict",
     "__version__",
     "check",
+    "validate_component",
 ]
 
 _HOMES = {
@@ -47,16 +59,22 @@ _HOMES = {
     "AsyncSandbox": "redoma.flow.async_sandbox",
     "Choice": "redoma.model.question",
     "Decision": "redoma.model.decision",
+    "EngineFailed": "redoma.model.errors",
     "Finding": "redoma.model.risk",
+    "NoEngine": "redoma.model.errors",
     "Outcome": "redoma.model.result",
     "Preview": "redoma.flow.preview",
+    "Problem": "redoma.model.component",
     "Question": "redoma.model.question",
+    "RedomaError": "redoma.model.errors",
     "Result": "redoma.model.result",
     "Risk": "redoma.model.risk",
     "Sandbox": "redoma.flow.sandbox",
     "SecretSanitizer": "redoma.flow.redaction",
+    "Validation": "redoma.model.component",
     "Verdict": "redoma.model.decision",
     "check": "redoma.flow.check",
+    "validate_component": "redoma.flow.components",
 }
 
 

@@ -111,9 +111,7 @@ def _is_type(walk: Walk, node: ast.expr) -> bool:
 def _names_builtins(walk: Walk, node: ast.expr) -> bool:
     parts = node.elts if isinstance(node, ast.Tuple | ast.List | ast.Set) else [node]
     return all(
-        isinstance(part, ast.Name)
-        and part.id in SAFE_BUILTINS
-        and part.id not in walk.names.counts
+        isinstance(part, ast.Name) and part.id in SAFE_BUILTINS and part.id not in walk.names.counts
         for part in parts
     )
 

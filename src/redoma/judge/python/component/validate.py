@@ -85,7 +85,7 @@ def _parsed(text: str) -> ast.Module | Validation:
         where = Problem(line=error.lineno or 1, column=max(error.offset or 1, 1), reason=reason)
         return _only(where, syntax_error=True)
     except (ValueError, RecursionError, MemoryError, OverflowError) as error:
-        reason = f"it cannot be read: {error or type(error).__name__}"
+        reason = f"it cannot be read: {str(error) or type(error).__name__}"
         return _only(Problem(line=1, column=1, reason=reason), syntax_error=True)
 
 
