@@ -7,10 +7,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.flow.async_sandbox import AsyncSandbox as AsyncSandbox
     from redoma.flow.check import check as check
+    from redoma.flow.check import facts as facts
     from redoma.flow.components import validate_component as validate_component
+    from redoma.flow.knowledge import rules as rules
     from redoma.flow.preview import Preview as Preview
     from redoma.flow.redaction import SecretSanitizer as SecretSanitizer
     from redoma.flow.sandbox import Sandbox as Sandbox
+    from redoma.model.call import Call as Call
+    from redoma.model.call_errors import CallFailed as CallFailed
+    from redoma.model.call_errors import NotReturnable as NotReturnable
+    from redoma.model.call_errors import NotSendable as NotSendable
+    from redoma.model.call_errors import SandboxTimeout as SandboxTimeout
+    from redoma.model.call_errors import SandboxViolation as SandboxViolation
     from redoma.model.component import Problem as Problem
     from redoma.model.component import Validation as Validation
     from redoma.model.decision import Decision as Decision
@@ -24,6 +32,8 @@ if TYPE_CHECKING:
     from redoma.model.result import Outcome as Outcome
     from redoma.model.result import Result as Result
     from redoma.model.risk import Assessment as Assessment
+    from redoma.model.risk import Effect as Effect
+    from redoma.model.risk import Fact as Fact
     from redoma.model.risk import Finding as Finding
     from redoma.model.risk import Risk as Risk
 
@@ -32,11 +42,17 @@ __all__ = [
     "Answer",
     "Assessment",
     "AsyncSandbox",
+    "Call",
+    "CallFailed",
     "Choice",
     "Decision",
+    "Effect",
     "EngineFailed",
+    "Fact",
     "Finding",
     "NoEngine",
+    "NotReturnable",
+    "NotSendable",
     "Outcome",
     "Preview",
     "Problem",
@@ -45,11 +61,15 @@ __all__ = [
     "Result",
     "Risk",
     "Sandbox",
+    "SandboxTimeout",
+    "SandboxViolation",
     "SecretSanitizer",
     "Validation",
     "Verdict",
     "__version__",
     "check",
+    "facts",
+    "rules",
     "validate_component",
 ]
 
@@ -57,11 +77,17 @@ _HOMES = {
     "Answer": "redoma.model.question",
     "Assessment": "redoma.model.risk",
     "AsyncSandbox": "redoma.flow.async_sandbox",
+    "Call": "redoma.model.call",
+    "CallFailed": "redoma.model.call_errors",
     "Choice": "redoma.model.question",
     "Decision": "redoma.model.decision",
+    "Effect": "redoma.model.risk",
     "EngineFailed": "redoma.model.errors",
+    "Fact": "redoma.model.risk",
     "Finding": "redoma.model.risk",
     "NoEngine": "redoma.model.errors",
+    "NotReturnable": "redoma.model.call_errors",
+    "NotSendable": "redoma.model.call_errors",
     "Outcome": "redoma.model.result",
     "Preview": "redoma.flow.preview",
     "Problem": "redoma.model.component",
@@ -70,10 +96,14 @@ _HOMES = {
     "Result": "redoma.model.result",
     "Risk": "redoma.model.risk",
     "Sandbox": "redoma.flow.sandbox",
+    "SandboxTimeout": "redoma.model.call_errors",
+    "SandboxViolation": "redoma.model.call_errors",
     "SecretSanitizer": "redoma.flow.redaction",
     "Validation": "redoma.model.component",
     "Verdict": "redoma.model.decision",
     "check": "redoma.flow.check",
+    "facts": "redoma.flow.check",
+    "rules": "redoma.flow.knowledge",
     "validate_component": "redoma.flow.components",
 }
 

@@ -21,9 +21,9 @@ from redoma.dialects.components import (
     create_secure_sandbox,
 )
 from redoma.flow.sandbox import this_host
-from tests.dialects.carried import ADDER, KEYS, component, tried
+from tests.unit.dialects.components.carried import ADDER, KEYS, component, tried
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[4]
 pytestmark = pytest.mark.both_users
 
 
