@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from redoma.flow.check import facts as facts
     from redoma.flow.components import validate_component as validate_component
     from redoma.flow.knowledge import rules as rules
+    from redoma.flow.plans.plan import Plan as Plan
     from redoma.flow.preview import Preview as Preview
     from redoma.flow.redaction import SecretSanitizer as SecretSanitizer
     from redoma.flow.sandbox import Sandbox as Sandbox
@@ -54,6 +55,7 @@ __all__ = [
     "NotReturnable",
     "NotSendable",
     "Outcome",
+    "Plan",
     "Preview",
     "Problem",
     "Question",
@@ -89,6 +91,7 @@ _HOMES = {
     "NotReturnable": "redoma.model.call_errors",
     "NotSendable": "redoma.model.call_errors",
     "Outcome": "redoma.model.result",
+    "Plan": "redoma.flow.plans.plan",
     "Preview": "redoma.flow.preview",
     "Problem": "redoma.model.component",
     "Question": "redoma.model.question",
