@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from redoma.jail.run.control import Control
     from redoma.jail.run.streams import Sink
     from redoma.model.change import Changes
-    from redoma.model.plan import Plan
+    from redoma.model.plan import Launch, Plan
 
 
 def execute(
@@ -30,7 +30,7 @@ def execute(
         with engine.prepare(plan) as enclosure:
             layer = enclosure.layer
             ended = run(
-                enclosure.launch,
+                _with_secrets(enclosure.launch),
                 stdin=stdin,
                 sink=sink,
                 control=control,
@@ -51,6 +51,16 @@ def execute(
         notes=notes,
         changes=changes,
     )
+
+
+def _with_secrets(launch: Launch) -> Launch:
+    """The same, with what its gate adds to requests; taken only when everything else stands."""
+    if launch.gate is None or not launch.gate.credentials:
+        return launch
+    from redoma.flow.credentials import secrets_of
+    from redoma.model.value import replace
+
+    return replace(launch, secrets=secrets_of(launch.gate.credentials))
 
 
 def _held(layer: Layer) -> Changes:

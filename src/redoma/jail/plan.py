@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from redoma.jail.egress.request_rules import held
 from redoma.model.access import Grant, Network, Writes
 from redoma.model.errors import NoEngine, UsageError
 from redoma.model.guarantee import Enforcement, EngineReport, Guarantee
@@ -40,6 +41,8 @@ def plan(
             f"{' and '.join(grant.prefer)} cannot tell which files a command opens",
             hint="--engine bubblewrap, or run it without --trace-files",
         )
+    if grant.network is Network.GATED:
+        held(grant.reach)
     require = grant.require
     if grant.writes is Writes.LAYER:
         # Whatever else is asked for: without it the command would write the workspace itself.

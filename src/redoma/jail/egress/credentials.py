@@ -63,7 +63,7 @@ def read(text: str) -> Credential:
 
 
 def read_all(texts: Sequence[str], granted: Sequence[str]) -> tuple[Credential, ...]:
-    """All of them; two for the same header of a host, or one for a host not granted, is an error."""
+    """All of them; two for one header of a host, or one for a host not granted, is an error."""
     found = tuple(read(text) for text in texts)
     seen: set[tuple[str, int, str]] = set()
     for each in found:

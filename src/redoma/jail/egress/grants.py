@@ -59,6 +59,11 @@ def _covers(listed: HostRule, asked: HostRule) -> bool:
     below = listed.host.startswith("*.") and asked.host.endswith(listed.host[1:])
     if listed.host != asked.host and not below:
         return False
+    # A list that grants some requests only grants no others.
+    if listed.methods and not (asked.methods and set(asked.methods) <= set(listed.methods)):
+        return False
+    if listed.path and listed.path != asked.path:
+        return False
     # Where a name is, is not for a command line to say against a policy's list.
     if (asked.address, asked.inside) not in (("", ""), (listed.address, listed.inside)):
         return False

@@ -20,11 +20,35 @@ if TYPE_CHECKING:
     from socket import socket
 
     from redoma.jail.egress.authority import Authority
+    from redoma.jail.egress.gate import Gate
     from redoma.jail.egress.ledger import Ledger
     from redoma.jail.egress.requests import Handler
     from redoma.model.network import Connection, HostRule, Reach
+    from redoma.model.secret import Secret
 
 _PATIENCE = 5.0
+
+
+def inspector(gate: Gate, authority: object, secrets: tuple[Secret, ...]) -> Inspector:
+    """The reader of a gate's connections, with everybody who stands between it and the hosts."""
+    from redoma.jail.egress.authority import Authority
+
+    assert isinstance(authority, Authority)
+    handlers: list[Handler] = []
+    if gate.reach.credentials:
+        from redoma.jail.egress.credentials import Credentials
+
+        # The last before the host: nobody else in the row sees what it adds.
+        known = tuple(zip(gate.reach.credentials, secrets, strict=True))
+        handlers.append(Credentials(known))
+    return Inspector(
+        gate.reach,
+        authority,
+        gate.ledger,
+        handlers=tuple(handlers),
+        spend=gate.count,
+        lost=gate.lost,
+    )
 
 
 class Inspector:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from redoma.model.network import Connection, Reach
     from redoma.model.result import Outcome
+    from redoma.model.secret import Secret
 
 # Where connections cannot be redirected, each granted port needs a listener.
 _MOST_PORTS = 60
@@ -28,6 +29,7 @@ class OpenGate:
         wake: Callable[[], None],
         *,
         authority: object | None = None,
+        secrets: tuple[Secret, ...] = (),
     ) -> None:
         local = rules.local_ports(reach)
         ports = {p for r in reach.hosts for p in r.ports or () if r.host != rules.LOCALHOST}
@@ -47,7 +49,9 @@ class OpenGate:
                 hint="grant HOST:PORT instead of HOST:*, or load nf_tables",
             )
         try:
-            self._gate = Gate(reach, self._embassy, first, wake, authority=authority)
+            self._gate = Gate(
+                reach, self._embassy, first, wake, authority=authority, secrets=secrets
+            )
             self._gate.start()
         except BaseException:
             self._embassy.close()

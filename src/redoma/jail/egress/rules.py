@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from redoma.jail.egress.addresses import canonical, is_inside, is_public, network
 from redoma.jail.egress.names import normal, too_broad
+from redoma.jail.egress.request_rules import split
 from redoma.model.errors import UsageError
 from redoma.model.network import LAST_PORT, WEB_PORTS, HostRule, Reach
 
@@ -14,7 +15,10 @@ if TYPE_CHECKING:
 LOCALHOST = "localhost"
 OWN_LOOPBACK = frozenset((LOCALHOST, "127.0.0.1", "::1"))
 _MOST_LOCAL = 50
-_FORMS = "HOST, HOST:PORT, HOST:*, *.example.com, ADDRESS:PORT, localhost:PORT, HOST=ADDRESS"
+_FORMS = (
+    "HOST, HOST:PORT, HOST:*, *.example.com, ADDRESS:PORT, localhost:PORT, HOST=ADDRESS,"
+    " GET HOST/PATH"
+)
 
 
 def read(
@@ -49,7 +53,19 @@ def read(
 
 def read_host(text: str) -> HostRule | None:
     """One rule; None for a loopback of the command's own, which it has without being granted."""
-    left, equals, right = text.strip().partition("=")
+    parts = split(text)
+    rule = _read_host(parts.host, text)
+    if not parts.methods and not parts.path:
+        return rule
+    if rule is None or rule.host == LOCALHOST or canonical(rule.host):
+        raise _cannot_read(text, "requests are read to hosts that are named")
+    from redoma.model.value import replace
+
+    return replace(rule, methods=parts.methods, path=parts.path)
+
+
+def _read_host(given: str, text: str) -> HostRule | None:
+    left, equals, right = given.partition("=")
     host, ports = _host_and_ports(left, text)
     if host in OWN_LOOPBACK:
         return _localhost(text, ports, pinned=bool(equals))

@@ -153,7 +153,11 @@ class Supervisor:
 
         assert self.launch.gate is not None
         self.gate = OpenGate(
-            self.launch.gate, first, self.control.wake, authority=self.launch.authority
+            self.launch.gate,
+            first,
+            self.control.wake,
+            authority=self.launch.authority,
+            secrets=self.launch.secrets,
         )
 
     def _make_input(self, stdin: bytes | None, ours: list[int]) -> int:
