@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from redoma.jail.run.supervise import run
+from redoma.model.call import LARGEST
 from redoma.model.errors import EngineFailed
+from redoma.model.request import PythonCall
 from redoma.model.result import Result
+from redoma.model.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,8 +32,11 @@ def execute(
     try:
         with engine.prepare(plan) as enclosure:
             layer = enclosure.layer
+            launch = enclosure.launch
+            if isinstance(plan.request.workload, PythonCall):
+                launch = replace(launch, answers=LARGEST + 1)
             ended = run(
-                _with_secrets(enclosure.launch),
+                _with_secrets(launch),
                 stdin=stdin,
                 sink=sink,
                 control=control,
@@ -58,7 +64,6 @@ def _with_secrets(launch: Launch) -> Launch:
     if launch.gate is None or not launch.gate.credentials:
         return launch
     from redoma.flow.credentials import secrets_of
-    from redoma.model.value import replace
 
     return replace(launch, secrets=secrets_of(launch.gate.credentials))
 

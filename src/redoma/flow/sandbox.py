@@ -6,6 +6,7 @@ import atexit
 import os
 from _thread import allocate_lock
 
+from redoma.flow.credentials import reach_of, secrets_of
 from redoma.flow.drive import drive
 from redoma.flow.hands import Hands
 from redoma.flow.path import path
@@ -22,13 +23,14 @@ from redoma.model.value import replace
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Self
+    from typing import Any, Self, TypeVar
 
     from redoma.ask.chain import Chain
     from redoma.flow.preview import Preview
     from redoma.jail.run.control import Control
     from redoma.jail.run.streams import Sink
     from redoma.model.access import Grant, Limits
+    from redoma.model.call import Call
     from redoma.model.decision import Decision
     from redoma.model.network import Reach
     from redoma.model.policy import Circumstances, Policy
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
     from redoma.model.request import Request
     from redoma.model.result import Result
     from redoma.record.store import Record
+
+    T = TypeVar("T")
 
 USUAL = "standard"
 _lock = allocate_lock()
@@ -74,6 +78,8 @@ class Sandbox:
         allow_read: Sequence[str] = (),
         allow_hosts: Sequence[str] = (),
         publish: Sequence[int] = (),
+        inspect: bool = False,
+        credentials: Sequence[str] = (),
         env: Mapping[str, str] | None = None,
         direct: bool = False,
         policy: Policy | str | None = None,
@@ -84,6 +90,9 @@ class Sandbox:
         phase: str = "",
     ) -> None:
         """What holds in a workspace; the rest tightens or widens it by name.
+
+        `inspect` reads requests one by one, in TLS as well, and `credentials` has the gate add
+        secrets to them: `api.example.com=TOKEN` or `api.example.com=vault:NAME`.
 
         `direct` writes straight into the workspace where the level would hold what is written.
 
@@ -103,7 +112,7 @@ class Sandbox:
             writable=tuple(granted_path(path, "--allow-write") for path in allow_write),
             readable=tuple(granted_path(path, "--allow-read") for path in allow_read),
             env=tuple((env or {}).items()),
-            reach=_reach(allow_hosts, publish),
+            reach=reach_of(allow_hosts, publish, credentials, inspect=inspect),
             direct=direct,
         )
         self._grants: dict[tuple[object, ...], Grant] = {}
@@ -168,6 +177,25 @@ class Sandbox:
 
         run = HeldRun(self, stdin=stdin, sink=sink, control=control, cwd=cwd, timeout=timeout)
         return Preview(preview(command, run, duration=self.usual_seconds), self)
+
+    def call(self, function: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
+        """What a function returns, run inside; raises what it raised, or why it could not run."""
+        from redoma.model.call import Call
+
+        result = self.perform(Call(function, args, kwargs))
+        value: T = result.raise_for_outcome().value  # type: ignore[assignment] # data of any kind
+        return value
+
+    def perform(
+        self, call: Call, *, sink: Sink | None = None, control: Control | None = None
+    ) -> Result:
+        """Runs a Python call and returns its whole story, its value or its failure included."""
+        from redoma.flow.calling import CallHands, CallWorld, request_for_call
+
+        request = request_for_call(call, self)
+        world = CallWorld(self, call.timeout)
+        hands = CallHands(world, self, call, sink=sink, control=control)
+        return drive(path(request, world), hands)
 
     def usual_seconds(self, command: str) -> float | None:
         """How long a command took here before, by the record; None where it never ran."""
@@ -277,12 +305,13 @@ class _Given:
         self._env = env
 
     def secrets(self) -> tuple[str, ...]:
-        """The values of given variables whose names say that they are secret."""
-        if not self._env:
+        """Given variables whose names say that they are secret, and what a gate adds."""
+        if not self._env and (self._reach is None or not self._reach.credentials):
             return ()
         from redoma.vault.exact import own_values
 
-        return own_values(dict(self._env))
+        added = secrets_of(self._reach.credentials) if self._reach is not None else ()
+        return (*own_values(dict(self._env)), *(each.reveal() for each in added))
 
     def applied_to(self, grant: Grant) -> Grant:
         limits: Limits = grant.limits
@@ -313,14 +342,6 @@ class _Given:
         from redoma.jail.egress.grants import gated
 
         return gated(made, self._reach)
-
-
-def _reach(hosts: Sequence[str], publish: Sequence[int]) -> Reach | None:
-    if not hosts and not publish:
-        return None
-    from redoma.jail.egress.rules import read
-
-    return read(hosts, publish=publish)
 
 
 def _policy(given: Policy | str | None) -> Policy | None:

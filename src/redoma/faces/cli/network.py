@@ -13,7 +13,7 @@ _MOST = 10
 
 def lines(calls: tuple[Connection, ...]) -> list[str]:
     """One line for what was reached, and one for each thing that was refused."""
-    reached = list(dict.fromkeys(harmless(call.target) for call in calls if call.allowed))
+    reached = list(dict.fromkeys(harmless(_told(call)) for call in calls if call.allowed))
     made = []
     if reached:
         more = f" and {len(reached) - _MOST} more" if len(reached) > _MOST else ""
@@ -26,7 +26,12 @@ def lines(calls: tuple[Connection, ...]) -> list[str]:
 
 
 def _refused(call: Connection) -> str:
-    text = f"redoma: refused: {harmless(call.target)}: {call.why}"
+    text = f"redoma: refused: {harmless(_told(call))}: {harmless(call.why)}"
     if call.grant:
-        text = f"redoma: refused: {harmless(call.target)} — grant it with {harmless(call.grant)}"
+        text = f"redoma: refused: {harmless(_told(call))} — grant it with {harmless(call.grant)}"
     return text + "\n"
+
+
+def _told(call: Connection) -> str:
+    """A host, or a request to it."""
+    return f"{call.method} {call.target}{call.path}" if call.method else call.target

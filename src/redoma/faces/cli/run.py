@@ -96,6 +96,8 @@ def sandbox_for(options: RunOptions) -> Sandbox:
         allow_read=options.many["--allow-read"],
         allow_hosts=options.many["--allow-host"],
         publish=options.published(),
+        inspect="inspect" in options.flags,
+        credentials=options.many["--credential"],
         env=options.environment(),
         direct="direct" in options.flags,
         ask=Whoever(options.one.get("--ask", "auto")),

@@ -35,7 +35,7 @@ def kept_to(
     """
     listed = read(hosts, blocked_ports=blocked_ports, max_connections=most)
     if grant.network is not Network.GATED:
-        return gated(grant, listed)
+        return gated(grant, replace(listed, inspect=grant.reach.inspect))
     asked = grant.reach
     local = any(host.strip().lower() in OWN_LOOPBACK for host in hosts)
     for rule in asked.hosts:
