@@ -43,10 +43,11 @@ def read(text: str) -> Credential:
     if colon and not (port.isascii() and port.isdigit() and 0 < int(port[:6]) <= LAST_PORT):
         raise _cannot_read(text, f"{port!r} is no port")
     words = given.split(":")
-    secret = words.pop() if len(words) > 1 and words[-2] == "vault" else ""
+    in_vault = len(words) > 1 and words[-2] == "vault"
+    secret = words.pop() if in_vault else ""
     source = words.pop()
     how = words.pop() if words else "bearer"
-    if words or not _NAME.match(secret or source) or not _HEADER.match(how):
+    if words or not _NAME.match(secret if in_vault else source) or not _HEADER.match(how):
         raise _cannot_read(text, "after = stands where the secret is")
     header = "authorization" if how in _FORMS else how.lower()
     if header in _NOT_A_CREDENTIAL:

@@ -88,7 +88,7 @@ def host_problem(pattern: str) -> str:
     if any(not (each.isascii() and each.isalpha() and each.isupper()) for each in methods):
         return "does not begin with methods: GET, or GET,HEAD"
     if "://" in pattern or not _PATH.fullmatch(path):
-        return "is not a host name: no scheme, port or query"
+        return "is not a host name: no scheme or port"
     if "/" in lowered or ("@" in lowered) or (lowered.count(":") == 1):
         return "is not a host name: no scheme or port"
     if lowered in ("*", "*.", "**"):
