@@ -42,7 +42,9 @@ class HeldRun:
 
     def __call__(self, command: str | Sequence[str], instead: str = "") -> Result:
         """Judges the command; runs it, or what stands for it, with its writes held."""
-        request = request_for(command, self._cwd, Mode.PREVIEW, self._sandbox.who)
+        request = request_for(
+            command, self._sandbox.started_in(self._cwd), Mode.PREVIEW, self._sandbox.who
+        )
         world = World(self._sandbox, self._timeout, instead=instead)
         hands = self._sandbox.hands(
             world, stdin=self._stdin, sink=self._sink, control=self._control

@@ -6,8 +6,9 @@ import atexit
 import os
 from _thread import allocate_lock
 
-from redoma.flow.credentials import reach_of, secrets_of
+from redoma.flow.credentials import reach_of
 from redoma.flow.drive import drive
+from redoma.flow.given import Given
 from redoma.flow.hands import Hands
 from redoma.flow.path import path
 from redoma.flow.requests import Who, request_for
@@ -29,10 +30,9 @@ if TYPE_CHECKING:
     from redoma.flow.preview import Preview
     from redoma.jail.run.control import Control
     from redoma.jail.run.streams import Sink
-    from redoma.model.access import Grant, Limits
+    from redoma.model.access import Grant
     from redoma.model.call import Call
     from redoma.model.decision import Decision
-    from redoma.model.network import Reach
     from redoma.model.policy import Circumstances, Policy
     from redoma.model.question import Answer, Answerer, Choice, Question
     from redoma.model.request import Request
@@ -82,7 +82,11 @@ class Sandbox:
         credentials: Sequence[str] = (),
         env: Mapping[str, str] | None = None,
         direct: bool = False,
+        temporary: bool = False,
+        apply: str = "",
         policy: Policy | str | None = None,
+        pack: str = "",
+        rules: Sequence[tuple[str, str, str]] = (),
         ask: Answerer | Callable[[Question], bool | Choice | Answer] | None = None,
         record: Record | str | None = None,
         caller: str = "",
@@ -94,19 +98,23 @@ class Sandbox:
         `inspect` reads requests one by one, in TLS as well, and `credentials` has the gate add
         secrets to them: `api.example.com=TOKEN` or `api.example.com=vault:NAME`.
 
-        `direct` writes straight into the workspace where the level would hold what is written.
+        `direct` writes straight into the workspace where the level would hold what is written;
+        `apply` says when what was held becomes real: `on_success`, `always`, `ask` or `never`.
+        `temporary` lets commands work on the machine's own /tmp, held in the workspace's place.
 
         `level` is a level's name or a profile's file; the policy's own by default. `policy` is
         read from the user's and the project's `sandbox.yaml` where none is given; a name is one
-        that ships. `ask` is who confirms: a callback or an answerer; nobody by default. `record`
-        is where it is written down: the user's own record by default.
+        that ships. `pack` and `rules` (name, condition, action) count beside it, and the stricter
+        decides; where there is no file they stand alone. `ask` is who confirms: a callback or an
+        answerer; nobody by default. `record` is where it is written down: the user's own record by
+        default.
         """
         self._level = level
         if level:
             load(level)  # a level that is not there is said now
         self._engine = engine
         self._root = _workspace(workspace)
-        self._given = _Given(
+        self._given = Given(
             engine,
             limits=limits or {},
             writable=tuple(granted_path(path, "--allow-write") for path in allow_write),
@@ -114,9 +122,12 @@ class Sandbox:
             env=tuple((env or {}).items()),
             reach=reach_of(allow_hosts, publish, credentials, inspect=inspect),
             direct=direct,
+            temporary=temporary,
+            apply=apply,
         )
         self._grants: dict[tuple[object, ...], Grant] = {}
         self._policy = _policy(policy)
+        self._beside = _beside(pack, rules)
         self._ask = ask
         self._record = record
         self.who = Who(caller=caller, session=session, phase=phase)
@@ -124,6 +135,10 @@ class Sandbox:
     @property
     def workspace(self) -> str:
         return self._root
+
+    def started_in(self, cwd: str) -> str:
+        """The directory of a command, as the enclosure has to be told it."""
+        return os.path.join(self._root, cwd) if self._given.temporary else cwd
 
     @property
     def also_writable(self) -> tuple[str, ...]:
@@ -155,7 +170,7 @@ class Sandbox:
         trace_files: bool = False,
     ) -> Result:
         """Runs a shell command (text) or a program (a sequence) and returns its whole story."""
-        request = request_for(command, cwd, who=self.who, stdin=stdin)
+        request = request_for(command, self.started_in(cwd), who=self.who, stdin=stdin)
         world = World(self, timeout, terminal=terminal, trace_files=trace_files, stdin=stdin)
         hands = self.hands(world, stdin=stdin, sink=sink, control=control)
         return drive(path(request, world), hands)
@@ -239,11 +254,16 @@ class Sandbox:
 
     def policy(self) -> Policy:
         """The policy that holds now: given, or read from the files where it stands."""
-        if self._policy is not None:
-            return self._policy
-        from redoma.flow.policies import load as load_policy
+        found = self._policy
+        if found is None:
+            from redoma.flow.policies import load as load_policy
 
-        return load_policy(self._root)
+            found = load_policy(self._root)
+        if self._beside is None:
+            return found
+        from redoma.flow.policy_beside import over
+
+        return over(found, self._beside)
 
     def circumstances(self, request: Request, policy: Policy) -> Circumstances:
         """What a decision depends on besides the command."""
@@ -282,66 +302,12 @@ class Sandbox:
         return known
 
 
-class _Given:
-    """What the caller of a sandbox asked for by name."""
+def _beside(pack: str, rules: Sequence[tuple[str, str, str]]) -> Policy | None:
+    if not pack and not rules:
+        return None
+    from redoma.flow.policy_beside import own
 
-    def __init__(
-        self,
-        engine: str,
-        *,
-        limits: Mapping[str, int | float | None],
-        writable: tuple[str, ...],
-        readable: tuple[str, ...],
-        env: tuple[tuple[str, str], ...],
-        reach: Reach | None,
-        direct: bool,
-    ) -> None:
-        self._engine = engine
-        self._reach = reach
-        self._direct = direct
-        self._limits = limits
-        self.writable = writable
-        self._readable = readable
-        self._env = env
-
-    def secrets(self) -> tuple[str, ...]:
-        """Given variables whose names say that they are secret, and what a gate adds."""
-        if not self._env and (self._reach is None or not self._reach.credentials):
-            return ()
-        from redoma.vault.exact import own_values
-
-        added = secrets_of(self._reach.credentials) if self._reach is not None else ()
-        return (*own_values(dict(self._env)), *(each.reveal() for each in added))
-
-    def applied_to(self, grant: Grant) -> Grant:
-        limits: Limits = grant.limits
-        require = grant.require
-        writes = grant.writes
-        if self._direct and writes is Writes.LAYER:
-            writes = Writes.DIRECT
-            require -= {Guarantee.CHANGES_HELD}
-        if self._limits:
-            limits = replace(limits, **self._limits)
-        if self._limits.get("cpu_percent"):
-            require |= {Guarantee.CPU_CAPPED}
-        if self._engine == "direct":
-            writes = Writes.DIRECT
-            require = frozenset()  # asked for by name: nothing is required, and nothing is claimed
-        made = replace(
-            grant,
-            writes=writes,
-            limits=limits,
-            writable=self.writable,
-            readable=self._readable,
-            env=self._env,
-            require=require,
-            prefer=(self._engine,) if self._engine else grant.prefer,
-        )
-        if self._reach is None:
-            return made
-        from redoma.jail.egress.grants import gated
-
-        return gated(made, self._reach)
+    return own(pack, rules)
 
 
 def _policy(given: Policy | str | None) -> Policy | None:

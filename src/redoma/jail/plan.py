@@ -43,6 +43,11 @@ def plan(
         )
     if grant.network is Network.GATED:
         held(grant.reach)
+    elif grant.network is Network.OPEN and grant.reach.inspect:
+        raise UsageError(
+            "requests are to be read, and an open network has no gate to read them at",
+            hint="--allow-host HOST for each host, or network.allowed_hosts in your sandbox.yaml",
+        )
     require = grant.require
     if grant.writes is Writes.LAYER:
         # Whatever else is asked for: without it the command would write the workspace itself.

@@ -220,6 +220,8 @@ class Policy(Value):
     # top of the project for the user's; empty where only the workspace of a request is known.
     root: str = ""
     floor: Policy | None = None
+    # Another policy, judged by its own pack, that counts as well: the stricter of both decides.
+    beside: Policy | None = None
 
     @property
     def own_rules(self) -> tuple[Rule, ...]:
