@@ -53,6 +53,17 @@ def secrets_of(credentials: Iterable[Credential]) -> tuple[Secret, ...]:
     return tuple(found)
 
 
+def texts_of(credentials: Sequence[Credential]) -> tuple[str, ...]:
+    """Everything that may not be written down: each secret, and the password within it."""
+    found = []
+    for credential, secret in zip(credentials, secrets_of(credentials), strict=True):
+        text = secret.reveal().strip()
+        found.append(text)
+        if credential.form == "basic":
+            found.append(text.partition(":")[2])
+    return tuple(text for text in found if text)
+
+
 def reach_of(
     hosts: Sequence[str], publish: Sequence[int], credentials: Sequence[str], *, inspect: bool
 ) -> Reach | None:

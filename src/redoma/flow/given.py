@@ -46,10 +46,10 @@ class Given:
         added = self._reach.credentials if self._reach is not None else ()
         if not self._env and not added:
             return ()
-        from redoma.flow.credentials import secrets_of
+        from redoma.flow.credentials import texts_of
         from redoma.vault.exact import own_values
 
-        return (*own_values(dict(self._env)), *(each.reveal() for each in secrets_of(added)))
+        return (*own_values(dict(self._env)), *texts_of(added))
 
     def applied_to(self, grant: Grant) -> Grant:
         """The grant with all that was asked for."""
