@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from redoma.flow.check import check as check
     from redoma.flow.check import facts as facts
     from redoma.flow.knowledge import rules as rules
+    from redoma.flow.plans.plan import Plan as Plan
     from redoma.flow.preview import Preview as Preview
     from redoma.flow.redaction import SecretSanitizer as SecretSanitizer
     from redoma.flow.sandbox import Sandbox as Sandbox
@@ -47,6 +48,7 @@ __all__ = [
     "NotReturnable",
     "NotSendable",
     "Outcome",
+    "Plan",
     "Preview",
     "Question",
     "RedomaError",
@@ -77,6 +79,7 @@ _HOMES = {
     "NotReturnable": "redoma.model.call_errors",
     "NotSendable": "redoma.model.call_errors",
     "Outcome": "redoma.model.result",
+    "Plan": "redoma.flow.plans.plan",
     "Preview": "redoma.flow.preview",
     "Question": "redoma.model.question",
     "RedomaError": "redoma.model.errors",

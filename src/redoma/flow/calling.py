@@ -8,13 +8,14 @@ import sys
 from redoma.flow.hands import Hands
 from redoma.flow.requests import this_caller, this_session
 from redoma.flow.world import World
-from redoma.jail.calls.answers import answered
+from redoma.jail.calls.answers import answered, made_hidden
 from redoma.jail.calls.orders import Orders
 from redoma.jail.calls.sending import sent
 from redoma.model.access import Network, Writes
 from redoma.model.errors import Declined, UsageError
 from redoma.model.ids import short_id
 from redoma.model.request import PythonCall, Request
+from redoma.model.result import Outcome
 from redoma.model.value import replace
 
 TYPE_CHECKING = False
@@ -49,6 +50,8 @@ def request_for_call(call: Call, sandbox: Sandbox) -> Request:
         caller=who.caller or this_caller(),
         session=who.session or this_session(),
         phase=who.phase,
+        plan=who.plan,
+        step=who.step,
     )
 
 
@@ -61,12 +64,13 @@ class CallWorld(World):
         around = self._sandbox.circumstances(request, self.policy)
         if changes is not None:
             around = replace(around, files_affected=len(changes.items))
-        return check_call(
+        decision = check_call(
             _workload(request),
             cwd=self._sandbox.workspace,
             policy=self.policy,
             circumstances=around,
         )
+        return decision if changes is None else self._sandbox.judged_by_changes(decision, changes)
 
     def grant(self, request: Request, decision: Decision) -> Grant:
         grant = super().grant(request, decision)
@@ -77,7 +81,7 @@ class CallWorld(World):
     def plan(self, request: Request, grant: Grant) -> Plan:
         # Relative paths mean the same inside as they do to whoever calls.
         here = _here()
-        if _within(here, (grant.workspace, *grant.writable, *grant.readable)):
+        if not request.cwd and _within(here, (grant.workspace, *grant.writable, *grant.readable)):
             request = replace(request, cwd=here)
         return super().plan(request, grant)
 
@@ -99,13 +103,20 @@ class CallHands(Hands):
     ) -> None:
         super().__init__(world, sandbox, sink=sink, control=control)
         self._call = call
+        self._hidden: tuple[str, ...] = ()
 
     def execute(self, step: Execute) -> Result:
         self._stdin = orders_for(step.plan).written()
+        self._hidden = step.plan.grant.hidden
         return super().execute(step)
 
     def finished(self, result: Result) -> Result:
-        return answered(result, self._call.returns)
+        read = answered(result, self._call.returns)
+        # Attack: what is hidden was not there, and is made by a route that nobody looked on.
+        made = [held.path for held in result.held_back if _within(held.path, self._hidden)]
+        if made and read.failure is None and read.outcome is Outcome.EXITED:
+            return replace(read, value=None, failure=made_hidden(made[0]))
+        return read
 
 
 def orders_for(plan: Plan) -> Orders:

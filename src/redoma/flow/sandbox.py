@@ -10,6 +10,7 @@ from redoma.flow.credentials import reach_of
 from redoma.flow.drive import drive
 from redoma.flow.given import Given
 from redoma.flow.hands import Hands
+from redoma.flow.narrowing import Narrowing
 from redoma.flow.path import path
 from redoma.flow.requests import Who, request_for
 from redoma.flow.workspace import granted_path, workspace
@@ -32,7 +33,9 @@ if TYPE_CHECKING:
     from redoma.jail.run.streams import Sink
     from redoma.model.access import Grant
     from redoma.model.call import Call
+    from redoma.model.change import Changes
     from redoma.model.decision import Decision
+    from redoma.model.intent import StepConstraints
     from redoma.model.policy import Circumstances, Policy
     from redoma.model.question import Answer, Answerer, Choice, Question
     from redoma.model.request import Request
@@ -76,6 +79,8 @@ class Sandbox:
         limits: Mapping[str, int | float | None] | None = None,
         allow_write: Sequence[str] = (),
         allow_read: Sequence[str] = (),
+        hide: Sequence[str] | None = None,
+        subprocesses: int | None = None,
         allow_hosts: Sequence[str] = (),
         publish: Sequence[int] = (),
         inspect: bool = False,
@@ -101,6 +106,8 @@ class Sandbox:
         `direct` writes straight into the workspace where the level would hold what is written;
         `apply` says when what was held becomes real: `on_success`, `always`, `ask` or `never`.
         `temporary` lets commands work on the machine's own /tmp, held in the workspace's place.
+        `hide` are paths that are not there for a command, whatever else is given; who says what
+        is hidden may give a whole home. `subprocesses` is how many a Python call may start.
 
         `level` is a level's name or a profile's file; the policy's own by default. `policy` is
         read from the user's and the project's `sandbox.yaml` where none is given; a name is one
@@ -117,7 +124,9 @@ class Sandbox:
         self._given = Given(
             engine,
             limits=limits or {},
-            writable=tuple(granted_path(path, "--allow-write") for path in allow_write),
+            writable=tuple(
+                granted_path(path, "--allow-write", wide=hide is not None) for path in allow_write
+            ),
             readable=tuple(granted_path(path, "--allow-read") for path in allow_read),
             env=tuple((env or {}).items()),
             reach=reach_of(allow_hosts, publish, credentials, inspect=inspect),
@@ -125,12 +134,36 @@ class Sandbox:
             temporary=temporary,
             apply=apply,
         )
+        self._narrowing = Narrowing(hide, subprocesses)
         self._grants: dict[tuple[object, ...], Grant] = {}
+        self._constraints: StepConstraints | None = None
+        self._first: Answerer | None = None
         self._policy = _policy(policy)
         self._beside = _beside(pack, rules)
         self._ask = ask
         self._record = record
         self.who = Who(caller=caller, session=session, phase=phase)
+
+    def narrowed(
+        self,
+        constraints: StepConstraints,
+        *,
+        plan: str = "",
+        step: str = "",
+        first: Answerer | None = None,
+    ) -> Sandbox:
+        """The same sandbox for one step of a plan, held tighter: nothing in it is wider.
+
+        `first` is asked before whoever confirms here.
+        """
+        from copy import copy
+
+        made = copy(self)
+        made._constraints = constraints
+        made._grants = {}
+        made._first = first
+        made.who = replace(self.who, plan=plan, step=step)
+        return made
 
     @property
     def workspace(self) -> str:
@@ -250,7 +283,8 @@ class Sandbox:
         """Who is asked."""
         from redoma.flow.wiring import answerer
 
-        return answerer(self._ask, policy)
+        chain = answerer(self._ask, policy)
+        return chain if self._first is None else chain.led_by(self._first)
 
     def policy(self) -> Policy:
         """The policy that holds now: given, or read from the files where it stands."""
@@ -280,6 +314,14 @@ class Sandbox:
             workspace=self._root,
         )
 
+    def judged_by_changes(self, decision: Decision, changes: Changes) -> Decision:
+        """The decision, now that it is known what the command did in its layer."""
+        if self._constraints is None:
+            return decision
+        from redoma.flow.plans.narrowing import refuse_outside
+
+        return refuse_outside(decision, changes, self._constraints)
+
     def level(self, policy: Policy) -> str:
         """The level that was chosen, the policy's own, or the usual one."""
         return self._level or policy.isolation.default_level or USUAL
@@ -292,12 +334,16 @@ class Sandbox:
             from redoma.flow.policies import tightened
 
             grant = self._given.applied_to(load(self.level(policy)).grant(self._root))
-            grant = tightened(grant, policy, decision)
+            grant = self._narrowing.applied_to(tightened(grant, policy, decision))
             if policy.dry_run.auto_enable_for and grant.writes is Writes.DIRECT:
                 # Who wants to see changes first cannot have them written straight away.
                 grant = replace(
                     grant, writes=Writes.LAYER, require=grant.require | {Guarantee.CHANGES_HELD}
                 )
+            if self._constraints is not None:
+                from redoma.flow.plans.narrowing import narrowed
+
+                grant = narrowed(grant, self._constraints)
             known = self._grants[key] = held(grant) if held_in_layer else grant
         return known
 
