@@ -12,11 +12,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from redoma.model.network import Connection, Reach
+    from redoma.model.plan import Launch
     from redoma.model.result import Outcome
     from redoma.model.secret import Secret
 
 # Where connections cannot be redirected, each granted port needs a listener.
 _MOST_PORTS = 60
+
+
+def opened(launch: Launch, first: int, wake: Callable[[], None]) -> OpenGate:
+    """The gate of a launch whose first process is there, and waits."""
+    assert launch.gate is not None
+    return OpenGate(launch.gate, first, wake, authority=launch.authority, secrets=launch.secrets)
 
 
 class OpenGate:
