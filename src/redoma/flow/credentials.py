@@ -65,18 +65,27 @@ def texts_of(credentials: Sequence[Credential]) -> tuple[str, ...]:
 
 
 def reach_of(
-    hosts: Sequence[str], publish: Sequence[int], credentials: Sequence[str], *, inspect: bool
+    hosts: Sequence[str],
+    publish: Sequence[int],
+    credentials: Sequence[str],
+    *,
+    inspect: bool,
+    mock: bool | str = False,
 ) -> Reach | None:
-    """What a caller grants by name; None where that is nothing."""
-    if not hosts and not publish and not credentials and not inspect:
+    """What a caller grants by name, or a mock of all; None where that is nothing."""
+    if not hosts and not publish and not credentials and not inspect and mock is False:
         return None
     from redoma.jail.egress.rules import read
     from redoma.model.value import replace
 
     made = read(hosts, publish=publish)
-    if not credentials and not inspect:
-        return made
-    from redoma.jail.egress.credentials import read_all
+    if credentials or inspect:
+        from redoma.jail.egress.credentials import read_all
 
-    granted = [rule.host for rule in made.hosts]
-    return replace(made, inspect=inspect, credentials=read_all(credentials, granted))
+        granted = [rule.host for rule in made.hosts]
+        made = replace(made, inspect=inspect, credentials=read_all(credentials, granted))
+    if mock is False:
+        return made
+    from redoma.flow.mocks import mocking
+
+    return mocking(made, mock=mock)

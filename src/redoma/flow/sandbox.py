@@ -85,6 +85,7 @@ class Sandbox:
         publish: Sequence[int] = (),
         inspect: bool = False,
         credentials: Sequence[str] = (),
+        mock: bool | str = False,
         env: Mapping[str, str] | None = None,
         direct: bool = False,
         temporary: bool = False,
@@ -102,7 +103,8 @@ class Sandbox:
 
         `inspect` reads requests one by one, in TLS as well, and `credentials` has the gate add
         secrets to them: `api.example.com=TOKEN` or `api.example.com=vault:NAME`.
-
+        `mock` answers every request itself, so that nothing leaves, as a file of mocks says where
+        its path is given.
         `direct` writes straight into the workspace where the level would hold what is written;
         `apply` says when what was held becomes real: `on_success`, `always`, `ask` or `never`.
         `temporary` lets commands work on the machine's own /tmp, held in the workspace's place.
@@ -129,7 +131,7 @@ class Sandbox:
             ),
             readable=tuple(granted_path(path, "--allow-read") for path in allow_read),
             env=tuple((env or {}).items()),
-            reach=reach_of(allow_hosts, publish, credentials, inspect=inspect),
+            reach=reach_of(allow_hosts, publish, credentials, inspect=inspect, mock=mock),
             direct=direct,
             temporary=temporary,
             apply=apply,

@@ -29,6 +29,7 @@ what it may touch:
   --credential HOST=NAME
                        adds the secret in a variable of yours to requests to that host, which the
                        command never sees; HOST=vault:NAME takes it from `redoma vault`
+  --mock[=FILE]        answers every request itself, so that nothing leaves; with what FILE says
   --publish PORT       makes a port of the command's own reachable on this machine's loopback
   --env NAME[=VALUE]   passes a variable (may be repeated)
 how much it may use (a size as 512M, a time as 90s; none for no limit):
@@ -72,13 +73,23 @@ _FLAGS = {
     "--json": "json",
     "--direct": "direct",
     "--inspect": "inspect",
+    "--mock": "mock",
     "--trace-files": "trace-files",
     "-q": "quiet",
     "--quiet": "quiet",
     "-h": "help",
     "--help": "help",
 }
-_ONE = ("--workspace", "--level", "--profile", "--engine", "--ask", "--phase", "--session")
+_ONE = (
+    "--mock",
+    "--workspace",
+    "--level",
+    "--profile",
+    "--engine",
+    "--ask",
+    "--phase",
+    "--session",
+)
 _MANY = ("--allow-write", "--allow-read", "--allow-host", "--credential", "--publish", "--env")
 _LIMITS = {
     "--timeout": "wall_seconds",

@@ -32,20 +32,14 @@ _PATIENCE = 5.0
 def inspector(gate: Gate, authority: object, secrets: tuple[Secret, ...]) -> Inspector:
     """The reader of a gate's connections, with everybody who stands between it and the hosts."""
     from redoma.jail.egress.authority import Authority
+    from redoma.jail.egress.handlers import handlers
 
     assert isinstance(authority, Authority)
-    handlers: list[Handler] = []
-    if gate.reach.credentials:
-        from redoma.jail.egress.credentials import Credentials
-
-        # The last before the host: nobody else in the row sees what it adds.
-        known = tuple(zip(gate.reach.credentials, secrets, strict=True))
-        handlers.append(Credentials(known))
     return Inspector(
         gate.reach,
         authority,
         gate.ledger,
-        handlers=tuple(handlers),
+        handlers=handlers(gate.reach, secrets),
         spend=gate.count,
         lost=gate.lost,
     )
@@ -69,6 +63,8 @@ class Inspector:
         self.authority = authority
         self.ledger = ledger
         self.handlers = handlers
+        # Whether everything is answered here, so that there is no host to be heard first.
+        self.mocks = reach.mock
         self._only_over_tls = frozenset(each.host for each in reach.credentials)
         self._spend = spend
         self._lost = lost
@@ -107,7 +103,7 @@ class Inspector:
         web_only: bool,
     ) -> None:
         """Reads a connection from here on; called from the gate's own thread."""
-        if not places:
+        if not places and not self.mocks:
             cut(client)
             self.note(replace(about, allowed=False, why=UNREACHABLE))
             return
@@ -170,5 +166,6 @@ class Inspector:
         """Keeps what became of a request or a connection."""
         if about.allowed:
             self.ledger.allow(about)
+            self.ledger.begun(about)
         else:
             self.ledger.refuse(about)

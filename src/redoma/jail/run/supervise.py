@@ -153,9 +153,11 @@ class Supervisor:
 
     def open_gate(self, first: int) -> None:
         """Has the enclosure's connections answered, before anything in it can make one."""
-        from redoma.jail.egress.opening import opened
+        from redoma.jail.egress.opening import OpenGate
+        from redoma.jail.run.outlet import narrated
 
-        self.gate = opened(self.launch, first, self.control.wake)
+        tell = narrated(self.control, self.outlet)
+        self.gate = OpenGate(self.launch, first, self.control.wake, tell)
 
     def _make_input(self, stdin: bytes | None, ours: list[int]) -> int:
         if stdin == b"":
