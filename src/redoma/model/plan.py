@@ -10,8 +10,12 @@ from redoma.model.value import Value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any, TypeAlias
 
     from redoma.model.network import Reach
+
+    # The launch, its three standard descriptors, its limits and its terminal's path: a process.
+    Starter: TypeAlias = Callable[["Launch", tuple[int, int, int], Any, str], int]
 
 
 class Plan(Value):
@@ -26,6 +30,9 @@ class Plan(Value):
     controllers: frozenset[str] = frozenset()
     # Whether it is noted which files the command opens.
     trace_files: bool = False
+    # (our descriptor, its number inside, 3 to 9): kept open in the command; whoever starts it
+    # closes ours.
+    fds: tuple[tuple[int, int], ...] = ()
 
 
 class Handshake(Value):
@@ -44,6 +51,11 @@ class Launch(Value):
 
     argv: tuple[str, ...]
     env: dict[str, str]
+    # Who makes the process, where it is not started as a program; it is the enclosure's first.
+    starter: Starter | None = None
+    # Words for the entry of a call, where whoever makes the process can go on in it without
+    # executing a program; everyone else executes `argv`.
+    entry: tuple[str, ...] = ()
     cwd: str = ""
     # (our descriptor, its number in the child): every other descriptor is closed. Whoever starts
     # the process closes ours and empties the list.

@@ -27,6 +27,9 @@ _WHOLLY = (Writes.DIRECT, Writes.LAYER)
 class Frame(Value):
     """Arguments for bubblewrap up to, and after, the workspace's protected paths."""
 
+    # What holds for every run whenever it begins; it can be done before anyone asks for a run.
+    base: tuple[str, ...]
+    # What has to be looked up when a run begins: files may have been replaced since the last one.
     before: tuple[str, ...]
     after: tuple[str, ...]
     # Directories that a command may write, each with where it is mounted from.
@@ -108,6 +111,7 @@ def build(
         arguments += _memory(min(temporary, _HOME_SIZE), home, "0755")
         if grant.home is Home.TOOLCHAINS:
             arguments += ["--symlink", "/etc/redoma/gitconfig", f"{home}/.gitconfig"]
+    ready, arguments = arguments, []
     for source, target in seen.binds:
         if target.startswith(("/tmp/", "/var/tmp/", home + "/")):
             arguments += show(source, target)
@@ -128,6 +132,7 @@ def build(
     for name, value in env.items():
         after += ["--setenv", name, value]
     return Frame(
+        base=tuple(ready),
         before=tuple(arguments),
         after=tuple(after),
         writable=tuple(writable),

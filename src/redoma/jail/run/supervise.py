@@ -51,7 +51,7 @@ def run(
     limiter = Limiter(launch.limits, groups, launch.held_by_engine)
     supervisor = Supervisor(launch, limiter, control or Control(), directory)
     # Without a namespace of its own a tree's orphans are the machine's: taken in, they would stay.
-    takes_in = launch.own_process_namespace
+    takes_in = launch.own_process_namespace and launch.starter is None
     if takes_in:
         reaper.begin()
     try:
@@ -144,8 +144,11 @@ class Supervisor:
         self.process = os.pidfd_open(self.pid)
         self.began = time.monotonic()
         self.first, self.first_process = begin(self)
-        if self.launch.over_disk and self.first:
-            self._mounts = MountsKept(self.first)
+
+    def keep_mounts(self, first: int) -> None:
+        """Before the command begins: later its first process may let nobody look."""
+        if self.launch.over_disk:
+            self._mounts = MountsKept(first)
 
     def open_gate(self, first: int) -> None:
         """Has the enclosure's connections answered, before anything in it can make one."""
