@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         ) -> tuple[tuple[str, ...], Starter | None]:
             """The command line to start, or who starts the command without one."""
 
+
 _FIRST_FD = 100
 
 
@@ -210,7 +211,7 @@ class Bubblewrap:
         base: tuple[str, ...],
         rest: list[str],
         command: tuple[str, ...],
-        plan: Plan,  # noqa: ARG002 — other builders need it
+        plan: Plan,
         give: Callable[[int], str],
     ) -> tuple[tuple[str, ...], None]:
         """The command line that builds an enclosure and starts a command in it."""

@@ -1,4 +1,4 @@
-"""Encloses by a process of ours that stays: each run is a fork of it, and no program starts but one.
+"""Encloses by a process of ours that stays: each run is a fork of it, and starts one program.
 
 The description of the enclosure is the very one that bubblewrap gets, and what is protected is
 kept together with bubblewrap's: a run by the one knows of a run by the other.
@@ -7,7 +7,6 @@ kept together with bubblewrap's: a run by the one knows of a run by the other.
 from __future__ import annotations
 
 import os
-import select
 import sys
 from _thread import allocate_lock
 from contextlib import contextmanager, suppress
@@ -32,8 +31,7 @@ if TYPE_CHECKING:
     from redoma.model.plan import Launch, Plan, Starter
 
 _START = (
-    "import sys; sys.path.append(sys.argv[1]); "
-    "from redoma.jail.inner.resident import main; main()"
+    "import sys; sys.path.append(sys.argv[1]); from redoma.jail.inner.resident import main; main()"
 )
 _ALWAYS = (
     clone.NEW_USERS | clone.NEW_MOUNTS | clone.NEW_PROCESSES | clone.NEW_IPC | clone.NEW_HOSTNAME
@@ -74,8 +72,9 @@ class Warm:
         with self.description.prepared(plan, builder) as enclosure:
             enclosure.launch = replace(enclosure.launch, complaint="redoma: ")
             yield enclosure
-        for kind in kinds:
-            self._launched().make_ready(kind)
+        launcher = self._launcher
+        if launcher is not None and kinds:
+            launcher.make_ready(kinds[0])
 
     def take(self, kind: Kind) -> Ready:
         """A process in an enclosure of this kind; a launcher that has ended is started anew."""
@@ -143,7 +142,7 @@ class _Run:
         rest: list[str],
         command: tuple[str, ...],
         plan: Plan,
-        give: Callable[[int], str],  # noqa: ARG002 — everything is in the request itself
+        give: Callable[[int], str],
     ) -> tuple[tuple[str, ...], Starter]:
         """No command line but the command's own, and who starts it."""
         network = 0 if plan.grant.network is Network.OPEN else clone.NEW_NETWORK
@@ -169,8 +168,6 @@ class _Run:
             try:
                 ready = self._engine.take(kind)
                 ready.ask([file, *stdio, *doors, *(fd for fd, _ in launch.fds)])
-            except OSError as error:
-                raise EngineFailed(f"the enclosure did not wait: {error.strerror}") from error
             finally:
                 os.close(file)
             return ready.pid

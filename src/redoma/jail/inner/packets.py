@@ -46,7 +46,7 @@ def receive_many(source: socket) -> list[int]:
 
 
 def read_words(fd: int) -> list[str]:
-    """The words of a file in memory, each ended by a NUL; reads from its beginning, and closes it."""
+    """The words of a file in memory, each ended by a NUL; closes it."""
     try:
         data = os.pread(fd, os.fstat(fd).st_size, 0)
     finally:

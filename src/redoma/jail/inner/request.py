@@ -38,7 +38,7 @@ class Request:
             self.fds[number] = number if number < packets.FIRST_OWN else fd
 
 
-def packed(  # noqa: PLR0913 — each by its own name
+def packed(
     *,
     numbers: list[int],
     doors: int,

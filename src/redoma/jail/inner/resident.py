@@ -86,7 +86,9 @@ class Resident:
         if pid == 0:
             theirs.close()
             self._control.close()
-            Newcomer(ours, self._host, self._ids).live(base, network=bool(namespaces & clone.NEW_NETWORK))
+            Newcomer(ours, self._host, self._ids).live(
+                base, network=bool(namespaces & clone.NEW_NETWORK)
+            )
         packets.send(self._control, b"%d" % pid, [theirs.fileno()])
         theirs.close()
         ours.close()

@@ -23,7 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    # What an enclosure is made of before it is asked for: how to fork it, and the words of its base.
+    # How to fork an enclosure, and the words of what it makes before it is asked for.
     Kind = tuple[bytes, bytes]
 
 _PATIENCE = 20
@@ -45,8 +45,12 @@ class Ready:
         """Gives it its one request."""
         try:
             packets.send_many(self._requests, fds)
-        finally:
-            self._requests.close()
+        except OSError as error:
+            self.discard()
+            raise EngineFailed(
+                f"the enclosure took no request: {error.strerror}", hint="try again"
+            ) from error
+        self._requests.close()
 
     def discard(self) -> None:
         """Nobody will ask it."""
@@ -68,7 +72,6 @@ class Launcher:
         self._owner = os.getpid()
         self._lock = allocate_lock()
         self._ordered: Kind | None = None
-        self._ready: Ready | None = None
         self._mounts = mounts
         self._changes = select.poll()
         self._changes.register(mounts, select.POLLPRI)
@@ -81,7 +84,8 @@ class Launcher:
         high = [_above(theirs.fileno()), _above(host)]
         actions = [
             *nothing,
-            *((os.POSIX_SPAWN_DUP2, fd, number) for fd, number in zip(high, (CONTROL, HOST))),
+            (os.POSIX_SPAWN_DUP2, high[0], CONTROL),
+            (os.POSIX_SPAWN_DUP2, high[1], HOST),
             *((os.POSIX_SPAWN_CLOSE, fd) for fd in inherited() if fd > HOST),
         ]
 
@@ -109,35 +113,28 @@ class Launcher:
         """An enclosure of this kind, made now or standing ready."""
         with self._lock:
             changed = bool(self._changes.poll(0))
-            self._collect()
-            ready, self._ready = self._ready, None
-            if ready is not None:
+            if self._ordered is not None:
+                ready = self._ordered_one()
                 if ready.kind == kind and not changed:
                     return ready
                 # Attack: a mount made since it was forked is not there; the command would see, and
                 # write, what lies below it.
                 ready.discard()
             self._order(kind)
-            self._collect()
-            assert self._ready is not None
-            made, self._ready = self._ready, None
-            return made
+            return self._ordered_one()
 
     def make_ready(self, kind: Kind) -> None:
         """Has one made beside the work, for whoever comes next."""
         with self._lock, suppress(LauncherGone):
-            if self._ordered is None and self._ready is None:
+            if self._ordered is None:
                 self._order(kind)
 
     def close(self) -> None:
         """Ends it, and what stands ready; runs that are going on go on."""
         with self._lock:
-            if self._ready is None:
+            if self._ordered is not None:
                 with suppress(LauncherGone, EngineFailed):
-                    self._collect()
-            if self._ready is not None:
-                self._ready.discard()
-                self._ready = None
+                    self._ordered_one().discard()
             self._control.close()
             os.close(self._mounts)
             _end(self.pid)
@@ -154,23 +151,22 @@ class Launcher:
             os.close(file)
         self._ordered = kind
 
-    def _collect(self) -> None:
-        """Takes what was ordered, waiting for it."""
-        if self._ordered is None:
-            return
+    def _ordered_one(self) -> Ready:
+        """What was ordered; it waits for it."""
+        assert self._ordered is not None
         kind, self._ordered = self._ordered, None
         try:
             said, fds = packets.receive(self._control)
-        except BlockingIOError:
-            raise EngineFailed("the launcher does not answer", hint="redoma doctor") from None
         except OSError as error:
+            # Whoever has not answered by now could answer later, and something else then.
+            _end(self.pid)
             raise LauncherGone from error
         if not said:
             raise LauncherGone
         if not fds:
             why = said[1:].decode(errors="replace")
             raise EngineFailed(f"no enclosure could be made: {why}", hint="redoma doctor")
-        self._ready = Ready(kind, int(said), socket(fileno=fds[0]))
+        return Ready(kind, int(said), socket(fileno=fds[0]))
 
 
 def asking(namespaces: int, *, entry: bool) -> bytes:
