@@ -83,9 +83,7 @@ class Bubblewrap:
         self.overlays = True
         self._lock = allocate_lock()
         self._frames: dict[tuple[object, ...], tuple[Frame, tuple[str, ...]]] = {}
-        self._last: tuple[Grant, tuple[str | None, ...], tuple[Frame, tuple[str, ...]]] | None = (
-            None
-        )
+        self._last: tuple[Grant, tuple[object, ...], tuple[Frame, tuple[str, ...]]] | None = None
         self._shields: dict[tuple[str, tuple[str, ...]], Shield] = {}
         self._filters: dict[tuple[Syscalls, bool, bool], bytes] = {}
         self._entries: list[journal.Entry] = []
@@ -235,7 +233,15 @@ class Bubblewrap:
 
     def _frame(self, grant: Grant, *, preview: bool) -> tuple[Frame, tuple[str, ...]]:
         # The view depends on the caller's home and search path as well.
-        where = (os.environ.get("HOME"), os.environ.get("PATH"), "preview" if preview else None)
+        where: tuple[object, ...] = (
+            os.environ.get("HOME"),
+            os.environ.get("PATH"),
+            "preview" if preview else None,
+        )
+        if self.as_nobody:
+            # Where these are staged holds for what they were then, not for what replaced them.
+            granted = (grant.workspace, *grant.writable, *grant.readable)
+            where += tuple(_identity(path) for path in granted)
         if self._last is not None and self._last[0] is grant and self._last[1] == where:
             return self._last[2]  # the usual case, without hashing a whole grant
         key = (grant, where)
@@ -321,6 +327,14 @@ class Bubblewrap:
                 refuse_uncounted_memory=not counted,
             )
         return self._filters[key]
+
+
+def _identity(path: str) -> tuple[int, int]:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return (0, 0)
+    return found.st_dev, found.st_ino
 
 
 def _with_writable(grant: Grant, paths: tuple[str, ...]) -> Grant:

@@ -59,6 +59,11 @@ class Warm:
     def overlays(self, value: bool) -> None:
         self.description.overlays = value
 
+    @property
+    def resident(self) -> int:
+        """The process that stays, or 0 where there is none."""
+        return self._launcher.pid if self._launcher is not None else 0
+
     def probe(self) -> EngineReport:
         from redoma.jail.probe.warm import report
 
