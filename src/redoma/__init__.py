@@ -10,6 +10,12 @@ if TYPE_CHECKING:
     from redoma.flow.preview import Preview as Preview
     from redoma.flow.redaction import SecretSanitizer as SecretSanitizer
     from redoma.flow.sandbox import Sandbox as Sandbox
+    from redoma.model.call import Call as Call
+    from redoma.model.call_errors import CallFailed as CallFailed
+    from redoma.model.call_errors import NotReturnable as NotReturnable
+    from redoma.model.call_errors import NotSendable as NotSendable
+    from redoma.model.call_errors import SandboxTimeout as SandboxTimeout
+    from redoma.model.call_errors import SandboxViolation as SandboxViolation
     from redoma.model.decision import Decision as Decision
     from redoma.model.decision import Verdict as Verdict
     from redoma.model.question import Answer as Answer
@@ -26,15 +32,21 @@ __all__ = [
     "Answer",
     "Assessment",
     "AsyncSandbox",
+    "Call",
+    "CallFailed",
     "Choice",
     "Decision",
     "Finding",
+    "NotReturnable",
+    "NotSendable",
     "Outcome",
     "Preview",
     "Question",
     "Result",
     "Risk",
     "Sandbox",
+    "SandboxTimeout",
+    "SandboxViolation",
     "SecretSanitizer",
     "Verdict",
     "__version__",
@@ -45,15 +57,21 @@ _HOMES = {
     "Answer": "redoma.model.question",
     "Assessment": "redoma.model.risk",
     "AsyncSandbox": "redoma.flow.async_sandbox",
+    "Call": "redoma.model.call",
+    "CallFailed": "redoma.model.call_errors",
     "Choice": "redoma.model.question",
     "Decision": "redoma.model.decision",
     "Finding": "redoma.model.risk",
+    "NotReturnable": "redoma.model.call_errors",
+    "NotSendable": "redoma.model.call_errors",
     "Outcome": "redoma.model.result",
     "Preview": "redoma.flow.preview",
     "Question": "redoma.model.question",
     "Result": "redoma.model.result",
     "Risk": "redoma.model.risk",
     "Sandbox": "redoma.flow.sandbox",
+    "SandboxTimeout": "redoma.model.call_errors",
+    "SandboxViolation": "redoma.model.call_errors",
     "SecretSanitizer": "redoma.flow.redaction",
     "Verdict": "redoma.model.decision",
     "check": "redoma.flow.check",

@@ -22,13 +22,14 @@ from redoma.model.value import replace
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Self
+    from typing import Any, Self, TypeVar
 
     from redoma.ask.chain import Chain
     from redoma.flow.preview import Preview
     from redoma.jail.run.control import Control
     from redoma.jail.run.streams import Sink
     from redoma.model.access import Grant, Limits
+    from redoma.model.call import Call
     from redoma.model.decision import Decision
     from redoma.model.network import Reach
     from redoma.model.policy import Circumstances, Policy
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from redoma.model.request import Request
     from redoma.model.result import Result
     from redoma.record.store import Record
+
+    T = TypeVar("T")
 
 USUAL = "standard"
 _lock = allocate_lock()
@@ -168,6 +171,25 @@ class Sandbox:
 
         run = HeldRun(self, stdin=stdin, sink=sink, control=control, cwd=cwd, timeout=timeout)
         return Preview(preview(command, run, duration=self.usual_seconds), self)
+
+    def call(self, function: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
+        """What a function returns, run inside; raises what it raised, or why it could not run."""
+        from redoma.model.call import Call
+
+        result = self.perform(Call(function, args, kwargs))
+        value: T = result.raise_for_outcome().value  # type: ignore[assignment] # data of any kind
+        return value
+
+    def perform(
+        self, call: Call, *, sink: Sink | None = None, control: Control | None = None
+    ) -> Result:
+        """Runs a Python call and returns its whole story, its value or its failure included."""
+        from redoma.flow.calling import CallHands, CallWorld, request_for_call
+
+        request = request_for_call(call, self)
+        world = CallWorld(self, call.timeout)
+        hands = CallHands(world, self, call, sink=sink, control=control)
+        return drive(path(request, world), hands)
 
     def usual_seconds(self, command: str) -> float | None:
         """How long a command took here before, by the record; None where it never ran."""

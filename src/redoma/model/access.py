@@ -84,6 +84,8 @@ class Grant(Value):
     writable: tuple[str, ...] = ()
     readable: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
+    # Whether a Python call may start other processes; a command always may.
+    subprocesses: bool = True
     # Environment variables given by name and value; the caller's own never pass by themselves.
     env: tuple[tuple[str, str], ...] = ()
     require: frozenset[Guarantee] = frozenset()

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import Protocol
 
+    from redoma.jail.egress.authority import Authority
     from redoma.jail.kernel.identity import Stage
     from redoma.jail.overlay.layer import Layer
     from redoma.model.guarantee import EngineReport
@@ -167,11 +168,16 @@ class Bubblewrap:
             rest += ["--seccomp", give(memory_file(self._filter(plan)))]
             if not plan.terminal:
                 rest.append("--new-session")  # Attack: TIOCSTI into the caller's terminal
+            authority = None
+            if plan.grant.network is Network.GATED and plan.grant.reach.opens_tls:
+                authority, laid = self._certificates(give)
+                mounts += laid
             rest += [*frame.before, *cover, *mounts, *frame.after]
+            if authority is not None:
+                rest += _certificate_variables()
             rest += ["--chdir", plan.request.cwd or plan.grant.workspace]
             command = program.command(plan.request.workload, frame.path, frame.visible)
             argv, starter = builder.start_of(frame.base, rest, command, plan, give)
-            fds.extend(plan.fds)
             launch = Launch(
                 argv=argv,
                 starter=starter,
@@ -189,6 +195,7 @@ class Bubblewrap:
                 inside=self._stage.start if self._stage else None,
                 trace_files=plan.trace_files,
                 gate=plan.grant.reach if plan.grant.network is Network.GATED else None,
+                authority=authority,
             )
             entry = self._entries.pop() if self._entries else journal.Entry()
             if raised:
@@ -313,6 +320,18 @@ class Bubblewrap:
             raised.append(shield.raised())
         return raised
 
+    def _certificates(self, give: Callable[[int], str]) -> tuple[Authority, list[str]]:
+        """An authority for one run, and the mounts by which only that run trusts it."""
+        from redoma.jail import view
+        from redoma.jail.egress import trusted
+
+        made = trusted.authority()
+        data = trusted.bundle(made)
+        laid: list[str] = []
+        for place in trusted.places(view.etc()):
+            laid += ["--perms", "0444", "--ro-bind-data", give(memory_file(data)), place]
+        return made, laid
+
     def _filter(self, plan: Plan) -> bytes:
         grant = plan.grant
         counted = grant.limits.memory is None or "memory" in plan.controllers
@@ -335,6 +354,12 @@ def _identity(path: str) -> tuple[int, int]:
     except OSError:
         return (0, 0)
     return found.st_dev, found.st_ino
+
+
+def _certificate_variables() -> list[str]:
+    from redoma.jail.egress import trusted
+
+    return [word for name in trusted.VARIABLES for word in ("--setenv", name, trusted.OWN)]
 
 
 def _with_writable(grant: Grant, paths: tuple[str, ...]) -> Grant:

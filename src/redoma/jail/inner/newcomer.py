@@ -94,7 +94,7 @@ class Newcomer:
         calls.unshare(_NEW_GROUPS)  # now: so that the group it is in is all it knows of groups
         orders = Orders(request.options)
         for step in orders.steps:
-            if step.name in ("--bind-fd", "--ro-bind-fd"):
+            if step.name in ("--bind-fd", "--ro-bind-fd", "--ro-bind-data"):
                 step.source = str(request.fds[int(step.source)])
         filter_of_calls = _contents(request.fds[orders.numbers["--seccomp"]])
         status, go = (request.fds[orders.numbers[n]] for n in ("--json-status-fd", "--block-fd"))

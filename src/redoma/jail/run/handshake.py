@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+from contextlib import suppress
 
 from redoma.model.errors import EngineFailed
 
@@ -87,3 +88,13 @@ def _failed(run: Supervisor) -> EngineFailed:
         output.rest()
     said = b" ".join(output.data for output in run.outputs).decode(errors="replace").strip()
     return EngineFailed(f"the enclosure could not be set up: {said}", hint="redoma doctor")
+
+
+def last_words(fd: int) -> bytes:
+    """What the engine has said since; nothing more will come."""
+    os.set_blocking(fd, False)
+    data = b""
+    with suppress(BlockingIOError):
+        while chunk := os.read(fd, 4096):
+            data += chunk
+    return data

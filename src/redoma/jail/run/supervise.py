@@ -10,11 +10,11 @@ from contextlib import suppress
 from redoma.jail.kernel.reaper import reaper
 from redoma.jail.run.control import Control
 from redoma.jail.run.ending import Ending
-from redoma.jail.run.handshake import begin
+from redoma.jail.run.handshake import begin, last_words
 from redoma.jail.run.limiter import Limiter, tree
 from redoma.jail.run.mounts_kept import MountsKept
 from redoma.jail.run.spawn import spawn
-from redoma.jail.run.streams import Input, Output
+from redoma.jail.run.streams import ANSWER, Input, Output
 from redoma.model import signals
 from redoma.model.access import NOBODYS_UID
 from redoma.model.plan import Launch
@@ -130,6 +130,10 @@ class Supervisor:
                 ours += [out_end, err_end]
                 stdio = (read_end, out_end, err_end)
                 self.outputs = [Output(out, 1, cap, sink), Output(err, 2, cap, sink)]
+            if self.launch.answers:
+                answer, answer_end = os.pipe()
+                self.launch.fds.append((answer_end, ANSWER))
+                self.outputs.append(Output(answer, ANSWER, self.launch.answers, None))
             if self.launch.trace_files:
                 from redoma.jail.run.trace import Trace
 
@@ -155,7 +159,9 @@ class Supervisor:
         from redoma.jail.egress.opening import OpenGate
 
         assert self.launch.gate is not None
-        self.gate = OpenGate(self.launch.gate, first, self.control.wake)
+        self.gate = OpenGate(
+            self.launch.gate, first, self.control.wake, authority=self.launch.authority
+        )
 
     def _make_input(self, stdin: bytes | None, ours: list[int]) -> int:
         if stdin == b"":
@@ -352,7 +358,7 @@ class Supervisor:
         if self.outlet is not None:
             self.outlet.finish(self.control, ended_by_us=self.ending.said)
         if self.launch.handshake is not None:
-            self._status += _rest(self.launch.handshake.status)
+            self._status += last_words(self.launch.handshake.status)
         if self.trace is not None:
             self.trace.close()
         if self.gate is not None:
@@ -377,15 +383,6 @@ class Supervisor:
         if self.first_process >= 0:
             os.close(self.first_process)
         self.outputs, self.master, self.process, self.first_process = [], -1, -1, -1
-
-
-def _rest(fd: int) -> bytes:
-    os.set_blocking(fd, False)
-    data = b""
-    with suppress(BlockingIOError):
-        while chunk := os.read(fd, 4096):
-            data += chunk
-    return data
 
 
 _PAST = {
