@@ -119,7 +119,8 @@ def test_the_launcher_has_nothing_of_its_callers(box: Sandbox) -> None:
     names = {line.partition(b"=")[0] for line in (place / "environ").read_bytes().split(b"\0")}
     assert names <= {b"", b"LD_LIBRARY_PATH"}
     kinds = {os.readlink(fd).partition(":")[0] for fd in (place / "fd").iterdir()}
-    assert kinds <= {"/dev/null", "socket", "anon_inode"}
+    # In memory is the description of the enclosure that it makes at this moment, if it does.
+    assert kinds <= {"/dev/null", "socket", "anon_inode", "/memfd"}
     if os.geteuid() == 0:
         assert place.stat().st_uid != 0
 
@@ -280,3 +281,17 @@ def test_a_long_command_and_many_variables_arrive_whole(box: Sandbox) -> None:
     env = {f"V{n}": "v" * 1000 for n in range(300)}
     several = Sandbox(box.workspace, engine="warm", env=env, policy="isolation-only")
     assert out(several, "env | grep -c ^V") == "300\n"
+
+
+def test_a_python_call_goes_on_in_the_interpreter_that_stays(box: Sandbox) -> None:
+    box.call(len, "abc")
+    before = resident()
+    assert (box.call(len, "abc"), resident()) == (3, before)
+    # Its command line is the launcher's: no program was started for it.
+    line = box.call(_own_command_line)
+    assert line == Path(f"/proc/{before}/cmdline").read_bytes()
+
+
+def _own_command_line() -> bytes:
+    with open("/proc/self/cmdline", "rb") as file:
+        return file.read()

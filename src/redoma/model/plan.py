@@ -50,9 +50,6 @@ class Launch(Value):
     env: dict[str, str]
     # Who makes the process, where it is not started as a program; it is the enclosure's first.
     starter: Starter | None = None
-    # Words for the entry of a call, where whoever makes the process can go on in it without
-    # executing a program; everyone else executes `argv`.
-    entry: tuple[str, ...] = ()
     cwd: str = ""
     # (our descriptor, its number in the child): every other descriptor is closed. Whoever starts
     # the process closes ours and empties the list.

@@ -49,6 +49,8 @@ class Warm:
         self._lock = allocate_lock()
         self._launcher: Launcher | None = None
         self._stage: Stage | None = None
+        # Where the launcher read its libraries, and where everyone else finds them.
+        self.moved: list[tuple[str, str]] = []
 
     @property
     def overlays(self) -> bool:
@@ -122,10 +124,12 @@ class Warm:
         if stage is not None:
             # What root runs is started as nobody, who may not reach root's own Python.
             place = stage.root(((package, "/redoma"),), (), ())
+            self.moved = [(f"{place}/redoma", package)]
             if not interpreter.startswith("/usr/"):
                 library = stage.root(((sys.base_prefix, "/python"),), (), ()) + "/python"
                 interpreter = library + interpreter.removeprefix(os.path.realpath(sys.base_prefix))
                 env["LD_LIBRARY_PATH"] = f"{library}/lib"
+                self.moved.append((library, sys.base_prefix))
         return Launcher(
             (interpreter, "-I", "-S", "-c", _START, place),
             env,
@@ -167,6 +171,7 @@ class _Run:
                 terminal=bool(terminal),
                 options=rest,
                 entry=launch.entry,
+                moved=self._engine.moved,
                 argv=launch.argv,
             )
             file = memory_file(words(request))
