@@ -7,6 +7,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.flow.async_sandbox import AsyncSandbox as AsyncSandbox
     from redoma.flow.check import check as check
+    from redoma.flow.check import facts as facts
+    from redoma.flow.knowledge import rules as rules
+    from redoma.flow.plans.plan import Plan as Plan
     from redoma.flow.preview import Preview as Preview
     from redoma.flow.redaction import SecretSanitizer as SecretSanitizer
     from redoma.flow.sandbox import Sandbox as Sandbox
@@ -18,12 +21,15 @@ if TYPE_CHECKING:
     from redoma.model.call_errors import SandboxViolation as SandboxViolation
     from redoma.model.decision import Decision as Decision
     from redoma.model.decision import Verdict as Verdict
+    from redoma.model.errors import RedomaError as RedomaError
     from redoma.model.question import Answer as Answer
     from redoma.model.question import Choice as Choice
     from redoma.model.question import Question as Question
     from redoma.model.result import Outcome as Outcome
     from redoma.model.result import Result as Result
     from redoma.model.risk import Assessment as Assessment
+    from redoma.model.risk import Effect as Effect
+    from redoma.model.risk import Fact as Fact
     from redoma.model.risk import Finding as Finding
     from redoma.model.risk import Risk as Risk
 
@@ -36,12 +42,16 @@ __all__ = [
     "CallFailed",
     "Choice",
     "Decision",
+    "Effect",
+    "Fact",
     "Finding",
     "NotReturnable",
     "NotSendable",
     "Outcome",
+    "Plan",
     "Preview",
     "Question",
+    "RedomaError",
     "Result",
     "Risk",
     "Sandbox",
@@ -51,6 +61,8 @@ __all__ = [
     "Verdict",
     "__version__",
     "check",
+    "facts",
+    "rules",
 ]
 
 _HOMES = {
@@ -61,12 +73,16 @@ _HOMES = {
     "CallFailed": "redoma.model.call_errors",
     "Choice": "redoma.model.question",
     "Decision": "redoma.model.decision",
+    "Effect": "redoma.model.risk",
+    "Fact": "redoma.model.risk",
     "Finding": "redoma.model.risk",
     "NotReturnable": "redoma.model.call_errors",
     "NotSendable": "redoma.model.call_errors",
     "Outcome": "redoma.model.result",
+    "Plan": "redoma.flow.plans.plan",
     "Preview": "redoma.flow.preview",
     "Question": "redoma.model.question",
+    "RedomaError": "redoma.model.errors",
     "Result": "redoma.model.result",
     "Risk": "redoma.model.risk",
     "Sandbox": "redoma.flow.sandbox",
@@ -75,6 +91,8 @@ _HOMES = {
     "SecretSanitizer": "redoma.flow.redaction",
     "Verdict": "redoma.model.decision",
     "check": "redoma.flow.check",
+    "facts": "redoma.flow.check",
+    "rules": "redoma.flow.knowledge",
 }
 
 

@@ -59,7 +59,8 @@ class AsyncSandbox:
         try:
             world = World(self._sandbox, timeout, terminal=terminal, trace_files=trace_files)
             hands = self._sandbox.hands(world, stdin=stdin, sink=sink, control=used)
-            steps = path(request_for(command, cwd, who=self._sandbox.who, stdin=stdin), world)
+            where = self._sandbox.started_in(cwd)
+            steps = path(request_for(command, where, who=self._sandbox.who, stdin=stdin), world)
             return await drive_async(steps, _AsyncHands(hands, used))
         finally:
             if control is None:

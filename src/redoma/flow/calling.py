@@ -49,6 +49,8 @@ def request_for_call(call: Call, sandbox: Sandbox) -> Request:
         caller=who.caller or this_caller(),
         session=who.session or this_session(),
         phase=who.phase,
+        plan=who.plan,
+        step=who.step,
     )
 
 
@@ -61,12 +63,13 @@ class CallWorld(World):
         around = self._sandbox.circumstances(request, self.policy)
         if changes is not None:
             around = replace(around, files_affected=len(changes.items))
-        return check_call(
+        decision = check_call(
             _workload(request),
             cwd=self._sandbox.workspace,
             policy=self.policy,
             circumstances=around,
         )
+        return decision if changes is None else self._sandbox.judged_by_changes(decision, changes)
 
     def grant(self, request: Request, decision: Decision) -> Grant:
         grant = super().grant(request, decision)
@@ -77,7 +80,7 @@ class CallWorld(World):
     def plan(self, request: Request, grant: Grant) -> Plan:
         # Relative paths mean the same inside as they do to whoever calls.
         here = _here()
-        if _within(here, (grant.workspace, *grant.writable, *grant.readable)):
+        if not request.cwd and _within(here, (grant.workspace, *grant.writable, *grant.readable)):
             request = replace(request, cwd=here)
         return super().plan(request, grant)
 

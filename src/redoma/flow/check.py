@@ -43,7 +43,20 @@ def check(
         return refuse_broken(decide(assess(text, rules, knowledge(), where), rules))
     assessment, around = examined(text, rules, where, circumstances)
     decision = decide(assessment, rules, policy, around)
-    return decision if policy.name == ISOLATION_ONLY else refuse_broken(decision)
+    if policy.name != ISOLATION_ONLY:
+        decision = refuse_broken(decision)
+    if policy.beside is None:
+        return decision
+    from redoma.flow.policy_beside import stricter
+
+    other = check(text, cwd=cwd, home=home, policy=policy.beside, circumstances=circumstances)
+    return stricter(other, decision)
+
+
+def facts(text: str, *, cwd: str | None = None, home: str | None = None) -> tuple[Fact, ...]:
+    """Everything that a command would do, as found in its text and before any judgement of it."""
+    found = examine(text, pack_named("default"), knowledge(), ground(cwd, home))[1]
+    return followed(found)
 
 
 def check_call(

@@ -25,6 +25,7 @@ class Apply(Enum):
     """When what a run wrote into its layer becomes real."""
 
     ON_SUCCESS = "on_success"
+    ALWAYS = "always"  # however it ended, as in a terminal; it can still be taken back
     ASK = "ask"
     NEVER = "never"  # kept as a preview, to be applied by name
 

@@ -81,3 +81,8 @@ class Request(Value):
     caller: str = ""
     session: str = ""
     phase: str = ""
+    # The run of a plan and the step that this is, where it belongs to one.
+    plan: str = ""
+    step: str = ""
+    # Held changes that a preview goes on from, by their name.
+    onto: str = ""

@@ -120,7 +120,7 @@ class Bubblewrap:
 
         self._layered = True
         with (
-            layer_over(plan.grant.workspace, frame) as layer,
+            layer_over(plan.grant.workspace, frame, plan.request.onto) as layer,
             self._enclosed(plan, builder, frame, notes, layer) as enclosure,
         ):
             yield enclosure
