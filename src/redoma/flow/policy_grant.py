@@ -126,6 +126,8 @@ def _networked(grant: Grant, policy: Policy) -> Grant:
     rules = policy.network
     if grant.network is Network.CLOSED or not rules.restricted:
         return grant
+    if rules.inspect and not grant.reach.inspect:
+        grant = replace(grant, reach=replace(grant.reach, inspect=True))
     only_local = rules.allowed_hosts is not None and _LOCAL.issuperset(rules.allowed_hosts)
     if only_local or rules.max_connections == 0:
         return replace(

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
     from redoma.model.network import Reach
+    from redoma.model.secret import Secret
 
     # The launch, its three standard descriptors, its limits and its terminal's path: a process.
     Starter: TypeAlias = Callable[["Launch", tuple[int, int, int], Any, str], int]
@@ -82,3 +83,5 @@ class Launch(Value):
     gate: Reach | None = None
     # Who signs certificates for this run, where its TLS is opened.
     authority: object | None = None
+    # The secrets of the gate's credentials, in their order; they are never given to the child.
+    secrets: tuple[Secret, ...] = ()
