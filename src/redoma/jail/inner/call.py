@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pickle import loads  # now: a process that is kept ready has it then
 
 from redoma.jail.calls import form
 from redoma.jail.calls.orders import Orders
@@ -53,11 +54,9 @@ def main(_: list[str]) -> NoReturn:
 
 
 def _answered(orders: Orders, watch: Watch) -> bytearray:
-    import pickle
-
     try:
         # From the caller, who may run anything here anyway; never the other way round.
-        target, args, kwargs, declared = pickle.loads(orders.payload)  # noqa: S301
+        target, args, kwargs, declared = loads(orders.payload)  # noqa: S301
     except Exception as error:
         raise NotLoaded(f"the call cannot be loaded inside: {error}") from error
     watch.begin()
