@@ -85,7 +85,7 @@ class Gate:
         self._answers = Answers(reach, self._directory, self._resolver, self.ledger)
         self._most = min(reach.max_connections, sockets.descriptors_left() // 2)
         self._inspector: Inspector | None = None
-        if reach.inspect or reach.mock:
+        if reach.opens_tls:
             self._inspector = self._made_inspector(authority)
 
     def _made_inspector(self, authority: object | None) -> Inspector:
@@ -271,7 +271,7 @@ class Gate:
         if not about.allowed or self._full:
             self._turn_away(client, about)
             return
-        if self._inspector is not None and (name or self.reach.mock):
+        if self._inspector is not None and self.reach.reads(name):
             self._inspect(self._inspector, client, about, place)
             return
         guard = None

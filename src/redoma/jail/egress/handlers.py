@@ -14,4 +14,10 @@ def handlers(reach: Reach) -> tuple[Handler, ...]:
         from redoma.jail.egress.mock import Mock
 
         return (Mock(reach.mocks),)
+    if reach.cache:
+        from redoma.jail import places
+        from redoma.jail.egress.cache import Cache
+        from redoma.jail.egress.cache_store import Store
+
+        return (Cache(reach, Store(places.cache())),)
     return ()
