@@ -6,8 +6,9 @@ import atexit
 import os
 from _thread import allocate_lock
 
+from redoma.flow.credentials import reach_of
 from redoma.flow.drive import drive
-from redoma.flow.given import Given, reach_of
+from redoma.flow.given import Given
 from redoma.flow.hands import Hands
 from redoma.flow.narrowing import Narrowing
 from redoma.flow.path import path
@@ -82,6 +83,9 @@ class Sandbox:
         subprocesses: int | None = None,
         allow_hosts: Sequence[str] = (),
         publish: Sequence[int] = (),
+        inspect: bool = False,
+        cache_hosts: Sequence[str] = (),
+        credentials: Sequence[str] = (),
         mock: bool | str = False,
         env: Mapping[str, str] | None = None,
         direct: bool = False,
@@ -98,6 +102,8 @@ class Sandbox:
     ) -> None:
         """What holds in a workspace; the rest tightens or widens it by name.
 
+        `inspect` reads requests one by one, in TLS as well, and `credentials` has the gate add
+        secrets to them: `api.example.com=TOKEN` or `api.example.com=vault:NAME`.
         `mock` answers every request itself, so that nothing leaves, as a file of mocks says where
         its path is given.
         `direct` writes straight into the workspace where the level would hold what is written;
@@ -126,7 +132,9 @@ class Sandbox:
             ),
             readable=tuple(granted_path(path, "--allow-read") for path in allow_read),
             env=tuple((env or {}).items()),
-            reach=reach_of(allow_hosts, publish, mock=mock),
+            reach=reach_of(
+                allow_hosts, publish, credentials, inspect=inspect, mock=mock, cache=cache_hosts
+            ),
             direct=direct,
             temporary=temporary,
             apply=apply,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from redoma.jail.egress.request_rules import held
 from redoma.model.access import SHARED, Grant, Network, Writes
 from redoma.model.errors import NoEngine, UsageError
 from redoma.model.guarantee import Enforcement, EngineReport, Guarantee
@@ -39,6 +40,13 @@ def plan(
         raise UsageError(
             f"{' and '.join(grant.prefer)} cannot tell which files a command opens",
             hint="--engine bubblewrap, or run it without --trace-files",
+        )
+    if grant.network is Network.GATED:
+        held(grant.reach)
+    elif grant.network is Network.OPEN and grant.reach.opens_tls:
+        raise UsageError(
+            "requests are to be read, and an open network has no gate to read them at",
+            hint="--allow-host HOST for each host, or network.allowed_hosts in your sandbox.yaml",
         )
     require = grant.require
     if grant.writes is Writes.LAYER:

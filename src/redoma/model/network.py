@@ -107,14 +107,13 @@ class Reach(Value):
         """Whether requests to this host are read one by one."""
         return self.mock or bool(name and (self.inspect or self.caches(name)))
 
-    def credential_of(self, name: str) -> str:
-        """Which credential requests to a host get, in words; empty for none."""
-        return next((each.text for each in self.credentials if each.host == name), "")
-
     @property
     def every_host(self) -> bool:
         """Whether no list says which hosts are there."""
         return self.anyone or self.mock
+
+
+_MARKS = frozenset("*'?#;\\\"<>^`{|}")
 
 
 class Connection(Value):
@@ -164,7 +163,10 @@ class Connection(Value):
         host = self.name or self.address
         if self.why == REQUEST_NOT_GRANTED:
             place = host if self.port in WEB_PORTS else self.target
-            return f"--allow-host '{self.method} {place}{self.path.partition('?')[0]}'"
+            path = self.path.partition("?")[0]
+            # A star in it would grant more than what was asked for.
+            plain = path.isascii() and _MARKS.isdisjoint(path)
+            return f"--allow-host '{self.method} {place}{path}'" if plain else ""
         if self.listed:
             host = self.target if self.port not in (0, *WEB_PORTS) or not self.name else host
             return f"network.allowed_hosts: [{host}]"

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from redoma.model.network import Reach
+    from redoma.model.secret import Secret
 
 
 class Plan(Value):
@@ -76,3 +77,5 @@ class Launch(Value):
     gate: Reach | None = None
     # Who signs certificates for this run, where its TLS is opened.
     authority: object | None = None
+    # The secrets of the gate's credentials, in their order; they are never given to the child.
+    secrets: tuple[Secret, ...] = ()

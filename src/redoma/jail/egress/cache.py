@@ -19,7 +19,7 @@ from redoma.model.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Mapping
 
     from redoma.jail.egress.requests import Forward, Request
     from redoma.model.network import Reach
@@ -37,9 +37,17 @@ _MOST_LOCKS = 1000
 class Cache:
     """The handler that stands before hosts whose answers are kept."""
 
-    def __init__(self, reach: Reach, store: Store, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        reach: Reach,
+        store: Store,
+        secrets: Mapping[str, str] | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """`secrets` stand for what is added to requests behind us: another one, another answer."""
         self._reach = reach
         self._store = store
+        self._secrets = secrets or {}
         self._clock = clock
         # Two of the same at one time are one question to the host.
         self._asking: dict[str, asyncio.Lock] = {}
@@ -50,7 +58,7 @@ class Cache:
             return await forward(request)
         if request.method != "GET" or request.header(b"range") is not None:
             return await self._passed(request, forward)
-        key = cache_rules.key_of(request, self._reach.credential_of(request.host))
+        key = cache_rules.key_of(request, self._secrets.get(request.host, ""))
         if len(self._asking) > _MOST_LOCKS:
             self._asking.clear()
         async with self._asking.setdefault(key, asyncio.Lock()):

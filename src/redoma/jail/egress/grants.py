@@ -41,7 +41,7 @@ def kept_to(
     listed = read(hosts, blocked_ports=blocked_ports, max_connections=most)
     listed = replace(listed, listed=True)
     if grant.network is not Network.GATED:
-        return gated(grant, listed)
+        return gated(grant, replace(listed, inspect=grant.reach.inspect))
     asked = grant.reach
     local = any(host.strip().lower() in OWN_LOOPBACK for host in hosts)
     for rule in asked.hosts:
@@ -59,7 +59,8 @@ def _numbered(grant: Grant, blocked_ports: tuple[int, ...], most: int | None) ->
     """The same hosts, but for some ports, and so many connections at one time."""
     reach = grant.reach
     if grant.network is not Network.GATED:
-        reach = Reach(anyone=True, max_connections=_MOST_OF_AN_OPEN_NETWORK)
+        most_now = _MOST_OF_AN_OPEN_NETWORK
+        reach = Reach(anyone=True, inspect=reach.inspect, max_connections=most_now)
     made = replace(
         reach,
         blocked_ports=tuple(dict.fromkeys((*reach.blocked_ports, *blocked_ports))),
@@ -72,6 +73,11 @@ def covers(listed: HostRule, asked: HostRule) -> bool:
     """Whether one rule grants everything that another asks for."""
     below = listed.host.startswith("*.") and asked.host.endswith(listed.host[1:])
     if listed.host != asked.host and not below:
+        return False
+    # A list that grants some requests only grants no others.
+    if listed.methods and not (asked.methods and set(asked.methods) <= set(listed.methods)):
+        return False
+    if listed.path and listed.path != asked.path:
         return False
     # Where a name is, is not for a command line to say against a policy's list.
     if (asked.address, asked.inside) not in (("", ""), (listed.address, listed.inside)):

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.jail.egress.requests import Handler
     from redoma.model.network import Reach
+    from redoma.model.secret import Secret
 
 
-def handlers(reach: Reach) -> tuple[Handler, ...]:
+def handlers(reach: Reach, secrets: tuple[Secret, ...] = ()) -> tuple[Handler, ...]:
     """The handlers of one gate; a mock stands alone, since nothing is behind it."""
     if reach.mock:
         from redoma.jail.egress.mock import Mock
 
         return (Mock(reach.mocks),)
+    row: list[Handler] = []
     if reach.cache:
         from redoma.jail import places
         from redoma.jail.egress.cache import Cache
         from redoma.jail.egress.cache_store import Store
 
-        return (Cache(reach, Store(places.cache())),)
-    return ()
+        known = zip(reach.credentials, secrets, strict=True)
+        private = {each.host: sha256(s.reveal().encode()).hexdigest() for each, s in known}
+        row.append(Cache(reach, Store(places.cache()), private))
+    if reach.credentials:
+        from redoma.jail.egress.credentials import Credentials
+
+        # The last before the host: nobody else in the row sees what it adds.
+        row.append(Credentials(tuple(zip(reach.credentials, secrets, strict=True))))
+    return tuple(row)

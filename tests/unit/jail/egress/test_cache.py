@@ -14,8 +14,7 @@ import pytest
 from redoma.jail.egress.cache import Cache
 from redoma.jail.egress.cache_store import NAME, Store
 from redoma.jail.egress.requests import Body, Request, Response
-from redoma.model.network import Credential, Reach
-from redoma.model.value import replace
+from redoma.model.network import Reach
 
 pytestmark = pytest.mark.requirement("S13")
 
@@ -38,10 +37,10 @@ class Host:
 class World:
     """A cache in a directory, with a clock that is set by hand."""
 
-    def __init__(self, place: Path, reach: Reach = REACH) -> None:
+    def __init__(self, place: Path, **secrets: str) -> None:
         self.now = NOW
         self.store = Store(str(place))
-        self.cache = Cache(reach, self.store, lambda: self.now)
+        self.cache = Cache(REACH, self.store, secrets, lambda: self.now)
 
     def get(
         self,
@@ -57,7 +56,7 @@ class World:
 
 
 async def _nothing() -> AsyncIterator[bytes]:
-    for piece in ():
+    for piece in list[bytes]():
         yield piece
 
 
@@ -176,8 +175,7 @@ def test_nobody_gets_what_another_was_answered(tmp_path: Path) -> None:
     assert world.get(host, headers=((b"authorization", b"Bearer b"),)).body == b"his"
     # Nor by a header that the host does not name in `Vary`.
     assert world.get(host, headers=((b"x-forwarded-host", b"evil"),)).body == b"with x"
-    secret = Credential(text="api.test=vault:x", host="api.test", secret="x")
-    other = World(tmp_path, replace(REACH, credentials=(secret,)))
+    other = World(tmp_path, **{"api.test": "a secret of the vault"})
     assert other.get(host).body == b"of the vault"
     assert len(host.asked) == 4
 
