@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from typing import Any, Self, TypeVar
 
     from redoma.ask.chain import Chain
+    from redoma.flow.confirming import Confirmed
     from redoma.flow.preview import Preview
     from redoma.jail.run.control import Control
     from redoma.jail.run.streams import Sink
@@ -249,6 +250,34 @@ class Sandbox:
         world = CallWorld(self, call.timeout)
         hands = CallHands(world, self, call, sink=sink, control=control)
         return drive(path(request, world), hands)
+
+    def as_preview(self, command: str, result: Result) -> Preview:
+        """The preview that a run became because whoever was asked wanted a dry run."""
+        from redoma.flow.dry_run import told_of
+        from redoma.flow.preview import Preview
+
+        return Preview(told_of(command, result, self._root, self.usual_seconds), self)
+
+    def confirm(
+        self,
+        command: str | Sequence[str],
+        *,
+        cwd: str = "",
+        timeout: float | None = None,
+        previous: Sequence[str] = (),
+    ) -> Confirmed:
+        """Asks about a command as a run of it would, and runs nothing."""
+        from redoma.flow.confirming import confirming
+        from redoma.model.question import Context
+
+        request = request_for(command, self.started_in(cwd), who=self.who)
+        context = Context(
+            triggered_by=request.caller,
+            workflow_phase=request.phase,
+            previous_commands=tuple(previous),
+        )
+        world = World(self)
+        return drive(confirming(request, world, context, timeout), self.hands(world))
 
     def usual_seconds(self, command: str) -> float | None:
         """How long a command took here before, by the record; None where it never ran."""
