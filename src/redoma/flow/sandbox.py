@@ -6,8 +6,9 @@ import atexit
 import os
 from _thread import allocate_lock
 
+from redoma.flow.credentials import reach_of
 from redoma.flow.drive import drive
-from redoma.flow.given import Given, reach_of
+from redoma.flow.given import Given
 from redoma.flow.hands import Hands
 from redoma.flow.narrowing import Narrowing
 from redoma.flow.path import path
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from typing import Any, Self, TypeVar
 
     from redoma.ask.chain import Chain
+    from redoma.flow.confirming import Confirmed
     from redoma.flow.preview import Preview
     from redoma.jail.run.control import Control
     from redoma.jail.run.streams import Sink
@@ -82,6 +84,9 @@ class Sandbox:
         subprocesses: int | None = None,
         allow_hosts: Sequence[str] = (),
         publish: Sequence[int] = (),
+        inspect: bool = False,
+        credentials: Sequence[str] = (),
+        mock: bool | str = False,
         env: Mapping[str, str] | None = None,
         direct: bool = False,
         temporary: bool = False,
@@ -97,6 +102,10 @@ class Sandbox:
     ) -> None:
         """What holds in a workspace; the rest tightens or widens it by name.
 
+        `inspect` reads requests one by one, in TLS as well, and `credentials` has the gate add
+        secrets to them: `api.example.com=TOKEN` or `api.example.com=vault:NAME`.
+        `mock` answers every request itself, so that nothing leaves, as a file of mocks says where
+        its path is given.
         `direct` writes straight into the workspace where the level would hold what is written;
         `apply` says when what was held becomes real: `on_success`, `always`, `ask` or `never`.
         `temporary` lets commands work on the machine's own /tmp, held in the workspace's place.
@@ -123,7 +132,7 @@ class Sandbox:
             ),
             readable=tuple(granted_path(path, "--allow-read") for path in allow_read),
             env=tuple((env or {}).items()),
-            reach=reach_of(allow_hosts, publish),
+            reach=reach_of(allow_hosts, publish, credentials, inspect=inspect, mock=mock),
             direct=direct,
             temporary=temporary,
             apply=apply,
@@ -238,6 +247,34 @@ class Sandbox:
         world = CallWorld(self, call.timeout)
         hands = CallHands(world, self, call, sink=sink, control=control)
         return drive(path(request, world), hands)
+
+    def as_preview(self, command: str, result: Result) -> Preview:
+        """The preview that a run became because whoever was asked wanted a dry run."""
+        from redoma.flow.dry_run import told_of
+        from redoma.flow.preview import Preview
+
+        return Preview(told_of(command, result, self._root, self.usual_seconds), self)
+
+    def confirm(
+        self,
+        command: str | Sequence[str],
+        *,
+        cwd: str = "",
+        timeout: float | None = None,
+        previous: Sequence[str] = (),
+    ) -> Confirmed:
+        """Asks about a command as a run of it would, and runs nothing."""
+        from redoma.flow.confirming import confirming
+        from redoma.model.question import Context
+
+        request = request_for(command, self.started_in(cwd), who=self.who)
+        context = Context(
+            triggered_by=request.caller,
+            workflow_phase=request.phase,
+            previous_commands=tuple(previous),
+        )
+        world = World(self)
+        return drive(confirming(request, world, context, timeout), self.hands(world))
 
     def usual_seconds(self, command: str) -> float | None:
         """How long a command took here before, by the record; None where it never ran."""
