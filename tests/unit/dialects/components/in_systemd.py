@@ -17,6 +17,7 @@ import pytest
 import yaml
 
 from redoma.dialects.components import AutopoieticSandbox
+from redoma.jail.engines.catalog import Catalog
 from tests.unit.dialects.components.carried import ADDER, component, tried
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -124,6 +125,26 @@ def test_the_namespaces_in_a_scope_are_the_components_own() -> None:
     assert not set(seen) & {os.readlink(f"/proc/self/ns/{kind}") for kind in kinds}
 
 
+def test_what_was_found_here_is_not_believed_where_there_is_no_systemd() -> None:
+    # Attack: a container has the boot and maybe the home of its host, and so what is remembered.
+    here = Catalog.identity("systemd")
+    apart = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs tmpfs /run && exec "$@"', "sh"]
+    elsewhere = subprocess.run(
+        [*apart, sys.executable, "-c", IDENTITY, str(ROOT / "src")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert here.split()[:-1] == elsewhere.stdout.split()[:-2]
+    assert (here.split()[-1][:8], elsewhere.stdout.split()[-2:]) == ("systemd:", ["no", "systemd"])
+
+
+IDENTITY = """
+import sys
+sys.path[:0] = sys.argv[1:]
+from redoma.jail.engines.catalog import Catalog
+print(Catalog.identity("systemd"))
+"""
 CASCADE = """
 import logging, sys
 logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(levelname)s %(message)s")
