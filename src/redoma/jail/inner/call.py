@@ -23,12 +23,14 @@ if TYPE_CHECKING:
 
 _ANSWER = 3
 _CHUNK = 1 << 20
+_MOST_DESCRIPTORS = 1 << 20
 running: list[bool] = []
 """Whether this process is one that runs a call: a call inside a call is refused."""
 
 
 def main(_: list[str]) -> NoReturn:
     """Makes the call that comes on descriptor 0; never returns."""
+    os.closerange(_ANSWER + 1, _MOST_DESCRIPTORS)
     os.set_inheritable(_ANSWER, False)  # noqa: FBT003
     orders = Orders.read(_everything(0))
     nothing = os.open(os.devnull, os.O_RDONLY)
