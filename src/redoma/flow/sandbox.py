@@ -9,6 +9,7 @@ from _thread import allocate_lock
 from redoma.flow.drive import drive
 from redoma.flow.given import Given, reach_of
 from redoma.flow.hands import Hands
+from redoma.flow.narrowing import Narrowing
 from redoma.flow.path import path
 from redoma.flow.requests import Who, request_for
 from redoma.flow.workspace import granted_path, workspace
@@ -77,6 +78,8 @@ class Sandbox:
         limits: Mapping[str, int | float | None] | None = None,
         allow_write: Sequence[str] = (),
         allow_read: Sequence[str] = (),
+        hide: Sequence[str] | None = None,
+        subprocesses: int | None = None,
         allow_hosts: Sequence[str] = (),
         publish: Sequence[int] = (),
         env: Mapping[str, str] | None = None,
@@ -97,6 +100,8 @@ class Sandbox:
         `direct` writes straight into the workspace where the level would hold what is written;
         `apply` says when what was held becomes real: `on_success`, `always`, `ask` or `never`.
         `temporary` lets commands work on the machine's own /tmp, held in the workspace's place.
+        `hide` are paths that are not there for a command, whatever else is given; who says what
+        is hidden may give a whole home. `subprocesses` is how many a Python call may start.
 
         `level` is a level's name or a profile's file; the policy's own by default. `policy` is
         read from the user's and the project's `sandbox.yaml` where none is given; a name is one
@@ -113,7 +118,9 @@ class Sandbox:
         self._given = Given(
             engine,
             limits=limits or {},
-            writable=tuple(granted_path(path, "--allow-write") for path in allow_write),
+            writable=tuple(
+                granted_path(path, "--allow-write", wide=hide is not None) for path in allow_write
+            ),
             readable=tuple(granted_path(path, "--allow-read") for path in allow_read),
             env=tuple((env or {}).items()),
             reach=reach_of(allow_hosts, publish),
@@ -121,6 +128,7 @@ class Sandbox:
             temporary=temporary,
             apply=apply,
         )
+        self._narrowing = Narrowing(hide, subprocesses)
         self._grants: dict[tuple[object, ...], Grant] = {}
         self._constraints: StepConstraints | None = None
         self._first: Answerer | None = None
@@ -320,7 +328,7 @@ class Sandbox:
             from redoma.flow.policies import tightened
 
             grant = self._given.applied_to(load(self.level(policy)).grant(self._root))
-            grant = tightened(grant, policy, decision)
+            grant = self._narrowing.applied_to(tightened(grant, policy, decision))
             if policy.dry_run.auto_enable_for and grant.writes is Writes.DIRECT:
                 # Who wants to see changes first cannot have them written straight away.
                 grant = replace(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redoma.model.access import Grant, Network, Writes
+from redoma.model.access import SHARED, Grant, Network, Writes
 from redoma.model.errors import NoEngine, UsageError
 from redoma.model.guarantee import Enforcement, EngineReport, Guarantee
 from redoma.model.plan import Plan
@@ -101,7 +101,7 @@ def _enforcement(
         held.discard(Guarantee.NETWORK_CLOSED)
     if grant.network is not Network.GATED:
         held.discard(Guarantee.NETWORK_ALLOW_LISTED)
-    if grant.writes is Writes.MEMORY:
+    if grant.writes is Writes.MEMORY or not set(SHARED).isdisjoint(grant.writable):
         held.discard(Guarantee.PROTECTED_PATHS)
     elif grant.writes is not Writes.LAYER:
         held.discard(Guarantee.CHANGES_HELD)

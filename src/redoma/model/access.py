@@ -10,6 +10,8 @@ from redoma.model.value import Value
 
 # Owns nothing on any machine we know: above system users, people and the usual subordinate ids.
 NOBODYS_UID = 900_000
+SHARED = ("/tmp", "/var/tmp")
+"""Directories that everybody writes: where one of them is given, no path in it is protected."""
 
 
 class Writes(Enum):

@@ -10,10 +10,11 @@ from redoma.jail import places
 from redoma.jail.engines import bwrap_binary, program
 from redoma.jail.engines.frame import Frame
 from redoma.jail.engines.frame import build as build_frame
+from redoma.jail.engines.shared_shield import SharedShield
 from redoma.jail.engines.shield import Raised, Shield
 from redoma.jail.guard import journal, worktree
 from redoma.jail.kernel import seccomp
-from redoma.model.access import Grant, Network, Syscalls, Writes
+from redoma.model.access import SHARED, Grant, Network, Syscalls, Writes
 from redoma.model.errors import EngineFailed, UsageError
 from redoma.model.plan import Handshake, Launch, Plan
 from redoma.model.request import Mode
@@ -274,8 +275,10 @@ class Bubblewrap:
             shield = self._shields.get(key)
             if shield is None:
                 allowed = tuple(p for p in grant.writable if p != path)
-                shield = self._shields[key] = Shield(path, allowed)
-            raised.append(shield.raised())
+                kind = SharedShield if path in SHARED else Shield
+                shield = self._shields[key] = kind(path, allowed)
+            below = tuple(p for p in grant.hidden if p.startswith(path.rstrip("/") + "/"))
+            raised.append(shield.raised(below))
         return raised
 
     def _certificates(self, give: Callable[[int], str]) -> tuple[Authority, list[str]]:

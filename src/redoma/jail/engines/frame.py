@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from redoma.jail import environment, view
+from redoma.jail.engines import hiding
 from redoma.model.access import Grant, Home, Network, Writes
 from redoma.model.value import Value
 
@@ -58,7 +59,9 @@ def build(
     """
     workspace = grant.workspace
     home = environment.home_directory()
-    roots = (workspace, *grant.writable, *grant.readable, *forgotten)
+    readable = tuple(path for path in grant.readable if path != "/")
+    everything = hiding.top() if readable != grant.readable else ()
+    roots = (workspace, *grant.writable, *readable, *everything, *forgotten)
     seen = view.build(grant.home, home=home, path=os.environ.get("PATH", ""), keep=roots)
     arguments = list(_namespaces(grant))
     system = tuple(
@@ -111,13 +114,20 @@ def build(
     for source, target in seen.binds:
         if target.startswith(("/tmp/", "/var/tmp/", home + "/")):
             arguments += show(source, target)
-    for path in grant.readable:
-        arguments += ["--ro-bind", place(path), path]
+    arguments += _readable(readable, everything, place, show)
+    arguments += hiding.passages(everything, roots) if as_nobody else []
     mounts, writable = _written(grant, place)
     arguments += mounts
     for path in forgotten:
         arguments += ["--overlay-src", place(path), "--tmp-overlay", path]
-    after = _hidden(grant.hidden)
+    in_memory = [p for p in in_memory if not f"{p}/".startswith(tuple(f"{r}/" for r in roots))]
+    inside = (*(target for _, target in seen.binds), *roots, home, "/proc", "/tmp", "/var/tmp")
+    known = next(source for source, target in seen.binds if target == "/etc")
+    after = hiding.cover(
+        hiding.reachable(grant, everything) if as_nobody else grant.hidden,
+        inside,
+        etc="/etc" if everything else known,
+    )
     if base is None:
         after += ["--remount-ro", "/"]
     user = "redoma" if as_nobody else environment.user_name(os.geteuid())
@@ -137,6 +147,21 @@ def build(
         in_memory=tuple(in_memory),
         forgotten=forgotten,
     )
+
+
+def _readable(
+    paths: tuple[str, ...],
+    everything: tuple[str, ...],
+    place: Callable[[str], str],
+    show: Callable[[str, str], list[str]],
+) -> list[str]:
+    """The mounts of what may be read: as everybody may where it is all, else as its owner."""
+    made: list[str] = []
+    for path in (*(("/etc",) if everything else ()), *everything):
+        made += show(path, path)
+    for path in paths:
+        made += ["--ro-bind", place(path), path]
+    return made
 
 
 def _written(grant: Grant, place: Callable[[str], str]) -> tuple[list[str], list[tuple[str, str]]]:
@@ -169,13 +194,3 @@ def _namespaces(grant: Grant) -> list[str]:
 
 def _memory(size: int, path: str, mode: str) -> list[str]:
     return ["--size", str(size), "--perms", mode, "--tmpfs", path]
-
-
-def _hidden(paths: tuple[str, ...]) -> list[str]:
-    made: list[str] = []
-    for path in paths:
-        if os.path.isdir(path):
-            made += ["--perms", "0555", "--tmpfs", path, "--remount-ro", path]
-        elif os.path.exists(path):
-            made += ["--ro-bind", "/dev/null", path]
-    return made
