@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass, field, fields
+from collections.abc import Set
+from dataclasses import dataclass, fields
 from typing import Any
 
 DEFAULT_TIME = 30.0
@@ -30,13 +31,17 @@ def resolved(path: object) -> str | None:
         text = os.fsdecode(path)  # type: ignore[arg-type] # what is no path is a TypeError
         if not text or "\0" in text:
             return None
-        # Attack: a circle of links, or a part that may not be looked at, resolves to anything.
-        return os.path.realpath(os.path.abspath(os.path.expanduser(text)), strict=False)
+        whole = os.path.abspath(os.path.expanduser(text))
+        try:
+            return os.path.realpath(whole, strict=True)
+        except FileNotFoundError:
+            return os.path.realpath(whole)  # what is not there yet lies where its parent does
     except (TypeError, ValueError, OSError):
+        # Attack: a circle of links, a part that may not be looked at: it could lead anywhere.
         return None
 
 
-def lies_in(path: str, parents: frozenset[str]) -> bool:
+def lies_in(path: str, parents: Set[str]) -> bool:
     """Whether a resolved path is one of these or lies below one."""
     return any(path == each or path.startswith(each.rstrip("/") + "/") for each in parents)
 
@@ -49,14 +54,14 @@ class SandboxConstraints:
     host. What is forbidden stays forbidden, whatever else is allowed.
     """
 
-    allowed_read_paths: frozenset[str] | None = None
-    allowed_write_paths: frozenset[str] = frozenset()
-    forbidden_paths: frozenset[str] = FORBIDDEN
+    allowed_read_paths: Set[str] | None = None
+    allowed_write_paths: Set[str] = frozenset()
+    forbidden_paths: Set[str] = FORBIDDEN
     max_execution_time: float = DEFAULT_TIME
     max_memory_mb: int | None = None
     max_file_size_mb: int | None = None
     allow_network: bool = False
-    allowed_hosts: frozenset[str] = field(default=frozenset())
+    allowed_hosts: Set[str] = frozenset()
     allow_subprocess: bool = False
     max_subprocesses: int = 5
 
@@ -65,10 +70,7 @@ class SandboxConstraints:
             given = getattr(self, name)
             if given is not None:
                 object.__setattr__(self, name, _paths(name, given))
-        hosts = self.allowed_hosts
-        if isinstance(hosts, str) or not all(isinstance(host, str) for host in hosts):
-            raise TypeError("allowed_hosts is a set of host names")
-        object.__setattr__(self, "allowed_hosts", frozenset(hosts))
+        object.__setattr__(self, "allowed_hosts", _hosts(self.allowed_hosts))
         object.__setattr__(self, "max_execution_time", _time(self.max_execution_time))
         for name in ("max_memory_mb", "max_file_size_mb"):
             _count(name, getattr(self, name), least=1)
@@ -112,10 +114,16 @@ class SandboxConstraints:
                 raise TypeError(f"SandboxConstraints has no {name!r}")
             adds = name in ("allowed_read_paths", "allowed_write_paths", "allowed_hosts")
             if adds and value is not None and known[name] is not None:
-                own = _paths(name, value) if name in _PATHS else frozenset(value)
+                own = _paths(name, value) if name in _PATHS else _hosts(value)
                 value = known[name] | own  # noqa: PLW2901 — the same value, made whole
             known[name] = value
         return SandboxConstraints(**known)
+
+
+def _hosts(given: Any) -> frozenset[str]:
+    if isinstance(given, str | bytes) or not all(isinstance(host, str) for host in given):
+        raise TypeError("allowed_hosts is a set of host names")
+    return frozenset(given)
 
 
 def _names(rule: str, host: str) -> bool:
