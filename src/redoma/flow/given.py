@@ -86,13 +86,20 @@ class Given:
         return gated(made, self._reach)
 
 
-def reach_of(hosts: Sequence[str], publish: Sequence[int]) -> Reach | None:
-    """The hosts and ports that were named; None where none were."""
-    if not hosts and not publish:
+def reach_of(
+    hosts: Sequence[str], publish: Sequence[int], *, mock: bool | str = False
+) -> Reach | None:
+    """The hosts and ports that were named, or a mock of all; None where nothing was."""
+    if not hosts and not publish and mock is False:
         return None
     from redoma.jail.egress.rules import read
 
-    return read(hosts, publish=publish)
+    made = read(hosts, publish=publish)
+    if mock is False:
+        return made
+    from redoma.flow.mocks import mocking
+
+    return mocking(made, mock=mock)
 
 
 def _when(apply: str) -> Apply | None:

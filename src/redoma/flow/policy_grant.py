@@ -131,15 +131,9 @@ def _networked(grant: Grant, policy: Policy) -> Grant:
         return replace(
             grant, network=Network.CLOSED, require=grant.require | {Guarantee.NETWORK_CLOSED}
         )
-    if rules.allowed_hosts is None and grant.network is Network.OPEN:
-        # An open network keeps to no list: without a list to be held to, nothing runs.
-        return replace(grant, require=grant.require | {Guarantee.NETWORK_ALLOW_LISTED})
     from redoma.jail.egress.grants import kept_to
 
-    listed = rules.allowed_hosts
-    if listed is None:
-        listed = tuple(rule.text for rule in grant.reach.hosts)
-    return kept_to(grant, listed, rules.blocked_ports, rules.max_connections)
+    return kept_to(grant, rules.allowed_hosts, rules.blocked_ports, rules.max_connections)
 
 
 def _filed(grant: Grant, policy: Policy, home: str) -> Grant:

@@ -82,6 +82,7 @@ class Sandbox:
         subprocesses: int | None = None,
         allow_hosts: Sequence[str] = (),
         publish: Sequence[int] = (),
+        mock: bool | str = False,
         env: Mapping[str, str] | None = None,
         direct: bool = False,
         temporary: bool = False,
@@ -97,6 +98,8 @@ class Sandbox:
     ) -> None:
         """What holds in a workspace; the rest tightens or widens it by name.
 
+        `mock` answers every request itself, so that nothing leaves, as a file of mocks says where
+        its path is given.
         `direct` writes straight into the workspace where the level would hold what is written;
         `apply` says when what was held becomes real: `on_success`, `always`, `ask` or `never`.
         `temporary` lets commands work on the machine's own /tmp, held in the workspace's place.
@@ -123,7 +126,7 @@ class Sandbox:
             ),
             readable=tuple(granted_path(path, "--allow-read") for path in allow_read),
             env=tuple((env or {}).items()),
-            reach=reach_of(allow_hosts, publish),
+            reach=reach_of(allow_hosts, publish, mock=mock),
             direct=direct,
             temporary=temporary,
             apply=apply,

@@ -15,6 +15,7 @@ _CHOICES = {
     "home": ("toolchains", "nothing"),
     "network": ("closed", "gated", "open"),
     "syscalls": ("usual", "strictest"),
+    "variables": ("few", "none"),
 }
 _LISTS = {
     "require": tuple(guarantee.value for guarantee in Guarantee),

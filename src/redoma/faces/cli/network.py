@@ -6,6 +6,8 @@ from redoma.faces.display import harmless
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from redoma.model.network import Connection
 
 _MOST = 10
@@ -13,8 +15,12 @@ _MOST = 10
 
 def lines(calls: tuple[Connection, ...]) -> list[str]:
     """One line for what was reached, and one for each thing that was refused."""
-    reached = list(dict.fromkeys(harmless(call.target) for call in calls if call.allowed))
+    reached = _targets(call for call in calls if call.allowed and call.by != "mock")
+    mocked = _targets(call for call in calls if call.allowed and call.by == "mock")
     made = []
+    if mocked:
+        more = f" and {len(mocked) - _MOST} more" if len(mocked) > _MOST else ""
+        made.append(f"redoma: answered by a mock: {', '.join(mocked[:_MOST])}{more}\n")
     if reached:
         more = f" and {len(reached) - _MOST} more" if len(reached) > _MOST else ""
         made.append(f"redoma: reached {', '.join(reached[:_MOST])}{more}\n")
@@ -25,8 +31,39 @@ def lines(calls: tuple[Connection, ...]) -> list[str]:
     return made
 
 
+def _targets(calls: Iterable[Connection]) -> list[str]:
+    return list(dict.fromkeys(harmless(call.target) for call in calls))
+
+
+def live(*, raw: bool = False) -> Callable[[Connection], bytes]:
+    """Words a connection as it happens, in one line; `raw` is for a terminal that ends none."""
+    end = "\r\n" if raw else "\n"
+
+    def line(call: Connection) -> bytes:
+        text = _refused(call).rstrip("\n") if not call.allowed else _begun(call)
+        return f"{text}{end}".encode()
+
+    return line
+
+
+def _begun(call: Connection) -> str:
+    target = harmless(call.target)
+    if call.kind == "published":
+        return f"redoma: visited on {target}"
+    program = harmless(call.program)
+    if call.method:
+        asked = harmless(f"{call.method} {call.kind}://{call.target}{call.path}")
+        by = f" by a {call.by}" if call.by else ""
+        return f"redoma: {asked}: {call.status}{by}"
+    return f"redoma: {program} reaches {target}" if program else f"redoma: reaches {target}"
+
+
 def _refused(call: Connection) -> str:
-    text = f"redoma: refused: {harmless(call.target)}: {call.why}"
-    if call.grant:
-        text = f"redoma: refused: {harmless(call.target)} — grant it with {harmless(call.grant)}"
-    return text + "\n"
+    target, grant = harmless(call.target), harmless(call.grant)
+    if call.kind == "udp":
+        return f"redoma: refused: {target} by UDP: {call.why}\n"
+    if grant and call.listed:
+        return f"redoma: refused: {target} — the policy has to list it, as in {grant}\n"
+    if grant:
+        return f"redoma: refused: {target} — grant it with {grant}\n"
+    return f"redoma: refused: {target}: {call.why}\n"

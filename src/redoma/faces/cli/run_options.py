@@ -24,6 +24,7 @@ what it may touch:
   --allow-read PATH    also readable (may be repeated)
   --allow-host HOST    a host that may be reached: HOST, HOST:PORT, *.example.com, localhost:PORT
                        (may be repeated)
+  --mock[=FILE]        answers every request itself, so that nothing leaves; with what FILE says
   --publish PORT       makes a port of the command's own reachable on this machine's loopback
   --env NAME[=VALUE]   passes a variable (may be repeated)
 how much it may use (a size as 512M, a time as 90s; none for no limit):
@@ -66,13 +67,23 @@ _FLAGS = {
     "--tty": "tty",
     "--json": "json",
     "--direct": "direct",
+    "--mock": "mock",
     "--trace-files": "trace-files",
     "-q": "quiet",
     "--quiet": "quiet",
     "-h": "help",
     "--help": "help",
 }
-_ONE = ("--workspace", "--level", "--profile", "--engine", "--ask", "--phase", "--session")
+_ONE = (
+    "--mock",
+    "--workspace",
+    "--level",
+    "--profile",
+    "--engine",
+    "--ask",
+    "--phase",
+    "--session",
+)
 _MANY = ("--allow-write", "--allow-read", "--allow-host", "--publish", "--env")
 _LIMITS = {
     "--timeout": "wall_seconds",

@@ -18,6 +18,7 @@ from socket import AF_INET, AF_INET6, socket
 from redoma.jail.egress import destinations, sockets
 from redoma.jail.egress.answers import Answers, Conversation
 from redoma.jail.egress.connection import Passage, cut
+from redoma.jail.egress.datagrams import Datagrams
 from redoma.jail.egress.directory import Directory
 from redoma.jail.egress.guard import Guard
 from redoma.jail.egress.ledger import Ledger
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from redoma.jail.egress.inspecting import Inspector
+    from redoma.jail.egress.ledger import Tell
     from redoma.jail.run.embassy import Embassy
     from redoma.model.network import Reach
 
@@ -52,12 +54,13 @@ class Gate:
         embassy: Embassy,
         first: int,
         wake: Callable[[], None],
+        tell: Tell | None = None,
         *,
         authority: object | None = None,
     ) -> None:
         self.reach = reach
         self._published = [destinations.published(port) for port in reach.publish]
-        self.ledger = Ledger()
+        self.ledger = Ledger(tell, listed=reach.listed)
         self.pipes = Pipes()
         # Why the run has to end, where the gate says so.
         self.trouble: Outcome | None = None
@@ -82,11 +85,12 @@ class Gate:
         self._answers = Answers(reach, self._directory, self._resolver, self.ledger)
         self._most = min(reach.max_connections, sockets.descriptors_left() // 2)
         self._inspector: Inspector | None = None
-        if reach.inspect:
+        if reach.inspect or reach.mock:
             self._inspector = self._made_inspector(authority)
 
     def _made_inspector(self, authority: object | None) -> Inspector:
         from redoma.jail.egress.authority import Authority
+        from redoma.jail.egress.handlers import handlers
         from redoma.jail.egress.inspecting import Inspector
 
         assert isinstance(authority, Authority)
@@ -94,7 +98,14 @@ class Gate:
         def lost() -> None:
             self._end(Outcome.GATE_LOST)
 
-        return Inspector(self.reach, authority, self.ledger, spend=self.count, lost=lost)
+        return Inspector(
+            self.reach,
+            authority,
+            self.ledger,
+            handlers=handlers(self.reach),
+            spend=self.count,
+            lost=lost,
+        )
 
     def start(self) -> None:
         """Begins to serve; from here on connections are answered."""
@@ -102,6 +113,9 @@ class Gate:
             kind, _, number = name.partition(":")
             if kind == "dns":
                 self._listen(sock, partial(self._answers.datagrams, sock))
+            elif kind == "udp":
+                heard = Datagrams(sock, self._directory, self.ledger, partial(self.forget, sock))
+                self._listen(sock, heard.ready)
             elif kind == "dns-tcp":
                 self._listen(sock, partial(self._accept, sock, self._asked))
             elif kind == "local":
@@ -257,11 +271,11 @@ class Gate:
         if not about.allowed or self._full:
             self._turn_away(client, about)
             return
-        if self._inspector is not None and name:
+        if self._inspector is not None and (name or self.reach.mock):
             self._inspect(self._inspector, client, about, place)
             return
         guard = None
-        if name:
+        if name and not self.reach.anyone:
             guard = Guard(
                 name,
                 about.port,
@@ -291,12 +305,14 @@ class Gate:
             inspector.take(client, about, granted, places, web_only=web_only)
 
         known = destinations.places(self.reach, about.name, place)
-        if known:
+        if self.reach.mock:
+            take([])  # there is no place behind a mock
+        elif known:
             take(known)
-            return
-        self._answers.place(
-            about.name, granted, lambda found: take([(each, about.port) for each in found])
-        )
+        else:
+            self._answers.place(
+                about.name, granted, lambda found: take([(each, about.port) for each in found])
+            )
 
     @property
     def _full(self) -> bool:

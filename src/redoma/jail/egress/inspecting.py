@@ -45,6 +45,8 @@ class Inspector:
         self.authority = authority
         self.ledger = ledger
         self.handlers = handlers
+        # Whether everything is answered here, so that there is no host to be heard first.
+        self.mocks = reach.mock
         self._only_over_tls = frozenset(each.host for each in reach.credentials)
         self._spend = spend
         self._lost = lost
@@ -83,7 +85,7 @@ class Inspector:
         web_only: bool,
     ) -> None:
         """Reads a connection from here on; called from the gate's own thread."""
-        if not places:
+        if not places and not self.mocks:
             cut(client)
             self.note(replace(about, allowed=False, why=UNREACHABLE))
             return
@@ -146,5 +148,6 @@ class Inspector:
         """Keeps what became of a request or a connection."""
         if about.allowed:
             self.ledger.allow(about)
+            self.ledger.begun(about)
         else:
             self.ledger.refuse(about)

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 LOCALHOST = "localhost"
 OWN_LOOPBACK = frozenset((LOCALHOST, "127.0.0.1", "::1"))
 _MOST_LOCAL = 50
+ANYONE = HostRule(text="every host", host="*", ports=None)
+# What an open network reaches beside the public one: private networks, never this machine itself
+# and never the place where a cloud hands out credentials.
+_NEAR = ("10.0.0.0/8", "100.64.0.0/10", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7")
 _FORMS = "HOST, HOST:PORT, HOST:*, *.example.com, ADDRESS:PORT, localhost:PORT, HOST=ADDRESS"
 
 
@@ -137,12 +141,14 @@ def for_name(reach: Reach, name: str) -> list[HostRule]:
     """The rules that grant a name, the exact ones first."""
     exact = [rule for rule in reach.hosts if rule.host == name and name != LOCALHOST]
     below = [r for r in reach.hosts if r.host.startswith("*.") and name.endswith(r.host[1:])]
-    return exact + below
+    return exact + below or ([ANYONE] if reach.every_host else [])
 
 
 def for_address(reach: Reach, address: str) -> list[HostRule]:
     """The rules that grant an address as such."""
-    return [rule for rule in reach.hosts if rule.host == address]
+    found = [rule for rule in reach.hosts if rule.host == address]
+    near = reach.mock or (reach.anyone and may_be_at(ANYONE, address))
+    return found or ([ANYONE] if near else [])
 
 
 def on_port(rules: list[HostRule], port: int) -> HostRule | None:
@@ -152,7 +158,8 @@ def on_port(rules: list[HostRule], port: int) -> HostRule | None:
 
 def may_be_at(rule: HostRule, address: str) -> bool:
     """Whether a granted name may be at this address."""
-    return is_public(address) or is_inside(address, rule.inside)
+    near = rule is ANYONE and any(is_inside(address, each) for each in _NEAR)
+    return near or is_public(address) or is_inside(address, rule.inside)
 
 
 def local_ports(reach: Reach) -> tuple[int, ...]:

@@ -133,7 +133,12 @@ def build(
     user = "redoma" if as_nobody else environment.user_name(os.geteuid())
     visible = tuple(target for _, target in seen.binds) + roots
     env = environment.clean(
-        os.environ, home=home, path=seen.path, user=user, given=grant.env, visible=visible
+        environment.passing(grant.variables),
+        home=home,
+        path=seen.path,
+        user=user,
+        given=grant.env,
+        visible=visible,
     )
     for name, value in env.items():
         after += ["--setenv", name, value]

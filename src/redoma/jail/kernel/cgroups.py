@@ -58,7 +58,9 @@ class Group:
             swap = "memory.memsw.limit_in_bytes" if old else "memory.swap.max"
             if os.path.exists(f"{self.places['memory']}/{swap}"):
                 # Attack: memory that goes to swap is not counted and slows the whole machine.
-                found["memory"].append(("memory", swap, str(limits.memory) if old else "0"))
+                also = limits.swap or 0
+                both = str(limits.memory + also) if old else str(also)
+                found["memory"].append(("memory", swap, both))
         if limits.processes is not None and "pids" in self.places:
             # The enclosure's launcher and its first process count too.
             found["processes"] = [("pids", "pids.max", str(limits.processes + 2))]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _OTHERWISE = {
     "memory": "rlimit for each process, the tree watched",
+    "address_space": "rlimit for each process",
     "processes": "rlimit in its own user namespace",
     "cpu_seconds": "rlimit for each process, the tree watched",
     "open_files": "rlimit",
@@ -99,6 +100,8 @@ class Limiter:
             found.append((resource.RLIMIT_FSIZE, limits.file_size))
         if limits.cpu_seconds is not None:
             found.append((resource.RLIMIT_CPU, limits.cpu_seconds))
+        if limits.address_space is not None:
+            found.append((resource.RLIMIT_AS, limits.address_space))
         if limits.processes is not None and "processes" not in self.held:
             # Counted for this enclosure alone, since its user namespace is its own.
             found.append((resource.RLIMIT_NPROC, limits.processes + 1))
@@ -190,6 +193,8 @@ def resource_limits(limits: Limits) -> str:
         pairs.append((resource.RLIMIT_FSIZE, limits.file_size))
     if limits.cpu_seconds is not None:
         pairs.append((resource.RLIMIT_CPU, limits.cpu_seconds))
+    if limits.address_space is not None:
+        pairs.append((resource.RLIMIT_AS, limits.address_space))
     if limits.memory is not None:
         pairs.append((resource.RLIMIT_DATA, limits.memory))
     return ",".join(f"{kind}:{value}" for kind, value in pairs)

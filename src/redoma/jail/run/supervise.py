@@ -154,11 +154,10 @@ class Supervisor:
     def open_gate(self, first: int) -> None:
         """Has the enclosure's connections answered, before anything in it can make one."""
         from redoma.jail.egress.opening import OpenGate
+        from redoma.jail.run.outlet import narrated
 
-        assert self.launch.gate is not None
-        self.gate = OpenGate(
-            self.launch.gate, first, self.control.wake, authority=self.launch.authority
-        )
+        tell = narrated(self.control, self.outlet)
+        self.gate = OpenGate(self.launch, first, self.control.wake, tell)
 
     def _make_input(self, stdin: bytes | None, ours: list[int]) -> int:
         if stdin == b"":
