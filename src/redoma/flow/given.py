@@ -87,14 +87,14 @@ class Given:
 
 
 def reach_of(
-    hosts: Sequence[str], publish: Sequence[int], *, mock: bool | str = False
+    hosts: Sequence[str], publish: Sequence[int], *, mock: bool | str = False, anyone: bool = False
 ) -> Reach | None:
-    """The hosts and ports that were named, or a mock of all; None where nothing was."""
-    if not hosts and not publish and mock is False:
+    """The hosts and ports that were named, everyone, or a mock of all; None for nothing."""
+    if not hosts and not publish and mock is False and not anyone:
         return None
     from redoma.jail.egress.rules import read
 
-    made = read(hosts, publish=publish)
+    made = replace(read(hosts, publish=publish), anyone=anyone)
     if mock is False:
         return made
     from redoma.flow.mocks import mocking

@@ -81,6 +81,7 @@ class Sandbox:
         hide: Sequence[str] | None = None,
         subprocesses: int | None = None,
         allow_hosts: Sequence[str] = (),
+        any_host: bool = False,
         publish: Sequence[int] = (),
         mock: bool | str = False,
         env: Mapping[str, str] | None = None,
@@ -98,6 +99,7 @@ class Sandbox:
     ) -> None:
         """What holds in a workspace; the rest tightens or widens it by name.
 
+        `any_host` lets every public host be reached, through a gate, and nothing of this machine.
         `mock` answers every request itself, so that nothing leaves, as a file of mocks says where
         its path is given.
         `direct` writes straight into the workspace where the level would hold what is written;
@@ -126,7 +128,7 @@ class Sandbox:
             ),
             readable=tuple(granted_path(path, "--allow-read") for path in allow_read),
             env=tuple((env or {}).items()),
-            reach=reach_of(allow_hosts, publish, mock=mock),
+            reach=reach_of(allow_hosts, publish, mock=mock, anyone=any_host),
             direct=direct,
             temporary=temporary,
             apply=apply,

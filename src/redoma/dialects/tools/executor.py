@@ -29,7 +29,6 @@ Confirm = Callable[[Question], bool | Choice | Answer]
 _PROFILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "tool.yaml")
 _MEGABYTE = 1 << 20
 _OUT_OF_REACH = frozenset((errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR))
-_ANY_HOST = ("*",)
 _LIMITS = {
     Outcome.OUT_OF_MEMORY: "max_memory_mb",
     Outcome.TOO_MANY_PROCESSES: "max_subprocesses",
@@ -98,7 +97,10 @@ class SandboxExecutor:
             limits["memory"] = held_to.max_memory_mb * _MEGABYTE
         if held_to.max_file_size_mb is not None:
             limits["file_size"] = held_to.max_file_size_mb * _MEGABYTE
-        reads = {"/"} if held_to.allowed_read_paths is None else set(held_to.allowed_read_paths)
+        reads = held_to.allowed_read_paths
+        if reads is None:
+            # The machine's own, where an enclosure would have memory of its own in their place.
+            reads = {"/", "/tmp", "/var/tmp"} - held_to.allowed_write_paths
         how: dict[str, Any] = {
             "level": _PROFILE,
             "limits": limits,
@@ -111,7 +113,8 @@ class SandboxExecutor:
             "session": self._session,
         }
         if held_to.allow_network:
-            how["allow_hosts"] = sorted(held_to.allowed_hosts) or _ANY_HOST
+            how["allow_hosts"] = sorted(held_to.allowed_hosts)
+            how["any_host"] = not held_to.allowed_hosts
         if self._relaxing:
             name = f"relaxed constraints: {self._relaxing}"
             how["rules"] = ((name, "safety_level >= safe", "require_confirmation"),)
@@ -139,6 +142,12 @@ class SandboxExecutor:
         if limit is not None:
             why = f"the tool was ended because of a limit: {result.outcome.words}"
             raise self._with_constraints(SandboxViolation(why, kind="resources", constraint=limit))
+        unreached = next((c for c in result.network_calls or () if not c.allowed), None)
+        if unreached is not None and not result.ok:
+            host = unreached.name or unreached.address
+            why = f"may not reach {unreached.target}: {unreached.why}"
+            found = SandboxViolation(why, kind="network", host=host, constraint="allowed_hosts")
+            raise self._with_constraints(found)
         try:
             return result.raise_for_outcome().value
         except SandboxViolation as error:
@@ -160,6 +169,8 @@ class SandboxExecutor:
 
     def _constraint(self, error: SandboxViolation) -> str:
         """The name of the constraint that was in the way."""
+        if error.path and "hidden" in error.constraint:
+            return "forbidden_paths"  # whatever link led there, and wherever that link was made
         if error.path:
             return self.constraints.why_not(error.path, writing=error.kind == "write") or (
                 "allowed_write_paths" if error.kind == "write" else "allowed_read_paths"
