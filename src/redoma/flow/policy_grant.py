@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _MEGABYTE = 1 << 20
 # Changes are held in a layer, or made at once to all but the protected paths.
 _ABOUT_WRITES = frozenset((Guarantee.PROTECTED_PATHS, Guarantee.CHANGES_HELD))
-_HIDING = ("bubblewrap", "unshare")
+_HIDING = ("warm", "bubblewrap", "unshare")
 _WRITES = (Writes.DIRECT, Writes.LAYER, Writes.MEMORY, Writes.NONE)
 _LOCAL = frozenset(("localhost", "127.0.0.1", "::1"))
 # Inside an enclosure these are copies or memory of its own: nothing of the machine's is there.
@@ -126,6 +126,8 @@ def _networked(grant: Grant, policy: Policy) -> Grant:
     rules = policy.network
     if grant.network is Network.CLOSED or not rules.restricted:
         return grant
+    if rules.inspect and not grant.reach.inspect:
+        grant = replace(grant, reach=replace(grant.reach, inspect=True))
     only_local = rules.allowed_hosts is not None and _LOCAL.issuperset(rules.allowed_hosts)
     if only_local or rules.max_connections == 0:
         return replace(

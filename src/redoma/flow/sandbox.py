@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import atexit
 import os
-from _thread import allocate_lock
 
+from redoma.flow.credentials import reach_of
 from redoma.flow.drive import drive
-from redoma.flow.given import Given, reach_of
+from redoma.flow.given import Given
 from redoma.flow.hands import Hands
 from redoma.flow.narrowing import Narrowing
 from redoma.flow.path import path
 from redoma.flow.requests import Who, request_for
+from redoma.flow.this_host import this_host
 from redoma.flow.workspace import granted_path, workspace
 from redoma.flow.world import World, held
 from redoma.jail.levels import load
-from redoma.jail.probe.host import Host
 from redoma.model.access import Writes
 from redoma.model.guarantee import Guarantee
 from redoma.model.request import Mode
@@ -27,7 +26,9 @@ if TYPE_CHECKING:
     from typing import Any, Self, TypeVar
 
     from redoma.ask.chain import Chain
+    from redoma.flow.confirming import Confirmed
     from redoma.flow.preview import Preview
+    from redoma.jail.probe.host import Host
     from redoma.jail.run.control import Control
     from redoma.jail.run.streams import Sink
     from redoma.model.access import Grant
@@ -44,26 +45,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 USUAL = "standard"
-_lock = allocate_lock()
-_hosts: list[Host] = []
-
-
-# A forked child has none of our threads, and none of what its parent keeps ready is its own.
-os.register_at_fork(after_in_child=_hosts.clear)
-
-
-def this_host() -> Host:
-    """The one host of this process; what it keeps ready is removed when the process ends."""
-    with _lock:
-        if not _hosts:
-            from redoma.jail.guard.journal import finish_others
-            from redoma.jail.overlay.recovery import recover
-
-            finish_others()
-            recover()
-            _hosts.append(Host())
-            atexit.register(_hosts[0].close)
-        return _hosts[0]
+__all__ = ["Sandbox", "this_host"]
 
 
 class Sandbox:
@@ -83,6 +65,8 @@ class Sandbox:
         allow_hosts: Sequence[str] = (),
         any_host: bool = False,
         publish: Sequence[int] = (),
+        inspect: bool = False,
+        credentials: Sequence[str] = (),
         mock: bool | str = False,
         env: Mapping[str, str] | None = None,
         direct: bool = False,
@@ -100,6 +84,8 @@ class Sandbox:
         """What holds in a workspace; the rest tightens or widens it by name.
 
         `any_host` lets every public host be reached, through a gate, and nothing of this machine.
+        `inspect` reads requests one by one, in TLS as well, and `credentials` has the gate add
+        secrets to them: `api.example.com=TOKEN` or `api.example.com=vault:NAME`.
         `mock` answers every request itself, so that nothing leaves, as a file of mocks says where
         its path is given.
         `direct` writes straight into the workspace where the level would hold what is written;
@@ -128,7 +114,9 @@ class Sandbox:
             ),
             readable=tuple(granted_path(path, "--allow-read") for path in allow_read),
             env=tuple((env or {}).items()),
-            reach=reach_of(allow_hosts, publish, mock=mock, anyone=any_host),
+            reach=reach_of(
+                allow_hosts, publish, credentials, inspect=inspect, mock=mock, anyone=any_host
+            ),
             direct=direct,
             temporary=temporary,
             apply=apply,
@@ -243,6 +231,34 @@ class Sandbox:
         world = CallWorld(self, call.timeout)
         hands = CallHands(world, self, call, sink=sink, control=control)
         return drive(path(request, world), hands)
+
+    def as_preview(self, command: str, result: Result) -> Preview:
+        """The preview that a run became because whoever was asked wanted a dry run."""
+        from redoma.flow.dry_run import told_of
+        from redoma.flow.preview import Preview
+
+        return Preview(told_of(command, result, self._root, self.usual_seconds), self)
+
+    def confirm(
+        self,
+        command: str | Sequence[str],
+        *,
+        cwd: str = "",
+        timeout: float | None = None,
+        previous: Sequence[str] = (),
+    ) -> Confirmed:
+        """Asks about a command as a run of it would, and runs nothing."""
+        from redoma.flow.confirming import confirming
+        from redoma.model.question import Context
+
+        request = request_for(command, self.started_in(cwd), who=self.who)
+        context = Context(
+            triggered_by=request.caller,
+            workflow_phase=request.phase,
+            previous_commands=tuple(previous),
+        )
+        world = World(self)
+        return drive(confirming(request, world, context, timeout), self.hands(world))
 
     def usual_seconds(self, command: str) -> float | None:
         """How long a command took here before, by the record; None where it never ran."""

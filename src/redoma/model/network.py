@@ -98,6 +98,9 @@ class Reach(Value):
         return self.anyone or self.mock
 
 
+_MARKS = frozenset("*'?#;\\\"<>^`{|}")
+
+
 class Connection(Value):
     """One thing that a command asked of the network, and what it got."""
 
@@ -145,7 +148,10 @@ class Connection(Value):
         host = self.name or self.address
         if self.why == REQUEST_NOT_GRANTED:
             place = host if self.port in WEB_PORTS else self.target
-            return f"--allow-host '{self.method} {place}{self.path.partition('?')[0]}'"
+            path = self.path.partition("?")[0]
+            # A star in it would grant more than what was asked for.
+            plain = path.isascii() and _MARKS.isdisjoint(path)
+            return f"--allow-host '{self.method} {place}{path}'" if plain else ""
         if self.listed:
             host = self.target if self.port not in (0, *WEB_PORTS) or not self.name else host
             return f"network.allowed_hosts: [{host}]"

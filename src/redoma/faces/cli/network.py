@@ -32,7 +32,7 @@ def lines(calls: tuple[Connection, ...]) -> list[str]:
 
 
 def _targets(calls: Iterable[Connection]) -> list[str]:
-    return list(dict.fromkeys(harmless(call.target) for call in calls))
+    return list(dict.fromkeys(harmless(_told(call)) for call in calls))
 
 
 def live(*, raw: bool = False) -> Callable[[Connection], bytes]:
@@ -59,11 +59,16 @@ def _begun(call: Connection) -> str:
 
 
 def _refused(call: Connection) -> str:
-    target, grant = harmless(call.target), harmless(call.grant)
+    target, grant = harmless(_told(call)), harmless(call.grant)
     if call.kind == "udp":
         return f"redoma: refused: {target} by UDP: {call.why}\n"
     if grant and call.listed:
         return f"redoma: refused: {target} — the policy has to list it, as in {grant}\n"
     if grant:
         return f"redoma: refused: {target} — grant it with {grant}\n"
-    return f"redoma: refused: {target}: {call.why}\n"
+    return f"redoma: refused: {target}: {harmless(call.why)}\n"
+
+
+def _told(call: Connection) -> str:
+    """A host, or a request to it."""
+    return f"{call.method} {call.target}{call.path}" if call.method else call.target

@@ -100,6 +100,8 @@ def sandbox_for(options: RunOptions) -> Sandbox:
         allow_read=options.many["--allow-read"],
         allow_hosts=options.many["--allow-host"],
         publish=options.published(),
+        inspect="inspect" in options.flags,
+        credentials=options.many["--credential"],
         mock=options.one.get("--mock", "mock" in options.flags),
         env=options.environment(),
         direct="direct" in options.flags,

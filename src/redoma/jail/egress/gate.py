@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from redoma.jail.egress.ledger import Tell
     from redoma.jail.run.embassy import Embassy
     from redoma.model.network import Reach
+    from redoma.model.secret import Secret
 
 _EVENTS = select.EPOLLIN | select.EPOLLOUT | select.EPOLLRDHUP | select.EPOLLET
 _ACCEPT_AT_ONCE = 64
@@ -57,6 +58,7 @@ class Gate:
         tell: Tell | None = None,
         *,
         authority: object | None = None,
+        secrets: tuple[Secret, ...] = (),
     ) -> None:
         self.reach = reach
         self._published = [destinations.published(port) for port in reach.publish]
@@ -86,26 +88,9 @@ class Gate:
         self._most = min(reach.max_connections, sockets.descriptors_left() // 2)
         self._inspector: Inspector | None = None
         if reach.inspect or reach.mock:
-            self._inspector = self._made_inspector(authority)
+            from redoma.jail.egress.inspecting import inspector
 
-    def _made_inspector(self, authority: object | None) -> Inspector:
-        from redoma.jail.egress.authority import Authority
-        from redoma.jail.egress.handlers import handlers
-        from redoma.jail.egress.inspecting import Inspector
-
-        assert isinstance(authority, Authority)
-
-        def lost() -> None:
-            self._end(Outcome.GATE_LOST)
-
-        return Inspector(
-            self.reach,
-            authority,
-            self.ledger,
-            handlers=handlers(self.reach),
-            spend=self.count,
-            lost=lost,
-        )
+            self._inspector = inspector(self, authority, secrets)
 
     def start(self) -> None:
         """Begins to serve; from here on connections are answered."""
@@ -196,7 +181,7 @@ class Gate:
             while not self._stopping:
                 self._round()
         except BaseException:  # whatever it was, nothing is relayed any more
-            self._end(Outcome.GATE_LOST)
+            self.lost()
         finally:
             self._over.release()
 
@@ -227,6 +212,10 @@ class Gate:
             or seen.questions > self.reach.max_refusals * _QUESTIONS_FOR_A_REFUSAL
             or (limit is not None and seen.requests > limit)
         )
+
+    def lost(self) -> None:
+        """Ends the run: whoever should look at its connections does so no more."""
+        self._end(Outcome.GATE_LOST)
 
     def _end(self, why: Outcome) -> None:
         if self.trouble is None:

@@ -41,7 +41,7 @@ def kept_to(
     listed = read(hosts, blocked_ports=blocked_ports, max_connections=most)
     listed = replace(listed, listed=True)
     if grant.network is not Network.GATED:
-        return gated(grant, listed)
+        return gated(grant, replace(listed, inspect=grant.reach.inspect))
     asked = grant.reach
     if asked.anyone:
         return gated(grant, replace(listed, publish=asked.publish))
@@ -74,6 +74,11 @@ def covers(listed: HostRule, asked: HostRule) -> bool:
     """Whether one rule grants everything that another asks for."""
     below = listed.host.startswith("*.") and asked.host.endswith(listed.host[1:])
     if listed.host != asked.host and not below:
+        return False
+    # A list that grants some requests only grants no others.
+    if listed.methods and not (asked.methods and set(asked.methods) <= set(listed.methods)):
+        return False
+    if listed.path and listed.path != asked.path:
         return False
     # Where a name is, is not for a command line to say against a policy's list.
     if (asked.address, asked.inside) not in (("", ""), (listed.address, listed.inside)):

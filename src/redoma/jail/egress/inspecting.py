@@ -20,11 +20,29 @@ if TYPE_CHECKING:
     from socket import socket
 
     from redoma.jail.egress.authority import Authority
+    from redoma.jail.egress.gate import Gate
     from redoma.jail.egress.ledger import Ledger
     from redoma.jail.egress.requests import Handler
     from redoma.model.network import Connection, HostRule, Reach
+    from redoma.model.secret import Secret
 
 _PATIENCE = 5.0
+
+
+def inspector(gate: Gate, authority: object, secrets: tuple[Secret, ...]) -> Inspector:
+    """The reader of a gate's connections, with everybody who stands between it and the hosts."""
+    from redoma.jail.egress.authority import Authority
+    from redoma.jail.egress.handlers import handlers
+
+    assert isinstance(authority, Authority)
+    return Inspector(
+        gate.reach,
+        authority,
+        gate.ledger,
+        handlers=handlers(gate.reach, secrets),
+        spend=gate.count,
+        lost=gate.lost,
+    )
 
 
 class Inspector:

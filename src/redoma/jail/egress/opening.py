@@ -50,7 +50,15 @@ class OpenGate:
                 hint="grant HOST:PORT instead of HOST:*, or load nf_tables",
             )
         try:
-            self._gate = Gate(reach, self._embassy, first, wake, tell, authority=authority)
+            self._gate = Gate(
+                reach,
+                self._embassy,
+                first,
+                wake,
+                tell,
+                authority=authority,
+                secrets=launch.secrets,
+            )
             self._gate.start()
         except BaseException:
             self._embassy.close()

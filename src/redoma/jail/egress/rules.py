@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from redoma.jail.egress.addresses import canonical, is_inside, is_public, network
 from redoma.jail.egress.names import normal, too_broad
+from redoma.jail.egress.request_rules import split
 from redoma.model.errors import UsageError
 from redoma.model.network import LAST_PORT, WEB_PORTS, HostRule, Reach
 
@@ -18,7 +19,10 @@ ANYONE = HostRule(text="every host", host="*", ports=None)
 # What an open network reaches beside the public one: private networks, never this machine itself
 # and never the place where a cloud hands out credentials.
 _NEAR = ("10.0.0.0/8", "100.64.0.0/10", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7")
-_FORMS = "HOST, HOST:PORT, HOST:*, *.example.com, ADDRESS:PORT, localhost:PORT, HOST=ADDRESS"
+_FORMS = (
+    "HOST, HOST:PORT, HOST:*, *.example.com, ADDRESS:PORT, localhost:PORT, HOST=ADDRESS,"
+    " GET HOST/PATH"
+)
 
 
 def read(
@@ -53,7 +57,19 @@ def read(
 
 def read_host(text: str) -> HostRule | None:
     """One rule; None for a loopback of the command's own, which it has without being granted."""
-    left, equals, right = text.strip().partition("=")
+    parts = split(text)
+    rule = _read_host(parts.host, text)
+    if not parts.methods and not parts.path:
+        return rule
+    if rule is None or rule.host == LOCALHOST or canonical(rule.host):
+        raise _cannot_read(text, "requests are read to hosts that are named")
+    from redoma.model.value import replace
+
+    return replace(rule, methods=parts.methods, path=parts.path)
+
+
+def _read_host(given: str, text: str) -> HostRule | None:
+    left, equals, right = given.partition("=")
     host, ports = _host_and_ports(left, text)
     if host in OWN_LOOPBACK:
         return _localhost(text, ports, pinned=bool(equals))
