@@ -197,7 +197,7 @@ def test_a_path_is_answered_with_the_nearest_allowed_one_of_the_same_name(home: 
         f"{home}/projects-old/config": f"{home}/projects/config",
         f"{home}/x/config.toml": f"{home}/projects/config.toml",
         "/etc/config": f"{home}/projects/config",
-        "/var/log/": f"{home}/projects/log",
+        "/srv/log/": f"{home}/projects/log",
     }
     for path, instead in cases.items():
         found = adapt_on_sandbox_violation(path, held_to)
