@@ -44,8 +44,9 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-USUAL = "standard"
 __all__ = ["Sandbox", "this_host"]
+
+USUAL = "standard"
 
 
 class Sandbox:
@@ -66,6 +67,7 @@ class Sandbox:
         any_host: bool = False,
         publish: Sequence[int] = (),
         inspect: bool = False,
+        cache_hosts: Sequence[str] = (),
         credentials: Sequence[str] = (),
         mock: bool | str = False,
         env: Mapping[str, str] | None = None,
@@ -115,7 +117,13 @@ class Sandbox:
             readable=tuple(granted_path(path, "--allow-read") for path in allow_read),
             env=tuple((env or {}).items()),
             reach=reach_of(
-                allow_hosts, publish, credentials, inspect=inspect, mock=mock, anyone=any_host
+                allow_hosts,
+                publish,
+                credentials,
+                inspect=inspect,
+                mock=mock,
+                cache=cache_hosts,
+                anyone=any_host,
             ),
             direct=direct,
             temporary=temporary,

@@ -1,4 +1,4 @@
-"""The machine that this process runs on, as one host for everything in it."""
+"""The machine that this process runs on: probed once, and kept ready for every sandbox in it."""
 
 from __future__ import annotations
 
