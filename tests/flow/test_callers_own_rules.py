@@ -13,7 +13,7 @@ import pytest
 
 from redoma import Choice, Outcome, Question, Verdict, check, facts, rules
 from redoma.flow.policy_beside import over, own
-from redoma.model.errors import UsageError
+from redoma.model.errors import EngineFailed, UsageError
 from redoma.model.policy import BUILT_IN
 from redoma.model.risk import Risk
 from tests.flow.place import Place
@@ -95,7 +95,7 @@ def test_what_is_applied_always_is_real_after_a_failure_and_can_be_taken_back(pl
     assert not (place.workspace / "made").exists()
 
 
-@pytest.mark.both_users
+@pytest.mark.root
 def test_tmp_is_the_real_one_and_what_changes_there_can_be_taken_back(
     place: Place, in_tmp: Path
 ) -> None:
@@ -112,7 +112,7 @@ def test_tmp_is_the_real_one_and_what_changes_there_can_be_taken_back(
     assert os.listdir(in_tmp) == ["old"]
 
 
-@pytest.mark.both_users
+@pytest.mark.root
 def test_a_socket_in_tmp_leads_nowhere(place: Place, in_tmp: Path) -> None:
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(in_tmp / "agent"))
@@ -126,6 +126,13 @@ def test_a_socket_in_tmp_leads_nowhere(place: Place, in_tmp: Path) -> None:
         inside = sandbox.run(["/usr/bin/python3", "-c", code])
     assert inside.exit_code == 1
     assert b"Error" in inside.stderr
+
+
+@pytest.mark.not_root
+@pytest.mark.both_users
+def test_a_tmp_of_somebody_elses_is_not_copied(place: Place) -> None:
+    with pytest.raises(EngineFailed, match="belongs to another user"):
+        place.sandbox(temporary=True).run("true")
 
 
 def test_a_question_can_be_asked_without_a_run(place: Place) -> None:
