@@ -98,9 +98,15 @@ def _start(
             setsigdef=_DEFAULTS,
         )
 
-    if launch.inside is not None:
-        return launch.inside(limiter.starting_inside(start))
-    return start()
+    begin = start if launch.inside is None else limiter.starting_inside(start)
+
+    def whole() -> int:
+        started = begin()
+        if trace is not None:
+            trace.listen()
+        return started
+
+    return whole() if launch.inside is None else launch.inside(whole)
 
 
 # Signals that Python or a shell may have set to be ignored; a command begins with none ignored.
