@@ -37,7 +37,7 @@ def plan(
     """The plan for a request, or NoEngine that says why not, engine by engine."""
     if trace_files and not TRACES_FILES.intersection(grant.prefer):
         raise UsageError(
-            f"{' and '.join(grant.prefer)} cannot tell which files a command opens",
+            f"{', '.join(grant.prefer)} cannot tell which files a command opens",
             hint="--engine bubblewrap, or run it without --trace-files",
         )
     require = grant.require

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from redoma.faces.display import harmless
+from redoma.words import phrased
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,17 +17,20 @@ def lines(calls: tuple[Connection, ...]) -> list[str]:
     reached = list(dict.fromkeys(harmless(call.target) for call in calls if call.allowed))
     made = []
     if reached:
-        more = f" and {len(reached) - _MOST} more" if len(reached) > _MOST else ""
-        made.append(f"redoma: reached {', '.join(reached[:_MOST])}{more}\n")
+        hosts, more = ", ".join(reached[:_MOST]), len(reached) - _MOST
+        told = "redoma: reached {0} and {1} more\n" if more > 0 else "redoma: reached {0}\n"
+        made.append(phrased(told, hosts, more))
     refused = [call for call in calls if not call.allowed]
     made += [_refused(call) for call in refused[:_MOST]]
     if len(refused) > _MOST:
-        made.append(f"redoma: refused: {len(refused) - _MOST} more (--json lists them)\n")
+        more = len(refused) - _MOST
+        made.append(phrased("redoma: refused: {0} more (--json lists them)\n", more))
     return made
 
 
 def _refused(call: Connection) -> str:
-    text = f"redoma: refused: {harmless(call.target)}: {call.why}"
+    target = harmless(call.target)
     if call.grant:
-        text = f"redoma: refused: {harmless(call.target)} — grant it with {harmless(call.grant)}"
-    return text + "\n"
+        grant = harmless(call.grant)
+        return phrased("redoma: refused: {0} — grant it with {1}\n", target, grant)
+    return phrased("redoma: refused: {0}: {1}\n", target, phrased(call.why))
