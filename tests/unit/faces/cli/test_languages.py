@@ -36,6 +36,7 @@ def test_a_judgement_is_said_in_the_readers_language(tmp_path: Path) -> None:
         f"{deep}perigoso: faz push direto para o branch sobre o qual todos constroem",
         f"{deep}  [push-trunk]",
         f"{deep}em vez disso: faça push de um branch seu e abra um pull request",
+        "  ^^^ moderado: executa código do projeto [run-project]",
         "",
     ]
 
