@@ -7,17 +7,29 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.flow.async_sandbox import AsyncSandbox as AsyncSandbox
     from redoma.flow.check import check as check
+    from redoma.flow.check import facts as facts
+    from redoma.flow.knowledge import rules as rules
+    from redoma.flow.plans.plan import Plan as Plan
     from redoma.flow.preview import Preview as Preview
     from redoma.flow.redaction import SecretSanitizer as SecretSanitizer
     from redoma.flow.sandbox import Sandbox as Sandbox
+    from redoma.model.call import Call as Call
+    from redoma.model.call_errors import CallFailed as CallFailed
+    from redoma.model.call_errors import NotReturnable as NotReturnable
+    from redoma.model.call_errors import NotSendable as NotSendable
+    from redoma.model.call_errors import SandboxTimeout as SandboxTimeout
+    from redoma.model.call_errors import SandboxViolation as SandboxViolation
     from redoma.model.decision import Decision as Decision
     from redoma.model.decision import Verdict as Verdict
+    from redoma.model.errors import RedomaError as RedomaError
     from redoma.model.question import Answer as Answer
     from redoma.model.question import Choice as Choice
     from redoma.model.question import Question as Question
     from redoma.model.result import Outcome as Outcome
     from redoma.model.result import Result as Result
     from redoma.model.risk import Assessment as Assessment
+    from redoma.model.risk import Effect as Effect
+    from redoma.model.risk import Fact as Fact
     from redoma.model.risk import Finding as Finding
     from redoma.model.risk import Risk as Risk
 
@@ -26,37 +38,61 @@ __all__ = [
     "Answer",
     "Assessment",
     "AsyncSandbox",
+    "Call",
+    "CallFailed",
     "Choice",
     "Decision",
+    "Effect",
+    "Fact",
     "Finding",
+    "NotReturnable",
+    "NotSendable",
     "Outcome",
+    "Plan",
     "Preview",
     "Question",
+    "RedomaError",
     "Result",
     "Risk",
     "Sandbox",
+    "SandboxTimeout",
+    "SandboxViolation",
     "SecretSanitizer",
     "Verdict",
     "__version__",
     "check",
+    "facts",
+    "rules",
 ]
 
 _HOMES = {
     "Answer": "redoma.model.question",
     "Assessment": "redoma.model.risk",
     "AsyncSandbox": "redoma.flow.async_sandbox",
+    "Call": "redoma.model.call",
+    "CallFailed": "redoma.model.call_errors",
     "Choice": "redoma.model.question",
     "Decision": "redoma.model.decision",
+    "Effect": "redoma.model.risk",
+    "Fact": "redoma.model.risk",
     "Finding": "redoma.model.risk",
+    "NotReturnable": "redoma.model.call_errors",
+    "NotSendable": "redoma.model.call_errors",
     "Outcome": "redoma.model.result",
+    "Plan": "redoma.flow.plans.plan",
     "Preview": "redoma.flow.preview",
     "Question": "redoma.model.question",
+    "RedomaError": "redoma.model.errors",
     "Result": "redoma.model.result",
     "Risk": "redoma.model.risk",
     "Sandbox": "redoma.flow.sandbox",
+    "SandboxTimeout": "redoma.model.call_errors",
+    "SandboxViolation": "redoma.model.call_errors",
     "SecretSanitizer": "redoma.flow.redaction",
     "Verdict": "redoma.model.decision",
     "check": "redoma.flow.check",
+    "facts": "redoma.flow.check",
+    "rules": "redoma.flow.knowledge",
 }
 
 

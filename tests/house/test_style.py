@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -20,7 +21,7 @@ CHECKS = {
 @pytest.mark.parametrize("check", CHECKS)
 def test_the_code_is_clean_under(check: str, tmp_path: Path) -> None:
     command = [sys.executable, *CHECKS[check]]
-    if "mypy" in check:
+    if "mypy" in check and not os.access(ROOT, os.W_OK):
         command.append(f"--cache-dir={tmp_path}")
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode != 0:

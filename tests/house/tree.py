@@ -48,6 +48,7 @@ def text_files() -> list[tuple[Path, str]]:
     return read
 
 
+@cache
 def modules() -> dict[str, Path]:
     """Every module of the package by its dotted name."""
     found = {}
@@ -62,21 +63,22 @@ def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
 
 
-def imports_of(path: Path) -> list[Import]:
+@cache
+def imports_of(path: Path) -> tuple[Import, ...]:
     """Every module that a file imports anywhere, also for type checkers alone."""
+    known = modules()
     found = []
     for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
             found += [Import(alias.name, node.lineno) for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
             found.append(Import(node.module, node.lineno))
-            known = modules()
             found += [
                 Import(f"{node.module}.{alias.name}", node.lineno)
                 for alias in node.names
                 if f"{node.module}.{alias.name}" in known
             ]
-    return found
+    return tuple(found)
 
 
 def room_of(module: str) -> str:

@@ -39,6 +39,10 @@ class Chain:
         self._remembered = remembered
         self._spent = spent
 
+    def led_by(self, one: Answerer) -> Chain:
+        """The same, with someone who is asked before everyone but what is remembered."""
+        return Chain((one, *self._answerers), remembered=self._remembered, spent=self._spent)
+
     def ask(self, question: Question) -> Answer:
         """The answer that counts; never None, and never later than the question allows."""
         until = time.monotonic() + question.timeout_seconds

@@ -11,15 +11,11 @@ from __future__ import annotations
 import marshal
 import os
 import sys
-from _frozen_importlib_external import (
-    MAGIC_NUMBER,
-    SourceFileLoader,
-    spec_from_file_location,
-)
+from _frozen_importlib import ModuleSpec
+from _frozen_importlib_external import MAGIC_NUMBER, SourceFileLoader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from _frozen_importlib import ModuleSpec
     from types import CodeType, ModuleType
     from typing import TypeAlias
 
@@ -46,14 +42,14 @@ class Bundle:
             self._places = [f"{sys.pycache_prefix}{package}/{name}"]
         elif cache:
             self._places.append(f"{cache}/redoma/compiled{package}/{name}")
+        self._codes = _Codes("", -1, 0)
         self._index: Index = {}
-        self._codes = memoryview(b"")
         self._stale: set[str] = set()
         self._before = set(sys.modules)
         for place in self._places:
-            kept = _read(place)
-            if kept is not None and kept[0] == self._stamp:
-                _, self._index, self._codes = kept
+            kept = _read(place, self._stamp)
+            if kept is not None:
+                self._index, self._codes = kept
                 break
 
     def find_spec(
@@ -73,15 +69,23 @@ class Bundle:
         if status is None or (status.st_mtime_ns, status.st_size) != (time, size):
             self._stale.add(name)
             return None
-        inside = [os.path.dirname(place)] if package else None
-        loader = _Loader(name, place, self._codes[start:end])
-        return spec_from_file_location(
-            name, place, loader=loader, submodule_search_locations=inside
-        )
+        loader = _Loader(name, place, self._codes, start, end)
+        spec = ModuleSpec(name, loader, origin=place, is_package=package)
+        if package:
+            spec.submodule_search_locations = [place.rpartition("/")[0]]
+        spec.has_location = True
+        spec.cached = self._codes.place  # else it would work out a name that nobody asks for
+        return spec
 
     def end(self) -> None:
         """Leaves behind what this start has loaded, if an earlier one did not leave it already."""
         sys.meta_path.remove(self)
+        try:
+            self._leave_behind()
+        finally:
+            self._codes.close()
+
+    def _leave_behind(self) -> None:
         known = self._index.keys() - self._stale
         new = {}
         for name, module in list(sys.modules.items()):
@@ -92,7 +96,7 @@ class Bundle:
         if not new or sys.dont_write_bytecode:
             return
         index: Index = {}
-        codes: list[bytes | memoryview] = []
+        codes: list[bytes] = []
         end = 0
         for name in (*known, *new):
             if name in new:
@@ -100,7 +104,7 @@ class Bundle:
                 codes.append(code)
             else:
                 source, first, last = self._index[name]
-                codes.append(self._codes[first:last])
+                codes.append(self._codes.read(first, last))
             index[name] = (source, end, end + len(codes[-1]))
             end += len(codes[-1])
         head = marshal.dumps((self._stamp, index))
@@ -138,16 +142,38 @@ class Bundle:
 class _Loader(SourceFileLoader):
     """The interpreter's own loader, with the code at hand."""
 
-    def __init__(self, name: str, place: str, code: memoryview) -> None:
+    def __init__(self, name: str, place: str, codes: _Codes, start: int, end: int) -> None:
         super().__init__(name, place)
-        self._code = code
+        self._codes = codes
+        self._start = start
+        self._end = end
 
     def get_code(self, fullname: str) -> CodeType | None:
         try:
-            code: CodeType = marshal.loads(self._code)  # noqa: S302
-        except (ValueError, EOFError, TypeError):
+            code: CodeType = marshal.loads(  # noqa: S302
+                self._codes.read(self._start, self._end)
+            )
+        except (OSError, ValueError, EOFError, TypeError):
             return super().get_code(fullname)
         return code
+
+
+class _Codes:
+    """The code behind the index of a bundle, read piece by piece: a start needs half of it."""
+
+    def __init__(self, place: str, fd: int, base: int) -> None:
+        self.place = place
+        self._fd = fd
+        self._base = base
+
+    def read(self, start: int, end: int) -> bytes:
+        """One module's code; a bundle that was closed or cut has none."""
+        return os.pread(self._fd, end - start, self._base + start)
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
 
 
 def begin(arguments: list[str]) -> Bundle | None:
@@ -162,19 +188,24 @@ def begin(arguments: list[str]) -> Bundle | None:
     return bundle
 
 
-def _read(place: str) -> tuple[object, Index, memoryview] | None:
+def _read(place: str, stamp: tuple[object, ...]) -> tuple[Index, _Codes] | None:
     try:
-        with open(place, "rb") as file:
-            status = os.fstat(file.fileno())
-            # Attack: in a shared directory another user could leave what we would execute.
-            if status.st_uid not in (0, os.geteuid()) or status.st_mode & 0o022:
-                return None
-            content = memoryview(file.read())
-        end = _LENGTH + int.from_bytes(content[:_LENGTH], "little")
-        stamp, index = marshal.loads(content[_LENGTH:end])  # noqa: S302
-    except (OSError, ValueError, EOFError, TypeError):
+        fd = os.open(place, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
         return None
-    return (stamp, index, content[end:]) if isinstance(index, dict) else None
+    try:
+        status = os.fstat(fd)
+        # Attack: in a shared directory another user could leave what we would execute.
+        if status.st_uid in (0, os.geteuid()) and not status.st_mode & 0o022:
+            length = int.from_bytes(os.pread(fd, _LENGTH, 0), "little")
+            if length <= status.st_size:
+                found, index = marshal.loads(os.pread(fd, length, _LENGTH))  # noqa: S302
+                if found == stamp and isinstance(index, dict):
+                    return index, _Codes(place, fd, _LENGTH + length)
+    except (OSError, ValueError, EOFError, TypeError):
+        pass
+    os.close(fd)
+    return None
 
 
 def _write(place: str, content: bytes) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 
+from redoma.flow.calling import CallHands, CallWorld, request_for_call
 from redoma.flow.drive import drive_async, perform
 from redoma.flow.path import path
 from redoma.flow.requests import request_for
@@ -12,6 +13,7 @@ from redoma.flow.sandbox import Sandbox
 from redoma.flow.steps import Ask, Execute
 from redoma.flow.world import World
 from redoma.jail.run.control import Control
+from redoma.model.call import Call
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,7 +59,28 @@ class AsyncSandbox:
         try:
             world = World(self._sandbox, timeout, terminal=terminal, trace_files=trace_files)
             hands = self._sandbox.hands(world, stdin=stdin, sink=sink, control=used)
-            steps = path(request_for(command, cwd, who=self._sandbox.who, stdin=stdin), world)
+            where = self._sandbox.started_in(cwd)
+            steps = path(request_for(command, where, who=self._sandbox.who, stdin=stdin), world)
+            return await drive_async(steps, _AsyncHands(hands, used))
+        finally:
+            if control is None:
+                used.close()
+
+    async def call(self, function: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
+        """What a function returns, run inside; raises what it raised, or why it could not run."""
+        result = await self.perform(Call(function, args, kwargs))
+        value: T = result.raise_for_outcome().value  # type: ignore[assignment] # data of any kind
+        return value
+
+    async def perform(
+        self, call: Call, *, sink: Sink | None = None, control: Control | None = None
+    ) -> Result:
+        """Runs a Python call; if the awaiting task is cancelled, it is ended before that shows."""
+        used = control or Control()
+        try:
+            world = CallWorld(self._sandbox, call.timeout)
+            hands = CallHands(world, self._sandbox, call, sink=sink, control=used)
+            steps = path(request_for_call(call, self._sandbox), world)
             return await drive_async(steps, _AsyncHands(hands, used))
         finally:
             if control is None:

@@ -7,7 +7,7 @@ import os
 from redoma.flow.broken import refuse_broken
 from redoma.flow.knowledge import knowledge
 from redoma.flow.knowledge import pack as pack_named
-from redoma.judge.assess import assess, assess_write, examine, examine_write
+from redoma.judge.assess import assess, assess_write, examine, examine_call, examine_write
 from redoma.judge.decide import BUILT_IN, Circumstances, decide
 from redoma.judge.interpret.state import Ground
 from redoma.model.policy import ISOLATION_ONLY
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from redoma.judge.rules.pack import Pack
     from redoma.model.decision import Decision
     from redoma.model.policy import Policy
+    from redoma.model.request import PythonCall
     from redoma.model.risk import Assessment, Fact, Target
 
 
@@ -41,6 +42,44 @@ def check(
     if policy is BUILT_IN:
         return refuse_broken(decide(assess(text, rules, knowledge(), where), rules))
     assessment, around = examined(text, rules, where, circumstances)
+    decision = decide(assessment, rules, policy, around)
+    if policy.name != ISOLATION_ONLY:
+        decision = refuse_broken(decision)
+    if policy.beside is None:
+        return decision
+    from redoma.flow.policy_beside import stricter
+
+    other = check(text, cwd=cwd, home=home, policy=policy.beside, circumstances=circumstances)
+    return stricter(other, decision)
+
+
+def facts(text: str, *, cwd: str | None = None, home: str | None = None) -> tuple[Fact, ...]:
+    """Everything that a command would do, as found in its text and before any judgement of it."""
+    found = examine(text, pack_named("default"), knowledge(), ground(cwd, home))[1]
+    return followed(found)
+
+
+def check_call(
+    call: PythonCall,
+    *,
+    cwd: str | None = None,
+    policy: Policy | None = None,
+    circumstances: Circumstances | None = None,
+) -> Decision:
+    """The decision for a Python call; what the function does is the enclosure's to hold."""
+    policy = policy or BUILT_IN
+    rules = pack_named(policy.pack)
+    where = ground(cwd)
+    assessment, facts = examine_call(call, rules, knowledge(), where)
+    if policy is BUILT_IN:
+        return refuse_broken(decide(assessment, rules))
+    known = circumstances or Circumstances()
+    around = replace(
+        known,
+        facts=facts,
+        workspace=known.workspace or where.workspace,
+        home=known.home or where.home,
+    )
     decision = decide(assessment, rules, policy, around)
     return decision if policy.name == ISOLATION_ONLY else refuse_broken(decision)
 

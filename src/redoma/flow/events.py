@@ -91,6 +91,9 @@ class Told:
         for name in ("writable", "readable", "hidden"):
             if getattr(grant, name):
                 details[name] = list(getattr(grant, name))
+        limits = {name: value for name, value in fields_of(grant.limits).items() if value}
+        if limits:
+            details["limits"] = limits
         if grant.env:
             details["env"] = [name for name, _ in grant.env]  # names only: values may be secrets
         return self._event(Kind.RUN_STARTING, details, self._request.workload.shown)
@@ -147,6 +150,8 @@ class Told:
 
     def _event(self, kind: Kind, details: dict[str, object], command: str = "") -> Event:
         request = self._request
+        if request.plan:
+            details = {**details, "plan": request.plan, "step": request.step}
         return Event(
             kind=kind,
             run=request.id,

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from redoma.jail.run.supervise import run
+from redoma.model.call import LARGEST
 from redoma.model.errors import EngineFailed
+from redoma.model.request import PythonCall
 from redoma.model.result import Result
+from redoma.model.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,8 +32,11 @@ def execute(
     try:
         with engine.prepare(plan) as enclosure:
             layer = enclosure.layer
+            launch = enclosure.launch
+            if isinstance(plan.request.workload, PythonCall):
+                launch = replace(launch, answers=LARGEST + 1)
             ended = run(
-                enclosure.launch,
+                launch,
                 stdin=stdin,
                 sink=sink,
                 control=control,

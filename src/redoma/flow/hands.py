@@ -54,18 +54,24 @@ class Hands:
     def execute(self, step: Execute) -> Result:
         from redoma.flow.execute import execute
 
-        result = execute(
-            step.plan,
-            self._sandbox.host,
-            stdin=self._stdin,
-            sink=self._sink,
-            control=self._control,
+        result = self.finished(
+            execute(
+                step.plan,
+                self._sandbox.host,
+                stdin=self._stdin,
+                sink=self._sink,
+                control=self._control,
+            )
         )
         if result.changes is not None and result.changes.items:
             from redoma.flow.held import remember
             from redoma.flow.wiring import cleaner
 
             remember(result, cleaner(self._policy)(step.command), step.asks)
+        return result
+
+    def finished(self, result: Result) -> Result:
+        """The result with whatever else it tells to those who know how to read it."""
         return result
 
     def hold(self, step: Hold) -> None:

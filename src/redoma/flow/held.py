@@ -7,6 +7,7 @@ from redoma.flow.path import path
 from redoma.flow.requests import request_for
 from redoma.flow.world import World
 from redoma.model.request import Mode
+from redoma.model.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +31,9 @@ class HeldRun:
         control: Control | None = None,
         cwd: str = "",
         timeout: float | None = None,
+        onto: str = "",
     ) -> None:
+        """`onto` names held changes that the run goes on from."""
         self.workspace = sandbox.workspace
         self.not_held = tuple(p for p in sandbox.also_writable if not _inside(p, self.workspace))
         self._sandbox = sandbox
@@ -39,10 +42,18 @@ class HeldRun:
         self._control = control
         self._cwd = cwd
         self._timeout = timeout
+        self._onto = onto
 
     def __call__(self, command: str | Sequence[str], instead: str = "") -> Result:
         """Judges the command; runs it, or what stands for it, with its writes held."""
-        request = request_for(command, self._cwd, Mode.PREVIEW, self._sandbox.who)
+        request = request_for(
+            command,
+            self._sandbox.started_in(self._cwd),
+            Mode.PREVIEW,
+            self._sandbox.who,
+            stdin=self._stdin,
+        )
+        request = replace(request, onto=self._onto)
         world = World(self._sandbox, self._timeout, instead=instead)
         hands = self._sandbox.hands(
             world, stdin=self._stdin, sink=self._sink, control=self._control

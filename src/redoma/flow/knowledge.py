@@ -12,6 +12,7 @@ import sys
 
 from redoma.judge.programs.knowledge import Knowledge
 from redoma.judge.rules.pack import Pack
+from redoma.model.risk import Listed, Risk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,6 +46,22 @@ def pack(name: str) -> Pack:
         _held[name] = Pack(_compiled(name, folders, lambda files: _read_pack(name, files)))
     found: Pack = _held[name]
     return found
+
+
+def rules(name: str) -> tuple[Listed, ...]:
+    """The rules of a pack that name commands, with the risk they give, in the order they count."""
+    groups = pack(name).rules.get("calls", ())
+    return tuple(
+        Listed(
+            rule=rule,
+            risk=Risk(risk),
+            commands=tuple(" ".join((*words, *flags)) for words, flags in commands or ()),
+            reason=reason,
+        )
+        for group in groups
+        for rule, risk, *_, reason, _, commands in group
+        if risk >= 0
+    )
 
 
 def _compiled(name: str, folders: list[str], read: Callable[[list[dict[str, str]]], Any]) -> Any:

@@ -152,7 +152,8 @@ def _settle(request: Request, world: World, plan: Plan, result: Result) -> Path[
         yield Note(events=(told.changed(Kind.PREVIEWED, changes),))
         return result
     kept = f"nothing was changed; redoma apply {changes.id} keeps what the command wrote"
-    if not result.ok or plan.grant.apply is When.NEVER:
+    when = plan.grant.apply
+    if when is When.NEVER or (not result.ok and when is not When.ALWAYS):
         yield Note(events=(told.changed(Kind.PREVIEWED, changes),))
         return replace(result, notes=(*result.notes, kept))
     now = world.judge(request, changes)

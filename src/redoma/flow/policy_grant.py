@@ -68,7 +68,7 @@ def _raised(grant: Grant, level: str) -> Grant:
         home=Home.NOTHING if Home.NOTHING in (grant.home, asked.home) else grant.home,
         network=Network.CLOSED if closed else grant.network,
         syscalls=Syscalls.STRICTEST if strictest else grant.syscalls,
-        limits=_least(grant.limits, asked.limits),
+        limits=least(grant.limits, asked.limits),
         require=_both(grant, asked),
         prefer=_engines(grant, asked),
     )
@@ -90,7 +90,8 @@ def _engines(grant: Grant, asked: Grant) -> tuple[str, ...]:
     return tuple(name for name in grant.prefer if name in asked.prefer) or asked.prefer
 
 
-def _least(one: Limits, other: Limits) -> Limits:
+def least(one: Limits, other: Limits) -> Limits:
+    """Of each limit the smaller one; where only one of both says something, that."""
     both = fields_of(other)
     made = {}
     for name, value in fields_of(one).items():
@@ -172,10 +173,10 @@ def _filed(grant: Grant, policy: Policy, home: str) -> Grant:
     if (writes, writable, tuple(hidden)) == (grant.writes, grant.writable, grant.hidden):
         return grant
     made = replace(grant, writes=writes, writable=writable, hidden=tuple(dict.fromkeys(hidden)))
-    return _with_engines_that_hide(made) if made.hidden != grant.hidden else made
+    return with_engines_that_hide(made) if made.hidden != grant.hidden else made
 
 
-def _with_engines_that_hide(grant: Grant) -> Grant:
+def with_engines_that_hide(grant: Grant) -> Grant:
     """Engines that show the machine's own tree cannot leave a part of it out."""
     engines = tuple(name for name in grant.prefer if name in _HIDING)
     if grant.prefer and not engines:

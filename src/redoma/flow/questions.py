@@ -15,11 +15,11 @@ from redoma.ask.moments import now
 from redoma.flow.check import ground
 from redoma.flow.impact import impact
 from redoma.flow.knowledge import knowledge, pack
-from redoma.judge.assess import facts_of
-from redoma.judge.likeness import likeness, program_likeness
+from redoma.judge.assess import examine_call, facts_of
+from redoma.judge.likeness import NOTHING, Likeness, likeness, program_likeness
 from redoma.model.ids import uuid
 from redoma.model.question import Context, Question
-from redoma.model.request import Program
+from redoma.model.request import Program, PythonCall, ShellCommand
 from redoma.model.risk import Risk
 from redoma.model.value import Value, fields_of
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from redoma.model.change import Changes
     from redoma.model.decision import Decision
     from redoma.model.policy import Policy
-    from redoma.model.request import Request
+    from redoma.model.request import Request, Workload
     from redoma.model.risk import Fact, Finding
     from redoma.model.script import Span
 
@@ -47,11 +47,7 @@ def question(
     """The question for one request; `changes` are those of a preview, where one ran."""
     found = decision.assessment.findings
     risk = decision.assessment.risk
-    like = (
-        program_likeness(request.workload.argv)
-        if isinstance(request.workload, Program)
-        else likeness(request.workload.text)
-    )
+    like = _like(request.workload)
     cwd = place(request, grant)
     # Attack: the same words mean another thing with another input, so they are not known again.
     known = not request.stdin
@@ -64,7 +60,7 @@ def question(
         because=decision.because or tuple(finding.reason for finding in found),
         spans=_spans(found, risk),
         alternative=next((finding.alternative for finding in found if finding.alternative), ""),
-        impact=impact(decision, grant, _facts(decision, cwd, home), changes),
+        impact=impact(decision, grant, _facts(request, decision, cwd, home), changes),
         context=Context(
             triggered_by=request.caller,
             workflow_phase=request.phase,
@@ -82,6 +78,13 @@ def question(
         default_action=policy.confirmation.default_action,
         policy=f"{policy.name}: {decision.rule}" if decision.rule else policy.name,
     )
+
+
+def _like(workload: Workload) -> Likeness:
+    """What an approval that lasts is known by; a call's arguments are objects, like nothing."""
+    if isinstance(workload, Program):
+        return program_likeness(workload.argv)
+    return likeness(workload.text) if isinstance(workload, ShellCommand) else NOTHING
 
 
 def digest(request: Request, *, grant: Grant, policy: Policy) -> str:
@@ -124,12 +127,16 @@ def _plain(value: object) -> object:
         return [_plain(item) for item in value]
     if value is None or isinstance(value, str | int | float):
         return value
+    if isinstance(value, bytes):
+        return sha256(value).hexdigest()
     raise TypeError(f"{type(value).__name__} has no name of its own")
 
 
-def _facts(decision: Decision, cwd: str, home: str | None) -> list[Fact]:
+def _facts(request: Request, decision: Decision, cwd: str, home: str | None) -> list[Fact]:
     """Everything that the command does, also what is too harmless to be a finding."""
     found = decision.assessment
+    if isinstance(request.workload, PythonCall):
+        return list(examine_call(request.workload, pack(found.pack), knowledge(), ground(cwd))[1])
     return facts_of(found.text, pack(found.pack), knowledge(), ground(cwd, home))
 
 

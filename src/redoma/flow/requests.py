@@ -22,6 +22,9 @@ class Who(Value):
     caller: str = ""
     session: str = ""
     phase: str = ""
+    # The run of a plan, and its step.
+    plan: str = ""
+    step: str = ""
 
 
 def request_for(
@@ -48,6 +51,8 @@ def request_for(
         caller=who.caller or this_caller(),
         session=who.session or this_session(),
         phase=who.phase,
+        plan=who.plan,
+        step=who.step,
     )
 
 

@@ -7,6 +7,7 @@ import os
 from _thread import allocate_lock
 
 from redoma.flow.drive import drive
+from redoma.flow.given import Given, reach_of
 from redoma.flow.hands import Hands
 from redoma.flow.path import path
 from redoma.flow.requests import Who, request_for
@@ -22,20 +23,24 @@ from redoma.model.value import replace
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Self
+    from typing import Any, Self, TypeVar
 
     from redoma.ask.chain import Chain
     from redoma.flow.preview import Preview
     from redoma.jail.run.control import Control
     from redoma.jail.run.streams import Sink
-    from redoma.model.access import Grant, Limits
+    from redoma.model.access import Grant
+    from redoma.model.call import Call
+    from redoma.model.change import Changes
     from redoma.model.decision import Decision
-    from redoma.model.network import Reach
+    from redoma.model.intent import StepConstraints
     from redoma.model.policy import Circumstances, Policy
     from redoma.model.question import Answer, Answerer, Choice, Question
     from redoma.model.request import Request
     from redoma.model.result import Result
     from redoma.record.store import Record
+
+    T = TypeVar("T")
 
 USUAL = "standard"
 _lock = allocate_lock()
@@ -76,7 +81,11 @@ class Sandbox:
         publish: Sequence[int] = (),
         env: Mapping[str, str] | None = None,
         direct: bool = False,
+        temporary: bool = False,
+        apply: str = "",
         policy: Policy | str | None = None,
+        pack: str = "",
+        rules: Sequence[tuple[str, str, str]] = (),
         ask: Answerer | Callable[[Question], bool | Choice | Answer] | None = None,
         record: Record | str | None = None,
         caller: str = "",
@@ -85,36 +94,70 @@ class Sandbox:
     ) -> None:
         """What holds in a workspace; the rest tightens or widens it by name.
 
-        `direct` writes straight into the workspace where the level would hold what is written.
+        `direct` writes straight into the workspace where the level would hold what is written;
+        `apply` says when what was held becomes real: `on_success`, `always`, `ask` or `never`.
+        `temporary` lets commands work on the machine's own /tmp, held in the workspace's place.
 
         `level` is a level's name or a profile's file; the policy's own by default. `policy` is
         read from the user's and the project's `sandbox.yaml` where none is given; a name is one
-        that ships. `ask` is who confirms: a callback or an answerer; nobody by default. `record`
-        is where it is written down: the user's own record by default.
+        that ships. `pack` and `rules` (name, condition, action) count beside it, and the stricter
+        decides; where there is no file they stand alone. `ask` is who confirms: a callback or an
+        answerer; nobody by default. `record` is where it is written down: the user's own record by
+        default.
         """
         self._level = level
         if level:
             load(level)  # a level that is not there is said now
         self._engine = engine
         self._root = _workspace(workspace)
-        self._given = _Given(
+        self._given = Given(
             engine,
             limits=limits or {},
             writable=tuple(granted_path(path, "--allow-write") for path in allow_write),
             readable=tuple(granted_path(path, "--allow-read") for path in allow_read),
             env=tuple((env or {}).items()),
-            reach=_reach(allow_hosts, publish),
+            reach=reach_of(allow_hosts, publish),
             direct=direct,
+            temporary=temporary,
+            apply=apply,
         )
         self._grants: dict[tuple[object, ...], Grant] = {}
+        self._constraints: StepConstraints | None = None
+        self._first: Answerer | None = None
         self._policy = _policy(policy)
+        self._beside = _beside(pack, rules)
         self._ask = ask
         self._record = record
         self.who = Who(caller=caller, session=session, phase=phase)
 
+    def narrowed(
+        self,
+        constraints: StepConstraints,
+        *,
+        plan: str = "",
+        step: str = "",
+        first: Answerer | None = None,
+    ) -> Sandbox:
+        """The same sandbox for one step of a plan, held tighter: nothing in it is wider.
+
+        `first` is asked before whoever confirms here.
+        """
+        from copy import copy
+
+        made = copy(self)
+        made._constraints = constraints
+        made._grants = {}
+        made._first = first
+        made.who = replace(self.who, plan=plan, step=step)
+        return made
+
     @property
     def workspace(self) -> str:
         return self._root
+
+    def started_in(self, cwd: str) -> str:
+        """The directory of a command, as the enclosure has to be told it."""
+        return os.path.join(self._root, cwd) if self._given.temporary else cwd
 
     @property
     def also_writable(self) -> tuple[str, ...]:
@@ -146,7 +189,7 @@ class Sandbox:
         trace_files: bool = False,
     ) -> Result:
         """Runs a shell command (text) or a program (a sequence) and returns its whole story."""
-        request = request_for(command, cwd, who=self.who, stdin=stdin)
+        request = request_for(command, self.started_in(cwd), who=self.who, stdin=stdin)
         world = World(self, timeout, terminal=terminal, trace_files=trace_files, stdin=stdin)
         hands = self.hands(world, stdin=stdin, sink=sink, control=control)
         return drive(path(request, world), hands)
@@ -168,6 +211,25 @@ class Sandbox:
 
         run = HeldRun(self, stdin=stdin, sink=sink, control=control, cwd=cwd, timeout=timeout)
         return Preview(preview(command, run, duration=self.usual_seconds), self)
+
+    def call(self, function: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
+        """What a function returns, run inside; raises what it raised, or why it could not run."""
+        from redoma.model.call import Call
+
+        result = self.perform(Call(function, args, kwargs))
+        value: T = result.raise_for_outcome().value  # type: ignore[assignment] # data of any kind
+        return value
+
+    def perform(
+        self, call: Call, *, sink: Sink | None = None, control: Control | None = None
+    ) -> Result:
+        """Runs a Python call and returns its whole story, its value or its failure included."""
+        from redoma.flow.calling import CallHands, CallWorld, request_for_call
+
+        request = request_for_call(call, self)
+        world = CallWorld(self, call.timeout)
+        hands = CallHands(world, self, call, sink=sink, control=control)
+        return drive(path(request, world), hands)
 
     def usual_seconds(self, command: str) -> float | None:
         """How long a command took here before, by the record; None where it never ran."""
@@ -207,15 +269,21 @@ class Sandbox:
         """Who is asked."""
         from redoma.flow.wiring import answerer
 
-        return answerer(self._ask, policy)
+        chain = answerer(self._ask, policy)
+        return chain if self._first is None else chain.led_by(self._first)
 
     def policy(self) -> Policy:
         """The policy that holds now: given, or read from the files where it stands."""
-        if self._policy is not None:
-            return self._policy
-        from redoma.flow.policies import load as load_policy
+        found = self._policy
+        if found is None:
+            from redoma.flow.policies import load as load_policy
 
-        return load_policy(self._root)
+            found = load_policy(self._root)
+        if self._beside is None:
+            return found
+        from redoma.flow.policy_beside import over
+
+        return over(found, self._beside)
 
     def circumstances(self, request: Request, policy: Policy) -> Circumstances:
         """What a decision depends on besides the command."""
@@ -231,6 +299,14 @@ class Sandbox:
             first_execution=first,
             workspace=self._root,
         )
+
+    def judged_by_changes(self, decision: Decision, changes: Changes) -> Decision:
+        """The decision, now that it is known what the command did in its layer."""
+        if self._constraints is None:
+            return decision
+        from redoma.flow.plans.narrowing import refuse_outside
+
+        return refuse_outside(decision, changes, self._constraints)
 
     def level(self, policy: Policy) -> str:
         """The level that was chosen, the policy's own, or the usual one."""
@@ -250,77 +326,20 @@ class Sandbox:
                 grant = replace(
                     grant, writes=Writes.LAYER, require=grant.require | {Guarantee.CHANGES_HELD}
                 )
+            if self._constraints is not None:
+                from redoma.flow.plans.narrowing import narrowed
+
+                grant = narrowed(grant, self._constraints)
             known = self._grants[key] = held(grant) if held_in_layer else grant
         return known
 
 
-class _Given:
-    """What the caller of a sandbox asked for by name."""
-
-    def __init__(
-        self,
-        engine: str,
-        *,
-        limits: Mapping[str, int | float | None],
-        writable: tuple[str, ...],
-        readable: tuple[str, ...],
-        env: tuple[tuple[str, str], ...],
-        reach: Reach | None,
-        direct: bool,
-    ) -> None:
-        self._engine = engine
-        self._reach = reach
-        self._direct = direct
-        self._limits = limits
-        self.writable = writable
-        self._readable = readable
-        self._env = env
-
-    def secrets(self) -> tuple[str, ...]:
-        """The values of given variables whose names say that they are secret."""
-        if not self._env:
-            return ()
-        from redoma.vault.exact import own_values
-
-        return own_values(dict(self._env))
-
-    def applied_to(self, grant: Grant) -> Grant:
-        limits: Limits = grant.limits
-        require = grant.require
-        writes = grant.writes
-        if self._direct and writes is Writes.LAYER:
-            writes = Writes.DIRECT
-            require -= {Guarantee.CHANGES_HELD}
-        if self._limits:
-            limits = replace(limits, **self._limits)
-        if self._limits.get("cpu_percent"):
-            require |= {Guarantee.CPU_CAPPED}
-        if self._engine == "direct":
-            writes = Writes.DIRECT
-            require = frozenset()  # asked for by name: nothing is required, and nothing is claimed
-        made = replace(
-            grant,
-            writes=writes,
-            limits=limits,
-            writable=self.writable,
-            readable=self._readable,
-            env=self._env,
-            require=require,
-            prefer=(self._engine,) if self._engine else grant.prefer,
-        )
-        if self._reach is None:
-            return made
-        from redoma.jail.egress.grants import gated
-
-        return gated(made, self._reach)
-
-
-def _reach(hosts: Sequence[str], publish: Sequence[int]) -> Reach | None:
-    if not hosts and not publish:
+def _beside(pack: str, rules: Sequence[tuple[str, str, str]]) -> Policy | None:
+    if not pack and not rules:
         return None
-    from redoma.jail.egress.rules import read
+    from redoma.flow.policy_beside import own
 
-    return read(hosts, publish=publish)
+    return own(pack, rules)
 
 
 def _policy(given: Policy | str | None) -> Policy | None:

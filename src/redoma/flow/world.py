@@ -56,12 +56,13 @@ class World:
         around = self._sandbox.circumstances(request, self.policy)
         if changes is not None:
             around = replace(around, files_affected=len(changes.items))
-        return check(
+        decision = check(
             request.workload.shown,
             cwd=os.path.join(self._sandbox.workspace, request.cwd),
             policy=self.policy,
             circumstances=around,
         )
+        return decision if changes is None else self._sandbox.judged_by_changes(decision, changes)
 
     def grant(self, request: Request, decision: Decision) -> Grant:
         grant = self._sandbox.grant(

@@ -78,3 +78,6 @@ def _name_author(place: str) -> None:
     os.mkdir(f"{place}/redoma")
     with open(f"{place}/redoma/gitconfig", "w", encoding="utf-8") as file:
         file.write(kept)
+    # Something has to be there for a run's own certificates to be laid over it.
+    with open(f"{place}/redoma/certificates.pem", "w") as file:
+        file.write("")

@@ -11,7 +11,7 @@ from redoma.model.guarantee import Guarantee
 
 _CHOICES = {
     "workspace": ("direct", "layer", "memory", "read-only"),
-    "apply": ("on_success", "ask", "never"),
+    "apply": ("on_success", "always", "ask", "never"),
     "home": ("toolchains", "nothing"),
     "network": ("closed", "gated", "open"),
     "syscalls": ("usual", "strictest"),

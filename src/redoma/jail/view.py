@@ -49,6 +49,9 @@ _NEVER = """
     .local/share/keyrings .git-credentials .npmrc .pypirc .cargo/credentials .cargo/credentials.toml
 """.split()
 
+# Another name whenever a copy holds something else: versions that run side by side would replace
+# each other's, under the feet of what runs in them.
+_COPY = "etc-2"
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -132,7 +135,7 @@ def etc() -> str:
     sources = [(name, _identity(f"/etc/{name}")) for name in ETC]
     persons = _identity(os.path.expanduser("~/.gitconfig"))
     wanted = "\n".join(f"{name} {who}" for name, who in sources if who) + f"\n~ {persons}"
-    place = f"{places.cache()}/etc"
+    place = f"{places.cache()}/{_COPY}"
     if _made(place, wanted):
         return place
     from fcntl import LOCK_EX, flock

@@ -16,6 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.programs.knowledge import Knowledge
     from redoma.judge.rules.pack import Pack
+    from redoma.model.request import PythonCall
 
 _EXTGLOB = lazy(r"[?*+@!]\(")
 
@@ -44,6 +45,21 @@ def examine_write(
     """The findings and facts of a tool that writes one file."""
     facts = _write_facts(path, knowledge, ground)
     return _judged(path, pack, facts), tuple(facts)
+
+
+def examine_call(
+    call: PythonCall, pack: Pack, knowledge: Knowledge, ground: Ground
+) -> tuple[Assessment, tuple[Fact, ...]]:
+    """The findings and facts of a Python call, judged as Python that runs the call's module."""
+    # A function that is in no module, or in one whose name is no word, is code of the project.
+    module = call.name.rpartition(".")[0]
+    named = module.replace(".", "").replace("_", "").isalnum() and module.isascii()
+    text = f"python3 -m {module if named else 'call'}"
+    length = len(call.shown)
+    facts = [
+        _somewhere(fact, length) for fact in facts_of(text, pack, knowledge, ground, calls=True)
+    ]
+    return _judged(call.shown, pack, facts), tuple(facts)
 
 
 def _write_facts(path: str, knowledge: Knowledge, ground: Ground) -> list[Fact]:

@@ -23,6 +23,7 @@ _WELL_KNOWN = (
     "etc/gshadow",
     "etc/sudoers",
 )
+ACCOUNT_FILES = ("/etc/passwd", "/etc/group")
 _FEWEST_LETTERS = 2
 
 
@@ -32,6 +33,14 @@ def may_reach_secret(path: str) -> bool:
         return False
     steps = path.strip("/").split("/")
     return any(_fits(known.split("/"), steps) for known in _WELL_KNOWN)
+
+
+def reaches_accounts(path: str) -> bool:
+    """Whether a path is, or a pattern was made to be, one of the files with everyone's accounts."""
+    if not has_glob(path):
+        return path in ACCOUNT_FILES
+    steps = path.strip("/").split("/")
+    return any(_fits(known.strip("/").split("/"), steps) for known in ACCOUNT_FILES)
 
 
 def _fits(known: list[str], steps: list[str]) -> bool:

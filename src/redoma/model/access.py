@@ -25,6 +25,7 @@ class Apply(Enum):
     """When what a run wrote into its layer becomes real."""
 
     ON_SUCCESS = "on_success"
+    ALWAYS = "always"  # however it ended, as in a terminal; it can still be taken back
     ASK = "ask"
     NEVER = "never"  # kept as a preview, to be applied by name
 
@@ -84,6 +85,8 @@ class Grant(Value):
     writable: tuple[str, ...] = ()
     readable: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
+    # Whether a Python call may start other processes; a command always may.
+    subprocesses: bool = True
     # Environment variables given by name and value; the caller's own never pass by themselves.
     env: tuple[tuple[str, str], ...] = ()
     require: frozenset[Guarantee] = frozenset()

@@ -28,6 +28,8 @@ class Kind(Enum):
     VIOLATION = "violation"
     PERMISSION_CHANGED = "permission-changed"
     NETWORK = "network"
+    PLAN_STARTING = "plan-starting"
+    PLAN_ENDED = "plan-ended"
     RETAINED = "retained"  # older rows were let go; says up to where, and their last link
 
     __hash__ = object.__hash__

@@ -24,6 +24,29 @@ class HostRule(Value):
     address_port: int = 0
     # A network that the name may resolve into although it is not a public one.
     inside: str = ""
+    # Only requests with one of these methods, and to paths of this pattern; empty is all of them.
+    methods: tuple[str, ...] = ()
+    path: str = ""
+
+    @property
+    def by_request(self) -> bool:
+        """Whether it grants some requests only, so that each of them has to be read."""
+        return bool(self.methods or self.path)
+
+
+class Credential(Value):
+    """What the gate adds to requests to one host; never the secret itself, but where it is."""
+
+    # As a person wrote it, without the secret.
+    text: str
+    host: str
+    port: int = 443
+    header: str = "authorization"
+    # "bearer", "basic" for `user:password`, or "plain" for the value as it is.
+    form: str = "bearer"
+    # The name of a variable of the caller's, or of a secret in the vault.
+    variable: str = ""
+    secret: str = ""
 
 
 class Reach(Value):
@@ -40,13 +63,22 @@ class Reach(Value):
     max_bytes: int | None = None
     # Ports of the command's own loopback that are reachable on the machine's.
     publish: tuple[int, ...] = ()
+    # Whether requests are read one by one, TLS opened for that.
+    inspect: bool = False
+    credentials: tuple[Credential, ...] = ()
+
+    @property
+    def opens_tls(self) -> bool:
+        """Whether the command has to trust certificates that the gate makes."""
+        return self.inspect
 
 
 class Connection(Value):
     """One thing that a command asked of the network, and what it got."""
 
     allowed: bool
-    # "tcp", "dns", or "published" for one that came from the machine to the command.
+    # "tcp", "dns", or "published" for one that came from the machine to the command; "http" and
+    # "https" are single requests.
     kind: str = "tcp"
     name: str = ""
     address: str = ""
@@ -60,6 +92,10 @@ class Connection(Value):
     seconds: float = 0.0
     # How often the same was refused.
     times: int = 1
+    # Of a request: what was asked for, values of the query left out, and what was answered.
+    method: str = ""
+    path: str = ""
+    status: int = 0
 
     @property
     def target(self) -> str:
@@ -74,6 +110,9 @@ class Connection(Value):
         if self.allowed or self.why not in GRANTABLE:
             return ""
         host = self.name or self.address
+        if self.why == REQUEST_NOT_GRANTED:
+            place = host if self.port in WEB_PORTS else self.target
+            return f"--allow-host '{self.method} {place}{self.path.partition('?')[0]}'"
         if self.port in (0, *WEB_PORTS) and self.name:
             return f"--allow-host {host}"
         return f"--allow-host {self.target}"
@@ -92,4 +131,13 @@ UNREADABLE = "it is neither TLS nor HTTP, or cannot be read"
 TOO_MANY = "too many connections at one time"
 TOO_MUCH = "more bytes than are granted"
 TOO_MANY_NAMES = "too many names"
-GRANTABLE = frozenset((NOT_GRANTED, PORT_NOT_GRANTED))
+REQUEST_NOT_GRANTED = "this request is not granted"
+MANY_READINGS = "the path can be read in more than one way, and not every one is granted"
+NOT_HTTP = "what is said inside TLS is no HTTP/1.1"
+HTTP_2 = "it speaks HTTP/2 without having asked"
+TUNNEL = "a tunnel cannot be looked into"
+NOT_TRUSTED = "the program does not trust this run's certificates"
+CERTIFICATE = "the host's certificate cannot be trusted"
+IN_THE_CLEAR = "this host gets a credential, and so it is reached over TLS only"
+BROKEN = "the host's answer cannot be read"
+GRANTABLE = frozenset((NOT_GRANTED, PORT_NOT_GRANTED, REQUEST_NOT_GRANTED))

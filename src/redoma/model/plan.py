@@ -68,5 +68,11 @@ class Launch(Value):
     # Bytes on the engine's standard error that mean it could not set up, not the command's words.
     complaint: str = ""
     trace_files: bool = False
+    # How many bytes of answer are read from descriptor 3 of the child; 0 where it has none.
+    answers: int = 0
+    # What a process that is kept ready runs in itself, in the place of `argv`; empty: nothing.
+    entry: tuple[str, ...] = ()
     # Whom a gate lets through; None where there is no gate.
     gate: Reach | None = None
+    # Who signs certificates for this run, where its TLS is opened.
+    authority: object | None = None

@@ -179,6 +179,19 @@ class Retention(Value):
     entries_per_session: int = 1000
 
 
+class ConfirmPlans(Enum):
+    """How often a person is asked about a plan of several steps."""
+
+    PLAN = "plan"  # once, for exactly the steps that were shown
+    STEP = "step"  # before each step that has to be confirmed
+
+
+class Plans(Value):
+    """How plans of work are run."""
+
+    confirm: ConfirmPlans = ConfirmPlans.STEP
+
+
 class Example(Value):
     """A command and what the policy is expected to say to it."""
 
@@ -208,6 +221,7 @@ class Policy(Value):
     logging: Logging = Logging()
     rate_limits: RateLimits = RateLimits()
     retention: Retention = Retention()
+    plans: Plans = Plans()
     # What a project may loosen after all, by key; only the user's own file can say so.
     projects_may: tuple[str, ...] = ()
     tests: tuple[Example, ...] = ()
@@ -216,6 +230,8 @@ class Policy(Value):
     # top of the project for the user's; empty where only the workspace of a request is known.
     root: str = ""
     floor: Policy | None = None
+    # Another policy, judged by its own pack, that counts as well: the stricter of both decides.
+    beside: Policy | None = None
 
     @property
     def own_rules(self) -> tuple[Rule, ...]:

@@ -42,8 +42,31 @@ class Program(Value):
         return join(self.argv)
 
 
+class PythonCall(Value):
+    """A Python function and its arguments, as bytes that only the enclosure makes objects of."""
+
+    name: str  # module.qualname
+    arguments: str  # as they are shown: shortened
+    payload: bytes
+    # What has to be read to run it: the interpreter, its libraries, the caller's own modules.
+    places: tuple[str, ...] = ()
+    # Where modules are looked for inside, in order.
+    path: tuple[str, ...] = ()
+    # At most so many items of a generator are collected; 0 where none is expected.
+    collects: int = 0
+
+    @property
+    def shown(self) -> str:
+        return f"call {self.name}({self.arguments})"
+
+    @property
+    def entry(self) -> tuple[str, ...]:
+        """The words that the harness inside is started with."""
+        return ("call",)
+
+
 if TYPE_CHECKING:
-    Workload: TypeAlias = ShellCommand | Program
+    Workload: TypeAlias = ShellCommand | Program | PythonCall
 
 
 class Request(Value):
@@ -58,3 +81,8 @@ class Request(Value):
     caller: str = ""
     session: str = ""
     phase: str = ""
+    # The run of a plan and the step that this is, where it belongs to one.
+    plan: str = ""
+    step: str = ""
+    # Held changes that a preview goes on from, by their name.
+    onto: str = ""

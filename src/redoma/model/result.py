@@ -19,6 +19,7 @@ from redoma.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from redoma.model.call import Failure
     from redoma.model.change import Changes
     from redoma.model.decision import Decision
     from redoma.model.network import Connection
@@ -89,6 +90,8 @@ class Exit(Value):
     notes: tuple[str, ...] = ()
     # What was asked of the network, where a gate stood in the way; None where there was none.
     network_calls: tuple[Connection, ...] | None = None
+    # What was written to the channel for answers: bytes that nobody has looked at yet.
+    answer: bytes = b""
 
 
 class HeldBack(Value):
@@ -113,12 +116,15 @@ class Result(Value):
     changes: Changes | None = None
     # Whether the changes are in the workspace; `redoma undo` takes them back.
     applied: bool = False
+    # What a Python call returned; or how it failed.
+    value: object = None
+    failure: Failure | None = None
 
     @property
     def ok(self) -> bool:
         """Whether the command ran to its own end, called that success, and all of it is real."""
         ended = self.outcome is Outcome.EXITED and self.exit is not None and self.exit.code == 0
-        return ended and not self.partly_refused
+        return ended and self.failure is None and not self.partly_refused
 
     @property
     def partly_refused(self) -> bool:
@@ -176,6 +182,8 @@ class Result(Value):
                 question=name,
                 hint=f"redoma apply {name}, or redoma discard {name}",
             )
+        if self.failure is not None:
+            raise self.failure.error()
         if self.outcome is Outcome.TIMED_OUT:
             raise TimedOut("the command ran longer than it may", hint="--timeout SECONDS")
         if self.outcome is Outcome.OUTPUT_TOO_LARGE:

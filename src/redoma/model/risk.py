@@ -107,6 +107,15 @@ class Finding(Value):
     alternative: str = ""
 
 
+class Listed(Value):
+    """A rule of a pack that names commands: `git push --force` is its words and its flags."""
+
+    rule: str
+    risk: Risk
+    commands: tuple[str, ...]
+    reason: str
+
+
 class Assessment(Value):
     """Everything found in one workload, most serious first."""
 

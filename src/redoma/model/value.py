@@ -89,7 +89,7 @@ def _rebuild(kind: type[V], content: tuple[Any, ...]) -> V:
     return kind(**dict(zip(kind._fields, content, strict=True)))
 
 
-def replace(value: V, **changes: Any) -> V:
+def replace(value: V, /, **changes: Any) -> V:
     """A copy of `value` with some fields changed."""
     content = {field: getattr(value, field) for field in value._fields}
     content.update(changes)

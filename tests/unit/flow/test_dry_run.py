@@ -14,6 +14,8 @@ from redoma.model.decision import Decision, Verdict
 from redoma.model.result import Exit, Outcome, ResourcesUsed, Result
 from redoma.model.risk import Assessment
 
+pytestmark = pytest.mark.requirement("K6")
+
 HELD = Changes(id="abc", workspace="/project", items=(Change(path="a", did=Did.CREATED),))
 
 

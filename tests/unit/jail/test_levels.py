@@ -18,6 +18,7 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
+@pytest.mark.requirement("K7")
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_shipped_level_requires_what_every_run_must_have(level: str) -> None:
     always = {
@@ -29,6 +30,7 @@ def test_a_shipped_level_requires_what_every_run_must_have(level: str) -> None:
     assert always <= load(level).require
 
 
+@pytest.mark.requirement("K7")
 def test_the_levels_differ_in_what_they_are_for() -> None:
     found = {
         level: (load(level).writes, load(level).home, load(level).network, load(level).syscalls)

@@ -33,6 +33,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "history": ("redoma.faces.cli.history:main", "what was previewed, applied and undone"),
     "hook": ("redoma.faces.hook:main", "answer an agent's hook; install, uninstall, status"),
     "pending": ("redoma.faces.cli.pending:main", "the questions that wait for a person"),
+    "plan": ("redoma.faces.cli.plan:main", "check, preview and run a plan of several steps"),
     "policy": ("redoma.faces.cli.policy:main", "init, lint, test, explain and show policies"),
     "preview": ("redoma.faces.cli.preview:main", "show what a command would change"),
     "redact": ("redoma.faces.cli.redact:main", "take secrets out of what passes through"),

@@ -43,6 +43,9 @@ def start(options: RunOptions) -> int:
     if terminal and as_json:
         raise UsageError("--tty and --json do not go together")
     control = Control()
+    # What is loaded stays: looking through it again and again would cost a tenth of a start.
+    gc.freeze()
+    gc.set_threshold(50_000)
     gc.enable()
     if terminal:
         from redoma.faces.cli.terminal import attached

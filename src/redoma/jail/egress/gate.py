@@ -13,9 +13,9 @@ from _thread import allocate_lock, start_new_thread
 from collections import deque
 from contextlib import suppress
 from functools import partial
-from socket import AF_INET, AF_INET6, IPPROTO_IP, IPPROTO_IPV6, inet_ntop, socket
+from socket import AF_INET, AF_INET6, socket
 
-from redoma.jail.egress import destinations
+from redoma.jail.egress import destinations, sockets
 from redoma.jail.egress.answers import Answers, Conversation
 from redoma.jail.egress.connection import Passage, cut
 from redoma.jail.egress.directory import Directory
@@ -31,14 +31,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from redoma.jail.egress.inspecting import Inspector
     from redoma.jail.run.embassy import Embassy
     from redoma.model.network import Reach
 
 _EVENTS = select.EPOLLIN | select.EPOLLOUT | select.EPOLLRDHUP | select.EPOLLET
 _ACCEPT_AT_ONCE = 64
-_ORIGINAL = 80
 _DNS_PORT = 53
-_SPARE_DESCRIPTORS = 64
 _TICK = 1.0
 _PAUSE = 0.01
 _QUESTIONS_FOR_A_REFUSAL = 20
@@ -48,7 +47,13 @@ class Gate:
     """The way out of one enclosure, served by a thread of its own."""
 
     def __init__(
-        self, reach: Reach, embassy: Embassy, first: int, wake: Callable[[], None]
+        self,
+        reach: Reach,
+        embassy: Embassy,
+        first: int,
+        wake: Callable[[], None],
+        *,
+        authority: object | None = None,
     ) -> None:
         self.reach = reach
         self._published = [destinations.published(port) for port in reach.publish]
@@ -58,6 +63,7 @@ class Gate:
         self.trouble: Outcome | None = None
         self.spent = False
         self._bytes = 0
+        self._counting = allocate_lock()
         self._embassy = embassy
         self._programs = Programs(first, embassy.kernel)
         self._tell = wake
@@ -74,7 +80,21 @@ class Gate:
         self._resolver = Resolver(self._ring)
         self._directory = Directory()
         self._answers = Answers(reach, self._directory, self._resolver, self.ledger)
-        self._most = min(reach.max_connections, _descriptors_left() // 2)
+        self._most = min(reach.max_connections, sockets.descriptors_left() // 2)
+        self._inspector: Inspector | None = None
+        if reach.inspect:
+            self._inspector = self._made_inspector(authority)
+
+    def _made_inspector(self, authority: object | None) -> Inspector:
+        from redoma.jail.egress.authority import Authority
+        from redoma.jail.egress.inspecting import Inspector
+
+        assert isinstance(authority, Authority)
+
+        def lost() -> None:
+            self._end(Outcome.GATE_LOST)
+
+        return Inspector(self.reach, authority, self.ledger, spend=self.count, lost=lost)
 
     def start(self) -> None:
         """Begins to serve; from here on connections are answered."""
@@ -93,6 +113,8 @@ class Gate:
             begin = partial(self._to_the_command, port=port)
             self._listen(sock, partial(self._accept, sock, begin))
         self._epoll.register(self._bell, select.EPOLLIN)
+        if self._inspector is not None:
+            self._inspector.start()
         self._over.acquire()
         start_new_thread(self._serve, ())
 
@@ -105,6 +127,8 @@ class Gate:
             passage.finish(abrupt=True)
             self._note(passage.about)
         self._passages.clear()
+        if self._inspector is not None:
+            self._inspector.stop()
         self._resolver.close()
         self.pipes.close()
         self._epoll.close()
@@ -131,11 +155,13 @@ class Gate:
         """Serves a passage in the next round as well, after the others had their turn."""
         self._again.append(passage)
 
-    def count(self, moved: int) -> None:
-        """Adds to what went through in this run."""
-        self._bytes += moved
-        limit = self.reach.max_bytes
-        self.spent = limit is not None and self._bytes > limit
+    def count(self, moved: int) -> bool:
+        """Adds to what went through in this run; whether that is more than may."""
+        with self._counting:
+            self._bytes += moved
+            limit = self.reach.max_bytes
+            self.spent = limit is not None and self._bytes > limit
+            return self.spent
 
     def ended(self, passage: Passage) -> None:
         """Notes a passage that is over."""
@@ -213,12 +239,12 @@ class Gate:
                 time.sleep(_PAUSE)  # there are no descriptors for now
                 return
             client.setblocking(False)  # noqa: FBT003
-            self.ledger.requests += 1
+            self.ledger.request()
             begin(client)
 
     def _out(self, client: socket) -> None:
         """A connection of the command's to anywhere."""
-        place = _original(client, redirected=self._embassy.mode == "redirect")
+        place = sockets.original(client, redirected=self._embassy.mode == "redirect")
         if place is None:
             cut(client)
             return
@@ -228,8 +254,11 @@ class Gate:
         name = self._directory.name(place[0])
         about = destinations.judged(self.reach, name, place)
         about = destinations.with_program(about, self._programs.behind(client, place))
-        if not about.allowed or len(self._passages) >= self._most:
+        if not about.allowed or self._full:
             self._turn_away(client, about)
+            return
+        if self._inspector is not None and name:
+            self._inspect(self._inspector, client, about, place)
             return
         guard = None
         if name:
@@ -251,22 +280,45 @@ class Gate:
             lambda found: passage.dial([(address, about.port) for address in found]),
         )
 
+    def _inspect(
+        self, inspector: Inspector, client: socket, about: Connection, place: tuple[str, int]
+    ) -> None:
+        """Has a connection read, once it is known where its host is."""
+        granted = destinations.rules_for(self.reach, about.name, about.port)
+        web_only = destinations.web_only(self.reach, about.name, about.port)
+
+        def take(places: list[tuple[str, int]]) -> None:
+            inspector.take(client, about, granted, places, web_only=web_only)
+
+        known = destinations.places(self.reach, about.name, place)
+        if known:
+            take(known)
+            return
+        self._answers.place(
+            about.name, granted, lambda found: take([(each, about.port) for each in found])
+        )
+
+    @property
+    def _full(self) -> bool:
+        read = self._inspector.connections if self._inspector is not None else 0
+        return len(self._passages) + read >= self._most
+
     def _to_this_machine(self, client: socket, port: int) -> None:
         about = Connection(
             allowed=True,
             name="localhost",
             port=port,
             rule=f"localhost:{port}",
-            program=self._programs.behind(client, (_own(client), port)),
+            program=self._programs.behind(client, (sockets.own(client), port)),
         )
-        if len(self._passages) >= self._most:
+        if self._full:
             self._turn_away(client, about)
             return
         self._begin(client, about, None).dial([("127.0.0.1", port), ("::1", port)])
 
     def _to_the_command(self, client: socket, port: int) -> None:
         about = Connection(allowed=True, kind="published", name="localhost", port=port)
-        if len(self._passages) >= self._most:
+        if self._full:
             self._turn_away(client, about)
             return
         passage = self._begin(client, about, None)
@@ -290,7 +342,7 @@ class Gate:
 
     def _asked(self, client: socket) -> None:
         """A connection over which names are asked for."""
-        if len(self._handlers) > self._most * 2 + _SPARE_DESCRIPTORS:
+        if len(self._handlers) > self._most * 2 + sockets.SPARE_DESCRIPTORS:
             cut(client)
             return
 
@@ -303,33 +355,3 @@ class Gate:
         conversation = Conversation(self._answers, client, over)
         self._handlers[client.fileno()] = conversation.ready
         self._epoll.register(client.fileno(), select.EPOLLIN | select.EPOLLRDHUP | select.EPOLLET)
-
-
-def _original(client: socket, *, redirected: bool) -> tuple[str, int] | None:
-    """Whom a connection was meant for; None for one that was made to the gate's own port."""
-    try:
-        if not redirected:
-            address, port = client.getsockname()[:2]
-            return address, port
-        if client.family == AF_INET:
-            raw = client.getsockopt(IPPROTO_IP, _ORIGINAL, 16)
-            return inet_ntop(AF_INET, raw[4:8]), int.from_bytes(raw[2:4], "big")
-        raw = client.getsockopt(IPPROTO_IPV6, _ORIGINAL, 28)
-        return inet_ntop(AF_INET6, raw[8:24]), int.from_bytes(raw[2:4], "big")
-    except OSError:
-        return None
-
-
-def _own(client: socket) -> str:
-    """The address of our own end, which a loopback connection was made to."""
-    try:
-        return str(client.getsockname()[0])
-    except OSError:
-        return ""
-
-
-def _descriptors_left() -> int:
-    from resource import RLIMIT_NOFILE, getrlimit
-
-    most = getrlimit(RLIMIT_NOFILE)[0]
-    return max(4, most - len(os.listdir("/proc/self/fd")) - _SPARE_DESCRIPTORS)

@@ -40,7 +40,7 @@ def kept_to(
     local = any(host.strip().lower() in OWN_LOOPBACK for host in hosts)
     for rule in asked.hosts:
         if not (
-            local if rule.host == LOCALHOST else any(_covers(each, rule) for each in listed.hosts)
+            local if rule.host == LOCALHOST else any(covers(each, rule) for each in listed.hosts)
         ):
             raise Refused(
                 f"the policy does not let {rule.text} be reached",
@@ -54,7 +54,7 @@ def kept_to(
     return gated(grant, reach)
 
 
-def _covers(listed: HostRule, asked: HostRule) -> bool:
+def covers(listed: HostRule, asked: HostRule) -> bool:
     """Whether one rule grants everything that another asks for."""
     below = listed.host.startswith("*.") and asked.host.endswith(listed.host[1:])
     if listed.host != asked.host and not below:

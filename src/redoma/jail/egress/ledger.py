@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from _thread import allocate_lock
+
 from redoma.model.network import Connection
 from redoma.model.value import replace
 
@@ -13,31 +15,41 @@ class Ledger:
 
     def __init__(self) -> None:
         self._allowed: list[Connection] = []
-        self._refused: dict[tuple[str, str, int, str], Connection] = {}
+        self._refused: dict[tuple[str, str, int, str, str], Connection] = {}
         self.refusals = 0
         self.requests = 0
         self.questions = 0
         self.left_out = 0
+        # The gate and its inspector are two threads.
+        self._lock = allocate_lock()
 
     def allow(self, connection: Connection) -> None:
         """Notes a connection that has ended, or goes on at the end of the run."""
-        if len(self._allowed) < _MOST:
-            self._allowed.append(connection)
-        else:
-            self.left_out += 1
+        with self._lock:
+            if len(self._allowed) < _MOST:
+                self._allowed.append(connection)
+            else:
+                self.left_out += 1
 
     def refuse(self, connection: Connection) -> None:
         """Notes something that was refused."""
-        self.refusals += 1
         host = connection.name or connection.address
-        key = (connection.kind, host, connection.port, connection.why)
-        known = self._refused.get(key)
-        if known is not None:
-            self._refused[key] = replace(known, times=known.times + 1)
-        elif len(self._refused) < _MOST:
-            self._refused[key] = connection
-        else:
-            self.left_out += 1
+        asked = f"{connection.method} {connection.path}"
+        key = (connection.kind, host, connection.port, connection.why, asked)
+        with self._lock:
+            self.refusals += 1
+            known = self._refused.get(key)
+            if known is not None:
+                self._refused[key] = replace(known, times=known.times + 1)
+            elif len(self._refused) < _MOST:
+                self._refused[key] = connection
+            else:
+                self.left_out += 1
+
+    def request(self) -> None:
+        """Counts a connection, or a request on one that is read."""
+        with self._lock:
+            self.requests += 1
 
     def all(self) -> tuple[Connection, ...]:
         """Everything that is known: what was let through first."""

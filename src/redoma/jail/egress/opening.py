@@ -21,7 +21,14 @@ _MOST_PORTS = 60
 class OpenGate:
     """The gate of one run, with the sockets inside that it serves."""
 
-    def __init__(self, reach: Reach, first: int, wake: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        reach: Reach,
+        first: int,
+        wake: Callable[[], None],
+        *,
+        authority: object | None = None,
+    ) -> None:
         local = rules.local_ports(reach)
         ports = {p for r in reach.hosts for p in r.ports or () if r.host != rules.LOCALHOST}
         self._calls: tuple[Connection, ...] | None = None
@@ -40,7 +47,7 @@ class OpenGate:
                 hint="grant HOST:PORT instead of HOST:*, or load nf_tables",
             )
         try:
-            self._gate = Gate(reach, self._embassy, first, wake)
+            self._gate = Gate(reach, self._embassy, first, wake, authority=authority)
             self._gate.start()
         except BaseException:
             self._embassy.close()

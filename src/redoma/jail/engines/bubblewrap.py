@@ -20,8 +20,9 @@ from redoma.model.request import Mode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
+    from redoma.jail.egress.authority import Authority
     from redoma.jail.kernel.identity import Stage
     from redoma.jail.overlay.layer import Layer
     from redoma.model.guarantee import EngineReport
@@ -100,7 +101,7 @@ class Bubblewrap:
 
         self._layered = True
         with (
-            layer_over(plan.grant.workspace, frame) as layer,
+            layer_over(plan.grant.workspace, frame, plan.request.onto) as layer,
             self._enclosed(plan, frame, notes, layer) as enclosure,
         ):
             yield enclosure
@@ -144,7 +145,13 @@ class Bubblewrap:
             head += ["--seccomp", give(_memory_file(self._filter(plan)))]
             if not plan.terminal:
                 head.append("--new-session")  # Attack: TIOCSTI into the caller's terminal
+            authority = None
+            if plan.grant.network is Network.GATED and plan.grant.reach.opens_tls:
+                authority, laid = self._certificates(give)
+                mounts += laid
             head += [*frame.before, *cover, *mounts, *frame.after]
+            if authority is not None:
+                head += _certificate_variables()
             head += ["--chdir", plan.request.cwd or plan.grant.workspace]
             # Attack: a NUL in a value would end it, and what follows would be an option of ours.
             text = "\0".join(head)
@@ -167,6 +174,7 @@ class Bubblewrap:
                 inside=self._stage.start if self._stage else None,
                 trace_files=plan.trace_files,
                 gate=plan.grant.reach if plan.grant.network is Network.GATED else None,
+                authority=authority,
             )
             entry = self._entries.pop() if self._entries else journal.Entry()
             if raised:
@@ -270,6 +278,18 @@ class Bubblewrap:
             raised.append(shield.raised())
         return raised
 
+    def _certificates(self, give: Callable[[int], str]) -> tuple[Authority, list[str]]:
+        """An authority for one run, and the mounts by which only that run trusts it."""
+        from redoma.jail import view
+        from redoma.jail.egress import trusted
+
+        made = trusted.authority()
+        data = trusted.bundle(made)
+        laid: list[str] = []
+        for place in trusted.places(view.etc()):
+            laid += ["--perms", "0444", "--ro-bind-data", give(_memory_file(data)), place]
+        return made, laid
+
     def _filter(self, plan: Plan) -> bytes:
         grant = plan.grant
         counted = grant.limits.memory is None or "memory" in plan.controllers
@@ -284,6 +304,12 @@ class Bubblewrap:
                 refuse_uncounted_memory=not counted,
             )
         return self._filters[key]
+
+
+def _certificate_variables() -> list[str]:
+    from redoma.jail.egress import trusted
+
+    return [word for name in trusted.VARIABLES for word in ("--setenv", name, trusted.OWN)]
 
 
 def _with_writable(grant: Grant, paths: tuple[str, ...]) -> Grant:

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 from redoma.jail.overlay.layer import COPY
 from redoma.jail.overlay.spares import open_layer
-from redoma.jail.overlay.store import remove_layer
-from redoma.model.errors import EngineFailed
+from redoma.jail.overlay.store import find_layer, remove_layer
+from redoma.model.errors import EngineFailed, PreviewGone
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def layer_over(workspace: str, frame: Frame) -> Iterator[Layer]:
-    """A layer, which stays unless the run cannot be done."""
+def layer_over(workspace: str, frame: Frame, onto: str = "") -> Iterator[Layer]:
+    """A layer, which stays unless the run cannot be done; `onto` names one that is gone on with."""
+    if onto:
+        yield held_before(onto, workspace)
+        return
     aside = [f"{path} is written directly: not held" for path, _ in frame.writable]
     aside += [f"{path} is written in memory only: not shown" for path in frame.forgotten]
     try:
@@ -36,6 +39,15 @@ def layer_over(workspace: str, frame: Frame) -> Iterator[Layer]:
     except BaseException:
         remove_layer(layer)
         raise
+
+
+def held_before(name: str, workspace: str) -> Layer:
+    """The layer of held changes that another run goes on from; it stays, whatever becomes of it."""
+    layer = find_layer(name)
+    # Attack: the layer of another workspace would put that one's files here.
+    if layer is None or layer.workspace != workspace or not os.path.isdir(layer.upper):
+        raise PreviewGone(f"{name} holds no changes of {workspace}", hint="redoma history")
+    return layer
 
 
 def cover(layer: Layer, place: Callable[[str], str], stage: Stage | None) -> list[str]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 
-from redoma.model.request import Program, ShellCommand
+from redoma.model.request import Program, PythonCall, ShellCommand
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,6 +13,11 @@ if TYPE_CHECKING:
 
 # 127 for a missing program and 126 for one that may not be run, as every shell says.
 _EXEC = 'exec "$0" "$@"'
+# Nothing of the caller's is in the interpreter but what it reads from its standard input.
+_CALL = (
+    "import sys; sys.path.append(sys.argv[1]); "
+    "from redoma.jail.inner.call import main; main(sys.argv[2:])"
+)
 
 
 def command(workload: Workload, path: str, visible: tuple[str, ...]) -> tuple[str, ...]:
@@ -20,12 +26,21 @@ def command(workload: Workload, path: str, visible: tuple[str, ...]) -> tuple[st
         # A line that begins with a dash would be read as the shell's own options.
         text = f" {workload.text}" if workload.text.startswith(("-", "+")) else workload.text
         return (workload.shell, "-c", text)
+    if isinstance(workload, PythonCall):
+        python = os.path.realpath(sys.executable)
+        return (python, "-I", "-S", "-X", "utf8", "-c", _CALL, own_library(), *workload.entry)
     assert isinstance(workload, Program)
     name, *rest = workload.argv
     found = _found(name, path, visible)
     if found:
         return (found, *rest)
     return ("/bin/sh", "-c", _EXEC, name, *rest)
+
+
+def own_library() -> str:
+    """The directory that this package is imported from."""
+    package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    return os.path.dirname(package)
 
 
 def _found(name: str, path: str, visible: tuple[str, ...]) -> str:

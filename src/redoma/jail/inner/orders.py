@@ -20,7 +20,9 @@ _NUMBERS = frozenset("--json-status-fd --block-fd --seccomp --size --perms".spli
 _MOUNTS_OF_ONE = frozenset(
     "--proc --dev --tmpfs --dir --remount-ro --tmp-overlay --ro-overlay".split()
 )
-_MOUNTS_OF_TWO = frozenset("--ro-bind --bind --symlink --ro-bind-fd --bind-fd".split())
+_MOUNTS_OF_TWO = frozenset(
+    "--ro-bind --bind --symlink --ro-bind-fd --bind-fd --ro-bind-data".split()
+)
 
 
 class Order:
@@ -82,7 +84,7 @@ class Orders:
             raise ValueError(f"the inner step does not know {option}")
 
     def _add(self, order: Order) -> None:
-        if order.name in ("--tmpfs", "--dir"):
+        if order.name in ("--tmpfs", "--dir", "--ro-bind-data"):
             order.size = self.numbers.pop("--size", None)
             order.mode = self.numbers.pop("--perms", None)
         if order.name in ("--tmp-overlay", "--ro-overlay", "--overlay"):

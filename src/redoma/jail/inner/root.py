@@ -34,6 +34,7 @@ class Root:
         self.owner = (os.geteuid(), os.getegid())
         self.no_user_namespaces = no_user_namespaces
         self._overlays = 0
+        self._files = 0
 
     def build(self, steps: list[Order]) -> None:
         """Everything that was ordered; afterwards `/` is the new root and the old one is gone."""
@@ -43,7 +44,7 @@ class Root:
                 step.source = os.path.realpath(step.source)
                 step.work = os.path.realpath(step.work) if step.work else ""
         mounts.make_private("/")
-        mounts.memory(_BASE, size=4 << 20, mode=0o755, owner=self.owner)
+        mounts.memory(_BASE, size=32 << 20, mode=0o755, owner=self.owner)
         os.mkdir(_BASE + _NEW)
         os.mkdir(_BASE + _OLD)
         os.chdir(_BASE)
@@ -74,6 +75,8 @@ class Root:
             )
         elif name in ("--bind-fd", "--ro-bind-fd"):
             self._bind_descriptor(int(step.source), place, read_only=name == "--ro-bind-fd")
+        elif name == "--ro-bind-data":
+            self._data(int(step.source), place, 0o600 if step.mode is None else step.mode)
         elif name == "--symlink":
             _directory(os.path.dirname(place))
             os.symlink(step.source, _NEW + place)
@@ -133,6 +136,19 @@ class Root:
         held = open_below(_NEW, _NEW + place)
         mounts.restrict(held, read_only=read_only, devices=False, below=True)
         os.close(held)
+
+    def _data(self, fd: int, place: str, mode: int) -> None:
+        """A file with what a descriptor holds, laid over another."""
+        self._files += 1
+        path = f"/file{self._files}"
+        made = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode)
+        while data := os.read(fd, 1 << 16):
+            os.write(made, data)
+        os.fchmod(made, mode)
+        os.close(made)
+        os.close(fd)
+        self._bind(path, place, read_only=True)
+        os.unlink(path)
 
     def _processes(self, place: str) -> None:
         _directory(place)

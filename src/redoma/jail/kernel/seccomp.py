@@ -49,6 +49,7 @@ _UNCOVERED_BY_LANDLOCK = """
 """.split()
 
 _NEW_NAMESPACES = 0x7E020080
+_THREAD = 0x00010000
 _SET_ID_BITS = 0o6000
 _TMPFILE = 0o20000000
 _SMALL_SEGMENT = 64 << 10
@@ -198,6 +199,23 @@ def assemble(
     ).as_tree()
 
 
+def alone(machine: str = "") -> bytes:
+    """A filter under which a process makes threads of its own, and no process beside itself."""
+    machine = machine or os.uname().machine
+    made = _begun(machine)
+    for name in ("fork", "vfork", "execve", "execveat"):
+        made.refuse(name, errno.EPERM)
+    made.refuse("clone3", errno.ENOSYS)  # its flags are in memory; C libraries then use clone
+    call = number("clone", machine)
+    assert call is not None
+    made.rule(call, no=4)
+    made.put(_LOAD, _argument(0))
+    made.put(_ANY_BIT, _THREAD, yes=1)
+    made.put(_RETURN, _ERROR | errno.EPERM)
+    made.put(_LOAD, _NUMBER)
+    return made.in_a_row()
+
+
 def rules(
     syscalls: Syscalls,
     *,
@@ -208,17 +226,7 @@ def rules(
     landlock_only: bool,
 ) -> Filter:
     """What is refused, call by call."""
-    machine = machine or os.uname().machine
-    audit, _, second_table = MACHINES[machine]
-    made = Filter(machine)
-    made.put(_LOAD, _ARCH)
-    # Attack: the same calls under another architecture's numbers (int 0x80 on x86_64).
-    made.put(_EQUAL, audit, yes=1)
-    made.put(_RETURN, _KILL)
-    made.put(_LOAD, _NUMBER)
-    if second_table:
-        made.put(_AT_LEAST, 0x40000000, no=1)
-        made.put(_RETURN, _ERROR | errno.ENOSYS)
+    made = _begun(machine or os.uname().machine)
     for name in _FORBIDDEN:
         made.refuse(name, errno.EPERM)
     for name in _ABSENT:
@@ -250,6 +258,20 @@ def rules(
     if syscalls is Syscalls.USUAL:
         made.allow_only("personality", 0, _PERSONALITIES, errno.EPERM)
     _sockets(made, sockets)
+    return made
+
+
+def _begun(machine: str) -> Filter:
+    audit, _, second_table = MACHINES[machine]
+    made = Filter(machine)
+    made.put(_LOAD, _ARCH)
+    # Attack: the same calls under another architecture's numbers (int 0x80 on x86_64).
+    made.put(_EQUAL, audit, yes=1)
+    made.put(_RETURN, _KILL)
+    made.put(_LOAD, _NUMBER)
+    if second_table:
+        made.put(_AT_LEAST, 0x40000000, no=1)
+        made.put(_RETURN, _ERROR | errno.ENOSYS)
     return made
 
 

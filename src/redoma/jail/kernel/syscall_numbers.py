@@ -26,6 +26,7 @@ NUMBERS: dict[str, tuple[int, int | None]] = {
     "fchmodat": (268, 53),
     "fchmodat2": (452, 452),
     "finit_module": (313, 273),
+    "fork": (57, None),
     "fsconfig": (431, 431),
     "fsmount": (432, 432),
     "fsopen": (430, 430),
@@ -100,6 +101,7 @@ NUMBERS: dict[str, tuple[int, int | None]] = {
     "uselib": (134, None),
     "userfaultfd": (323, 282),
     "ustat": (136, None),
+    "vfork": (58, None),
     "vhangup": (153, 58),
     "vmsplice": (278, 75),
     # Only where Landlock is the one layer: what it does not cover.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 
+from redoma.jail.run.streams import ANSWER
 from redoma.model import signals
 from redoma.model.errors import EngineFailed
 from redoma.model.result import Exit, Outcome, ResourcesUsed
@@ -82,6 +83,7 @@ class Ending:
             used=used,
             notes=_notes(run),
             network_calls=run.gate.close() if run.gate is not None else None,
+            answer=next((o.data for o in run.outputs if o.number == ANSWER), b""),
         )
 
     def _code(self, run: Supervisor, status: bytes) -> tuple[int | None, int | None]:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     Sink: TypeAlias = Callable[[int, bytes], None]
 
 _CHUNK = 1 << 16
+ANSWER = 3  # the number of the stream on which a Python call answers
 
 
 class Output:

@@ -14,7 +14,7 @@ from redoma.jail.run.handshake import begin
 from redoma.jail.run.limiter import Limiter, tree
 from redoma.jail.run.mounts_kept import MountsKept
 from redoma.jail.run.spawn import spawn
-from redoma.jail.run.streams import Input, Output
+from redoma.jail.run.streams import ANSWER, Input, Output
 from redoma.model import signals
 from redoma.model.access import NOBODYS_UID
 from redoma.model.plan import Launch
@@ -130,6 +130,10 @@ class Supervisor:
                 ours += [out_end, err_end]
                 stdio = (read_end, out_end, err_end)
                 self.outputs = [Output(out, 1, cap, sink), Output(err, 2, cap, sink)]
+            if self.launch.answers:
+                answer, answer_end = os.pipe()
+                self.launch.fds.append((answer_end, ANSWER))
+                self.outputs.append(Output(answer, ANSWER, self.launch.answers, None))
             if self.launch.trace_files:
                 from redoma.jail.run.trace import Trace
 
@@ -152,7 +156,9 @@ class Supervisor:
         from redoma.jail.egress.opening import OpenGate
 
         assert self.launch.gate is not None
-        self.gate = OpenGate(self.launch.gate, first, self.control.wake)
+        self.gate = OpenGate(
+            self.launch.gate, first, self.control.wake, authority=self.launch.authority
+        )
 
     def _make_input(self, stdin: bytes | None, ours: list[int]) -> int:
         if stdin == b"":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redoma.judge.globbing import may_reach_secret
+from redoma.judge.globbing import may_reach_secret, reaches_accounts
 from redoma.judge.interpret.arg import (
     ANYTHING,
     BULK,
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from redoma.judge.interpret.state import State
     from redoma.judge.interpret.walk import Walker
     from redoma.model.script import Span
-
-ACCOUNT_FILES = frozenset(("/etc/passwd", "/etc/group"))
 
 
 _COPIERS = frozenset(("rsync", "scp", "cp"))
@@ -127,7 +125,7 @@ class Call:
             target = Target(text=word, place=Place.SECRET, path=path)
             self.fact(Effect.SECRETS, target, tags=marks, at=word.span)
         else:
-            marks = (*tags, "account-database") if path in ACCOUNT_FILES else tags
+            marks = (*tags, "account-database") if reaches_accounts(path) else tags
             target = Target(text=word, place=place, path=path)
             self.fact(Effect.READS, target, tags=marks, at=word.span)
         taint |= self._packed(path)

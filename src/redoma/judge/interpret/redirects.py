@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from redoma.judge.globbing import reaches_accounts
 from redoma.judge.interpret.arg import (
     ANYTHING,
     NETWORK,
@@ -139,7 +140,9 @@ class Redirects:
             self.walker.note(Effect.SECRETS, word.span, target, tags=tags)
             return Stream(None, SECRET, str(word))
         if place is not Place.NOWHERE:
-            self.walker.note(Effect.READS, word.span, Target(text=word, place=place, path=path))
+            tags = ("account-database",) if reaches_accounts(path) else ()
+            target = Target(text=word, place=place, path=path)
+            self.walker.note(Effect.READS, word.span, target, tags=tags)
         return Stream(None, source=str(word)) if place is not Place.NOWHERE else ANYTHING
 
     def keep(self) -> None:

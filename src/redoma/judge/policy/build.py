@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from redoma.judge.policy.shipped import POLICIES, rules
 from redoma.model.decision import Verdict
-from redoma.model.policy import Action, Clause, Environment, Example, LogLevel, Rule
+from redoma.model.policy import (
+    Action,
+    Clause,
+    ConfirmPlans,
+    Environment,
+    Example,
+    LogLevel,
+    Rule,
+)
 from redoma.model.question import Choice
 from redoma.model.value import replace
 
@@ -83,6 +91,7 @@ _MADE: dict[str, Callable[[Any], Any]] = {
     "environment": lambda value: Environment[value.upper()],
     "logging.level": lambda value: LogLevel[value.upper()],
     "confirmation.default_action": Choice,
+    "plans.confirm": ConfirmPlans,
     "confirmation.required_for": _clauses,
     "dry_run.auto_enable_for": _clauses,
 }

@@ -124,6 +124,12 @@ KEYS: Mapping[str, Key] = {
     "retention.entries_per_session": _count(
         "Entries of the record kept for a session.", "larger", most=10_000_000
     ),
+    "plans.confirm": Key(
+        kind="choice",
+        about="Whether a plan is confirmed once as a whole, or each of its steps.",
+        order="up",
+        choices=("plan", "step"),
+    ),
     "projects_may": Key(
         kind="choices",
         about="Keys that a project's file may use although they loosen.",

@@ -59,6 +59,7 @@ _EXAMPLES = {
     "rate_limits.cpu_seconds_per_day": "36000",
     "rate_limits.bytes_written_per_day": "10000000000",
     "retention.entries_per_session": "1000",
+    "plans.confirm": "plan",
     "projects_may": ("- allowlist_extensions",),
     "tests": (
         "- command: git push --force",

@@ -7,6 +7,8 @@ import pytest
 from redoma.flow.check import ground
 from redoma.flow.kinds.foresee import CLOSED, Foreseen, foresee
 
+pytestmark = pytest.mark.requirement("K5")
+
 HERE = ground("/project", "/home/ana")
 
 

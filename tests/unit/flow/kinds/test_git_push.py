@@ -13,6 +13,8 @@ from redoma.flow.check import ground
 from redoma.flow.kinds.foresee import foresee
 from redoma.flow.kinds.git_push import reported
 
+pytestmark = pytest.mark.requirement("K5")
+
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 
 

@@ -129,6 +129,7 @@ TURNS = [
          lambda asked: asked.rate_limits.bytes_written_per_day, 100, 1),
     Turn("retention.entries_per_session", "1000", "10",
          lambda asked: asked.retention.entries_per_session, 1000, 10),
+    Turn("plans.confirm", "step", "plan", lambda asked: asked.plans.confirm.value, "step", "plan"),
     Turn("projects_may", "[pack]", "[allowlist_extensions]", lambda asked: asked.projects_may,
          ("pack",), ("allowlist_extensions",)),
     Turn("tests", "[{command: ls, expect: allow}]", "[{command: ls, expect: deny}]",

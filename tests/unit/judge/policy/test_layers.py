@@ -40,6 +40,7 @@ ORDERED = [
     ("rate_limits.cpu_seconds_per_day", "10", "1", "11"),
     ("rate_limits.bytes_written_per_day", "10", "1", "11"),
     ("retention.entries_per_session", "500", "600", "400"),
+    ("plans.confirm", "step", "step", "plan"),
 ]
 # Lists that only grow, and what cannot loosen since the decision below counts as well.
 GROWING = {

@@ -1,0 +1,1 @@
+"""The interfaces that other programs were written against, as translations of the one core."""

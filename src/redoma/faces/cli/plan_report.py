@@ -1,0 +1,151 @@
+"""What was found of a plan, for people as lines and for programs as JSON."""
+
+from __future__ import annotations
+
+import json
+
+from redoma.faces.cli.prose import SAID
+from redoma.faces.cli.tree import summary
+from redoma.faces.display import harmless, shortened
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from redoma.flow.plans.checking import StepResult
+    from redoma.flow.plans.plan import PlanCheck, PlanPreview, PlanResult
+
+LONGEST_SHOWN = 160
+
+
+def check_lines(found: PlanCheck) -> Iterator[str]:
+    """One line for each step, its reasons below it, and what it comes to."""
+    widest = max(len(judged.step.id) for judged in found.steps)
+    for judged in found.steps:
+        decision = judged.decision
+        level = decision.level or decision.assessment.risk.label
+        shown = shortened(harmless(judged.work.shown), LONGEST_SHOWN)
+        yield f"{judged.step.id:<{widest}}  {level}: {SAID[decision.verdict]}  {shown}\n"
+        if decision.verdict.label in ("confirm", "deny"):
+            for reason in decision.because:
+                yield f"{'':<{widest}}  {harmless(reason)}\n"
+    yield f"plan {harmless(found.intent.name)}: {SAID[found.verdict]}\n"
+
+
+def check_json(found: PlanCheck) -> str:
+    """What `redoma plan check --json` prints."""
+    from redoma.faces.cli.as_json import whole
+
+    return _line(
+        {
+            "plan": found.intent.name,
+            "digest": found.intent.digest,
+            "verdict": found.verdict.label,
+            "steps": [
+                {
+                    "id": judged.step.id,
+                    "operation": judged.step.operation.value,
+                    "needs": list(judged.step.needs),
+                    "shown": judged.work.shown,
+                    "decision": whole(judged.decision),
+                }
+                for judged in found.steps
+            ],
+        }
+    )
+
+
+def result_lines(result: PlanResult) -> Iterator[str]:
+    """How it ended, and what can be done now."""
+    name = harmless(result.name)
+    if result.ok:
+        yield f"redoma: plan {name}: every step is done ({result.id})\n"
+        return
+    if result.stopped_at:
+        yield f"redoma: plan {name}: stopped at {result.stopped_at}: {harmless(result.why)}\n"
+        yield "hint: redoma plan run --resume FILE goes on from there\n"
+    else:
+        yield f"redoma: plan {name}: nothing ran: {harmless(result.why)}\n"
+
+
+def result_json(result: PlanResult) -> str:
+    """What `redoma plan run --json` prints."""
+    return _line(
+        {
+            "plan": result.name,
+            "run": result.id,
+            "digest": result.digest,
+            "ok": result.ok,
+            "stopped_at": result.stopped_at or None,
+            "why": result.why or None,
+            "steps": [_step(step) for step in result.steps],
+        }
+    )
+
+
+def preview_lines(found: PlanPreview) -> Iterator[str]:
+    """What a person should know and can do."""
+    for call in found.network_calls:
+        yield f"would call: {harmless(call)}\n"
+    for operation in found.database_operations:
+        yield f"database: {harmless(operation)}\n"
+    for warning in found.warnings:
+        yield f"warning: {harmless(warning)}\n"
+    for step in found.steps:
+        if step.why:
+            yield f"redoma: {step.id}: {step.status.value}: {harmless(step.why)}\n"
+    yield f"redoma: {summary(found.changes.items)}\n"
+    if found.id:
+        yield f"redoma: the changes are held as {found.id}; the workspace is as it was\n"
+        yield f"hint: redoma apply {found.id}, or redoma discard {found.id}\n"
+    else:
+        yield "redoma: no file would change\n"
+
+
+def preview_json(found: PlanPreview) -> str:
+    """What `redoma plan preview --json` prints."""
+    return _line(
+        {
+            "plan": found.name,
+            "digest": found.digest,
+            "ok": found.ok,
+            "id": found.id or None,
+            "steps": [_step(step) for step in found.steps],
+            "changes": [
+                {"path": _text(item.path), "did": item.did.value} for item in found.changes.items
+            ],
+            "network_calls": list(found.network_calls),
+            "database_operations": list(found.database_operations),
+            "warnings": list(found.warnings),
+        }
+    )
+
+
+def _step(step: StepResult) -> dict[str, object]:
+    return {
+        "id": step.id,
+        "status": step.status.value,
+        "run": step.run or None,
+        "changes": step.changes or None,
+        "exit_code": step.exit_code,
+        "why": step.why or None,
+        "stdout": step.stdout.decode("utf-8", "replace"),
+        "stderr": step.stderr.decode("utf-8", "replace"),
+        "value": _data(step.value),
+    }
+
+
+def _data(value: object) -> object:
+    """What a function returned, where JSON has a form for it; else in Python's words."""
+    try:
+        return json.loads(json.dumps(value, allow_nan=False))
+    except (TypeError, ValueError):
+        return repr(value)
+
+
+def _text(path: str) -> str:
+    return path.encode(errors="surrogateescape").decode(errors="replace")
+
+
+def _line(content: dict[str, object]) -> str:
+    return json.dumps(content) + "\n"

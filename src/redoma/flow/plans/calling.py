@@ -1,0 +1,82 @@
+"""Brings a step's work onto the one path: as a command, or as a call of a function by its name."""
+
+from __future__ import annotations
+
+import os
+
+from redoma.flow.drive import drive
+from redoma.flow.path import path
+from redoma.flow.requests import request_for
+from redoma.flow.world import World
+from redoma.model.request import Mode
+from redoma.model.value import replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.flow.plans.operations import Work
+    from redoma.flow.sandbox import Sandbox
+    from redoma.jail.run.control import Control
+    from redoma.jail.run.streams import Sink
+    from redoma.model.call import Call
+    from redoma.model.request import Request
+    from redoma.model.result import Result
+
+
+def directory(work: Work, sandbox: Sandbox) -> str:
+    """Where a step works, absolute; empty for the workspace itself."""
+    return os.path.normpath(os.path.join(sandbox.workspace, work.cwd)) if work.cwd else ""
+
+
+def request_of(work: Work, sandbox: Sandbox, mode: Mode) -> Request:
+    """The request for a step's work."""
+    if not work.target:
+        cwd = directory(work, sandbox)
+        return request_for(work.command, cwd, mode, sandbox.who, stdin=work.stdin)
+    from redoma.flow.calling import request_for_call
+    from redoma.model.request import PythonCall
+
+    made = request_for_call(_call(work, sandbox), sandbox)
+    assert isinstance(made.workload, PythonCall)
+    # Judged, asked about and written down by the function's own name, not by who calls it.
+    name, arguments = work.target.replace(":", "."), work.shown[len(work.target) + 1 : -1]
+    shown = replace(made.workload, name=name, arguments=arguments)
+    return replace(made, workload=shown, mode=mode, cwd=sandbox.workspace)
+
+
+def world_of(work: Work, sandbox: Sandbox) -> World:
+    """The path's view of a step's work."""
+    if not work.target:
+        return World(sandbox, stdin=work.stdin)
+    from redoma.flow.calling import CallWorld
+
+    return CallWorld(sandbox)
+
+
+def perform(
+    work: Work,
+    sandbox: Sandbox,
+    sink: Sink | None,
+    control: Control | None,
+    *,
+    mode: Mode = Mode.RUN,
+    onto: str = "",
+) -> Result:
+    """Runs a step's work in its sandbox; `onto` names held changes that a preview goes on from."""
+    shown = sink if work.prints else None
+    request = replace(request_of(work, sandbox, mode), onto=onto)
+    world = world_of(work, sandbox)
+    if not work.target:
+        hands = sandbox.hands(world, stdin=work.stdin, sink=shown, control=control)
+        return drive(path(request, world), hands)
+    from redoma.flow.calling import CallHands
+
+    call = _call(work, sandbox)
+    return drive(path(request, world), CallHands(world, sandbox, call, sink=shown, control=control))
+
+
+def _call(work: Work, sandbox: Sandbox) -> Call:
+    from redoma.flow.plans.named import call_named
+    from redoma.model.call import Call
+
+    given = (work.target, work.args, dict(work.kwargs), sandbox.workspace)
+    return Call(call_named, given)

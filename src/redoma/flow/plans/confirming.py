@@ -1,0 +1,106 @@
+"""One question for a whole plan, and the approval of exactly the steps that it named."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+from redoma.ask.answers import told
+from redoma.ask.moments import now
+from redoma.flow.requests import this_caller, this_session
+from redoma.model.event import Event, Kind
+from redoma.model.ids import uuid
+from redoma.model.question import Choice, Context, Impact, Question
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from redoma.flow.plans.checking import PlanCheck
+    from redoma.flow.sandbox import Sandbox
+    from redoma.model.policy import Policy
+    from redoma.model.question import Answer, Answerer
+
+_MOST_REASONS = 20
+
+
+def question_of(check: PlanCheck, sandbox: Sandbox, policy: Policy) -> Question:
+    """What a person is asked once for all steps; the digest is of every one of them."""
+    worst = max(check.asked, key=lambda judged: judged.decision.assessment.risk).decision
+    parts = (check.intent.digest, *(judged.digest for judged in check.asked))
+    lines = [f"{judged.step.id}: {judged.work.shown}" for judged in check.steps]
+    reasons = [
+        f"{judged.step.id}: {reason}"
+        for judged in check.asked
+        for reason in judged.decision.because
+    ]
+    return Question(
+        id=uuid(),
+        digest=sha256("\n".join(parts).encode()).hexdigest(),
+        command=f"plan {check.intent.name}\n" + "\n".join(lines),
+        risk=worst.assessment.risk,
+        safety_level=worst.level or worst.assessment.risk.label,
+        because=tuple(reasons[:_MOST_REASONS]),
+        impact=Impact(estimated_scope=f"{len(check.steps)} steps, {len(check.asked)} to confirm"),
+        context=Context(
+            triggered_by=sandbox.who.caller or this_caller(), workflow_phase=sandbox.who.phase
+        ),
+        workspace=sandbox.workspace,
+        session=sandbox.who.session or this_session(),
+        asked_at=now(),
+        timeout_seconds=policy.confirmation.timeout_seconds,
+        policy=f"{policy.name}: plans.confirm",
+    )
+
+
+def confirmed(check: PlanCheck, plan: str, sandbox: Sandbox, policy: Policy) -> Answerer | None:
+    """Who answers for the steps after the plan was approved; None where it was not."""
+    question = question_of(check, sandbox, policy)
+    record = sandbox.record(policy)
+    asked = {"question": question.id, "digest": question.digest, "because": list(question.because)}
+    record.append(_event(Kind.ASKED, plan, sandbox, asked, question.command))
+    answer = sandbox.answerer(policy).ask(question)
+    said = {
+        "question": question.id,
+        "choice": answer.choice.value,
+        "approved_by": answer.approved_by,
+        "notes": answer.notes,
+    }
+    record.append(_event(Kind.ANSWERED, plan, sandbox, said))
+    return ForTheSteps(check, answer) if answer.approves(question) else None
+
+
+class ForTheSteps:
+    """Approves each step that a person saw in the plan, once, and leaves the rest to others."""
+
+    def __init__(self, check: PlanCheck, answer: Answer) -> None:
+        self._left = [judged.digest for judged in check.asked]
+        self._answer = answer
+
+    def ask(self, question: Question) -> Answer | None:
+        # Attack: a step whose files, grant or policy changed since is another one; and what a
+        # step did in its layer, where a person is to see that, nobody has seen yet.
+        if question.digest not in self._left:
+            return None
+        self._left.remove(question.digest)
+        by = self._answer.approved_by
+        return told(
+            question, Choice.APPROVE, by=by, notes=f"with the plan: {self._answer.question}"
+        )
+
+
+def _event(
+    kind: Kind, plan: str, sandbox: Sandbox, details: Mapping[str, object], command: str = ""
+) -> Event:
+    return Event(
+        kind=kind,
+        run=plan,
+        session=sandbox.who.session or this_session(),
+        caller=sandbox.who.caller or this_caller(),
+        command=command,
+        details={**details, "plan": plan},
+    )
+
+
+def plan_event(kind: Kind, plan: str, sandbox: Sandbox, details: dict[str, object]) -> Event:
+    """The row that begins or ends the run of a plan."""
+    return _event(kind, plan, sandbox, details)

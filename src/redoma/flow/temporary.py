@@ -1,0 +1,27 @@
+"""Work on the machine's own /tmp: held in a layer, of which only what changed becomes real."""
+
+from __future__ import annotations
+
+from redoma.model.access import Grant, Writes
+from redoma.model.guarantee import Guarantee
+from redoma.model.value import replace
+
+PLACE = "/tmp"
+
+
+def with_temporary(grant: Grant) -> Grant:
+    """The grant over /tmp, in which the workspace is written directly.
+
+    Attack: /tmp is everybody's, with the sockets of terminals and key agents in it. In a layer
+    they lead nowhere, nobody else's file is written before the command has ended, and what it did
+    to /tmp can be taken back.
+    """
+    workspace = grant.workspace
+    beside = () if workspace.startswith(f"{PLACE}/") else (workspace,)
+    return replace(
+        grant,
+        workspace=PLACE,
+        writes=Writes.LAYER,
+        writable=tuple(dict.fromkeys((*beside, *grant.writable))),
+        require=grant.require | {Guarantee.CHANGES_HELD},
+    )

@@ -1,0 +1,134 @@
+"""Turns what came back from a call into its value, or into a failure that says what happened."""
+
+from __future__ import annotations
+
+from redoma.jail.calls import form
+from redoma.jail.calls.reading import Malformed, Reader
+from redoma.model.call import LARGEST, Failing, Failure
+from redoma.model.network import GRANTABLE
+from redoma.model.result import LIMIT_OUTCOMES, Outcome
+from redoma.model.value import replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from redoma.model.result import Result
+
+_KINDS = frozenset(("read", "write", "network", "subprocess"))
+_LONGEST = 64 << 10
+_GRANTS = {
+    "read": "allow_read=[…] gives a path to be read",
+    "write": "allow_write=[…] gives a path to be written",
+    "network": "allow_hosts=[…] gives hosts",
+}
+
+
+def answered(result: Result, declared: tuple[type, ...]) -> Result:
+    """The result of a run with what its call returned, or with how it failed."""
+    if result.exit is None:
+        return result
+    if result.outcome is Outcome.TIMED_OUT:
+        return replace(
+            result,
+            failure=Failure(
+                how=Failing.TIMED_OUT,
+                message="the call ran longer than it may, and was ended",
+                hint='Call(…, timeout=SECONDS), or limits={"wall_seconds": SECONDS}',
+            ),
+        )
+    if result.outcome in LIMIT_OUTCOMES or result.outcome is Outcome.CANCELLED:
+        return result
+    data = result.exit.answer
+    if not data:
+        return replace(result, failure=_no_answer(result))
+    if len(data) > LARGEST:
+        message = f"the answer is larger than the {LARGEST >> 20} MiB that can come back"
+        return replace(result, failure=_unfit("result", message))
+    try:
+        ended, value = Reader(data, declared).whole()
+    except Malformed as error:
+        return replace(result, failure=_unfit("result", f"what came back is no answer: {error}"))
+    except Exception as error:  # a declared class that does not take what came back
+        message = f"a declared type did not take what came back: {type(error).__name__}"
+        return replace(result, failure=_unfit("result", message))
+    if ended == form.RETURNED and result.outcome is Outcome.EXITED and result.exit.code == 0:
+        return replace(result, value=value)
+    if ended == form.RETURNED:
+        return replace(result, failure=_no_answer(result))
+    return replace(result, failure=_failure(ended, value, result))
+
+
+def _failure(ended: bytes, told: Any, result: Result) -> Failure:
+    # Attack: these were written by whatever ran inside; each is taken for what it may be.
+    said = told if type(told) is dict else {}
+    trace, message = _text(said, "traceback"), _text(said, "message")
+    if ended == form.UNFIT:
+        where = _text(said, "where")
+        if not where:
+            return Failure(how=Failing.TOO_MANY_ITEMS, message=message)
+        if where == _LOADING:
+            return Failure(how=Failing.NOT_LOADABLE, message=message, traceback=trace)
+        return _unfit(where, f"{where} {message}")
+    refused = _refused_host(result)
+    if ended == form.REFUSED or refused:
+        kind = "network" if refused and ended != form.REFUSED else _text(said, "kind")
+        what = refused if refused and ended != form.REFUSED else _text(said, "what")
+        kind = kind if kind in _KINDS else "read"
+        constraint = _text(said, "constraint") or "this host is not among those that are given"
+        return Failure(
+            how=Failing.VIOLATION,
+            message=f"{_VERBS[kind]} {what}: {constraint}",
+            kind=kind,
+            what=what,
+            constraint=constraint,
+            traceback=trace,
+            hint=_GRANTS.get(kind, ""),
+        )
+    args = said.get("args")
+    name = _text(said, "type") or "Exception"
+    return Failure(
+        how=Failing.RAISED,
+        message=f"{name}: {message}" if message else name,
+        type_name=name,
+        args=args if type(args) is tuple else None,
+        filename=_text(said, "filename"),
+        traceback=trace,
+        cause=_text(said, "cause"),
+    )
+
+
+_LOADING = "the call"
+_VERBS = {
+    "read": "may not read",
+    "write": "may not write",
+    "network": "may not reach",
+    "subprocess": "may not start",
+}
+
+
+def _refused_host(result: Result) -> str:
+    """A host that the gate refused for not being granted; the gate stands outside."""
+    refused = [c for c in result.network_calls or () if not c.allowed and c.why in GRANTABLE]
+    return (refused[-1].name or refused[-1].address) if refused else ""
+
+
+def _unfit(where: str, message: str) -> Failure:
+    return Failure(how=Failing.NOT_RETURNABLE, message=message, where=where)
+
+
+def _no_answer(result: Result) -> Failure:
+    ended = result.exit
+    assert ended is not None
+    how = f"status {ended.code}" if ended.signal is None else f"signal {ended.signal}"
+    return Failure(
+        how=Failing.NO_ANSWER,
+        message=f"the call's process ended without an answer ({how})",
+        type_name="SystemExit" if ended.signal is None else "",
+        traceback=ended.stderr[-_LONGEST:].decode("utf-8", "backslashreplace"),
+    )
+
+
+def _text(said: dict[Any, Any], key: str) -> str:
+    found = said.get(key, "")
+    return found[:_LONGEST] if type(found) is str else ""

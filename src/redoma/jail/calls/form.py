@@ -1,0 +1,30 @@
+"""The form of an answer: one byte says what follows, lengths are four bytes, little end first.
+
+Every value that can come back has one tag here. An answer is `MAGIC`, one byte that says how the
+call ended, and one value; nothing follows it.
+"""
+
+from __future__ import annotations
+
+import struct
+
+MAGIC = b"redoma-answer-1\n"
+RETURNED, RAISED, REFUSED, UNFIT = b"R", b"E", b"V", b"N"
+
+NONE, TRUE, FALSE = b"N", b"T", b"F"
+INT, BIG_INT, FLOAT, COMPLEX = b"i", b"I", b"f", b"c"
+STR, BYTES, BYTEARRAY = b"s", b"b", b"a"
+LIST, TUPLE, SET, FROZENSET, DICT = b"l", b"t", b"S", b"Z", b"d"
+# A list of nothing but integers of eight bytes, or of nothing but floats, in one piece.
+INTS, FLOATS = b"q", b"g"
+DATETIME, DATE, TIME, TIMEDELTA = b"D", b"e", b"h", b"y"
+PATH, PURE_PATH, DECIMAL, UUID = b"p", b"P", b"m", b"u"
+# One of the types that the caller declared, by its place in that list.
+DATACLASS, ENUM = b"x", b"v"
+
+LENGTH = struct.Struct("<I")
+INT_8 = struct.Struct("<q")
+FLOAT_8 = struct.Struct("<d")
+FLOATS_2 = struct.Struct("<dd")
+PLACE = struct.Struct("<H")
+SPAN = struct.Struct("<iii")  # days, seconds, microseconds

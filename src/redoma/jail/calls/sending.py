@@ -1,0 +1,175 @@
+"""Makes a call ready to be sent: bytes, a name to show, and what has to be seen to run it."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from _thread import allocate_lock
+
+from redoma.jail.calls.unsendable import explain
+from redoma.jail.engines.program import own_library
+from redoma.jail.environment import home_directory
+from redoma.model.call_errors import NotSendable
+from redoma.model.request import PythonCall
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Any
+
+    from redoma.model.call import Call
+
+LARGEST_SENT = 256 << 20
+_LONGEST_SHOWN = 60
+_MOST_SHOWN = 8
+_SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix/store")
+# Attack: a program that was started in such a place has it in its search path; shown as a whole
+# it would show what nobody meant to.
+_TOO_WIDE = frozenset(
+    "/ /boot /dev /etc /home /media /mnt /proc /root /run /srv /sys /tmp /var /var/tmp".split()
+)
+_lock = allocate_lock()
+_known: dict[tuple[object, ...], tuple[tuple[str, ...], tuple[str, ...]]] = {}
+
+
+def sent(call: Call) -> PythonCall:
+    """The workload of a call; NotSendable, with the part that is to blame, where it is none."""
+    path, places = search_path()
+    return PythonCall(
+        name=name_of(call.target),
+        arguments=_arguments(call),
+        payload=_payload(call, path),
+        places=places,
+        path=path,
+        collects=call.collects,
+    )
+
+
+def search_path() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Where modules are looked for inside, and the directories to show for that."""
+    here = _here()
+    key = (tuple(sys.path), here, os.environ.get("HOME"))
+    known = _known.get(key)
+    if known is None:
+        home = home_directory()
+        wanted = [own_library(), *(os.path.join(here, entry) for entry in sys.path)]
+        path = tuple(
+            dict.fromkeys(p for p in wanted[1:] if os.path.exists(p) and not _too_wide(p, home))
+        )
+        base = os.path.dirname(os.path.dirname(os.path.realpath(sys.executable)))
+        shown = [base, sys.base_prefix, wanted[0], *path]
+        known = (*path, *([wanted[0]] if wanted[0] not in path else [])), _outermost(shown, home)
+        if len(_known) > 64:
+            _known.clear()
+        _known[key] = known
+    return known
+
+
+def name_of(target: Any) -> str:
+    """`module.qualname` of whatever is called: a function, a method, a partial, an object."""
+    while isinstance(target, functools.partial):
+        target = target.func
+    if not hasattr(target, "__qualname__"):
+        target = type(target)
+    module = getattr(target, "__module__", None) or "builtins"
+    return f"{module}.{target.__qualname__}"
+
+
+def _payload(call: Call, path: tuple[str, ...]) -> bytes:
+    try:
+        import cloudpickle  # type: ignore[import-untyped]
+    except ImportError:
+        raise NotSendable(
+            "functions are sent with cloudpickle, which is not installed here",
+            hint="pip install cloudpickle",
+        ) from None
+    parts = (call.target, call.args, call.kwargs, call.returns)
+    strays = _strays(call, path)
+    try:
+        with _lock:
+            for module in strays:
+                cloudpickle.register_pickle_by_value(module)
+            try:
+                data: bytes = cloudpickle.dumps(parts)
+            finally:
+                for module in strays:
+                    cloudpickle.unregister_pickle_by_value(module)
+    except Exception as error:  # whatever an object's own reduction raises
+        raise explain(call, error, cloudpickle.dumps) from error
+    if len(data) > LARGEST_SENT:
+        raise NotSendable(
+            f"the call has {len(data) >> 20} MiB, and at most {LARGEST_SENT >> 20} are sent",
+            hint="let the function read a file that it may read",
+        )
+    return data
+
+
+def _strays(call: Call, path: tuple[str, ...]) -> list[ModuleType]:
+    """Modules of the call's own parts that cannot be imported inside: these go by value."""
+    target = call.target
+    while isinstance(target, functools.partial):
+        target = target.func
+    concerned = [target, getattr(target, "__self__", None), *call.args, *call.kwargs.values()]
+    names = {getattr(part, "__module__", None) for part in (target, *call.returns)}
+    names |= {type(part).__module__ for part in concerned}
+    found = []
+    for name in names:
+        module = sys.modules.get(name) if isinstance(name, str) else None
+        if module is not None and name != "__main__" and not _importable(module, path):
+            found.append(module)
+    return found
+
+
+def _importable(module: ModuleType, path: tuple[str, ...]) -> bool:
+    file = getattr(module, "__file__", None)
+    if not isinstance(file, str):
+        return True  # built in, or a directory that others share
+    below = "/" + module.__name__.replace(".", "/")
+    return any(file.startswith((f"{entry}{below}.", f"{entry}{below}/__init__.")) for entry in path)
+
+
+def _arguments(call: Call) -> str:
+    """The arguments as a person sees them, each of them short."""
+    shown = [_shown(value) for value in call.args]
+    shown += [f"{name}={_shown(value)}" for name, value in call.kwargs.items()]
+    more = [f"… {len(shown) - _MOST_SHOWN} more"] if len(shown) > _MOST_SHOWN else []
+    return ", ".join([*shown[:_MOST_SHOWN], *more])
+
+
+def _shown(value: Any) -> str:
+    # Only what prints itself as data does: an object's own word for itself may be anything.
+    if isinstance(value, str | bytes) and len(value) > _LONGEST_SHOWN:
+        value = value[:_LONGEST_SHOWN]
+        return f"{value!r}…"
+    if value is None or type(value) in (bool, int, float, str, bytes):
+        text = repr(value) if not isinstance(value, int) or abs(value) < 1 << 128 else "…"
+    elif isinstance(value, os.PathLike):
+        text = repr(os.fspath(value))
+    else:
+        size = f" of {len(value)}" if type(value) in (list, tuple, dict, set, frozenset) else ""
+        text = f"<{type(value).__name__}{size}>"
+    return text if len(text) <= _LONGEST_SHOWN + 2 else text[:_LONGEST_SHOWN] + "…"
+
+
+def _here() -> str:
+    try:
+        return os.getcwd()
+    except OSError:
+        return "/nonexistent"
+
+
+def _too_wide(path: str, home: str) -> bool:
+    real = os.path.realpath(path)
+    return real in _TOO_WIDE or real == home or home.startswith(real + "/")
+
+
+def _outermost(paths: list[str], home: str) -> tuple[str, ...]:
+    """Real directories to show, without what every enclosure shows and what lies in another."""
+    real = sorted({os.path.realpath(path) for path in paths})
+    kept: list[str] = []
+    for path in real:
+        covered = any(path == each or path.startswith(each + "/") for each in (*_SYSTEM, *kept))
+        if not covered and not _too_wide(path, home):
+            kept.append(path)
+    return tuple(kept)

@@ -1,0 +1,235 @@
+"""Writes a value as an answer, inside the enclosure; what has no form as data is named by path."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from redoma.jail.calls import form
+from redoma.model.call import DEEPEST, LARGEST
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+_LEAST, _MOST = -(1 << 63), (1 << 63) - 1
+_LONGEST_KEY = 60
+
+
+class NoForm(Exception):
+    """A part of a value cannot come back; `where` is the path to it."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+        self.where = ""
+
+    def below(self, step: str) -> NoForm:
+        """The same, seen from one container further out."""
+        if len(self.where) < 400:
+            self.where = step + self.where
+        return self
+
+
+class Writer:
+    """One answer in the making."""
+
+    def __init__(
+        self, declared: tuple[type, ...] = (), *, largest: int = LARGEST, deepest: int = DEEPEST
+    ) -> None:
+        self.data = bytearray()
+        self._declared = {kind: place for place, kind in enumerate(declared)}
+        self._largest = largest
+        self._left = deepest
+
+    def put(self, value: Any) -> None:
+        """Appends a value; subclasses of plain types go as what they are subclasses of."""
+        kind = type(value)
+        place = self._declared.get(kind)
+        if place is not None:
+            self._declared_value(value, place)
+        else:
+            write = _WRITERS.get(kind) or _inherited(kind)
+            if write is None:
+                raise NoForm(_unfit(kind))
+            write(self, value)
+        if len(self.data) > self._largest:
+            raise NoForm(f"is larger than the {self._largest >> 20} MiB that can come back")
+
+    def _sized(self, tag: bytes, data: bytes | bytearray) -> None:
+        if len(data) > self._largest:
+            raise NoForm(f"is larger than the {self._largest >> 20} MiB that can come back")
+        self.data += tag + form.LENGTH.pack(len(data)) + data
+
+    def _int(self, value: int) -> None:
+        # Of a subclass the number counts, not what it says of itself.
+        value = int.__add__(value, 0)
+        if _LEAST <= value <= _MOST:
+            self.data += form.INT + form.INT_8.pack(value)
+        else:
+            size = value.bit_length() // 8 + 1
+            self._sized(form.BIG_INT, value.to_bytes(size, "little", signed=True))
+
+    def _float(self, value: float) -> None:
+        self.data += form.FLOAT + form.FLOAT_8.pack(value)
+
+    def _complex(self, value: complex) -> None:
+        self.data += form.COMPLEX + form.FLOATS_2.pack(value.real, value.imag)
+
+    def _str(self, value: str) -> None:
+        self._sized(form.STR, str.encode(value, "utf-8", "surrogatepass"))
+
+    def _list(self, value: list[Any]) -> None:
+        kinds = set(map(type, value)) if len(value) > 8 else set()
+        if kinds == {int} and min(value) >= _LEAST and max(value) <= _MOST:
+            self._packed(form.INTS, "q", value)
+        elif kinds == {float}:
+            self._packed(form.FLOATS, "d", value)
+        else:
+            self._items(form.LIST, list(list.__iter__(value)))
+
+    def _packed(self, tag: bytes, code: str, value: list[Any]) -> None:
+        from array import array
+        from sys import byteorder
+
+        packed = array(code, value)
+        if byteorder == "big":
+            packed.byteswap()
+        self._sized(tag, packed.tobytes())
+
+    def _tuple(self, value: tuple[Any, ...]) -> None:
+        self._items(form.TUPLE, list(tuple.__iter__(value)))
+
+    def _items(self, tag: bytes, items: list[Any], step: str = "[{}]") -> None:
+        self._enter()
+        self.data += tag + form.LENGTH.pack(len(items))
+        for at, item in enumerate(items):
+            try:
+                self.put(item)
+            except NoForm as error:
+                raise error.below(step.format(at)) from None
+        self._left += 1
+
+    def _set(self, value: set[Any]) -> None:
+        self._items(form.SET, list(set.__iter__(value)), "{{…}}")
+
+    def _frozenset(self, value: frozenset[Any]) -> None:
+        self._items(form.FROZENSET, list(frozenset.__iter__(value)), "{{…}}")
+
+    def _dict(self, value: dict[Any, Any]) -> None:
+        self._enter()
+        items = list(dict.items(value))
+        self.data += form.DICT + form.LENGTH.pack(len(items))
+        for key, item in items:
+            try:
+                self.put(key)
+                self.put(item)
+            except NoForm as error:
+                raise error.below(f"[{_key(key)}]") from None
+        self._left += 1
+
+    def _enter(self) -> None:
+        self._left -= 1
+        if self._left < 0:
+            raise NoForm("holds itself, or is nested too deeply")
+
+    def _declared_value(self, value: Any, place: int) -> None:
+        if isinstance(value, Enum):
+            self.data += form.ENUM + form.PLACE.pack(place)
+            self._str(value.name or "")
+            self.put(value.value)
+            return
+        self._enter()
+        names = list(getattr(type(value), "__dataclass_fields__", ()))
+        self.data += form.DATACLASS + form.PLACE.pack(place) + form.LENGTH.pack(len(names))
+        for name in names:
+            try:
+                self._str(name)
+                self.put(getattr(value, name))
+            except NoForm as error:
+                raise error.below(f".{name}") from None
+        self._left += 1
+
+    def _datetime(self, value: Any) -> None:
+        self.data += form.DATETIME + (b"\1" if value.fold else b"\0")
+        self._str(value.isoformat())
+
+    def _date(self, value: Any) -> None:
+        self.data += form.DATE
+        self._str(value.isoformat())
+
+    def _time(self, value: Any) -> None:
+        self.data += form.TIME + (b"\1" if value.fold else b"\0")
+        self._str(value.isoformat())
+
+    def _timedelta(self, value: Any) -> None:
+        self.data += form.TIMEDELTA
+        self.data += form.SPAN.pack(value.days, value.seconds, value.microseconds)
+
+    def _text(self, tag: bytes, value: Any) -> None:
+        self.data += tag
+        self._str(str(value))
+
+    def _uuid(self, value: Any) -> None:
+        self.data += form.UUID + value.bytes
+
+
+def _key(key: object) -> str:
+    shown = repr(key) if type(key) in (str, int, float, bool, bytes, tuple) else type(key).__name__
+    return shown if len(shown) <= _LONGEST_KEY else shown[: _LONGEST_KEY - 1] + "…"
+
+
+_WRITERS: dict[type, Callable[[Writer, Any], None]] = {
+    type(None): lambda to, _: to.data.extend(form.NONE),
+    bool: lambda to, value: to.data.extend(form.TRUE if value else form.FALSE),
+    int: Writer._int,
+    float: Writer._float,
+    complex: Writer._complex,
+    str: Writer._str,
+    bytes: lambda to, value: to._sized(form.BYTES, value),
+    bytearray: lambda to, value: to._sized(form.BYTEARRAY, value),
+    list: Writer._list,
+    tuple: Writer._tuple,
+    set: Writer._set,
+    frozenset: Writer._frozenset,
+    dict: Writer._dict,
+}
+# By module and name: none of these modules is loaded here unless the function loaded it.
+_BY_NAME: dict[tuple[str, str], Callable[[Writer, Any], None]] = {
+    ("datetime", "datetime"): Writer._datetime,
+    ("datetime", "date"): Writer._date,
+    ("datetime", "time"): Writer._time,
+    ("datetime", "timedelta"): Writer._timedelta,
+    ("decimal", "Decimal"): lambda to, value: to._text(form.DECIMAL, value),
+    ("uuid", "UUID"): Writer._uuid,
+    ("pathlib", "PosixPath"): lambda to, value: to._text(form.PATH, value),
+    ("pathlib._local", "PosixPath"): lambda to, value: to._text(form.PATH, value),
+    ("pathlib", "PurePosixPath"): lambda to, value: to._text(form.PURE_PATH, value),
+    ("pathlib._local", "PurePosixPath"): lambda to, value: to._text(form.PURE_PATH, value),
+}
+
+
+def _inherited(kind: type) -> Callable[[Writer, Any], None] | None:
+    """How the nearest plain class that a class comes from is written."""
+    if issubclass(kind, Enum):
+        return None  # as a bare value it would be taken for something else
+    for base in kind.__mro__:
+        known = _WRITERS.get(base) or _BY_NAME.get((base.__module__, base.__name__))
+        if known is not None:
+            return known
+    return None
+
+
+def type_name(kind: type) -> str:
+    """A type's name as people write it: with its module, where it has one of its own."""
+    module, name = str(kind.__module__), str(kind.__qualname__)
+    return name if module == "builtins" else f"{module}.{name}"
+
+
+def _unfit(kind: type) -> str:
+    name = type_name(kind)
+    if name in ("generator", "async_generator"):
+        return f"is a {name}: Call(…, collects=N) takes its items"
+    if hasattr(kind, "__dataclass_fields__") or issubclass(kind, Enum):
+        return f"is a {name}: Call(…, returns=({kind.__name__},)) lets it come back"
+    return f"is a {name}, which is no data"

@@ -1,0 +1,132 @@
+"""Runs one Python call inside an enclosure: reads it, makes it, answers with data, and is gone.
+
+The call comes on descriptor 0 and is read to its end before anything of it runs; the answer goes
+to descriptor 3. The interpreter was started for this, or kept ready with nothing of any caller's
+in it. What is written here is only how to answer well: the enclosure around it is the boundary.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from redoma.jail.calls import form
+from redoma.jail.calls.orders import Orders
+from redoma.jail.calls.writing import NoForm, Writer
+from redoma.jail.inner.call_failure import NotLoaded, TooManyItems, described
+from redoma.jail.inner.call_watch import Watch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
+_ANSWER = 3
+_CHUNK = 1 << 20
+running: list[bool] = []
+"""Whether this process is one that runs a call: a call inside a call is refused."""
+
+
+def main(_: list[str]) -> NoReturn:
+    """Makes the call that comes on descriptor 0; never returns."""
+    os.set_inheritable(_ANSWER, False)  # noqa: FBT003
+    orders = Orders.read(_everything(0))
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    running.append(True)
+    sys.path[:] = orders.path
+    sys.argv[:] = [""]
+    sys.dont_write_bytecode = True
+    code = 1
+    watch = Watch(orders)
+    try:
+        if not orders.subprocesses:
+            from redoma.jail.inner.call_alone import stay_alone
+
+            stay_alone()
+        answer, code = _answered(orders, watch), 0
+    except BaseException as error:
+        answer = described(error, watch)
+    _flush()
+    _write(answer)
+    os._exit(code)
+
+
+def _answered(orders: Orders, watch: Watch) -> bytearray:
+    import pickle
+
+    try:
+        # From the caller, who may run anything here anyway; never the other way round.
+        target, args, kwargs, declared = pickle.loads(orders.payload)  # noqa: S301
+    except Exception as error:
+        raise NotLoaded(f"the call cannot be loaded inside: {error}") from error
+    watch.begin()
+    value = _value(target(*args, **kwargs), orders.collects)
+    to = Writer(declared, largest=orders.largest, deepest=orders.deepest)
+    to.data += form.MAGIC + form.RETURNED
+    try:
+        to.put(value)
+    except RecursionError:
+        raise NoForm("holds itself, or is nested too deeply") from None
+    return to.data
+
+
+def _value(value: Any, collects: int) -> Any:
+    """What a call comes to: a coroutine is awaited, and a generator's items are taken."""
+    kind = type(value)
+    if kind.__name__ == "coroutine" or hasattr(kind, "__await__"):
+        import asyncio
+
+        async def awaited() -> Any:
+            return await value
+
+        return _value(asyncio.run(awaited()), collects)
+    if not collects:
+        return value
+    if hasattr(kind, "__anext__"):
+        import asyncio
+
+        return asyncio.run(_collected(value, collects))
+    if hasattr(kind, "__next__"):
+        items: list[Any] = []
+        for item in value:
+            if len(items) >= collects:
+                raise TooManyItems(f"the generator has more than {collects} items")
+            items.append(item)
+        return items
+    return value
+
+
+async def _collected(value: Any, collects: int) -> list[Any]:
+    items: list[Any] = []
+    async for item in value:
+        if len(items) >= collects:
+            raise TooManyItems(f"the generator has more than {collects} items")
+        items.append(item)
+    return items
+
+
+def _everything(fd: int) -> bytes:
+    parts = []
+    while part := os.read(fd, _CHUNK):
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _flush() -> None:
+    """What was printed is on its way before the answer is; whatever stands for the streams now."""
+    for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
+        try:
+            if stream is not None:
+                stream.flush()
+        except BaseException:  # noqa: S110 — the function may have put anything there
+            pass
+
+
+def _write(answer: bytearray) -> None:
+    left = memoryview(answer)
+    try:
+        while left:
+            left = left[os.write(_ANSWER, left) :]
+    except OSError:
+        os._exit(1)  # the function closed it: there is no answer

@@ -1,0 +1,135 @@
+"""A Python call: what to run inside an enclosure, and how it can fail there."""
+
+from __future__ import annotations
+
+import builtins
+from enum import Enum
+
+from redoma.model.call_errors import (
+    CallFailed,
+    NotReturnable,
+    NotSendable,
+    SandboxTimeout,
+    SandboxViolation,
+)
+from redoma.model.errors import LimitReached
+from redoma.model.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+LARGEST = 64 << 20
+"""Bytes that an answer may have."""
+DEEPEST = 100
+"""Containers inside one another that an answer may have."""
+
+
+class Call:
+    """A function with its arguments, and what is expected to come back.
+
+    `collects` is how many items of a generator are taken at most (0: it returns no generator);
+    `returns` are the dataclasses and enums that its result may hold.
+    """
+
+    __slots__ = ("args", "collects", "kwargs", "returns", "target", "timeout")
+
+    def __init__(
+        self,
+        target: Callable[..., Any],
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+        *,
+        timeout: float | None = None,
+        collects: int = 0,
+        returns: Sequence[type] = (),
+    ) -> None:
+        self.target = target
+        self.args = tuple(args)
+        self.kwargs = dict(kwargs or {})
+        self.timeout = timeout
+        self.collects = collects
+        self.returns = tuple(returns)
+
+
+class Failing(Enum):
+    """How a call failed."""
+
+    RAISED = "raised"
+    VIOLATION = "violation"
+    NOT_RETURNABLE = "not-returnable"
+    TOO_MANY_ITEMS = "too-many-items"
+    NOT_LOADABLE = "not-loadable"
+    NO_ANSWER = "no-answer"
+    TIMED_OUT = "timed-out"
+
+
+class Failure(Value):
+    """How a call failed, as data; nothing in it was ever an object of the enclosure."""
+
+    how: Failing
+    message: str
+    # The exception's type, its arguments where all of them are data, and how it came about.
+    type_name: str = ""
+    args: tuple[object, ...] | None = None
+    filename: str = ""
+    traceback: str = ""
+    cause: str = ""
+    # Of a violation: what was touched, and what was against it. Of a result: where in it.
+    kind: str = ""
+    what: str = ""
+    constraint: str = ""
+    where: str = ""
+    hint: str = ""
+
+    def error(self) -> Exception:
+        """The exception that says this."""
+        if self.how is Failing.VIOLATION:
+            return SandboxViolation(
+                self.message,
+                kind=self.kind,
+                path=self.what if self.kind in ("read", "write") else "",
+                host=self.what if self.kind == "network" else "",
+                program=self.what if self.kind == "subprocess" else "",
+                constraint=self.constraint,
+                traceback_text=self.traceback,
+                hint=self.hint,
+            )
+        if self.how is Failing.TIMED_OUT:
+            return SandboxTimeout(self.message, hint=self.hint)
+        if self.how is Failing.NOT_RETURNABLE:
+            return NotReturnable(self.message, where=self.where, hint=self.hint)
+        if self.how is Failing.NOT_LOADABLE:
+            return NotSendable(self.message, where=self.where, hint=self.hint)
+        if self.how is Failing.TOO_MANY_ITEMS:
+            return LimitReached(self.message, hint=self.hint)
+        failed = CallFailed(
+            self.message,
+            type_name=self.type_name,
+            traceback_text=self.traceback,
+            cause_text=self.cause,
+            hint=self.hint,
+        )
+        copy = self._copy()
+        if copy is None:
+            return failed
+        copy.__cause__ = failed
+        return copy
+
+    def _copy(self) -> Exception | None:
+        """The same built-in exception with the same arguments, where it is one.
+
+        Attack: SystemExit and its like would end the caller; so only what is an `Exception`, and
+        only a class that this interpreter itself knows by that name.
+        """
+        kind = getattr(builtins, self.type_name, None)
+        if not isinstance(kind, type) or not issubclass(kind, Exception) or self.args is None:
+            return None
+        try:
+            made = kind(*self.args)
+        except Exception:  # arguments that are not this exception's
+            return None
+        if self.filename and isinstance(made, OSError):
+            made.filename = self.filename
+        return made

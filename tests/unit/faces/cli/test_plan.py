@@ -1,0 +1,126 @@
+"""`redoma plan` as a process: what it prints, and its exit status."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.unit.faces.cli.previewing import START, Project
+from tests.unit.faces.running import run
+
+pytestmark = pytest.mark.requirement("X7")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path)
+
+
+def write(project: Project, *steps: dict[str, Any]) -> None:
+    text = json.dumps({"version": 1, "name": "notes", "steps": list(steps)})
+    (project.root / "plan.json").write_text(text)
+
+
+def step(id: str, command: str) -> dict[str, Any]:
+    return {"id": id, "operation": "shell", "command": command}
+
+
+def redoma(project: Project, *arguments: str) -> tuple[int, str, str]:
+    import subprocess
+
+    done = subprocess.run(
+        [*START, *arguments],
+        cwd=project.root,
+        env=project.env,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_run_says_each_step_and_stops_with_the_status_of_the_one_that_failed(
+    project: Project,
+) -> None:
+    write(project, step("one", "echo 1 | tee one"), step("two", "exit 3"), step("three", "ls"))
+    status, out, err = redoma(project, "plan", "run", "plan.json")
+    assert (status, out) == (3, "1\n")
+    assert err == (
+        "redoma: step 1 of 3, one: shell: echo 1 | tee one\n"
+        "redoma: step 2 of 3, two: shell: exit 3\n"
+        "redoma: plan notes: stopped at two: it ended with status 3\n"
+        "hint: redoma plan run --resume FILE goes on from there\n"
+    )
+    status, out, _ = redoma(project, "plan", "run", "--resume", "--json", "plan.json")
+    found = json.loads(out)
+    assert (status, found["ok"], found["stopped_at"]) == (3, False, "two")
+    assert [each["status"] for each in found["steps"]] == ["done-before", "failed", "not-reached"]
+
+
+def test_check_says_what_policy_says_of_each_step(project: Project) -> None:
+    write(project, step("look", "ls"), step("wipe", "rm -rf /"))
+    status, out, _ = redoma(project, "plan", "check", "plan.json")
+    assert (status, out.splitlines()[0]) == (20, "look  safe: allowed  ls")
+    assert out.splitlines()[-1] == "plan notes: denied"
+    status, out, _ = redoma(project, "plan", "check", "--json", "plan.json")
+    found = json.loads(out)
+    assert (status, found["verdict"]) == (20, "deny")
+    assert [each["decision"]["verdict"] for each in found["steps"]] == ["allow", "deny"]
+
+
+def test_preview_shows_what_all_steps_change_and_leaves_the_workspace(project: Project) -> None:
+    write(project, step("one", "echo 1 > one"), step("two", "mv one two"))
+    status, out, err = redoma(project, "plan", "preview", "plan.json")
+    assert status == 0
+    assert "+1" in out and "two" in out
+    assert "hint: redoma apply " in err
+    assert sorted(path.name for path in project.root.iterdir()) == ["plan.json"]
+    status, out, _ = redoma(project, "plan", "preview", "--json", "plan.json")
+    assert json.loads(out)["changes"] == [{"path": "two", "did": "created"}]
+
+
+def test_nothing_of_a_plan_acts_on_a_terminal(project: Project) -> None:
+    write(project, step("one", "echo '\x1b[2J'"))
+    _, _, err = redoma(project, "plan", "run", "-q", "plan.json")
+    assert "\x1b" not in err
+    assert "echo '\\x1b[2J'" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("plan",), "redoma: nothing to do\n"),
+        (
+            ("plan", "rum", "x"),
+            "redoma: there is no redoma plan 'rum'\nhint: redoma plan run FILE\n",
+        ),
+        (("plan", "run"), "redoma: no plan given\n"),
+        (("plan", "run", "/nowhere.json"), "redoma: the plan /nowhere.json cannot be read: "),
+        (("plan", "check", "--resume", "x"), "redoma: redoma plan check has no --resume\n"),
+        (("plan", "run", "--redo", "x"), "redoma: --redo goes with --resume\n"),
+        (("plan", "run", "-t", "x"), "redoma: a plan has no --tty\n"),
+    ],
+)
+def test_a_command_line_that_cannot_be_understood_says_so(
+    arguments: tuple[str, ...], said: str
+) -> None:
+    done = run(*arguments)
+    assert (done.status, done.out) == (2, "")
+    assert done.err.startswith(said)
+
+
+def test_a_plan_is_read_from_standard_input_and_its_errors_say_where() -> None:
+    done = run("plan", "check", "-", stdin=b'{"version": 1,\n"name": 5, "steps": []}')
+    assert (done.status, done.err) == (2, "redoma: standard input:2:9: /name: name is a text\n")
+
+
+def test_help_and_the_schema_are_printed() -> None:
+    assert run("plan", "--help").out.startswith("usage: redoma plan check")
+    assert run("plan", "run", "--help").out.startswith("usage: redoma plan check")
+    assert json.loads(run("plan", "schema").out)["title"] == "A plan of work"
