@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 
 MODULES_WITHOUT: tuple[str, ...] = (
+    "redoma.dialects",  # published APIs, which speak as their documents say
     "redoma.ask.prefixes",  # programs and their subcommands
     "redoma.jail.probe.inside",  # a script that is run inside
     "redoma.jail.egress.http",  # what is sent to a peer
+    "redoma.judge.intent.schema",
     "redoma.judge.policy.schema",  # JSON Schema is for editors
     "redoma.judge.policy.template",  # a file that is written, and read again
     "redoma.record.schema",
@@ -16,6 +18,7 @@ MODULES_WITHOUT: tuple[str, ...] = (
 # Scripts, expressions and files for other programs, known by how they begin.
 CODE = re.compile(
     r'import sys;|"\$@"|while IFS|127\.0\.0\.1|\|\| sh -c|\\b|\*\*\* |# [<>]{3}|\(command'
+    r"|HTTP/1|plan \{0\}\n"
 )
 NOT_MESSAGES: frozenset[str] = frozenset(
     {
@@ -37,6 +40,9 @@ NOT_MESSAGES: frozenset[str] = frozenset(
         *("[REDACTED: could not be read]", "redoma: git push:", "apply {0}"),
         *("/bin/sh -c {0} redoma {1}", "true {0}", "--description=a command of redoma"),
         *("kind IN ({0})", "at {0} ?", "head {0}:{1}", "Preview(id={0}, {1} changes)"),
+        *("Plan({0}, {1} steps)", "call {0}({1})", "Bad Gateway", "one run {0}"),
+        # Parts of what is shown of a call.
+        *("… {0} more", "of {0}", "'s variable {0}", "'s global {0}", "{0} is {1}"),
         "{0} min",
     }
 )

@@ -58,6 +58,7 @@ SINGLE_WORDS = (
     *("deletes", "writes", "publishes", "installs", "changes a database", "it"),
     *("once", "session", "exact", "prefix", "works"),
     *("{0} created", "{0} modified", "{0} deleted", "{0} renamed", "{0} with other attributes"),
+    *("{0} is a text", "{0} is true or false", "done-before"),
 )
 TAKEN_APART = {"join", "replace", "get", "pop", "setdefault"}
 ERRORS = {
