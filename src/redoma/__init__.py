@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from redoma.flow.async_sandbox import AsyncSandbox as AsyncSandbox
     from redoma.flow.check import check as check
     from redoma.flow.check import facts as facts
+    from redoma.flow.components import validate_component as validate_component
     from redoma.flow.knowledge import rules as rules
     from redoma.flow.plans.plan import Plan as Plan
     from redoma.flow.preview import Preview as Preview
@@ -19,8 +20,14 @@ if TYPE_CHECKING:
     from redoma.model.call_errors import NotSendable as NotSendable
     from redoma.model.call_errors import SandboxTimeout as SandboxTimeout
     from redoma.model.call_errors import SandboxViolation as SandboxViolation
+    from redoma.model.component import Problem as Problem
+    from redoma.model.component import Validation as Validation
+    from redoma.model.confirmation import confirmation_request as confirmation_request
+    from redoma.model.confirmation import confirmation_response as confirmation_response
     from redoma.model.decision import Decision as Decision
     from redoma.model.decision import Verdict as Verdict
+    from redoma.model.errors import EngineFailed as EngineFailed
+    from redoma.model.errors import NoEngine as NoEngine
     from redoma.model.errors import RedomaError as RedomaError
     from redoma.model.question import Answer as Answer
     from redoma.model.question import Choice as Choice
@@ -43,13 +50,16 @@ __all__ = [
     "Choice",
     "Decision",
     "Effect",
+    "EngineFailed",
     "Fact",
     "Finding",
+    "NoEngine",
     "NotReturnable",
     "NotSendable",
     "Outcome",
     "Plan",
     "Preview",
+    "Problem",
     "Question",
     "RedomaError",
     "Result",
@@ -58,11 +68,15 @@ __all__ = [
     "SandboxTimeout",
     "SandboxViolation",
     "SecretSanitizer",
+    "Validation",
     "Verdict",
     "__version__",
     "check",
+    "confirmation_request",
+    "confirmation_response",
     "facts",
     "rules",
+    "validate_component",
 ]
 
 _HOMES = {
@@ -74,13 +88,16 @@ _HOMES = {
     "Choice": "redoma.model.question",
     "Decision": "redoma.model.decision",
     "Effect": "redoma.model.risk",
+    "EngineFailed": "redoma.model.errors",
     "Fact": "redoma.model.risk",
     "Finding": "redoma.model.risk",
+    "NoEngine": "redoma.model.errors",
     "NotReturnable": "redoma.model.call_errors",
     "NotSendable": "redoma.model.call_errors",
     "Outcome": "redoma.model.result",
     "Plan": "redoma.flow.plans.plan",
     "Preview": "redoma.flow.preview",
+    "Problem": "redoma.model.component",
     "Question": "redoma.model.question",
     "RedomaError": "redoma.model.errors",
     "Result": "redoma.model.result",
@@ -89,10 +106,14 @@ _HOMES = {
     "SandboxTimeout": "redoma.model.call_errors",
     "SandboxViolation": "redoma.model.call_errors",
     "SecretSanitizer": "redoma.flow.redaction",
+    "Validation": "redoma.model.component",
     "Verdict": "redoma.model.decision",
     "check": "redoma.flow.check",
+    "confirmation_request": "redoma.model.confirmation",
+    "confirmation_response": "redoma.model.confirmation",
     "facts": "redoma.flow.check",
     "rules": "redoma.flow.knowledge",
+    "validate_component": "redoma.flow.components",
 }
 
 

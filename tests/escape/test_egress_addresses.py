@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from redoma.model.network import NOT_GRANTED, PORT_BLOCKED, PORT_NOT_GRANTED
+from redoma.model.network import DATAGRAM, NOT_GRANTED, PORT_BLOCKED, PORT_NOT_GRANTED
 from redoma.model.result import Outcome
 from tests.escape.gated import Server, behind_a_gate, refusals, said
 
@@ -39,7 +39,7 @@ def own_address() -> str:
         return str(asks.getsockname()[0])
 
 
-@pytest.mark.parametrize("engine", ["bubblewrap", "unshare"])
+@pytest.mark.parametrize("engine", ["warm", "bubblewrap", "unshare"])
 def test_a_direct_address_is_refused_at_once_and_told(engine: str) -> None:
     result = behind_a_gate('print(reach("192.0.2.1", 443))', engine=engine)
     assert said(result) == ["ConnectionResetError"]
@@ -108,6 +108,35 @@ for place in (("192.0.2.1", 443), ("192.0.2.1", 123), (socket.gethostbyname("a.t
         "a.test=127.0.0.1",
     )
     assert said(result) == ["ConnectionRefusedError True"] * 3
+    assert refusals(result) == {
+        "192.0.2.1:443": DATAGRAM,
+        "192.0.2.1:123": DATAGRAM,
+        "a.test:443": DATAGRAM,
+    }
+
+
+def test_datagrams_of_a_command_to_itself_are_its_own_affair() -> None:
+    script = """
+for family, address in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):
+    s = socket.socket(family, socket.SOCK_DGRAM); s.bind((address, 9000)); s.settimeout(5)
+    s.sendto(b"own", (address, 9000)); print(s.recv(10))
+s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM); s.sendto(b"x", ("2001:db8::7", 443))
+"""
+    result = behind_a_gate(script, "a.test=127.0.0.1")
+    assert said(result) == ["b'own'", "b'own'"]
+    assert refusals(result) == {"[2001:db8::7]:443": DATAGRAM}
+
+
+def test_a_flood_of_datagrams_keeps_nobody_busy() -> None:
+    script = """
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for n in range(20000):
+    s.sendto(b"x", ("192.0.2.1", 1024 + n % 40000))
+print("ended by itself")
+"""
+    result = behind_a_gate(script, "a.test=127.0.0.1")
+    assert (said(result), result.ok) == (["ended by itself"], True)
+    assert 0 < len(refusals(result)) <= 1100
 
 
 def test_no_other_kind_of_socket_is_to_be_had() -> None:

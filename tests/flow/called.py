@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,3 +80,51 @@ def writes(path: str, *, fails: bool) -> int:
     if fails:
         raise ValueError("after all")
     return written
+
+
+def reads(path: str) -> str:
+    return Path(path).read_text()
+
+
+def opens_by_hand(path: str) -> tuple[int, int]:
+    """What the kernel says to whoever asks it without Python: a descriptor and an error."""
+    import ctypes
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    return libc.open(path.encode(), os.O_RDWR | os.O_CREAT, 0o600), ctypes.get_errno()
+
+
+def makes_by_hand(path: str) -> int:
+    import ctypes
+
+    made: int = ctypes.CDLL(None).mkdir(path.encode(), 0o700)
+    return made
+
+
+def starts(program: str) -> str:
+    import subprocess
+
+    return subprocess.run([program], capture_output=True, text=True, check=True).stdout
+
+
+def starts_by_hand() -> tuple[int, int]:
+    import ctypes
+
+    libc = ctypes.CDLL(None)
+    return libc.fork(), libc.execl(b"/bin/true", b"true", None)
+
+
+def starts_many(count: int) -> int:
+    import subprocess
+
+    return len([subprocess.Popen(["sleep", "5"]) for _ in range(count)])
+
+
+def threads() -> int:
+    import threading
+
+    heard: list[int] = []
+    thread = threading.Thread(target=lambda: heard.append(1))
+    thread.start()
+    thread.join()
+    return len(heard)

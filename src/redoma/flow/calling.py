@@ -8,13 +8,14 @@ import sys
 from redoma.flow.hands import Hands
 from redoma.flow.requests import this_caller, this_session
 from redoma.flow.world import World
-from redoma.jail.calls.answers import answered
+from redoma.jail.calls.answers import answered, made_hidden
 from redoma.jail.calls.orders import Orders
 from redoma.jail.calls.sending import sent
 from redoma.model.access import Network, Writes
 from redoma.model.errors import Declined, UsageError
 from redoma.model.ids import short_id
 from redoma.model.request import PythonCall, Request
+from redoma.model.result import Outcome
 from redoma.model.value import replace
 
 TYPE_CHECKING = False
@@ -102,13 +103,20 @@ class CallHands(Hands):
     ) -> None:
         super().__init__(world, sandbox, sink=sink, control=control)
         self._call = call
+        self._hidden: tuple[str, ...] = ()
 
     def execute(self, step: Execute) -> Result:
         self._stdin = orders_for(step.plan).written()
+        self._hidden = step.plan.grant.hidden
         return super().execute(step)
 
     def finished(self, result: Result) -> Result:
-        return answered(result, self._call.returns)
+        read = answered(result, self._call.returns)
+        # Attack: what is hidden was not there, and is made by a route that nobody looked on.
+        made = [held.path for held in result.held_back if _within(held.path, self._hidden)]
+        if made and read.failure is None and read.outcome is Outcome.EXITED:
+            return replace(read, value=None, failure=made_hidden(made[0]))
+        return read
 
 
 def orders_for(plan: Plan) -> Orders:

@@ -7,6 +7,7 @@ import os
 from redoma.flow.check import ground
 from redoma.flow.kinds.foresee import Foreseen, foresee
 from redoma.flow.kinds.git_push import reported
+from redoma.flow.kinds.mocked import mocked
 from redoma.model.change import Changes
 from redoma.model.request import Program
 from redoma.model.result import Outcome, Result
@@ -29,7 +30,9 @@ if TYPE_CHECKING:
         # Paths that the command may write but that no layer lies over: only read in a preview.
         not_held: tuple[str, ...]
 
-        def __call__(self, command: str | Sequence[str], instead: str = "") -> Result: ...
+        def __call__(
+            self, command: str | Sequence[str], instead: str = "", *, mocks: bool = False
+        ) -> Result: ...
 
 
 _LARGEST_SCRIPT = 1 << 20
@@ -79,10 +82,16 @@ def preview(
         warnings=(*foreseen.warnings, *closed),
         lasting=foreseen.lasting or bool(closed),
     )
-    result = run(command, foreseen.command)
+    result = run(command, foreseen.command, mocks=foreseen.may_call)
     told = answer(text, foreseen, result, run.workspace, duration)
     remember(replace(result, changes=told.changes), text)
     return told
+
+
+def told_of(text: str, result: Result, workspace: str, duration: Duration) -> DryRun:
+    """The answer for a command that has already run on a layer, as it is and not as a trial."""
+    foreseen = foresee(text, ground(workspace), reader(workspace))
+    return answer(text, replace(foreseen, command="", runs=()), result, workspace, duration)
 
 
 def answer(
@@ -97,6 +106,7 @@ def answer(
     held = result.changes or Changes(id="", workspace=workspace)
     pushed = reported(result.stderr) if foreseen.awaited else ()
     unheard = foreseen.awaited if foreseen.awaited and not pushed else ()
+    foreseen = mocked(foreseen, result)
     warnings = [*foreseen.warnings, *held.warnings, *result.notes, *_endings(result)]
     if unheard and ran:
         warnings.append("what would be pushed is not known: the command did not come so far")

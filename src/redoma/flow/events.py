@@ -86,8 +86,12 @@ class Told:
             "network": grant.network.value,
             "held": sorted(guarantee.value for guarantee in plan.enforcement.held),
         }
-        if grant.reach.hosts:
-            details["hosts"] = [rule.text for rule in grant.reach.hosts]
+        if grant.reach.hosts or grant.reach.anyone:
+            details["hosts"] = [rule.text for rule in grant.reach.hosts] or ["every host"]
+        if grant.reach.inspect:
+            details["inspect"] = True
+        if grant.reach.credentials:
+            details["credentials"] = [each.text for each in grant.reach.credentials]
         for name in ("writable", "readable", "hidden"):
             if getattr(grant, name):
                 details[name] = list(getattr(grant, name))

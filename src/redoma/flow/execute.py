@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from redoma.jail.run.control import Control
     from redoma.jail.run.streams import Sink
     from redoma.model.change import Changes
-    from redoma.model.plan import Plan
+    from redoma.model.plan import Launch, Plan
 
 
 def execute(
@@ -29,6 +29,7 @@ def execute(
 ) -> Result:
     """The result of running a plan; an enclosure that cannot be built is an error, never a run."""
     engine = host.engine(plan.engine)
+    host.has_run = True
     try:
         with engine.prepare(plan) as enclosure:
             layer = enclosure.layer
@@ -36,7 +37,7 @@ def execute(
             if isinstance(plan.request.workload, PythonCall):
                 launch = replace(launch, answers=LARGEST + 1)
             ended = run(
-                launch,
+                _with_secrets(launch),
                 stdin=stdin,
                 sink=sink,
                 control=control,
@@ -57,6 +58,15 @@ def execute(
         notes=notes,
         changes=changes,
     )
+
+
+def _with_secrets(launch: Launch) -> Launch:
+    """The same, with what its gate adds to requests; taken only when everything else stands."""
+    if launch.gate is None or not launch.gate.credentials:
+        return launch
+    from redoma.flow.credentials import secrets_of
+
+    return replace(launch, secrets=secrets_of(launch.gate.credentials))
 
 
 def _held(layer: Layer) -> Changes:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from redoma.model.access import Apply, Writes
 from redoma.model.errors import UsageError
 from redoma.model.guarantee import Guarantee
+from redoma.model.network import Reach
 from redoma.model.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from redoma.model.access import Grant, Limits
-    from redoma.model.network import Reach
 
 
 class Given:
@@ -42,12 +42,14 @@ class Given:
         self._env = env
 
     def secrets(self) -> tuple[str, ...]:
-        """The values of given variables whose names say that they are secret."""
-        if not self._env:
+        """Given variables whose names say that they are secret, and what a gate adds."""
+        added = self._reach.credentials if self._reach is not None else ()
+        if not self._env and not added:
             return ()
+        from redoma.flow.credentials import texts_of
         from redoma.vault.exact import own_values
 
-        return own_values(dict(self._env))
+        return (*own_values(dict(self._env)), *texts_of(added))
 
     def applied_to(self, grant: Grant) -> Grant:
         """The grant with all that was asked for."""
@@ -81,18 +83,12 @@ class Given:
             made = with_temporary(made)
         if self._reach is None:
             return made
+        if self._reach == Reach(inspect=True):
+            # Whatever is granted elsewhere is read.
+            return replace(made, reach=replace(made.reach, inspect=True))
         from redoma.jail.egress.grants import gated
 
         return gated(made, self._reach)
-
-
-def reach_of(hosts: Sequence[str], publish: Sequence[int]) -> Reach | None:
-    """The hosts and ports that were named; None where none were."""
-    if not hosts and not publish:
-        return None
-    from redoma.jail.egress.rules import read
-
-    return read(hosts, publish=publish)
 
 
 def _when(apply: str) -> Apply | None:

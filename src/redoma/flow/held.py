@@ -44,8 +44,13 @@ class HeldRun:
         self._timeout = timeout
         self._onto = onto
 
-    def __call__(self, command: str | Sequence[str], instead: str = "") -> Result:
-        """Judges the command; runs it, or what stands for it, with its writes held."""
+    def __call__(
+        self, command: str | Sequence[str], instead: str = "", *, mocks: bool = False
+    ) -> Result:
+        """Judges the command; runs it, or what stands for it, with its writes held.
+
+        `mocks` has its requests answered by a mock, so that it can be seen what it would ask.
+        """
         request = request_for(
             command,
             self._sandbox.started_in(self._cwd),
@@ -54,7 +59,7 @@ class HeldRun:
             stdin=self._stdin,
         )
         request = replace(request, onto=self._onto)
-        world = World(self._sandbox, self._timeout, instead=instead)
+        world = World(self._sandbox, self._timeout, instead=instead, mocks=mocks)
         hands = self._sandbox.hands(
             world, stdin=self._stdin, sink=self._sink, control=self._control
         )

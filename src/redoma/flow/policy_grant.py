@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _MEGABYTE = 1 << 20
 # Changes are held in a layer, or made at once to all but the protected paths.
 _ABOUT_WRITES = frozenset((Guarantee.PROTECTED_PATHS, Guarantee.CHANGES_HELD))
-_HIDING = ("bubblewrap", "unshare")
+_HIDING = ("warm", "bubblewrap", "unshare")
 _WRITES = (Writes.DIRECT, Writes.LAYER, Writes.MEMORY, Writes.NONE)
 _LOCAL = frozenset(("localhost", "127.0.0.1", "::1"))
 # Inside an enclosure these are copies or memory of its own: nothing of the machine's is there.
@@ -126,20 +126,16 @@ def _networked(grant: Grant, policy: Policy) -> Grant:
     rules = policy.network
     if grant.network is Network.CLOSED or not rules.restricted:
         return grant
+    if rules.inspect and not grant.reach.inspect:
+        grant = replace(grant, reach=replace(grant.reach, inspect=True))
     only_local = rules.allowed_hosts is not None and _LOCAL.issuperset(rules.allowed_hosts)
     if only_local or rules.max_connections == 0:
         return replace(
             grant, network=Network.CLOSED, require=grant.require | {Guarantee.NETWORK_CLOSED}
         )
-    if rules.allowed_hosts is None and grant.network is Network.OPEN:
-        # An open network keeps to no list: without a list to be held to, nothing runs.
-        return replace(grant, require=grant.require | {Guarantee.NETWORK_ALLOW_LISTED})
     from redoma.jail.egress.grants import kept_to
 
-    listed = rules.allowed_hosts
-    if listed is None:
-        listed = tuple(rule.text for rule in grant.reach.hosts)
-    return kept_to(grant, listed, rules.blocked_ports, rules.max_connections)
+    return kept_to(grant, rules.allowed_hosts, rules.blocked_ports, rules.max_connections)
 
 
 def _filed(grant: Grant, policy: Policy, home: str) -> Grant:

@@ -6,9 +6,11 @@ import atexit
 import os
 from _thread import allocate_lock
 
+from redoma.flow.credentials import reach_of
 from redoma.flow.drive import drive
-from redoma.flow.given import Given, reach_of
+from redoma.flow.given import Given
 from redoma.flow.hands import Hands
+from redoma.flow.narrowing import Narrowing
 from redoma.flow.path import path
 from redoma.flow.requests import Who, request_for
 from redoma.flow.workspace import granted_path, workspace
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from typing import Any, Self, TypeVar
 
     from redoma.ask.chain import Chain
+    from redoma.flow.confirming import Confirmed
     from redoma.flow.preview import Preview
     from redoma.jail.run.control import Control
     from redoma.jail.run.streams import Sink
@@ -77,8 +80,13 @@ class Sandbox:
         limits: Mapping[str, int | float | None] | None = None,
         allow_write: Sequence[str] = (),
         allow_read: Sequence[str] = (),
+        hide: Sequence[str] | None = None,
+        subprocesses: int | None = None,
         allow_hosts: Sequence[str] = (),
         publish: Sequence[int] = (),
+        inspect: bool = False,
+        credentials: Sequence[str] = (),
+        mock: bool | str = False,
         env: Mapping[str, str] | None = None,
         direct: bool = False,
         temporary: bool = False,
@@ -94,9 +102,15 @@ class Sandbox:
     ) -> None:
         """What holds in a workspace; the rest tightens or widens it by name.
 
+        `inspect` reads requests one by one, in TLS as well, and `credentials` has the gate add
+        secrets to them: `api.example.com=TOKEN` or `api.example.com=vault:NAME`.
+        `mock` answers every request itself, so that nothing leaves, as a file of mocks says where
+        its path is given.
         `direct` writes straight into the workspace where the level would hold what is written;
         `apply` says when what was held becomes real: `on_success`, `always`, `ask` or `never`.
         `temporary` lets commands work on the machine's own /tmp, held in the workspace's place.
+        `hide` are paths that are not there for a command, whatever else is given; who says what
+        is hidden may give a whole home. `subprocesses` is how many a Python call may start.
 
         `level` is a level's name or a profile's file; the policy's own by default. `policy` is
         read from the user's and the project's `sandbox.yaml` where none is given; a name is one
@@ -113,14 +127,17 @@ class Sandbox:
         self._given = Given(
             engine,
             limits=limits or {},
-            writable=tuple(granted_path(path, "--allow-write") for path in allow_write),
+            writable=tuple(
+                granted_path(path, "--allow-write", wide=hide is not None) for path in allow_write
+            ),
             readable=tuple(granted_path(path, "--allow-read") for path in allow_read),
             env=tuple((env or {}).items()),
-            reach=reach_of(allow_hosts, publish),
+            reach=reach_of(allow_hosts, publish, credentials, inspect=inspect, mock=mock),
             direct=direct,
             temporary=temporary,
             apply=apply,
         )
+        self._narrowing = Narrowing(hide, subprocesses)
         self._grants: dict[tuple[object, ...], Grant] = {}
         self._constraints: StepConstraints | None = None
         self._first: Answerer | None = None
@@ -231,6 +248,34 @@ class Sandbox:
         hands = CallHands(world, self, call, sink=sink, control=control)
         return drive(path(request, world), hands)
 
+    def as_preview(self, command: str, result: Result) -> Preview:
+        """The preview that a run became because whoever was asked wanted a dry run."""
+        from redoma.flow.dry_run import told_of
+        from redoma.flow.preview import Preview
+
+        return Preview(told_of(command, result, self._root, self.usual_seconds), self)
+
+    def confirm(
+        self,
+        command: str | Sequence[str],
+        *,
+        cwd: str = "",
+        timeout: float | None = None,
+        previous: Sequence[str] = (),
+    ) -> Confirmed:
+        """Asks about a command as a run of it would, and runs nothing."""
+        from redoma.flow.confirming import confirming
+        from redoma.model.question import Context
+
+        request = request_for(command, self.started_in(cwd), who=self.who)
+        context = Context(
+            triggered_by=request.caller,
+            workflow_phase=request.phase,
+            previous_commands=tuple(previous),
+        )
+        world = World(self)
+        return drive(confirming(request, world, context, timeout), self.hands(world))
+
     def usual_seconds(self, command: str) -> float | None:
         """How long a command took here before, by the record; None where it never ran."""
         record = self.record(self.policy())
@@ -320,7 +365,7 @@ class Sandbox:
             from redoma.flow.policies import tightened
 
             grant = self._given.applied_to(load(self.level(policy)).grant(self._root))
-            grant = tightened(grant, policy, decision)
+            grant = self._narrowing.applied_to(tightened(grant, policy, decision))
             if policy.dry_run.auto_enable_for and grant.writes is Writes.DIRECT:
                 # Who wants to see changes first cannot have them written straight away.
                 grant = replace(

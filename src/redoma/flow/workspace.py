@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from redoma.model.access import SHARED
 from redoma.model.errors import UsageError
 
 _SYSTEM = frozenset(
@@ -36,12 +37,15 @@ def workspace(path: str) -> str:
     return real
 
 
-def granted_path(path: str, option: str) -> str:
-    """The real path of something that a run may also use."""
+def granted_path(path: str, option: str, *, wide: bool = False) -> str:
+    """The real path of something that a run may also use; `wide` lets a home be written."""
+    path = os.path.expanduser(path)
     if not os.path.exists(path):
         raise UsageError(f"{option}: {path} does not exist")
     real = os.path.realpath(path)
     home = os.path.realpath(os.path.expanduser("~"))
+    if wide and real in (home, *SHARED):
+        return real
     if option == "--allow-write" and (real in (*_SYSTEM, "/", home) or home.startswith(real + "/")):
         raise UsageError(f"{option}: {real} is too much to give to one command")
     return real

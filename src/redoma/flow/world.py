@@ -8,9 +8,11 @@ import stat
 from redoma.flow.events import Told
 from redoma.flow.requests import shell_command
 from redoma.jail.plan import plan as make_plan
-from redoma.model.access import Apply, Network, Writes
+from redoma.model.access import Apply, Network, Syscalls, Writes
+from redoma.model.errors import NoEngine
 from redoma.model.guarantee import Guarantee
 from redoma.model.ids import short_id
+from redoma.model.network import Reach
 from redoma.model.request import Mode
 from redoma.model.value import replace
 
@@ -39,15 +41,20 @@ class World:
         terminal: bool = False,
         trace_files: bool = False,
         instead: str = "",
+        mocks: bool = False,
         stdin: bytes | int | None = b"",
     ) -> None:
-        """`instead` is what runs in the place of the command that is judged: its own dry run."""
+        """`instead` is what runs in the place of the command that is judged: its own dry run.
+
+        `mocks` answers what a preview asks of the network, where this machine can.
+        """
         self.policy = sandbox.policy()
         self._sandbox = sandbox
         self._timeout = timeout
         self._terminal = terminal
         self._trace_files = trace_files
         self._instead = instead
+        self._mocks = mocks
         self._stdin = stdin
 
     def judge(self, request: Request, changes: Changes | None = None) -> Decision:
@@ -77,12 +84,21 @@ class World:
     def plan(self, request: Request, grant: Grant) -> Plan:
         if self._instead:
             request = replace(request, workload=shell_command(self._instead))
+        if self._mocks and request.mode is Mode.PREVIEW and can_mock():
+            try:
+                return self._planned(request, mocked(grant))
+            except NoEngine:
+                pass  # closed is what every engine for previews can do
+        return self._planned(request, grant)
+
+    def _planned(self, request: Request, grant: Grant) -> Plan:
         return make_plan(
             request,
             grant,
             self._sandbox.host,
             terminal=self._terminal,
             trace_files=self._trace_files,
+            alone=not self._sandbox.host.has_run,
         )
 
     def question(
@@ -115,6 +131,23 @@ def unseen(stdin: bytes | int | None) -> bool:
     except OSError:
         return False
     return found.st_rdev != nothing.st_rdev or not stat.S_ISCHR(found.st_mode)
+
+
+def can_mock() -> bool:
+    """Whether the libraries that read requests are installed."""
+    from importlib.util import find_spec
+
+    return find_spec("h11") is not None and find_spec("cryptography") is not None
+
+
+def mocked(grant: Grant) -> Grant:
+    """The same with every request answered by a mock; closed stays closed where a level says so."""
+    from redoma.jail.egress.grants import NO_NETWORK, gated
+
+    if grant.level in NO_NETWORK or grant.syscalls is Syscalls.STRICTEST:
+        return grant
+    reach = replace(Reach(), mock=True, mocks=grant.reach.mocks)
+    return gated(grant, replace(reach, blocked_ports=grant.reach.blocked_ports))
 
 
 def held(grant: Grant) -> Grant:

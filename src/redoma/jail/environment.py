@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from redoma.model.access import Variables
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,6 +30,11 @@ _PLACES = (
     "VIRTUAL_ENV",
     "VOLTA_HOME",
 )
+
+
+def passing(variables: Variables) -> Mapping[str, str]:
+    """The caller's variables, of which the harmless ones pass; or none of them."""
+    return os.environ if variables is Variables.FEW else {}
 
 
 def clean(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+import time
+from contextlib import suppress
 
 from redoma.model.access import NOBODYS_UID
 
@@ -12,7 +14,7 @@ _LARGEST = 4 << 20
 
 
 def copy(names: list[str], place: str) -> None:
-    """Makes `place` a directory with these entries of /etc; readers of an older one keep it."""
+    """Makes `place` a directory with these entries of /etc."""
     fresh = f"{place}.{os.getpid()}"
     shutil.rmtree(fresh, ignore_errors=True)
     os.makedirs(fresh, mode=0o755)
@@ -28,6 +30,18 @@ def copy(names: list[str], place: str) -> None:
         os.rename(place, old)
     os.rename(fresh, place)
     shutil.rmtree(old, ignore_errors=True)
+
+
+def remove_unused(cache: str, *, older_than: float) -> None:
+    """Removes copies that nobody has asked for in a time."""
+    for name in os.listdir(cache):
+        if not name.startswith("etc-") or not name.endswith(".made"):
+            continue
+        path = f"{cache}/{name}"
+        with suppress(OSError):
+            if os.stat(path).st_mtime < time.time() - older_than:
+                os.unlink(path)
+                shutil.rmtree(path.removesuffix(".made"), ignore_errors=True)
 
 
 def _one(source: str, target: str) -> None:

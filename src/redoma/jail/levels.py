@@ -10,15 +10,15 @@ import os
 
 from redoma.jail import places
 from redoma.jail.quantities import read_limit
-from redoma.model.access import Apply, Grant, Home, Limits, Network, Syscalls, Writes
+from redoma.model.access import Apply, Grant, Home, Limits, Network, Syscalls, Variables, Writes
 from redoma.model.errors import UsageError
 from redoma.model.guarantee import Guarantee
 from redoma.model.network import Reach
 from redoma.model.value import Value
 
 LEVELS = ("minimal", "standard", "strict", "maximum")
-ENGINES = ("bubblewrap", "systemd", "unshare", "landlock")
-_VERSION = "2"
+ENGINES = ("warm", "bubblewrap", "systemd", "unshare", "landlock")
+_VERSION = "3"
 
 
 class Profile(Value):
@@ -30,6 +30,7 @@ class Profile(Value):
     home: Home
     network: Network
     syscalls: Syscalls
+    variables: Variables
     limits: Limits
     require: frozenset[Guarantee]
     prefer: tuple[str, ...] = ENGINES
@@ -47,6 +48,7 @@ class Profile(Value):
             network=self.network,
             reach=self.reach,
             syscalls=self.syscalls,
+            variables=self.variables,
             limits=self.limits,
             require=self.require,
             prefer=self.prefer,
@@ -112,6 +114,7 @@ def _profile(entries: list[tuple[str, str]], path: str) -> Profile:
         home=Home(single.get("home", "nothing")),
         network=Network(single.get("network", "closed")),
         syscalls=Syscalls(single.get("syscalls", "usual")),
+        variables=Variables(single.get("variables", "few")),
         limits=Limits(**limits),  # type: ignore[arg-type] # each by its own name
         require=frozenset(Guarantee(value) for key, value in entries if key == "require"),
         prefer=tuple(value for key, value in entries if key == "prefer") or ENGINES,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from redoma.model.access import Grant, Network, Writes
+from redoma.jail.egress.request_rules import held
+from redoma.model.access import SHARED, Grant, Network, Writes
 from redoma.model.errors import NoEngine, UsageError
 from redoma.model.guarantee import Enforcement, EngineReport, Guarantee
 from redoma.model.plan import Plan
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 # Engines whose command has the identity of whoever looks on, and no rule of its own on top of it.
 TRACES_FILES = frozenset({"bubblewrap", "unshare"})
+# Engines that start something which stays; one run alone would pay for it and gain nothing.
+STAYS = frozenset({"warm"})
 
 
 def plan(
@@ -33,12 +36,24 @@ def plan(
     *,
     terminal: bool = False,
     trace_files: bool = False,
+    alone: bool = False,
 ) -> Plan:
-    """The plan for a request, or NoEngine that says why not, engine by engine."""
+    """The plan for a request, or NoEngine that says why not, engine by engine.
+
+    `alone` is whether nothing ran before in this process: then an engine that stays is taken only
+    where it is asked for by name.
+    """
     if trace_files and not TRACES_FILES.intersection(grant.prefer):
         raise UsageError(
             f"{', '.join(grant.prefer)} cannot tell which files a command opens",
             hint="--engine bubblewrap, or run it without --trace-files",
+        )
+    if grant.network is Network.GATED:
+        held(grant.reach)
+    elif grant.network is Network.OPEN and grant.reach.inspect:
+        raise UsageError(
+            "requests are to be read, and an open network has no gate to read them at",
+            hint="--allow-host HOST for each host, or network.allowed_hosts in your sandbox.yaml",
         )
     require = grant.require
     if grant.writes is Writes.LAYER:
@@ -54,6 +69,9 @@ def plan(
     for name in grant.prefer:
         if trace_files and name not in TRACES_FILES:
             tried[name] = "it cannot tell which files a command opens"
+            continue
+        if alone and name in STAYS and len(grant.prefer) > 1:
+            tried[name] = "it is not started for one run alone"
             continue
         report = host.report(name)
         if report.usable and require <= report.guarantees:
@@ -101,7 +119,7 @@ def _enforcement(
         held.discard(Guarantee.NETWORK_CLOSED)
     if grant.network is not Network.GATED:
         held.discard(Guarantee.NETWORK_ALLOW_LISTED)
-    if grant.writes is Writes.MEMORY:
+    if grant.writes is Writes.MEMORY or not set(SHARED).isdisjoint(grant.writable):
         held.discard(Guarantee.PROTECTED_PATHS)
     elif grant.writes is not Writes.LAYER:
         held.discard(Guarantee.CHANGES_HELD)

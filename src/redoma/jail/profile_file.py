@@ -15,10 +15,11 @@ _CHOICES = {
     "home": ("toolchains", "nothing"),
     "network": ("closed", "gated", "open"),
     "syscalls": ("usual", "strictest"),
+    "variables": ("few", "none"),
 }
 _LISTS = {
     "require": tuple(guarantee.value for guarantee in Guarantee),
-    "prefer": ("bubblewrap", "systemd", "container", "unshare", "landlock"),
+    "prefer": ("warm", "bubblewrap", "systemd", "container", "unshare", "landlock"),
 }
 _LIMITS = SIZES | COUNTS | TIMES
 

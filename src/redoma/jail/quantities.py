@@ -7,11 +7,13 @@ from redoma.model.errors import UsageError
 _UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _TIMES = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "ms": 0.001}
 
-SIZES = frozenset({"memory", "file_size", "total_written", "temporary", "output", "output_total"})
+SIZES = frozenset(
+    "memory swap address_space file_size total_written temporary output output_total".split()
+)
 COUNTS = frozenset({"processes", "open_files", "cpu_percent", "cpu_seconds"})
 TIMES = frozenset({"wall_seconds"})
 
-_SMALLEST = {"memory": 1 << 20, "open_files": 8, "temporary": 4096}
+_SMALLEST = {"memory": 1 << 20, "address_space": 16 << 20, "open_files": 8, "temporary": 4096}
 _LARGEST = 1 << 50
 
 

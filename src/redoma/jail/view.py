@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 import stat
+from binascii import crc32
+from time import time
 
 from redoma.jail import places
 from redoma.model.access import Home
@@ -49,9 +51,10 @@ _NEVER = """
     .local/share/keyrings .git-credentials .npmrc .pypirc .cargo/credentials .cargo/credentials.toml
 """.split()
 
-# Another name whenever a copy holds something else: versions that run side by side would replace
-# each other's, under the feet of what runs in them.
-_COPY = "etc-2"
+# How long a copy of /etc is kept that nobody has used.
+_KEPT = 7 * 86400
+# What the copies hold beyond that; counted up when it changes.
+_LAYOUT = 2
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -131,24 +134,28 @@ def _outermost(found: list[str], home: str, keep: tuple[str, ...]) -> list[str]:
 
 
 def etc() -> str:
-    """A directory with copies of what is needed of /etc, made anew when an original changed."""
+    """A directory with copies of what is needed of /etc, another one when an original changed.
+
+    What runs sees its copy as it is: nothing may be taken out of one that is in use.
+    """
     sources = [(name, _identity(f"/etc/{name}")) for name in ETC]
     persons = _identity(os.path.expanduser("~/.gitconfig"))
     wanted = "\n".join(f"{name} {who}" for name, who in sources if who) + f"\n~ {persons}"
-    place = f"{places.cache()}/{_COPY}"
+    place = f"{places.cache()}/etc-{_LAYOUT}-{crc32(wanted.encode()):08x}"
     if _made(place, wanted):
         return place
     from fcntl import LOCK_EX, flock
 
-    from redoma.jail.etc_copy import copy
+    from redoma.jail.etc_copy import copy, remove_unused
 
     # Threads and processes that start side by side would copy into each other's half.
-    with open(f"{place}.lock", "w") as lock:
+    with open(f"{places.cache()}/etc.lock", "w") as lock:
         flock(lock, LOCK_EX)
         if not _made(place, wanted):
             copy([name for name, who in sources if who], place)
             with open(f"{place}.made", "w") as file:
                 file.write(wanted)
+            remove_unused(places.cache(), older_than=_KEPT)
     return place
 
 
@@ -174,7 +181,10 @@ def own_hosts() -> str:
 def _made(place: str, wanted: str) -> bool:
     try:
         with open(f"{place}.made") as file:
-            return file.read() == wanted and os.path.isdir(place)
+            made = file.read() == wanted and os.path.isdir(place)
+            if made and os.fstat(file.fileno()).st_mtime < time() - _KEPT / 7:
+                os.utime(f"{place}.made")
+            return made
     except OSError:
         return False
 

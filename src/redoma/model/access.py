@@ -10,6 +10,8 @@ from redoma.model.value import Value
 
 # Owns nothing on any machine we know: above system users, people and the usual subordinate ids.
 NOBODYS_UID = 900_000
+SHARED = ("/tmp", "/var/tmp")
+"""Directories that everybody writes: where one of them is given, no path in it is protected."""
 
 
 class Writes(Enum):
@@ -52,10 +54,21 @@ class Syscalls(Enum):
     STRICTEST = "strictest"
 
 
+class Variables(Enum):
+    """Which of the caller's environment variables pass by themselves."""
+
+    FEW = "few"  # those that say how to show things, and where toolchains stand
+    NONE = "none"
+
+
 class Limits(Value):
     """How much a command may use; None is no limit. Sizes are bytes, times are seconds."""
 
     memory: int | None = None
+    # Beside the memory; where nothing is said, memory never goes to swap.
+    swap: int | None = None
+    # What one process may map, used or not.
+    address_space: int | None = None
     cpu_percent: int | None = None
     cpu_seconds: int | None = None
     processes: int | None = None
@@ -85,9 +98,10 @@ class Grant(Value):
     writable: tuple[str, ...] = ()
     readable: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
+    variables: Variables = Variables.FEW
     # Whether a Python call may start other processes; a command always may.
     subprocesses: bool = True
-    # Environment variables given by name and value; the caller's own never pass by themselves.
+    # Environment variables given by name and value.
     env: tuple[tuple[str, str], ...] = ()
     require: frozenset[Guarantee] = frozenset()
     prefer: tuple[str, ...] = ()

@@ -49,10 +49,27 @@ class Credential(Value):
     secret: str = ""
 
 
+class MockedAnswer(Value):
+    """What a mock says to some requests; an empty method, host or path fits every one."""
+
+    method: str = ""
+    # A name, or `*.` and a name.
+    host: str = ""
+    # A pattern as in a rule for requests: `*` is one part, `**` any number of parts.
+    path: str = ""
+    status: int = 200
+    headers: tuple[tuple[str, str], ...] = ()
+    body: bytes = b""
+
+
 class Reach(Value):
     """Everything that may be reached through the gate, and how much of it."""
 
     hosts: tuple[HostRule, ...] = ()
+    # Every host, as an open network has them, but for what is blocked and how many at one time.
+    anyone: bool = False
+    # The list is a policy's: a flag alone adds nothing to it.
+    listed: bool = False
     # Never, whatever else is granted.
     blocked_ports: tuple[int, ...] = ()
     # At one time; in a whole run; and names asked for and connections tried in vain.
@@ -66,19 +83,30 @@ class Reach(Value):
     # Whether requests are read one by one, TLS opened for that.
     inspect: bool = False
     credentials: tuple[Credential, ...] = ()
+    # Every name is there, every request is answered here, and nothing leaves.
+    mock: bool = False
+    mocks: tuple[MockedAnswer, ...] = ()
 
     @property
     def opens_tls(self) -> bool:
         """Whether the command has to trust certificates that the gate makes."""
-        return self.inspect
+        return self.inspect or self.mock
+
+    @property
+    def every_host(self) -> bool:
+        """Whether no list says which hosts are there."""
+        return self.anyone or self.mock
+
+
+_MARKS = frozenset("*'?#;\\\"<>^`{|}")
 
 
 class Connection(Value):
     """One thing that a command asked of the network, and what it got."""
 
     allowed: bool
-    # "tcp", "dns", or "published" for one that came from the machine to the command; "http" and
-    # "https" are single requests.
+    # "tcp", "dns", "udp", or "published" for one that came from the machine to the command; "http"
+    # and "https" are single requests.
     kind: str = "tcp"
     name: str = ""
     address: str = ""
@@ -92,10 +120,18 @@ class Connection(Value):
     seconds: float = 0.0
     # How often the same was refused.
     times: int = 1
+    # A policy keeps the list of hosts, so that only a line there would help.
+    listed: bool = False
     # Of a request: what was asked for, values of the query left out, and what was answered.
     method: str = ""
     path: str = ""
     status: int = 0
+    # Who answered instead of the host: "mock" or "cache".
+    by: str = ""
+    # Of a request to a mock: its headers, values that may be secrets left out, and its body.
+    headers: tuple[tuple[str, str], ...] = ()
+    body_size: int = 0
+    body_digest: str = ""
 
     @property
     def target(self) -> str:
@@ -106,13 +142,19 @@ class Connection(Value):
 
     @property
     def grant(self) -> str:
-        """What to type so that it is let through next time; nothing where no grant would help."""
+        """The flag, or the policy's line, that lets it through; nothing where none would help."""
         if self.allowed or self.why not in GRANTABLE:
             return ""
         host = self.name or self.address
         if self.why == REQUEST_NOT_GRANTED:
             place = host if self.port in WEB_PORTS else self.target
-            return f"--allow-host '{self.method} {place}{self.path.partition('?')[0]}'"
+            path = self.path.partition("?")[0]
+            # A star in it would grant more than what was asked for.
+            plain = path.isascii() and _MARKS.isdisjoint(path)
+            return f"--allow-host '{self.method} {place}{path}'" if plain else ""
+        if self.listed:
+            host = self.target if self.port not in (0, *WEB_PORTS) or not self.name else host
+            return f"network.allowed_hosts: [{host}]"
         if self.port in (0, *WEB_PORTS) and self.name:
             return f"--allow-host {host}"
         return f"--allow-host {self.target}"
@@ -131,6 +173,8 @@ UNREADABLE = "it is neither TLS nor HTTP, or cannot be read"
 TOO_MANY = "too many connections at one time"
 TOO_MUCH = "more bytes than are granted"
 TOO_MANY_NAMES = "too many names"
+NOT_MOCKED = "it could not be mocked: only HTTP can be"
+DATAGRAM = "datagrams do not pass, only connections do"
 REQUEST_NOT_GRANTED = "this request is not granted"
 MANY_READINGS = "the path can be read in more than one way, and not every one is granted"
 NOT_HTTP = "what is said inside TLS is no HTTP/1.1"

@@ -125,12 +125,16 @@ class NetworkRules(Value):
     allowed_hosts: tuple[str, ...] | None = None
     blocked_ports: tuple[int, ...] = ()
     max_connections: int | None = None
+    inspect: bool = False
 
     @property
     def restricted(self) -> bool:
         """Whether anything is said that an open network could not keep."""
         return bool(
-            self.allowed_hosts is not None or self.blocked_ports or self.max_connections is not None
+            self.allowed_hosts is not None
+            or self.blocked_ports
+            or self.max_connections is not None
+            or self.inspect
         )
 
 

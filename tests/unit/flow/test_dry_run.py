@@ -9,8 +9,10 @@ import pytest
 
 from redoma.flow.dry_run import answer, preview, reader
 from redoma.flow.kinds.foresee import CLOSED, Foreseen
+from redoma.flow.kinds.mocked import MOCKED
 from redoma.model.change import Change, Changes, Did
 from redoma.model.decision import Decision, Verdict
+from redoma.model.network import NOT_MOCKED, Connection
 from redoma.model.result import Exit, Outcome, ResourcesUsed, Result
 from redoma.model.risk import Assessment
 
@@ -104,9 +106,13 @@ class Runs:
         self.workspace = str(workspace)
         self.not_held: tuple[str, ...] = ()
         self.told: list[tuple[str | Sequence[str], str]] = []
+        self.mocked: list[bool] = []
 
-    def __call__(self, command: str | Sequence[str], instead: str = "") -> Result:
+    def __call__(
+        self, command: str | Sequence[str], instead: str = "", *, mocks: bool = False
+    ) -> Result:
         self.told.append((command, instead))
+        self.mocked.append(mocks)
         return ran(changes=Changes(id="", workspace=self.workspace))
 
 
@@ -120,6 +126,40 @@ def test_the_command_is_judged_as_asked_and_run_as_its_trial(tmp_path: Path) -> 
         (["npm", "publish", "--tag", "a b"], "npm publish --dry-run --offline --tag 'a b'"),
         (["touch", "$(x)"], ""),
     ]
+
+
+@pytest.mark.requirement("K5")
+def test_only_what_may_ask_another_machine_is_given_a_mock(tmp_path: Path) -> None:
+    run = Runs(tmp_path)
+    for command in ("curl https://a.example", "python3 x.py", "touch a", "npm publish"):
+        preview(command, run)
+    assert run.mocked == [True, True, False, False]
+
+
+@pytest.mark.requirement("K5")
+def test_what_was_asked_of_a_mock_takes_the_place_of_what_was_foreseen() -> None:
+    foreseen = Foreseen(
+        network_calls=("POST https://a.example/x?k=1", "GET https://b.example"),
+        warnings=(CLOSED, "something else"),
+    )
+    asked = (
+        Connection(allowed=True, kind="dns", name="a.example"),
+        Connection(
+            allowed=True, kind="https", name="a.example", port=443, method="POST",
+            path="/x?k=…", status=200, by="mock", body_size=3,
+        ),
+        Connection(allowed=True, kind="http", name="c.example", port=8080, method="GET", path="/"),
+        Connection(allowed=False, name="db.example", port=5432, why=NOT_MOCKED, program="psql"),
+    )  # fmt: skip
+    ended = Exit(outcome=Outcome.EXITED, code=0, network_calls=asked)
+    found = answer("x", foreseen, Result(outcome=Outcome.EXITED, exit=ended, changes=HELD), "/p")
+    assert found.network_calls == (
+        "POST https://a.example/x?k=… (3 bytes)",
+        "GET http://c.example:8080/",
+        f"psql db.example:5432: {NOT_MOCKED}",
+        "GET https://b.example",
+    )
+    assert found.warnings == ("something else", MOCKED)
 
 
 def test_paths_without_a_layer_are_named_and_count_as_lasting(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import struct
 import pytest
 
 from redoma.jail.kernel.notices import filter_of_calls
-from redoma.jail.kernel.seccomp import Sockets, assemble, rules
+from redoma.jail.kernel.seccomp import Sockets, alone, assemble, rules
 from redoma.jail.kernel.syscall_numbers import MACHINES, NUMBERS, number
 from redoma.model.access import Syscalls
 
@@ -184,3 +184,27 @@ def test_looking_on_reports_what_opens_files_and_nothing_else(machine: str) -> N
 def test_looking_on_is_weaker_than_any_refusal() -> None:
     # The kernel takes the strictest answer of all filters: the one that is least as a number.
     assert KILL - 2**32 < ERROR < REPORT < ALLOW
+
+
+@pytest.mark.parametrize(
+    ("name", "flags", "said"),
+    [
+        ("execve", 0, ERROR | errno.EPERM),
+        ("execveat", 0, ERROR | errno.EPERM),
+        ("clone", 0x11, ERROR | errno.EPERM),  # a process, as fork and vfork make it
+        ("clone", 0x4111, ERROR | errno.EPERM),
+        ("clone", 0x3D0F00, ALLOW),  # a thread
+        ("clone3", 0, ERROR | errno.ENOSYS),
+        ("ioctl", 0, ALLOW),
+    ],
+)
+def test_who_is_alone_makes_threads_and_no_process(
+    machine: str, name: str, flags: int, said: int
+) -> None:
+    call = number(name, machine)
+    assert call is not None
+    assert answer(alone(machine), call, flags, arch=MACHINES[machine][0]) == said
+
+
+def test_who_is_alone_has_no_other_numbers_for_the_same_calls(machine: str) -> None:
+    assert answer(alone(machine), 2, arch=3) == KILL

@@ -40,6 +40,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("redoma.faces.cli.run:main", "run a command inside an enclosure"),
     "shell": ("redoma.faces.cli.shell:main", "an interactive shell inside an enclosure"),
     "undo": ("redoma.faces.cli.undo:main", "take back what was applied"),
+    "vault": ("redoma.faces.cli.vault:main", "secrets that the gate adds to requests"),
 }
 
 INTERRUPTED = 130

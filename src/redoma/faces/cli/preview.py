@@ -22,8 +22,8 @@ usage: redoma preview [OPTION]... 'COMMAND'
        redoma preview [OPTION]... -- PROGRAM [ARGUMENT]...
 
 Runs a command on a layer over the workspace and shows what it changed there. The workspace itself
-stays as it is, and no other machine is reached. What the command would have called is told as far
-as its text says.
+stays as it is, and no other machine is reached: requests over HTTP are listed and answered by a
+mock, and what else the command would have called is told as far as its text says.
 
 how it is shown:
   --stat         only the tree of changes, without the differences in files
@@ -36,7 +36,7 @@ what becomes of it:
   --discard      lets them go after they were shown
 options of `redoma run`, with the same meaning:
   --workspace DIR  --level LEVEL  --profile FILE  --engine NAME
-  --allow-write PATH  --allow-read PATH  --env NAME[=VALUE]
+  --allow-write PATH  --allow-read PATH  --env NAME[=VALUE]  --mock=FILE
   --timeout TIME  --memory SIZE  --cpu PERCENT  --cpu-time SECONDS  --processes NUMBER
   --open-files NUMBER  --file-size SIZE  --total-written SIZE  --tmp SIZE  --output SIZE
 

@@ -43,6 +43,10 @@ def start(options: RunOptions) -> int:
     if terminal and as_json:
         raise UsageError("--tty and --json do not go together")
     control = Control()
+    if "quiet" not in options.flags and not as_json and os.isatty(2):
+        from redoma.faces.cli.network import live
+
+        control.narrate = live(raw=terminal)
     # What is loaded stays: looking through it again and again would cost a tenth of a start.
     gc.freeze()
     gc.set_threshold(50_000)
@@ -97,6 +101,9 @@ def sandbox_for(options: RunOptions) -> Sandbox:
         allow_read=options.many["--allow-read"],
         allow_hosts=options.many["--allow-host"],
         publish=options.published(),
+        inspect="inspect" in options.flags,
+        credentials=options.many["--credential"],
+        mock=options.one.get("--mock", "mock" in options.flags),
         env=options.environment(),
         direct="direct" in options.flags,
         ask=Whoever(options.one.get("--ask", "auto")),

@@ -33,6 +33,12 @@ what it may touch:
   --allow-read PATH    also readable (may be repeated)
   --allow-host HOST    a host that may be reached: HOST, HOST:PORT, *.example.com, localhost:PORT
                        (may be repeated)
+                       GET HOST/PATH/** (with --inspect): such requests only
+  --inspect            reads each request, in TLS as well, and notes its method, path and status
+  --credential HOST=NAME
+                       adds the secret in a variable of yours to requests to that host, which the
+                       command never sees; HOST=vault:NAME takes it from `redoma vault`
+  --mock[=FILE]        answers every request itself, so that nothing leaves; with what FILE says
   --publish PORT       makes a port of the command's own reachable on this machine's loopback
   --env NAME[=VALUE]   passes a variable (may be repeated)
 how much it may use (a size as 512M, a time as 90s; none for no limit):
@@ -65,14 +71,25 @@ _FLAGS = {
     "--tty": "tty",
     "--json": "json",
     "--direct": "direct",
+    "--inspect": "inspect",
+    "--mock": "mock",
     "--trace-files": "trace-files",
     "-q": "quiet",
     "--quiet": "quiet",
     "-h": "help",
     "--help": "help",
 }
-_ONE = ("--workspace", "--level", "--profile", "--engine", "--ask", "--phase", "--session")
-_MANY = ("--allow-write", "--allow-read", "--allow-host", "--publish", "--env")
+_ONE = (
+    "--mock",
+    "--workspace",
+    "--level",
+    "--profile",
+    "--engine",
+    "--ask",
+    "--phase",
+    "--session",
+)
+_MANY = ("--allow-write", "--allow-read", "--allow-host", "--credential", "--publish", "--env")
 _LIMITS = {
     "--timeout": "wall_seconds",
     "--memory": "memory",

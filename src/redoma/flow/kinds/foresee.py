@@ -48,6 +48,8 @@ class Foreseen(Value):
     warnings: tuple[str, ...] = ()
     # Calls that the form which runs tells more of, on lines of its own.
     awaited: tuple[str, ...] = ()
+    # It may ask something of the network, as far as anybody can tell.
+    may_call: bool = False
     # Something would happen that taking files back does not undo.
     lasting: bool = False
 
@@ -82,6 +84,7 @@ def foresee(text: str, ground: Ground, read: ReadFile | None = None) -> Foreseen
         database_operations=tuple(dict.fromkeys(told.operations)),
         warnings=tuple(dict.fromkeys(warning.replace(UNKNOWN, "…") for warning in warnings)),
         awaited=tuple(told.awaited) if command else (),
+        may_call=found.given_up or told.web or any(f.effect in _OUTWARD for f in left),
         lasting=outward.lasting(found.facts) or found.given_up,
     )
 
@@ -96,12 +99,15 @@ class _Told:
         self.operations: list[str] = []
         self.warnings: list[str] = []
         self.covered: set[int] = set()
+        # Whether a program of the web would ask something.
+        self.web = False
         self._places: set[object] = set()
 
     def hear(self, seen: Seen, read: ReadFile) -> None:
         """Lets each kind speak of one call."""
         asked = requests(seen)
         if asked:
+            self.web = True
             self.calls += asked
             self._cover(f for f in seen.facts if f.effect is Effect.NETWORK)
         database = sent(seen, read)
@@ -133,6 +139,19 @@ class _Told:
         self.covered |= {id(fact) for fact in facts}
 
 
+# What another machine may be asked in, a script of the project's own included.
+_OUTWARD = frozenset(
+    (
+        Effect.EXECUTES,
+        Effect.DOWNLOADS_AND_EXECUTES,
+        Effect.INSTALLS,
+        Effect.NETWORK,
+        Effect.REMOTE,
+        Effect.EXFILTRATES,
+        Effect.PUBLISHES,
+        Effect.UNKNOWN,
+    )
+)
 _DATABASE = frozenset((Effect.SCHEMA_CHANGE, Effect.REMOTE, Effect.READS, Effect.NETWORK))
 
 

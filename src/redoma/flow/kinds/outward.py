@@ -24,6 +24,7 @@ _BEYOND = {
 }
 _INSIDE = frozenset((Place.WORKSPACE, Place.TEMP, Place.NOWHERE, Place.REPOSITORY))
 _ON_FILES = frozenset((Effect.WRITES, Effect.DELETES, Effect.PERSISTS, Effect.TAMPERS))
+UNREAD = "ran without being read, so other calls of it are not listed"
 _NOT_PREVIEWABLE = "this cannot be previewed"
 
 
@@ -96,7 +97,7 @@ def unread(facts: Iterable[Fact], text: str) -> str:
         if fact.effect is Effect.EXECUTES and fact.program not in NEEDS
     ]
     named = ", ".join(dict.fromkeys(ran)).replace("\0", "…")
-    return f"ran without being read, so other calls of it are not listed: {named}" if ran else ""
+    return f"{UNREAD}: {named}" if ran else ""
 
 
 def lasting(facts: Iterable[Fact]) -> bool:

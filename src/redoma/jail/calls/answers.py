@@ -37,9 +37,11 @@ def answered(result: Result, declared: tuple[type, ...]) -> Result:
                 hint='Call(…, timeout=SECONDS), or limits={"wall_seconds": SECONDS}',
             ),
         )
-    if result.outcome in LIMIT_OUTCOMES or result.outcome is Outcome.CANCELLED:
-        return result
     data = result.exit.answer
+    # Where there were too many processes, the call may still have said that it was for that.
+    counted = result.outcome is Outcome.TOO_MANY_PROCESSES and bool(data)
+    if result.outcome is Outcome.CANCELLED or (result.outcome in LIMIT_OUTCOMES and not counted):
+        return result
     if not data:
         return replace(result, failure=_no_answer(result))
     if len(data) > LARGEST:
@@ -52,11 +54,25 @@ def answered(result: Result, declared: tuple[type, ...]) -> Result:
     except Exception as error:  # a declared class that does not take what came back
         message = f"a declared type did not take what came back: {type(error).__name__}"
         return replace(result, failure=_unfit("result", message))
+    if counted and ended != form.REFUSED:
+        return result
     if ended == form.RETURNED and result.outcome is Outcome.EXITED and result.exit.code == 0:
         return replace(result, value=value)
     if ended == form.RETURNED:
         return replace(result, failure=_no_answer(result))
     return replace(result, failure=_failure(ended, value, result))
+
+
+def made_hidden(path: str) -> Failure:
+    """That a call made what is hidden from it; it was taken away again."""
+    constraint = "this path is hidden from the call"
+    return Failure(
+        how=Failing.VIOLATION,
+        message=f"may not write {path}: {constraint}",
+        kind="write",
+        what=path,
+        constraint=constraint,
+    )
 
 
 def _failure(ended: bytes, told: Any, result: Result) -> Failure:
@@ -83,7 +99,7 @@ def _failure(ended: bytes, told: Any, result: Result) -> Failure:
             what=what,
             constraint=constraint,
             traceback=trace,
-            hint=_GRANTS.get(kind, ""),
+            hint="" if "hidden" in constraint else _GRANTS.get(kind, ""),
         )
     args = said.get("args")
     name = _text(said, "type") or "Exception"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
+from contextlib import aclosing, suppress
 
 import h11
 
@@ -102,8 +102,9 @@ class Client:
                 if response.body and method != "HEAD" and response.status not in _WITHOUT_BODY:
                     await self._send(h11.Data(data=response.body))
             else:
-                async for piece in response.body:
-                    await self._send(h11.Data(data=piece))
+                async with aclosing(response.body) as pieces:  # type: ignore[type-var]
+                    async for piece in pieces:
+                        await self._send(h11.Data(data=piece))
             await self._send(h11.EndOfMessage())
         except h11.LocalProtocolError as error:
             raise Failed(BROKEN) from error  # the host has promised another length

@@ -111,6 +111,7 @@ class Passage:
             self._next_place()
             return False
         self.dialling_until = 0.0
+        self.gate.ledger.begun(self.about)
         for each in (self.host, self.client):
             with suppress(OSError):
                 each.setsockopt(IPPROTO_TCP, TCP_NODELAY, 1)

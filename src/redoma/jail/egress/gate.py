@@ -18,6 +18,7 @@ from socket import AF_INET, AF_INET6, socket
 from redoma.jail.egress import destinations, sockets
 from redoma.jail.egress.answers import Answers, Conversation
 from redoma.jail.egress.connection import Passage, cut
+from redoma.jail.egress.datagrams import Datagrams
 from redoma.jail.egress.directory import Directory
 from redoma.jail.egress.guard import Guard
 from redoma.jail.egress.ledger import Ledger
@@ -32,8 +33,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from redoma.jail.egress.inspecting import Inspector
+    from redoma.jail.egress.ledger import Tell
     from redoma.jail.run.embassy import Embassy
     from redoma.model.network import Reach
+    from redoma.model.secret import Secret
 
 _EVENTS = select.EPOLLIN | select.EPOLLOUT | select.EPOLLRDHUP | select.EPOLLET
 _ACCEPT_AT_ONCE = 64
@@ -52,12 +55,14 @@ class Gate:
         embassy: Embassy,
         first: int,
         wake: Callable[[], None],
+        tell: Tell | None = None,
         *,
         authority: object | None = None,
+        secrets: tuple[Secret, ...] = (),
     ) -> None:
         self.reach = reach
         self._published = [destinations.published(port) for port in reach.publish]
-        self.ledger = Ledger()
+        self.ledger = Ledger(tell, listed=reach.listed)
         self.pipes = Pipes()
         # Why the run has to end, where the gate says so.
         self.trouble: Outcome | None = None
@@ -82,19 +87,10 @@ class Gate:
         self._answers = Answers(reach, self._directory, self._resolver, self.ledger)
         self._most = min(reach.max_connections, sockets.descriptors_left() // 2)
         self._inspector: Inspector | None = None
-        if reach.inspect:
-            self._inspector = self._made_inspector(authority)
+        if reach.inspect or reach.mock:
+            from redoma.jail.egress.inspecting import inspector
 
-    def _made_inspector(self, authority: object | None) -> Inspector:
-        from redoma.jail.egress.authority import Authority
-        from redoma.jail.egress.inspecting import Inspector
-
-        assert isinstance(authority, Authority)
-
-        def lost() -> None:
-            self._end(Outcome.GATE_LOST)
-
-        return Inspector(self.reach, authority, self.ledger, spend=self.count, lost=lost)
+            self._inspector = inspector(self, authority, secrets)
 
     def start(self) -> None:
         """Begins to serve; from here on connections are answered."""
@@ -102,6 +98,9 @@ class Gate:
             kind, _, number = name.partition(":")
             if kind == "dns":
                 self._listen(sock, partial(self._answers.datagrams, sock))
+            elif kind == "udp":
+                heard = Datagrams(sock, self._directory, self.ledger, partial(self.forget, sock))
+                self._listen(sock, heard.ready)
             elif kind == "dns-tcp":
                 self._listen(sock, partial(self._accept, sock, self._asked))
             elif kind == "local":
@@ -182,7 +181,7 @@ class Gate:
             while not self._stopping:
                 self._round()
         except BaseException:  # whatever it was, nothing is relayed any more
-            self._end(Outcome.GATE_LOST)
+            self.lost()
         finally:
             self._over.release()
 
@@ -213,6 +212,10 @@ class Gate:
             or seen.questions > self.reach.max_refusals * _QUESTIONS_FOR_A_REFUSAL
             or (limit is not None and seen.requests > limit)
         )
+
+    def lost(self) -> None:
+        """Ends the run: whoever should look at its connections does so no more."""
+        self._end(Outcome.GATE_LOST)
 
     def _end(self, why: Outcome) -> None:
         if self.trouble is None:
@@ -257,11 +260,11 @@ class Gate:
         if not about.allowed or self._full:
             self._turn_away(client, about)
             return
-        if self._inspector is not None and name:
+        if self._inspector is not None and (name or self.reach.mock):
             self._inspect(self._inspector, client, about, place)
             return
         guard = None
-        if name:
+        if name and not self.reach.anyone:
             guard = Guard(
                 name,
                 about.port,
@@ -291,12 +294,14 @@ class Gate:
             inspector.take(client, about, granted, places, web_only=web_only)
 
         known = destinations.places(self.reach, about.name, place)
-        if known:
+        if self.reach.mock:
+            take([])  # there is no place behind a mock
+        elif known:
             take(known)
-            return
-        self._answers.place(
-            about.name, granted, lambda found: take([(each, about.port) for each in found])
-        )
+        else:
+            self._answers.place(
+                about.name, granted, lambda found: take([(each, about.port) for each in found])
+            )
 
     @property
     def _full(self) -> bool:

@@ -6,18 +6,20 @@ from redoma.jail.egress.rules import LOCALHOST, OWN_LOOPBACK, read
 from redoma.model.access import Grant, Network, Syscalls
 from redoma.model.errors import Refused, UsageError
 from redoma.model.guarantee import Guarantee
+from redoma.model.network import Reach
 from redoma.model.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.model.network import HostRule, Reach
+    from redoma.model.network import HostRule
 
-_WITHOUT = ("strict", "maximum")
+NO_NETWORK = ("strict", "maximum")
+_MOST_OF_AN_OPEN_NETWORK = 1000
 
 
 def gated(grant: Grant, reach: Reach) -> Grant:
     """The same grant with these hosts, and no others; it runs only where a gate holds that."""
-    if grant.level in _WITHOUT or grant.syscalls is Syscalls.STRICTEST:
+    if grant.level in NO_NETWORK or grant.syscalls is Syscalls.STRICTEST:
         raise UsageError(
             f"the level {grant.level} has no network, and no host can be granted in it",
             hint="--level standard",
@@ -27,15 +29,19 @@ def gated(grant: Grant, reach: Reach) -> Grant:
 
 
 def kept_to(
-    grant: Grant, hosts: tuple[str, ...], blocked_ports: tuple[int, ...], most: int | None
+    grant: Grant, hosts: tuple[str, ...] | None, blocked_ports: tuple[int, ...], most: int | None
 ) -> Grant:
-    """A grant held to a policy's list: an open network is gated, a gated one grants nothing more.
+    """A grant held to a policy's rules: an open network is gated, a gated one grants nothing more.
 
+    Without a list every host is reached as before, through a gate that holds ports and numbers.
     A host that was asked for and is not on the list is an error that names it.
     """
+    if hosts is None:
+        return _numbered(grant, blocked_ports, most)
     listed = read(hosts, blocked_ports=blocked_ports, max_connections=most)
+    listed = replace(listed, listed=True)
     if grant.network is not Network.GATED:
-        return gated(grant, listed)
+        return gated(grant, replace(listed, inspect=grant.reach.inspect))
     asked = grant.reach
     local = any(host.strip().lower() in OWN_LOOPBACK for host in hosts)
     for rule in asked.hosts:
@@ -46,18 +52,31 @@ def kept_to(
                 f"the policy does not let {rule.text} be reached",
                 hint=f"network.allowed_hosts: {', '.join(hosts) or 'nobody'}",
             )
-    reach = replace(
-        asked,
-        blocked_ports=tuple(dict.fromkeys((*asked.blocked_ports, *blocked_ports))),
-        max_connections=min(asked.max_connections, listed.max_connections),
+    return _numbered(replace(grant, reach=replace(asked, listed=True)), blocked_ports, most)
+
+
+def _numbered(grant: Grant, blocked_ports: tuple[int, ...], most: int | None) -> Grant:
+    """The same hosts, but for some ports, and so many connections at one time."""
+    reach = grant.reach
+    if grant.network is not Network.GATED:
+        reach = Reach(anyone=True, max_connections=_MOST_OF_AN_OPEN_NETWORK)
+    made = replace(
+        reach,
+        blocked_ports=tuple(dict.fromkeys((*reach.blocked_ports, *blocked_ports))),
+        max_connections=min(reach.max_connections, reach.max_connections if most is None else most),
     )
-    return gated(grant, reach)
+    return gated(grant, made)
 
 
 def covers(listed: HostRule, asked: HostRule) -> bool:
     """Whether one rule grants everything that another asks for."""
     below = listed.host.startswith("*.") and asked.host.endswith(listed.host[1:])
     if listed.host != asked.host and not below:
+        return False
+    # A list that grants some requests only grants no others.
+    if listed.methods and not (asked.methods and set(asked.methods) <= set(listed.methods)):
+        return False
+    if listed.path and listed.path != asked.path:
         return False
     # Where a name is, is not for a command line to say against a policy's list.
     if (asked.address, asked.inside) not in (("", ""), (listed.address, listed.inside)):

@@ -20,11 +20,29 @@ if TYPE_CHECKING:
     from socket import socket
 
     from redoma.jail.egress.authority import Authority
+    from redoma.jail.egress.gate import Gate
     from redoma.jail.egress.ledger import Ledger
     from redoma.jail.egress.requests import Handler
     from redoma.model.network import Connection, HostRule, Reach
+    from redoma.model.secret import Secret
 
 _PATIENCE = 5.0
+
+
+def inspector(gate: Gate, authority: object, secrets: tuple[Secret, ...]) -> Inspector:
+    """The reader of a gate's connections, with everybody who stands between it and the hosts."""
+    from redoma.jail.egress.authority import Authority
+    from redoma.jail.egress.handlers import handlers
+
+    assert isinstance(authority, Authority)
+    return Inspector(
+        gate.reach,
+        authority,
+        gate.ledger,
+        handlers=handlers(gate.reach, secrets),
+        spend=gate.count,
+        lost=gate.lost,
+    )
 
 
 class Inspector:
@@ -45,6 +63,8 @@ class Inspector:
         self.authority = authority
         self.ledger = ledger
         self.handlers = handlers
+        # Whether everything is answered here, so that there is no host to be heard first.
+        self.mocks = reach.mock
         self._only_over_tls = frozenset(each.host for each in reach.credentials)
         self._spend = spend
         self._lost = lost
@@ -83,7 +103,7 @@ class Inspector:
         web_only: bool,
     ) -> None:
         """Reads a connection from here on; called from the gate's own thread."""
-        if not places:
+        if not places and not self.mocks:
             cut(client)
             self.note(replace(about, allowed=False, why=UNREACHABLE))
             return
@@ -146,5 +166,6 @@ class Inspector:
         """Keeps what became of a request or a connection."""
         if about.allowed:
             self.ledger.allow(about)
+            self.ledger.begun(about)
         else:
             self.ledger.refuse(about)

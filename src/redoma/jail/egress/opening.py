@@ -11,7 +11,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from redoma.model.network import Connection, Reach
+    from redoma.jail.egress.ledger import Tell
+    from redoma.model.network import Connection
+    from redoma.model.plan import Launch
     from redoma.model.result import Outcome
 
 # Where connections cannot be redirected, each granted port needs a listener.
@@ -23,12 +25,13 @@ class OpenGate:
 
     def __init__(
         self,
-        reach: Reach,
+        launch: Launch,
         first: int,
         wake: Callable[[], None],
-        *,
-        authority: object | None = None,
+        tell: Tell | None = None,
     ) -> None:
+        reach, authority = launch.gate, launch.authority
+        assert reach is not None
         local = rules.local_ports(reach)
         ports = {p for r in reach.hosts for p in r.ports or () if r.host != rules.LOCALHOST}
         self._calls: tuple[Connection, ...] | None = None
@@ -38,7 +41,7 @@ class OpenGate:
             local=local,
             stays=bool(reach.publish),
         )
-        every = any(rule.ports is None for rule in reach.hosts)
+        every = reach.every_host or any(rule.ports is None for rule in reach.hosts)
         if self._embassy.mode == LISTEN and (every or len(ports) > _MOST_PORTS):
             self._embassy.close()
             raise EngineFailed(
@@ -47,7 +50,15 @@ class OpenGate:
                 hint="grant HOST:PORT instead of HOST:*, or load nf_tables",
             )
         try:
-            self._gate = Gate(reach, self._embassy, first, wake, authority=authority)
+            self._gate = Gate(
+                reach,
+                self._embassy,
+                first,
+                wake,
+                tell,
+                authority=authority,
+                secrets=launch.secrets,
+            )
             self._gate.start()
         except BaseException:
             self._embassy.close()

@@ -22,6 +22,7 @@ _SLASHES = re.compile(r"/{2,}")
 _PARAMETERS = re.compile(r";[^/]*")
 # Each further round of escapes is one more server behind another; nobody writes more.
 _ROUNDS = 3
+_LONGEST, _LONGEST_SHOWN = 4096, 500
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
 
@@ -31,7 +32,8 @@ def granting(rules: Iterable[HostRule], method: str, target: str) -> tuple[HostR
     whole = next((rule for rule in fit if not rule.path), None)
     if whole is not None:
         return whole, ""
-    found = readings(target.partition("?")[0])
+    path = target.partition("?")[0]
+    found = readings(path) if len(path) <= _LONGEST else ()
     by = [next((rule for rule in fit if matches(rule.path, each)), None) for each in found]
     if by and all(rule is not None for rule in by):
         return by[0], ""
@@ -112,6 +114,3 @@ def shown(target: str) -> str:
     names = [each.partition("=") for each in query.split("&")]
     told = "&".join(f"{name[:64]}=…" if equals else "…" for name, equals, _ in names[:32] if name)
     return f"{path[:_LONGEST_SHOWN]}?{told}"
-
-
-_LONGEST_SHOWN = 500

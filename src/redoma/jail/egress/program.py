@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from contextlib import suppress
 from socket import AF_INET, AF_INET6, inet_pton
 
@@ -16,6 +17,11 @@ if TYPE_CHECKING:
 # Looking is for the telling only: where it would take long, nothing is told.
 _MOST_PROCESSES = 32
 _MOST_DESCRIPTORS = 512
+# Attack: a thousand descriptors in each of many processes, and every connection looked for in all.
+_SHARE_OF_TIME = 0.1
+_CREDIT = 0.2
+# A program that opens one connection after the other gets the next numbers for them.
+_NEXT_ONES = 3
 
 
 class Programs:
@@ -24,8 +30,11 @@ class Programs:
     def __init__(self, first: int, kernel: socket | None) -> None:
         self._first = first
         self._kernel = kernel
-        # Who asked last asks again, more often than not.
+        # Who asked last asks again, more often than not, by the same descriptor or the next.
         self._last = 0
+        self._number = 0
+        self._credit = _CREDIT
+        self._since = time.monotonic()
 
     def behind(self, client: socket, place: tuple[str, int]) -> str:
         """The name of the program that connected to a place, or nothing."""
@@ -41,27 +50,48 @@ class Programs:
             return ""
 
     def _holder(self, wanted: str) -> str:
-        if self._last and _holds(self._last, wanted):
-            return _name(self._last)
+        for number in range(self._number, self._number + _NEXT_ONES) if self._last else ():
+            if _is(self._last, number, wanted):
+                self._number = number
+                return _name(self._last)
+        began = time.monotonic()
+        self._credit = min(_CREDIT, self._credit + (began - self._since) * _SHARE_OF_TIME)
+        self._since = began
+        if self._credit <= 0:
+            return ""
+        try:
+            return self._searched(wanted)
+        finally:
+            self._credit -= time.monotonic() - began
+
+    def _searched(self, wanted: str) -> str:
+        known = [self._last] if self._last else []
         pids = tree(self._first)
         if len(pids) > _MOST_PROCESSES:
-            return ""
-        for pid in reversed(pids):
-            if _holds(pid, wanted):
-                self._last = pid
+            pids = known
+        for pid in (*known, *reversed(pids)):
+            number = _number_of(pid, wanted)
+            if number >= 0:
+                self._last, self._number = pid, number
                 return _name(pid)
         return ""
 
 
-def _holds(pid: int, wanted: str) -> bool:
+def _number_of(pid: int, wanted: str) -> int:
+    """Which descriptor of a process this is; -1 for none of them."""
     with suppress(OSError):
         numbers = os.listdir(f"/proc/{pid}/fd")
         if len(numbers) > _MOST_DESCRIPTORS:
-            return False
+            return -1
         for number in reversed(numbers):  # the newest first
-            with suppress(OSError):
-                if os.readlink(f"/proc/{pid}/fd/{number}") == wanted:
-                    return True
+            if _is(pid, int(number), wanted):
+                return int(number)
+    return -1
+
+
+def _is(pid: int, number: int, wanted: str) -> bool:
+    with suppress(OSError):
+        return os.readlink(f"/proc/{pid}/fd/{number}") == wanted
     return False
 
 

@@ -65,6 +65,8 @@ class Body:
 
     async def read(self, most: int) -> bytes:
         """All of it at once, for a handler that answers by itself; TooLong beyond `most` bytes."""
+        if self.empty:
+            return b""
         await self._ask_for_it()
         whole = bytearray()
         async for piece in self._pieces:
@@ -72,6 +74,27 @@ class Body:
             if len(whole) > most:
                 raise TooLong
         return bytes(whole)
+
+    async def measured(self) -> tuple[int, str]:
+        """How long it is, and its digest; nothing of it is kept."""
+        from hashlib import sha256
+
+        if self.empty:
+            return 0, ""
+        await self._ask_for_it()
+        size, digest = 0, sha256()
+        async for piece in self._pieces:
+            size += len(piece)
+            digest.update(piece)
+        return size, f"sha256:{digest.hexdigest()}"
+
+
+class Asked(Value):
+    """What is noted of a request that a mock has answered."""
+
+    headers: tuple[tuple[str, str], ...] = ()
+    size: int = 0
+    digest: str = ""
 
 
 class Request(Value):
@@ -106,6 +129,7 @@ class Response(Value):
     body: bytes | AsyncIterator[bytes] = b""
     # Who answered instead of the host, for the record: "cache", "mock".
     by: str = ""
+    asked: Asked | None = None
     # Where a WebSocket goes on, with what was read of it already; only with status 101.
     upgraded: tuple[Stream, bytes] | None = None
 

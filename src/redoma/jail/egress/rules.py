@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from redoma.jail.egress.addresses import canonical, is_inside, is_public, network
 from redoma.jail.egress.names import normal, too_broad
+from redoma.jail.egress.request_rules import split
 from redoma.model.errors import UsageError
 from redoma.model.network import LAST_PORT, WEB_PORTS, HostRule, Reach
 
@@ -14,7 +15,14 @@ if TYPE_CHECKING:
 LOCALHOST = "localhost"
 OWN_LOOPBACK = frozenset((LOCALHOST, "127.0.0.1", "::1"))
 _MOST_LOCAL = 50
-_FORMS = "HOST, HOST:PORT, HOST:*, *.example.com, ADDRESS:PORT, localhost:PORT, HOST=ADDRESS"
+ANYONE = HostRule(text="every host", host="*", ports=None)
+# What an open network reaches beside the public one: private networks, never this machine itself
+# and never the place where a cloud hands out credentials.
+_NEAR = ("10.0.0.0/8", "100.64.0.0/10", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7")
+_FORMS = (
+    "HOST, HOST:PORT, HOST:*, *.example.com, ADDRESS:PORT, localhost:PORT, HOST=ADDRESS,"
+    " GET HOST/PATH"
+)
 
 
 def read(
@@ -49,7 +57,19 @@ def read(
 
 def read_host(text: str) -> HostRule | None:
     """One rule; None for a loopback of the command's own, which it has without being granted."""
-    left, equals, right = text.strip().partition("=")
+    parts = split(text)
+    rule = _read_host(parts.host, text)
+    if not parts.methods and not parts.path:
+        return rule
+    if rule is None or rule.host == LOCALHOST or canonical(rule.host):
+        raise _cannot_read(text, "requests are read to hosts that are named")
+    from redoma.model.value import replace
+
+    return replace(rule, methods=parts.methods, path=parts.path)
+
+
+def _read_host(given: str, text: str) -> HostRule | None:
+    left, equals, right = given.partition("=")
     host, ports = _host_and_ports(left, text)
     if host in OWN_LOOPBACK:
         return _localhost(text, ports, pinned=bool(equals))
@@ -137,12 +157,14 @@ def for_name(reach: Reach, name: str) -> list[HostRule]:
     """The rules that grant a name, the exact ones first."""
     exact = [rule for rule in reach.hosts if rule.host == name and name != LOCALHOST]
     below = [r for r in reach.hosts if r.host.startswith("*.") and name.endswith(r.host[1:])]
-    return exact + below
+    return exact + below or ([ANYONE] if reach.every_host else [])
 
 
 def for_address(reach: Reach, address: str) -> list[HostRule]:
     """The rules that grant an address as such."""
-    return [rule for rule in reach.hosts if rule.host == address]
+    found = [rule for rule in reach.hosts if rule.host == address]
+    near = reach.mock or (reach.anyone and may_be_at(ANYONE, address))
+    return found or ([ANYONE] if near else [])
 
 
 def on_port(rules: list[HostRule], port: int) -> HostRule | None:
@@ -152,7 +174,8 @@ def on_port(rules: list[HostRule], port: int) -> HostRule | None:
 
 def may_be_at(rule: HostRule, address: str) -> bool:
     """Whether a granted name may be at this address."""
-    return is_public(address) or is_inside(address, rule.inside)
+    near = rule is ANYONE and any(is_inside(address, each) for each in _NEAR)
+    return near or is_public(address) or is_inside(address, rule.inside)
 
 
 def local_ports(reach: Reach) -> tuple[int, ...]:

@@ -14,18 +14,29 @@ from redoma.jail.egress.beginning import Speaks, begins
 from redoma.jail.egress.requests import Failed, Refused, Request, Stopped, chained
 from redoma.jail.egress.streams import Secure, Stream, relay
 from redoma.jail.egress.upstream import Upstream, end_to_end
-from redoma.model.network import IN_THE_CLEAR, NOT_TRUSTED, Connection
+from redoma.model.network import (
+    HTTP_2,
+    IN_THE_CLEAR,
+    NOT_HTTP,
+    NOT_MOCKED,
+    NOT_TRUSTED,
+    UNREADABLE,
+    Connection,
+)
 from redoma.model.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from socket import socket
 
+    from redoma.jail.egress.beginning import Beginning
     from redoma.jail.egress.inspecting import Inspector
     from redoma.jail.egress.requests import Body
     from redoma.model.network import HostRule
 
 _HANDSHAKE_SECONDS = 20.0
+_SPEAKS_WITHIN = 2.0
+_NO_HTTP = frozenset((UNREADABLE, NOT_HTTP, HTTP_2))
 
 
 class Talk:
@@ -45,7 +56,8 @@ class Talk:
         self._about = about
         self._rules = rules
         # What is granted by request has to be requests.
-        self._web_only = web_only or any(rule.by_request for rule in rules)
+        by_request = any(rule.by_request for rule in rules)
+        self._web_only = web_only or by_request or inspector.mocks
         self._stream = Stream(client, inspector.count)
         self._scheme = "http"
         self._upstream = Upstream(about.name, places, None)
@@ -72,12 +84,12 @@ class Talk:
             self._note(self._about, self._began, why=why)
 
     async def _serve(self) -> None:
-        found = await begins(self._stream, self._upstream, web_only=self._web_only)
+        found = await self._begins()
         if found.speaks is Speaks.TLS:
             if found.host is not None:
                 found.host.close()  # it is dialled anew, and has to say who it is
             await self._open_tls()
-            found = await begins(self._stream, self._upstream, web_only=self._web_only, in_tls=True)
+            found = await self._begins(in_tls=True)
         if found.speaks is Speaks.OTHER:
             assert found.host is not None
             await self._pass_on(found.host)
@@ -89,6 +101,18 @@ class Talk:
                 continue
         elif found.host is not None:
             found.host.close()
+
+    async def _begins(self, *, in_tls: bool = False) -> Beginning:
+        found = begins(self._stream, self._upstream, web_only=self._web_only, in_tls=in_tls)
+        if not self._inspector.mocks:
+            return await found
+        try:
+            # A client that waits for its host to speak first would wait for ever.
+            return await asyncio.wait_for(found, _SPEAKS_WITHIN)
+        except TimeoutError:
+            raise Refused(NOT_MOCKED) from None
+        except Refused as refused:
+            raise Refused(NOT_MOCKED if refused.why in _NO_HTTP else refused.why) from refused
 
     async def _pass_on(self, host: Stream) -> None:
         """Another protocol, on a port that was granted by its number."""
@@ -130,6 +154,14 @@ class Talk:
             forward = chained(self._inspector.handlers, self._upstream.ask)
             response = await forward(request)
             status = response.status
+            about = replace(about, by=response.by)
+            if response.asked is not None:
+                about = replace(
+                    about,
+                    headers=response.asked.headers,
+                    body_size=response.asked.size,
+                    body_digest=response.asked.digest,
+                )
             if response.upgraded is None:
                 return await client.answer(response, head.method)
             host, rest = response.upgraded
@@ -147,7 +179,8 @@ class Talk:
             status = await client.refuse(told, _explained(about)) or status
             return False
         finally:
-            about = replace(about, status=status, address=self._upstream.address)
+            address = self._upstream.address or self._about.address
+            about = replace(about, status=status, address=address)
             self._note(about, began, why=why)
 
     def _judged(self, head: framing.Head) -> HostRule:
@@ -166,7 +199,7 @@ class Talk:
         return Request(
             method=head.method,
             scheme=self._scheme,
-            host=self._about.name,
+            host=self._about.name or self._about.address,
             port=self._about.port,
             target=head.target,
             headers=end_to_end(head.fields),

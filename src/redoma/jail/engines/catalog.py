@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.jail.engines.base import Engine
 
-NAMES = ("bubblewrap", "systemd", "container", "unshare", "landlock", "direct")
+NAMES = ("warm", "bubblewrap", "systemd", "container", "unshare", "landlock", "direct")
 
 
 class Catalog:
@@ -35,10 +35,11 @@ class Catalog:
             return " ".join(_file(path) for path in candidates())
         if name == "unshare":
             return f"{_file('/usr/bin/unshare')} {_file(os.path.realpath(sys.executable))}"
-        return _file(os.path.realpath(sys.executable)) if name == "landlock" else ""
+        return _file(os.path.realpath(sys.executable)) if name in ("warm", "landlock") else ""
 
     def close(self) -> None:
-        for engine in self._made.values():
+        # The last first: some stand on others.
+        for engine in reversed(self._made.values()):
             close = getattr(engine, "close", None)
             if close is not None:
                 close()
@@ -58,6 +59,13 @@ def _make(name: str, catalog: Catalog) -> Engine:
         from redoma.jail.engines.bubblewrap import Bubblewrap
 
         return Bubblewrap()
+    if name == "warm":
+        from redoma.jail.engines.bubblewrap import Bubblewrap
+        from redoma.jail.engines.warm import Warm
+
+        described = catalog.engine("bubblewrap")
+        assert isinstance(described, Bubblewrap)
+        return Warm(described)
     if name == "systemd":
         from redoma.jail.engines.bubblewrap import Bubblewrap
         from redoma.jail.engines.systemd import Systemd

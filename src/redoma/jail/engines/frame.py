@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from redoma.jail import environment, view
+from redoma.jail.engines import hiding
 from redoma.model.access import Grant, Home, Network, Writes
 from redoma.model.value import Value
 
@@ -27,6 +28,9 @@ _WHOLLY = (Writes.DIRECT, Writes.LAYER)
 class Frame(Value):
     """Arguments for bubblewrap up to, and after, the workspace's protected paths."""
 
+    # What holds for every run whenever it begins; it can be done before anyone asks for a run.
+    base: tuple[str, ...]
+    # What has to be looked up when a run begins: files may have been replaced since the last one.
     before: tuple[str, ...]
     after: tuple[str, ...]
     # Directories that a command may write, each with where it is mounted from.
@@ -58,7 +62,9 @@ def build(
     """
     workspace = grant.workspace
     home = environment.home_directory()
-    roots = (workspace, *grant.writable, *grant.readable, *forgotten)
+    readable = tuple(path for path in grant.readable if path != "/")
+    everything = hiding.top() if readable != grant.readable else ()
+    roots = (workspace, *grant.writable, *readable, *everything, *forgotten)
     seen = view.build(grant.home, home=home, path=os.environ.get("PATH", ""), keep=roots)
     arguments = list(_namespaces(grant))
     system = tuple(
@@ -108,26 +114,37 @@ def build(
         arguments += _memory(min(temporary, _HOME_SIZE), home, "0755")
         if grant.home is Home.TOOLCHAINS:
             arguments += ["--symlink", "/etc/redoma/gitconfig", f"{home}/.gitconfig"]
-    for source, target in seen.binds:
-        if target.startswith(("/tmp/", "/var/tmp/", home + "/")):
-            arguments += show(source, target)
-    for path in grant.readable:
-        arguments += ["--ro-bind", place(path), path]
+    ready, arguments = arguments, _own_places(seen, home, show)
+    arguments += _readable(readable, everything, place, show)
+    arguments += hiding.passages(everything, roots) if as_nobody else []
     mounts, writable = _written(grant, place)
     arguments += mounts
     for path in forgotten:
         arguments += ["--overlay-src", place(path), "--tmp-overlay", path]
-    after = _hidden(grant.hidden)
+    in_memory = [p for p in in_memory if not f"{p}/".startswith(tuple(f"{r}/" for r in roots))]
+    inside = (*(target for _, target in seen.binds), *roots, home, "/proc", "/tmp", "/var/tmp")
+    known = next(source for source, target in seen.binds if target == "/etc")
+    after = hiding.cover(
+        hiding.reachable(grant, everything) if as_nobody else grant.hidden,
+        inside,
+        etc="/etc" if everything else known,
+    )
     if base is None:
         after += ["--remount-ro", "/"]
     user = "redoma" if as_nobody else environment.user_name(os.geteuid())
     visible = tuple(target for _, target in seen.binds) + roots
     env = environment.clean(
-        os.environ, home=home, path=seen.path, user=user, given=grant.env, visible=visible
+        environment.passing(grant.variables),
+        home=home,
+        path=seen.path,
+        user=user,
+        given=grant.env,
+        visible=visible,
     )
     for name, value in env.items():
         after += ["--setenv", name, value]
     return Frame(
+        base=tuple(ready),
         before=tuple(arguments),
         after=tuple(after),
         writable=tuple(writable),
@@ -137,6 +154,30 @@ def build(
         in_memory=tuple(in_memory),
         forgotten=forgotten,
     )
+
+
+def _readable(
+    paths: tuple[str, ...],
+    everything: tuple[str, ...],
+    place: Callable[[str], str],
+    show: Callable[[str, str], list[str]],
+) -> list[str]:
+    """The mounts of what may be read: as everybody may where it is all, else as its owner."""
+    made: list[str] = []
+    for path in (*(("/etc",) if everything else ()), *everything):
+        made += show(path, path)
+    for path in paths:
+        made += ["--ro-bind", place(path), path]
+    return made
+
+
+def _own_places(seen: view.View, home: str, show: Callable[[str, str], list[str]]) -> list[str]:
+    """What is shown of the machine below directories that are the run's own."""
+    made: list[str] = []
+    for source, target in seen.binds:
+        if target.startswith(("/tmp/", "/var/tmp/", home + "/")):
+            made += show(source, target)
+    return made
 
 
 def _written(grant: Grant, place: Callable[[str], str]) -> tuple[list[str], list[tuple[str, str]]]:
@@ -169,13 +210,3 @@ def _namespaces(grant: Grant) -> list[str]:
 
 def _memory(size: int, path: str, mode: str) -> list[str]:
     return ["--size", str(size), "--perms", mode, "--tmpfs", path]
-
-
-def _hidden(paths: tuple[str, ...]) -> list[str]:
-    made: list[str] = []
-    for path in paths:
-        if os.path.isdir(path):
-            made += ["--perms", "0555", "--tmpfs", path, "--remount-ro", path]
-        elif os.path.exists(path):
-            made += ["--ro-bind", "/dev/null", path]
-    return made

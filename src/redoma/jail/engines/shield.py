@@ -32,8 +32,8 @@ class Shield:
         self._known: dict[str, int] = {}
         self._repositories: dict[str, int] = {}
 
-    def raised(self) -> Raised:
-        """The protection of one run that is about to begin."""
+    def raised(self, hidden: tuple[str, ...] = ()) -> Raised:
+        """The protection of one run that is about to begin; what is `hidden` stays away."""
         with self.lock:
             self.survey.look()
             if not self._going:
@@ -41,7 +41,7 @@ class Shield:
                 self._repositories = self.survey.git_directories()
             self._going += 1
             try:
-                return Raised(self, *self._trusted())
+                return Raised(self, *self._trusted(), hidden)
             except BaseException:
                 self._going -= 1
                 raise
@@ -72,7 +72,13 @@ class Shield:
 class Raised:
     """The protection of one run: what was there when it began."""
 
-    def __init__(self, shield: Shield, known: dict[str, int], repositories: dict[str, int]) -> None:
+    def __init__(
+        self,
+        shield: Shield,
+        known: dict[str, int],
+        repositories: dict[str, int],
+        hidden: tuple[str, ...] = (),
+    ) -> None:
         self.shield = shield
         self.known = known
         self.repositories = repositories
@@ -80,7 +86,7 @@ class Raised:
         self.read_only: list[str] = []
         self.pinned: list[str] = []
         # What git would obey there, though nothing is there yet.
-        self.awaited: list[str] = []
+        self.awaited: list[str] = [path for path in hidden if not os.path.lexists(path)]
         self.sockets = list(shield.survey.sockets())
         self.steps = {path: programs_of_a_rebase(path) for path in repositories}
         self._plan()

@@ -41,7 +41,7 @@ def seen_by(plan: Plan) -> tuple[view.View, dict[str, str]]:
     roots = (grant.workspace, *grant.writable, *grant.readable)
     seen = view.build(grant.home, home=home, path=os.environ.get("PATH", ""), keep=roots)
     env = environment.clean(
-        os.environ,
+        environment.passing(grant.variables),
         home=home,
         path=seen.path,
         user=environment.user_name(os.geteuid()),

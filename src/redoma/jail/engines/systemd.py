@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 SYSTEMD_RUN = "/usr/bin/systemd-run"
 SLICE = "redoma.slice"
-HELD = ("memory", "processes", "cpu_percent")
+HELD = ("memory", "swap", "processes", "cpu_percent")
 # The shell in the scope, systemd-run's heir, and the enclosure's own two processes count as well.
 _NOT_THE_COMMAND = 3
 
@@ -137,7 +137,7 @@ class Systemd:
         self, as_nobody: Callable[[Callable[[], int]], int]
     ) -> Callable[[Callable[[], int]], int]:
         inner = self.inner
-        stage = (inner if isinstance(inner, Bubblewrap) else inner.description)._staged()
+        stage = (inner if isinstance(inner, Bubblewrap) else inner.description).staged()
 
         def inside(job: Callable[[], int]) -> int:
             try:
@@ -158,7 +158,7 @@ def scope(limits: Limits, *, user: bool) -> tuple[str, ...]:
     # Else systemd itself ends the scope when something in it is killed for memory, the shell too.
     made += [f"--slice={SLICE}", "-p", "OOMPolicy=continue"]
     if limits.memory is not None:
-        made += ["-p", f"MemoryMax={limits.memory}", "-p", "MemorySwapMax=0"]
+        made += ["-p", f"MemoryMax={limits.memory}", "-p", f"MemorySwapMax={limits.swap or 0}"]
     if limits.processes is not None:
         made += ["-p", f"TasksMax={limits.processes + _NOT_THE_COMMAND}"]
     if limits.cpu_percent is not None:

@@ -165,7 +165,7 @@ class Watch:
         kind = WRITE if error.errno == errno.EROFS else self._tried.get(path, READ)
         if _within(path, self._hidden) or _within(real, self._hidden):
             return Refusal(kind, path, "this path is hidden from the call")
-        if kind == WRITE and not _within(real, self._writable):
+        if error.errno == errno.EROFS or (kind == WRITE and not _within(real, self._writable)):
             return Refusal(WRITE, path, "this path is not among those that may be written")
         if not _within(real, self._seen) and not _within(path, self._seen):
             return Refusal(kind, path, "this path is not among those that may be read")

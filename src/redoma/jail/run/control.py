@@ -6,6 +6,12 @@ import os
 from _thread import allocate_lock
 from contextlib import suppress
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from redoma.model.network import Connection
+
 
 class Control:
     """Safe to use from any thread and from a signal handler."""
@@ -20,6 +26,8 @@ class Control:
         self.size: tuple[int, int] | None = None
         self.input: list[bytes] = []
         self.input_over = False
+        # Words each connection as it happens, for whoever watches; nobody is told without it.
+        self.narrate: Callable[[Connection], bytes] | None = None
 
     @property
     def fd(self) -> int:

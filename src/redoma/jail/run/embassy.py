@@ -15,7 +15,7 @@ import warnings
 from contextlib import suppress
 from struct import pack, unpack_from
 
-from redoma.jail.kernel import calls, netlink
+from redoma.jail.kernel import calls, datagrams, netlink
 from redoma.model.errors import EngineFailed
 
 TYPE_CHECKING = False
@@ -224,6 +224,7 @@ def _set_up(ports: tuple[int, ...], local: tuple[int, ...], *, redirects: bool) 
             made += [("any", _listener(family, "", p)) for p in ports if p not in local]
         made.append(("dns-tcp", _listener(family, "", DNS_PORT)))
         made.append(("dns", _questions(family)))
+        made.append(("udp", datagrams.listener(family)))
     return made, mode
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _OTHERWISE = {
     "memory": "rlimit for each process, the tree watched",
+    "address_space": "rlimit for each process",
     "processes": "rlimit in its own user namespace",
     "cpu_seconds": "rlimit for each process, the tree watched",
     "open_files": "rlimit",
@@ -75,14 +76,26 @@ class Limiter:
 
         return inside
 
+    def doors(self) -> list[int]:
+        """Descriptors by which a process moves itself into the control group; ours to keep."""
+        self._inside = True
+        return self.group.doors()[0] if self.group is not None else []
+
     def apply(self, pid: int) -> int:
         """Holds the process that will become the command; 0 when that is done."""
         self.enter(pid)
-        for kind, value in self._resource_limits():
-            hard = resource.getrlimit(kind)[1]
-            value = value if hard == resource.RLIM_INFINITY else min(value, hard)  # noqa: PLW2901
-            resource.prlimit(pid, kind, (value, _hard(kind, value)))
+        for kind, soft, hard in self.own_limits():
+            resource.prlimit(pid, kind, (soft, hard))
         return 0
+
+    def own_limits(self) -> list[tuple[int, int, int]]:
+        """The kind, the soft and the hard value of each limit that a process has by itself."""
+        found = []
+        for kind, value in self._resource_limits():
+            most = resource.getrlimit(kind)[1]
+            value = value if most == resource.RLIM_INFINITY else min(value, most)  # noqa: PLW2901
+            found.append((kind, value, _hard(kind, value)))
+        return found
 
     def enter(self, pid: int) -> None:
         """Moves the process into the control group, if there is one and it is not there yet."""
@@ -99,6 +112,8 @@ class Limiter:
             found.append((resource.RLIMIT_FSIZE, limits.file_size))
         if limits.cpu_seconds is not None:
             found.append((resource.RLIMIT_CPU, limits.cpu_seconds))
+        if limits.address_space is not None:
+            found.append((resource.RLIMIT_AS, limits.address_space))
         if limits.processes is not None and "processes" not in self.held:
             # Counted for this enclosure alone, since its user namespace is its own.
             found.append((resource.RLIMIT_NPROC, limits.processes + 1))
@@ -190,6 +205,8 @@ def resource_limits(limits: Limits) -> str:
         pairs.append((resource.RLIMIT_FSIZE, limits.file_size))
     if limits.cpu_seconds is not None:
         pairs.append((resource.RLIMIT_CPU, limits.cpu_seconds))
+    if limits.address_space is not None:
+        pairs.append((resource.RLIMIT_AS, limits.address_space))
     if limits.memory is not None:
         pairs.append((resource.RLIMIT_DATA, limits.memory))
     return ",".join(f"{kind}:{value}" for kind, value in pairs)

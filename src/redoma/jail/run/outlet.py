@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 
     from redoma.jail.run.control import Control
     from redoma.jail.run.streams import Sink
+    from redoma.model.network import Connection
 
-    Item = tuple[int, bytes]
+    # A stream, what is for it, and how much of that is the command's own.
+    Item = tuple[int, bytes, int]
 
 # So much is taken from a command before it has to wait for its reader.
 _MOST_WAITING = 256 << 10
@@ -45,7 +47,11 @@ class Outlet:
     def put(self, stream: int, data: bytes) -> None:
         """Something more to hand on."""
         self._came += len(data)
-        self._items.put((stream, data))
+        self._items.put((stream, data, len(data)))
+
+    def say(self, stream: int, data: bytes) -> None:
+        """Something of our own in between, from any thread; it never counts as the command's."""
+        self._items.put((stream, data, 0))
 
     @property
     def full(self) -> bool:
@@ -76,12 +82,20 @@ class Outlet:
     def _work(self) -> None:
         while self.error is None and (item := self._items.get()) is not None:
             try:
-                self._sink(*item)
+                self._sink(item[0], item[1])
             except BaseException as error:
                 self.error = error
-            size = len(item[1])
+            size = item[2]
             self._handed += size
             # In this order: either the supervisor sees that there is room, or we see that it waits.
             if self._came - self._handed + size > _MOST_WAITING or self.error is not None:
                 self._wake()
         self._over.release()
+
+
+def narrated(control: Control, outlet: Outlet | None) -> Callable[[Connection], None] | None:
+    """Shows connections between the command's own lines; the gate never waits for the reader."""
+    words = control.narrate
+    if words is None or outlet is None:
+        return None
+    return lambda connection: outlet.say(2, words(connection))

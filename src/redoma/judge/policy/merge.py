@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from redoma.judge.policy.build import built
-from redoma.judge.policy.patterns import expanded, host_fits, within
+from redoma.judge.policy.patterns import (
+    covers_request,
+    expanded,
+    host_fits,
+    request_of,
+    within,
+)
 from redoma.judge.policy.schema import KEYS
 from redoma.judge.policy.shipped import POLICIES, start
 from redoma.model.errors import PolicySyntax
@@ -181,7 +187,10 @@ def _looser_phases(policy: Policy, phases: tuple[tuple[str, str], ...]) -> str:
 def _outside(field: str, value: tuple[str, ...], now: tuple[str, ...] | None) -> str:
     for each in value:
         if field == "allowed_hosts":
-            if now is not None and not any(host_fits(each, other) for other in now):
+            host = request_of(each)[1]
+            if now is not None and not any(
+                host_fits(host, other) and covers_request(other, each) for other in now
+            ):
                 return f"{each} is not among the hosts allowed"
             continue
         there = [_symbolic(other) for other in (_WRITABLE if now is None else now)]

@@ -10,6 +10,7 @@ from redoma.judge.lazy import lazy
 _WHOLE_WORD = r"(?<![^\s;&|(]){}(?![^\s;&|)])"
 _META = frozenset("\\.*+?[](){}|^$")
 _HOST = lazy(r"(?:\*\.)?[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_-]+)*\.?|[0-9a-f:.]+")
+_PATH = lazy(r"(?:/[^\s?#;\\]*)?")
 
 
 def expanded(pattern: str, workspace: str, home: str) -> str:
@@ -55,9 +56,27 @@ def _path_pattern(pattern: str) -> re.Pattern[str]:
     return re.compile(f"{made}(?:/.*)?", re.S)
 
 
+def request_of(entry: str) -> tuple[tuple[str, ...], str, str]:
+    """The methods, the host and the path of an entry such as `GET api.example.org/repos/**`."""
+    methods, space, rest = entry.strip().partition(" ")
+    if not space:
+        methods, rest = "", entry.strip()
+    host, slash, path = rest.strip().partition("/")
+    return tuple(methods.split(",") if methods else ()), host.lower(), slash + path
+
+
+def covers_request(entry: str, other: str) -> bool:
+    """Whether an entry grants every request that another grants, both of them to fitting hosts."""
+    methods, _, path = request_of(entry)
+    asked, _, place = request_of(other)
+    if methods and not (asked and set(asked) <= set(methods)):
+        return False
+    return not path or path == place
+
+
 def host_fits(host: str, pattern: str) -> bool:
     """Whether a host is the one named, or for `*.name` one below it."""
-    host, pattern = host.rstrip("."), pattern.lower().rstrip(".")
+    host, pattern = host.rstrip("."), request_of(pattern)[1].rstrip(".")
     if pattern.startswith("*."):
         return host.endswith(pattern[1:])
     return host == pattern
@@ -65,9 +84,13 @@ def host_fits(host: str, pattern: str) -> bool:
 
 def host_problem(pattern: str) -> str:
     """Why a text cannot stand in a list of hosts, or nothing."""
-    lowered = pattern.lower()
+    methods, lowered, path = request_of(pattern)
+    if any(not (each.isascii() and each.isalpha() and each.isupper()) for each in methods):
+        return "does not begin with methods: GET, or GET,HEAD"
+    if "://" in pattern or not _PATH.fullmatch(path):
+        return "is not a host name: no scheme or port"
     if "/" in lowered or ("@" in lowered) or (lowered.count(":") == 1):
-        return "is not a host name: no scheme, port or path"
+        return "is not a host name: no scheme or port"
     if lowered in ("*", "*.", "**"):
         return "would allow every host"
     if lowered.startswith("*.") and "." not in lowered[2:].rstrip("."):

@@ -97,6 +97,9 @@ KEYS: Mapping[str, Key] = {
     "network.blocked_ports": Key(
         kind="ports", about="Ports that no command may name.", order="add", most=65_535
     ),
+    "network.inspect": Key(
+        kind="flag", about="Whether requests are read one by one, in TLS as well.", order="up"
+    ),
     "network.max_connections": _count("Hosts that one command may name.", least=0),
     "resources.max_memory_mb": _count("Memory of a run."),
     "resources.max_cpu_percent": _count("Share of one processor.", most=100_000),

@@ -45,6 +45,7 @@ _EXAMPLES = {
     "filesystem.max_total_size_mb": "1000",
     "network.allowed_hosts": ("- localhost", "- github.com", '- "*.example.org"'),
     "network.blocked_ports": ("- 22", "- 3389"),
+    "network.inspect": "true",
     "network.max_connections": "10",
     "resources.max_memory_mb": "1024",
     "resources.max_cpu_percent": "50",

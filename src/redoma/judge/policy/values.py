@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from redoma.judge.policy.conditions import ConditionError, parse
 from redoma.judge.policy.nodes import items, location, pairs, scalar
-from redoma.judge.policy.patterns import expression_problem, host_problem
+from redoma.judge.policy.patterns import expression_problem, host_problem, request_of
 from redoma.judge.policy.phrases import clause
 from redoma.judge.policy.schema import ACTIONS, EXPECTED, RULE_KEYS, TEST_KEYS, Key
 from redoma.model.errors import PolicySyntax, UnknownKey
@@ -183,7 +183,8 @@ def _host(path: str, name: str, _key: Key, node: yaml.Node) -> str:
     problem = host_problem(text)
     if problem:
         raise _wrong(path, node, f"{name}: {text!r} {problem}", "github.com, *.example.org")
-    return text.lower()
+    methods, host, place = request_of(text)
+    return f"{','.join(methods)} {host}{place}".strip()
 
 
 def _phases(path: str, name: str, _key: Key, node: yaml.Node) -> tuple[tuple[str, str], ...]:

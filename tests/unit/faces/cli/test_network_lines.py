@@ -8,6 +8,7 @@ from redoma.faces.cli.network import lines
 from redoma.faces.cli.run_options import read
 from redoma.model.errors import UsageError
 from redoma.model.network import (
+    DATAGRAM,
     NOT_GRANTED,
     OTHER_NAME,
     PORT_NOT_GRANTED,
@@ -29,6 +30,9 @@ def test_a_refusal_says_what_to_grant() -> None:
             refused(NOT_GRANTED, address="192.0.2.1", port=443),
             refused(NOT_GRANTED, address="2001:db8::1", port=443),
             refused(OTHER_NAME, name="a.example", port=443),
+            refused(DATAGRAM, kind="udp", name="a.example", port=443),
+            refused(NOT_GRANTED, name="c.example", port=443, listed=True),
+            refused(PORT_NOT_GRANTED, name="c.example", port=22, listed=True),
         )
     )
     assert told == [
@@ -38,6 +42,11 @@ def test_a_refusal_says_what_to_grant() -> None:
         "redoma: refused: 192.0.2.1:443 — grant it with --allow-host 192.0.2.1:443\n",
         "redoma: refused: [2001:db8::1]:443 — grant it with --allow-host [2001:db8::1]:443\n",
         f"redoma: refused: a.example:443: {OTHER_NAME}\n",
+        f"redoma: refused: a.example:443 by UDP: {DATAGRAM}\n",
+        "redoma: refused: c.example:443 — the policy has to list it,"
+        " as in network.allowed_hosts: [c.example]\n",
+        "redoma: refused: c.example:22 — the policy has to list it,"
+        " as in network.allowed_hosts: [c.example:22]\n",
     ]
 
 

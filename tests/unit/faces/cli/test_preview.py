@@ -87,11 +87,11 @@ def test_json_has_every_field_of_a_dry_run(project: Project) -> None:
             "files_deleted": [],
             "files_renamed": [],
             "attributes_changed": [],
-            "network_calls": ["POST https://example.org/y"],
+            "network_calls": ["POST https://example.org/y (1 byte)"],
             "database_operations": [],
         },
         "warnings": [
-            "the network was closed: what would be called is listed, and no answer was seen"
+            "nothing was sent: every request was answered by a mock, as if it had been done"
         ],
         "rollback_available": False,
         "ran_instead": [],
@@ -106,7 +106,7 @@ def test_json_has_every_field_of_a_dry_run(project: Project) -> None:
         ("d/b.txt", "created"),
     ]
     assert "changes-held" in found["enforcement"]["held"]
-    assert "network-closed" in found["enforcement"]["held"]
+    assert "network-allow-listed" in found["enforcement"]["held"]
 
 
 def test_a_preview_that_changes_nothing_holds_nothing(project: Project) -> None:

@@ -67,8 +67,22 @@ def test_a_level_without_a_network_gets_none(level: str) -> None:
 
 def test_an_open_network_is_held_to_a_policys_list() -> None:
     grant = kept_to(MINIMAL, ("a.example", "localhost"), (22,), 10)
-    assert grant.reach == read(["a.example"], blocked_ports=[22], max_connections=10)
+    listed = read(["a.example"], blocked_ports=[22], max_connections=10)
+    assert grant.reach == replace(listed, listed=True)
     assert (grant.network, Guarantee.NETWORK_ALLOW_LISTED in grant.require) == (Network.GATED, True)
+
+
+def test_an_open_network_with_blocked_ports_alone_is_every_host_through_a_gate() -> None:
+    grant = kept_to(MINIMAL, None, (22,), None)
+    assert grant.reach == Reach(anyone=True, blocked_ports=(22,), max_connections=1000)
+    assert (grant.network, Guarantee.NETWORK_ALLOW_LISTED in grant.require) == (Network.GATED, True)
+    assert kept_to(MINIMAL, None, (), 7).reach == Reach(anyone=True, max_connections=7)
+
+
+def test_a_policy_without_a_list_leaves_the_hosts_that_were_asked_for() -> None:
+    asked = read(["a.example"], blocked_ports=[23])
+    grant = kept_to(gated(STANDARD, asked), None, (22,), 5)
+    assert grant.reach == replace(asked, blocked_ports=(23, 22), max_connections=5)
 
 
 @pytest.mark.parametrize(

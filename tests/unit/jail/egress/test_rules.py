@@ -66,7 +66,7 @@ def test_what_gives_anybody_a_name_is_too_broad(text: str) -> None:
     [
         "",
         "https://example.com",
-        "example.com/path",
+        "example.com/path?query",
         "user@example.com",
         "example.com:0",
         "example.com:65536",

@@ -106,6 +106,8 @@ TURNS = [
          ("allow", "allow_safe"), ("deny", "network.allowed_hosts")),
     Turn("network.blocked_ports", "[23]", "[22]", says("ssh host.example uptime"),
          ("log", "log_elevated"), ("deny", "network.blocked_ports")),
+    Turn("network.inspect", "false", "true",
+         lambda asked: grant(asked, network=Network.GATED).reach.inspect, False, True),
     Turn("network.max_connections", "2", "1", says("curl https://a.example https://b.example"),
          ("allow", "allow_safe"), ("deny", "network.max_connections")),
     Turn("resources.max_memory_mb", "2048", "64", limit("memory"), 2048 * MEGABYTE, 64 * MEGABYTE),

@@ -46,7 +46,7 @@ def error(text: str | bytes) -> PolicySyntax:
         ("confirmation:\n  required_for: [dangrous]\n", "2:18: 'dangrous' is neither a condition nor known", "did you mean 'dangerous'?"),
         ("network:\n  allowed_hosts: ['*']\n", "2:19: network.allowed_hosts: '*' would allow every host", "github.com, *.example.org"),
         ("network:\n  allowed_hosts: ['*.com']\n", "2:19: network.allowed_hosts: '*.com' is too broad: it would allow every host below one ending", "github.com, *.example.org"),
-        ("network:\n  allowed_hosts: ['https://a.example']\n", "2:19: network.allowed_hosts: 'https://a.example' is not a host name: no scheme, port or path", "github.com, *.example.org"),
+        ("network:\n  allowed_hosts: ['https://a.example']\n", "2:19: network.allowed_hosts: 'https://a.example' is not a host name: no scheme or port", "github.com, *.example.org"),
         ("network:\n  blocked_ports: [70000]\n", "2:19: network.blocked_ports lies between 1 and 65535", ""),
         ("filesystem:\n  allowed_paths: [/]\n", "2:19: filesystem.allowed_paths: '/' would allow everything", ""),
         ("filesystem:\n  blocked_paths: ['${HOME}/x']\n", "2:19: filesystem.blocked_paths: only ${PROJECT_ROOT} and ~ are replaced", "${PROJECT_ROOT}"),

@@ -1,0 +1,24 @@
+"""Who stands between a command and its hosts, in the order in which they are asked."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.jail.egress.requests import Handler
+    from redoma.model.network import Reach
+    from redoma.model.secret import Secret
+
+
+def handlers(reach: Reach, secrets: tuple[Secret, ...] = ()) -> tuple[Handler, ...]:
+    """The handlers of one gate; a mock stands alone, since nothing is behind it."""
+    if reach.mock:
+        from redoma.jail.egress.mock import Mock
+
+        return (Mock(reach.mocks),)
+    row: list[Handler] = []
+    if reach.credentials:
+        from redoma.jail.egress.credentials import Credentials
+
+        # The last before the host: nobody else in the row sees what it adds.
+        row.append(Credentials(tuple(zip(reach.credentials, secrets, strict=True))))
+    return tuple(row)

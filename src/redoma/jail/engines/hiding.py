@@ -1,0 +1,79 @@
+"""What is left out of an enclosure that shows much, and the ways through it."""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.model.access import Grant
+
+_PAGE = 4096
+# Not shown where everything is: an enclosure has its own, or has them already.
+_OF_ITS_OWN = frozenset(
+    "/bin /dev /etc /lib /lib32 /lib64 /libx32 /opt /proc /run /sbin /sys /tmp /usr".split()
+)
+
+
+def top() -> tuple[str, ...]:
+    """What stands at the top of this machine, apart from what every enclosure has of its own."""
+    with os.scandir("/") as found:
+        names = sorted(e.path for e in found if e.is_dir(follow_symlinks=False))
+    return tuple(path for path in names if path not in _OF_ITS_OWN)
+
+
+def passages(everything: tuple[str, ...], roots: tuple[str, ...]) -> list[str]:
+    """Empty directories over those that only their owner enters, on the way to what is given.
+
+    Whoever mounts is nobody then, and so is whoever runs: neither could read them anyway.
+    """
+    made: list[str] = []
+    for path in dict.fromkeys(_closed(root, everything) for root in roots):
+        if path:
+            made += ["--size", str(_PAGE), "--perms", "0755", "--tmpfs", path]
+    return made
+
+
+def reachable(grant: Grant, everything: tuple[str, ...]) -> tuple[str, ...]:
+    """The hidden paths that nobody could enter; the others are hidden without being covered."""
+    roots = (grant.workspace, *grant.writable, *grant.readable)
+    given = tuple(f"{path}/" for path in roots if path != "/")
+    return tuple(
+        path
+        for path in grant.hidden
+        if f"{path}/".startswith(given) or not _closed(path, everything)
+    )
+
+
+def cover(paths: tuple[str, ...], inside: tuple[str, ...], *, etc: str) -> list[str]:
+    """What covers each path that can be seen inside; /etc is seen as it is in `etc`."""
+    made: list[str] = []
+    for path in paths:
+        below = f"{path}/"
+        if path == "/dev" or not any(
+            path == each or each.startswith(below) or path.startswith(f"{each}/") for each in inside
+        ):
+            continue
+        source = etc + path.removeprefix("/etc") if path.startswith("/etc/") else path
+        if os.path.isdir(source):
+            made += ["--perms", "0555", "--tmpfs", path, "--remount-ro", path]
+        elif os.path.exists(source):
+            made += ["--ro-bind", "/dev/null", path]
+    return made
+
+
+def _closed(path: str, everything: tuple[str, ...]) -> str:
+    """The first directory on the way to a path that only its owner enters; empty for none."""
+    for each in everything:
+        if path.startswith(f"{each}/"):
+            parts = path.removeprefix(f"{each}/").split("/")
+            ways = ("/".join((each, *parts[:at])) for at in range(1, len(parts)))
+            return next((way for way in ways if not _entered(way)), "")
+    return ""
+
+
+def _entered(path: str) -> bool:
+    try:
+        return bool(os.stat(path).st_mode & 0o001)
+    except OSError:
+        return True  # it is not there, and hides nothing

@@ -1,0 +1,45 @@
+"""Holds what little can be held of a directory that everybody writes, as /tmp."""
+
+from __future__ import annotations
+
+import os
+
+from redoma.jail.engines.shield import Raised, Shield
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from redoma.model.result import HeldBack
+
+
+class SharedShield(Shield):
+    """No project of anybody's is protected here; sockets are covered, and hidden paths held."""
+
+    def raised(self, hidden: tuple[str, ...] = ()) -> Raised:
+        with self.lock:
+            self.survey.look()
+            return SharedRaised(self, {}, {}, hidden)
+
+
+class SharedRaised(Raised):
+    """The protection of one run in a directory that others change meanwhile."""
+
+    def settle(self, keep_in: Callable[[], str]) -> tuple[HeldBack, ...]:
+        """Takes back only what was made where something is hidden."""
+        if not any(map(os.path.lexists, self.awaited)):
+            return ()
+        from redoma.jail.guard.sweep import Sweep
+
+        with self.shield.lock:
+            survey = self.shield.survey
+            survey.look()
+            return Sweep(
+                survey,
+                known=dict(survey.protected()),
+                repositories=survey.git_directories(),
+                links={},
+                awaited=self.awaited,
+                keep_in=keep_in(),
+                allowed=self.shield.allowed,
+            ).run()

@@ -1,0 +1,1 @@
+"""Components read before they run: what is not known to be harmless is refused."""

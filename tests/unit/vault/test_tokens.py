@@ -1,0 +1,108 @@
+"""Secrets are kept by name, sealed, and given back to nobody who cannot open them."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+from pathlib import Path
+
+import pytest
+
+from redoma.model.errors import UnknownToken, UsageError, VaultError, WrongKey
+from redoma.model.secret import Secret
+from redoma.vault.key import KeyPlace
+from redoma.vault.tokens import Tokens
+
+VALUE = "tok-5f2c81d09b7e"
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Tokens:
+    return Tokens(str(tmp_path / "vault"), keyed_by=KeyPlace.FILE)
+
+
+def test_a_secret_is_given_back_as_it_was_kept(vault: Tokens) -> None:
+    vault.put("api", Secret(VALUE))
+    vault.put("other", Secret("ä ö"))
+    assert vault.names() == ("api", "other")
+    assert (vault.get("api").reveal(), vault.get("other").reveal()) == (VALUE, "ä ö")
+
+
+def test_a_secret_can_be_replaced_and_forgotten(vault: Tokens) -> None:
+    vault.put("api", Secret("old"))
+    vault.put("api", Secret(VALUE))
+    assert vault.get("api").reveal() == VALUE
+    vault.remove("api")
+    assert vault.names() == ()
+    with pytest.raises(UnknownToken):
+        vault.get("api")
+    with pytest.raises(UnknownToken):
+        vault.remove("api")
+
+
+def test_nothing_on_the_disk_shows_a_secret_and_nobody_else_can_open_it(
+    vault: Tokens, tmp_path: Path
+) -> None:
+    vault.put("api", Secret(VALUE))
+    place = tmp_path / "vault"
+    assert {p.name: p.stat().st_mode & 0o777 for p in place.iterdir()} == {
+        "secrets.json": 0o600,
+        "vault.key": 0o600,
+        "lock": 0o600,
+    }
+    assert place.stat().st_mode & 0o777 == 0o700
+    assert all(VALUE.encode() not in p.read_bytes() for p in place.iterdir())
+
+
+def test_a_secret_that_was_changed_or_exchanged_is_not_opened(
+    vault: Tokens, tmp_path: Path
+) -> None:
+    vault.put("one", Secret(VALUE))
+    vault.put("two", Secret("another"))
+    file = tmp_path / "vault" / "secrets.json"
+    kept = json.loads(file.read_text())
+    kept["secrets"]["one"], kept["secrets"]["two"] = kept["secrets"]["two"], kept["secrets"]["one"]
+    file.write_text(json.dumps(kept))
+    for name in ("one", "two"):
+        with pytest.raises(WrongKey):
+            vault.get(name)
+
+
+def test_another_key_opens_nothing(vault: Tokens, tmp_path: Path) -> None:
+    vault.put("one", Secret(VALUE))
+    (tmp_path / "vault" / "vault.key").write_bytes(bytes(32))
+    with pytest.raises(WrongKey):
+        vault.get("one")
+    os.unlink(tmp_path / "vault" / "vault.key")
+    with pytest.raises(WrongKey):
+        vault.get("one")
+
+
+def test_a_file_that_others_may_open_is_not_used(vault: Tokens, tmp_path: Path) -> None:
+    vault.put("one", Secret(VALUE))
+    os.chmod(tmp_path / "vault" / "secrets.json", 0o644)
+    with pytest.raises(VaultError, match="others may open"):
+        vault.get("one")
+
+
+def test_a_link_in_the_place_of_the_file_is_not_followed(vault: Tokens, tmp_path: Path) -> None:
+    vault.put("one", Secret(VALUE))
+    file = tmp_path / "vault" / "secrets.json"
+    os.rename(file, tmp_path / "moved.json")
+    os.symlink(tmp_path / "moved.json", file)
+    with pytest.raises(VaultError):
+        vault.get("one")
+
+
+@pytest.mark.parametrize("name", ["", "a b", "../x", "-x", "a" * 200, "x\n"])
+def test_a_name_is_plain(vault: Tokens, name: str) -> None:
+    with pytest.raises(UsageError):
+        vault.put(name, Secret(VALUE))
+
+
+def test_a_secret_in_our_hands_shows_itself_to_nobody() -> None:
+    secret = Secret(VALUE)
+    assert VALUE not in f"{secret!r} {secret} {[secret]}"
+    with pytest.raises(TypeError):
+        pickle.dumps(secret)
