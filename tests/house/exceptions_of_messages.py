@@ -29,7 +29,9 @@ NOT_MESSAGES: frozenset[str] = frozenset(
         *("--env {0}=VALUE", "REDOMA_AUDIT_KEY={0}", "git stash", "npm publish --dry-run"),
         *("network.allowed_hosts: {0}", "strict_for: {0}", "environment: production"),
         *("default_action: deny", "and, or", "{0} == … or {1} in [ … ]", "{0} in [one, other]"),
-        "HOST, HOST:PORT, HOST:*, *.example.com, ADDRESS:PORT, localhost:PORT, HOST=ADDRESS",
+        "HOST, HOST:PORT, HOST:*, *.example.com, ADDRESS:PORT, localhost:PORT, HOST=ADDRESS, GET HOST/PATH",
+        "HOST[:PORT]=[bearer:|basic:|HEADER:]VARIABLE, or vault:NAME in the place of VARIABLE",
+        "[METHOD[,METHOD]] HOST[:PORT][/PATH], as in GET api.example.com/repos/**",
         # What a policy may say, in its own words.
         *("multiple files", "external network", "schema changes", "effects in [publishes, remote]"),
         *("safety_level == {0} and multiple_files", "files_affected {0} {1}"),
@@ -41,6 +43,7 @@ NOT_MESSAGES: frozenset[str] = frozenset(
         *("/bin/sh -c {0} redoma {1}", "true {0}", "--description=a command of redoma"),
         *("kind IN ({0})", "at {0} ?", "head {0}:{1}", "Preview(id={0}, {1} changes)"),
         *("Plan({0}, {1} steps)", "call {0}({1})", "Bad Gateway", "one run {0}"),
+        *("Python {0}.{1}", "({0} bytes)", "every host"),
         # Parts of what is shown of a call.
         *("… {0} more", "of {0}", "'s variable {0}", "'s global {0}", "{0} is {1}"),
         "{0} min",

@@ -60,7 +60,7 @@ def _begun(call: Connection) -> str:
     program = harmless(call.program)
     if call.method:
         asked = harmless(f"{call.method} {call.kind}://{call.target}{call.path}")
-        by = f" ({phrased(call.by)})" if call.by else ""
+        by = phrased(" by a cache" if call.by == "cache" else " by a mock") if call.by else ""
         return f"redoma: {asked}: {call.status}{by}"
     if program:
         return phrased("redoma: {0} reaches {1}", program, target)
