@@ -32,7 +32,8 @@ class Catalog:
         if name in ("bubblewrap", "systemd"):
             from redoma.jail.engines.bwrap_binary import candidates
 
-            return " ".join(_file(path) for path in candidates())
+            found = " ".join(_file(path) for path in candidates())
+            return f"{found} {_manager()}" if name == "systemd" else found
         if name == "unshare":
             return f"{_file('/usr/bin/unshare')} {_file(os.path.realpath(sys.executable))}"
         return _file(os.path.realpath(sys.executable)) if name in ("warm", "landlock") else ""
@@ -44,6 +45,15 @@ class Catalog:
             if close is not None:
                 close()
         self._made.clear()
+
+
+def _manager() -> str:
+    """Which systemd is the init here: a container shares the kernel's boot, and maybe the cache."""
+    try:
+        status = os.stat("/run/systemd/system")
+    except OSError:
+        return "no systemd"
+    return f"systemd:{status.st_dev}:{status.st_ino}"
 
 
 def _file(path: str) -> str:
