@@ -8,6 +8,7 @@ MODULES_WITHOUT: tuple[str, ...] = (
     "redoma.dialects",  # published APIs, which speak as their documents say
     "redoma.ask.prefixes",  # programs and their subcommands
     "redoma.jail.probe.inside",  # a script that is run inside
+    "redoma.jail.egress.cache_store",  # SQL
     "redoma.jail.egress.http",  # what is sent to a peer
     "redoma.judge.intent.schema",
     "redoma.judge.policy.schema",  # JSON Schema is for editors

@@ -38,7 +38,7 @@ TWO_WORDS = re.compile(
 SENTENCE = re.compile(r"\b(a|an|the|no|not|that|what|without|is|are|nothing|something|never|too)\b")
 COMMAND = re.compile(
     r"(sudo |docker |pip |chmod |chown |export |set |npm |git |cargo |twine )[^#;,]*"
-    r"|--[a-z-]+ [a-z0-9]+"
+    r"|--[a-z-]+ [a-z0-9.:]+"
     r"|(redoma( [a-z|-]+){1,3}|--[a-z-]+)( (\[.*|\{\d+\}|[A-Z][A-Z|]*(…|\.\.\.)?|-.*|'.*'|\".*\"))*"
 )
 SQL = re.compile(r"(SELECT|INSERT|UPDATE|DELETE|CREATE|PRAGMA|WHERE|ORDER|AND|BEGIN) ")
@@ -72,10 +72,16 @@ ALWAYS = {"phrased", *ERRORS}
 @cache
 def messages() -> dict[str, str]:
     """Every message in English, with the first place where it stands."""
+    excepted = NOT_MESSAGES | {""}
+    return {t: w for t, w in texts().items() if t not in excepted and not CODE.match(t)}
+
+
+@cache
+def texts() -> dict[str, str]:
+    """Every text that looks like a message, the exceptions among them."""
     found: dict[str, str] = {}
     for where, text in _all():
-        if text and text not in NOT_MESSAGES and not CODE.match(text):
-            found.setdefault(text, where)
+        found.setdefault(text, where)
     return found
 
 
