@@ -134,8 +134,15 @@ def _networked(grant: Grant, policy: Policy) -> Grant:
             grant, network=Network.CLOSED, require=grant.require | {Guarantee.NETWORK_CLOSED}
         )
     from redoma.jail.egress.grants import kept_to
+    from redoma.jail.egress.rules import read_cached
 
-    return kept_to(grant, rules.allowed_hosts, rules.blocked_ports, rules.max_connections)
+    made = kept_to(grant, rules.allowed_hosts, rules.blocked_ports, rules.max_connections)
+    if made.reach.mock:
+        return made
+    hosts = tuple(dict.fromkeys((*made.reach.cache, *read_cached(rules.cache_hosts))))
+    return replace(
+        made, reach=replace(made.reach, cache=hosts, cache_seconds=rules.cache_min_interval)
+    )
 
 
 def _filed(grant: Grant, policy: Policy, home: str) -> Grant:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import atexit
 import os
-from _thread import allocate_lock
 
 from redoma.flow.credentials import reach_of
 from redoma.flow.drive import drive
@@ -13,10 +11,10 @@ from redoma.flow.hands import Hands
 from redoma.flow.narrowing import Narrowing
 from redoma.flow.path import path
 from redoma.flow.requests import Who, request_for
+from redoma.flow.this_host import this_host
 from redoma.flow.workspace import granted_path, workspace
 from redoma.flow.world import World, held
 from redoma.jail.levels import load
-from redoma.jail.probe.host import Host
 from redoma.model.access import Writes
 from redoma.model.guarantee import Guarantee
 from redoma.model.request import Mode
@@ -30,6 +28,7 @@ if TYPE_CHECKING:
     from redoma.ask.chain import Chain
     from redoma.flow.confirming import Confirmed
     from redoma.flow.preview import Preview
+    from redoma.jail.probe.host import Host
     from redoma.jail.run.control import Control
     from redoma.jail.run.streams import Sink
     from redoma.model.access import Grant
@@ -45,27 +44,9 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
+__all__ = ["Sandbox", "this_host"]
+
 USUAL = "standard"
-_lock = allocate_lock()
-_hosts: list[Host] = []
-
-
-# A forked child has none of our threads, and none of what its parent keeps ready is its own.
-os.register_at_fork(after_in_child=_hosts.clear)
-
-
-def this_host() -> Host:
-    """The one host of this process; what it keeps ready is removed when the process ends."""
-    with _lock:
-        if not _hosts:
-            from redoma.jail.guard.journal import finish_others
-            from redoma.jail.overlay.recovery import recover
-
-            finish_others()
-            recover()
-            _hosts.append(Host())
-            atexit.register(_hosts[0].close)
-        return _hosts[0]
 
 
 class Sandbox:
@@ -83,8 +64,10 @@ class Sandbox:
         hide: Sequence[str] | None = None,
         subprocesses: int | None = None,
         allow_hosts: Sequence[str] = (),
+        any_host: bool = False,
         publish: Sequence[int] = (),
         inspect: bool = False,
+        cache_hosts: Sequence[str] = (),
         credentials: Sequence[str] = (),
         mock: bool | str = False,
         env: Mapping[str, str] | None = None,
@@ -102,6 +85,7 @@ class Sandbox:
     ) -> None:
         """What holds in a workspace; the rest tightens or widens it by name.
 
+        `any_host` lets every public host be reached, through a gate, and nothing of this machine.
         `inspect` reads requests one by one, in TLS as well, and `credentials` has the gate add
         secrets to them: `api.example.com=TOKEN` or `api.example.com=vault:NAME`.
         `mock` answers every request itself, so that nothing leaves, as a file of mocks says where
@@ -132,7 +116,15 @@ class Sandbox:
             ),
             readable=tuple(granted_path(path, "--allow-read") for path in allow_read),
             env=tuple((env or {}).items()),
-            reach=reach_of(allow_hosts, publish, credentials, inspect=inspect, mock=mock),
+            reach=reach_of(
+                allow_hosts,
+                publish,
+                credentials,
+                inspect=inspect,
+                mock=mock,
+                cache=cache_hosts,
+                anyone=any_host,
+            ),
             direct=direct,
             temporary=temporary,
             apply=apply,

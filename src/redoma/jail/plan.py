@@ -50,7 +50,7 @@ def plan(
         )
     if grant.network is Network.GATED:
         held(grant.reach)
-    elif grant.network is Network.OPEN and grant.reach.inspect:
+    elif grant.network is Network.OPEN and grant.reach.opens_tls:
         raise UsageError(
             "requests are to be read, and an open network has no gate to read them at",
             hint="--allow-host HOST for each host, or network.allowed_hosts in your sandbox.yaml",

@@ -18,7 +18,7 @@ where:
   --workspace DIR      the directory the command works in
   --level LEVEL        minimal, standard (default), strict or maximum
   --profile FILE       a profile of your own instead of a level
-  --engine NAME        one engine: bubblewrap, systemd, unshare, landlock, direct
+  --engine NAME        one engine: warm, bubblewrap, systemd, unshare, landlock, direct
 what it may touch:
   --allow-write PATH   also writable (may be repeated); lifts the protection of that path
   --allow-read PATH    also readable (may be repeated)
@@ -29,6 +29,7 @@ what it may touch:
   --credential HOST=NAME
                        adds the secret in a variable of yours to requests to that host, which the
                        command never sees; HOST=vault:NAME takes it from `redoma vault`
+  --cache-host HOST    keeps what this host answers, and asks it for the same every 30 s at most
   --mock[=FILE]        answers every request itself, so that nothing leaves; with what FILE says
   --publish PORT       makes a port of the command's own reachable on this machine's loopback
   --env NAME[=VALUE]   passes a variable (may be repeated)
@@ -90,7 +91,15 @@ _ONE = (
     "--phase",
     "--session",
 )
-_MANY = ("--allow-write", "--allow-read", "--allow-host", "--credential", "--publish", "--env")
+_MANY = (
+    "--allow-write",
+    "--allow-read",
+    "--allow-host",
+    "--cache-host",
+    "--credential",
+    "--publish",
+    "--env",
+)
 _LIMITS = {
     "--timeout": "wall_seconds",
     "--memory": "memory",

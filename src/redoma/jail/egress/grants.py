@@ -43,6 +43,8 @@ def kept_to(
     if grant.network is not Network.GATED:
         return gated(grant, replace(listed, inspect=grant.reach.inspect))
     asked = grant.reach
+    if asked.anyone:
+        return gated(grant, replace(listed, publish=asked.publish))
     local = any(host.strip().lower() in OWN_LOOPBACK for host in hosts)
     for rule in asked.hosts:
         if not (
@@ -59,7 +61,8 @@ def _numbered(grant: Grant, blocked_ports: tuple[int, ...], most: int | None) ->
     """The same hosts, but for some ports, and so many connections at one time."""
     reach = grant.reach
     if grant.network is not Network.GATED:
-        reach = Reach(anyone=True, max_connections=_MOST_OF_AN_OPEN_NETWORK)
+        most_now = _MOST_OF_AN_OPEN_NETWORK
+        reach = Reach(anyone=True, inspect=reach.inspect, max_connections=most_now)
     made = replace(
         reach,
         blocked_ports=tuple(dict.fromkeys((*reach.blocked_ports, *blocked_ports))),
