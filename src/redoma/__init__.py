@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from redoma.model.call_errors import SandboxViolation as SandboxViolation
     from redoma.model.component import Problem as Problem
     from redoma.model.component import Validation as Validation
+    from redoma.model.confirmation import confirmation_request as confirmation_request
+    from redoma.model.confirmation import confirmation_response as confirmation_response
     from redoma.model.decision import Decision as Decision
     from redoma.model.decision import Verdict as Verdict
     from redoma.model.errors import EngineFailed as EngineFailed
@@ -70,6 +72,8 @@ __all__ = [
     "Verdict",
     "__version__",
     "check",
+    "confirmation_request",
+    "confirmation_response",
     "facts",
     "rules",
     "validate_component",
@@ -105,6 +109,8 @@ _HOMES = {
     "Validation": "redoma.model.component",
     "Verdict": "redoma.model.decision",
     "check": "redoma.flow.check",
+    "confirmation_request": "redoma.model.confirmation",
+    "confirmation_response": "redoma.model.confirmation",
     "facts": "redoma.flow.check",
     "rules": "redoma.flow.knowledge",
     "validate_component": "redoma.flow.components",

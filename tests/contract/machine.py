@@ -12,7 +12,7 @@ from redoma.model.guarantee import EngineReport, Guarantee
 
 # Engines and guarantees whose absence is a failure here, as `REDOMA_REQUIRE=bubblewrap,unshare`.
 REQUIRED = frozenset(os.environ.get("REDOMA_REQUIRE", "").replace(",", " ").split())
-ALL = ("bubblewrap", "systemd", "unshare", "landlock", "direct")
+ALL = ("warm", "bubblewrap", "systemd", "unshare", "landlock", "direct")
 
 
 def _worth_trying(name: str) -> bool:

@@ -46,7 +46,7 @@ def test_an_engine_works_here_or_says_why_not(name: str) -> None:
 
 
 def test_the_order_is_the_strongest_and_cheapest_first() -> None:
-    assert ENGINES == ("bubblewrap", "systemd", "unshare", "landlock")
+    assert ENGINES == ("warm", "bubblewrap", "systemd", "unshare", "landlock")
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -84,7 +84,7 @@ def test_an_engine_that_does_not_exist_is_named_with_those_that_do(tmp_path: Pat
     assert all(name in caught.value.hint for name in NAMES)
 
 
-@pytest.mark.parametrize("name", ["bubblewrap", "unshare"])
+@pytest.mark.parametrize("name", ["warm", "bubblewrap", "unshare"])
 def test_a_forced_engine_is_the_one_that_runs(name: str, tmp_path: Path) -> None:
     usable(name)
     result = Sandbox(str(tmp_path), engine=name).run("true")

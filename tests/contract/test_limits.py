@@ -105,3 +105,8 @@ def test_each_limit_names_what_held_it(machine: Machine) -> None:
     told = dict(result.exit.limited_by)
     assert {"open_files", "file_size", "wall_seconds", "output"} <= told.keys()
     assert all(told.values())
+
+
+def test_more_address_space_than_allowed_is_refused(machine: Machine) -> None:
+    sandbox = machine.sandbox(limits={"address_space": 256 << 20})
+    assert sandbox.run("ulimit -v; ulimit -Hv").stdout.split() == [b"262144", b"262144"]

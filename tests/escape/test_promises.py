@@ -40,6 +40,7 @@ ENCLOSURES = {
     "standard": Redoma(),
     "strict": Redoma("strict"),
     "maximum": Redoma("maximum"),
+    "bubblewrap": Redoma("standard", "bubblewrap"),
     "unshare": Redoma("standard", "unshare"),
 }
 if os.path.isdir("/run/systemd/system"):

@@ -44,6 +44,11 @@ SWAP, CPU_PERCENT = 7 << 30, 50
 SMALLEST_MEMORY_MB = 32
 FAILED = "failed"
 _LEVEL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "component.yaml")
+_SWITCHES = {
+    "systemd_run": "use_systemd_run",
+    "unshare": "use_namespaces",
+    "none": "use_direct",
+}
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,99}")
 _PASSED = re.compile(r"(CUDA|OMP|MKL|OPENBLAS|NUMEXPR|PYTORCH|TORCH)_[A-Z0-9_]+")
 _SECRET = re.compile(r"TOKEN|SECRET|PASSWORD|CREDENTIAL|_KEY")
@@ -234,11 +239,12 @@ class AutopoieticSandbox:
     ) -> dict[str, object]:
         why = "; ".join(error.tried.values()) if isinstance(error, NoEngine) else str(error)
         self._logger.warning(
-            "%s cannot be set up here with %s: %s. To have it: %s",
+            "%s cannot be set up here with %s: %s. To have it: %s. To do without it: %s = False",
             isolation,
             engine,
             why,
             error.hint,
+            _SWITCHES[isolation],
         )
         return _told(isolation=FAILED, error=why)
 

@@ -71,14 +71,15 @@ def reach_of(
     *,
     inspect: bool,
     mock: bool | str = False,
+    cache: Sequence[str] = (),
 ) -> Reach | None:
     """What a caller grants by name, or a mock of all; None where that is nothing."""
-    if not hosts and not publish and not credentials and not inspect and mock is False:
+    if not (hosts or publish or credentials or inspect or cache) and mock is False:
         return None
-    from redoma.jail.egress.rules import read
+    from redoma.jail.egress.rules import read, read_cached
     from redoma.model.value import replace
 
-    made = read(hosts, publish=publish)
+    made = replace(read(hosts, publish=publish), cache=read_cached(cache))
     if credentials or inspect:
         from redoma.jail.egress.credentials import read_all
 

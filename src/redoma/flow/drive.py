@@ -7,11 +7,13 @@ from redoma.flow.steps import Apply, Ask, Discard, Execute, Hold, Note
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Awaitable
-    from typing import Any, Protocol
+    from typing import Any, Protocol, TypeVar
 
     from redoma.flow.steps import Path, Step
     from redoma.model.question import Answer
     from redoma.model.result import Result
+
+    T = TypeVar("T")
 
     class Hands(Protocol):
         """Does what the path asks for."""
@@ -44,7 +46,7 @@ def perform(step: Step, hands: Hands) -> Any:
     return hands.discard(step)
 
 
-def drive(path: Path[Result], hands: Hands) -> Result:
+def drive(path: Path[T], hands: Hands) -> T:
     """Walks a path to its end by plain calls; what a step raises, the path hears first."""
     answer: Any = None
     error: BaseException | None = None
@@ -52,7 +54,7 @@ def drive(path: Path[Result], hands: Hands) -> Result:
         try:
             step = path.send(answer) if error is None else path.throw(error)
         except StopIteration as end:
-            result: Result = end.value
+            result: T = end.value
             return result
         answer = error = None
         try:
@@ -61,7 +63,7 @@ def drive(path: Path[Result], hands: Hands) -> Result:
             error = raised
 
 
-async def drive_async(path: Path[Result], hands: AsyncHands) -> Result:
+async def drive_async(path: Path[T], hands: AsyncHands) -> T:
     """Walks a path to its end, letting others run while a step takes its time."""
     answer: Any = None
     error: BaseException | None = None
@@ -69,7 +71,7 @@ async def drive_async(path: Path[Result], hands: AsyncHands) -> Result:
         try:
             step = path.send(answer) if error is None else path.throw(error)
         except StopIteration as end:
-            result: Result = end.value
+            result: T = end.value
             return result
         answer = error = None
         try:

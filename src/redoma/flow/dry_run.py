@@ -88,6 +88,12 @@ def preview(
     return told
 
 
+def told_of(text: str, result: Result, workspace: str, duration: Duration) -> DryRun:
+    """The answer for a command that has already run on a layer, as it is and not as a trial."""
+    foreseen = foresee(text, ground(workspace), reader(workspace))
+    return answer(text, replace(foreseen, command="", runs=()), result, workspace, duration)
+
+
 def answer(
     text: str,
     foreseen: Foreseen,

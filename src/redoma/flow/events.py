@@ -90,6 +90,10 @@ class Told:
             details["hosts"] = [rule.text for rule in grant.reach.hosts] or ["every host"]
         if grant.reach.inspect:
             details["inspect"] = True
+        if grant.reach.mock:
+            details["mock"] = True
+        if grant.reach.cache:
+            details["cache"] = list(grant.reach.cache)
         if grant.reach.credentials:
             details["credentials"] = [each.text for each in grant.reach.credentials]
         for name in ("writable", "readable", "hidden"):

@@ -29,6 +29,7 @@ def execute(
 ) -> Result:
     """The result of running a plan; an enclosure that cannot be built is an error, never a run."""
     engine = host.engine(plan.engine)
+    host.has_run = True
     try:
         with engine.prepare(plan) as enclosure:
             layer = enclosure.layer

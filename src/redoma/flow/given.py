@@ -83,9 +83,11 @@ class Given:
             made = with_temporary(made)
         if self._reach is None:
             return made
-        if self._reach == Reach(inspect=True):
-            # Whatever is granted elsewhere is read.
-            return replace(made, reach=replace(made.reach, inspect=True))
+        inspect, cache = self._reach.inspect, self._reach.cache
+        if self._reach == Reach(inspect=inspect, cache=cache):
+            # Whatever is granted elsewhere is read, or kept.
+            inspect = inspect or made.reach.inspect
+            return replace(made, reach=replace(made.reach, inspect=inspect, cache=cache))
         from redoma.jail.egress.grants import gated
 
         return gated(made, self._reach)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _MEGABYTE = 1 << 20
 # Changes are held in a layer, or made at once to all but the protected paths.
 _ABOUT_WRITES = frozenset((Guarantee.PROTECTED_PATHS, Guarantee.CHANGES_HELD))
-_HIDING = ("bubblewrap", "unshare")
+_HIDING = ("warm", "bubblewrap", "unshare")
 _WRITES = (Writes.DIRECT, Writes.LAYER, Writes.MEMORY, Writes.NONE)
 _LOCAL = frozenset(("localhost", "127.0.0.1", "::1"))
 # Inside an enclosure these are copies or memory of its own: nothing of the machine's is there.
@@ -134,8 +134,15 @@ def _networked(grant: Grant, policy: Policy) -> Grant:
             grant, network=Network.CLOSED, require=grant.require | {Guarantee.NETWORK_CLOSED}
         )
     from redoma.jail.egress.grants import kept_to
+    from redoma.jail.egress.rules import read_cached
 
-    return kept_to(grant, rules.allowed_hosts, rules.blocked_ports, rules.max_connections)
+    made = kept_to(grant, rules.allowed_hosts, rules.blocked_ports, rules.max_connections)
+    if made.reach.mock:
+        return made
+    hosts = tuple(dict.fromkeys((*made.reach.cache, *read_cached(rules.cache_hosts))))
+    return replace(
+        made, reach=replace(made.reach, cache=hosts, cache_seconds=rules.cache_min_interval)
+    )
 
 
 def _filed(grant: Grant, policy: Policy, home: str) -> Grant:

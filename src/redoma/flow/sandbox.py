@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import atexit
 import os
-from _thread import allocate_lock
 
 from redoma.flow.credentials import reach_of
 from redoma.flow.drive import drive
@@ -13,10 +11,10 @@ from redoma.flow.hands import Hands
 from redoma.flow.narrowing import Narrowing
 from redoma.flow.path import path
 from redoma.flow.requests import Who, request_for
+from redoma.flow.this_host import this_host
 from redoma.flow.workspace import granted_path, workspace
 from redoma.flow.world import World, held
 from redoma.jail.levels import load
-from redoma.jail.probe.host import Host
 from redoma.model.access import Writes
 from redoma.model.guarantee import Guarantee
 from redoma.model.request import Mode
@@ -28,7 +26,9 @@ if TYPE_CHECKING:
     from typing import Any, Self, TypeVar
 
     from redoma.ask.chain import Chain
+    from redoma.flow.confirming import Confirmed
     from redoma.flow.preview import Preview
+    from redoma.jail.probe.host import Host
     from redoma.jail.run.control import Control
     from redoma.jail.run.streams import Sink
     from redoma.model.access import Grant
@@ -44,27 +44,9 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
+__all__ = ["Sandbox", "this_host"]
+
 USUAL = "standard"
-_lock = allocate_lock()
-_hosts: list[Host] = []
-
-
-# A forked child has none of our threads, and none of what its parent keeps ready is its own.
-os.register_at_fork(after_in_child=_hosts.clear)
-
-
-def this_host() -> Host:
-    """The one host of this process; what it keeps ready is removed when the process ends."""
-    with _lock:
-        if not _hosts:
-            from redoma.jail.guard.journal import finish_others
-            from redoma.jail.overlay.recovery import recover
-
-            finish_others()
-            recover()
-            _hosts.append(Host())
-            atexit.register(_hosts[0].close)
-        return _hosts[0]
 
 
 class Sandbox:
@@ -84,6 +66,7 @@ class Sandbox:
         allow_hosts: Sequence[str] = (),
         publish: Sequence[int] = (),
         inspect: bool = False,
+        cache_hosts: Sequence[str] = (),
         credentials: Sequence[str] = (),
         mock: bool | str = False,
         env: Mapping[str, str] | None = None,
@@ -131,7 +114,9 @@ class Sandbox:
             ),
             readable=tuple(granted_path(path, "--allow-read") for path in allow_read),
             env=tuple((env or {}).items()),
-            reach=reach_of(allow_hosts, publish, credentials, inspect=inspect, mock=mock),
+            reach=reach_of(
+                allow_hosts, publish, credentials, inspect=inspect, mock=mock, cache=cache_hosts
+            ),
             direct=direct,
             temporary=temporary,
             apply=apply,
@@ -246,6 +231,34 @@ class Sandbox:
         world = CallWorld(self, call.timeout)
         hands = CallHands(world, self, call, sink=sink, control=control)
         return drive(path(request, world), hands)
+
+    def as_preview(self, command: str, result: Result) -> Preview:
+        """The preview that a run became because whoever was asked wanted a dry run."""
+        from redoma.flow.dry_run import told_of
+        from redoma.flow.preview import Preview
+
+        return Preview(told_of(command, result, self._root, self.usual_seconds), self)
+
+    def confirm(
+        self,
+        command: str | Sequence[str],
+        *,
+        cwd: str = "",
+        timeout: float | None = None,
+        previous: Sequence[str] = (),
+    ) -> Confirmed:
+        """Asks about a command as a run of it would, and runs nothing."""
+        from redoma.flow.confirming import confirming
+        from redoma.model.question import Context
+
+        request = request_for(command, self.started_in(cwd), who=self.who)
+        context = Context(
+            triggered_by=request.caller,
+            workflow_phase=request.phase,
+            previous_commands=tuple(previous),
+        )
+        world = World(self)
+        return drive(confirming(request, world, context, timeout), self.hands(world))
 
     def usual_seconds(self, command: str) -> float | None:
         """How long a command took here before, by the record; None where it never ran."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+
 from redoma.model.access import Grant, Writes
+from redoma.model.errors import EngineFailed
 from redoma.model.guarantee import Guarantee
 from redoma.model.value import replace
 
@@ -16,6 +19,12 @@ def with_temporary(grant: Grant) -> Grant:
     they lead nowhere, nobody else's file is written before the command has ended, and what it did
     to /tmp can be taken back.
     """
+    if os.stat(PLACE).st_uid != os.geteuid():
+        # Without one, all of it would be copied; and nobody else's files could be.
+        raise EngineFailed(
+            f"{PLACE} belongs to another user, and the kernel lets only its owner hold a layer",
+            hint="name a directory below it: --allow-write DIR",
+        )
     workspace = grant.workspace
     beside = () if workspace.startswith(f"{PLACE}/") else (workspace,)
     return replace(

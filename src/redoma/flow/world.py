@@ -98,6 +98,7 @@ class World:
             self._sandbox.host,
             terminal=self._terminal,
             trace_files=self._trace_files,
+            alone=not self._sandbox.host.has_run,
         )
 
     def question(

@@ -17,7 +17,7 @@ from redoma.model.network import Reach
 from redoma.model.value import Value
 
 LEVELS = ("minimal", "standard", "strict", "maximum")
-ENGINES = ("bubblewrap", "systemd", "unshare", "landlock")
+ENGINES = ("warm", "bubblewrap", "systemd", "unshare", "landlock")
 _VERSION = "3"
 
 

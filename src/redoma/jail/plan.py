@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 # Engines whose command has the identity of whoever looks on, and no rule of its own on top of it.
 TRACES_FILES = frozenset({"bubblewrap", "unshare"})
+# Engines that start something which stays; one run alone would pay for it and gain nothing.
+STAYS = frozenset({"warm"})
 
 
 def plan(
@@ -34,8 +36,13 @@ def plan(
     *,
     terminal: bool = False,
     trace_files: bool = False,
+    alone: bool = False,
 ) -> Plan:
-    """The plan for a request, or NoEngine that says why not, engine by engine."""
+    """The plan for a request, or NoEngine that says why not, engine by engine.
+
+    `alone` is whether nothing ran before in this process: then an engine that stays is taken only
+    where it is asked for by name.
+    """
     if trace_files and not TRACES_FILES.intersection(grant.prefer):
         raise UsageError(
             f"{' and '.join(grant.prefer)} cannot tell which files a command opens",
@@ -43,7 +50,7 @@ def plan(
         )
     if grant.network is Network.GATED:
         held(grant.reach)
-    elif grant.network is Network.OPEN and grant.reach.inspect:
+    elif grant.network is Network.OPEN and grant.reach.opens_tls:
         raise UsageError(
             "requests are to be read, and an open network has no gate to read them at",
             hint="--allow-host HOST for each host, or network.allowed_hosts in your sandbox.yaml",
@@ -62,6 +69,9 @@ def plan(
     for name in grant.prefer:
         if trace_files and name not in TRACES_FILES:
             tried[name] = "it cannot tell which files a command opens"
+            continue
+        if alone and name in STAYS and len(grant.prefer) > 1:
+            tried[name] = "it is not started for one run alone"
             continue
         report = host.report(name)
         if report.usable and require <= report.guarantees:

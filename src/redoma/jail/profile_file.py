@@ -19,7 +19,7 @@ _CHOICES = {
 }
 _LISTS = {
     "require": tuple(guarantee.value for guarantee in Guarantee),
-    "prefer": ("bubblewrap", "systemd", "container", "unshare", "landlock"),
+    "prefer": ("warm", "bubblewrap", "systemd", "container", "unshare", "landlock"),
 }
 _LIMITS = SIZES | COUNTS | TIMES
 

@@ -136,3 +136,8 @@ def _is_a_time(text: str) -> bool:
     except ValueError:
         return False
     return "T" in text
+
+
+# The names under which programs get them.
+confirmation_request = request_as_dict
+confirmation_response = response_from_dict

@@ -86,11 +86,26 @@ class Reach(Value):
     # Every name is there, every request is answered here, and nothing leaves.
     mock: bool = False
     mocks: tuple[MockedAnswer, ...] = ()
+    # Hosts whose answers are kept, `*.` and a name for those below it, and how many seconds pass
+    # before one of them is asked for the same again.
+    cache: tuple[str, ...] = ()
+    cache_seconds: int = 30
 
     @property
     def opens_tls(self) -> bool:
         """Whether the command has to trust certificates that the gate makes."""
-        return self.inspect or self.mock
+        return self.inspect or self.mock or bool(self.cache)
+
+    def caches(self, name: str) -> bool:
+        """Whether what this host answers is kept."""
+        return any(
+            name.endswith(each[1:]) if each.startswith("*.") else name == each
+            for each in self.cache
+        )
+
+    def reads(self, name: str) -> bool:
+        """Whether requests to this host are read one by one."""
+        return self.mock or bool(name and (self.inspect or self.caches(name)))
 
     @property
     def every_host(self) -> bool:

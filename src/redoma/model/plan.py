@@ -10,9 +10,13 @@ from redoma.model.value import Value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any, TypeAlias
 
     from redoma.model.network import Reach
     from redoma.model.secret import Secret
+
+    # The launch, its three standard descriptors, its limits and its terminal's path: a process.
+    Starter: TypeAlias = Callable[["Launch", tuple[int, int, int], Any, str], int]
 
 
 class Plan(Value):
@@ -45,6 +49,8 @@ class Launch(Value):
 
     argv: tuple[str, ...]
     env: dict[str, str]
+    # Who makes the process, where it is not started as a program; it is the enclosure's first.
+    starter: Starter | None = None
     cwd: str = ""
     # (our descriptor, its number in the child): every other descriptor is closed. Whoever starts
     # the process closes ours and empties the list.

@@ -126,6 +126,9 @@ class NetworkRules(Value):
     blocked_ports: tuple[int, ...] = ()
     max_connections: int | None = None
     inspect: bool = False
+    # Hosts whose answers are kept, and the seconds before one is asked for the same again.
+    cache_hosts: tuple[str, ...] = ()
+    cache_min_interval: int = 30
 
     @property
     def restricted(self) -> bool:
@@ -135,6 +138,7 @@ class NetworkRules(Value):
             or self.blocked_ports
             or self.max_connections is not None
             or self.inspect
+            or self.cache_hosts
         )
 
 

@@ -51,7 +51,7 @@ def test_interactive(
         f"Confirmar execucao de: rm -rf {in_tmp}?\n"
         "Risco: critical - Comando critico: Remocao de arquivos\n"
     )
-    assert in_tmp.exists() is left
+    assert (in_tmp / "file").exists() is left
 
 
 def test_autonomous(project: Path) -> None:

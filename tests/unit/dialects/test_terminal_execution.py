@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 import subprocess
 import threading
 import time
@@ -233,11 +234,33 @@ class TestExecuteSandboxed:
         self, project: Path, in_tmp: Path
     ) -> None:
         sandbox = TerminalSandbox(confirm_callback=yes)
-        assert sandbox.execute_sandboxed(f"cat {in_tmp}/file") == (0, "old", "")
-        command = f"rm -rf {in_tmp}; echo gone > here"
-        assert sandbox.execute_sandboxed(command) == (0, "", "")
-        assert not in_tmp.exists()
-        assert (project / "here").read_text() == "gone\n"
+        command = f"cat {in_tmp}/file; rm {in_tmp}/file; mkdir -p {in_tmp}/a/b; echo c > here"
+        assert sandbox.execute_sandboxed(command) == (0, "old", "")
+        assert os.listdir(in_tmp) == ["a"]
+        assert (project / "here").read_text() == "c\n"
+
+    @pytest.mark.root
+    @pytest.mark.requirement("T9")
+    def test_what_lies_right_below_tmp_can_be_made_and_removed(
+        self, project: Path, in_tmp: Path
+    ) -> None:
+        sandbox = TerminalSandbox(confirm_callback=yes)
+        assert sandbox.execute_sandboxed(f"rm -rf {in_tmp}; echo a > {in_tmp}")[::2] == (0, "")
+        assert in_tmp.read_text() == "a\n"
+        in_tmp.unlink()
+
+    @pytest.mark.not_root
+    @pytest.mark.both_users
+    @pytest.mark.requirement("T9")
+    def test_where_tmp_is_somebody_elses_nothing_is_said_to_be_made_that_is_not(
+        self, project: Path, in_tmp: Path
+    ) -> None:
+        sandbox = TerminalSandbox(confirm_callback=yes)
+        exit_code, _, stderr = sandbox.execute_sandboxed(f"rm -rf {in_tmp}")
+        assert (exit_code, os.listdir(in_tmp)) == (1, [])
+        assert "busy" in stderr
+        said = f"[SANDBOX] Caminho fora das areas permitidas: {in_tmp}-new"
+        assert sandbox.execute_sandboxed(f"touch {in_tmp}-new") == (-1, "", said)
 
     @pytest.mark.requirement("T9")
     def test_named_paths_below_home_are_real_and_keys_are_not_there(self, project: Path) -> None:
@@ -253,6 +276,23 @@ class TestExecuteSandboxed:
         assert (exit_code, stdout) == (1, "")
         said = f"[SANDBOX] Caminho fora das areas permitidas: {home}/new"
         assert sandbox.execute_sandboxed("touch ~/new") == (-1, "", said)
+
+    @pytest.mark.both_users
+    @pytest.mark.requirement("T9")
+    def test_what_a_name_leads_to_counts(self, project: Path, in_tmp: Path) -> None:
+        keys = Path(os.environ["HOME"]) / ".ssh"
+        keys.mkdir()
+        os.symlink(keys, in_tmp / "link")
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(str(in_tmp / "agent"))
+            listening.listen()
+            code = f"import socket; socket.socket(socket.AF_UNIX).connect('{in_tmp}/agent')"
+            command = f'ls {in_tmp} >/dev/null 2>&1; touch {in_tmp}/link/x; python3 -c "{code}"'
+            assert TerminalSandbox(confirm_callback=yes).execute_sandboxed(command)[0] != 0
+            listening.settimeout(0.1)
+            with pytest.raises(TimeoutError):
+                listening.accept()
+        assert os.listdir(keys) == []
 
     @pytest.mark.requirement("T9")
     def test_a_working_directory_has_to_be_allowed(self, project: Path, in_tmp: Path) -> None:

@@ -16,6 +16,7 @@ from redoma.dialects.terminal.levels import (
     SandboxMetrics,
     SandboxResult,
 )
+from redoma.dialects.terminal.reach import reach
 from redoma.dialects.terminal.words import language_named, reason, said
 
 ConfirmCallback = Callable[[str, CommandRisk, str], object]
@@ -121,7 +122,7 @@ class TerminalSandbox:
             return _plain_yes(confirm, command, found.risk, why)
 
         try:
-            named = paths.reach(facts(command, cwd=where), where)
+            named = reach(facts(command, cwd=where), where)
             sandbox = Sandbox(
                 where,
                 level=self._level,

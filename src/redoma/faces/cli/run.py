@@ -101,6 +101,7 @@ def sandbox_for(options: RunOptions) -> Sandbox:
         allow_hosts=options.many["--allow-host"],
         publish=options.published(),
         inspect="inspect" in options.flags,
+        cache_hosts=options.many["--cache-host"],
         credentials=options.many["--credential"],
         mock=options.one.get("--mock", "mock" in options.flags),
         env=options.environment(),

@@ -29,6 +29,7 @@ what it may touch:
   --credential HOST=NAME
                        adds the secret in a variable of yours to requests to that host, which the
                        command never sees; HOST=vault:NAME takes it from `redoma vault`
+  --cache-host HOST    keeps what this host answers, and asks it for the same every 30 s at most
   --mock[=FILE]        answers every request itself, so that nothing leaves; with what FILE says
   --publish PORT       makes a port of the command's own reachable on this machine's loopback
   --env NAME[=VALUE]   passes a variable (may be repeated)
@@ -90,7 +91,15 @@ _ONE = (
     "--phase",
     "--session",
 )
-_MANY = ("--allow-write", "--allow-read", "--allow-host", "--credential", "--publish", "--env")
+_MANY = (
+    "--allow-write",
+    "--allow-read",
+    "--allow-host",
+    "--cache-host",
+    "--credential",
+    "--publish",
+    "--env",
+)
 _LIMITS = {
     "--timeout": "wall_seconds",
     "--memory": "memory",

@@ -87,7 +87,7 @@ class Gate:
         self._answers = Answers(reach, self._directory, self._resolver, self.ledger)
         self._most = min(reach.max_connections, sockets.descriptors_left() // 2)
         self._inspector: Inspector | None = None
-        if reach.inspect or reach.mock:
+        if reach.opens_tls:
             from redoma.jail.egress.inspecting import inspector
 
             self._inspector = inspector(self, authority, secrets)
@@ -260,7 +260,7 @@ class Gate:
         if not about.allowed or self._full:
             self._turn_away(client, about)
             return
-        if self._inspector is not None and (name or self.reach.mock):
+        if self._inspector is not None and self.reach.reads(name):
             self._inspect(self._inspector, client, about, place)
             return
         guard = None

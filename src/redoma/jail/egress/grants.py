@@ -59,7 +59,8 @@ def _numbered(grant: Grant, blocked_ports: tuple[int, ...], most: int | None) ->
     """The same hosts, but for some ports, and so many connections at one time."""
     reach = grant.reach
     if grant.network is not Network.GATED:
-        reach = Reach(anyone=True, max_connections=_MOST_OF_AN_OPEN_NETWORK)
+        most_now = _MOST_OF_AN_OPEN_NETWORK
+        reach = Reach(anyone=True, inspect=reach.inspect, max_connections=most_now)
     made = replace(
         reach,
         blocked_ports=tuple(dict.fromkeys((*reach.blocked_ports, *blocked_ports))),

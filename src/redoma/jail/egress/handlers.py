@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.jail.egress.requests import Handler
@@ -16,6 +18,14 @@ def handlers(reach: Reach, secrets: tuple[Secret, ...] = ()) -> tuple[Handler, .
 
         return (Mock(reach.mocks),)
     row: list[Handler] = []
+    if reach.cache:
+        from redoma.jail import places
+        from redoma.jail.egress.cache import Cache
+        from redoma.jail.egress.cache_store import Store
+
+        known = zip(reach.credentials, secrets, strict=True)
+        private = {each.host: sha256(s.reveal().encode()).hexdigest() for each, s in known}
+        row.append(Cache(reach, Store(places.cache()), private))
     if reach.credentials:
         from redoma.jail.egress.credentials import Credentials
 

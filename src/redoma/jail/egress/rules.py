@@ -88,6 +88,21 @@ def _read_host(given: str, text: str) -> HostRule | None:
     return _pinned(rule, right) if equals else rule
 
 
+def read_cached(hosts: Sequence[str]) -> tuple[str, ...]:
+    """Hosts whose answers are kept: names, or `*.` and a name; anything else is an error."""
+    made = []
+    for text in hosts:
+        star = "*." if text.startswith("*.") else ""
+        name = normal(text.removeprefix("*."))
+        if not name:
+            raise UsageError(
+                f"answers of {text!r} cannot be kept: it is not a host name",
+                hint="--cache-host api.example.com",
+            )
+        made.append(star + name)
+    return tuple(dict.fromkeys(made))
+
+
 def _localhost(text: str, ports: tuple[int, ...] | None, *, pinned: bool) -> HostRule | None:
     if pinned:
         raise _cannot_read(text, "localhost is where it is")

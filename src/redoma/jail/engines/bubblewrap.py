@@ -22,12 +22,29 @@ from redoma.model.request import Mode
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+    from typing import Protocol
 
     from redoma.jail.egress.authority import Authority
     from redoma.jail.kernel.identity import Stage
     from redoma.jail.overlay.layer import Layer
     from redoma.model.guarantee import EngineReport
+    from redoma.model.plan import Starter
     from redoma.model.result import HeldBack
+
+    class Builder(Protocol):
+        """Whoever builds the enclosure that is described here."""
+
+        def start_of(
+            self,
+            base: tuple[str, ...],
+            rest: list[str],
+            command: tuple[str, ...],
+            plan: Plan,
+            give: Callable[[int], str],
+        ) -> tuple[tuple[str, ...], Starter | None]:
+            """The command line to start, or who starts the command without one."""
+
 
 _FIRST_FD = 100
 
@@ -68,9 +85,7 @@ class Bubblewrap:
         self.overlays = True
         self._lock = allocate_lock()
         self._frames: dict[tuple[object, ...], tuple[Frame, tuple[str, ...]]] = {}
-        self._last: tuple[Grant, tuple[str | None, ...], tuple[Frame, tuple[str, ...]]] | None = (
-            None
-        )
+        self._last: tuple[Grant, tuple[object, ...], tuple[Frame, tuple[str, ...]]] | None = None
         self._shields: dict[tuple[str, tuple[str, ...]], Shield] = {}
         self._filters: dict[tuple[Syscalls, bool, bool], bytes] = {}
         self._entries: list[journal.Entry] = []
@@ -87,15 +102,19 @@ class Bubblewrap:
         """Whether the command gets another kernel uid than the caller's, because that is 0."""
         return os.geteuid() == 0
 
-    @contextmanager
-    def prepare(self, plan: Plan) -> Iterator[Enclosure]:
+    def prepare(self, plan: Plan) -> AbstractContextManager[Enclosure]:
         """Everything bubblewrap needs, held open as long as the block lasts."""
         if not self.binary:
             self.binary = bwrap_binary.candidates()[0]
+        return self.prepared(plan, self)
+
+    @contextmanager
+    def prepared(self, plan: Plan, builder: Builder) -> Iterator[Enclosure]:
+        """The same for whoever builds the enclosure; what is protected is one for all of them."""
         with self._lock:
             frame, notes = self._frame(plan.grant, preview=plan.request.mode is Mode.PREVIEW)
         if plan.grant.writes is not Writes.LAYER:
-            with self._enclosed(plan, frame, notes) as enclosure:
+            with self._enclosed(plan, builder, frame, notes) as enclosure:
                 yield enclosure
             return
         from redoma.jail.engines.covering import layer_over
@@ -103,15 +122,19 @@ class Bubblewrap:
         self._layered = True
         with (
             layer_over(plan.grant.workspace, frame, plan.request.onto) as layer,
-            self._enclosed(plan, frame, notes, layer) as enclosure,
+            self._enclosed(plan, builder, frame, notes, layer) as enclosure,
         ):
             yield enclosure
 
     @contextmanager
     def _enclosed(
-        self, plan: Plan, frame: Frame, notes: tuple[str, ...], layer: Layer | None = None
+        self,
+        plan: Plan,
+        builder: Builder,
+        frame: Frame,
+        notes: tuple[str, ...],
+        layer: Layer | None = None,
     ) -> Iterator[Enclosure]:
-        binary = self._stage.program(self.binary) if self._stage is not None else self.binary
         raised = self._raise(plan.grant, frame)
         cover: list[str] = []
         in_memory, before = plan.grant.writes is Writes.MEMORY, 0
@@ -137,31 +160,29 @@ class Bubblewrap:
 
         status, status_end = os.pipe()
         go_end, go = os.pipe()
+        rest = ["--json-status-fd", give(status_end), "--block-fd", give(go_end)]
         try:
             if self._stage is None or not any(one.needs_mounts for one in raised):
                 mount()
             else:
                 self._stage.call(mount)
-            head = ["--json-status-fd", give(status_end), "--block-fd", give(go_end)]
-            head += ["--seccomp", give(_memory_file(self._filter(plan)))]
+            rest += ["--seccomp", give(memory_file(self._filter(plan)))]
             if not plan.terminal:
-                head.append("--new-session")  # Attack: TIOCSTI into the caller's terminal
+                rest.append("--new-session")  # Attack: TIOCSTI into the caller's terminal
             authority = None
             if plan.grant.network is Network.GATED and plan.grant.reach.opens_tls:
                 authority, laid = self._certificates(give)
                 mounts += laid
-            head += [*frame.before, *cover, *mounts, *frame.after]
+            rest += [*frame.before, *cover, *mounts, *frame.after]
             if authority is not None:
-                head += _certificate_variables()
-            head += ["--chdir", plan.request.cwd or plan.grant.workspace]
-            # Attack: a NUL in a value would end it, and what follows would be an option of ours.
-            text = "\0".join(head)
-            if text.count("\0") != len(head) - 1:
-                raise UsageError("a path or a variable contains a NUL byte")
-            arguments = give(_memory_file(text.encode(errors="surrogateescape") + b"\0"))
+                rest += _certificate_variables()
+            rest += ["--chdir", plan.request.cwd or plan.grant.workspace]
             command = program.command(plan.request.workload, frame.path, frame.visible)
+            argv, starter = builder.start_of(frame.base, rest, command, plan, give)
             launch = Launch(
-                argv=(binary, "--args", arguments, "--", *command),
+                argv=argv,
+                starter=starter,
+                entry=getattr(plan.request.workload, "entry", ()),
                 env={},  # Attack: LD_PRELOAD would run in bubblewrap itself, outside
                 fds=fds,
                 handshake=Handshake(status=status, go=go),
@@ -191,6 +212,19 @@ class Bubblewrap:
                 with suppress(OSError):
                     os.close(fd)
 
+    def start_of(
+        self,
+        base: tuple[str, ...],
+        rest: list[str],
+        command: tuple[str, ...],
+        plan: Plan,
+        give: Callable[[int], str],
+    ) -> tuple[tuple[str, ...], None]:
+        """The command line that builds an enclosure and starts a command in it."""
+        binary = self._stage.program(self.binary) if self._stage is not None else self.binary
+        arguments = give(memory_file(words([*base, *rest])))
+        return (binary, "--args", arguments, "--", *command), None
+
     def close(self) -> None:
         """Ends what this engine keeps ready, and any run that still uses it."""
         if self._stage is not None:
@@ -207,7 +241,15 @@ class Bubblewrap:
 
     def _frame(self, grant: Grant, *, preview: bool) -> tuple[Frame, tuple[str, ...]]:
         # The view depends on the caller's home and search path as well.
-        where = (os.environ.get("HOME"), os.environ.get("PATH"), "preview" if preview else None)
+        where: tuple[object, ...] = (
+            os.environ.get("HOME"),
+            os.environ.get("PATH"),
+            "preview" if preview else None,
+        )
+        if self.as_nobody:
+            # Where these are staged holds for what they were then, not for what replaced them.
+            granted = (grant.workspace, *grant.writable, *grant.readable)
+            where += tuple(_identity(path) for path in granted)
         if self._last is not None and self._last[0] is grant and self._last[1] == where:
             return self._last[2]  # the usual case, without hashing a whole grant
         key = (grant, where)
@@ -219,7 +261,7 @@ class Bubblewrap:
             forgotten = outside if preview else ()
             outside = () if preview else outside
             widened = _with_writable(grant, outside)
-            stage = self._staged() if self.as_nobody else None
+            stage = self.staged() if self.as_nobody else None
             frame = build_frame(
                 widened,
                 place=self._place,
@@ -239,7 +281,7 @@ class Bubblewrap:
             return path
         status = os.stat(path)
         try:
-            return self._staged().staged(path, status.st_uid, status.st_gid)
+            return self.staged().staged(path, status.st_uid, status.st_gid)
         except OSError as error:
             raise EngineFailed(
                 f"the files of {path} cannot be shown as another user's: {error.strerror}",
@@ -253,7 +295,7 @@ class Bubblewrap:
         in which no owner has a name; anyone else has an overlay, whose sockets lead nowhere.
         """
         if self.as_nobody:
-            return ["--ro-bind", self._staged().shown(source), target]
+            return ["--ro-bind", self.staged().shown(source), target]
         if self.overlays and os.path.isdir(source):
             empty = f"{places.cache()}/empty"
             with suppress(FileExistsError):
@@ -261,7 +303,7 @@ class Bubblewrap:
             return ["--overlay-src", empty, "--overlay-src", source, "--ro-overlay", target]
         return ["--ro-bind", source, target]
 
-    def _staged(self) -> Stage:
+    def staged(self) -> Stage:
         if self._stage is None:
             from redoma.jail.kernel.identity import Stage
 
@@ -290,7 +332,7 @@ class Bubblewrap:
         data = trusted.bundle(made)
         laid: list[str] = []
         for place in trusted.places(view.etc()):
-            laid += ["--perms", "0444", "--ro-bind-data", give(_memory_file(data)), place]
+            laid += ["--perms", "0444", "--ro-bind-data", give(memory_file(data)), place]
         return made, laid
 
     def _filter(self, plan: Plan) -> bytes:
@@ -309,6 +351,14 @@ class Bubblewrap:
         return self._filters[key]
 
 
+def _identity(path: str) -> tuple[int, int]:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return (0, 0)
+    return found.st_dev, found.st_ino
+
+
 def _certificate_variables() -> list[str]:
     from redoma.jail.egress import trusted
 
@@ -323,7 +373,17 @@ def _with_writable(grant: Grant, paths: tuple[str, ...]) -> Grant:
     return replace(grant, writable=(*grant.writable, *paths))
 
 
-def _memory_file(data: bytes) -> int:
+def words(given: list[str]) -> bytes:
+    """Words as bubblewrap reads them from a file, each ended by a NUL."""
+    # Attack: a NUL in a value would end it, and what follows would be an option of ours.
+    text = "\0".join(given)
+    if text.count("\0") != len(given) - 1:
+        raise UsageError("a path, a variable or an argument contains a NUL byte")
+    return text.encode(errors="surrogateescape") + b"\0"
+
+
+def memory_file(data: bytes) -> int:
+    """A descriptor of a file in memory, to be read from its beginning."""
     fd = os.memfd_create("redoma")
     os.write(fd, data)
     os.lseek(fd, 0, os.SEEK_SET)

@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.jail.engines.base import Engine
 
-NAMES = ("bubblewrap", "systemd", "container", "unshare", "landlock", "direct")
+NAMES = ("warm", "bubblewrap", "systemd", "container", "unshare", "landlock", "direct")
 
 
 class Catalog:
@@ -32,17 +32,28 @@ class Catalog:
         if name in ("bubblewrap", "systemd"):
             from redoma.jail.engines.bwrap_binary import candidates
 
-            return " ".join(_file(path) for path in candidates())
+            found = " ".join(_file(path) for path in candidates())
+            return f"{found} {_manager()}" if name == "systemd" else found
         if name == "unshare":
             return f"{_file('/usr/bin/unshare')} {_file(os.path.realpath(sys.executable))}"
-        return _file(os.path.realpath(sys.executable)) if name == "landlock" else ""
+        return _file(os.path.realpath(sys.executable)) if name in ("warm", "landlock") else ""
 
     def close(self) -> None:
-        for engine in self._made.values():
+        # The last first: some stand on others.
+        for engine in reversed(self._made.values()):
             close = getattr(engine, "close", None)
             if close is not None:
                 close()
         self._made.clear()
+
+
+def _manager() -> str:
+    """Which systemd is the init here: a container shares the kernel's boot, and maybe the cache."""
+    try:
+        status = os.stat("/run/systemd/system")
+    except OSError:
+        return "no systemd"
+    return f"systemd:{status.st_dev}:{status.st_ino}"
 
 
 def _file(path: str) -> str:
@@ -58,6 +69,13 @@ def _make(name: str, catalog: Catalog) -> Engine:
         from redoma.jail.engines.bubblewrap import Bubblewrap
 
         return Bubblewrap()
+    if name == "warm":
+        from redoma.jail.engines.bubblewrap import Bubblewrap
+        from redoma.jail.engines.warm import Warm
+
+        described = catalog.engine("bubblewrap")
+        assert isinstance(described, Bubblewrap)
+        return Warm(described)
     if name == "systemd":
         from redoma.jail.engines.bubblewrap import Bubblewrap
         from redoma.jail.engines.systemd import Systemd

@@ -28,6 +28,9 @@ _WHOLLY = (Writes.DIRECT, Writes.LAYER)
 class Frame(Value):
     """Arguments for bubblewrap up to, and after, the workspace's protected paths."""
 
+    # What holds for every run whenever it begins; it can be done before anyone asks for a run.
+    base: tuple[str, ...]
+    # What has to be looked up when a run begins: files may have been replaced since the last one.
     before: tuple[str, ...]
     after: tuple[str, ...]
     # Directories that a command may write, each with where it is mounted from.
@@ -111,9 +114,7 @@ def build(
         arguments += _memory(min(temporary, _HOME_SIZE), home, "0755")
         if grant.home is Home.TOOLCHAINS:
             arguments += ["--symlink", "/etc/redoma/gitconfig", f"{home}/.gitconfig"]
-    for source, target in seen.binds:
-        if target.startswith(("/tmp/", "/var/tmp/", home + "/")):
-            arguments += show(source, target)
+    ready, arguments = arguments, _own_places(seen, home, show)
     arguments += _readable(readable, everything, place, show)
     arguments += hiding.passages(everything, roots) if as_nobody else []
     mounts, writable = _written(grant, place)
@@ -143,6 +144,7 @@ def build(
     for name, value in env.items():
         after += ["--setenv", name, value]
     return Frame(
+        base=tuple(ready),
         before=tuple(arguments),
         after=tuple(after),
         writable=tuple(writable),
@@ -166,6 +168,15 @@ def _readable(
         made += show(path, path)
     for path in paths:
         made += ["--ro-bind", place(path), path]
+    return made
+
+
+def _own_places(seen: view.View, home: str, show: Callable[[str, str], list[str]]) -> list[str]:
+    """What is shown of the machine below directories that are the run's own."""
+    made: list[str] = []
+    for source, target in seen.binds:
+        if target.startswith(("/tmp/", "/var/tmp/", home + "/")):
+            made += show(source, target)
     return made
 
 

@@ -137,7 +137,7 @@ class Systemd:
         self, as_nobody: Callable[[Callable[[], int]], int]
     ) -> Callable[[Callable[[], int]], int]:
         inner = self.inner
-        stage = (inner if isinstance(inner, Bubblewrap) else inner.description)._staged()
+        stage = (inner if isinstance(inner, Bubblewrap) else inner.description).staged()
 
         def inside(job: Callable[[], int]) -> int:
             try:

@@ -86,7 +86,7 @@ class Unshare:
         place, env = os.path.dirname(package), {}
         if self.description.as_nobody:
             # What root runs is started as nobody, who may not reach root's own Python.
-            stage = self.description._staged()
+            stage = self.description.staged()
             place = stage.root(((package, "/redoma"),), (), ())
             if not python.startswith("/usr/"):
                 library = stage.root(((sys.base_prefix, "/python"),), (), ()) + "/python"

@@ -52,7 +52,10 @@ def _enclose(orders: Orders) -> None:
     loopback.bring_up()
     if "--new-session" in orders.flags:
         os.setsid()  # Attack: TIOCSTI into the caller's terminal
-    Root(no_user_namespaces="--disable-userns" in orders.flags).build(orders.steps)
+    root = Root(no_user_namespaces="--disable-userns" in orders.flags)
+    root.begin()
+    root.add(orders.steps)
+    root.enter()
     # The mounts belong to the namespace outside this one; and only what is in this one counts as
     # a process of the run.
     privileges.enter_user_namespace()

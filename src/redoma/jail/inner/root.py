@@ -7,6 +7,7 @@ import os
 from redoma.jail.guard.below import open_below
 from redoma.jail.inner.orders import Order
 from redoma.jail.kernel import calls, mounts
+from redoma.jail.kernel.openat2 import open_in_root
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,14 +37,10 @@ class Root:
         self._overlays = 0
         self._files = 0
 
-    def build(self, steps: list[Order]) -> None:
-        """Everything that was ordered; afterwards `/` is the new root and the old one is gone."""
-        for step in steps:
-            step.layers = [os.path.realpath(layer) for layer in step.layers]
-            if step.name in ("--bind", "--ro-bind", "--overlay"):
-                step.source = os.path.realpath(step.source)
-                step.work = os.path.realpath(step.work) if step.work else ""
-        mounts.make_private("/")
+    def begin(self) -> None:
+        """An empty root to put things into; what the machine has is found below `/old`."""
+        # What is unmounted outside while we wait goes away here as well; nothing goes out.
+        mounts.only_receive("/")
         mounts.memory(_BASE, size=32 << 20, mode=0o755, owner=self.owner)
         os.mkdir(_BASE + _NEW)
         os.mkdir(_BASE + _OLD)
@@ -51,11 +48,17 @@ class Root:
         mounts.pivot(".", _OLD.lstrip("/"))
         os.chdir("/")
         mounts.memory(_NEW, size=1 << 20, mode=0o755, owner=self.owner)
+
+    def add(self, steps: list[Order]) -> None:
+        """Everything that was ordered, in this order."""
         for step in steps:
             try:
                 self._do(step)
             except OSError as error:
                 raise OSError(error.errno, f"{step.name} {step.place}: {error.strerror}") from None
+
+    def enter(self) -> None:
+        """From here on `/` is the new root, and the old one is gone."""
         calls.detach(_OLD)
         os.chdir(_NEW)
         mounts.pivot(".", ".")
@@ -71,7 +74,7 @@ class Root:
             if name == "--ro-bind" and source == place == "/proc/sys":
                 return  # done with /proc itself: the old one belongs to other processes
             self._bind(
-                _OLD + source, place, read_only=name == "--ro-bind", devices=source == "/dev/null"
+                _found(source), place, read_only=name == "--ro-bind", devices=source == "/dev/null"
             )
         elif name in ("--bind-fd", "--ro-bind-fd"):
             self._bind_descriptor(int(step.source), place, read_only=name == "--ro-bind-fd")
@@ -98,14 +101,14 @@ class Root:
             self._devices(place)
         elif name == "--overlay":
             _directory(place)
-            layers = [_OLD + layer for layer in reversed(step.layers)]
-            changes = (_OLD + step.source, _OLD + step.work)
+            layers = [_found(layer) for layer in reversed(step.layers)]
+            changes = (_found(step.source), _found(step.work))
             self._on(place, lambda at: mounts.overlay(at, lower=layers, changes=changes))
         elif name == "--tmp-overlay":
             self._overlay(step.layers, place)
         elif name == "--ro-overlay":
             _directory(place)
-            layers = [_OLD + layer for layer in reversed(step.layers)]
+            layers = [_found(layer) for layer in reversed(step.layers)]
             self._on(place, lambda at: mounts.overlay(at, lower=layers))
         else:
             raise OSError(0, "nobody knows how to do that")
@@ -179,7 +182,7 @@ class Root:
         layers = f"/layers{self._overlays}"
         os.mkdir(layers)
         mounts.memory(layers, size=None, mode=0o755, owner=self.owner)
-        lower = [_OLD + layer for layer in reversed(below)]
+        lower = [_found(layer) for layer in reversed(below)]
         for name in ("upper", "work"):
             os.mkdir(f"{layers}/{name}", 0o755)
         os.chmod(f"{layers}/upper", os.stat(lower[0]).st_mode & 0o7777)
@@ -195,6 +198,19 @@ class Root:
             mount(f"{_OLD}/proc/self/fd/{fd}")
         finally:
             os.close(fd)
+
+
+def _found(path: str) -> str:
+    """Where a path of the machine leads, seen from here: links on the way are the machine's."""
+    root = os.open(_OLD, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fd = open_in_root(root, path)
+    finally:
+        os.close(root)
+    try:
+        return os.readlink(f"{_OLD}/proc/self/fd/{fd}")
+    finally:
+        os.close(fd)
 
 
 def _directory(place: str) -> None:

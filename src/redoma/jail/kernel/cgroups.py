@@ -85,14 +85,17 @@ class Group:
     def doors(self) -> tuple[list[int], list[int]]:
         """Descriptors that move the thread which writes `0` to them in, and out again.
 
-        Only version 1 has groups of threads. A thread that moves itself waits for nobody; moving
+        Only version 1 has groups of threads; with version 2 a whole process goes in, and does not
+        come out. A thread that moves itself waits for nobody; moving
         another process waits until every processor has been idle once, some milliseconds.
         Descriptors, since that thread has mounts of its own and may not see these files.
         """
         if not self._doors:
-            inside = [os.open(f"{p}/tasks", _WRITE) for p in self.places.values()]
-            above = [p.rpartition("/")[0] for p in self.places.values()]
-            self._doors = (inside, [os.open(f"{p}/tasks", _WRITE) for p in above])
+            file = "tasks" if self.version == 1 else "cgroup.procs"
+            places = list(dict.fromkeys(self.places.values()))
+            inside = [os.open(f"{p}/{file}", _WRITE) for p in places]
+            above = [p.rpartition("/")[0] for p in places] if self.version == 1 else []
+            self._doors = (inside, [os.open(f"{p}/{file}", _WRITE) for p in above])
         return self._doors
 
     def out_of_memory(self) -> bool:

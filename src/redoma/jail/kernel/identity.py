@@ -10,6 +10,7 @@ appear as that uid's.
 from __future__ import annotations
 
 import os
+import stat
 import struct
 from _thread import allocate_lock, start_new_thread
 from contextlib import suppress
@@ -52,7 +53,7 @@ class Stage:
         from _queue import SimpleQueue  # `queue` itself costs a cold start a millisecond
 
         self._jobs: SimpleQueue[Any] = SimpleQueue()
-        self._staged: dict[tuple[str, int, int], str] = {}
+        self._staged: dict[tuple[object, ...], str] = {}
         self._maps: dict[tuple[int, int], int] = {}
         self._turn = allocate_lock()  # runs side by side may need the same thing, or two at once
         self._over = allocate_lock()
@@ -114,11 +115,15 @@ class Stage:
 
     def staged(self, path: str, uid: int, gid: int) -> str:
         """Where `path` is found on the stage, files of `uid` appearing as the enclosure's own."""
-        key = (path, uid, gid)
+        found = os.stat(path)
+        # What is there now: a directory may have been replaced, or something mounted on it.
+        key = (path, uid, gid, found.st_dev, found.st_ino)
         with self._turn:
             if key not in self._staged:
                 place = f"{_STAGE}/{len(self._staged)}"
-                self.call(lambda: self._put(path, place, self._map(uid, gid)))
+                # Taken here: what was mounted on the machine since is not on the stage.
+                taken = _taken(path)
+                self.call(lambda: self._put(taken, place, self._map(uid, gid)))
                 self._staged[key] = place
             return self._staged[key]
 
@@ -164,7 +169,7 @@ class Stage:
             os.symlink(target, place + link)
         for source, target in binds:
             os.makedirs(os.path.dirname(place + target), 0o755, exist_ok=True)
-            self._put(source, place + target, id_map, _READ_ONLY)
+            self._put(_taken(source), place + target, id_map, _READ_ONLY)
         calls.mount("none", place, "", _MS_BIND_READ_ONLY)
 
     def _map(self, uid: int, gid: int) -> int:
@@ -194,18 +199,7 @@ class Stage:
         calls.mount("redoma", _STAGE, "tmpfs", 0, "mode=755,size=64k")
 
     @staticmethod
-    def _put(path: str, place: str, id_map: int, attributes: int = 0) -> None:
-        # Attack: the last part of the path becomes a symbolic link to somewhere else.
-        source = os.open(path, os.O_PATH | os.O_NOFOLLOW)
-        try:
-            tree = calls.syscall(
-                calls.OPEN_TREE,
-                source,
-                b"",
-                _OPEN_TREE_CLONE | os.O_CLOEXEC | _AT_EMPTY_PATH | _AT_RECURSIVE,
-            )
-        finally:
-            os.close(source)
+    def _put(tree: int, place: str, id_map: int, attributes: int = 0) -> None:
         try:
             change = struct.pack("QQQQ", _MOUNT_ATTR_IDMAP | attributes, 0, 0, id_map)
             calls.syscall(
@@ -216,7 +210,7 @@ class Stage:
                 change,
                 len(change),
             )
-            if os.path.isdir(path):
+            if stat.S_ISDIR(os.fstat(tree).st_mode):
                 os.mkdir(place)
             else:
                 os.close(os.open(place, os.O_CREAT | os.O_WRONLY, 0o644))
@@ -230,3 +224,18 @@ class Stage:
             )
         finally:
             os.close(tree)
+
+
+def _taken(path: str) -> int:
+    """A copy of what is mounted at `path` and below it, which is nowhere yet."""
+    # Attack: the last part of the path becomes a symbolic link to somewhere else.
+    source = os.open(path, os.O_PATH | os.O_NOFOLLOW)
+    try:
+        return calls.syscall(
+            calls.OPEN_TREE,
+            source,
+            b"",
+            _OPEN_TREE_CLONE | os.O_CLOEXEC | _AT_EMPTY_PATH | _AT_RECURSIVE,
+        )
+    finally:
+        os.close(source)

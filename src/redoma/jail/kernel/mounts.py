@@ -10,14 +10,14 @@ from redoma.jail.kernel.syscall_numbers import number
 
 _BIND, _REC = 0x1000, 0x4000
 _RDONLY, _NOSUID, _NODEV, _NOEXEC = 0x1, 0x2, 0x4, 0x8
-_PRIVATE = 0x40000
+_PRIVATE, _SLAVE = 0x40000, 0x80000
 _ATTR_READ_ONLY, _ATTR_NOSUID, _ATTR_NODEV = 0x1, 0x2, 0x4
 _AT_RECURSIVE, _AT_EMPTY_PATH = 0x8000, 0x1000
 
 
-def make_private(place: str) -> None:
-    """What is mounted here from now on is seen by nobody else."""
-    calls.mount("none", place, "", _REC | _PRIVATE)
+def only_receive(place: str) -> None:
+    """What is mounted here is seen by nobody else; what is unmounted elsewhere goes here too."""
+    calls.mount("none", place, "", _REC | _SLAVE)
 
 
 def bind(source: str, target: str) -> None:
@@ -68,7 +68,8 @@ def restrict(fd: int, *, read_only: bool, devices: bool, below: bool) -> None:
     attributes = _ATTR_NOSUID
     attributes |= _ATTR_READ_ONLY if read_only else 0
     attributes |= 0 if devices else _ATTR_NODEV
-    change = struct.pack("QQQQ", attributes, 0, 0, 0)
+    # Attack: something mounted on the machine later would appear inside as well.
+    change = struct.pack("QQQQ", attributes, 0, _PRIVATE, 0)
     flags = _AT_EMPTY_PATH | (_AT_RECURSIVE if below else 0)
     calls.syscall(calls.MOUNT_SETATTR, fd, b"", flags, change, len(change))
 

@@ -14,6 +14,7 @@ _NUMBERS = {"x86_64": (316, 306), "aarch64": (276, 267)}
 _RENAMEAT2, _SYNCFS = _NUMBERS.get(os.uname().machine, (0, 0))
 
 _NO_XDEV, _NO_MAGICLINKS, _NO_SYMLINKS, _BENEATH = 0x01, 0x02, 0x04, 0x08
+_IN_ROOT = 0x10
 _RESOLVE = _NO_XDEV | _NO_MAGICLINKS | _NO_SYMLINKS | _BENEATH
 _NOREPLACE, _EXCHANGE = 1, 2
 _UNSUPPORTED = frozenset({errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP})
@@ -26,7 +27,16 @@ def open_beneath(root: int, path: str, flags: int) -> int:
     The kernel walks the path in one call: nobody can swap a directory for a link between a look
     and a use.
     """
-    how = struct.pack("QQQ", flags | os.O_CLOEXEC, 0, _RESOLVE)
+    return _open(root, path, flags, _RESOLVE)
+
+
+def open_in_root(root: int, path: str) -> int:
+    """A descriptor (O_PATH) of what `path` would be if `root` were `/`, its links included."""
+    return _open(root, path, os.O_PATH, _IN_ROOT | _NO_MAGICLINKS)
+
+
+def _open(root: int, path: str, flags: int, resolve: int) -> int:
+    how = struct.pack("QQQ", flags | os.O_CLOEXEC, 0, resolve)
     for _ in range(_TRIES):
         try:
             return calls.syscall(_OPENAT2, root, os.fsencode(path), how, len(how))

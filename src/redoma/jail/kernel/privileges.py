@@ -24,6 +24,11 @@ def enter_user_namespace() -> None:
     """A user namespace of this process's own, in which its user has the same number."""
     uid, gid = os.geteuid(), os.getegid()
     calls.unshare(calls.CLONE_NEWUSER)
+    keep_name(uid, gid)
+
+
+def keep_name(uid: int, gid: int) -> None:
+    """In the user namespace that this process is now in, its user has the number from before."""
     maps = (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1"))
     for name, text in maps:
         with open(f"/proc/self/{name}", "w") as file:
@@ -53,6 +58,11 @@ def no_new_privileges() -> None:
 def keep_out_others() -> None:
     """Nobody of the same user can read or write this process's memory, or its descriptors."""
     calls.prctl(calls.PR_SET_DUMPABLE, 0)
+
+
+def let_in_others() -> None:
+    """Takes back `keep_out_others`."""
+    calls.prctl(calls.PR_SET_DUMPABLE, 1)
 
 
 def die_with_parent(signal: int) -> None:

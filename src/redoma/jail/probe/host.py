@@ -30,6 +30,8 @@ class Host:
         self._reports: dict[str, EngineReport] = {}
         self._groups: Groups | None = None
         self._looked_for_groups = False
+        # Whether this process has run a command: from then on it pays to keep a launcher.
+        self.has_run = False
 
     def engine(self, name: str) -> Engine:
         return self.catalog.engine(name)

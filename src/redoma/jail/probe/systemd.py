@@ -40,6 +40,11 @@ _DELEGATE = (
     "   # then log in again: systemd gives your manager these controllers"
 )
 
+_MANAGER = (
+    "sudo loginctl enable-linger $(id -un)"
+    "   # gives you a manager of your own; then log in again, or run it as root"
+)
+
 
 def report(engine: Systemd) -> EngineReport:
     """What the engine inside gives here, with limits of systemd's, if a scope really holds them."""
@@ -89,7 +94,7 @@ def _scope_works() -> tuple[str, tuple[str, ...]]:
         return str(error), ()
     if ended.code != 0:
         said = ended.stderr.decode(errors="replace").strip()
-        return f"systemd-run could not make a scope: {said[:200]}", ()
+        return f"systemd-run could not make a scope: {said[:200]}", (_MANAGER,) if user else ()
     lines = set(ended.stdout.decode(errors="replace").splitlines())
     lost = [name for name, shown in _SHOWN.items() if not lines & set(shown)]
     if lost:

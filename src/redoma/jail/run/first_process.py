@@ -92,26 +92,37 @@ def become(argv: list[str], env: dict[str, str]) -> NoReturn:
         os._exit(126)
 
 
-def attend(child: int, go: int) -> int:
-    """The command's status, as a shell says it; collects every orphan on the way.
-
-    Attack: the supervisor is killed in the middle of a run. Then the other end of `go` closes, and
-    this process, with which the whole enclosure ends, does not stay a moment longer.
-    """
+def alarm() -> int:
+    """A descriptor that is readable when a child has ended."""
     wake, woken = os.pipe()
     os.set_blocking(woken, False)
     signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
+    return wake
+
+
+def attend(child: int, go: int, wake: int = -1, supervisor: int = -1) -> int:
+    """The command's status, as a shell says it; collects every orphan on the way.
+
+    Attack: the supervisor is killed in the middle of a run. Then the other end of `go` closes, and
+    this process, with which the whole enclosure ends, does not stay a moment longer. A process
+    that the supervisor forked may hold that end as well: where `supervisor` is known, its
+    descriptor tells.
+    """
+    if wake < 0:
+        wake = alarm()
     poll = select.poll()
     poll.register(wake, select.POLLIN)
     poll.register(go, 0)
+    if supervisor >= 0:
+        poll.register(supervisor, select.POLLIN)
     while True:
         status = _collect(child)
         if status is not None:
             code = os.waitstatus_to_exitcode(status)
             return code if code >= 0 else 128 - code
         for fd, _ in poll.poll():
-            if fd == go:
+            if fd != wake:
                 return 128 + signal.SIGKILL
             os.read(wake, 4096)
 

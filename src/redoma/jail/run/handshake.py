@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+from contextlib import suppress
 
 from redoma.model.errors import EngineFailed
 
@@ -22,13 +23,17 @@ def begin(run: Supervisor) -> tuple[int, int]:
         # It limits itself; only the control group is put on from here.
         run.limiter.enter(run.pid)
         return 0, -1
-    pid = _first_process(run, handshake.status)
+    made = run.launch.starter is not None
+    # Whoever was made for this run is the first process, and limits itself.
+    pid = run.pid if made else _first_process(run, handshake.status)
     try:
         descriptor = os.pidfd_open(pid)
     except ProcessLookupError:
         raise _failed(run) from None
+    run.keep_mounts(pid)
     try:
-        _apply(run, pid)
+        if not made:
+            _apply(run, pid)
     except (OSError, ValueError) as error:
         os.close(descriptor)
         if isinstance(error, ProcessLookupError):
@@ -36,6 +41,8 @@ def begin(run: Supervisor) -> tuple[int, int]:
         raise EngineFailed(f"a limit could not be set: {error}", hint="redoma doctor") from error
     if run.launch.gate is not None:
         try:
+            if made:
+                _first_process(run, handshake.status)  # now its network stands
             run.open_gate(pid)
         except BaseException:
             os.close(descriptor)
@@ -81,3 +88,13 @@ def _failed(run: Supervisor) -> EngineFailed:
         output.rest()
     said = b" ".join(output.data for output in run.outputs).decode(errors="replace").strip()
     return EngineFailed(f"the enclosure could not be set up: {said}", hint="redoma doctor")
+
+
+def last_words(fd: int) -> bytes:
+    """What the engine has said since; nothing more will come."""
+    os.set_blocking(fd, False)
+    data = b""
+    with suppress(BlockingIOError):
+        while chunk := os.read(fd, 4096):
+            data += chunk
+    return data

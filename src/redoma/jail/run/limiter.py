@@ -76,14 +76,26 @@ class Limiter:
 
         return inside
 
+    def doors(self) -> list[int]:
+        """Descriptors by which a process moves itself into the control group; ours to keep."""
+        self._inside = True
+        return self.group.doors()[0] if self.group is not None else []
+
     def apply(self, pid: int) -> int:
         """Holds the process that will become the command; 0 when that is done."""
         self.enter(pid)
-        for kind, value in self._resource_limits():
-            hard = resource.getrlimit(kind)[1]
-            value = value if hard == resource.RLIM_INFINITY else min(value, hard)  # noqa: PLW2901
-            resource.prlimit(pid, kind, (value, _hard(kind, value)))
+        for kind, soft, hard in self.own_limits():
+            resource.prlimit(pid, kind, (soft, hard))
         return 0
+
+    def own_limits(self) -> list[tuple[int, int, int]]:
+        """The kind, the soft and the hard value of each limit that a process has by itself."""
+        found = []
+        for kind, value in self._resource_limits():
+            most = resource.getrlimit(kind)[1]
+            value = value if most == resource.RLIM_INFINITY else min(value, most)  # noqa: PLW2901
+            found.append((kind, value, _hard(kind, value)))
+        return found
 
     def enter(self, pid: int) -> None:
         """Moves the process into the control group, if there is one and it is not there yet."""

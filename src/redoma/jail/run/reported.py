@@ -48,7 +48,7 @@ def start(
         )
     (reports,) = unpack("i", beside[0][2])
     os.set_inheritable(reports, False)  # noqa: FBT003
-    trace.listen(reports)
+    trace.reported_on(reports)
     return child
 
 

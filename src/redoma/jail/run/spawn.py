@@ -29,6 +29,8 @@ def spawn(
     `posix_spawn` shares memory with us until the program starts, so its cost does not grow with
     our size; `fork` would copy the page tables of a large caller for every run.
     """
+    if launch.starter is not None:
+        return launch.starter(launch, stdio, limiter, terminal)
     targets = {number for _, number in launch.fds} | {0, 1, 2}
     spare: list[int] = []
     actions: list[tuple[Any, ...]] = []
@@ -46,7 +48,7 @@ def spawn(
             # Opened by the leader of a new session, it becomes the session's own terminal.
             actions.insert(0, (os.POSIX_SPAWN_OPEN, 0, terminal, os.O_RDWR, 0))
             actions[1:1] = [(_DUP, 0, 1), (_DUP, 0, 2)]
-        actions += [(os.POSIX_SPAWN_CLOSE, fd) for fd in _inherited() if fd not in targets]
+        actions += [(os.POSIX_SPAWN_CLOSE, fd) for fd in inherited() if fd not in targets]
         return _start(launch, actions, limiter, trace, new_session=bool(terminal))
     except OSError as error:
         raise EngineFailed(f"cannot start {launch.argv[0]}: {error.strerror}") from error
@@ -55,7 +57,7 @@ def spawn(
             os.close(fd)
 
 
-def _inherited() -> list[int]:
+def inherited() -> list[int]:
     """Descriptors that our own parent left open for whatever we start.
 
     Attack: whoever started us may have left a socket or a directory open; inside, it would lead
@@ -96,9 +98,15 @@ def _start(
             setsigdef=_DEFAULTS,
         )
 
-    if launch.inside is not None:
-        return launch.inside(limiter.starting_inside(start))
-    return start()
+    begin = start if launch.inside is None else limiter.starting_inside(start)
+
+    def whole() -> int:
+        started = begin()
+        if trace is not None:
+            trace.listen()
+        return started
+
+    return whole() if launch.inside is None else launch.inside(whole)
 
 
 # Signals that Python or a shell may have set to be ignored; a command begins with none ignored.

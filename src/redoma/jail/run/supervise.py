@@ -10,7 +10,7 @@ from contextlib import suppress
 from redoma.jail.kernel.reaper import reaper
 from redoma.jail.run.control import Control
 from redoma.jail.run.ending import Ending
-from redoma.jail.run.handshake import begin
+from redoma.jail.run.handshake import begin, last_words
 from redoma.jail.run.limiter import Limiter, tree
 from redoma.jail.run.mounts_kept import MountsKept
 from redoma.jail.run.spawn import spawn
@@ -51,7 +51,7 @@ def run(
     limiter = Limiter(launch.limits, groups, launch.held_by_engine)
     supervisor = Supervisor(launch, limiter, control or Control(), directory)
     # Without a namespace of its own a tree's orphans are the machine's: taken in, they would stay.
-    takes_in = launch.own_process_namespace
+    takes_in = launch.own_process_namespace and launch.starter is None
     if takes_in:
         reaper.begin()
     try:
@@ -148,8 +148,11 @@ class Supervisor:
         self.process = os.pidfd_open(self.pid)
         self.began = time.monotonic()
         self.first, self.first_process = begin(self)
-        if self.launch.over_disk and self.first:
-            self._mounts = MountsKept(self.first)
+
+    def keep_mounts(self, first: int) -> None:
+        """Before the command begins: later its first process may let nobody look."""
+        if self.launch.over_disk:
+            self._mounts = MountsKept(first)
 
     def open_gate(self, first: int) -> None:
         """Has the enclosure's connections answered, before anything in it can make one."""
@@ -354,7 +357,7 @@ class Supervisor:
         if self.outlet is not None:
             self.outlet.finish(self.control, ended_by_us=self.ending.said)
         if self.launch.handshake is not None:
-            self._status += _rest(self.launch.handshake.status)
+            self._status += last_words(self.launch.handshake.status)
         if self.trace is not None:
             self.trace.close()
         if self.gate is not None:
@@ -379,15 +382,6 @@ class Supervisor:
         if self.first_process >= 0:
             os.close(self.first_process)
         self.outputs, self.master, self.process, self.first_process = [], -1, -1, -1
-
-
-def _rest(fd: int) -> bytes:
-    os.set_blocking(fd, False)
-    data = b""
-    with suppress(BlockingIOError):
-        while chunk := os.read(fd, 4096):
-            data += chunk
-    return data
 
 
 _PAST = {

@@ -37,9 +37,16 @@ class Trace:
         self._thread: threading.Thread | None = None
         self._notices: Notices | None = None
 
-    def listen(self, fd: int) -> None:
-        """Answers what is reported on `fd` from now on, in a thread with the caller's identity."""
+    def reported_on(self, fd: int) -> None:
+        """Where the kernel reports; who opens a file waits until someone listens."""
         self._notices = Notices(fd)
+
+    def listen(self) -> None:
+        """Answers what is reported from now on, in a thread with the caller's identity.
+
+        That thread is no part of the command: it is started outside of the command's control
+        group, or it would count as one of its processes.
+        """
         self._thread = threading.Thread(target=self._work, name="redoma-trace", daemon=True)
         self._thread.start()
 

@@ -97,6 +97,16 @@ KEYS: Mapping[str, Key] = {
     "network.blocked_ports": Key(
         kind="ports", about="Ports that no command may name.", order="add", most=65_535
     ),
+    "network.cache_hosts": Key(
+        kind="hosts", about="Hosts whose answers are kept and used again.", order="user"
+    ),
+    "network.cache_min_interval": Key(
+        kind="integer",
+        about="Seconds before one of these hosts is asked for the same again.",
+        order="larger",
+        least=30,
+        most=86_400,
+    ),
     "network.inspect": Key(
         kind="flag", about="Whether requests are read one by one, in TLS as well.", order="up"
     ),

@@ -45,6 +45,8 @@ _EXAMPLES = {
     "filesystem.max_total_size_mb": "1000",
     "network.allowed_hosts": ("- localhost", "- github.com", '- "*.example.org"'),
     "network.blocked_ports": ("- 22", "- 3389"),
+    "network.cache_hosts": ("- api.github.com",),
+    "network.cache_min_interval": "30",
     "network.inspect": "true",
     "network.max_connections": "10",
     "resources.max_memory_mb": "1024",

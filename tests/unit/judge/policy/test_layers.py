@@ -30,6 +30,7 @@ ORDERED = [
     ("network.allowed_hosts", "['GET,PUT a.test/x/**']", "['GET a.test/x/**']", "[a.test]"),
     ("network.allowed_hosts", "['GET a.test/x/*']", "['GET a.test/x/*']", "['GET a.test/x/**']"),
     ("network.inspect", "true", "true", "false"),
+    ("network.cache_min_interval", "60", "90", "30"),
     ("network.max_connections", "5", "0", "6"),
     ("resources.max_memory_mb", "100", "50", "101"),
     ("resources.max_cpu_percent", "50", "1", "51"),
@@ -75,7 +76,7 @@ def test_a_key_can_be_tightened_and_not_loosened(
 
 
 def test_every_key_has_its_order_tried() -> None:
-    others = {"version", "allowlist_extensions", "projects_may"}
+    others = {"version", "allowlist_extensions", "projects_may", "network.cache_hosts"}
     assert {row[0] for row in ORDERED} | GROWING | others == set(KEYS)
     assert {key for key in KEYS if KEYS[key].order == "add"} == GROWING
 

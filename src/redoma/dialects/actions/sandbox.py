@@ -1,0 +1,269 @@
+"""`ActionSandbox`: the actions execute, check and confirm, each a dict in and a dict out."""
+
+from __future__ import annotations
+
+import os
+from _thread import allocate_lock
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from redoma import (
+    Answer,
+    Choice,
+    Decision,
+    Outcome,
+    Preview,
+    Question,
+    RedomaError,
+    Result,
+    Sandbox,
+    SecretSanitizer,
+    Verdict,
+    confirmation_request,
+    confirmation_response,
+)
+from redoma.dialects.actions.fields import BadAction, checked, parsed
+from redoma.dialects.actions.refusals import FILES, OUTCOMES, Refusal, told
+
+# Given the document's `confirmation_request`; says yes or no, or a `confirmation_response`.
+Confirm = Callable[[dict[str, object]], object]
+
+PACK = "skill"
+NO_ALTERNATIVE = "have a person do it, or ask for an exception in the policy"
+_MOST_APPROVED = 256
+
+
+class ActionSandbox:
+    """Performs actions in a workspace, judged by the rule pack `skill` and its policy."""
+
+    def __init__(
+        self,
+        workspace: str = "",
+        *,
+        confirm: Confirm | None = None,
+        caller: str = "",
+        phase: str = "",
+        record: str | None = None,
+    ) -> None:
+        """`confirm` is who is asked; without anybody to ask, the answer is no."""
+        self._workspace = os.path.realpath(workspace or ".")
+        self._confirm = confirm
+        self._caller = caller
+        self._phase = phase
+        self._record = record
+        self._lock = allocate_lock()
+        # What `sandbox.confirm` approved and nobody has executed yet, by digest, each once.
+        self._approved: dict[str, None] = {}
+
+    def handle(self, request: Mapping[str, object] | str) -> dict[str, object]:
+        """A whole request: `action` and `params`, as a dict or as YAML text."""
+        found = parsed(request, "request")
+        strange = [name for name in found if name not in ("action", "params")]
+        if strange:
+            raise BadAction(f"a request has no field {strange[0]!r}", field=strange[0])
+        action, params = found.get("action"), found.get("params", {})
+        if not isinstance(action, str):
+            raise BadAction("a request needs an action", field="action")
+        if not isinstance(params, Mapping):
+            raise BadAction("params: names with values are needed", field="params")
+        return self.perform(action, params)
+
+    def perform(self, action: str, parameters: Mapping[str, object] | str) -> dict[str, object]:
+        """The documented answer of an action, or its documented error."""
+        given: dict[str, Any] = checked(action, parameters)
+        command: str = given["command"]
+        try:
+            if action == "sandbox.check":
+                return _checked(self._sandbox().check(command))
+            if action == "sandbox.confirm":
+                return self._confirmed(given)
+            return self._executed(given)
+        except BadAction:
+            raise
+        except RedomaError as error:
+            return told(error, command, level="unknown", policy="default")
+
+    def _sandbox(
+        self, given: Mapping[str, Any] | None = None, ask: _Asking | None = None
+    ) -> Sandbox:
+        given = given or {}
+        context = given.get("context") or {}
+        return Sandbox(
+            self._workspace,
+            level=given.get("isolation_level", ""),
+            env=given.get("environment"),
+            pack=PACK,
+            ask=ask,  # type: ignore[arg-type] # plain or awaited
+            record=self._record,
+            caller=context.get("triggered_by", self._caller),
+            phase=context.get("workflow_phase", self._phase),
+        )
+
+    def _executed(self, given: Mapping[str, Any]) -> dict[str, object]:
+        command: str = given["command"]
+        timeout = given.get("timeout_seconds")
+        cwd = os.path.realpath(os.path.join(self._workspace, given.get("working_directory", "")))
+        if not _below(cwd, self._workspace):
+            why = f"working_directory is outside of {self._workspace}"
+            return Refusal.VIOLATION.told(
+                violation_type=FILES, attempted_action=command, constraint=why
+            )
+        asking = _Asking(self._confirm, self._spend)
+        sandbox = self._sandbox(given, asking)
+        if given.get("dry_run"):
+            with sandbox.preview(command, timeout=timeout, cwd=cwd) as preview:
+                return _previewed(preview)
+        result = sandbox.run(command, timeout=timeout, cwd=cwd, trace_files=True)
+        if asking.choice is Choice.DRY_RUN and result.outcome is not Outcome.DECLINED:
+            # Whoever was asked wants to see first: it has run on a layer, which is let go.
+            with sandbox.as_preview(command, result) as preview:
+                return _previewed(preview)
+        return _ran(result, command, asking)
+
+    def _confirmed(self, given: Mapping[str, Any]) -> dict[str, object]:
+        command: str = given["command"]
+        asking = _Asking(self._confirm, lambda digest: False)
+        found = self._sandbox(given, asking).confirm(
+            command,
+            timeout=given.get("timeout_seconds"),
+            previous=(given.get("context") or {}).get("previous_commands", ()),
+        )
+        choice, approved, modified = found.choice, found.approved, ""
+        if approved and found.question is not None:
+            self._keep(found.question.digest)
+        if choice is Choice.MODIFY and found.answer is not None:
+            # Another command than the one that was asked about: decided anew, by itself.
+            modified = found.answer.modified_command
+            approved = self._sandbox().check(modified).verdict <= Verdict.LOG
+        return {"approved": approved, "decision": choice.value, "modified_command": modified}
+
+    def _keep(self, digest: str) -> None:
+        with self._lock:
+            self._approved[digest] = None
+            while len(self._approved) > _MOST_APPROVED:
+                self._approved.pop(next(iter(self._approved)))
+
+    def _spend(self, digest: str) -> bool:
+        with self._lock:
+            return self._approved.pop(digest, self) is None
+
+
+class _Asking:
+    """Puts a question in the document's words, and takes down who said what."""
+
+    def __init__(self, confirm: Confirm | None, spend: Callable[[str], bool]) -> None:
+        self._confirm = confirm
+        self._spend = spend
+        self.choice: Choice | None = None
+        self.by = "nobody"
+        self.notes = "nobody approved this command in time"
+
+    def __call__(self, question: Question) -> bool | Answer | Awaitable[bool | Answer]:
+        """A yes for what was approved before; else what is said now."""
+        if self._spend(question.digest):
+            return True
+        if self._confirm is None:
+            return False
+        self.by = "callback"
+        self.notes = "the answer was no"
+        request = confirmation_request(question, SecretSanitizer().sanitize)
+        request["timeout_seconds"] = round(question.timeout_seconds, 1)
+        said = self._confirm(request)
+        if hasattr(said, "__await__"):
+            return self._awaited(said, question)
+        return self._meant(said, question)
+
+    async def _awaited(self, said: Awaitable[object], question: Question) -> bool | Answer:
+        return self._meant(await said, question)
+
+    def _meant(self, said: object, question: Question) -> bool | Answer:
+        if said is True or said is False:
+            self.choice = Choice.APPROVE if said else Choice.DENY
+            return said
+        answer = confirmation_response(said, question)
+        self.choice, self.by = answer.choice, answer.approved_by
+        self.notes = answer.notes or self.notes
+        return answer
+
+
+def _below(path: str, root: str) -> bool:
+    return path == root or path.startswith(root.rstrip("/") + "/")
+
+
+def _checked(decision: Decision) -> dict[str, object]:
+    allowed = decision.verdict is not Verdict.DENY
+    made: dict[str, object] = {
+        "allowed": allowed,
+        "safety_level": decision.level,
+        "requires_confirmation": decision.verdict is Verdict.CONFIRM,
+    }
+    if not allowed:
+        made["blocked_reason"] = "; ".join(decision.because)
+        made["suggested_alternative"] = next(
+            (f.alternative for f in decision.assessment.worst if f.alternative), NO_ALTERNATIVE
+        )
+    return made
+
+
+def _ran(result: Result, command: str, asking: _Asking) -> dict[str, object]:
+    decision, used = result.decision, result.resources_used
+    if result.outcome is Outcome.DENIED and decision is not None:
+        return Refusal.BLOCKED.told(
+            command=decision.assessment.text,  # another one, where whoever was asked modified it
+            safety_level=decision.level,
+            policy=decision.policy,
+            reason="; ".join(decision.because),
+        )
+    if result.outcome in (Outcome.DECLINED, Outcome.PREVIEWED):
+        notes = "; ".join(result.notes) if result.outcome is Outcome.PREVIEWED else asking.notes
+        return Refusal.DENIED.told(command=command, denied_by=asking.by, reason=notes)
+    if result.outcome in OUTCOMES:
+        kind, limit = OUTCOMES[result.outcome]
+        return Refusal.VIOLATION.told(
+            violation_type=kind, attempted_action=command, constraint=limit
+        )
+    if result.held_back:
+        held = result.held_back[0]
+        return Refusal.VIOLATION.told(
+            violation_type=FILES, attempted_action=held.path, constraint=held.why
+        )
+    return {
+        "exit_code": result.exit_code,
+        "stdout": result.stdout.decode("utf-8", "replace"),
+        "stderr": result.stderr.decode("utf-8", "replace"),
+        "execution_time_ms": round(used.wall_seconds * 1000),
+        "resources_used": {
+            "memory_mb": round(used.peak_memory / (1 << 20), 1),
+            "cpu_seconds": round(used.cpu_seconds, 3),
+            "files_accessed": list(used.files_accessed or ()),
+        },
+    }
+
+
+def _previewed(preview: Preview) -> dict[str, object]:
+    found = preview.found
+    files: dict[str, list[str]] = {"created": [], "modified": [], "deleted": []}
+    for change in found.changes.items:
+        if change.did.value == "renamed":
+            files["created"].append(change.path)
+            files["deleted"].append(change.renamed_from)
+        else:
+            files.get(change.did.value, files["modified"]).append(change.path)
+    warnings = list(found.warnings)
+    decision = found.result.decision
+    if not found.would_execute and decision is not None:
+        warnings += decision.because
+    return {
+        "dry_run_result": {
+            "command": found.command,
+            "would_execute": found.would_execute,
+            "impact": {
+                **{f"files_{did}": sorted(paths) for did, paths in files.items()},
+                "network_calls": list(found.network_calls),
+                "database_operations": list(found.database_operations),
+            },
+            "warnings": warnings,
+            "estimated_duration": found.estimated_duration,
+            "rollback_available": found.rollback_available,
+        }
+    }

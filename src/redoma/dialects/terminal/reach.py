@@ -1,0 +1,135 @@
+"""What an enclosure has to show so that the paths a command names are the real ones.
+
+Inside, /tmp is empty and home has only toolchains. What a command names there is opened to it by
+name: a file or a directory to be read, the directory around what it changes. Only what changes
+/tmp itself, such as the removal of a directory right below it, needs the whole of it.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass
+
+from redoma import Effect, Fact
+from redoma.dialects.terminal.paths import TEMPORARY, allowed, resolved, roots, within
+
+_CHANGES = frozenset((Effect.WRITES, Effect.DELETES))
+_MOST_LOOKED_AT = 20_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reach:
+    """What a command names outside of its working directory."""
+
+    temporary: bool = False
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    # The first path that it would change and may not.
+    outside: str = ""
+
+
+def reach(facts: tuple[Fact, ...], workspace: str) -> Reach:
+    """What has to be opened to a command that does these things."""
+    reads: list[str] = []
+    writes: list[str] = []
+    outside = ""
+    temporary = False
+    for path, change in _named(facts, workspace):
+        if path == TEMPORARY or (change and os.path.dirname(_place(path)) == TEMPORARY):
+            if whole_temporary():
+                temporary = True
+            elif change and path != TEMPORARY and _is_its_own(path):
+                writes.append(path)
+            elif change and (change is Effect.WRITES or os.path.lexists(path)):
+                outside = outside or path
+        elif change is None:
+            reads += [path] if _shown(path) else []
+        elif _shown(os.path.dirname(_place(path))):
+            writes.append(os.path.dirname(_place(path)))
+        else:
+            outside = outside or path
+    return Reach(
+        temporary=temporary,
+        reads=tuple(dict.fromkeys(reads)),
+        writes=tuple(dict.fromkeys(writes)),
+        outside=outside,
+    )
+
+
+def whole_temporary() -> bool:
+    """Whether a layer can lie over /tmp: the kernel lets only its owner have one."""
+    try:
+        return os.stat(TEMPORARY).st_uid == os.geteuid()
+    except OSError:
+        return False
+
+
+def _is_its_own(path: str) -> bool:
+    """Whether something is there and no link: what a link leads to may be anywhere."""
+    return os.path.exists(path) and resolved(path) == path
+
+
+def _named(facts: tuple[Fact, ...], workspace: str) -> list[tuple[str, Effect | None]]:
+    """Every path outside of the workspace that a command names, and how it changes it."""
+    found: list[tuple[str, Effect | None]] = []
+    for fact in facts:
+        change = fact.effect if fact.effect in _CHANGES else None
+        if fact.effect is Effect.CALLS:
+            found += [(word, None) for word in fact.detail.split("\x1f")[1:]]
+            continue
+        for target in fact.targets:
+            # What has no path of its own is told as it is written, by programs that make files.
+            path = target.real or target.path or (target.text if change else "")
+            found.append((path, change))
+    return [
+        (os.path.normpath(path), change)
+        for path, change in found
+        if path.startswith("/") and not within(os.path.normpath(path), workspace)
+    ]
+
+
+def _place(path: str) -> str:
+    """The path itself; of a pattern, or below a directory that is to be made, what is first new."""
+    known = next((at for at, char in enumerate(path) if char in "*?["), len(path))
+    if known < len(path):
+        path = path[: path.rfind("/", 0, known) + 1] + "*"
+    parent = os.path.dirname(path)
+    while parent != "/" and not os.path.isdir(parent):
+        path, parent = parent, os.path.dirname(parent)
+    return os.path.join(resolved(parent), os.path.basename(path))
+
+
+def _shown(path: str) -> bool:
+    """Whether something that is there may be opened to a command because it names it.
+
+    Attack: hidden directories of a home keep tokens under names that nobody lists.
+    """
+    home = resolved("~")
+    if not path or path in roots() or not allowed(path) or not _harmless(path):
+        return False
+    return not within(path, home) or not os.path.relpath(path, home).startswith(".")
+
+
+def _harmless(path: str) -> bool:
+    """Whether there are files and directories only.
+
+    Attack: a socket leads to whoever listens there, also where it can only be read: an agent with
+    keys, a terminal that takes commands. A directory too large to be looked at may have one.
+    """
+    pending, looked = [path], 0
+    while pending:
+        place = pending.pop()
+        try:
+            mode = os.lstat(place).st_mode
+            if stat.S_ISDIR(mode):
+                with os.scandir(place) as entries:
+                    pending += [entry.path for entry in entries if not entry.is_file()]
+        except PermissionError:
+            continue  # the command cannot look there either
+        except OSError:
+            return False
+        looked += 1
+        if stat.S_ISSOCK(mode) or stat.S_ISFIFO(mode) or looked > _MOST_LOOKED_AT:
+            return False
+    return True

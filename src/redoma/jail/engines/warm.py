@@ -1,0 +1,201 @@
+"""Encloses by a process of ours that stays: each run is a fork of it, and starts one program.
+
+The description of the enclosure is the very one that bubblewrap gets, and what is protected is
+kept together with bubblewrap's: a run by the one knows of a run by the other.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from _thread import allocate_lock
+from contextlib import contextmanager, suppress
+
+from redoma.jail.engines.bubblewrap import Bubblewrap, memory_file, words
+from redoma.jail.inner.request import packed
+from redoma.jail.kernel import clone
+from redoma.jail.run.launcher import Launcher, LauncherGone, asking
+from redoma.model.access import Network
+from redoma.model.errors import EngineFailed
+from redoma.model.value import replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from redoma.jail.engines.bubblewrap import Enclosure
+    from redoma.jail.kernel.identity import Stage
+    from redoma.jail.run.launcher import Kind, Ready
+    from redoma.jail.run.limiter import Limiter
+    from redoma.model.guarantee import EngineReport
+    from redoma.model.plan import Launch, Plan, Starter
+
+_START = (
+    "import sys; sys.path.append(sys.argv[1]); from redoma.jail.inner.resident import main; main()"
+)
+_ALWAYS = (
+    clone.NEW_USERS | clone.NEW_MOUNTS | clone.NEW_PROCESSES | clone.NEW_IPC | clone.NEW_HOSTNAME
+)
+
+
+class Warm:
+    """Namespaces and a root that a resident interpreter of ours makes."""
+
+    name = "warm"
+
+    def __init__(self, description: Bubblewrap) -> None:
+        self.description = description
+        self.binary = python()
+        self._lock = allocate_lock()
+        self._launcher: Launcher | None = None
+        self._stage: Stage | None = None
+        # Where the launcher read its libraries, and where everyone else finds them.
+        self.moved: list[tuple[str, str]] = []
+
+    @property
+    def overlays(self) -> bool:
+        """Whether what is shown is shown through overlays, as bubblewrap shows it."""
+        return self.description.overlays
+
+    @overlays.setter
+    def overlays(self, value: bool) -> None:
+        self.description.overlays = value
+
+    @property
+    def resident(self) -> int:
+        """The process that stays, or 0 where there is none."""
+        return self._launcher.pid if self._launcher is not None else 0
+
+    def probe(self) -> EngineReport:
+        from redoma.jail.probe.warm import report
+
+        return report(self)
+
+    @contextmanager
+    def prepare(self, plan: Plan) -> Iterator[Enclosure]:
+        """Bubblewrap's own preparation, performed by someone else."""
+        kinds: list[Kind] = []
+        builder = _Run(self, kinds)
+        with self.description.prepared(plan, builder) as enclosure:
+            enclosure.launch = replace(enclosure.launch, complaint="redoma: ")
+            yield enclosure
+        launcher = self._launcher
+        if launcher is not None and kinds:
+            launcher.make_ready(kinds[0])
+
+    def take(self, kind: Kind) -> Ready:
+        """A process in an enclosure of this kind; a launcher that has ended is started anew."""
+        with suppress(LauncherGone):
+            return self._launched().take(kind)
+        self._forget()
+        try:
+            return self._launched().take(kind)
+        except LauncherGone:
+            raise EngineFailed(
+                "the launcher ended before it could make an enclosure", hint="redoma doctor"
+            ) from None
+
+    def close(self) -> None:
+        """Ends what is kept ready."""
+        self._forget()
+
+    def _forget(self) -> None:
+        with self._lock:
+            launcher, self._launcher = self._launcher, None
+        if launcher is not None:
+            launcher.close()
+
+    def _launched(self) -> Launcher:
+        stage = self.description.staged() if self.description.as_nobody else None
+        with self._lock:
+            # Its mounts are the stage's: with another stage it would look at old ones.
+            if self._launcher is not None and (self._stage is not stage or not self._launcher.ours):
+                if self._launcher.ours:
+                    self._launcher.close()
+                self._launcher = None
+            if self._launcher is None:
+                self._stage = stage
+                self._launcher = self._start(stage)
+            return self._launcher
+
+    def _start(self, stage: Stage | None) -> Launcher:
+        package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+        interpreter, place, env = self.binary, os.path.dirname(package), {}
+        if stage is not None:
+            # What root runs is started as nobody, who may not reach root's own Python.
+            place = stage.root(((package, "/redoma"),), (), ())
+            self.moved = [(f"{place}/redoma", package)]
+            if not interpreter.startswith("/usr/"):
+                library = stage.root(((sys.base_prefix, "/python"),), (), ()) + "/python"
+                interpreter = library + interpreter.removeprefix(os.path.realpath(sys.base_prefix))
+                env["LD_LIBRARY_PATH"] = f"{library}/lib"
+                self.moved.append((library, sys.base_prefix))
+        return Launcher(
+            (interpreter, "-I", "-S", "-c", _START, place),
+            env,
+            stage.start if stage is not None else None,
+            stage.call(_mounts) if stage is not None else _mounts(),
+        )
+
+
+class _Run:
+    """How one run's enclosure is built."""
+
+    def __init__(self, engine: Warm, kinds: list[Kind]) -> None:
+        self._engine = engine
+        self._kinds = kinds
+
+    def start_of(
+        self,
+        base: tuple[str, ...],
+        rest: list[str],
+        command: tuple[str, ...],
+        plan: Plan,
+        give: Callable[[int], str],
+    ) -> tuple[tuple[str, ...], Starter]:
+        """No command line but the command's own, and who starts it."""
+        network = 0 if plan.grant.network is Network.OPEN else clone.NEW_NETWORK
+        entry = bool(getattr(plan.request.workload, "entry", ()))
+        kind = (asking(_ALWAYS | network, entry=entry), words(list(base)))
+        self._kinds.append(kind)
+
+        def start(
+            launch: Launch, stdio: tuple[int, int, int], limiter: Limiter, terminal: str
+        ) -> int:
+            doors = limiter.doors()
+            request = packed(
+                numbers=[number for _, number in launch.fds],
+                doors=len(doors),
+                limits=limiter.own_limits(),
+                umask=_umask(),
+                terminal=bool(terminal),
+                options=rest,
+                entry=launch.entry,
+                moved=self._engine.moved,
+                argv=launch.argv,
+            )
+            file = memory_file(words(request))
+            try:
+                ready = self._engine.take(kind)
+                ready.ask([file, *stdio, *doors, *(fd for fd, _ in launch.fds)])
+            finally:
+                os.close(file)
+            return ready.pid
+
+        return command, start
+
+
+def python() -> str:
+    """The interpreter that runs us, without a virtual environment around it."""
+    return os.path.realpath(sys.executable)
+
+
+def _mounts() -> int:
+    """A descriptor that says when something was mounted or unmounted where this thread is."""
+    return os.open("/proc/thread-self/mounts", os.O_RDONLY | os.O_CLOEXEC)
+
+
+def _umask() -> int:
+    """This process's own; asking the usual way would change it for a moment, in every thread."""
+    with open("/proc/self/status", "rb") as file:
+        return int(file.read(512).partition(b"Umask:")[2].split()[0], 8)

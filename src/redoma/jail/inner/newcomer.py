@@ -1,0 +1,178 @@
+"""One enclosure's first process, from its fork to its end.
+
+It makes the part of its root that is the same for every run before anyone asks for one, takes one
+request, finishes the root, gives up every privilege, and starts the command.
+"""
+
+from __future__ import annotations
+
+import errno
+import gc
+import os
+import resource
+import select
+import signal
+import sys
+from _socket import socket
+from contextlib import suppress
+from fcntl import ioctl
+from termios import TIOCSCTTY
+
+from redoma.jail.inner import loopback, moved, packets
+from redoma.jail.inner.orders import Orders
+from redoma.jail.inner.request import Request
+from redoma.jail.inner.root import Root
+from redoma.jail.kernel import calls, privileges
+from redoma.jail.run import first_process
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+COULD_NOT_ENCLOSE = 125
+_NEW_GROUPS = 0x02000000
+_RESET = [n for n in range(1, 32) if n not in (signal.SIGKILL, signal.SIGSTOP)]
+_SPENT = 500
+
+
+class Newcomer:
+    """A process in namespaces of its own, and nothing else yet."""
+
+    def __init__(self, requests: socket, host: int, ids: tuple[int, int]) -> None:
+        """`ids` are our user and group, as they are called outside."""
+        self._requests = requests
+        self._host = host
+        self._ids = ids
+        self._root: Root | None = None
+
+    def live(self, base: int, *, network: bool) -> NoReturn:
+        """Never returns: ends with the command's own status, or when nobody asks for one."""
+        trouble: Exception | None = None
+        try:
+            os.setsid()  # Attack: TIOCSTI into the caller's terminal
+            self._settle(base, network=network)
+        except (OSError, ValueError, KeyError) as error:
+            trouble = error
+        try:
+            request = self._wait()
+            if trouble is not None:
+                raise trouble
+            self._run(request)
+        except (OSError, ValueError, KeyError, MemoryError) as error:
+            with suppress(OSError):
+                os.write(2, f"redoma: {error}\n".encode(errors="surrogateescape"))
+        finally:
+            os._exit(COULD_NOT_ENCLOSE)
+
+    def _settle(self, base: int, *, network: bool) -> None:
+        """What every run has alike."""
+        privileges.keep_name(*self._ids)
+        if network:
+            loopback.bring_up()
+        orders = Orders(packets.read_words(base))
+        self._root = Root(no_user_namespaces="--disable-userns" in orders.flags)
+        self._root.begin()
+        self._root.add(orders.steps)
+
+    def _wait(self) -> Request:
+        poll = select.poll()
+        for fd in (self._requests.fileno(), self._host):
+            poll.register(fd, select.POLLIN)
+        if any(fd == self._host for fd, _ in poll.poll()):
+            os._exit(0)
+        fds = packets.receive_many(self._requests)
+        if not fds:
+            os._exit(0)  # nobody asked, and nobody will
+        self._requests.close()
+        return Request(fds)
+
+    def _run(self, request: Request) -> NoReturn:
+        # A process that moves itself waits for nobody; moving another takes milliseconds.
+        for fd in request.doors:
+            os.write(fd, b"0")
+            os.close(fd)
+        calls.unshare(_NEW_GROUPS)  # now: so that the group it is in is all it knows of groups
+        orders = Orders(request.options)
+        for step in orders.steps:
+            if step.name in ("--bind-fd", "--ro-bind-fd", "--ro-bind-data"):
+                step.source = str(request.fds[int(step.source)])
+        filter_of_calls = _contents(request.fds[orders.numbers["--seccomp"]])
+        status, go = (request.fds[orders.numbers[n]] for n in ("--json-status-fd", "--block-fd"))
+        assert self._root is not None
+        self._root.add(orders.steps)
+        self._root.enter()
+        if request.terminal:
+            ioctl(0, TIOCSCTTY, 0)
+        os.umask(request.umask)
+        alarm = first_process.alarm()
+        sacrifice = os.open("/proc/self/oom_score_adj", os.O_RDWR | os.O_CLOEXEC)
+        # The mounts belong to the namespace outside this one.
+        privileges.enter_user_namespace()
+        privileges.drop_capabilities()
+        privileges.no_new_privileges()
+        os.chdir(orders.directory)
+        privileges.load_filter(filter_of_calls)
+        first_process.introduce(status, os.getpid())
+        for kind, soft, hard in request.limits:
+            resource.setrlimit(kind, (soft, hard))
+        first_process.wait_for_go(go)
+        before = os.read(sacrifice, 16)
+        # Where memory runs out it is taken from the command, not from whoever reports its end.
+        os.write(sacrifice, b"%d" % max(_SPENT, int(before)))
+        # Attack: the command reads or changes our memory; from its first moment it cannot.
+        privileges.keep_out_others()
+        child = _start(request, orders.env)
+        os.write(sacrifice, before)
+        for fd in (0, 1, 2, *(number for number in request.fds if number < packets.FIRST_OWN)):
+            os.close(fd)  # else the end of the command's output would not be seen
+        code = -child if child < 0 else first_process.attend(child, go, alarm, self._host)
+        first_process.end(status, code)
+
+
+def _start(request: Request, env: dict[str, str]) -> int:
+    """The command's process, or below nought a shell's status for what cannot be run."""
+    if request.entry:
+        return _enter(request, env)
+    argv = request.argv
+    try:
+        # It shares our memory until the program starts: nothing of it is copied.
+        try:
+            return os.posix_spawn(argv[0], argv, env, setsigmask=(), setsigdef=_RESET)
+        except OSError as error:
+            if error.errno != errno.ENOEXEC:
+                raise
+            argv = ["/bin/sh", *argv]  # a script that does not say by whom it is read
+            return os.posix_spawn(argv[0], argv, env, setsigmask=(), setsigdef=_RESET)
+    except FileNotFoundError:
+        return -127
+    except OSError:
+        return -126
+
+
+def _enter(request: Request, env: dict[str, str]) -> int:
+    """A process that goes on in this interpreter."""
+    child = os.fork()
+    if child != 0:
+        return child
+    code = COULD_NOT_ENCLOSE
+    try:
+        privileges.let_in_others()  # it is the command now
+        os.closerange(packets.FIRST_OWN, 1 << 20)
+        for number in _RESET:
+            signal.signal(number, signal.SIG_DFL)
+        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+        os.environ.clear()
+        os.environ.update(env)
+        gc.unfreeze()
+        gc.enable()
+        moved.libraries(request.moved)
+        code = sys.modules["redoma.jail.inner.call"].main(list(request.entry))
+    finally:
+        os._exit(code)
+
+
+def _contents(fd: int) -> bytes:
+    try:
+        return os.pread(fd, os.fstat(fd).st_size, 0)
+    finally:
+        os.close(fd)

@@ -1,0 +1,54 @@
+"""Messages with descriptors between whoever runs commands and the process that stays."""
+
+from __future__ import annotations
+
+import os
+from _socket import CMSG_SPACE, MSG_CMSG_CLOEXEC, SCM_RIGHTS, SOL_SOCKET, socket
+from struct import pack, unpack
+
+# The kernel takes 253 descriptors with one message.
+_AT_ONCE = 200
+_LONGEST = 4096
+# Below these numbers a command may be given descriptors; ours are all above.
+FIRST_OWN = 10
+_SIZE = 4
+
+
+def send(to: socket, data: bytes, fds: list[int] | None = None) -> None:
+    """One message; its descriptors arrive as copies of ours."""
+    rights = pack(f"{len(fds)}i", *fds) if fds else b""
+    to.sendmsg([data], [(SOL_SOCKET, SCM_RIGHTS, rights)] if fds else [])
+
+
+def receive(source: socket) -> tuple[bytes, list[int]]:
+    """The next message; empty when the other side is gone."""
+    data, beside, _, _ = source.recvmsg(_LONGEST, CMSG_SPACE(_AT_ONCE * _SIZE), MSG_CMSG_CLOEXEC)
+    fds: list[int] = []
+    for level, kind, rights in beside:
+        if (level, kind) == (SOL_SOCKET, SCM_RIGHTS):
+            fds += unpack(f"{len(rights) // _SIZE}i", rights)
+    return data, fds
+
+
+def send_many(to: socket, fds: list[int]) -> None:
+    """However many descriptors, the first message saying how many there will be."""
+    for start in range(0, len(fds), _AT_ONCE):
+        send(to, b"%d" % len(fds), fds[start : start + _AT_ONCE])
+
+
+def receive_many(source: socket) -> list[int]:
+    """What was sent by `send_many`; nothing when the other side is gone."""
+    data, fds = receive(source)
+    while data and len(fds) < int(data):
+        data, more = receive(source)
+        fds += more
+    return fds if data else []
+
+
+def read_words(fd: int) -> list[str]:
+    """The words of a file in memory, each ended by a NUL; closes it."""
+    try:
+        data = os.pread(fd, os.fstat(fd).st_size, 0)
+    finally:
+        os.close(fd)
+    return data.decode(errors="surrogateescape").split("\0")[:-1]

@@ -1,0 +1,73 @@
+"""What a waiting enclosure is asked to run: its words, its descriptors and its limits."""
+
+from __future__ import annotations
+
+import os
+
+from redoma.jail.inner import packets
+
+
+class Request:
+    """One request, its descriptors put where the command will find them."""
+
+    def __init__(self, fds: list[int]) -> None:
+        """`fds` are those of `packed`, as they arrived."""
+        words = iter(packets.read_words(fds[0]))
+        numbers = [int(number) for number in next(words).split(",") if number]
+        doors = int(next(words))
+        self.limits = [
+            tuple(int(part) for part in triple.split(":"))
+            for triple in next(words).split(",")
+            if triple
+        ]
+        self.umask = int(next(words), 8)
+        self.terminal = next(words) == "terminal"
+        self.options = [next(words) for _ in range(int(next(words)))]
+        self.entry = [next(words) for _ in range(int(next(words)))]
+        moved = [next(words) for _ in range(int(next(words)))]
+        self.moved = list(zip(moved[::2], moved[1::2], strict=True))
+        self.argv = list(words)
+        for target, fd in enumerate(fds[1:4]):
+            os.dup2(fd, target)
+            os.close(fd)
+        self.doors = fds[4 : 4 + doors]
+        # By the number that the words use; the command itself is given the low ones.
+        self.fds: dict[int, int] = {}
+        for number, fd in zip(numbers, fds[4 + doors :], strict=True):
+            if number < packets.FIRST_OWN:
+                os.dup2(fd, number)
+                os.close(fd)
+            self.fds[number] = number if number < packets.FIRST_OWN else fd
+
+
+def packed(  # noqa: PLR0913 — each by its own name
+    *,
+    numbers: list[int],
+    doors: int,
+    limits: list[tuple[int, int, int]],
+    umask: int,
+    terminal: bool,
+    options: list[str],
+    entry: tuple[str, ...],
+    moved: list[tuple[str, str]],
+    argv: tuple[str, ...],
+) -> list[str]:
+    """The words of a request.
+
+    `moved` are the places that the launcher's libraries were read from, and where they are inside.
+    They go before three standard descriptors, `doors` of control groups, and those of `numbers`.
+    """
+    return [
+        ",".join(map(str, numbers)),
+        str(doors),
+        ",".join(":".join(map(str, triple)) for triple in limits),
+        f"{umask:o}",
+        "terminal" if terminal else "",
+        str(len(options)),
+        *options,
+        str(len(entry)),
+        *entry,
+        str(2 * len(moved)),
+        *(place for pair in moved for place in pair),
+        *argv,
+    ]

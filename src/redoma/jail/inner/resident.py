@@ -1,0 +1,102 @@
+"""A small process that stays, so that an enclosure costs a fork of it and no program's start.
+
+It holds nothing of whoever started it but one socket, on which it is asked for processes. Each is
+made in namespaces of its own and is a child of whoever asks, who limits it, waits for it and ends
+it. Ends when the other side is gone.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import select
+import signal
+import sys
+from _socket import AF_UNIX, SOCK_SEQPACKET, socket, socketpair
+
+from redoma.jail.inner import packets
+from redoma.jail.inner.newcomer import Newcomer
+from redoma.jail.kernel import clone
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+CONTROL, HOST = 3, 4
+ENTRY = b"e"
+
+
+def main() -> NoReturn:
+    """Serves until the other side is gone."""
+    os.setsid()  # what a terminal sends to whoever started us is not for us
+    for number in range(1, 32):
+        if number not in (signal.SIGKILL, signal.SIGSTOP, signal.SIGCHLD):
+            signal.signal(number, signal.SIG_IGN)
+    os.chdir("/")
+    control, host = _raised(CONTROL), _raised(HOST)
+    nothing = os.open("/dev/null", os.O_RDWR)
+    for fd in range(3, packets.FIRST_OWN):
+        if fd != nothing:
+            os.dup2(nothing, fd, inheritable=False)
+    gc.disable()
+    gc.freeze()  # what is never looked at again is never copied either
+    Resident(socket(fileno=control), host).serve()
+
+
+def _raised(fd: int) -> int:
+    from fcntl import F_DUPFD_CLOEXEC, fcntl
+
+    return fcntl(fd, F_DUPFD_CLOEXEC, packets.FIRST_OWN)
+
+
+class Resident:
+    """The process that stays."""
+
+    def __init__(self, control: socket, host: int) -> None:
+        self._control = control
+        self._host = host
+        self._ids = (os.geteuid(), os.getegid())
+        self._poll = select.poll()
+        self._poll.register(control.fileno(), select.POLLIN)
+        # A fork of whoever started us may keep the socket open: its end is told apart.
+        self._poll.register(host, select.POLLIN)
+
+    def serve(self) -> NoReturn:
+        while True:
+            if any(fd == self._host for fd, _ in self._poll.poll()):
+                os._exit(0)
+            asked, fds = packets.receive(self._control)
+            if not asked:
+                os._exit(0)
+            try:
+                self._make(asked, fds[0])
+            except OSError as error:
+                packets.send(self._control, f"!{error}".encode())
+            finally:
+                for fd in fds:
+                    os.close(fd)
+
+    def _make(self, asked: bytes, base: int) -> None:
+        """`asked` is whether there will be an entry, and the namespaces; answers with a process."""
+        if asked[:1] == ENTRY:
+            _load_entry()
+        theirs, ours = socketpair(AF_UNIX, SOCK_SEQPACKET)
+        namespaces = int(asked[1:])
+        pid = clone.fork_into(namespaces | clone.SIBLING)
+        if pid == 0:
+            theirs.close()
+            self._control.close()
+            Newcomer(ours, self._host, self._ids).live(
+                base, network=bool(namespaces & clone.NEW_NETWORK)
+            )
+        packets.send(self._control, b"%d" % pid, [theirs.fileno()])
+        theirs.close()
+        ours.close()
+
+
+def _load_entry() -> None:
+    """Now: in an enclosure it may not be found, or be another one."""
+    if "redoma.jail.inner.call" not in sys.modules:
+        import importlib
+
+        importlib.import_module("redoma.jail.inner.call")

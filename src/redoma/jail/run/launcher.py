@@ -1,0 +1,188 @@
+"""The process that stays, seen from outside: started once, asked for one process a run.
+
+While nothing runs, one enclosure stands ready: made for the run that came last, since the next is
+usually of the same kind. It is used once, like any other.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+from _socket import AF_UNIX, SO_RCVTIMEO, SOCK_SEQPACKET, SOL_SOCKET, socket, socketpair
+from _thread import allocate_lock
+from contextlib import suppress
+from struct import pack
+
+from redoma.jail.inner import packets
+from redoma.jail.inner.resident import CONTROL, ENTRY, HOST
+from redoma.jail.run.spawn import inherited
+from redoma.model import signals
+from redoma.model.errors import EngineFailed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    # How to fork an enclosure, and the words of what it makes before it is asked for.
+    Kind = tuple[bytes, bytes]
+
+_PATIENCE = 20
+
+
+class LauncherGone(Exception):
+    """Whoever makes processes has ended; nothing was started."""
+
+
+class Ready:
+    """A process in an enclosure of its own that waits for one request."""
+
+    def __init__(self, kind: Kind, pid: int, requests: socket) -> None:
+        self.kind = kind
+        self.pid = pid
+        self._requests = requests
+
+    def ask(self, fds: list[int]) -> None:
+        """Gives it its one request."""
+        try:
+            packets.send_many(self._requests, fds)
+        except OSError as error:
+            self.discard()
+            raise EngineFailed(
+                f"the enclosure took no request: {error.strerror}", hint="try again"
+            ) from error
+        self._requests.close()
+
+    def discard(self) -> None:
+        """Nobody will ask it."""
+        self._requests.close()
+        _end(self.pid)
+
+
+class Launcher:
+    """One process that stays; safe to use from any thread."""
+
+    def __init__(
+        self,
+        argv: tuple[str, ...],
+        env: dict[str, str],
+        inside: Callable[[Callable[[], int]], int] | None,
+        mounts: int,
+    ) -> None:
+        """`mounts` tells by a descriptor's readiness that what is mounted there has changed."""
+        self._owner = os.getpid()
+        self._lock = allocate_lock()
+        self._ordered: Kind | None = None
+        self._mounts = mounts
+        self._changes = select.poll()
+        self._changes.register(mounts, select.POLLPRI)
+        self._changes.poll(0)
+        self._control, theirs = socketpair(AF_UNIX, SOCK_SEQPACKET)
+        self._control.setsockopt(SOL_SOCKET, SO_RCVTIMEO, pack("ll", _PATIENCE, 0))
+        host = os.pidfd_open(os.getpid())
+        nothing = [(os.POSIX_SPAWN_OPEN, fd, "/dev/null", os.O_RDWR, 0) for fd in range(3)]
+        # Above what they are put to, so that neither is overwritten before it is.
+        high = [_above(theirs.fileno()), _above(host)]
+        actions = [
+            *nothing,
+            (os.POSIX_SPAWN_DUP2, high[0], CONTROL),
+            (os.POSIX_SPAWN_DUP2, high[1], HOST),
+            *((os.POSIX_SPAWN_CLOSE, fd) for fd in inherited() if fd > HOST),
+        ]
+
+        def start() -> int:
+            return os.posix_spawn(
+                argv[0], argv, env, file_actions=actions, setsigmask=(), setsigdef=range(1, 32)
+            )
+
+        try:
+            self.pid = inside(start) if inside is not None else start()
+        except OSError as error:
+            self._control.close()
+            raise EngineFailed(f"cannot start {argv[0]}: {error.strerror}") from error
+        finally:
+            theirs.close()
+            for fd in (host, *high):
+                os.close(fd)
+
+    @property
+    def ours(self) -> bool:
+        """Whether this process started it: a forked child has to have its own."""
+        return self._owner == os.getpid()
+
+    def take(self, kind: Kind) -> Ready:
+        """An enclosure of this kind, made now or standing ready."""
+        with self._lock:
+            changed = bool(self._changes.poll(0))
+            if self._ordered is not None:
+                ready = self._ordered_one()
+                if ready.kind == kind and not changed:
+                    return ready
+                # Attack: a mount made since it was forked is not there; the command would see, and
+                # write, what lies below it.
+                ready.discard()
+            self._order(kind)
+            return self._ordered_one()
+
+    def make_ready(self, kind: Kind) -> None:
+        """Has one made beside the work, for whoever comes next."""
+        with self._lock, suppress(LauncherGone):
+            if self._ordered is None:
+                self._order(kind)
+
+    def close(self) -> None:
+        """Ends it, and what stands ready; runs that are going on go on."""
+        with self._lock:
+            if self._ordered is not None:
+                with suppress(LauncherGone, EngineFailed):
+                    self._ordered_one().discard()
+            self._control.close()
+            os.close(self._mounts)
+            _end(self.pid)
+
+    def _order(self, kind: Kind) -> None:
+        asked, base = kind
+        file = os.memfd_create("redoma")
+        try:
+            os.write(file, base)
+            packets.send(self._control, asked, [file])
+        except OSError as error:
+            raise LauncherGone from error
+        finally:
+            os.close(file)
+        self._ordered = kind
+
+    def _ordered_one(self) -> Ready:
+        """What was ordered; it waits for it."""
+        assert self._ordered is not None
+        kind, self._ordered = self._ordered, None
+        try:
+            said, fds = packets.receive(self._control)
+        except OSError as error:
+            # Whoever has not answered by now could answer later, and something else then.
+            _end(self.pid)
+            raise LauncherGone from error
+        if not said:
+            raise LauncherGone
+        if not fds:
+            why = said[1:].decode(errors="replace")
+            raise EngineFailed(f"no enclosure could be made: {why}", hint="redoma doctor")
+        return Ready(kind, int(said), socket(fileno=fds[0]))
+
+
+def asking(namespaces: int, *, entry: bool) -> bytes:
+    """How to fork an enclosure: into which namespaces, and whether a call will go on in it."""
+    return (ENTRY if entry else b"c") + b"%d" % namespaces
+
+
+def _above(fd: int) -> int:
+    from fcntl import F_DUPFD_CLOEXEC, fcntl
+
+    return fcntl(fd, F_DUPFD_CLOEXEC, HOST + 1)
+
+
+def _end(pid: int) -> None:
+    """Nothing of a child of ours is left; it has nothing to do any more."""
+    with suppress(OSError):
+        os.kill(pid, signals.SIGKILL)
+    with suppress(ChildProcessError):
+        os.waitpid(pid, 0)

@@ -1,0 +1,67 @@
+"""The usual level on each engine: what a run writes is held, becomes real, and can be taken back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from redoma import Sandbox
+from redoma.flow.changes import undo
+from redoma.model.guarantee import Guarantee
+from tests.contract.machine import Machine, claims
+
+pytestmark = pytest.mark.both_users
+
+
+def standard(machine: Machine) -> Sandbox:
+    claims(machine.engine, Guarantee.CHANGES_HELD)
+    return Sandbox(
+        str(machine.workspace), level="standard", engine=machine.engine, policy="isolation-only"
+    )
+
+
+def contents(workspace: Path) -> dict[str, str]:
+    return {each.name: each.read_text() for each in workspace.iterdir()}
+
+
+def test_what_a_run_that_succeeds_writes_becomes_real_and_can_be_taken_back(
+    machine: Machine,
+) -> None:
+    sandbox = standard(machine)
+    (machine.workspace / "old").write_text("as it was\n")
+    (machine.workspace / "gone").write_text("still here\n")
+    before = contents(machine.workspace)
+    result = sandbox.run("echo more >> old; echo made > new; rm gone; cat old")
+    assert (result.ok, result.applied, result.stdout) == (True, True, b"as it was\nmore\n")
+    assert contents(machine.workspace) == {"old": "as it was\nmore\n", "new": "made\n"}
+    assert result.enforcement is not None and result.enforcement.engine == machine.engine
+    assert result.changes is not None
+    undo(result.changes.id)
+    assert contents(machine.workspace) == before
+
+
+def test_what_a_run_that_fails_writes_never_becomes_real(machine: Machine) -> None:
+    sandbox = standard(machine)
+    (machine.workspace / "old").write_text("as it was\n")
+    result = sandbox.run("echo more >> old; exit 3")
+    assert (result.exit_code, result.applied) == (3, False)
+    assert contents(machine.workspace) == {"old": "as it was\n"}
+
+
+def test_a_preview_changes_nothing_until_it_is_applied(machine: Machine) -> None:
+    preview = standard(machine).preview("echo made > new")
+    assert contents(machine.workspace) == {}
+    preview.apply()
+    assert contents(machine.workspace) == {"new": "made\n"}
+
+
+def test_memory_is_capped_where_a_layer_holds_what_is_written(machine: Machine) -> None:
+    claims(machine.engine, Guarantee.MEMORY_CAPPED)
+    claims(machine.engine, Guarantee.CHANGES_HELD)
+    small = machine.sandbox(writes="layer", limits={"memory": 64 << 20})
+    result = small.run(
+        "echo made > new; dd if=/dev/zero of=/dev/null bs=300M count=1 && echo had it"
+    )
+    assert (b"had it" in result.stdout, result.applied) == (False, False)
+    assert contents(machine.workspace) == {}
