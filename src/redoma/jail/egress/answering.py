@@ -56,7 +56,10 @@ class Client:
         # One for each request: nothing of one of them can be taken for a part of another.
         self._connection = h11.Connection(h11.SERVER, max_incomplete_event_size=_LARGEST_LINE)
         self._connection.receive_data(raw + b"\r\n\r\n")
-        self._connection.next_event()
+        try:
+            self._connection.next_event()
+        except h11.RemoteProtocolError as error:
+            raise Refused(UNREADABLE) from error  # two readers differ over it already
         empty = not head.chunked and not head.length
         if empty:
             self._connection.next_event()
