@@ -239,7 +239,7 @@ class TestExecuteSandboxed:
         assert os.listdir(in_tmp) == ["a"]
         assert (project / "here").read_text() == "c\n"
 
-    @pytest.mark.root
+    @pytest.mark.both_users
     @pytest.mark.requirement("T9")
     def test_what_lies_right_below_tmp_can_be_made_and_removed(
         self, project: Path, in_tmp: Path
@@ -252,15 +252,16 @@ class TestExecuteSandboxed:
     @pytest.mark.not_root
     @pytest.mark.both_users
     @pytest.mark.requirement("T9")
-    def test_where_tmp_is_somebody_elses_nothing_is_said_to_be_made_that_is_not(
+    def test_tmp_as_it_is_is_only_for_programs_that_can_do_nothing_but_work_on_files(
         self, project: Path, in_tmp: Path
     ) -> None:
         sandbox = TerminalSandbox(confirm_callback=yes)
-        exit_code, _, stderr = sandbox.execute_sandboxed(f"rm -rf {in_tmp}")
-        assert (exit_code, os.listdir(in_tmp)) == (1, [])
-        assert "busy" in stderr
         said = f"[SANDBOX] Caminho fora das areas permitidas: {in_tmp}-new"
-        assert sandbox.execute_sandboxed(f"touch {in_tmp}-new") == (-1, "", said)
+        for other in ("python3 x.py", "PATH=. ls", "./rm a", ". ./x", "rm() { curl x; }; rm a"):
+            assert sandbox.execute_sandboxed(f"touch {in_tmp}-new; {other}") == (-1, "", said)
+        exit_code, _, stderr = sandbox.execute_sandboxed(f"rm -rf {in_tmp}; python3 -c 'exit(3)'")
+        assert (exit_code, os.listdir(in_tmp)) == (3, [])
+        assert "busy" in stderr
 
     @pytest.mark.requirement("T9")
     def test_named_paths_below_home_are_real_and_keys_are_not_there(self, project: Path) -> None:
