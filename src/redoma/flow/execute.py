@@ -11,6 +11,8 @@ from redoma.model.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from redoma.jail.overlay.layer import Layer
     from redoma.jail.probe.host import Host
     from redoma.jail.run.control import Control
@@ -26,8 +28,12 @@ def execute(
     stdin: bytes | int | None = b"",
     sink: Sink | None = None,
     control: Control | None = None,
+    permit: Callable[[], object] | None = None,
 ) -> Result:
-    """The result of running a plan; an enclosure that cannot be built is an error, never a run."""
+    """The result of running a plan; an enclosure that cannot be built is an error, never a run.
+
+    The command begins when `permit` returns, and not at all where that raises.
+    """
     engine = host.engine(plan.engine)
     host.has_run = True
     try:
@@ -41,6 +47,7 @@ def execute(
                 stdin=stdin,
                 sink=sink,
                 control=control,
+                permit=permit,
                 groups=host.groups(),
                 directory=layer.directory if layer is not None else plan.grant.workspace,
             )

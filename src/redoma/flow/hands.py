@@ -6,6 +6,8 @@ from redoma.model.result import Outcome, Result
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from redoma.ask.chain import Chain
     from redoma.flow.sandbox import Sandbox
     from redoma.flow.steps import Apply, Ask, Discard, Execute, Hold, Note
@@ -32,13 +34,16 @@ class Hands:
         self._stdin = stdin
         self._sink = sink
         self._control = control
+        # Returns when the start of the run is on disk.
+        self._begun: Callable[[], object] | None = None
 
     def note(self, step: Note) -> None:
         record = self._sandbox.record(self._policy)
         if step.admits:
             from redoma.flow.wiring import rates
 
-            record.admit(*step.events, limits=rates(self._policy))
+            # What it needs is made ready while the disk takes it; the command waits for both.
+            self._begun = record.begin(*step.events, limits=rates(self._policy)).wait
         elif step.waits:
             record.append(*step.events)
         else:
@@ -61,6 +66,7 @@ class Hands:
                 stdin=self._stdin,
                 sink=self._sink,
                 control=self._control,
+                permit=self._begun,
             )
         )
         if result.changes is not None and result.changes.items:

@@ -30,8 +30,11 @@ def _own(variable: str, below_home: str) -> str:
 def ours(place: str) -> bool:
     """Whether a directory is ours alone to write, made if it is not there."""
     try:
-        os.makedirs(place, mode=0o700, exist_ok=True)
-        status = os.lstat(place)
+        try:
+            status = os.lstat(place)
+        except FileNotFoundError:
+            os.makedirs(place, mode=0o700, exist_ok=True)
+            status = os.lstat(place)
     except OSError:
         return False
     # Attack: someone else made the directory first, in a place that everybody may write.

@@ -36,7 +36,8 @@ class Kind(Enum):
 
 
 OWN_WORDS = frozenset(
-    "verdict risk level rule rules outcome mode engine writes network held choice remember".split()
+    "verdict risk level limits rule rules outcome mode engine writes network held choice "
+    "remember".split()
 )
 """Details whose values are words of ours: nobody's secret can stand there."""
 

@@ -59,9 +59,9 @@ class Root:
 
     def enter(self) -> None:
         """From here on `/` is the new root, and the old one is gone."""
-        calls.detach(_OLD)
         os.chdir(_NEW)
         mounts.pivot(".", ".")
+        # With it goes what is mounted below: taking both away at once is waiting once.
         calls.detach(".")
         os.chdir("/")
 

@@ -11,7 +11,6 @@ from contextlib import suppress
 from redoma.jail.kernel import calls
 from redoma.jail.kernel.syscall_numbers import number
 
-_PR_CAPBSET_DROP = 24
 _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
 _PR_SET_SECUREBITS = 28
 _NOROOT_FOR_GOOD = 0x2F  # no rights for uid 0 by itself, none kept over setuid; both locked
@@ -38,9 +37,7 @@ def keep_name(uid: int, gid: int) -> None:
 def drop_capabilities() -> None:
     """No capability now, and none from any program that is started later."""
     for capability in range(64):
-        try:
-            calls.prctl(_PR_CAPBSET_DROP, capability)
-        except OSError:
+        if not calls.drop_bound(capability):
             break  # past the last one that this kernel knows, or not ours to drop
     with suppress(OSError):  # without the right to set them there is nothing to keep either
         calls.prctl(_PR_SET_SECUREBITS, _NOROOT_FOR_GOOD)

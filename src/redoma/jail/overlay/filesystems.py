@@ -17,13 +17,14 @@ class Mounts:
     """The table of mounts, as it stands now."""
 
     def __init__(self) -> None:
-        self._all: list[Mount] = []
         with open("/proc/self/mountinfo", errors="surrogateescape") as file:
-            for line in file:
-                fields, _, rest = line.partition(" - ")
-                parts = fields.split(" ")
-                kind = rest.split(" ", 1)[0]
-                self._all.append(Mount(id=int(parts[0]), point=_plain(parts[4]), kind=kind))
+            text = file.read()
+        known = _read.get(text)
+        if known is None:
+            known = [_mount(line) for line in text.split("\n") if line]
+            _read.clear()
+            _read[text] = known
+        self._all = known
 
     def of(self, path: str) -> Mount:
         """The mount on which a real path lies: of those on the way, the last and deepest."""
@@ -38,6 +39,16 @@ class Mounts:
     def below(self, path: str) -> list[str]:
         """Where something is mounted below a directory."""
         return sorted({m.point for m in self._all if m.point.startswith(path.rstrip("/") + "/")})
+
+
+# The table that was read last: it seldom changes, and reading it is dear.
+_read: dict[str, list[Mount]] = {}
+
+
+def _mount(line: str) -> Mount:
+    fields, _, rest = line.partition(" - ")
+    parts = fields.split(" ")
+    return Mount(id=int(parts[0]), point=_plain(parts[4]), kind=rest.split(" ", 1)[0])
 
 
 def _plain(point: str) -> str:

@@ -17,6 +17,12 @@ if TYPE_CHECKING:
     from redoma.jail.run.supervise import Supervisor
 
 _BLOCK = 512
+# How a run ends that was past a limit which nothing in the kernel holds.
+PAST = {
+    "memory": Outcome.OUT_OF_MEMORY,
+    "total_written": Outcome.DISK_FULL,
+    "cpu_seconds": Outcome.CPU_TIME_SPENT,
+}
 _BY_LIMIT = {"memory": Outcome.OUT_OF_MEMORY, "processes": Outcome.TOO_MANY_PROCESSES}
 
 

@@ -47,6 +47,11 @@ def begin(run: Supervisor) -> tuple[int, int]:
         except BaseException:
             os.close(descriptor)
             raise
+    try:
+        run.permit()
+    except BaseException:
+        os.close(descriptor)
+        raise
     if run.trace is not None:
         run.trace.command_begins()
     os.write(handshake.go, b"g")

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from redoma.jail.kernel.reaper import reaper
 from redoma.jail.run.control import Control
-from redoma.jail.run.ending import Ending
+from redoma.jail.run.ending import PAST, Ending
 from redoma.jail.run.handshake import begin, last_words
 from redoma.jail.run.limiter import Limiter, tree
 from redoma.jail.run.mounts_kept import MountsKept
@@ -22,6 +22,8 @@ from redoma.model.result import Exit, Outcome
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from redoma.jail.egress.opening import OpenGate
     from redoma.jail.kernel.cgroups import Groups
     from redoma.jail.run.outlet import Outlet
@@ -42,14 +44,19 @@ def run(
     control: Control | None = None,
     groups: Groups | None = None,
     directory: str = "/",
+    permit: Callable[[], object] | None = None,
 ) -> Exit:
     """How it ended.
+
+    The command begins when `permit` returns; what it needs is made before.
 
     `stdin` is what the command reads: bytes, a descriptor that is read for it, or None where
     input comes through `control`.
     """
     limiter = Limiter(launch.limits, groups, launch.held_by_engine)
     supervisor = Supervisor(launch, limiter, control or Control(), directory)
+    if permit is not None:
+        supervisor.permit = permit
     # Without a namespace of its own a tree's orphans are the machine's: taken in, they would stay.
     takes_in = launch.own_process_namespace and launch.starter is None
     if takes_in:
@@ -96,6 +103,7 @@ class Supervisor:
         self._feeding = self._listening = False
         self._status = b""
         self._mounts: MountsKept | None = None
+        self.permit: Callable[[], object] = lambda: None
 
     def start(self, stdin: bytes | int | None, sink: Sink | None) -> None:
         """Starts the enclosure, puts its limits on, and lets the command begin."""
@@ -134,6 +142,8 @@ class Supervisor:
                 answer, answer_end = os.pipe()
                 self.launch.fds.append((answer_end, ANSWER))
                 self.outputs.append(Output(answer, ANSWER, self.launch.answers, None))
+            if self.launch.handshake is None:
+                self.permit()  # nothing would hold it back later
             if self.launch.trace_files:
                 from redoma.jail.run.trace import Trace
 
@@ -300,7 +310,7 @@ class Supervisor:
             )
         past = self.watch.look()
         if past and not self.ending.said:
-            self._end_because(_PAST[past], past)
+            self._end_because(PAST[past], past)
 
     def pass_on(self, number: int) -> None:
         """Gives the command a signal that was meant for it."""
@@ -382,10 +392,3 @@ class Supervisor:
         if self.first_process >= 0:
             os.close(self.first_process)
         self.outputs, self.master, self.process, self.first_process = [], -1, -1, -1
-
-
-_PAST = {
-    "memory": Outcome.OUT_OF_MEMORY,
-    "total_written": Outcome.DISK_FULL,
-    "cpu_seconds": Outcome.CPU_TIME_SPENT,
-}

@@ -145,7 +145,7 @@ def test_verify_says_yes_and_gives_the_head_to_note(state: Path) -> None:
     }
     other = audit(state, "verify", "--expect", f"9:{noted.partition(':')[2]}")
     assert other.status == 1
-    assert "truncated: the newest entries are gone: 4 to 9" in other.out
+    assert "truncated: the newest entries are gone: 4-9" in other.out
 
 
 def test_verify_names_what_was_changed(state: Path) -> None:

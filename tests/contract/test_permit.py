@@ -1,0 +1,55 @@
+"""No record, no run: a command begins when it may, and not at all where it may not."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from redoma.flow.execute import execute
+from redoma.flow.sandbox import this_host
+from redoma.jail.levels import load
+from redoma.jail.plan import plan
+from redoma.model.errors import RecordUnavailable
+from redoma.model.plan import Plan
+from redoma.model.request import Request, ShellCommand
+from redoma.model.value import replace
+from tests.contract.machine import Machine
+
+pytestmark = pytest.mark.both_users
+
+
+def planned(machine: Machine, command: str) -> Plan:
+    grant = load(str(machine.profile())).grant(str(machine.workspace))
+    if machine.engine == "direct":
+        grant = replace(grant, require=frozenset())
+    grant = replace(grant, prefer=(machine.engine,))
+    return plan(Request(workload=ShellCommand(text=command)), grant, this_host())
+
+
+def test_what_may_not_begin_never_does(machine: Machine) -> None:
+    def refuse() -> None:
+        raise RecordUnavailable("the disk is full")
+
+    before = len(os.listdir("/proc/self/fd"))
+    with pytest.raises(RecordUnavailable, match="the disk is full"):
+        execute(planned(machine, "touch begun"), this_host(), permit=refuse)
+    assert os.listdir(machine.workspace) == []
+    # And nothing of the attempt is in the way of the next one.
+    assert execute(planned(machine, "touch begun"), this_host()).ok
+    assert os.listdir(machine.workspace) == ["begun"]
+    assert len(os.listdir("/proc/self/fd")) - before < 16  # what the engine itself keeps
+
+
+def test_a_command_begins_after_it_may(machine: Machine) -> None:
+    begun = Path(machine.workspace) / "begun"
+    seen: list[bool] = []
+
+    def allow() -> None:
+        time.sleep(0.3)
+        seen.append(begun.exists())
+
+    assert execute(planned(machine, "touch begun"), this_host(), permit=allow).ok
+    assert (seen, begun.exists()) == ([False], True)
