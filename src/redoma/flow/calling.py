@@ -104,14 +104,17 @@ class CallHands(Hands):
         super().__init__(world, sandbox, sink=sink, control=control)
         self._call = call
         self._hidden: tuple[str, ...] = ()
+        self._given: tuple[str, ...] = ()
 
     def execute(self, step: Execute) -> Result:
         self._stdin = orders_for(step.plan).written()
-        self._hidden = step.plan.grant.hidden
+        grant = step.plan.grant
+        self._hidden = grant.hidden
+        self._given = (grant.workspace, *grant.writable, *grant.readable)
         return super().execute(step)
 
     def finished(self, result: Result) -> Result:
-        read = answered(result, self._call.returns)
+        read = answered(result, self._call.returns, self._given)
         # Attack: what is hidden was not there, and is made by a route that nobody looked on.
         made = [held.path for held in result.held_back if _within(held.path, self._hidden)]
         if made and read.failure is None and read.outcome is Outcome.EXITED:

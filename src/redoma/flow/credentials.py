@@ -72,14 +72,16 @@ def reach_of(
     inspect: bool,
     mock: bool | str = False,
     cache: Sequence[str] = (),
+    anyone: bool = False,
 ) -> Reach | None:
-    """What a caller grants by name, or a mock of all; None where that is nothing."""
-    if not (hosts or publish or credentials or inspect or cache) and mock is False:
+    """What a caller grants by name, everyone, or a mock of all; None where that is nothing."""
+    if not (hosts or publish or credentials or inspect or cache or anyone) and mock is False:
         return None
     from redoma.jail.egress.rules import read, read_cached
     from redoma.model.value import replace
 
-    made = replace(read(hosts, publish=publish), cache=read_cached(cache))
+    made = read(hosts, publish=publish)
+    made = replace(made, cache=read_cached(cache), anyone=anyone)
     if credentials or inspect:
         from redoma.jail.egress.credentials import read_all
 

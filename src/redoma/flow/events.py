@@ -8,6 +8,7 @@ from redoma.model.value import fields_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from redoma.model.call import Failure
     from redoma.model.change import Changes
     from redoma.model.decision import Decision
     from redoma.model.network import Connection
@@ -102,6 +103,8 @@ class Told:
         limits = {name: value for name, value in fields_of(grant.limits).items() if value}
         if limits:
             details["limits"] = limits
+        if not grant.subprocesses:
+            details["subprocesses"] = False
         if grant.env:
             details["env"] = [name for name, _ in grant.env]  # names only: values may be secrets
         return self._event(Kind.RUN_STARTING, details, self._request.workload.shown)
@@ -137,6 +140,17 @@ class Told:
         return tuple(
             self._event(Kind.VIOLATION, {"path": each.path, "why": each.why, "kept": each.kept})
             for each in held[:_MOST_PATHS]
+        )
+
+    def refused_inside(self, failure: Failure | None) -> tuple[Event, ...]:
+        """What a call touched that it was not given, where that is how it ended."""
+        if failure is None or failure.kind == "":
+            return ()
+        return (
+            self._event(
+                Kind.VIOLATION,
+                {"kind": failure.kind, "what": failure.what, "why": failure.constraint},
+            ),
         )
 
     def network(self, calls: tuple[Connection, ...]) -> tuple[Event, ...]:

@@ -112,7 +112,12 @@ def _walk(request: Request, world: World) -> Path[Result | str]:
         raise
     result = replace(result, decision=decision, run=request.id)
     calls = told.network(result.network_calls or ())
-    ended = (*calls, told.ended(result), *told.violations(result.held_back))
+    ended = (
+        *calls,
+        told.ended(result),
+        *told.violations(result.held_back),
+        *told.refused_inside(result.failure),
+    )
     # Its start is on disk: a power cut here makes an interruption of it, and nothing is lost.
     yield Note(events=ended, waits=bool(result.held_back))
     if result.changes is None or plan.grant.writes is not Writes.LAYER:

@@ -64,6 +64,7 @@ class Sandbox:
         hide: Sequence[str] | None = None,
         subprocesses: int | None = None,
         allow_hosts: Sequence[str] = (),
+        any_host: bool = False,
         publish: Sequence[int] = (),
         inspect: bool = False,
         cache_hosts: Sequence[str] = (),
@@ -84,6 +85,7 @@ class Sandbox:
     ) -> None:
         """What holds in a workspace; the rest tightens or widens it by name.
 
+        `any_host` lets every public host be reached, through a gate, and nothing of this machine.
         `inspect` reads requests one by one, in TLS as well, and `credentials` has the gate add
         secrets to them: `api.example.com=TOKEN` or `api.example.com=vault:NAME`.
         `mock` answers every request itself, so that nothing leaves, as a file of mocks says where
@@ -115,7 +117,13 @@ class Sandbox:
             readable=tuple(granted_path(path, "--allow-read") for path in allow_read),
             env=tuple((env or {}).items()),
             reach=reach_of(
-                allow_hosts, publish, credentials, inspect=inspect, mock=mock, cache=cache_hosts
+                allow_hosts,
+                publish,
+                credentials,
+                inspect=inspect,
+                mock=mock,
+                cache=cache_hosts,
+                anyone=any_host,
             ),
             direct=direct,
             temporary=temporary,

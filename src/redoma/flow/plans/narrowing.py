@@ -89,8 +89,8 @@ def _networked(grant: Grant, held_to: StepConstraints) -> Grant:
         from redoma.jail.egress.rules import read
 
         asked = read(hosts).hosts
-        if grant.network is Network.OPEN:
-            return gated(grant, read(hosts))
+        if grant.network is Network.OPEN or grant.reach.anyone:
+            return gated(grant, replace(read(hosts), publish=grant.reach.publish))
         for rule in grant.reach.hosts:
             if any(covers(each, rule) for each in asked):
                 kept.append(rule)

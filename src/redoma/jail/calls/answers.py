@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 from redoma.jail.calls import form
 from redoma.jail.calls.reading import Malformed, Reader
+from redoma.model.access import SHARED
 from redoma.model.call import LARGEST, Failing, Failure
 from redoma.model.network import GRANTABLE
 from redoma.model.result import LIMIT_OUTCOMES, Outcome
@@ -24,8 +27,11 @@ _GRANTS = {
 }
 
 
-def answered(result: Result, declared: tuple[type, ...]) -> Result:
-    """The result of a run with what its call returned, or with how it failed."""
+def answered(result: Result, declared: tuple[type, ...], given: tuple[str, ...] = ()) -> Result:
+    """The result of a run with what its call returned, or with how it failed.
+
+    `given` are the paths that it could use.
+    """
     if result.exit is None:
         return result
     if result.outcome is Outcome.TIMED_OUT:
@@ -60,7 +66,7 @@ def answered(result: Result, declared: tuple[type, ...]) -> Result:
         return replace(result, value=value)
     if ended == form.RETURNED:
         return replace(result, failure=_no_answer(result))
-    return replace(result, failure=_failure(ended, value, result))
+    return replace(result, failure=_failure(ended, value, result, given))
 
 
 def made_hidden(path: str) -> Failure:
@@ -75,7 +81,7 @@ def made_hidden(path: str) -> Failure:
     )
 
 
-def _failure(ended: bytes, told: Any, result: Result) -> Failure:
+def _failure(ended: bytes, told: Any, result: Result, given: tuple[str, ...]) -> Failure:
     # Attack: these were written by whatever ran inside; each is taken for what it may be.
     said = told if type(told) is dict else {}
     trace, message = _text(said, "traceback"), _text(said, "message")
@@ -86,6 +92,9 @@ def _failure(ended: bytes, told: Any, result: Result) -> Failure:
         if where == _LOADING:
             return Failure(how=Failing.NOT_LOADABLE, message=message, traceback=trace)
         return _unfit(where, f"{where} {message}")
+    missed = _missed(said, given)
+    if ended == form.RAISED and missed is not None:
+        return missed
     refused = _refused_host(result)
     if ended == form.REFUSED or refused:
         kind = "network" if refused and ended != form.REFUSED else _text(said, "kind")
@@ -115,12 +124,38 @@ def _failure(ended: bytes, told: Any, result: Result) -> Failure:
 
 
 _LOADING = "the call"
+_MISSING = ("FileNotFoundError", "PermissionError")
 _VERBS = {
     "read": "may not read",
     "write": "may not write",
     "network": "may not reach",
     "subprocess": "may not start",
 }
+
+
+def _missed(said: dict[Any, Any], given: tuple[str, ...]) -> Failure | None:
+    """The violation of a call that looked for what is there, and not in its own /tmp.
+
+    Inside nobody can know that it is: the directory there is another one of the same name.
+    """
+    path, kind = _text(said, "filename"), _text(said, "tried")
+    known = path.startswith(tuple(f"{place}/" for place in SHARED)) and "\0" not in path
+    known = known and not f"{path}/".startswith(tuple(f"{place}/" for place in given))
+    if not known or _text(said, "type") not in _MISSING or kind not in ("read", "write"):
+        return None
+    there = os.path.dirname(path) if kind == "write" else path
+    if not os.path.lexists(there):
+        return None
+    constraint = "the call has a directory of its own in this place"
+    return Failure(
+        how=Failing.VIOLATION,
+        message=f"{_VERBS[kind]} {path}: {constraint}",
+        kind=kind,
+        what=path,
+        constraint=constraint,
+        traceback=_text(said, "traceback"),
+        hint=_GRANTS[kind],
+    )
 
 
 def _refused_host(result: Result) -> str:

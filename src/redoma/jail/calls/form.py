@@ -11,6 +11,11 @@ import struct
 MAGIC = b"redoma-answer-1\n"
 RETURNED, RAISED, REFUSED, UNFIT = b"R", b"E", b"V", b"N"
 
+EACH = 64
+"""Bytes of memory that a value takes at least, its place in a list included."""
+ROOM = 4
+"""How much more memory than bytes an answer may take."""
+
 NONE, TRUE, FALSE = b"N", b"T", b"F"
 INT, BIG_INT, FLOAT, COMPLEX = b"i", b"I", b"f", b"c"
 STR, BYTES, BYTEARRAY = b"s", b"b", b"a"

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-_EACH = 64  # bytes of memory that a value takes here at least, its place in a list included
-_TIMES = 4  # how much more memory than bytes an answer may take
 _SECONDS = 30.0  # keys that all have one hash take a time that grows with their square
 _LOOKS = 4096
 
@@ -42,7 +40,7 @@ class Reader:
         self._data = data
         self._at = 0
         self._declared = declared
-        self._room = largest * _TIMES
+        self._room = largest * form.ROOM
         self._left = deepest
         self._read = 0
         self._until = time.monotonic() + _SECONDS
@@ -64,7 +62,7 @@ class Reader:
 
     def value(self) -> Any:
         """The next value."""
-        self._spend(_EACH)
+        self._spend(form.EACH)
         self._read += 1
         if self._read % _LOOKS == 0 and time.monotonic() > self._until:
             raise Malformed("it takes too long to read")

@@ -41,10 +41,14 @@ class Writer:
         self._declared = {kind: place for place, kind in enumerate(declared)}
         self._largest = largest
         self._left = deepest
+        self._parts = largest * form.ROOM // form.EACH
 
     def put(self, value: Any) -> None:
         """Appends a value; subclasses of plain types go as what they are subclasses of."""
         kind = type(value)
+        self._parts -= 1
+        if self._parts < 0:
+            raise NoForm("has more parts than can come back")
         place = self._declared.get(kind)
         if place is not None:
             self._declared_value(value, place)

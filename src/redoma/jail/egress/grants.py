@@ -43,6 +43,8 @@ def kept_to(
     if grant.network is not Network.GATED:
         return gated(grant, replace(listed, inspect=grant.reach.inspect))
     asked = grant.reach
+    if asked.anyone:
+        return gated(grant, replace(listed, publish=asked.publish))
     local = any(host.strip().lower() in OWN_LOOPBACK for host in hosts)
     for rule in asked.hosts:
         if not (

@@ -6,8 +6,7 @@ import os
 from _thread import allocate_lock
 from contextlib import contextmanager, suppress
 
-from redoma.jail import places
-from redoma.jail.engines import bwrap_binary, program
+from redoma.jail.engines import bwrap_binary, hiding, program
 from redoma.jail.engines.frame import Frame
 from redoma.jail.engines.frame import build as build_frame
 from redoma.jail.engines.shared_shield import SharedShield
@@ -297,9 +296,7 @@ class Bubblewrap:
         if self.as_nobody:
             return ["--ro-bind", self.staged().shown(source), target]
         if self.overlays and os.path.isdir(source):
-            empty = f"{places.cache()}/empty"
-            with suppress(FileExistsError):
-                os.mkdir(empty, 0o755)
+            empty = hiding.empty_beside(source)
             return ["--overlay-src", empty, "--overlay-src", source, "--ro-overlay", target]
         return ["--ro-bind", source, target]
 

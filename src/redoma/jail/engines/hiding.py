@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
+
+from redoma.jail import places
+from redoma.model.errors import EngineFailed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.model.access import Grant
 
 _PAGE = 4096
+_MOST = 200
 # Not shown where everything is: an enclosure has its own, or has them already.
 _OF_ITS_OWN = frozenset(
     "/bin /dev /etc /lib /lib32 /lib64 /libx32 /opt /proc /run /sbin /sys /tmp /usr".split()
@@ -17,9 +22,42 @@ _OF_ITS_OWN = frozenset(
 
 def top() -> tuple[str, ...]:
     """What stands at the top of this machine, apart from what every enclosure has of its own."""
-    with os.scandir("/") as found:
-        names = sorted(e.path for e in found if e.is_dir(follow_symlinks=False))
-    return tuple(path for path in names if path not in _OF_ITS_OWN)
+    mounts = tuple(_mounts())
+    shown: list[str] = []
+    pending = [path for path in reversed(_directories("/")) if path not in _OF_ITS_OWN]
+    while pending and len(shown) < _MOST:
+        path = pending.pop()
+        # What has other mounts in it cannot be shown through an overlay; each part of it can.
+        if any(mount.startswith(f"{path}/") for mount in mounts):
+            pending += reversed(_directories(path))
+        else:
+            shown.append(path)
+    return tuple(shown)
+
+
+def empty_beside(source: str) -> str:
+    """An empty directory of our own that does not lie in `source`: overlays may not overlap."""
+    uid = os.geteuid()
+    for place in (places.cache(), f"/var/tmp/redoma-{uid}", f"/tmp/redoma-{uid}"):
+        real = os.path.realpath(place)
+        if not f"{real}/".startswith(f"{source}/") and places.ours(real):
+            with suppress(FileExistsError):
+                os.mkdir(f"{real}/empty", 0o755)
+            return f"{real}/empty"
+    raise EngineFailed(f"{source} holds every directory of ours", hint="set XDG_CACHE_HOME")
+
+
+def _directories(path: str) -> list[str]:
+    try:
+        with os.scandir(path) as found:
+            return sorted(each.path for each in found if each.is_dir(follow_symlinks=False))
+    except OSError:
+        return []
+
+
+def _mounts() -> list[str]:
+    with open("/proc/self/mountinfo") as file:
+        return [line.split()[4] for line in file]
 
 
 def passages(everything: tuple[str, ...], roots: tuple[str, ...]) -> list[str]:

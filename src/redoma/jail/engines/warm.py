@@ -121,21 +121,32 @@ class Warm:
     def _start(self, stage: Stage | None) -> Launcher:
         package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
         interpreter, place, env = self.binary, os.path.dirname(package), {}
+        pickler = _package("cloudpickle")
+        beside = os.path.dirname(pickler)
         if stage is not None:
             # What root runs is started as nobody, who may not reach root's own Python.
-            place = stage.root(((package, "/redoma"),), (), ())
-            self.moved = [(f"{place}/redoma", package)]
+            packages = ((package, "/redoma"), *(((pickler, "/cloudpickle"),) if pickler else ()))
+            beside = place = stage.root(packages, (), ())
+            self.moved = [(place + name, path) for path, name in packages]
             if not interpreter.startswith("/usr/"):
                 library = stage.root(((sys.base_prefix, "/python"),), (), ()) + "/python"
                 interpreter = library + interpreter.removeprefix(os.path.realpath(sys.base_prefix))
                 env["LD_LIBRARY_PATH"] = f"{library}/lib"
                 self.moved.append((library, sys.base_prefix))
         return Launcher(
-            (interpreter, "-I", "-S", "-c", _START, place),
+            (interpreter, "-I", "-S", "-c", _START, place, beside),
             env,
             stage.start if stage is not None else None,
             stage.call(_mounts) if stage is not None else _mounts(),
         )
+
+
+def _package(name: str) -> str:
+    """Where a package lies, without importing it; empty where it is not installed."""
+    from importlib.util import find_spec
+
+    found = find_spec(name)
+    return os.path.dirname(found.origin) if found is not None and found.origin else ""
 
 
 class _Run:

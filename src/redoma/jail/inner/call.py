@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pickle import loads  # now: a process that is kept ready has it then
 
 from redoma.jail.calls import form
 from redoma.jail.calls.orders import Orders
@@ -22,12 +23,14 @@ if TYPE_CHECKING:
 
 _ANSWER = 3
 _CHUNK = 1 << 20
+_MOST_DESCRIPTORS = 1 << 20
 running: list[bool] = []
 """Whether this process is one that runs a call: a call inside a call is refused."""
 
 
 def main(_: list[str]) -> NoReturn:
     """Makes the call that comes on descriptor 0; never returns."""
+    os.closerange(_ANSWER + 1, _MOST_DESCRIPTORS)
     os.set_inheritable(_ANSWER, False)  # noqa: FBT003
     orders = Orders.read(_everything(0))
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -53,11 +56,9 @@ def main(_: list[str]) -> NoReturn:
 
 
 def _answered(orders: Orders, watch: Watch) -> bytearray:
-    import pickle
-
     try:
         # From the caller, who may run anything here anyway; never the other way round.
-        target, args, kwargs, declared = pickle.loads(orders.payload)  # noqa: S301
+        target, args, kwargs, declared = loads(orders.payload)  # noqa: S301
     except Exception as error:
         raise NotLoaded(f"the call cannot be loaded inside: {error}") from error
     watch.begin()

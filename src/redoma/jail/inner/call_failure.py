@@ -64,6 +64,7 @@ def _described(error: BaseException, watch: Watch) -> bytearray:
     filename = getattr(error, "filename", None) if isinstance(error, OSError) else None
     if isinstance(filename, str):
         raised["filename"] = filename[:_LONGEST_MESSAGE]
+        raised["tried"] = watch.tried(filename)
     return _answer(form.RAISED, raised)
 
 

@@ -152,6 +152,10 @@ class Watch:
             known = known.__cause__ or known.__context__
         return None
 
+    def tried(self, path: str) -> str:
+        """What was last done with a path: `read` or `write`."""
+        return self._tried.get(os.path.abspath(path), READ)
+
     def _explained(self, error: OSError) -> Refusal | None:
         if self._started and isinstance(error, BlockingIOError) and error.filename is None:
             return Refusal(SUBPROCESS, "another process", "as many processes run as may run")

@@ -13,6 +13,7 @@ import select
 import signal
 import sys
 from _socket import AF_UNIX, SOCK_SEQPACKET, socket, socketpair
+from contextlib import suppress
 
 from redoma.jail.inner import packets
 from redoma.jail.inner.newcomer import Newcomer
@@ -100,3 +101,8 @@ def _load_entry() -> None:
         import importlib
 
         importlib.import_module("redoma.jail.inner.call")
+        # What functions are made from again; only this is taken from beside it.
+        sys.path.append(sys.argv[2])
+        with suppress(ImportError):
+            importlib.import_module("cloudpickle")
+        sys.path.pop()

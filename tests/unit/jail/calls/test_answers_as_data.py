@@ -202,6 +202,14 @@ def test_more_than_may_come_back_is_refused_while_it_is_written() -> None:
     assert len(to.data) < 2 << 20
 
 
+def test_a_list_that_holds_lists_a_million_times_is_refused_while_it_is_written() -> None:
+    value: list[Any] = ["ha"] * 10
+    for _ in range(12):
+        value = [value] * 10
+    with pytest.raises(NoForm, match="has more parts than can come back"):
+        Writer(largest=1 << 20).put(value)
+
+
 def answer(body: bytes) -> bytes:
     return form.MAGIC + form.RETURNED + body
 

@@ -1,0 +1,227 @@
+"""Runs tools under constraints: each call in an enclosure of its own, which the kernel holds."""
+
+from __future__ import annotations
+
+import errno
+import os
+import tempfile
+import weakref
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from redoma import (
+    Answer,
+    AsyncSandbox,
+    Call,
+    Choice,
+    Outcome,
+    Question,
+    Result,
+    Sandbox,
+    SandboxViolation,
+)
+from redoma.dialects.tools.constraints import SandboxConstraints, get_safe_defaults, resolved
+from redoma.dialects.tools.inside import Guarded
+
+T = TypeVar("T")
+Confirm = Callable[[Question], bool | Choice | Answer]
+_PROFILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "tool.yaml")
+_MEGABYTE = 1 << 20
+_OUT_OF_REACH = frozenset((errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR))
+_LIMITS = {
+    Outcome.OUT_OF_MEMORY: "max_memory_mb",
+    Outcome.TOO_MANY_PROCESSES: "max_subprocesses",
+    Outcome.DISK_FULL: "max_file_size_mb",
+}
+# Inside an enclosure these are copies or memory of its own: nothing of the machine's is there.
+_REPLACED = frozenset(("/etc", "/proc", "/sys", "/dev", "/boot", "/run"))
+
+
+class SandboxExecutor:
+    """Runs functions under one set of constraints, from any thread or event loop.
+
+    `ask` is who confirms where policy or a relaxation wants that: a function that is given a
+    `Question`; nobody by default, which is a no. `record` is where it is written down.
+    """
+
+    def __init__(
+        self,
+        constraints: SandboxConstraints | None = None,
+        *,
+        ask: Confirm | None = None,
+        record: str | None = None,
+        session: str = "",
+    ) -> None:
+        self.constraints = constraints or get_safe_defaults()
+        self._relaxing = ""
+        self._ask = ask
+        self._record = record
+        self._session = session
+        self._empty = ""
+
+    def execute(self, function: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
+        """What the function returns, run inside; SandboxViolation or SandboxTimeout otherwise."""
+        sandbox = Sandbox(self._workspace(), **self._how())
+        call = Call(Guarded(function, self.constraints), args, kwargs)
+        value: T = self._value(sandbox.perform(call))
+        return value
+
+    async def aexecute(self, function: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
+        """The same, awaited; cancelling the task ends what it started."""
+        sandbox = AsyncSandbox(self._workspace(), **self._how())
+        call = Call(Guarded(function, self.constraints), args, kwargs)
+        value: T = self._value(await sandbox.perform(call))
+        return value
+
+    def relaxed(self, **changes: Any) -> SandboxExecutor:
+        """An executor whose every call is confirmed first, because it may do more than this one.
+
+        Sets are added to, other values are as given: `relaxed(allowed_write_paths={"/srv/out"})`.
+        """
+        made = SandboxExecutor(
+            self.constraints.relaxed(**changes),
+            ask=self._ask,
+            record=self._record,
+            session=self._session,
+        )
+        given = ", ".join(f"{name}={_shown(value)}" for name, value in sorted(changes.items()))
+        made._relaxing = f"{self._relaxing}, {given}" if self._relaxing else given
+        return made
+
+    def _how(self) -> dict[str, Any]:
+        """The constraints, as the core takes them."""
+        held_to = self.constraints
+        limits: dict[str, int | float | None] = {"wall_seconds": held_to.max_execution_time}
+        if held_to.max_memory_mb is not None:
+            limits["memory"] = held_to.max_memory_mb * _MEGABYTE
+        if held_to.max_file_size_mb is not None:
+            limits["file_size"] = held_to.max_file_size_mb * _MEGABYTE
+        reads = held_to.allowed_read_paths
+        if reads is None:
+            # The machine's own, where an enclosure would have memory of its own in their place.
+            reads = {"/", "/tmp", "/var/tmp"} - held_to.allowed_write_paths
+        how: dict[str, Any] = {
+            "level": _PROFILE,
+            "limits": limits,
+            "allow_read": sorted(path for path in reads if _usable(path)),
+            "allow_write": sorted(filter(_made, held_to.allowed_write_paths)),
+            "hide": sorted(self._hidden()),
+            "subprocesses": held_to.max_subprocesses if held_to.allow_subprocess else 0,
+            "ask": self._ask,
+            "record": self._record,
+            "session": self._session,
+        }
+        if held_to.allow_network:
+            how["allow_hosts"] = sorted(held_to.allowed_hosts)
+            how["any_host"] = not held_to.allowed_hosts
+        if self._relaxing:
+            name = f"relaxed constraints: {self._relaxing}"
+            how["rules"] = ((name, "safety_level >= safe", "require_confirmation"),)
+        return how
+
+    def _hidden(self) -> set[str]:
+        """What is covered inside; the enclosure's own /etc is left to who has a network to use."""
+        own = _REPLACED if self.constraints.allow_network else _REPLACED - {"/etc"}
+        return set(self.constraints.forbidden_paths - own)
+
+    def _workspace(self) -> str:
+        """An empty directory to start from, which goes with this executor."""
+        if not self._empty or not os.path.isdir(self._empty):
+            self._empty = tempfile.mkdtemp(prefix="redoma-tool-", dir="/var/tmp")
+            weakref.finalize(self, _remove, self._empty)
+        return self._empty
+
+    def _value(self, result: Result) -> Any:
+        """What was returned; else the error, in the words of the constraints where it is theirs."""
+        if result.outcome in (Outcome.DENIED, Outcome.DECLINED):
+            because = result.decision.because if result.decision is not None else ()
+            why = "; ".join((*because, *result.notes)) or result.outcome.words
+            raise self._with_constraints(SandboxViolation(why, kind="policy", constraint="policy"))
+        limit = _LIMITS.get(result.outcome)
+        if limit is not None:
+            why = f"the tool was ended because of a limit: {result.outcome.words}"
+            raise self._with_constraints(SandboxViolation(why, kind="resources", constraint=limit))
+        unreached = next((c for c in result.network_calls or () if not c.allowed), None)
+        if unreached is not None and not result.ok:
+            host = unreached.name or unreached.address
+            why = f"may not reach {unreached.target}: {unreached.why}"
+            found = SandboxViolation(why, kind="network", host=host, constraint="allowed_hosts")
+            raise self._with_constraints(found)
+        try:
+            return result.raise_for_outcome().value
+        except SandboxViolation as error:
+            error.constraint = self._constraint(error)
+            raise self._with_constraints(error) from error.__cause__
+        except MemoryError as error:
+            why = "the tool needs more memory than it may have"
+            found = SandboxViolation(why, kind="resources", constraint="max_memory_mb")
+            raise self._with_constraints(found) from error
+        except OSError as error:
+            refused = self._refused(error)
+            if refused is None:
+                raise
+            raise self._with_constraints(refused) from error
+
+    def _with_constraints(self, violation: SandboxViolation) -> SandboxViolation:
+        violation.constraints = self.constraints  # type: ignore[attr-defined] # for who adapts
+        return violation
+
+    def _constraint(self, error: SandboxViolation) -> str:
+        """The name of the constraint that was in the way."""
+        if error.path and "hidden" in error.constraint:
+            return "forbidden_paths"  # whatever link led there, and wherever that link was made
+        if error.path:
+            return self.constraints.why_not(error.path, writing=error.kind == "write") or (
+                "allowed_write_paths" if error.kind == "write" else "allowed_read_paths"
+            )
+        if error.host:
+            return self.constraints.why_not_host(error.host) or "allowed_hosts"
+        return "max_subprocesses" if self.constraints.allow_subprocess else "allow_subprocess"
+
+    def _refused(self, error: OSError) -> SandboxViolation | None:
+        """The violation behind an error of the system, which a library may have met on its way."""
+        if error.errno == errno.EFBIG:
+            return SandboxViolation(
+                "the tool wrote a larger file than it may",
+                kind="resources",
+                constraint="max_file_size_mb",
+            )
+        path = error.filename
+        if not isinstance(path, str) or error.errno not in _OUT_OF_REACH:
+            return None
+        writing = error.errno == errno.EROFS
+        constraint = self.constraints.why_not(path, writing=writing)
+        if not constraint and os.path.lexists(path):
+            constraint = "allowed_read_paths"  # it is here, and nobody who runs tools may see it
+        if not constraint:
+            return None
+        return SandboxViolation(
+            f"{path}: {constraint} keeps the tool from it",
+            kind="write" if writing else "read",
+            path=resolved(path) or path,
+            constraint=constraint,
+        )
+
+
+def _usable(path: str) -> bool:
+    return os.path.exists(path)
+
+
+def _made(path: str) -> bool:
+    """Whether a path that may be written is there, a directory made for it if need be."""
+    if not os.path.lexists(path):
+        with suppress(OSError):
+            os.makedirs(path, mode=0o700)
+    return os.path.exists(path)
+
+
+def _remove(directory: str) -> None:
+    with suppress(OSError):
+        os.rmdir(directory)
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, set | frozenset | list | tuple):
+        return "{" + ", ".join(sorted(map(str, value))) + "}"
+    return str(value)
