@@ -16,8 +16,14 @@ def main(argv: list[str] | None = None) -> int:
     # Most commands live too short to have garbage; those that stay collect it again.
     gc.disable()
     arguments = sys.argv[1:] if argv is None else argv
-    hook = arguments[:1] == ["hook"]
+    language = None
+    hook = "hook" in arguments[:3]  # as far as anyone can tell before the options are read
     try:
+        if any(argument.startswith("--language") for argument in arguments):
+            from redoma.words.choice import taken
+
+            language, arguments = taken(arguments)
+        hook = "hook" in arguments[:1]
         from redoma.faces.bundle import begin
 
         bundle = begin(arguments)
@@ -25,10 +31,10 @@ def main(argv: list[str] | None = None) -> int:
             if hook:
                 from redoma.faces.hook import main as open_hook
 
-                return open_hook(arguments[1:])
+                return open_hook(arguments[1:], language)
             from redoma.faces.cli import main as open_cli
 
-            return open_cli(arguments)
+            return open_cli(arguments, language)
         finally:
             if bundle is not None:
                 bundle.end()

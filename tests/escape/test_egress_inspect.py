@@ -61,6 +61,20 @@ print(len(urllib.request.urlopen("https://a.test/post", data=b"d" * 300_000).rea
     assert (big.rule, big.program, big.address) == (at(host), "python3", "127.0.0.1")
 
 
+@pytest.mark.parametrize("engine", ["warm", "bubblewrap", "unshare"])
+def test_every_engine_lays_the_certificates_over_its_own(host: Host, engine: str) -> None:
+    script = """
+c = ssl.create_default_context(cafile="/etc/ssl/certs/ca-certificates.crt")
+raw = socket.create_connection(("a.test", 443), timeout=10)
+s = c.wrap_socket(raw, server_hostname="a.test")
+print(get("https://a.test/x"), status(said(s, b"GET /y HTTP/1.0\\r\\nHost: a.test\\r\\n\\r\\n"))[1])
+"""
+    if not Path("/etc/ssl/certs/ca-certificates.crt").exists():
+        pytest.skip("this machine keeps its certificates elsewhere")
+    result = reading(script, at(host), engine=engine)
+    assert said(result) == ["(200, 'GET /x') GET /y"]
+
+
 def test_requests_on_one_connection_are_noted_each_by_itself(host: Host) -> None:
     script = """
 s = opened("a.test", 443)

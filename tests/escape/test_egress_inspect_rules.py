@@ -35,6 +35,7 @@ def pin(host: Host) -> str:
     return f"=127.0.0.1:{host.port}"
 
 
+@pytest.mark.requirement("K8")
 def test_only_requests_that_a_rule_names_reach_the_host(host: Host) -> None:
     script = """
 print(get("https://a.test/repos/one?page=2"))

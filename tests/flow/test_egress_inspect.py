@@ -25,7 +25,6 @@ from tests.escape.gated import PYTHON, run, said, workspace
 from tests.escape.reading import Host, requests_of, trusted
 from tests.flow.test_egress_everyday import NAME, PIP, Web, needs, wheel
 
-pytestmark = pytest.mark.both_users
 TOKEN = "tok-5f2c81d09b7e-everyday"
 
 
@@ -53,6 +52,7 @@ def reads(command: list[str], place: Path, rule: str, **env: str) -> Result:
     return run(command, place, reach=replace(read([rule]), inspect=True), env=env)
 
 
+@pytest.mark.both_users
 def test_curl_wget_and_node_ask_for_http_2_and_go_on_without(web: Web, place: Path) -> None:
     url = f"https://{NAME}/hello.txt"
     script = f"""
@@ -64,7 +64,7 @@ def test_curl_wget_and_node_ask_for_http_2_and_go_on_without(web: Web, place: Pa
     assert requests_of(result) == [("GET", f"{NAME}:443", "/hello.txt", 200)] * 3
 
 
-def test_pip_uv_npm_and_git(web: Web, place: Path, tmp_path: Path) -> None:
+def test_pip_npm_and_git(web: Web, place: Path, tmp_path: Path) -> None:
     wheel(tmp_path)
     version = {"name": "e", "version": "1.2.3", "dist": {"tarball": f"https://{NAME}/x.tgz"}}
     about = {"name": "e", "dist-tags": {"latest": "1.2.3"}, "versions": {"1.2.3": version}}
@@ -155,6 +155,9 @@ def _only_clients(folder: str, names: list[str]) -> set[str]:
     return {name for name in names if name not in wanted}
 
 
+@pytest.mark.requirement("S11")
+@pytest.mark.requirement("K14")
+@pytest.mark.both_users
 def test_a_secret_of_the_vault_reaches_the_host_and_no_record(
     place: Path, tmp_path: Path, keys: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import redoma
 from redoma import Sandbox
 from redoma.model.errors import UsageError
 
@@ -34,3 +35,10 @@ def test_a_directory_outside_the_view_is_an_error_and_not_a_run(sandbox: Sandbox
 
     with pytest.raises(EngineFailed):
         sandbox.run("true", cwd="/nowhere/at/all")
+
+
+def test_a_single_file_may_be_given_to_be_read(tmp_path: Path) -> None:
+    given = str(Path(redoma.__file__).resolve())
+    sandbox = Sandbox(str(tmp_path), policy="isolation-only", allow_read=[given])
+    result = sandbox.run(["head", "-c", "3", given])
+    assert (result.stdout, result.stderr) == (b'"""', b"")

@@ -11,18 +11,19 @@ from tests.house.tree import ROOT, imports_of, modules, room_of, tree_of
 PUBLIC = ""  # the package's own public names
 BELOW_FLOW = {"model", "judge", "ask", "jail", "record", "vault", "fleet"}
 MAY_IMPORT = {
-    PUBLIC: {"model", "flow"},
-    "__main__": {"faces"},
+    PUBLIC: {"model", "flow", "words"},
+    "__main__": {"faces", "words"},
     "model": set(),
     "judge": {"model"},
-    "ask": {"model"},
+    "ask": {"model", "words"},
     "jail": {"model"},
     "record": {"model"},
     "vault": {"model"},
+    "words": {"model", PUBLIC},
     "fleet": {"jail", "model"},
     "flow": BELOW_FLOW,
     "sessions": {"flow", "model"},
-    "faces": {"flow", "sessions", "model", PUBLIC},
+    "faces": {"flow", "sessions", "model", "words", PUBLIC},
     "dialects": {PUBLIC},
     "testing": {PUBLIC, "model"},
 }

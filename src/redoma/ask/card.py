@@ -9,6 +9,7 @@ from redoma.ask.remembered import can_remember
 from redoma.model.question import Choice, Remember
 from redoma.model.risk import Risk
 from redoma.model.value import Value
+from redoma.words import phrased
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def keys_for(question: Question) -> tuple[Key, ...]:
     lasting = (
         ("s", Remember.SESSION, "approve for this session"),
         ("e", Remember.EXACT, "always approve exactly this"),
-        ("x", Remember.PREFIX, f"always approve: {' '.join(prefix_of(question))} ..."),
+        ("x", Remember.PREFIX, phrased("always approve: {0} ...", " ".join(prefix_of(question)))),
     )
     found += [
         Key(key=key, choice=Choice.APPROVE, words=words, remember=remember)
@@ -67,8 +68,8 @@ def keys_for(question: Question) -> tuple[Key, ...]:
 def card(question: Question, look: Look, redact: Callable[[str], str]) -> list[str]:
     """The whole card, as lines that fit the screen and on which nothing but us acts."""
     width = max(NARROWEST, min(look.columns - 1, WIDEST))
-    level = (question.safety_level or question.risk.label).upper()
-    title = f"redoma: may this run?  {middle_cut(level, 24)}"
+    level = phrased(question.safety_level or question.risk.label).upper()
+    title = phrased("redoma: may this run?  {0}", middle_cut(level, 24))
     lines = [_rule(width), *fold(title, width), ""]
     if look.colour:
         lines[1] = f"{_PAINT.get(question.risk, chr(27) + '[1m')}{lines[1]}\x1b[0m"
@@ -95,20 +96,21 @@ def _rule(width: int) -> str:
 def _said(question: Question) -> list[tuple[str, str]]:
     """What there is to say, each with its label; the order is that of a person's own questions."""
     said = [
-        ("why" if not at else "", why) for at, why in enumerate(question.because[:MOST_REASONS])
+        ("why" if not at else "", phrased(why))
+        for at, why in enumerate(question.because[:MOST_REASONS])
     ]
     if len(question.because) > MOST_REASONS:
-        said.append(("", f"and {len(question.because) - MOST_REASONS} more reasons"))
+        said.append(("", phrased("and {0} more reasons", len(question.because) - MOST_REASONS)))
     said += _touches(question)
     if question.alternative:
-        said.append(("instead", question.alternative))
+        said.append(("instead", phrased(question.alternative)))
     where = question.cwd or question.workspace
     if where:
         said.append(("in", where))
     context = question.context
-    asker = [context.triggered_by and f"by {context.triggered_by}"]
-    asker += [context.workflow_phase and f"in phase {context.workflow_phase}"]
-    asker += [question.session and f"session {question.session}"]
+    asker = [context.triggered_by and phrased("by {0}", context.triggered_by)]
+    asker += [context.workflow_phase and phrased("in phase {0}", context.workflow_phase)]
+    asker += [question.session and phrased("session {0}", question.session)]
     if any(asker):
         said.append(("asked", ", ".join(part for part in asker if part)))
     for at, before in enumerate(context.previous_commands[-MOST_BEFORE:]):
@@ -122,25 +124,26 @@ def _touches(question: Question) -> list[tuple[str, str]]:
     impact = question.impact
     said = []
     if impact.estimated_scope:
-        said.append(("touches", impact.estimated_scope))
+        said.append(("touches", phrased(impact.estimated_scope)))
     shown = impact.files_affected[:MOST_FILES]
     said += [("files" if not at else "", path) for at, path in enumerate(shown)]
     if len(impact.files_affected) > len(shown):
-        said.append(("", f"and {len(impact.files_affected) - len(shown)} more"))
+        said.append(("", phrased("and {0} more", len(impact.files_affected) - len(shown))))
     network = "reaches the network" if impact.network_access else "no network that we know of"
     undo = "can be undone" if impact.reversible else "CANNOT be undone"
-    return [*said, ("effect", f"{undo}; {network}")]
+    return [*said, ("effect", f"{phrased(undo)}; {phrased(network)}")]
 
 
 def _labelled(label: str, text: str, width: int) -> list[str]:
     rows = fold(middle_cut(text, LONGEST_TEXT), width - LABEL)
-    return [f"{label if not at else '':<{LABEL}}{row}" for at, row in enumerate(rows)]
+    named = phrased(label) if label else ""
+    return [f"{named if not at else '':<{LABEL}}{row}" for at, row in enumerate(rows)]
 
 
 def _choices(question: Question, width: int) -> list[str]:
     lines: list[str] = []
     for key in keys_for(question):
-        rows = fold(key.words, width - 4)
+        rows = fold(phrased(key.words), width - 4)
         lines += [f"  {key.key} {row}" if not at else f"    {row}" for at, row in enumerate(rows)]
     if width < 70:
         return lines

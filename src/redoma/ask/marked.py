@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from redoma.model.display import cell, escape
 from redoma.model.value import Value
+from redoma.words import phrased
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,12 +53,12 @@ def command_rows(text: str, spans: tuple[Span, ...], on: Layout) -> list[str]:
     if reached < len(text):
         shown.append(_left_out(len(text) - reached))
     if len(parts) > MOST_PARTS:
-        shown.append(f"   ... and {len(parts) - MOST_PARTS} more risky parts ...")
+        shown.append(phrased("   ... and {0} more risky parts ...", len(parts) - MOST_PARTS))
     return shown
 
 
 def _left_out(count: int) -> str:
-    return f"   ... {count} characters not shown ..."
+    return phrased("   ... {0} characters not shown ...", count)
 
 
 def _parts(spans: tuple[Span, ...], length: int) -> list[Span]:
@@ -182,4 +183,5 @@ def middle_cut(text: str, most: int) -> str:
         return text
     head = most * 2 // 3
     tail = most - head
-    return f"{text[:head]} ... {len(text) - most} characters not shown ... {text[-tail:]}"
+    between = phrased("... {0} characters not shown ...", len(text) - most)
+    return f"{text[:head]} {between} {text[-tail:]}"

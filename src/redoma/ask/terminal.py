@@ -17,6 +17,7 @@ from redoma.ask.editline import PROMPT, Line
 from redoma.ask.hidden import safely
 from redoma.ask.keyboard import Gone, opened
 from redoma.model.question import Choice, Remember
+from redoma.words import phrased
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,6 +32,12 @@ SETTLES = 0.4
 LOOKS_EVERY = 0.1
 TOLD_AT = (30, 10, 5)  # seconds left at which a dumb terminal is told
 _NO = frozenset({b"\x03", b"\x04", b"\x1b"})
+# Whole words are taken in every language that the card may be shown in; keys are the same in all.
+_WORDS = {
+    **{"approve": "a", "deny": "d", "dry_run": "p", "preview": "p"},
+    **{"aprovar": "a", "negar": "d", "prévia": "p", "previa": "p"},
+}
+_MODIFY = ("m", "modify", "modificar")
 _one_card = allocate_lock()
 
 
@@ -124,7 +131,7 @@ class _Asking:
         said = ""
         while self._left() > 0:
             if stop():
-                self._end("settled elsewhere")
+                self._end(phrased("settled elsewhere"))
                 return None
             now = self._terminal.look()
             if now != self._look:
@@ -146,12 +153,13 @@ class _Asking:
         return self._over()
 
     def _prompt(self) -> str:
-        default = silence(self._question, "").choice.value.replace("_", " ")
-        return f"[{' '.join(self._keys)} ?] {default} in {int(self._left() + 0.999)} s: "
+        default = phrased(silence(self._question, "").choice.value.replace("_", " "))
+        left = phrased("{0} in {1} s: ", default, int(self._left() + 0.999))
+        return f"[{' '.join(self._keys)} ?] {left}"
 
     def _pressed(self, typed: bytes, stop: Callable[[], bool]) -> Answer | None:
         if typed in _NO:
-            self._end("denied")
+            self._end(phrased("denied"))
             return told(self._question, Choice.DENY, by=self._name, notes="interrupted")
         letter = typed.decode("ascii", "replace")
         if letter == "?":
@@ -172,8 +180,8 @@ class _Asking:
         whole = self._question.command
         hidden = safely(self._redact, whole) != whole
         if hidden:
-            self._end("the command holds a secret, so it is not shown here: write it anew")
-        self._end("change the command; Enter takes it, Esc goes back")
+            self._end(phrased("the command holds a secret, so it is not shown here: write it anew"))
+        self._end(phrased("change the command; Enter takes it, Esc goes back"))
         line = Line("" if hidden else whole)
         while not line.done:
             if self._left() <= 0 or stop():
@@ -197,10 +205,10 @@ class _Asking:
         writing = False
         while self._left() > 0:
             if stop():
-                self._write("\nsettled elsewhere\n")
+                self._write(phrased("\nsettled elsewhere\n"))
                 return None
             if told_at and self._left() <= told_at[0]:
-                self._write(f"\n{told_at.pop(0)} s left: ")
+                self._write(phrased("\n{0} s left: ", told_at.pop(0)))
             typed = self._terminal.read(min(LOOKS_EVERY, self._left()))
             if typed is None:
                 continue
@@ -208,9 +216,9 @@ class _Asking:
             answer = self._changed(line) if writing else self._line(line.strip())
             if answer is not None:
                 return answer
-            writing = not writing and line.strip() in ("m", "modify")
+            writing = not writing and line.strip() in _MODIFY
             if writing:
-                self._write(f"write the command, or an empty line\n{PROMPT}")
+                self._write(phrased("write the command, or an empty line\n") + PROMPT)
             else:
                 self._ask_for_a_line()
         return self._over()
@@ -221,8 +229,7 @@ class _Asking:
     def _line(self, said: str) -> Answer | None:
         if said == "?":
             self._help()
-        words = {"approve": "a", "deny": "d", "dry_run": "p", "preview": "p"}
-        key = self._keys.get(words.get(said, said))
+        key = self._keys.get(_WORDS.get(said.lower(), said))
         if key is None or key.choice is Choice.MODIFY:
             return None
         self._write(f"{_said(key)}\n")
@@ -231,7 +238,7 @@ class _Asking:
     # Both ----------------------------------------------------------------------------------------
 
     def _help(self) -> None:
-        self._write("\n" + "\n".join(HELP) + "\n")
+        self._write("\n" + "\n".join(map(phrased, HELP)) + "\n")
 
     def _told(self, key: Key) -> Answer:
         return told(self._question, key.choice, by=self._name, remember=key.remember)
@@ -239,9 +246,9 @@ class _Asking:
     def _changed(self, text: str) -> Answer | None:
         """The answer that runs another command instead; none where it is the same or nothing."""
         if not text.strip() or text == self._question.command:
-            self._write("nothing was changed\n")
+            self._write(phrased("nothing was changed\n"))
             return None
-        self._write("changed: judged anew\n")
+        self._write(phrased("changed: judged anew\n"))
         return told(self._question, Choice.MODIFY, by=self._name, modified_command=text)
 
     def _over(self) -> Answer:
@@ -249,7 +256,8 @@ class _Asking:
         # The time is up; the screen is still told so, if it takes it.
         self._until = moments.uptime() + 1.0
         start = "\n" if self._terminal.dumb else "\r\x1b[K"
-        self._write(f"{start}no answer: {answer.choice.value.replace('_', ' ')}\n")
+        choice = phrased(answer.choice.value.replace("_", " "))
+        self._write(start + phrased("no answer: {0}\n", choice))
         return answer
 
 
@@ -261,5 +269,5 @@ def _said(key: Key) -> str:
         Remember.PREFIX: "approved, always for commands that begin so",
     }
     if key.choice is Choice.APPROVE:
-        return lasting[key.remember]
-    return "denied" if key.choice is Choice.DENY else "preview first"
+        return phrased(lasting[key.remember])
+    return phrased("denied" if key.choice is Choice.DENY else "preview first")

@@ -39,5 +39,5 @@ def key_place() -> KeyPlace:
         return KeyPlace(said)
     except ValueError:
         raise UsageError(
-            f"{KEY_VARIABLE} is {said!r}", hint=f"{KEY_VARIABLE}=file or keychain"
+            f"{KEY_VARIABLE} cannot be {said!r}", hint=f"{KEY_VARIABLE}=file or keychain"
         ) from None

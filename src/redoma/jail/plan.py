@@ -45,7 +45,7 @@ def plan(
     """
     if trace_files and not TRACES_FILES.intersection(grant.prefer):
         raise UsageError(
-            f"{' and '.join(grant.prefer)} cannot tell which files a command opens",
+            f"{', '.join(grant.prefer)} cannot tell which files a command opens",
             hint="--engine bubblewrap, or run it without --trace-files",
         )
     if grant.network is Network.GATED:

@@ -79,4 +79,4 @@ class Enforcement(Value):
         held = [g.words for g in Guarantee if g in self.held]
         text = f"{self.engine}: {', '.join(held) or 'nothing enforced'}"
         lost = [g.words for g in Guarantee if g in self.shortfall]
-        return text + (f"; NOT held: {', '.join(lost)}" if lost else "")
+        return "; ".join([text, *([f"NOT held: {', '.join(lost)}"] if lost else [])])

@@ -43,7 +43,9 @@ def crowded(connection: Connection, caller: str, session: str, limits: RateLimit
 def _refusals(
     connection: Connection, column: str, who: str, rates: Rates, now: int
 ) -> list[RateLimited]:
-    shown = f"this {column}" + (f" ({who[:60]!r})" if who else "")
+    shown = "this caller" if column == "caller" else "this session"
+    if who:
+        shown += f" ({who[:60]!r})"
     found = []
     if rates.executions_per_minute is not None:
         most = rates.executions_per_minute

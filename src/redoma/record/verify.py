@@ -206,4 +206,4 @@ def _snapshot(directory: str) -> tuple[Connection, bytes]:
 
 
 def _range(first: int, last: int) -> str:
-    return str(first) if first == last else f"{first} to {last}"
+    return str(first) if first == last else f"{first}-{last}"

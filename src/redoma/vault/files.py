@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
+from contextlib import suppress
 from stat import S_IMODE, S_ISDIR, S_ISREG
 
 from redoma.model.errors import VaultError
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-_LARGEST = 64 << 20
+_LARGEST = 1 << 16
 _OTHERS = 0o077
 
 
@@ -34,27 +30,42 @@ def prepare(directory: str) -> None:
         )
 
 
-def read(directory: str, name: str) -> bytes | None:
-    """What a file holds; None where there is none."""
-    path = os.path.join(directory, name)
+def is_there(path: str) -> bool:
+    """Whether there is such a file; an error where it is not ours alone."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+        status = os.lstat(path)
     except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise VaultError(f"{path} cannot be looked at: {error.strerror}") from error
+    if not S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
+        raise VaultError(f"{path} is not a file of yours")
+    if S_IMODE(status.st_mode) & _OTHERS:
+        raise VaultError(f"others may open {path}", hint=f"chmod 600 {path}")
+    return True
+
+
+def make(path: str) -> None:
+    """An empty file of ours, where there is none."""
+    with suppress(FileExistsError):
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        os.close(os.open(path, flags, 0o600))
+
+
+def read(path: str) -> bytes | None:
+    """What a small file holds; None where there is none."""
+    if not is_there(path):
         return None
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError as error:
         raise VaultError(f"{path} cannot be read: {error.strerror}") from error
     with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        if not S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
-            raise VaultError(f"{path} is not a file of yours")
-        if S_IMODE(status.st_mode) & _OTHERS:
-            raise VaultError(f"others may open {path}", hint=f"chmod 600 {path}")
         return file.read(_LARGEST)
 
 
-def write(directory: str, name: str, data: bytes) -> None:
+def write(path: str, data: bytes) -> None:
     """Replaces a file in one step; whoever reads it meanwhile has the old one, or the new."""
-    path = os.path.join(directory, name)
     fresh = f"{path}.new"
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
@@ -66,18 +77,3 @@ def write(directory: str, name: str, data: bytes) -> None:
         os.rename(fresh, path)
     except OSError as error:
         raise VaultError(f"{path} cannot be written: {error.strerror}") from error
-
-
-@contextmanager
-def locked(directory: str) -> Iterator[None]:
-    """One at a time, whoever changes what is in the directory."""
-    from fcntl import LOCK_EX, flock
-
-    prepare(directory)
-    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-    descriptor = os.open(os.path.join(directory, "lock"), flags, 0o600)
-    try:
-        flock(descriptor, LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)

@@ -39,7 +39,7 @@ def existing_or_new(place: KeyPlace, directory: str) -> bytes:
         if place is KeyPlace.KEYCHAIN:
             _keychain("set_password", directory, found.hex())
         else:
-            files.write(directory, FILE, found)
+            files.write(f"{directory}/{FILE}", found)
     return found
 
 
@@ -51,7 +51,7 @@ def _found(place: KeyPlace, directory: str) -> bytes | None:
         except ValueError:
             found = b""
     else:
-        found = files.read(directory, FILE)
+        found = files.read(f"{directory}/{FILE}")
     if found is not None and len(found) != LENGTH:
         raise WrongKey(f"what the {place.value} has for {directory} is not a key")
     return found

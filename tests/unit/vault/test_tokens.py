@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pickle
+import sqlite3
+import sys
+from contextlib import closing
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -14,6 +17,7 @@ from redoma.model.secret import Secret
 from redoma.vault.key import KeyPlace
 from redoma.vault.tokens import Tokens
 
+pytestmark = pytest.mark.requirement("S10")
 VALUE = "tok-5f2c81d09b7e"
 
 
@@ -47,9 +51,8 @@ def test_nothing_on_the_disk_shows_a_secret_and_nobody_else_can_open_it(
     vault.put("api", Secret(VALUE))
     place = tmp_path / "vault"
     assert {p.name: p.stat().st_mode & 0o777 for p in place.iterdir()} == {
-        "secrets.json": 0o600,
+        "secrets.db": 0o600,
         "vault.key": 0o600,
-        "lock": 0o600,
     }
     assert place.stat().st_mode & 0o777 == 0o700
     assert all(VALUE.encode() not in p.read_bytes() for p in place.iterdir())
@@ -60,13 +63,36 @@ def test_a_secret_that_was_changed_or_exchanged_is_not_opened(
 ) -> None:
     vault.put("one", Secret(VALUE))
     vault.put("two", Secret("another"))
-    file = tmp_path / "vault" / "secrets.json"
-    kept = json.loads(file.read_text())
-    kept["secrets"]["one"], kept["secrets"]["two"] = kept["secrets"]["two"], kept["secrets"]["one"]
-    file.write_text(json.dumps(kept))
+    with closing(sqlite3.connect(tmp_path / "vault" / "secrets.db")) as database:
+        for old, new in (("one", "three"), ("two", "one"), ("three", "two")):
+            database.execute("UPDATE secrets SET name = ? WHERE name = ?", (new, old))
+        database.commit()
     for name in ("one", "two"):
         with pytest.raises(WrongKey):
             vault.get(name)
+
+
+def test_a_key_in_the_keychain_is_used_where_it_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept: dict[tuple[str, str], str] = {}
+    keyring = ModuleType("keyring")
+    keyring.get_password = lambda service, who: kept.get((service, who))  # type: ignore[attr-defined]
+    keyring.set_password = lambda service, who, key: kept.update({(service, who): key})  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "keyring", keyring)
+    vault = Tokens(str(tmp_path / "vault"), keyed_by=KeyPlace.KEYCHAIN)
+    vault.put("one", Secret(VALUE))
+    assert vault.get("one").reveal() == VALUE
+    assert not (tmp_path / "vault" / "vault.key").exists()
+    kept.clear()
+    with pytest.raises(WrongKey):
+        vault.get("one")
+
+
+def test_a_secret_that_is_forgotten_is_overwritten(vault: Tokens, tmp_path: Path) -> None:
+    vault.put("a_name_to_be_found", Secret(VALUE))
+    vault.remove("a_name_to_be_found")
+    assert b"a_name_to_be_found" not in (tmp_path / "vault" / "secrets.db").read_bytes()
 
 
 def test_another_key_opens_nothing(vault: Tokens, tmp_path: Path) -> None:
@@ -81,16 +107,16 @@ def test_another_key_opens_nothing(vault: Tokens, tmp_path: Path) -> None:
 
 def test_a_file_that_others_may_open_is_not_used(vault: Tokens, tmp_path: Path) -> None:
     vault.put("one", Secret(VALUE))
-    os.chmod(tmp_path / "vault" / "secrets.json", 0o644)
+    os.chmod(tmp_path / "vault" / "secrets.db", 0o644)
     with pytest.raises(VaultError, match="others may open"):
         vault.get("one")
 
 
 def test_a_link_in_the_place_of_the_file_is_not_followed(vault: Tokens, tmp_path: Path) -> None:
     vault.put("one", Secret(VALUE))
-    file = tmp_path / "vault" / "secrets.json"
-    os.rename(file, tmp_path / "moved.json")
-    os.symlink(tmp_path / "moved.json", file)
+    file = tmp_path / "vault" / "secrets.db"
+    os.rename(file, tmp_path / "moved.db")
+    os.symlink(tmp_path / "moved.db", file)
     with pytest.raises(VaultError):
         vault.get("one")
 

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import sys
 
+from redoma.words import phrased
+from redoma.words.choice import for_a_person
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,10 +47,11 @@ INTERRUPTED = 130
 COULD_NOT_WORK = 125
 
 
-def main(argv: list[str]) -> int:
+def main(argv: list[str], language: str | None = None) -> int:
     """Runs one command and returns its exit status; nothing escapes as a traceback."""
     try:
         try:
+            for_a_person(language)
             status = _dispatch(argv)
         finally:
             sys.stdout.flush()
@@ -67,7 +71,8 @@ def main(argv: list[str]) -> int:
             return complain(error)
         from redoma.faces.display import harmless
 
-        say(f"redoma: could not do its work: {type(error).__name__}: {harmless(str(error))}")
+        what = f"{type(error).__name__}: {harmless(str(error))}"
+        say(phrased("redoma: could not do its work: {0}", what))
         return COULD_NOT_WORK
 
 
@@ -104,14 +109,18 @@ def load(name: str) -> Callable[[list[str]], int]:
 def overview() -> str:
     """What `redoma --help` prints."""
     longest = max(len(name) for name in COMMANDS)
-    rows = "".join(f"  {name:<{longest}}  {about}\n" for name, (_, about) in COMMANDS.items())
-    return (
+    rows = "".join(
+        f"  {name:<{longest}}  {phrased(about)}\n" for name, (_, about) in COMMANDS.items()
+    )
+    return phrased(
         "usage: redoma COMMAND [ARGUMENT]...\n\n"
         "Stands between an AI agent and the machine.\n\n"
-        f"commands:\n{rows}\n"
+        "commands:\n{0}\n"
         "options:\n"
-        "  -h, --help     this text; `redoma COMMAND --help` for one command\n"
-        "  -V, --version  the version\n"
+        "  -h, --help       this text; `redoma COMMAND --help` for one command\n"
+        "  -V, --version    the version\n"
+        "  --language NAME  en or pt-BR, before or after the command\n",
+        rows,
     )
 
 
@@ -119,7 +128,9 @@ def complain(error: RedomaError) -> int:
     """Writes what happened and what to do, and returns the status of this kind of error."""
     from redoma.faces.display import harmless
 
-    said = f"redoma: {error}" + (f"\nhint: {error.hint}" if error.hint else "")
+    said = f"redoma: {phrased(str(error))}"
+    if error.hint:
+        said += phrased("\nhint: {0}", phrased(error.hint))
     say("\n".join(map(harmless, said.split("\n"))))
     return error.exit_status
 

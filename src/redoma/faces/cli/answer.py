@@ -9,6 +9,7 @@ from redoma.flow.asking import account, answer_pending, redactor
 from redoma.model.confirmation import LONGEST_COMMAND, response_as_dict
 from redoma.model.errors import UsageError
 from redoma.model.question import Choice, Remember
+from redoma.words import phrased
 
 USAGE = "redoma answer ID approve|deny|dry_run|modify [OPTION]..."
 HELP = f"""usage: {USAGE}
@@ -39,7 +40,7 @@ def main(arguments: list[str]) -> int:
         words_hint=USAGE,
     )
     if given.flags & {"-h", "--help"}:
-        sys.stdout.write(HELP)
+        sys.stdout.write(phrased(HELP))
         return 0
     if len(given.words) != 2:
         raise UsageError("an id and a decision are needed", hint=USAGE)
@@ -61,10 +62,10 @@ def main(arguments: list[str]) -> int:
 
         sys.stdout.write(json.dumps(response_as_dict(answer)) + "\n")
         return 0
-    sys.stdout.write(f"{answer.question}  {answer.choice.value}\n")
+    sys.stdout.write(f"{answer.question}  {phrased(answer.choice.value)}\n")
     if choice is Choice.APPROVE and not waiting.asker_waits:
         sys.stderr.write(
-            "its asker has gone: the approval waits ten minutes for the same command\n"
+            phrased("its asker has gone: the approval waits ten minutes for the same command\n")
         )
     return 0
 

@@ -10,6 +10,7 @@ from redoma.faces.cli.options import read as read_options
 from redoma.faces.display import harmless
 from redoma.model.change import Did, FileKind
 from redoma.model.errors import UsageError
+from redoma.words import phrased
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def main(arguments: list[str]) -> int:
     flags = ("-i", "--interactive", "--json", "-h", "--help")
     options = read_options(rest, flags=flags, usage=_HINT)
     if options.flags & {"-h", "--help"}:
-        sys.stdout.write(USAGE)
+        sys.stdout.write(phrased(USAGE))
         return 0
     if not options.words:
         raise UsageError("which changes? name them by their id", hint="redoma history")
@@ -61,21 +62,23 @@ def _told(applied: Applied | None, options: Options) -> int:
         sys.stdout.write(json.dumps(as_json(applied)) + "\n")
         return 0
     if applied is None:
-        sys.stderr.write("redoma: nothing was chosen, nothing was applied\n")
+        sys.stderr.write(phrased("redoma: nothing was chosen, nothing was applied\n"))
         return 0
     from redoma.faces.cli.tree import summary
 
-    sys.stdout.write(f"applied {applied.id}: {summary(applied.changes)}\n")
+    sys.stdout.write(phrased("applied {0}: {1}\n", applied.id, summary(applied.changes)))
     sys.stdout.flush()
     for path in applied.brought:
-        sys.stderr.write(f"redoma: also applied, because it is needed: {harmless(path)}\n")
+        also = phrased("redoma: also applied, because it is needed: {0}\n", harmless(path))
+        sys.stderr.write(also)
     for back in applied.held_back:
-        sys.stderr.write(f"redoma: held back {harmless(back.path)}: {harmless(back.why)}\n")
-        sys.stderr.write(f"hint: --allow-write {harmless(back.path)}\n")
+        path, why = harmless(back.path), harmless(phrased(back.why))
+        sys.stderr.write(phrased("redoma: held back {0}: {1}\n", path, why))
+        sys.stderr.write(phrased("hint: {0}\n", f"--allow-write {path}"))
     for note in applied.notes:
-        sys.stderr.write(f"redoma: {harmless(note)}\n")
+        sys.stderr.write(f"redoma: {harmless(phrased(note))}\n")
     if applied.changes:
-        sys.stderr.write(f"hint: redoma undo {applied.id}\n")
+        sys.stderr.write(phrased("hint: {0}\n", f"redoma undo {applied.id}"))
     return 0
 
 

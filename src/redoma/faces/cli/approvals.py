@@ -10,6 +10,7 @@ from redoma.faces.display import harmless, shortened
 from redoma.flow.asking import remembered
 from redoma.model.errors import UsageError
 from redoma.model.question import Remember
+from redoma.words import phrased
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def main(arguments: list[str]) -> int:
         arguments, flags=("--json", "-h", "--help"), values=("--workspace",), usage=USAGE
     )
     if given.flags & {"-h", "--help"}:
-        sys.stdout.write(HELP)
+        sys.stdout.write(phrased(HELP))
         return 0
     as_json = "--json" in given.flags
     action, *rest = given.words or ["list"]
@@ -51,10 +52,10 @@ def main(arguments: list[str]) -> int:
     if action == "revoke" and len(rest) == 1 and not workspace:
         gone = remembered().revoke(rest[0])
         content: dict[str, object] = {"revoked": [as_object(gone)]}
-        return _say(content, f"revoked {as_line(gone)}\n", as_json=as_json)
+        return _say(content, phrased("revoked {0}\n", as_line(gone)), as_json=as_json)
     if action == "clear" and not rest:
         count = remembered().clear(workspace=workspace)
-        return _say({"revoked": count}, f"revoked {count}\n", as_json=as_json)
+        return _say({"revoked": count}, phrased("revoked {0}\n", count), as_json=as_json)
     if action == "list" and not rest:
         return _list(workspace, as_json=as_json)
     raise UsageError(f"cannot read: approvals {' '.join(given.words)}", hint=USAGE)
@@ -63,7 +64,7 @@ def main(arguments: list[str]) -> int:
 def _list(workspace: str, *, as_json: bool) -> int:
     kept = [one for one in remembered().list() if workspace in ("", one.workspace)]
     if not kept and not as_json:
-        sys.stderr.write("nothing is approved for longer than one run\n")
+        sys.stderr.write(phrased("nothing is approved for longer than one run\n"))
         return 0
     return _say(
         {"approvals": [as_object(one) for one in kept]},
@@ -100,6 +101,7 @@ def as_object(approval: Approval) -> dict[str, object]:
 def as_line(approval: Approval) -> str:
     """An approval on one line."""
     return (
-        f"{approval.id}  {_LASTS[approval.remember]:<17}  up to {approval.risk.label:<9}  "
+        f"{approval.id}  {phrased(_LASTS[approval.remember]):<17}  "
+        f"{phrased('up to {0}', phrased(approval.risk.label)):<15}  "
         f"{harmless(approval.cwd)}  {harmless(shortened(approval.shown, SHOWN))}"
     )

@@ -11,6 +11,7 @@ from redoma.faces.cli.options import Options, nearest, read
 from redoma.faces.display import harmless
 from redoma.flow import audit
 from redoma.model.errors import UsageError
+from redoma.words import phrased
 
 USAGE = """\
 usage: redoma audit list   [FILTER]... [--limit N] [--json]
@@ -40,7 +41,7 @@ def main(arguments: list[str]) -> int:
     """Runs one of the sub-commands."""
     options = read(arguments, flags=FLAGS, values=VALUES, usage="redoma audit --help")
     if options.flags & {"-h", "--help"}:
-        sys.stdout.write(USAGE)
+        sys.stdout.write(phrased(USAGE))
         return 0
     if not options.words:
         raise UsageError("redoma audit what?", hint="redoma audit list, or redoma audit --help")
@@ -81,7 +82,7 @@ def _show(options: Options) -> int:
     else:
         entries = list(audit.entries(audit.Wanted(run=which)))
     if not entries:
-        sys.stderr.write(f"redoma: the record has no {harmless(which)}\n")
+        sys.stderr.write(phrased("redoma: the record has no {0}\n", harmless(which)))
         return 1
     if "--json" in options.flags:
         _print(json.dumps([views.as_json(entry) for entry in entries]))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 
 from redoma.faces.display import harmless
+from redoma.words import phrased
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -107,12 +108,22 @@ def moment(at: int) -> str:
 def verification(found: Verification) -> str:
     """What was verified, for a person."""
     if not found.ok:
-        said = [f"{fault.wrong.value}: {harmless(fault.text)}" for fault in found.faults]
-        return "\n".join(["the record was changed", *said])
+        said = [
+            f"{phrased(fault.wrong.value)}: {harmless(phrased(fault.text))}"
+            for fault in found.faults
+        ]
+        return "\n".join([phrased("the record was changed"), *said])
     if not found.last:
-        return "nothing is recorded yet"
-    gone = f", {found.let_go} let go by retention" if found.let_go else ""
-    return f"as it was written: {found.rows} entries{gone}\nhead {found.last}:{found.head}"
+        return phrased("nothing is recorded yet")
+    lines = [phrased("as it was written: {0} entries", found.rows)]
+    if found.let_go:
+        lines = [
+            phrased(
+                "as it was written: {0} entries, {1} let go by retention", found.rows, found.let_go
+            )
+        ]
+    # The last line is also read by programs: what --expect takes.
+    return "\n".join([*lines, f"head {found.last}:{found.head}"])
 
 
 def verification_json(found: Verification) -> dict[str, object]:
@@ -131,7 +142,7 @@ def verification_json(found: Verification) -> dict[str, object]:
 
 def stats(found: Stats) -> str:
     """The counts, for a person."""
-    lines = [f"denied by the user  {found.denied_by_the_user}"]
+    lines = [phrased("denied by the user  {0}", found.denied_by_the_user)]
     for title, counts in (
         ("judged", found.verdicts),
         ("blocked by rule", found.blocked),
@@ -140,11 +151,11 @@ def stats(found: Stats) -> str:
         ("exit codes", found.exit_codes),
         ("entries", found.entries),
     ):
-        lines += ["", title]
+        lines += ["", phrased(title)]
         lines += [f"  {_cut(name, 60):<24} {number}" for name, number in counts.items()] or ["  -"]
-    lines += ["", "seconds that runs took", f"  runs {len(found.durations)}"]
+    lines += ["", phrased("seconds that runs took"), phrased("  runs {0}", len(found.durations))]
     for name, part in (("half within", 0.5), ("95 % within", 0.95), ("all within", 1.0)):
-        lines.append(f"  {name} {found.quantile(part):.3f}")
+        lines.append(f"  {phrased(name)} {found.quantile(part):.3f}")
     return "\n".join(lines)
 
 
@@ -189,4 +200,4 @@ def _cut(text: str, limit: int) -> str:
     """At most `limit` characters on one line; how many there are where that is more."""
     if len(text) <= limit:
         return harmless(text)
-    return f"{harmless(text[:limit])}... ({len(text)} characters)"
+    return harmless(text[:limit]) + phrased("... ({0} characters)", len(text))

@@ -11,6 +11,7 @@ from redoma.flow.check import check
 from redoma.flow.policies import load
 from redoma.model.decision import Decision, Verdict
 from redoma.model.errors import UsageError
+from redoma.words import phrased
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def main(arguments: list[str]) -> int:
         words_hint="quote the whole command, or put -- before it: redoma check -- ls -l",
     )
     if given.flags & {"-h", "--help"}:
-        sys.stdout.write(HELP)
+        sys.stdout.write(phrased(HELP))
         return 0
     pack = given.values.get("--pack", "")  # or the policy's own
     cwd = working_directory(given.values.get("--cwd"))
@@ -94,7 +95,7 @@ def _note(decision: Decision, policy: Policy) -> None:
     except RecordError as error:
         from redoma.faces.display import harmless
 
-        sys.stderr.write(f"redoma: not written down: {harmless(str(error))}\n")
+        sys.stderr.write(phrased("redoma: not written down: {0}\n", harmless(phrased(str(error)))))
 
 
 def working_directory(given: str | None) -> str | None:

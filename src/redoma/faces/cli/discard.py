@@ -6,6 +6,7 @@ import sys
 
 from redoma.faces.cli.options import read
 from redoma.model.errors import UsageError
+from redoma.words import phrased
 
 USAGE = """\
 usage: redoma discard ID...
@@ -24,7 +25,7 @@ def main(arguments: list[str]) -> int:
     """Discards what was named."""
     options = read(arguments, flags=("--all", "--json", "-h", "--help"), usage=_HINT)
     if options.flags & {"-h", "--help"}:
-        sys.stdout.write(USAGE)
+        sys.stdout.write(phrased(USAGE))
         return 0
     every = "--all" in options.flags
     if every == bool(options.words):
@@ -43,9 +44,9 @@ def main(arguments: list[str]) -> int:
         sys.stdout.write(json.dumps({"discarded": list(names)}) + "\n")
         return 0
     for name in names:
-        sys.stdout.write(f"discarded {name}\n")
+        sys.stdout.write(phrased("discarded {0}\n", name))
     if not names:
-        sys.stderr.write("redoma: nothing is held\n")
+        sys.stderr.write(phrased("redoma: nothing is held\n"))
     return 0
 
 

@@ -7,6 +7,7 @@ import sys
 from redoma.faces.cli.options import read
 from redoma.flow.doctor import Diagnosis, examine, known_guarantees
 from redoma.model.errors import UsageError
+from redoma.words import phrased
 
 USAGE = """\
 usage: redoma doctor [--json]
@@ -20,7 +21,7 @@ def main(arguments: list[str]) -> int:
     """Examines the machine; 1 where the default level cannot be enforced."""
     options = read(arguments, flags=("--json", "-h", "--help"), usage="redoma doctor [--json]")
     if options.flags & {"-h", "--help"}:
-        sys.stdout.write(USAGE)
+        sys.stdout.write(phrased(USAGE))
         return 0
     if options.words:
         raise UsageError(f"redoma doctor takes no {options.words[0]!r}", hint="redoma doctor")
@@ -36,27 +37,30 @@ def main(arguments: list[str]) -> int:
 
 def as_text(found: Diagnosis) -> str:
     """The diagnosis for people."""
-    lines = ["levels"]
+    lines = [phrased("levels")]
     for level, engine in found.levels:
-        lines.append(f"  {level:<10} {'by ' + engine if engine else 'CANNOT be enforced here'}")
-    lines += ["", "guarantees"]
+        held = phrased("by {0}", engine) if engine else phrased("CANNOT be enforced here")
+        lines.append(f"  {level:<10} {held}")
+    lines += ["", phrased("guarantees")]
+    width = max(18, *(len(phrased(each.words)) for each in known_guarantees()))
     for guarantee in known_guarantees():
         givers = ", ".join(found.givers(guarantee))
-        lines.append(f"  {guarantee.words:<18} {givers or 'NOBODY gives this here'}")
-    lines += ["", "engines"]
+        givers = givers or phrased("NOBODY gives this here")
+        lines.append(f"  {phrased(guarantee.words):<{width}} {givers}")
+    lines += ["", phrased("engines")]
     for report in found.engines:
         missing: dict[str, list[str]] = {}
         for guarantee, why in report.missing:
-            missing.setdefault(why, []).append(guarantee.words)
-        state = report.version or ("works" if report.usable else "not usable")
+            missing.setdefault(why, []).append(phrased(guarantee.words))
+        state = phrased(report.version or ("works" if report.usable else "not usable"))
         lines.append(f"  {report.name:<11} {state}")
         for why, names in missing.items():
-            which = "everything" if not report.usable else ", ".join(names)
-            lines.append(f"    without {which}: {why}")
-    lines += ["", "control groups", f"  {found.groups}"]
+            which = phrased("everything") if not report.usable else ", ".join(names)
+            lines.append(phrased("    without {0}: {1}", which, phrased(why)))
+    lines += ["", phrased("control groups"), f"  {phrased(found.groups)}"]
     if found.hints:
-        lines += ["", "to get more"]
-        lines += [f"  {hint}" for hint in found.hints]
+        lines += ["", phrased("to get more")]
+        lines += [f"  {phrased(hint)}" for hint in found.hints]
     return "\n".join(lines) + "\n"
 
 

@@ -8,6 +8,7 @@ around the parts that matter; a command of several lines shows the lines that ma
 from __future__ import annotations
 
 from redoma.faces.display import cell
+from redoma.words import phrased
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def _one_line(
             part = _inside(note.span, line)
             left = len(before) + columns[max(part[0], first)] - columns[first]
             carets = columns[min(part[1], last)] - columns[max(part[0], first)]
-            on = " (goes on below)" if min(note.span[1], len(text)) > end + 1 else ""
+            on = phrased(" (goes on below)") if min(note.span[1], len(text)) > end + 1 else ""
             shown += _under(note, " " * left, "^" * max(1, carets) + on, gutters[1], width)
     return shown
 

@@ -7,6 +7,7 @@ import sys
 from redoma.faces.cli.options import read
 from redoma.faces.cli.tree import size
 from redoma.model.errors import UsageError
+from redoma.words import phrased
 
 USAGE = """\
 usage: redoma gc [--dry-run] [--older-than DAYS]
@@ -29,7 +30,7 @@ def main(arguments: list[str]) -> int:
         usage="redoma gc [--dry-run]",
     )
     if options.flags & {"-h", "--help"}:
-        sys.stdout.write(USAGE)
+        sys.stdout.write(phrased(USAGE))
         return 0
     if options.words:
         raise UsageError(f"redoma gc takes no {options.words[0]!r}", hint="redoma gc --help")
@@ -45,8 +46,8 @@ def main(arguments: list[str]) -> int:
         made = {"dry_run": only_tell, "ids": list(freed.ids), "bytes": freed.size}
         sys.stdout.write(json.dumps(made) + "\n")
         return 0
-    verb = "would free" if only_tell else "freed"
-    sys.stdout.write(f"{verb} {size(freed.size)}: {len(freed.ids)} transactions\n")
+    told = "would free {0}: {1} transactions\n" if only_tell else "freed {0}: {1} transactions\n"
+    sys.stdout.write(phrased(told, size(freed.size), len(freed.ids)))
     for name in freed.ids:
         sys.stdout.write(f"  {name}\n")
     return 0

@@ -8,6 +8,7 @@ import sys
 from redoma.faces.cli.options import read
 from redoma.faces.display import harmless, shortened
 from redoma.model.errors import UsageError
+from redoma.words import phrased
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def main(arguments: list[str]) -> int:
     """Lists, or shows one."""
     options = read(arguments, flags=_FLAGS, values=("--workspace",), usage="redoma history [ID]")
     if options.flags & {"-h", "--help"}:
-        sys.stdout.write(USAGE)
+        sys.stdout.write(phrased(USAGE))
         return 0
     if len(options.words) > 1:
         raise UsageError("one at a time", hint="redoma history ID")
@@ -56,7 +57,8 @@ def main(arguments: list[str]) -> int:
         sys.stdout.write(json.dumps({"history": [as_json(entry) for entry in entries]}) + "\n")
         return 0
     if not entries:
-        sys.stderr.write("redoma: nothing is remembered here\nhint: redoma history --all\n")
+        told = "redoma: nothing is remembered here\nhint: redoma history --all\n"
+        sys.stderr.write(phrased(told))
     from redoma.faces.cli.pager import page
 
     lines = [line(entry, with_place="--all" in options.flags) for entry in entries]
@@ -78,9 +80,10 @@ def line(entry: HistoryEntry, *, with_place: bool) -> str:
     )
     counts = " ".join(f"{sign}{number}" for sign, number in signs if number)
     command = harmless(shortened(entry.command, _COMMAND))
-    place = f"  in {harmless(entry.workspace)}" if with_place else ""
-    why = f"  ({harmless(entry.why)})" if entry.why else ""
-    return f"{entry.id}  {when}  {entry.standing.value:<11}  {counts:<12}  {command}{place}{why}\n"
+    place = phrased("  in {0}", harmless(entry.workspace)) if with_place else ""
+    why = f"  ({harmless(phrased(entry.why))})" if entry.why else ""
+    standing = phrased(entry.standing.value)
+    return f"{entry.id}  {when}  {standing:<11}  {counts:<12}  {command}{place}{why}\n"
 
 
 def as_json(entry: HistoryEntry) -> dict[str, object]:
@@ -149,6 +152,6 @@ def _one(name: str, flags: set[str]) -> int:
         parts += changes_report(changes, on, stat="--stat" in flags)
     else:
         parts.append(tree(changes.items, on))
-    parts += [f"warning: {harmless(warning)}\n" for warning in changes.warnings]
+    parts += [phrased("warning: {0}\n", harmless(phrased(warning))) for warning in changes.warnings]
     page(parts, wanted="--no-pager" not in flags)
     return 0

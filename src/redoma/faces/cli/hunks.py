@@ -8,6 +8,7 @@ from redoma.faces.cli.patch import hunk_lines, shown, title
 from redoma.model.change import Did
 from redoma.model.diff import Hunk, Shows
 from redoma.model.value import Value
+from redoma.words import phrased
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def choose(diffs: Iterable[FileDiff], screen: Screen, ask: Ask, say: Say) -> Cho
                 parts.append((diff, chosen))
             continue
         say(f"{''.join(shown([diff], screen)) or title(diff.change) + chr(10)}")
-        answer = _answered("Apply this change", "ynadq", ask, say)
+        answer = _answered(phrased("Apply this change"), "ynadq", ask, say)
         if answer in ("y", "a"):
             paths.append(diff.change.path)
         rest = answer if answer in ("a", "d", "q", "") else ""
@@ -131,7 +132,7 @@ def _hunks(diff: FileDiff, screen: Screen, ask: Ask, say: Say) -> tuple[tuple[Hu
         say("".join(hunk_lines(hunk, diff.encoding, screen)))
         parts = split(hunk)
         keys = "ynad" + ("s" if len(parts) > 1 else "") + "q"
-        answer = _answered("Apply this hunk", keys, ask, say)
+        answer = _answered(phrased("Apply this hunk"), keys, ask, say)
         if answer == "s":
             todo[:0] = parts
             continue
@@ -151,4 +152,4 @@ def _answered(question: str, keys: str, ask: Ask, say: Say) -> str:
         answer = ask(f"{question} [{','.join(keys)},?]? ", keys + "?")
         if answer != "?":
             return answer
-        say(HELP)
+        say(phrased(HELP))

@@ -6,6 +6,7 @@ import os
 import sys
 
 from redoma.model.errors import UsageError
+from redoma.words import phrased
 
 ENDED = ("", "\x03", "\x04")  # nothing more to read, Ctrl-C, Ctrl-D
 
@@ -19,7 +20,7 @@ def ask(question: str, keys: str) -> str:
             return ""
         if answer in keys:
             return answer
-        sys.stderr.write(f"please answer one of {', '.join(keys)}\n")
+        sys.stderr.write(phrased("please answer one of {0}\n", ", ".join(keys)))
 
 
 def need_a_person(command: str, instead: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from redoma.faces.display import harmless
+from redoma.words import phrased
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,16 +20,22 @@ def lines(calls: tuple[Connection, ...]) -> list[str]:
     mocked = _targets(call for call in calls if call.allowed and call.by == "mock")
     made = []
     if mocked:
-        more = f" and {len(mocked) - _MOST} more" if len(mocked) > _MOST else ""
-        made.append(f"redoma: answered by a mock: {', '.join(mocked[:_MOST])}{more}\n")
+        made.append(phrased("redoma: answered by a mock: {0}\n", _few(mocked)))
     if reached:
-        more = f" and {len(reached) - _MOST} more" if len(reached) > _MOST else ""
-        made.append(f"redoma: reached {', '.join(reached[:_MOST])}{more}\n")
+        made.append(phrased("redoma: reached {0}\n", _few(reached)))
     refused = [call for call in calls if not call.allowed]
     made += [_refused(call) for call in refused[:_MOST]]
     if len(refused) > _MOST:
-        made.append(f"redoma: refused: {len(refused) - _MOST} more (--json lists them)\n")
+        more = len(refused) - _MOST
+        made.append(phrased("redoma: refused: {0} more (--json lists them)\n", more))
     return made
+
+
+def _few(hosts: list[str]) -> str:
+    """The first of them, and how many more there are."""
+    shown = ", ".join(hosts[:_MOST])
+    more = len(hosts) - _MOST
+    return phrased("{0} and {1} more", shown, more) if more > 0 else shown
 
 
 def _targets(calls: Iterable[Connection]) -> list[str]:
@@ -49,24 +56,28 @@ def live(*, raw: bool = False) -> Callable[[Connection], bytes]:
 def _begun(call: Connection) -> str:
     target = harmless(call.target)
     if call.kind == "published":
-        return f"redoma: visited on {target}"
+        return phrased("redoma: visited on {0}", target)
     program = harmless(call.program)
     if call.method:
         asked = harmless(f"{call.method} {call.kind}://{call.target}{call.path}")
-        by = f" by a {call.by}" if call.by else ""
+        by = phrased(" by a cache" if call.by == "cache" else " by a mock") if call.by else ""
         return f"redoma: {asked}: {call.status}{by}"
-    return f"redoma: {program} reaches {target}" if program else f"redoma: reaches {target}"
+    if program:
+        return phrased("redoma: {0} reaches {1}", program, target)
+    return phrased("redoma: reaches {0}", target)
 
 
 def _refused(call: Connection) -> str:
     target, grant = harmless(_told(call)), harmless(call.grant)
+    why = harmless(phrased(call.why))
     if call.kind == "udp":
-        return f"redoma: refused: {target} by UDP: {call.why}\n"
+        return phrased("redoma: refused: {0} by UDP: {1}\n", target, why)
     if grant and call.listed:
-        return f"redoma: refused: {target} — the policy has to list it, as in {grant}\n"
+        told = "redoma: refused: {0} — the policy has to list it, as in {1}\n"
+        return phrased(told, target, grant)
     if grant:
-        return f"redoma: refused: {target} — grant it with {grant}\n"
-    return f"redoma: refused: {target}: {harmless(call.why)}\n"
+        return phrased("redoma: refused: {0} — grant it with {1}\n", target, grant)
+    return phrased("redoma: refused: {0}: {1}\n", target, why)
 
 
 def _told(call: Connection) -> str:

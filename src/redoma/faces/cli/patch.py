@@ -6,6 +6,7 @@ from redoma.faces.cli.tree import PLAIN, SIGNS, size
 from redoma.faces.display import harmless
 from redoma.model.change import FileKind
 from redoma.model.diff import Shows
+from redoma.words import phrased
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +29,9 @@ def shown(diffs: Iterable[FileDiff], screen: Screen) -> Iterator[str]:
             continue
         yield f"{painted(title(diff.change), _BOLD, screen)}\n"
         if diff.stale:
-            yield "  (the workspace's file has changed since; this compares with it as it is now)\n"
+            yield phrased(
+                "  (the workspace's file has changed since; this compares with it as it is now)\n"
+            )
         if diff.shows is not Shows.TEXT or not diff.hunks:
             yield f"  {_instead(diff)}\n"
         for hunk in diff.hunks:
@@ -37,7 +40,9 @@ def shown(diffs: Iterable[FileDiff], screen: Screen) -> Iterator[str]:
 
 def title(change: Change) -> str:
     """What happened to which path, on one line."""
-    from_where = f" (from {harmless(change.renamed_from)})" if change.renamed_from else ""
+    from_where = (
+        phrased(" (from {0})", harmless(change.renamed_from)) if change.renamed_from else ""
+    )
     return f"{SIGNS[change.did]} {harmless(change.path)}{from_where}"
 
 
@@ -48,7 +53,7 @@ def hunk_lines(hunk: Hunk, encoding: str, screen: Screen) -> Iterator[str]:
         text, newline = line.removesuffix(b"\n"), line.endswith(b"\n")
         said = harmless(_decoded(text[:LONGEST_LINE], encoding))
         if len(text) > LONGEST_LINE:
-            said += f"... ({len(text)} bytes)"
+            said += phrased("... ({0} bytes)", len(text))
         yield f"{painted(sign + said, _SIGN_PAINT[sign], screen)}\n"
         if not newline:
             yield "\\ No newline at end of file\n"
@@ -63,7 +68,7 @@ def _instead(diff: FileDiff) -> str:
     """What to say of a file whose content cannot be shown."""
     before, after = diff.change.before, diff.change.after
     sizes = [size(s.size) for s in (before, after) if s is not None and s.kind is FileKind.FILE]
-    noun = "binary" if diff.shows is Shows.BINARY else diff.why or diff.shows.value
+    noun = phrased("binary" if diff.shows is Shows.BINARY else diff.why or diff.shows.value)
     return f"{noun}: {' -> '.join(sizes)}" if sizes else noun
 
 

@@ -12,6 +12,7 @@ from redoma.flow.asking import can_remember, described, pending, redactor
 from redoma.model.confirmation import request_as_dict
 from redoma.model.errors import UsageError
 from redoma.model.question import Remember
+from redoma.words import phrased
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def main(arguments: list[str]) -> int:
     """Shows what waits; with --watch until it is interrupted."""
     given = options.read(arguments, flags=("--json", "--watch", "-h", "--help"), usage=USAGE)
     if given.flags & {"-h", "--help"}:
-        sys.stdout.write(HELP)
+        sys.stdout.write(phrased(HELP))
         return 0
     if given.words:
         raise UsageError(f"redoma pending takes no {given.words[0]!r}", hint=USAGE)
@@ -46,7 +47,7 @@ def main(arguments: list[str]) -> int:
 
         sys.stdout.write(json.dumps({"pending": [as_object(one) for one in waiting]}) + "\n")
     elif not waiting:
-        sys.stderr.write("no question is waiting\n")
+        sys.stderr.write(phrased("no question is waiting\n"))
     else:
         sys.stdout.write("\n".join(as_text(one) for one in waiting))
     return 0
@@ -90,11 +91,9 @@ def as_text(waiting: Waiting) -> str:
     """A waiting question for people."""
     on = screen(sys.stdout)
     question = waiting.question
-    head = (
-        f"{question.id}  {harmless(question.safety_level)}  "
-        f"{int(waiting.seconds_left + 0.999)} s left"
-    )
+    left = phrased("{0} s left", int(waiting.seconds_left + 0.999))
+    head = f"{question.id}  {harmless(phrased(question.safety_level))}  {left}"
     if not waiting.asker_waits:
-        head += "  (its asker has gone)"
+        head += phrased("  (its asker has gone)")
     lines = described(question, columns=on.width + 1, colour=on.colour, redact=redactor())
     return "\n".join([head, *lines, ""])

@@ -7,6 +7,7 @@ import sys
 from redoma.faces.cli.run_options import RunOptions, read
 from redoma.faces.display import harmless
 from redoma.model.errors import UsageError
+from redoma.words import phrased
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def main(arguments: list[str]) -> int:
     own = {argument for argument in rest if argument in _OWN}
     options = read([argument for argument in rest if argument not in _OWN])
     if verb in ("-h", "--help") or "help" in options.flags:
-        sys.stdout.write(USAGE)
+        sys.stdout.write(phrased(USAGE))
         return 0
     if verb == "schema":
         import json
@@ -180,9 +181,11 @@ def _progress(reached: Reached) -> None:
     if reached.result is None:
         shown = harmless(reached.judged.work.shown)
         operation = reached.judged.step.operation.value
-        said = f"step {reached.number} of {reached.total}, {name}: {operation}: {shown}"
+        told = phrased("step {0} of {1}, {2}", reached.number, reached.total, name)
+        said = f"{told}: {operation}: {shown}"
     elif reached.result.status.value == "done-before":
-        said = f"step {reached.number} of {reached.total}, {name}: it was done before"
+        told = "step {0} of {1}, {2}: it was done before"
+        said = phrased(told, reached.number, reached.total, name)
     else:
         return
     sys.stderr.write(f"redoma: {said}\n")

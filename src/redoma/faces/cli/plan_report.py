@@ -7,6 +7,7 @@ import json
 from redoma.faces.cli.prose import SAID
 from redoma.faces.cli.tree import summary
 from redoma.faces.display import harmless, shortened
+from redoma.words import phrased
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,11 +26,12 @@ def check_lines(found: PlanCheck) -> Iterator[str]:
         decision = judged.decision
         level = decision.level or decision.assessment.risk.label
         shown = shortened(harmless(judged.work.shown), LONGEST_SHOWN)
-        yield f"{judged.step.id:<{widest}}  {level}: {SAID[decision.verdict]}  {shown}\n"
+        said = f"{phrased(level)}: {phrased(SAID[decision.verdict])}"
+        yield f"{judged.step.id:<{widest}}  {said}  {shown}\n"
         if decision.verdict.label in ("confirm", "deny"):
             for reason in decision.because:
-                yield f"{'':<{widest}}  {harmless(reason)}\n"
-    yield f"plan {harmless(found.intent.name)}: {SAID[found.verdict]}\n"
+                yield f"{'':<{widest}}  {harmless(phrased(reason))}\n"
+    yield phrased("plan {0}: {1}\n", harmless(found.intent.name), phrased(SAID[found.verdict]))
 
 
 def check_json(found: PlanCheck) -> str:
@@ -59,13 +61,14 @@ def result_lines(result: PlanResult) -> Iterator[str]:
     """How it ended, and what can be done now."""
     name = harmless(result.name)
     if result.ok:
-        yield f"redoma: plan {name}: every step is done ({result.id})\n"
+        yield phrased("redoma: plan {0}: every step is done ({1})\n", name, result.id)
         return
     if result.stopped_at:
-        yield f"redoma: plan {name}: stopped at {result.stopped_at}: {harmless(result.why)}\n"
-        yield "hint: redoma plan run --resume FILE goes on from there\n"
+        why = harmless(phrased(result.why))
+        yield phrased("redoma: plan {0}: stopped at {1}: {2}\n", name, result.stopped_at, why)
+        yield phrased("hint: redoma plan run --resume FILE goes on from there\n")
     else:
-        yield f"redoma: plan {name}: nothing ran: {harmless(result.why)}\n"
+        yield phrased("redoma: plan {0}: nothing ran: {1}\n", name, harmless(phrased(result.why)))
 
 
 def result_json(result: PlanResult) -> str:
@@ -86,20 +89,22 @@ def result_json(result: PlanResult) -> str:
 def preview_lines(found: PlanPreview) -> Iterator[str]:
     """What a person should know and can do."""
     for call in found.network_calls:
-        yield f"would call: {harmless(call)}\n"
+        yield f"{phrased('would call')}: {harmless(phrased(call))}\n"
     for operation in found.database_operations:
-        yield f"database: {harmless(operation)}\n"
+        yield f"{phrased('database')}: {harmless(phrased(operation))}\n"
     for warning in found.warnings:
-        yield f"warning: {harmless(warning)}\n"
+        yield phrased("warning: {0}\n", harmless(phrased(warning)))
     for step in found.steps:
         if step.why:
-            yield f"redoma: {step.id}: {step.status.value}: {harmless(step.why)}\n"
+            status, why = phrased(step.status.value), harmless(phrased(step.why))
+            yield f"redoma: {step.id}: {status}: {why}\n"
     yield f"redoma: {summary(found.changes.items)}\n"
     if found.id:
-        yield f"redoma: the changes are held as {found.id}; the workspace is as it was\n"
-        yield f"hint: redoma apply {found.id}, or redoma discard {found.id}\n"
+        held = "redoma: the changes are held as {0}; the workspace is as it was\n"
+        yield phrased(held, found.id)
+        yield phrased("hint: redoma apply {0}, or redoma discard {0}\n", found.id)
     else:
-        yield "redoma: no file would change\n"
+        yield phrased("redoma: no file would change\n")
 
 
 def preview_json(found: PlanPreview) -> str:

@@ -10,10 +10,13 @@ from redoma.faces.display import harmless
 from redoma.flow.broken import refuse_broken
 from redoma.model.errors import PolicyError, UsageError
 from redoma.model.value import replace
+from redoma.words import phrased
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from redoma.flow.policy_tools import Tried
 
 USAGE = "redoma policy init|lint|test|explain|show|schema"
 HELP = f"""usage: {USAGE}
@@ -48,7 +51,7 @@ def main(arguments: list[str]) -> int:
         words_hint="redoma policy --help",
     )
     if given.flags & {"-h", "--help"}:
-        sys.stdout.write(HELP)
+        sys.stdout.write(phrased(HELP))
         return 0
     name = given.words[0] if given.words else ""
     command = COMMANDS.get(name)
@@ -124,9 +127,9 @@ def _lint(given: options.Options) -> int:
         complain(problem)
     if not errors:
         for path in paths:
-            sys.stdout.write(f"{harmless(path)}: good\n")
+            sys.stdout.write(phrased("{0}: good\n", harmless(path)))
         if not paths:
-            sys.stdout.write("no policy file applies here: what is built in decides\n")
+            sys.stdout.write(phrased("no policy file applies here: what is built in decides\n"))
     return 1 if errors else 0
 
 
@@ -158,16 +161,22 @@ def _test(given: options.Options) -> int:
         )
         return 1 if failed else 0
     for each in failed:
-        said = f"{each.decision.verdict.label} by {each.decision.rule}"
-        if each.decision.verdict is each.example.expect:
-            said = f"isolation {each.decision.isolation or 'of nobody'}"
-        sys.stdout.write(
-            f"{harmless(each.example.source)}: {harmless(each.example.command)}: expected "
-            f"{each.example.expect.label} {each.example.isolation}".rstrip()
-            + f", got {said}\n"
-        )
-    sys.stdout.write(f"{len(results) - len(failed)} of {len(results)} hold\n")
+        sys.stdout.write(f"{_unexpected(each)}\n")
+    sys.stdout.write(phrased("{0} of {1} hold\n", len(results) - len(failed), len(results)))
     return 1 if failed else 0
+
+
+def _unexpected(tried: Tried) -> str:
+    """An example of a policy that does not hold, in a line."""
+    expected, decision = tried.example, tried.decision
+    got = phrased("{0} by {1}", decision.verdict.label, decision.rule)
+    if decision.verdict is expected.expect:
+        got = phrased("isolation of nobody")
+        if decision.isolation:
+            got = phrased("isolation {0}", decision.isolation)
+    wanted = f"{expected.expect.label} {expected.isolation}".rstrip()
+    source, command = harmless(expected.source), harmless(expected.command)
+    return phrased("{0}: {1}: expected {2}, got {3}", source, command, wanted, got)
 
 
 def _explain(given: options.Options) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from redoma.faces.cli.prose import SAID
 from redoma.faces.display import harmless
 from redoma.model.decision import Verdict
+from redoma.words import phrased
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,29 +18,40 @@ def as_text(found: Explanation) -> str:
     policy = found.policy
     level = decision.level or decision.assessment.risk.label
     lines = [
-        f"{level}: {SAID[decision.verdict]}, by {harmless(decision.rule)}",
+        phrased(
+            "{0}: {1}, by {2}",
+            phrased(level),
+            phrased(SAID[decision.verdict]),
+            harmless(decision.rule),
+        ),
         "",
-        f"policy     {harmless(policy.name)}, pack {harmless(decision.assessment.pack)}",
-        f"layers     {', '.join(map(harmless, policy.sources))}",
+        phrased(
+            "policy     {0}, pack {1}", harmless(policy.name), harmless(decision.assessment.pack)
+        ),
+        phrased("layers     {0}", ", ".join(map(harmless, policy.sources))),
     ]
-    label = "said"
+    label = phrased("said")
     for voice in sorted(found.voices, key=lambda each: -each.verdict):
-        reason = f": {harmless(voice.reason)}" if voice.reason else ""
+        reason = f": {harmless(phrased(voice.reason))}" if voice.reason else ""
         lines.append(
             f"{label:<10} {voice.verdict.label:<7} {harmless(voice.rule)}{reason}"
             + (f" ({harmless(voice.source)})" if voice.source != "built-in" else "")
         )
         label = ""
     if decision.isolation:
-        why = harmless(found.isolation_because)
-        lines.append(f"isolation  {harmless(decision.isolation)} at least ({why})")
+        why = harmless(phrased(found.isolation_because))
+        level = harmless(decision.isolation)
+        lines.append(phrased("isolation  {0} at least ({1})", level, why))
     if decision.preview:
-        lines.append(f"dry run    first: {harmless(decision.preview)}")
+        lines.append(phrased("dry run    first: {0}", harmless(phrased(decision.preview))))
     if decision.verdict is Verdict.CONFIRM:
         asked = policy.confirmation
         lines.append(
-            f"asks       for {asked.timeout_seconds:g} s; without an answer: "
-            f"{asked.default_action.value}"
+            phrased(
+                "asks       for {0} s; without an answer: {1}",
+                f"{asked.timeout_seconds:g}",
+                phrased(asked.default_action.value),
+            )
         )
     return "\n".join(lines) + "\n"
 

@@ -9,6 +9,7 @@ from redoma.faces.cli.run_options import RunOptions, read
 from redoma.faces.display import harmless
 from redoma.model import signals
 from redoma.model.errors import UsageError
+from redoma.words import phrased
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def main(arguments: list[str]) -> int:
     own, rest = _taken(arguments)
     options = read(rest)
     if "help" in options.flags:
-        sys.stdout.write(USAGE)
+        sys.stdout.write(phrased(USAGE))
         return 0
     if not options.command or (isinstance(options.command, str) and not options.command.strip()):
         raise UsageError("no command given", hint="redoma preview 'COMMAND'")
@@ -97,20 +98,24 @@ def closing(found: DryRun, *, kept: bool) -> list[str]:
     lines = []
     if not found.would_execute:
         because = found.result.decision.because if found.result.decision else ()
-        lines.append(f"redoma: {found.result.outcome.words}: {harmless('; '.join(because))}")
-    lines += [f"warning: {harmless(warning)}" for warning in found.warnings]
+        reasons = "; ".join(harmless(phrased(reason)) for reason in because)
+        lines.append(f"redoma: {phrased(found.result.outcome.words)}: {reasons}")
+    lines += [phrased("warning: {0}", harmless(phrased(each))) for each in found.warnings]
     if found.result.enforcement is not None:
-        lines.append(f"redoma: {found.result.enforcement.sentence()}")
-    lines += [f"redoma: ran instead: {harmless(ran)}" for ran in found.ran_instead]
+        lines.append(f"redoma: {phrased(found.result.enforcement.sentence())}")
+    lines += [phrased("redoma: ran instead: {0}", harmless(ran)) for ran in found.ran_instead]
     if not found.id:
-        lines.append("redoma: no file would change")
+        lines.append(phrased("redoma: no file would change"))
     elif kept:
-        lines.append(f"redoma: the changes are held as {found.id}; the workspace is as it was")
-        lines.append(f"hint: redoma apply {found.id}, or redoma discard {found.id}")
+        held = "redoma: the changes are held as {0}; the workspace is as it was"
+        lines.append(phrased(held, found.id))
+        lines.append(phrased("hint: redoma apply {0}, or redoma discard {0}", found.id))
     else:
-        lines.append("redoma: the changes were let go; the workspace is as it was")
+        lines.append(phrased("redoma: the changes were let go; the workspace is as it was"))
     if found.id and kept and found.lasting:
-        lines.append("hint: applying keeps the files; what is not a file is done by running it")
+        lines.append(
+            phrased("hint: applying keeps the files; what is not a file is done by running it")
+        )
     return lines
 
 

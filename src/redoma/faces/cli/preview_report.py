@@ -9,6 +9,7 @@ from redoma.faces.cli.patch import shown
 from redoma.faces.cli.prose import screen
 from redoma.faces.cli.tree import MANY, counted, is_gits_own, summary, summed_up, tree
 from redoma.faces.display import harmless
+from redoma.words import phrased
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,8 +27,8 @@ def report(found: DryRun, *, stat: bool) -> Iterator[str]:
     """The whole report, piece by piece, so that the first screen does not wait for the last."""
     on = screen(sys.stdout)
     yield from changes_report(found.changes, on, stat=stat)
-    yield from _listed("would call", found.network_calls)
-    yield from _listed("database", found.database_operations)
+    yield from _listed(phrased("would call"), found.network_calls)
+    yield from _listed(phrased("database"), found.database_operations)
     yield f"{summary(found.changes.items)}\n"
 
 
@@ -49,7 +50,8 @@ def changes_report(changes: Changes, on: Screen, *, stat: bool) -> Iterator[str]
         yield from shown((d for path, d in diffs.items() if not is_gits_own(path)), on)
     left_out = sum(item.path not in diffs and not is_gits_own(item.path) for item in changes.items)
     if left_out:
-        yield f"(what is in {counted(left_out)} more paths is not shown: --patch has it)\n"
+        told = "(what is in {0} more paths is not shown: --patch has it)\n"
+        yield phrased(told, counted(left_out))
     yield "\n"
 
 
@@ -79,9 +81,10 @@ def write_patch(changes: Changes, *, pager: bool = True) -> None:
             while view:
                 view = view[os.write(1, view) :]
     for piece in left_out[:MANY]:
-        sys.stderr.write(f"not in the patch: {harmless(piece.path)}: {harmless(piece.left_out)}\n")
+        path, why = harmless(piece.path), harmless(phrased(piece.left_out))
+        sys.stderr.write(phrased("not in the patch: {0}: {1}\n", path, why))
     if len(left_out) > MANY:
-        sys.stderr.write(f"not in the patch: {len(left_out) - MANY} more\n")
+        sys.stderr.write(phrased("not in the patch: {0} more\n", len(left_out) - MANY))
 
 
 def readable(patch: bytes) -> str:
@@ -94,4 +97,4 @@ def readable(patch: bytes) -> str:
 
 def _listed(what: str, lines: tuple[str, ...]) -> Iterator[str]:
     for line in lines:
-        yield f"{what}: {harmless(line)}\n"
+        yield f"{what}: {harmless(phrased(line))}\n"

@@ -9,6 +9,7 @@ from redoma.faces.display import harmless
 from redoma.model.decision import Verdict
 from redoma.model.risk import Risk
 from redoma.model.value import Value
+from redoma.words import phrased
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,29 +56,31 @@ def screen(stream: TextIO) -> Screen:
 def report(decision: Decision, on: Screen) -> str:
     """The whole answer, ending in a newline."""
     found = decision.assessment
-    head = f"{decision.level or found.risk.label}: {SAID[decision.verdict]}"
+    head = f"{phrased(decision.level or found.risk.label)}: {phrased(SAID[decision.verdict])}"
     if on.colour:
         head = f"{PAINT[found.risk]}{head}\x1b[0m"
-    lines = [f"{head}  (policy {harmless(decision.policy)}, pack {harmless(found.pack)})"]
+    by = phrased("(policy {0}, pack {1})", harmless(decision.policy), harmless(found.pack))
+    lines = [f"{head}  {by}"]
     shown = found.findings[:MOST_NOTES]
     if shown:
         said: set[str] = set()
         notes = [_note(finding, on, said) for finding in shown]
         lines += ["", *excerpt(found.text, notes, on.width)]
     if len(found.findings) > len(shown):
-        lines.append(f"{INDENT}and {len(found.findings) - len(shown)} more (--json shows all)")
+        more = len(found.findings) - len(shown)
+        lines.append(INDENT + phrased("and {0} more (--json shows all)", more))
     lines += _other_reasons(decision, on)
     return "\n".join(lines) + "\n"
 
 
 def _note(finding: Finding, on: Screen, said: set[str]) -> Note:
     """A finding's note; a safer way that was `said` already is not said again."""
-    instead = "" if finding.alternative in said else harmless(finding.alternative)
+    instead = "" if finding.alternative in said else harmless(phrased(finding.alternative))
     said.add(finding.alternative)
     return Note(
         finding.span,
-        f"{finding.risk.label}: {harmless(finding.reason)} [{finding.rule}]",
-        below=(f"instead: {instead}",) if instead else (),
+        f"{phrased(finding.risk.label)}: {harmless(phrased(finding.reason))} [{finding.rule}]",
+        below=(phrased("instead: {0}", instead),) if instead else (),
         paint=PAINT[finding.risk] if on.colour else "",
     )
 
@@ -85,6 +88,6 @@ def _note(finding: Finding, on: Screen, said: set[str]) -> Note:
 def _other_reasons(decision: Decision, on: Screen) -> list[str]:
     """What the policy says beyond the findings, where it says anything."""
     told = {finding.reason for finding in decision.assessment.findings}
-    own = [harmless(reason) for reason in decision.because if reason not in told]
+    own = [harmless(phrased(reason)) for reason in decision.because if reason not in told]
     lines = [part for reason in own for part in wrap(f"{INDENT}{reason}", on.width)]
     return ["", *lines] if lines else []

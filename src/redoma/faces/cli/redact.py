@@ -9,6 +9,7 @@ from redoma.faces.cli import options
 from redoma.faces.display import harmless
 from redoma.flow.redaction import REDACTED, WITH_KIND, Found, Redactor, redactor
 from redoma.model.errors import RedomaError, UsageError
+from redoma.words import phrased
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def main(arguments: list[str]) -> int:
         usage=USAGE,
     )
     if given.flags & {"-h", "--help"}:
-        sys.stdout.write(HELP)
+        sys.stdout.write(phrased(HELP))
         return 0
     made = redactor(
         {} if "--no-environment" in given.flags else None,

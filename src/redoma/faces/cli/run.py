@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import sys
 
-from redoma.faces.cli.run_options import USAGE, RunOptions, read
+from redoma.faces.cli.run_options import OPTIONS, RUN, RunOptions, read
 from redoma.model import signals
 from redoma.model.errors import UsageError
 from redoma.model.result import Outcome
+from redoma.words import phrased
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def main(arguments: list[str]) -> int:
     """Runs what the command line says; returns the command's own status."""
     options = read(arguments)
     if "help" in options.flags:
-        sys.stdout.write(USAGE)
+        sys.stdout.write(phrased(RUN) + phrased(OPTIONS))
         return 0
     if not options.command or (isinstance(options.command, str) and not options.command.strip()):
         raise UsageError("no command given", hint="redoma run 'COMMAND', or redoma run --help")
@@ -118,38 +119,44 @@ def closing_line(result: Result, *, quiet: bool = False) -> str:
         return refusal(result)
     said = []
     if result.outcome not in (Outcome.EXITED, Outcome.SIGNALLED):
-        said.append(result.outcome.words)
+        said.append(phrased(result.outcome.words))
     reached = result.exit.limits_reached if result.exit else ()
     if reached:
-        said.append("limits met: " + ", ".join(name.replace("_", " ") for name in reached))
+        names = ", ".join(phrased(name.replace("_", " ")) for name in reached)
+        said.append(phrased("limits met: {0}", names))
     if result.enforcement is not None and not quiet:
-        said.append(result.enforcement.sentence())
+        said.append(phrased(result.enforcement.sentence()))
     lines = [f"redoma: {'; '.join(said)}\n"] if said else []
     if result.applied and result.changes is not None and not quiet:
         count = len(result.changes.items)
-        lines.append(
-            f"redoma: {count} change{'s' if count > 1 else ''} applied; "
-            f"redoma undo {result.changes.id} takes {'them' if count > 1 else 'it'} back\n"
-        )
+        told = "redoma: {0} changes applied; redoma undo {1} takes them back\n"
+        if count == 1:
+            told = "redoma: {0} change applied; redoma undo {1} takes it back\n"
+        lines.append(phrased(told, count, result.changes.id))
     for held in result.held_back:
         from redoma.faces.display import harmless
 
-        lines.append(f"redoma: took away {harmless(held.path)}: {harmless(held.why)}\n")
+        path, why = harmless(held.path), harmless(phrased(held.why))
+        lines.append(phrased("redoma: took away {0}: {1}\n", path, why))
         if held.kept:
-            lines.append(f"hint: it is kept as {harmless(held.kept)}\n")
+            lines.append(phrased("hint: it is kept as {0}\n", harmless(held.kept)))
     for path in result.files_accessed or ():
         from redoma.faces.display import harmless
 
-        lines.append(f"redoma: opened {harmless(path)}\n")
+        lines.append(phrased("redoma: opened {0}\n", harmless(path)))
     if result.network_calls:
         from redoma.faces.cli.network import lines as network_lines
 
         lines += network_lines(result.network_calls)
-    lines += [f"redoma: {note}\n" for note in result.notes]
+    lines += [f"redoma: {phrased(note)}\n" for note in result.notes]
     if not result.ok and _misses_the_network(result):
-        lines.append("hint: the network is closed here; --allow-host HOST opens it to one host\n")
+        lines.append(
+            phrased("hint: the network is closed here; --allow-host HOST opens it to one host\n")
+        )
     if not result.ok and _misses_the_disk(result):
-        lines.append("hint: a layer cannot do this; --direct writes straight into the workspace\n")
+        lines.append(
+            phrased("hint: a layer cannot do this; --direct writes straight into the workspace\n")
+        )
     return "".join(lines)
 
 
@@ -160,11 +167,11 @@ def refusal(result: Result) -> str:
 
     text = report(result.decision, screen(sys.stderr))
     if result.outcome is Outcome.DECLINED:
-        text += "redoma: nobody approved this, so nothing ran\n"
+        text += phrased("redoma: nobody approved this, so nothing ran\n")
     else:
-        text += "redoma: the policy refuses this, so nothing ran\n"
+        text += phrased("redoma: the policy refuses this, so nothing ran\n")
     for note in result.notes:
-        text += f"hint: {note}\n"
+        text += phrased("hint: {0}\n", phrased(note))
     return text
 
 

@@ -6,7 +6,7 @@ import os
 
 from redoma.model.errors import UsageError
 
-USAGE = """\
+RUN = """\
 usage: redoma run [OPTION]... 'COMMAND'
        redoma run [OPTION]... -- PROGRAM [ARGUMENT]...
        redoma shell [OPTION]...
@@ -14,6 +14,15 @@ usage: redoma run [OPTION]... 'COMMAND'
 Runs a shell command, or a program without a shell, inside an enclosure. The workspace is the
 current directory; the command can write there and nowhere else.
 
+"""
+SHELL = """\
+usage: redoma shell [OPTION]...
+
+Opens a shell inside an enclosure. The workspace is the current directory; what is done in the
+shell can write there and nowhere else.
+
+"""
+OPTIONS = """\
 where:
   --workspace DIR      the directory the command works in
   --level LEVEL        minimal, standard (default), strict or maximum
@@ -57,16 +66,6 @@ written down (redoma audit list).
 exit status: the command's own; 124 timed out, 125 Redoma could not do its work, 126 refused or
 not executable, 127 not found, 2 usage
 """
-SHELL_USAGE = USAGE.replace(
-    USAGE[: USAGE.index("where:")],
-    """\
-usage: redoma shell [OPTION]...
-
-Opens a shell inside an enclosure. The workspace is the current directory; what is done in the
-shell can write there and nowhere else.
-
-""",
-)
 
 _FLAGS = {
     "-t": "tty",

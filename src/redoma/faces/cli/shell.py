@@ -6,8 +6,9 @@ import os
 import sys
 
 from redoma.faces.cli.run import start
-from redoma.faces.cli.run_options import SHELL_USAGE, read
+from redoma.faces.cli.run_options import OPTIONS, SHELL, read
 from redoma.model.errors import UsageError
+from redoma.words import phrased
 
 _PROMPT = "PS1=(redoma) \\w \\$ "
 
@@ -16,7 +17,7 @@ def main(arguments: list[str]) -> int:
     """Opens the shell and returns its status."""
     options = read(arguments)
     if "help" in options.flags:
-        sys.stdout.write(SHELL_USAGE)
+        sys.stdout.write(phrased(SHELL) + phrased(OPTIONS))
         return 0
     if options.command:
         raise UsageError("redoma shell takes no command", hint="redoma run -t 'COMMAND'")

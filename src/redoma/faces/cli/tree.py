@@ -6,6 +6,7 @@ import re
 
 from redoma.faces.display import cell, harmless
 from redoma.model.change import Did, FileKind
+from redoma.words import phrased
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,14 +93,13 @@ def summary(items: Iterable[Change]) -> str:
     """One line: how many of what."""
     listed = list(items)
     if not listed:
-        return "nothing changed"
+        return phrased("nothing changed")
     parts = []
     for did in Did:
         count = sum(item.did is did for item in listed)
         if count:
-            parts.append(
-                f"{counted(count)} {'attributes only' if did is Did.ATTRIBUTES else did.value}"
-            )
+            what = "attributes only" if did is Did.ATTRIBUTES else did.value
+            parts.append(f"{counted(count)} {phrased(what)}")
     return ", ".join(parts)
 
 
@@ -191,7 +191,7 @@ def _gathered(inside: list[Change]) -> str:
         if (number := sum(change.did is did for change in files))
     ]
     held = sum(_size(change.after or change.before) for change in files)
-    noun = "file" if len(files) == 1 else "files"
+    noun = phrased("file" if len(files) == 1 else "files")
     return f"{' '.join(counts) or '0'} {noun}, {size(held)}"
 
 
@@ -199,23 +199,23 @@ def _about(change: Change, diffs: Mapping[str, FileDiff]) -> str:
     said = []
     before, after = change.before, change.after
     if change.did is Did.RENAMED:
-        said.append(f"from {harmless(change.renamed_from)}")
+        said.append(phrased("from {0}", harmless(change.renamed_from)))
         if change.moved_along:
-            said.append(f"{counted(change.moved_along)} paths moved along")
+            said.append(phrased("{0} paths moved along", counted(change.moved_along)))
     state = after or before
     if state is not None and state.kind is FileKind.SYMLINK and after is not None:
-        said.append(f"link to {harmless(after.target)}")
+        said.append(phrased("link to {0}", harmless(after.target)))
     elif state is not None and state.kind not in (FileKind.FILE, FileKind.DIRECTORY):
-        said.append(state.kind.value)
+        said.append(phrased(state.kind.value))
     elif change.path in diffs and (diffs[change.path].added or diffs[change.path].removed):
         said.append(f"+{diffs[change.path].added} -{diffs[change.path].removed}")
     elif state is not None and state.kind is FileKind.FILE and change.did is not Did.ATTRIBUTES:
         said.append(_sizes(change))
     if change.hard_link_of:
-        said.append(f"the same file as {harmless(change.hard_link_of)}")
+        said.append(phrased("the same file as {0}", harmless(change.hard_link_of)))
     said += _attributes(change)
     if change.path in diffs and diffs[change.path].stale:
-        said.append("changed in the workspace since")
+        said.append(phrased("changed in the workspace since"))
     return ", ".join(said)
 
 
@@ -233,17 +233,17 @@ def _attributes(change: Change) -> list[str]:
         return []
     said = []
     if before.kind is not after.kind:
-        said.append(f"{before.kind.value} -> {after.kind.value}")
+        said.append(f"{phrased(before.kind.value)} -> {phrased(after.kind.value)}")
     elif before.mode != after.mode:
-        said.append(f"mode {before.mode:04o} -> {after.mode:04o}")
+        said.append(phrased("mode {0}", f"{before.mode:04o} -> {after.mode:04o}"))
     if (before.uid, before.gid) != (after.uid, after.gid):
-        said.append(f"owner {before.uid}:{before.gid} -> {after.uid}:{after.gid}")
+        said.append(phrased("owner {0}", f"{before.uid}:{before.gid} -> {after.uid}:{after.gid}"))
     if before.xattrs != after.xattrs:
         old, new = dict(before.xattrs), dict(after.xattrs)
         names = sorted(name for name in {*old, *new} if old.get(name) != new.get(name))
-        said.append(f"attribute {', '.join(map(harmless, names))}")
+        said.append(phrased("attribute {0}", ", ".join(map(harmless, names))))
     if not said and change.did is Did.ATTRIBUTES and before.mtime_ns != after.mtime_ns:
-        said.append("time")
+        said.append(phrased("time"))
     return said
 
 

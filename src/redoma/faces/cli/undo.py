@@ -7,6 +7,7 @@ import sys
 from redoma.faces.cli.options import read
 from redoma.faces.display import harmless
 from redoma.model.errors import UsageError
+from redoma.words import phrased
 
 USAGE = """\
 usage: redoma undo [ID]
@@ -30,7 +31,7 @@ def main(arguments: list[str]) -> int:
         usage="redoma undo [ID]",
     )
     if options.flags & {"-h", "--help"}:
-        sys.stdout.write(USAGE)
+        sys.stdout.write(phrased(USAGE))
         return 0
     if len(options.words) > 1:
         raise UsageError("one at a time", hint="redoma undo ID")
@@ -53,14 +54,16 @@ def main(arguments: list[str]) -> int:
         sys.stdout.write(json.dumps(made) + "\n")
         return 0
     count = len(undone.paths)
-    are = "path is as it was" if count == 1 else "paths are as they were"
-    sys.stdout.write(f"undid {undone.id}: {count} {are}\n")
+    told = "undid {0}: {1} paths are as they were\n"
+    if count == 1:
+        told = "undid {0}: {1} path is as it was\n"
+    sys.stdout.write(phrased(told, undone.id, count))
     for path in undone.paths[:_SHOWN]:
         sys.stdout.write(f"  {harmless(path)}\n")
     if count > _SHOWN:
-        sys.stdout.write(f"  and {count - _SHOWN} more\n")
+        sys.stdout.write(phrased("  and {0} more\n", count - _SHOWN))
     sys.stdout.flush()
     for note in undone.notes:
-        sys.stderr.write(f"redoma: {harmless(note)}\n")
-    sys.stderr.write(f"hint: redoma apply {undone.id} brings them back\n")
+        sys.stderr.write(f"redoma: {harmless(phrased(note))}\n")
+    sys.stderr.write(phrased("hint: redoma apply {0} brings them back\n", undone.id))
     return 0

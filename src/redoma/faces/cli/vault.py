@@ -9,6 +9,7 @@ from redoma.faces.cli import options
 from redoma.faces.display import harmless
 from redoma.model.errors import UsageError
 from redoma.model.secret import Secret
+from redoma.words import phrased
 
 USAGE = "redoma vault [list | set NAME | remove NAME] [--json]"
 HELP = f"""usage: {USAGE}
@@ -31,7 +32,7 @@ def main(arguments: list[str]) -> int:
     """Keeps, lists or forgets secrets."""
     given = options.read(arguments, flags=("--json", "-h", "--help"), usage=USAGE)
     if given.flags & {"-h", "--help"}:
-        sys.stdout.write(HELP)
+        sys.stdout.write(phrased(HELP))
         return 0
     as_json = "--json" in given.flags
     action, *rest = given.words or ["list"]
@@ -40,12 +41,12 @@ def main(arguments: list[str]) -> int:
     if action == "list" and not rest:
         names = vault().names()
         if not names and not as_json:
-            sys.stderr.write("the vault is empty\n")
+            sys.stderr.write(phrased("the vault is empty\n"))
             return 0
         return _say({"secrets": list(names)}, "".join(f"{n}\n" for n in names), as_json=as_json)
     if action == "set" and len(rest) == 1:
         vault().put(rest[0], _asked_for(rest[0]))
-        return _say({"kept": rest[0]}, f"kept {harmless(rest[0])}\n", as_json=as_json)
+        return _say({"kept": rest[0]}, phrased("kept {0}\n", harmless(rest[0])), as_json=as_json)
     if action == "set" and len(rest) == 2:
         raise UsageError(
             "a secret is not given on the command line, where others can read it",
@@ -53,7 +54,9 @@ def main(arguments: list[str]) -> int:
         )
     if action == "remove" and len(rest) == 1:
         vault().remove(rest[0])
-        return _say({"removed": rest[0]}, f"removed {harmless(rest[0])}\n", as_json=as_json)
+        return _say(
+            {"removed": rest[0]}, phrased("removed {0}\n", harmless(rest[0])), as_json=as_json
+        )
     raise UsageError(f"cannot read: vault {action}", hint=USAGE)
 
 
@@ -62,7 +65,7 @@ def _asked_for(name: str) -> Secret:
     if os.isatty(0):
         from getpass import getpass
 
-        text = getpass(f"secret for {harmless(name)}: ")
+        text = getpass(phrased("secret for {0}: ", harmless(name)))
     else:
         text = sys.stdin.buffer.read(_LARGEST).decode(errors="strict")
     return Secret(text.removesuffix("\n").removesuffix("\r"))

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import sys
 
+from redoma.words import phrased
+from redoma.words.choice import for_a_person, for_an_agent
+
 USAGE = "redoma hook claude-code|codex|gemini [--pack PACK] [--tighten-only] [--no-ask]"
 HELP = f"""usage: {USAGE}
        redoma hook install AGENT [--user|--project|--local] [--dry-run] [--json] [OPTION]...
@@ -37,22 +40,26 @@ takes exactly that out again.
 STOP = 2
 
 
-def main(argv: list[str]) -> int:
+def main(argv: list[str], language: str | None = None) -> int:
     """Answers one tool call, or manages the hook's place in an agent's settings."""
     name = argv[0] if argv else ""
     if name in ("install", "uninstall", "status"):
         from redoma.faces.hook.manage import main as manage
 
+        for_a_person(language)
         return manage(argv)
     if name in ("-h", "--help") or set(argv[1:]) & {"-h", "--help"}:
-        sys.stdout.write(HELP)
+        for_a_person(language)
+        sys.stdout.write(phrased(HELP))
         return 0
+    for_an_agent(language)
     from redoma.faces.hook.agents import AGENTS
 
     agent = AGENTS.get(name)
     if agent is None:
         known = ", ".join(AGENTS)
-        sys.stderr.write(f"redoma: no agent {name!r}; agents: {known}\nhint: {USAGE}\n")
+        told = "redoma: no agent {0}; agents: {1}\nhint: {2}\n"
+        sys.stderr.write(phrased(told, repr(name), known, USAGE))
         return STOP
     try:
         from redoma.faces.hook.respond import respond
@@ -60,8 +67,8 @@ def main(argv: list[str]) -> int:
         return respond(agent, argv[1:])
     except Exception as error:
         # Whatever broke, the call must not pass. Only our own errors are sure to be fit to read.
-        what = str(error) if hasattr(error, "as_dict") else type(error).__name__
-        why = f"Redoma could not judge this call, so it is refused: {what}"
+        what = phrased(str(error)) if hasattr(error, "as_dict") else type(error).__name__
+        why = phrased("Redoma could not judge this call, so it is refused: {0}", what)
         sys.stdout.write(agent.says("deny", why))
         sys.stderr.write(f"{why}\n")
         return STOP

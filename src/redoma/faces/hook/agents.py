@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 
 from redoma.model.value import Value
+from redoma.words import phrased
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def _codex_answer(word: str, reason: str) -> dict[str, object] | None:
     if word == ALLOW:
         return None
     if word == ASK:
-        reason += (
+        reason += phrased(
             " Codex cannot ask from a hook, so this is refused. Do not look for a way around it:"
             " tell the person, who can run it in a terminal of their own."
         )

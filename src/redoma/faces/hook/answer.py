@@ -13,6 +13,7 @@ from redoma.flow.requests import Who
 from redoma.flow.wiring import redact
 from redoma.model.decision import Decision, Verdict
 from redoma.model.errors import PolicyError, RecordError
+from redoma.words import phrased
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ WORDS = {Verdict.ALLOW: ALLOW, Verdict.LOG: ALLOW, Verdict.CONFIRM: ASK, Verdict
 def answer(call: Call, pack: str, agent: str) -> tuple[str, str] | None:
     """`allow`, `ask` or `deny` with the reason; None where we have no opinion on the tool."""
     if call.foreign:
-        return ASK, f"Redoma reads POSIX shells and cannot judge what {harmless(call.tool)} runs."
+        told = "Redoma reads POSIX shells and cannot judge what {0} runs."
+        return ASK, phrased(told, harmless(call.tool))
     if call.command is None and not call.paths:
         return None
     try:
@@ -40,7 +42,7 @@ def answer(call: Call, pack: str, agent: str) -> tuple[str, str] | None:
     except (PolicyError, RecordError) as error:
         # Who breaks the policy must not get rid of it, and what cannot be written down does not
         # happen: nothing is judged until it is right.
-        why = f"Redoma refuses this: {harmless(str(error))}"
+        why = phrased("Redoma refuses this: {0}", harmless(phrased(str(error))))
         return DENY, shortened(why, LONGEST_REASON)
     decision = max(decisions, key=lambda d: (d.verdict, d.assessment.risk))
     # The reason goes into an agent's prompt and from there anywhere: no secret of the command does.
@@ -59,27 +61,30 @@ def _judged(call: Call, pack: str, policy: Policy) -> list[Decision]:
 def reason(decision: Decision) -> str:
     """Why, in words that fit a prompt: the level, the parts that raised it, the safer way."""
     found = decision.assessment
+    level = phrased(found.risk.label)
     if decision.verdict <= Verdict.LOG:
-        return f"Redoma: {found.risk.label}, allowed by policy {harmless(decision.policy)}."
-    said = "asks a person first" if decision.verdict is Verdict.CONFIRM else "refuses this"
-    sentences = [f"Redoma {said} ({found.risk.label})."]
+        return phrased("Redoma: {0}, allowed by policy {1}.", level, harmless(decision.policy))
+    said = "Redoma refuses this ({0})."
+    if decision.verdict is Verdict.CONFIRM:
+        said = "Redoma asks a person first ({0})."
+    sentences = [phrased(said, level)]
     worst = found.worst[:MOST_FINDINGS]
     sentences += [_sentence(finding, found.text) for finding in worst]
     if len(found.worst) > len(worst):
-        sentences.append(f"And {len(found.worst) - len(worst)} more.")
+        sentences.append(phrased("And {0} more.", len(found.worst) - len(worst)))
     told = {finding.reason for finding in found.worst}
     own = [because for because in decision.because if because not in told]
-    sentences += [f"{harmless(because)}." for because in own[:MOST_FINDINGS]]
+    sentences += [f"{harmless(phrased(because))}." for because in own[:MOST_FINDINGS]]
     other = next((finding.alternative for finding in worst if finding.alternative), "")
     if other:
-        sentences.append(f"Instead: {harmless(other).rstrip('.')}.")
+        sentences.append(phrased("Instead: {0}.", harmless(phrased(other)).rstrip(".")))
     return shortened(" ".join(sentences), LONGEST_REASON)
 
 
 def _sentence(finding: Finding, text: str) -> str:
     start, end = finding.span
     part = text[start:end].strip()
-    said = harmless(finding.reason)
+    said = harmless(phrased(finding.reason))
     if not part or part == text.strip():
         return f"{said}."
-    return f"{said}, in: {shortened(harmless(part), LONGEST_PART)}."
+    return phrased("{0}, in: {1}.", said, shortened(harmless(part), LONGEST_PART))

@@ -13,6 +13,7 @@ from redoma.faces.hook.respond import read_options
 from redoma.faces.hook.settings import changes, entry
 from redoma.faces.hook.settings.places import SCOPES, places, scopes
 from redoma.model.errors import RedomaError, UsageError
+from redoma.words import phrased
 
 SCOPE_FLAGS = tuple(f"--{scope}" for scope in SCOPES)
 
@@ -20,7 +21,7 @@ SCOPE_FLAGS = tuple(f"--{scope}" for scope in SCOPES)
 def main(argv: list[str]) -> int:
     """Runs one of the three; errors become prose and an exit status."""
     if set(argv[1:]) & {"-h", "--help"}:
-        sys.stdout.write(HELP)
+        sys.stdout.write(phrased(HELP))
         return 0
     try:
         return {"install": _install, "uninstall": _uninstall, "status": _status}[argv[0]](argv[1:])
@@ -34,7 +35,7 @@ def _read(
     given = options.read(arguments, flags=(*flags, "--json"), values=values, usage=usage)
     chosen = [flag for flag in SCOPE_FLAGS if flag in given.flags]
     if len(chosen) > 1:
-        raise UsageError(f"{' and '.join(chosen)} exclude each other", hint=usage)
+        raise UsageError(f"{', '.join(chosen)} exclude each other", hint=usage)
     return given, chosen[0][2:] if chosen else "user"
 
 
@@ -64,7 +65,9 @@ def _install(arguments: list[str]) -> int:
     if "--json" in given.flags:
         _write_json({"agent": agent, "scope": scope, **done})
     elif not change.changed:
-        sys.stdout.write(f"{AGENTS[agent].title}: already installed in {change.kept.real}\n")
+        sys.stdout.write(
+            phrased("{0}: already installed in {1}\n", AGENTS[agent].title, change.kept.real)
+        )
     return 0
 
 
@@ -89,7 +92,7 @@ def _uninstall(arguments: list[str]) -> int:
         _write_json({"agent": agent, "scope": scope, "changes": results})
     elif not found:
         path = places(agent, scope)[0].path
-        sys.stdout.write(f"{AGENTS[agent].title}: not installed in {path}\n")
+        sys.stdout.write(phrased("{0}: not installed in {1}\n", AGENTS[agent].title, path))
     return 0
 
 
@@ -104,13 +107,13 @@ def _told(change: changes.Change, flags: set[str], notes: list[str]) -> dict[str
         if dry:
             sys.stdout.write(_difference(change))
         else:
-            verb = "removed" if change.after is None else "changed"
-            sys.stdout.write(f"{verb} {harmless(kept.real)}\n")
+            told = "removed {0}\n" if change.after is None else "changed {0}\n"
+            sys.stdout.write(phrased(told, harmless(kept.real)))
             if backup:
-                sys.stdout.write(f"as it was before: {harmless(backup)}\n")
+                sys.stdout.write(phrased("as it was before: {0}\n", harmless(backup)))
         sys.stdout.flush()  # on a shared screen, what was done comes before what to know about it
         for note in notes:
-            sys.stderr.write(f"note: {harmless(note)}\n")
+            sys.stderr.write(phrased("note: {0}\n", harmless(phrased(note))))
     return {
         "path": kept.real,
         "changed": change.changed,
@@ -174,7 +177,7 @@ def _status(arguments: list[str]) -> int:
         _write_json({"hooks": rows})
         return 0
     for row in rows:
-        state = row["state"]
+        state = phrased(str(row["state"]))
         sys.stdout.write(f"{row['agent']:<12} {row['scope']:<8} {state:<14} {row['path']}\n")
     return 0
 

@@ -9,6 +9,7 @@ from redoma.faces.hook.agents import ALLOW, ASK, DENY
 from redoma.faces.hook.answer import LONGEST_REASON, answer
 from redoma.faces.hook.calls import Unreadable, read_call
 from redoma.faces.intake import read_all
+from redoma.words import phrased
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,14 +25,15 @@ def respond(agent: Agent, arguments: list[str]) -> int:
         pack, flags = read_options(arguments)
         found = answer(read_call(read_all(sys.stdin.buffer), agent), pack, agent.name)
     except Unreadable as error:
-        why = f"Redoma cannot read this call, so it is refused: {harmless(str(error))}"
+        what = harmless(phrased(str(error)))
+        why = phrased("Redoma cannot read this call, so it is refused: {0}", what)
         return refuse(agent, shortened(why, LONGEST_REASON))
     if found is None:
         return ANSWERED
     word, reason = found
     if word == ASK and "--no-ask" in flags:
         word = DENY
-        reason += " Nobody is here to ask, so this is refused."
+        reason += phrased(" Nobody is here to ask, so this is refused.")
     if not (word == ALLOW and "--tighten-only" in flags):
         sys.stdout.write(agent.says(word, reason))
         sys.stdout.flush()

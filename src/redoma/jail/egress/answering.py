@@ -32,7 +32,7 @@ class Client:
         # What was read already, and belongs to the next request.
         self._heard = b""
         self._connection = h11.Connection(h11.SERVER)
-        self._begun = False
+        self._unsent = b""
         self.answering = False
 
     async def next_head(self) -> bytes | None:
@@ -48,16 +48,18 @@ class Client:
         if end > framing.LARGEST_HEAD:
             raise Refused(UNREADABLE)
         self._heard = held[end + 4 :]
-        self._begun = self.answering = False
+        self.answering = False
         return held[:end]
 
     def begin(self, raw: bytes, head: framing.Head) -> Body:
         """Goes on with a request whose head was judged; what comes with it."""
         # One for each request: nothing of one of them can be taken for a part of another.
         self._connection = h11.Connection(h11.SERVER, max_incomplete_event_size=_LARGEST_LINE)
-        self._begun = True
         self._connection.receive_data(raw + b"\r\n\r\n")
-        self._connection.next_event()
+        try:
+            self._connection.next_event()
+        except h11.RemoteProtocolError as error:
+            raise Refused(UNREADABLE) from error  # two readers differ over it already
         empty = not head.chunked and not head.length
         if empty:
             self._connection.next_event()
@@ -97,7 +99,8 @@ class Client:
             reason=response.reason,
         )
         try:
-            await self.stream.write(connection.send(head) or b"")
+            # What comes first goes out together with the head: most answers are a single packet.
+            self._unsent = connection.send(head) or b""
             if isinstance(response.body, bytes):
                 if response.body and method != "HEAD" and response.status not in _WITHOUT_BODY:
                     await self._send(h11.Data(data=response.body))
@@ -115,8 +118,12 @@ class Client:
         return False
 
     async def _send(self, event: h11.Event) -> None:
-        for part in self._connection.send_with_data_passthrough(event) or ():
-            await self.stream.write(part)
+        parts = self._connection.send_with_data_passthrough(event) or []
+        unsent, self._unsent = self._unsent, b""
+        if unsent or len(parts) > 1:
+            await self.stream.write(b"".join((unsent, *parts)))
+        elif parts and parts[0]:
+            await self.stream.write(parts[0])
 
     async def switch(self, response: Response) -> None:
         """Tells that another protocol begins; what the client has sent of it is put back."""

@@ -25,7 +25,8 @@ _DAY = 86400
 _LEAF_DAYS, _OWN_DAYS = 1, 396
 # Clocks inside and outside are the same; those of what checks a certificate may round.
 _BEFORE = 3600
-_MOST_NAMES = 4096
+# Below a granted star there may be many; those in use are soon made again.
+_MOST_NAMES = 256
 
 
 class Authority:

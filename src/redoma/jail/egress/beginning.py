@@ -10,6 +10,7 @@ from redoma.jail.egress import framing, http, tls
 from redoma.jail.egress.names import normal
 from redoma.jail.egress.requests import Failed, Refused
 from redoma.model.network import (
+    BROKEN,
     HIDDEN_NAME,
     HTTP_2,
     NO_NAME,
@@ -110,6 +111,9 @@ async def _first_word(client: Stream, host: Stream) -> bytes | None:
                     await task
     said = theirs.result() if not theirs.cancelled() else b""
     heard = ours.result() if not ours.cancelled() else b""
+    # Attack: a client that waits until its host gives up on it (408) would be unread from there on.
+    if said.startswith(b"HTTP/"):
+        raise Failed(BROKEN)
     if said:
         host.put_back(said)
         client.put_back(heard)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from contextlib import suppress
+from socket import MSG_PEEK, SHUT_RDWR, SHUT_WR
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,10 +57,26 @@ class Stream:
     async def end(self) -> None:
         """Says that nothing more is sent."""
         with suppress(OSError):
-            self.sock.shutdown(1)
+            self.sock.shutdown(SHUT_WR)
+
+    @property
+    def silent(self) -> bool:
+        """Whether the other side has neither said anything more nor gone away."""
+        try:
+            self.sock.recv(1, MSG_PEEK)
+        except BlockingIOError:
+            return not self._before
+        except OSError:
+            return False
+        return False
+
+    def abort(self) -> None:
+        """Ends both directions, so that whoever waits to read learns of it."""
+        with suppress(OSError):
+            self.sock.shutdown(SHUT_RDWR)
 
     def close(self) -> None:
-        """Closes the socket."""
+        """Closes the socket; nobody may be waiting to read."""
         self.sock.close()
 
 

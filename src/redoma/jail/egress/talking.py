@@ -78,7 +78,7 @@ class Talk:
         except (OSError, h11.ProtocolError):
             pass  # one of both went away
         finally:
-            self._upstream.close()
+            await self._upstream.close()
             self._stream.close()
         if why or not self._noted:
             self._note(self._about, self._began, why=why)

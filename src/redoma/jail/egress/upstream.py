@@ -62,6 +62,8 @@ class Upstream:
         self.places = places
         self._context = context
         self._stream: Stream | None = None
+        # What is under way: the connection, and the task that sends a body over it.
+        self._busy: tuple[Stream, asyncio.Task[None] | None] | None = None
 
     def adopt(self, stream: Stream) -> None:
         """Has the first request go over a connection that is there already."""
@@ -107,6 +109,9 @@ class Upstream:
     async def ask(self, request: Request) -> Response:
         """The host's answer, its body still to come."""
         reused, self._stream = self._stream, None
+        if reused is not None and not reused.silent:
+            reused.close()
+            reused = None
         if reused is not None:
             try:
                 return await self._asked(reused, request)
@@ -156,6 +161,7 @@ class Upstream:
         except BaseException:
             await _abandon(stream, upload)
             raise
+        self._busy = (stream, upload)
         return Response(
             status=event.status_code,
             reason=event.reason,
@@ -177,6 +183,7 @@ class Upstream:
         except BaseException:
             await _abandon(stream, upload)
             raise
+        self._busy = None
         # A host that answers before it has heard everything is not asked again.
         over = connection.our_state is h11.DONE and connection.their_state is h11.DONE
         if over and not connection.trailing_data[0] and (upload is None or upload.done()):
@@ -184,8 +191,11 @@ class Upstream:
         else:
             await _abandon(stream, upload)
 
-    def close(self) -> None:
-        """Lets the host go."""
+    async def close(self) -> None:
+        """Lets the host go, also in the middle of an answer that nobody takes any more."""
+        busy, self._busy = self._busy, None
+        if busy is not None:
+            await _abandon(*busy)
         if self._stream is not None:
             self._stream.close()
             self._stream = None
@@ -226,7 +236,7 @@ async def _upload(connection: h11.Connection, stream: Stream, body: Body) -> Non
     except OSError:
         return  # the host has heard enough: what it answers is read all the same
     except BaseException:
-        stream.close()  # Attack: a body that breaks off would be taken for a whole one
+        stream.abort()  # Attack: a body that breaks off would be taken for a whole one
         raise
 
 

@@ -164,6 +164,10 @@ class Stage:
         os.mkdir(place, 0o755)
         calls.mount("redoma", place, "tmpfs", _MS_NOSUID | _MS_NODEV, "mode=755,size=1m")
         for directory in directories:
+            if os.path.isfile(directory):  # a single file was granted, and is laid over one
+                os.makedirs(os.path.dirname(place + directory), 0o755, exist_ok=True)
+                with open(place + directory, "ab"):
+                    continue
             os.makedirs(place + directory, 0o755, exist_ok=True)
         for target, link in links:
             os.symlink(target, place + link)

@@ -172,11 +172,11 @@ def _matches(rule: Rule, seen: Seen) -> bool:
 
 def _voice(rule: Rule) -> Voice:
     verdict = rule.action.verdict
-    told = {
-        Verdict.CONFIRM: "asks for confirmation",
-        Verdict.DENY: "blocks this",
-    }.get(verdict, "")
-    reason = f"rule {rule.name} {told}: {rule.when.text}" if told else ""
+    reason = ""
+    if verdict is Verdict.CONFIRM:
+        reason = f"rule {rule.name} asks for confirmation: {rule.when.text}"
+    elif verdict is Verdict.DENY:
+        reason = f"rule {rule.name} blocks this: {rule.when.text}"
     return Voice(verdict=verdict, rule=rule.name, reason=reason, source=rule.source)
 
 

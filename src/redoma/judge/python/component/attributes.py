@@ -6,7 +6,7 @@ import ast
 
 from redoma.judge.python.component import uses
 from redoma.judge.python.component.modules import DANGEROUS, MODULES
-from redoma.judge.python.component.names import DESCRIBING, INTERNALS, METHODS, is_dunder
+from redoma.judge.python.component.names import DESCRIBING, METHODS, is_dunder, leads_inside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def look(walk: Walk, node: ast.Attribute, scope: Scope) -> None:
 
 def named(walk: Walk, node: ast.AST, name: str) -> None:
     """Looks at the name of an attribute that is read, set, or asked for in another way."""
-    if name in INTERNALS or is_dunder(name):
+    if leads_inside(name) or is_dunder(name):
         walk.refuse(node, f"{name} leads from an object to what lies behind it")
     elif walk.also and name in DANGEROUS:
         walk.refuse(node, f"{name} {DANGEROUS[name]}")

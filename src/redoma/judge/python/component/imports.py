@@ -19,9 +19,9 @@ def look(walk: Walk, node: ast.Import | ast.ImportFrom, scope: Scope) -> None:
         walk.binds(node, name, scope)
         if name in walk.names.contradictory:
             walk.refuse(node, f"{name} is imported here and is something else elsewhere")
-        if scope.in_class and name in walk.names.modules:
-            # Attack: `class A: import json` makes the module an attribute, where it is a value.
-            walk.refuse(node, f"the module {name} would be an attribute of a class")
+    if scope.in_class:
+        # Attack: `class A: import json` makes the module an attribute, where it is a value.
+        walk.refuse(node, "what a class imports would be one of its attributes")
     if isinstance(node, ast.Import):
         for alias in node.names:
             if alias.name not in MODULES and not _given(walk, alias.name):

@@ -90,7 +90,7 @@ _LISTED = {
         Never NewType NoReturn NotRequired Optional OrderedDict ParamSpec Protocol Required
         Reversible Self Sequence Set Sized SupportsAbs SupportsFloat SupportsIndex SupportsInt
         SupportsRound TYPE_CHECKING Tuple TypeAlias TypeGuard TypeVar TypedDict Union ValuesView
-        assert_never cast final overload override runtime_checkable""",
+        assert_never cast final overload override""",
     "unicodedata": "bidirectional category combining decimal digit lookup name normalize numeric",
     "urllib.parse": """parse_qs parse_qsl quote quote_plus unquote unquote_plus urlencode urljoin
         urlparse urlsplit urlunparse urlunsplit""",
@@ -106,6 +106,10 @@ MODULES = {module: frozenset(names.split()) for module, names in _LISTED.items()
 
 PACKAGES = frozenset(name.partition(".")[0] for name in MODULES if "." in name)
 
+ENUMS = frozenset(f"enum.{name}" for name in ("Enum", "Flag", "IntEnum", "IntFlag", "StrEnum"))
+ONLY_AS_BASE = ENUMS | {"typing.NamedTuple", "typing.TypedDict"}
+"""Attack: called, they make a class from names in a text, and `dataclass` makes code from those."""
+ONLY_AS_DECORATOR = frozenset({"dataclasses.dataclass"})
 ONLY_AS_METACLASS = frozenset({"abc.ABCMeta"})
 ONLY_AS_A_FIELD = frozenset({"dataclasses.field"})
 """Attack: a `Field` renamed to `__class__` has `asdict` read that attribute."""

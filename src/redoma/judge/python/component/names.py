@@ -83,6 +83,23 @@ INTERNALS = frozenset(
 )
 """Frames, code and tracebacks: from each of them it is one step to every builtin."""
 
+SUNDER_NAMES = frozenset(("_generate_next_value_", "_missing_", "_name_", "_order_", "_value_"))
+"""Names that an enumeration may use. Attack: `E._member_names_.clear()` lets it make others."""
+
+
+def leads_inside(name: str) -> bool:
+    """Whether the name is one of the interpreter's own parts, or of an enumeration's."""
+    return name in INTERNALS or (_is_sunder(name) and name not in SUNDER_NAMES)
+
+
+def _is_sunder(name: str) -> bool:
+    return len(name) > 2 and name[0] == name[-1] == "_" and not is_dunder(name)
+
+
+def is_private(name: str) -> bool:
+    """Whether a class makes another name of it: `__x` in `class A` is `_A__x`."""
+    return name.startswith("__") and not name.endswith("__")
+
 
 def is_dunder(name: str) -> bool:
     """Whether it is one of Python's own names, as `__class__`."""

@@ -31,6 +31,8 @@ class Scope(Value):
     # What functions inside see; a class keeps its names from them.
     nested: frozenset[str] = frozenset()
     in_class: bool = False
+    # Names of this class whose value is a `Field`; see `fields_of`.
+    fields: frozenset[str] = frozenset()
 
 
 class Bindings:
@@ -39,7 +41,7 @@ class Bindings:
     def __init__(self, tree: ast.Module, also: frozenset[str]) -> None:
         self.counts: dict[str, int] = {}
         self.literals: dict[str, str] = {}
-        self.classes: set[str] = set()
+        self.classes: dict[str, ast.ClassDef] = {}
         self.modules: dict[str, str] = {}
         """Names that stand for a module."""
         self.members: dict[str, str] = {}
@@ -52,7 +54,7 @@ class Bindings:
                 self._imported(node)
                 continue
             if isinstance(node, ast.ClassDef):
-                self.classes.add(node.name)
+                self.classes[node.name] = node
             if isinstance(node, ast.Assign | ast.AnnAssign):
                 self._literal(node)
             for name in bound_by(node):

@@ -8,10 +8,12 @@ from redoma.judge.python.component import attributes
 from redoma.judge.python.component.modules import (
     MODULES,
     ONLY_AS_A_FIELD,
+    ONLY_AS_BASE,
+    ONLY_AS_DECORATOR,
     ONLY_AS_METACLASS,
     ONLY_WITH_ONE_ARGUMENT,
 )
-from redoma.judge.python.component.names import INTERNALS, REFLECTING, SAFE_BUILTINS, is_dunder
+from redoma.judge.python.component.names import REFLECTING, SAFE_BUILTINS, is_dunder, leads_inside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,11 +49,10 @@ def called(walk: Walk, node: ast.Call, scope: Scope) -> None:
 
 def harmless_place(walk: Walk, node: ast.expr, scope: Scope) -> None:
     """Looks at an expression where `type(x)` is fine: compared, printed, or asked for its name."""
+    bare = isinstance(node, ast.Name) and node.id == "type" and "type" not in walk.names.counts
     if isinstance(node, ast.Call) and _is_type(walk, node):
         walk.later(node.args, scope)
-    elif isinstance(node, ast.Name) and node.id == "type" and "type" not in walk.names.counts:
-        return
-    else:
+    elif not bare and walk.names.member(node) not in ONLY_AS_BASE:
         walk.later([node], scope)
 
 
@@ -94,7 +95,7 @@ def only_names_types(walk: Walk, node: ast.expr) -> bool:
 
 def _is_typing(walk: Walk, node: ast.AST) -> bool:
     module, _, name = walk.names.member(node).rpartition(".")
-    return module in ("typing", "collections.abc") and name in MODULES[module]
+    return module in ("collections.abc", "enum", "typing") and name in MODULES[module]
 
 
 def _is_type(walk: Walk, node: ast.expr) -> bool:
@@ -118,7 +119,11 @@ def _names_builtins(walk: Walk, node: ast.expr) -> bool:
 
 def member_as_value(walk: Walk, node: ast.AST, whole: str) -> None:
     """Looks at a listed name where it stands as a value."""
-    if whole in ONLY_AS_METACLASS:
+    if whole in ONLY_AS_BASE:
+        walk.refuse(node, f"{whole} is only fine as the base of a class")
+    elif whole in ONLY_AS_DECORATOR:
+        walk.refuse(node, f"{whole} is only fine as a decorator of a class")
+    elif whole in ONLY_AS_METACLASS:
         walk.refuse(node, f"{whole} is only fine as a metaclass")
     elif whole in ONLY_AS_A_FIELD:
         walk.refuse(node, f"{whole} is only fine as the value of a field of a class")
@@ -154,7 +159,7 @@ def _formatted(walk: Walk, node: ast.Call, function: ast.Attribute, scope: Scope
     template = walk.names.text(function.value)
     if template is None:
         walk.refuse(node, f"{function.attr} on a text that is not written out; use an f-string")
-    elif any(name in INTERNALS or is_dunder(name) for name in _fields(template)):
+    elif any(leads_inside(name) or is_dunder(name) for name in _fields(template)):
         walk.refuse(node, f"{function.attr} with a field that reads what lies behind an object")
 
 

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import ast
 
-from redoma.judge.python.component import attributes, imports, uses
+from redoma.judge.python.component import attributes, classes, imports, uses
 from redoma.judge.python.component.names import (
     BOUND_NAMES,
     FORBIDDEN_NAMES,
-    INTERNALS,
     METHODS,
     READABLE_NAMES,
     REFLECTING,
     SAFE_BUILTINS,
     is_dunder,
+    is_private,
+    leads_inside,
 )
 from redoma.judge.python.component.scopes import (
     FUNCTIONS,
     Bindings,
     Scope,
     bound_by,
-    inside_class,
     inside_function,
 )
 
@@ -87,13 +87,17 @@ class Walk:
 
     def binds(self, node: ast.AST, name: str, scope: Scope) -> None:
         """Looks at a name that is given a value."""
-        if name in INTERNALS:
+        if leads_inside(name):
             self.refuse(node, f"{name} names a part of the interpreter")
         elif is_dunder(name):
             if name not in BOUND_NAMES and name not in METHODS:
                 self.refuse(node, f"{name} is one of Python's own names, and changes what it does")
-        elif scope.in_class or name in scope.here:
+        elif scope.in_class:
             return  # reading it is another matter
+        elif is_private(name):
+            self.refuse(node, f"{name} is another name in each class; choose one without __")
+        elif name in scope.here:
+            return
         elif name in FORBIDDEN_NAMES or name in REFLECTING:
             self.refuse(node, f"{name} is a builtin that {_why(name)}; choose another name")
 
@@ -103,8 +107,12 @@ class Walk:
             self.refuse(node, f"the module {name} is used as a value")
         elif name in self.names.members:
             uses.member_as_value(self, node, self.names.members[name])
-        elif name in INTERNALS:
+        elif leads_inside(name):
             self.refuse(node, f"{name} names a part of the interpreter")
+        elif is_private(name):
+            self.refuse(node, f"{name} is another name in each class; choose one without __")
+        elif name in scope.fields:
+            self.refuse(node, f"{name} is a field, and is only fine as an attribute")
         elif name in scope.here or name in SAFE_BUILTINS or name in READABLE_NAMES:
             return
         elif name in FORBIDDEN_NAMES:
@@ -144,24 +152,7 @@ class Walk:
         self.later(node.body, inside)
 
     def _class(self, node: ast.ClassDef, scope: Scope) -> None:
-        self.binds(node, node.name, scope)
-        self.later([*node.decorator_list, *getattr(node, "type_params", ())], scope)
-        self.later(node.bases, scope)
-        for keyword in node.keywords:
-            if keyword.arg in ("metaclass", None):
-                if keyword.arg is None or self.names.member(keyword.value) != "abc.ABCMeta":
-                    self.refuse(keyword, "only ABCMeta is fine as a metaclass, and said by name")
-            else:
-                self.later([keyword], scope)
-        inside = inside_class(node, scope)
-        for statement in node.body:
-            if isinstance(statement, ast.AnnAssign) and uses.is_field(self, statement.value):
-                assert isinstance(statement.value, ast.Call)
-                self.later([statement.target], inside)
-                self.annotation(statement.annotation, inside)
-                self.later([*statement.value.args, *statement.value.keywords], inside)
-            else:
-                self.later([statement], inside)
+        classes.look(self, node, scope)
 
     def _annotated(self, node: ast.AnnAssign, scope: Scope) -> None:
         self.later([node.target, node.value], scope)
@@ -174,8 +165,11 @@ class Walk:
 
     def _augmented(self, node: ast.AugAssign, scope: Scope) -> None:
         # Attack: `type += R()` hands the builtin to `R.__radd__`.
-        if isinstance(node.target, ast.Name):
-            self._reads(node.target, scope)
+        target = node.target
+        if isinstance(target, ast.Name):
+            self._reads(target, scope)
+        elif isinstance(target, ast.Attribute) and target.attr in attributes.FORMATTING:
+            self.refuse(target, f"{target.attr} is only fine where it is called on a text")
         self.later([node.target, node.value], scope)
 
     # The rest ------------------------------------------------------------------------------------
@@ -197,7 +191,7 @@ class Walk:
         self.later([node.format_spec], scope)
 
     def _keyword(self, node: ast.keyword, scope: Scope) -> None:
-        if node.arg is not None and (node.arg in INTERNALS or is_dunder(node.arg)):
+        if node.arg is not None and (leads_inside(node.arg) or is_dunder(node.arg)):
             self.refuse(node, f"{node.arg} names a part of the interpreter")
         self.later([node.value], scope)
 
@@ -205,6 +199,10 @@ class Walk:
         # Attack: `case object(__globals__=g)` reads an attribute without a dot.
         for name in node.kwd_attrs:
             attributes.named(self, node, name)
+            if name in attributes.FORMATTING:
+                self.refuse(node, f"{name} is only fine where it is called on a text")
+        if node.patterns and not classes.has_places(self, node.cls):
+            self.refuse(node, "places in a pattern are only fine for a dataclass without bases")
         self.later([node.cls, *node.patterns, *node.kwd_patterns], scope)
 
 

@@ -99,6 +99,12 @@ PIECES = [
     "import urllib.parse\nprint(urllib.parse.urlencode({'a': 1}))",
     "from pathlib import PurePosixPath\nprint(PurePosixPath('/a') / 'b')",
     "import csv, io\nout = io.StringIO()\ncsv.writer(out).writerow([1, 2])\nprint(out.getvalue())",
+    "from dataclasses import dataclass\n@dataclass\nclass P:\n    x: int\n    y: int\nmatch P(1, 2):\n"
+    "    case P(1, y): print(y)\n    case int(n) | str(n): print(n)",
+    "from enum import Enum, IntEnum\nclass E(str, Enum):\n    A = 'a'\n    def f(self): return self.value\n"
+    "def g(x: Enum): return isinstance(x, Enum) and E('a')",
+    "class A:\n    __limit = 3\n    def __private(self): return self.__limit\n    def f(self): return self.__private()",
+    "from typing import NamedTuple, TypedDict\nclass P(NamedTuple):\n    x: int = 0\nclass T(TypedDict):\n    a: str",
     "from copy import deepcopy\nprint(deepcopy([[1]]))",
     "import threading\nlock = threading.Lock()\nwith lock: pass",
     "from types import SimpleNamespace\nprint(SimpleNamespace(a=1).a)",

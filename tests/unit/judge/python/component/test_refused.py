@@ -301,7 +301,36 @@ TEXT_ITSELF = [
     "\x1b[2K",
 ]
 
-ALL = [*IMPORTS, *BUILTINS, *ATTRIBUTES, *TEXTS, *CLASSES]
+# Each of these ran, in some version of this reader, to a place where it could do anything.
+LONG_WAYS = [
+    "from typing import TypedDict\nfrom dataclasses import dataclass\n"
+    "dataclass(TypedDict('T', {'x=print(1)': int}))",
+    "from typing import NamedTuple\nN = NamedTuple('N', [('x', int)])",
+    "from dataclasses import dataclass\nmake = dataclass",
+    "import json as _A__m\n__m = 1\nclass A:\n    def f(self): return __m.codecs",
+    "class A:\n    def f(self):\n        global __m\n        import json as __m\n_A__m = 1\n_A__m.codecs",
+    "def f(__x): return __x",
+    "class A:\n    from functools import wraps\nA.wraps(print, updated=('__globals__',))",
+    "from abc import ABC\nfrom dataclasses import dataclass\n@dataclass\nclass A(ABC):\n    format: object\n"
+    "A.register(str)\nmatch '{0.__globals__}':\n    case A(f): f(print)",
+    "from collections import namedtuple\nfrom abc import ABC\nclass A(namedtuple('N', 'format'), ABC): pass\n"
+    "match '{0.__globals__}':\n    case A(f): f(print)",
+    "from dataclasses import dataclass\n@dataclass\nclass A:\n    format: object\n"
+    "match '{0.__globals__}':\n    case A(f): f(print)",
+    "match '{0.__globals__}':\n    case str(format=f): f(print)",
+    "class R:\n    def __radd__(self, o): return o(print)\n'{0.__globals__}'.format += R()",
+    "from dataclasses import dataclass, field\n@dataclass\nclass A:\n    x: int = field()\n    kept = [x]",
+    "from dataclasses import field\nclass A:\n    x: int = field()\nkept = A.x",
+    "from dataclasses import dataclass, field\n@dataclass\n@print\nclass A:\n    x: int = field()",
+    "from enum import Enum\nX = Enum('X', {'a': 1, '__reduce_ex__': print})",
+    "from enum import Enum\nclass E(Enum): pass\nX = E('X', {'a': 1, '__reduce_ex__': print})",
+    "from enum import Enum\nclass E(Enum):\n    f = lambda self: 0",
+    "from enum import Enum\nclass E(Enum):\n    _ignore_ = ['a']\n    a = 1",
+    "from enum import Enum\nclass E(Enum):\n    a = 1\nE._member_names_.clear()",
+    "from enum import Enum\nclass E(Enum):\n    a = 1\nE._create_('X', {'__reduce_ex__': print})",
+]
+
+ALL = [*LONG_WAYS, *IMPORTS, *BUILTINS, *ATTRIBUTES, *TEXTS, *CLASSES]
 
 
 @pytest.mark.parametrize("code", ALL)

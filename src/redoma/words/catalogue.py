@@ -1,0 +1,186 @@
+"""Finds the message that a text is an instance of, and says it in another language.
+
+A message with holes is known by its words: `{0} needs a value` is met by every text that ends so.
+What stood in a hole is copied as it is, unless the translation marks the hole: `{0~}` holds a
+message of its own, `{0?}` the name of something, which is `it` where it has none. The message with
+the most words of its own wins, so the answer is always the same.
+
+A catalogue is a directory of text files: lines that begin with `<` are the English message, lines
+that begin with `>` its translation; `#` and empty lines are for people.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import cache
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HOLE = re.compile(r"\{(\d+)([~?]?)\}")
+PLACE = re.compile(r"\S+: ")
+FEWEST_LETTERS = 5
+FEWEST_AT_THE_START = 4
+DEEPEST = 4
+# A longer text is something else than a message of ours, and would only cost time.
+LONGEST = 8192
+
+
+def can_be_known(english: str) -> bool:
+    """Whether a message has words enough that a text with them is surely that message."""
+    head = english.partition("{0}")[0]
+    letters = sum(map(str.isalpha, HOLE.sub("", english)))
+    return letters >= FEWEST_LETTERS or sum(map(str.isalpha, head)) >= FEWEST_AT_THE_START
+
+
+class Template:
+    """An English message as its own words and the holes between them."""
+
+    __slots__ = ("foreign", "holes", "literals", "weight")
+
+    def __init__(self, english: str, foreign: str) -> None:
+        parts = HOLE.split(english)
+        self.literals = tuple(parts[::3])
+        self.holes = tuple(map(int, parts[1::3]))
+        self.foreign = foreign
+        self.weight = sum(map(len, self.literals))
+
+    def values(self, text: str) -> dict[int, str] | None:
+        """What stands in each hole of a text; None where the text is another message."""
+        first, *between, last = self.literals
+        if len(text) < self.weight or not (text.startswith(first) and text.endswith(last)):
+            return None
+        if "\n" in text and not any("\n" in literal for literal in self.literals):
+            return None  # several lines are several messages, unless one is written so
+        at, end = len(first), len(text) - len(last)
+        found = []
+        for literal in between:
+            place = text.find(literal, at, end)
+            if place < 0:
+                return None
+            found.append(text[at:place])
+            at = place + len(literal)
+        found.append(text[at:end])
+        return dict(zip(self.holes, found, strict=True))
+
+
+class Catalogue:
+    """Every message of one language."""
+
+    def __init__(self, entries: dict[str, str]) -> None:
+        self.whole = entries
+        templates = [
+            Template(english, foreign)
+            for english, foreign in entries.items()
+            if HOLE.search(english) and can_be_known(english)
+        ]
+        self.templates = sorted(templates, key=lambda t: (-t.weight, t.literals))
+
+    def translated(self, text: str, depth: int = 0) -> str:
+        """The text in this language, as far as it is made of messages; white space around stays."""
+        core = text.strip()
+        if not core or len(core) > LONGEST or depth > DEEPEST:
+            return text
+        start = text.index(core)
+        made = self._several(core, depth) or self._one(core, depth)[1] or self._lines(core, depth)
+        return f"{text[:start]}{made}{text[start + len(core) :]}"
+
+    def filled(self, english: str, values: tuple[object, ...]) -> str:
+        """A message by its English, with these values in its holes; nothing has to be guessed."""
+        core = english.strip()
+        start = english.index(core)
+        made = self._put(self.whole.get(core, core), dict(enumerate(map(str, values))), 0)
+        return f"{english[:start]}{made}{english[start + len(core) :]}"
+
+    def _one(self, text: str, depth: int) -> tuple[int, str]:
+        """One message and the weight of its words; no weight where there is none."""
+        found = self._exact(text)
+        if found:
+            return len(text), found
+        best = self._known(text, depth)
+        place = PLACE.match(text)
+        if place:
+            # `file:3:1: what is wrong`, `engine: why not`: the same message, said of something.
+            rest = text[place.end() :]
+            said = self._exact(rest)
+            weight, made = (len(rest), said) if said else self._known(rest, depth)
+            if weight > best[0]:
+                return weight, f"{place[0]}{made}"
+        return best
+
+    def _exact(self, text: str) -> str:
+        """A message without holes, or several of them as a list."""
+        parts = text.split(", ")
+        made = [self.whole.get(part) for part in parts]
+        if None not in made and not HOLE.search(text):
+            return ", ".join(filter(None, made))
+        return "" if HOLE.search(text) else self.whole.get(text, "")
+
+    def _known(self, text: str, depth: int) -> tuple[int, str]:
+        """The message with holes that the text is an instance of."""
+        for template in self.templates:
+            values = template.values(text)
+            if values is not None:
+                return template.weight, self._put(template.foreign, values, depth)
+        return 0, ""
+
+    def _several(self, text: str, depth: int) -> str:
+        """Messages one after the other; nothing where one of them is none, or all are one."""
+        if self._exact(text):
+            return ""
+        for joint in ("; ", ", "):
+            parts = text.split(joint)
+            made = [self._one(part, depth + 1) for part in parts] if len(parts) > 1 else []
+            weighs = sum(weight for weight, _ in made)
+            if all(weight for weight, _ in made) and weighs > self._one(text, depth)[0]:
+                return joint.join(said for _, said in made)
+        return ""
+
+    def _lines(self, text: str, depth: int) -> str:
+        """A text that is no message, but may be put together from some."""
+        for joint in ("\n", "; "):
+            if joint in text:
+                return joint.join(self.translated(part, depth + 1) for part in text.split(joint))
+        return text
+
+    def _put(self, foreign: str, values: dict[int, str], depth: int) -> str:
+        def value(hole: re.Match[str]) -> str:
+            held = values[int(hole[1])]
+            if hole[2] == "~":
+                return self.translated(held, depth + 1)
+            # A rule says `it` of what has no name; whoever has a file of that name reads the same.
+            return self.whole.get(held, held) if hole[2] and held == "it" else held
+
+        return HOLE.sub(value, foreign)
+
+
+@cache
+def of(language: str) -> Catalogue:
+    """The catalogue of a language that there is."""
+    return Catalogue(dict(entries(language)))
+
+
+def entries(language: str) -> Iterator[tuple[str, str]]:
+    """Every message of a language with its translation, in the order of its files."""
+    place = os.path.join(os.path.dirname(__file__), language.replace("-", "_"))
+    for name in sorted(os.listdir(place)):
+        if name.endswith(".txt"):
+            with open(os.path.join(place, name), encoding="utf-8") as file:
+                yield from read(file.read())
+
+
+def read(text: str) -> Iterator[tuple[str, str]]:
+    """The messages of one file, each with its translation."""
+    english: list[str] = []
+    foreign: list[str] = []
+    for line in [*text.split("\n"), "<"]:
+        mark, said = line[:1], line[2:]
+        if mark == "<":
+            if foreign:
+                yield "\n".join(english), "\n".join(foreign)
+                english, foreign = [], []
+            english.append(said)
+        elif mark == ">":
+            foreign.append(said)

@@ -1,0 +1,54 @@
+"""Texts of two words that nobody is told: what programs are started with, names, formats."""
+
+from __future__ import annotations
+
+import re
+
+MODULES_WITHOUT: tuple[str, ...] = (
+    "redoma.dialects",  # published APIs, which speak as their documents say
+    "redoma.ask.prefixes",  # programs and their subcommands
+    "redoma.jail.probe.inside",  # a script that is run inside
+    "redoma.jail.egress.cache_store",  # SQL
+    "redoma.jail.egress.http",  # what is sent to a peer
+    "redoma.judge.intent.schema",
+    "redoma.judge.policy.schema",  # JSON Schema is for editors
+    "redoma.judge.policy.template",  # a file that is written, and read again
+    "redoma.record.schema",
+    "redoma.record.stats",  # Prometheus' format
+)
+# Scripts, expressions and files for other programs, known by how they begin.
+CODE = re.compile(
+    r'import sys;|"\$@"|while IFS|127\.0\.0\.1|\|\| sh -c|\\b|\*\*\* |# [<>]{3}|\(command'
+    r"|HTTP/1|plan \{0\}\n"
+)
+NOT_MESSAGES: frozenset[str] = frozenset(
+    {
+        # Names of products, and of whoever runs us.
+        *("Claude Code", "Codex CLI", "Gemini CLI", "uid {0}", "caller {0}"),
+        # Commands, options and settings to type.
+        *("redoma answer ID approve|deny|dry_run|modify [OPTION]...", "redoma answer {0} approve"),
+        *("--env {0}=VALUE", "REDOMA_AUDIT_KEY={0}", "git stash", "npm publish --dry-run"),
+        *("network.allowed_hosts: {0}", "strict_for: {0}", "environment: production"),
+        *("default_action: deny", "and, or", "{0} == … or {1} in [ … ]", "{0} in [one, other]"),
+        "HOST, HOST:PORT, HOST:*, *.example.com, ADDRESS:PORT, localhost:PORT, HOST=ADDRESS, GET HOST/PATH",
+        "HOST[:PORT]=[bearer:|basic:|HEADER:]VARIABLE, or vault:NAME in the place of VARIABLE",
+        "[METHOD[,METHOD]] HOST[:PORT][/PATH], as in GET api.example.com/repos/**",
+        # What a policy may say, in its own words.
+        *("multiple files", "external network", "schema changes", "effects in [publishes, remote]"),
+        *("safety_level == {0} and multiple_files", "files_affected {0} {1}"),
+        *("safety_level in [safe, moderate]", "safety_level in [elevated, dangerous, forbidden]"),
+        # Fields of a document, for programs.
+        *("Execute command", "Block command", "Execute in dry-run mode", "Modify command"),
+        # Marks that are looked for, and what is given to other programs.
+        *("[REDACTED: could not be read]", "redoma: git push:", "apply {0}"),
+        *("/bin/sh -c {0} redoma {1}", "true {0}", "--description=a command of redoma"),
+        *("kind IN ({0})", "at {0} ?", "head {0}:{1}", "Preview(id={0}, {1} changes)"),
+        *("Plan({0}, {1} steps)", "call {0}({1})", "Bad Gateway", "one run {0}"),
+        *("Python {0}.{1}", "({0} bytes)", "every host"),
+        # Parts of what is shown of a call.
+        *("… {0} more", "of {0}", "'s variable {0}", "'s global {0}", "{0} is {1}"),
+        "{0} min",
+    }
+)
+# Words that are the same in both languages.
+COGNATES: frozenset[str] = frozenset({"fifo", "socket", "... ({0} bytes)", "use https"})

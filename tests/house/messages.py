@@ -1,0 +1,277 @@
+"""Every message that a person may read, as the source says it: what the catalogues must hold.
+
+What counts is decided by where and how a text stands. In the rooms that speak to people every text
+of two words or more is a message; in the judge, whose tables are full of programs' words, one that
+reads like a sentence; anywhere, what is handed to `phrased` and what an error of ours says. Not
+counted are texts that are compared, searched, split or executed, and the few listed by name.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from itertools import product
+from pathlib import Path
+
+import yaml
+
+from redoma.faces.cli.run_options import _LIMITS as LIMITS
+from redoma.model import errors
+from redoma.model.change import Did, FileKind
+from redoma.model.decision import Verdict
+from redoma.model.diff import Shows
+from redoma.model.guarantee import Guarantee
+from redoma.model.question import Choice
+from redoma.model.result import Outcome
+from redoma.model.risk import Risk
+from redoma.model.transaction import Standing
+from redoma.record.verify import Wrong
+from redoma.words.catalogue import HOLE
+from tests.house.exceptions_of_messages import CODE, MODULES_WITHOUT, NOT_MESSAGES
+from tests.house.tree import PACKAGE, modules, tree_of
+
+TWO_WORDS = re.compile(
+    r"[^\W\d_]{2,}[,;:.]? [(`']?[^\W\d_]{2,}|\{\d+\} [a-z]{2,}|[a-z]{2,} \{\d+\}|[a-z]: \{\d+\}"
+)
+SENTENCE = re.compile(r"\b(a|an|the|no|not|that|what|without|is|are|nothing|something|never|too)\b")
+COMMAND = re.compile(
+    r"(sudo |docker |pip |chmod |chown |export |set |npm |git |cargo |twine )[^#;,]*"
+    r"|--[a-z-]+ [a-z0-9.:]+"
+    r"|(redoma( [a-z|-]+){1,3}|--[a-z-]+)( (\[.*|\{\d+\}|[A-Z][A-Z|]*(…|\.\.\.)?|-.*|'.*'|\".*\"))*"
+)
+SQL = re.compile(r"(SELECT|INSERT|UPDATE|DELETE|CREATE|PRAGMA|WHERE|ORDER|AND|BEGIN) ")
+# What these are given is looked for, taken apart or started, and not shown.
+UNREAD_CALLS = {
+    *("split", "startswith", "endswith", "removeprefix", "removesuffix", "partition"),
+    *("rpartition", "compile", "match", "search", "fullmatch", "sub", "execute", "find"),
+    *("getattr", "hasattr", "index", "NewType"),
+    *("TypeError", "AttributeError", "AssertionError", "KeyError", "NotImplementedError"),
+}
+# Words that stand alone in a table or a list, and are handed to `phrased` from there.
+SINGLE_WORDS = (
+    *("why", "touches", "files", "effect", "instead", "in", "asked", "before", "policy"),
+    *("allowed", "denied", "approved", "deny", "interrupted", "dry_run"),
+    *("judged", "refused", "runs", "entries", "95 % within"),
+    *("installed", "unreadable", "this caller", "this session"),
+    *("deletes", "writes", "publishes", "installs", "changes a database", "it"),
+    *("once", "session", "exact", "prefix", "works"),
+    *("{0} created", "{0} modified", "{0} deleted", "{0} renamed", "{0} with other attributes"),
+    *("{0} is a text", "{0} is true or false", "done-before"),
+)
+TAKEN_APART = {"join", "replace", "get", "pop", "setdefault"}
+ERRORS = {
+    name
+    for name, kind in vars(errors).items()
+    if isinstance(kind, type) and issubclass(kind, errors.RedomaError)
+}
+ALWAYS = {"phrased", *ERRORS}
+
+
+@cache
+def messages() -> dict[str, str]:
+    """Every message in English, with the first place where it stands."""
+    excepted = NOT_MESSAGES | {""}
+    return {t: w for t, w in texts().items() if t not in excepted and not CODE.match(t)}
+
+
+@cache
+def texts() -> dict[str, str]:
+    """Every text that looks like a message, the exceptions among them."""
+    found: dict[str, str] = {}
+    for where, text in _all():
+        found.setdefault(text, where)
+    return found
+
+
+def room_of_place(where: str) -> str:
+    """The catalogue file that a message belongs into, by where it stands."""
+    parts = where.partition(":")[0].split("/")
+    return ("-".join(parts[:2]) if len(parts) > 2 else parts[0]).strip("_").removesuffix("__.py")
+
+
+def _all() -> Iterator[tuple[str, str]]:
+    for module, path in modules().items():
+        if module.startswith(MODULES_WITHOUT):
+            continue
+        place = str(path.relative_to(PACKAGE))
+        for line, text in _of_module(module, tree_of(path)):
+            yield f"{place}:{line}", text
+    for path in sorted((PACKAGE / "judge/rules").rglob("*.yaml")):
+        place = f"rules/{path.parent.name}/{path.name}"
+        for text in _of_rules(path):
+            yield place, text
+    for label in _labels():
+        yield "labels", label
+
+
+def _labels() -> Iterator[str]:
+    yield from (risk.label for risk in Risk)
+    yield from (verdict.label for verdict in Verdict)
+    yield from (guarantee.words for guarantee in Guarantee)
+    yield from (outcome.words for outcome in Outcome)
+    for kind in (Choice, Did, FileKind, Shows, Standing, Wrong):
+        yield from (each.value.replace("_", " ") for each in kind)
+    yield from (limit.replace("_", " ") for limit in LIMITS.values())
+    yield from SINGLE_WORDS
+
+
+def _of_rules(path: Path) -> Iterator[str]:
+    content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    if isinstance(content, dict):
+        yield from (str(level) for level in (content.get("levels") or {}).values())
+        return
+    for rule in content or ():
+        for key in ("reason", "alternative"):
+            if rule.get(key):
+                yield _numbered(re.sub(r"\{(target|program|detail)\}", "{}", str(rule[key])))
+
+
+def _numbered(text: str) -> str:
+    """The text with its holes `{}` numbered; holes that touch are one."""
+    count = iter(range(100))
+    return re.sub(r"(\{\})+", lambda _: f"{{{next(count)}}}", text).strip()
+
+
+def _of_module(module: str, tree: ast.Module) -> Iterator[tuple[int, str]]:
+    judge = module.startswith("redoma.judge") and not module.startswith("redoma.judge.policy")
+    for node, always in _strings(tree):
+        for template in _templates(node):
+            text = _numbered(template)
+            words = re.sub(r"\bredoma\b", "", HOLE.sub("", text), flags=re.IGNORECASE)
+            if not re.search(r"[^\W\d_]{2}", words) or COMMAND.fullmatch(text) or SQL.match(text):
+                continue
+            spoken = TWO_WORDS.search(text) and (not judge or SENTENCE.search(words))
+            if always or spoken:
+                yield node.lineno, text
+
+
+def _strings(node: ast.AST, always: bool = False) -> Iterator[tuple[ast.expr, bool]]:
+    """Every expression that makes a text, and whether it is one for people by its place."""
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        return
+    if isinstance(node, ast.expr) and _makes_text(node):
+        yield node, always
+        for part in ast.walk(node):
+            if isinstance(part, ast.FormattedValue):
+                for inner in _nested(part.value):
+                    yield from _strings(inner)
+        return
+    if isinstance(node, ast.Call):
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        name = node.func.id if isinstance(node.func, ast.Name) else name
+        if name in UNREAD_CALLS:
+            return
+        if name in TAKEN_APART:
+            # Only what is looked up or joined by is no message; what stands beside it may be one.
+            for child in node.args[0 if name == "join" else 1 :]:
+                yield from _strings(child)
+            if name == "replace":
+                yield from _strings(node.func)
+            return
+        for child in ast.iter_child_nodes(node):
+            shown = not isinstance(child, ast.keyword) or child.arg in ("hint", "message")
+            yield from _strings(child, name in ALWAYS and shown)
+        return
+    for child in ast.iter_child_nodes(node):
+        looked_up = isinstance(node, ast.Compare | ast.Subscript)
+        if looked_up and isinstance(child, ast.Constant | ast.Tuple | ast.Set | ast.List):
+            continue
+        if isinstance(node, ast.Dict) and child in node.keys:
+            continue
+        inside = isinstance(node, ast.IfExp | ast.BoolOp | ast.keyword | ast.Starred)
+        yield from _strings(child, always and inside)
+
+
+def _nested(value: ast.expr) -> Iterator[ast.AST]:
+    """What of a hole is looked into; texts that `_templates` has put in its place are not."""
+    if isinstance(value, ast.IfExp):
+        yield from (b for b in (value.body, value.orelse) if not _makes_text(b))
+    elif isinstance(value, ast.BoolOp):
+        yield from (v for v in value.values if not _makes_text(v))
+    else:
+        yield value
+
+
+def _makes_text(node: ast.expr) -> bool:
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, str)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return _makes_text(node.left) or _makes_text(node.right)
+    return isinstance(node, ast.JoinedStr)
+
+
+def _templates(node: ast.expr) -> list[str]:
+    """The texts that an expression can make, with `{}` for what is not known here."""
+    parts = list(_parts(node))
+    tests = list(dict.fromkeys(test for test, _ in parts if test))
+    made = []
+    for choice in product((0, 1), repeat=len(tests)):
+        taken = dict(zip(tests, choice, strict=True))
+        made.append("".join(texts[taken.get(test, 0)] for test, texts in parts))
+    return list(dict.fromkeys(made))
+
+
+def _parts(node: ast.expr) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Piece by piece: the condition that chooses, and the texts it chooses from."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield "", (re.sub(r"\{[a-z]+\}", "{}", node.value),)
+    elif isinstance(node, ast.JoinedStr):
+        for value in node.values:
+            yield from _parts(value)
+    elif isinstance(node, ast.BinOp) and _makes_text(node):
+        yield from _parts(node.left)
+        yield from _parts(node.right)
+    elif isinstance(node, ast.FormattedValue) and node.format_spec is None:
+        yield from _parts(node.value)
+    elif isinstance(node, ast.IfExp) and (_makes_text(node.body) or _makes_text(node.orelse)):
+        yield ast.dump(node.test), (_only(node.body), _only(node.orelse))
+    elif isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or):
+        yield ast.dump(node), tuple(_only(v) for v in (node.values[0], node.values[-1]))
+    else:
+        yield "", ("{}",)
+
+
+def _only(node: ast.expr) -> str:
+    return _templates(node)[0] if _makes_text(node) else "{}"
+
+
+@cache
+def rooms() -> dict[str, dict[str, str]]:
+    """The messages by the catalogue file that they belong into."""
+    found: dict[str, dict[str, str]] = {}
+    for text, where in messages().items():
+        found.setdefault(room_of_place(where), {})[text] = where
+    return found
+
+
+def as_missing(missing: dict[str, str]) -> str:
+    """Messages without a translation, ready to be pasted into a catalogue and completed."""
+    blocks = []
+    for text, where in missing.items():
+        lines = [f"< {line}".rstrip() for line in text.split("\n")]
+        blocks.append("\n".join([f"# {where}", *lines, "> "]))
+    return "\n\n".join(blocks) + "\n"
+
+
+def main(wanted: list[str]) -> int:
+    """Prints what is missing by room; 1 where anything is."""
+    from redoma.words.catalogue import entries
+
+    translated = dict(entries("pt-BR"))
+    found = 0
+    for room, said in sorted(rooms().items()):
+        missing = {text: where for text, where in said.items() if text not in translated}
+        if missing and (not wanted or room in wanted):
+            print(f"# src/redoma/words/pt_BR/{room}.txt\n\n{as_missing(missing)}")
+            found += len(missing)
+    stale = [text for text in translated if text not in messages()]
+    print("".join(f"# not said any more: {text!r}\n" for text in stale), end="")
+    return 1 if found or stale else 0
+
+
+if __name__ == "__main__":
+    import sys
+
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,152 @@
+"""Redoma as somebody meets it who reads Portuguese; programs and agents read English."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from redoma.faces.cli import COMMANDS
+from tests.unit.faces.hook.payloads import claude
+from tests.unit.faces.running import Done, run
+
+LOCALE = {"LC_ALL": "pt_BR.UTF-8"}
+ASKED = "git push --force origin main"
+
+
+def portuguese(*arguments: str, cwd: Path | None = None, stdin: bytes = b"", **env: str) -> Done:
+    return run(*arguments, cwd=cwd, stdin=stdin, **{**LOCALE, **env})
+
+
+def test_a_judgement_is_said_in_the_readers_language(tmp_path: Path) -> None:
+    done = portuguese("check", ASKED, cwd=tmp_path, HOME=str(tmp_path))
+    assert (done.status, done.err) == (10, "")
+    deep = " " * 26
+    assert done.out.split("\n") == [
+        "perigoso: precisa de confirmação  (política default, pacote default)",
+        "",
+        "  git push --force origin main",
+        "  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^",
+        "  perigoso: git push --force substitui um histórico sobre o qual outros podem ter construído",
+        "    [force-push]",
+        "  em vez disso: git push --force-with-lease para quando outra pessoa fez push nesse"
+        " meio-tempo",
+        f"{deep}^^^^",
+        f"{deep}perigoso: faz push direto para o branch sobre o qual todos constroem",
+        f"{deep}  [push-trunk]",
+        f"{deep}em vez disso: faça push de um branch seu e abra um pull request",
+        "  ^^^ moderado: executa código do projeto [run-project]",
+        "",
+    ]
+
+
+def test_programs_get_the_same_in_every_language(tmp_path: Path) -> None:
+    arguments = ("check", "--json", ASKED)
+    home = str(tmp_path)
+    english = run(*arguments, cwd=tmp_path, HOME=home)
+    assert portuguese(*arguments, cwd=tmp_path, HOME=home).out == english.out
+    assert json.loads(english.out)["reasons"][0]["reason"] == (
+        "git push --force replaces history that others may have built on"
+    )
+
+
+@pytest.mark.parametrize("where", ["before", "after", "equals", "variable"])
+def test_the_flag_and_the_variable_say_more_than_the_locale(where: str) -> None:
+    done = {
+        "before": lambda: portuguese("--language", "en", "chek"),
+        "after": lambda: portuguese("chek", "--language", "en"),
+        "equals": lambda: portuguese("chek", "--language=en"),
+        "variable": lambda: portuguese("chek", REDOMA_LANGUAGE="en"),
+    }[where]()
+    assert (done.status, done.err) == (
+        2,
+        "redoma: there is no command 'chek'\nhint: redoma check\n",
+    )
+
+
+def test_an_error_and_its_hint_are_both_said() -> None:
+    done = portuguese("chek")
+    assert (done.status, done.err) == (
+        2,
+        "redoma: não existe o comando 'chek'\ndica: redoma check\n",
+    )
+
+
+def test_a_language_that_there_is_not_is_refused() -> None:
+    done = run("--language", "xx", "check", "ls")
+    assert (done.status, done.out, done.err) == (
+        2,
+        "",
+        "redoma: there is no language 'xx'\nhint: languages: en, pt-BR\n",
+    )
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_helps_in_both_languages(command: str) -> None:
+    english, other = run(command, "--help"), portuguese(command, "--help")
+    assert (english.status, other.status) == (0, 0)
+    assert english.out.startswith("usage: redoma ")
+    assert other.out.startswith("uso: redoma ")
+    assert other.out.endswith("\n")
+
+
+def test_a_refused_run_says_why_and_that_nothing_ran(tmp_path: Path) -> None:
+    (tmp_path / "project").mkdir()
+    done = portuguese(
+        *("run", "--ask", "nobody", "--", "cat", "/etc/shadow\0"[:-1]),
+        cwd=tmp_path / "project",
+        HOME=str(tmp_path),
+        XDG_STATE_HOME=str(tmp_path / "state"),
+    )
+    assert done.status == 126
+    assert done.out == ""
+    assert "lê /etc/shadow, que guarda chaves, tokens ou senhas [" in done.err.replace(
+        "\n    ", " "
+    )
+    assert "então nada foi executado\n" in done.err
+
+
+def test_a_policy_that_is_wrong_is_told_with_its_place(tmp_path: Path) -> None:
+    (tmp_path / "sandbox.yaml").write_text("polcy: strict\n")
+    done = portuguese("policy", "lint", cwd=tmp_path, HOME=str(tmp_path / "home"))
+    assert (done.status, done.out) == (1, "")
+    assert done.err == (
+        f"redoma: {tmp_path}/sandbox.yaml:1:1: chave desconhecida polcy\n"
+        "dica: você quis dizer policy?\n"
+    )
+
+
+def test_the_doctor_speaks_it_too(tmp_path: Path) -> None:
+    done = portuguese("doctor", HOME=str(tmp_path), XDG_CACHE_HOME=str(tmp_path))
+    heads = [line for line in done.out.split("\n") if line and not line.startswith(" ")]
+    assert heads[:4] == ["níveis", "garantias", "motores", "grupos de controle"]
+    assert "    sem escritas confinadas, leituras confinadas, " in done.out
+    assert ": direct executa sem recinto\n" in done.out
+
+
+def test_an_agent_is_answered_in_english_unless_told_otherwise(tmp_path: Path) -> None:
+    call = claude("Bash", command=ASKED)
+
+    def reason(**env: str) -> str:
+        done = portuguese("hook", "claude-code", stdin=call, HOME=str(tmp_path), **env)
+        assert done.status == 0
+        answer = json.loads(done.out)["hookSpecificOutput"]
+        assert answer["permissionDecision"] == "ask"
+        return str(answer["permissionDecisionReason"])
+
+    assert reason().startswith(
+        "Redoma asks a person first (dangerous). git push --force replaces history"
+    )
+    assert reason(REDOMA_LANGUAGE="pt-BR").startswith(
+        "O Redoma pergunta primeiro a uma pessoa (perigoso). git push --force substitui um"
+    )
+
+
+def test_a_hook_refuses_what_it_cannot_read_in_any_language(tmp_path: Path) -> None:
+    for option in (["--language", "pt-BR"], ["--language=xx"], ["--language"]):
+        done = run("hook", "claude-code", *option, stdin=b"{", HOME=str(tmp_path))
+        assert done.status == 2
+        assert json.loads(done.out)["hookSpecificOutput"]["permissionDecision"] == "deny"
+    done = run("--language", "pt-BR", "hook", "claude-code", stdin=b"{", HOME=str(tmp_path))
+    assert (done.status, done.err.startswith("O Redoma não consegue ler esta chamada")) == (2, True)
