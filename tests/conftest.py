@@ -31,6 +31,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             )
 
 
+# The tests read English, whatever the locale of whoever runs them.
+os.environ["REDOMA_LANGUAGE"] = "en"
+
+
 @pytest.fixture(scope="session", autouse=True)
 def a_record_of_its_own() -> Iterator[None]:
     """What this run writes down is not written into the record of whoever runs it."""

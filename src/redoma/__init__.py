@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from redoma.model.risk import Fact as Fact
     from redoma.model.risk import Finding as Finding
     from redoma.model.risk import Risk as Risk
+    from redoma.words import in_language as in_language
 
 __version__ = "0.1.0"
 __all__ = [
@@ -75,6 +76,7 @@ __all__ = [
     "confirmation_request",
     "confirmation_response",
     "facts",
+    "in_language",
     "rules",
     "validate_component",
 ]
@@ -112,6 +114,7 @@ _HOMES = {
     "confirmation_request": "redoma.model.confirmation",
     "confirmation_response": "redoma.model.confirmation",
     "facts": "redoma.flow.check",
+    "in_language": "redoma.words",
     "rules": "redoma.flow.knowledge",
     "validate_component": "redoma.flow.components",
 }

@@ -122,13 +122,14 @@ class TerminalSandbox:
             return _plain_yes(confirm, command, found.risk, why)
 
         try:
-            named = reach(facts(command, cwd=where), where)
+            named = reach(command, facts(command, cwd=where), where)
             sandbox = Sandbox(
                 where,
                 level=self._level,
                 allow_hosts=self._hosts,
                 allow_read=named.reads,
-                allow_write=named.writes,
+                allow_write=(*named.writes, *((paths.TEMPORARY,) if named.shared else ())),
+                hide=() if named.shared else None,
                 temporary=named.temporary,
                 apply="always",
                 env={"PATH": SAFE_PATH},
