@@ -37,9 +37,9 @@ class Host:
 class World:
     """A cache in a directory, with a clock that is set by hand."""
 
-    def __init__(self, place: Path, **secrets: str) -> None:
+    def __init__(self, place: Path, *, most_bytes: int = 1 << 20, **secrets: str) -> None:
         self.now = NOW
-        self.store = Store(str(place))
+        self.store = Store(str(place), most_bytes=most_bytes)
         self.cache = Cache(REACH, self.store, secrets, lambda: self.now)
 
     def get(
@@ -265,3 +265,16 @@ def test_a_store_that_cannot_be_used_is_a_host_that_is_asked(tmp_path: Path) -> 
     host = Host(said(b"one"), said(b"two"))
     world = World(tmp_path)
     assert [world.get(host).body, world.get(host).body] == [b"one", b"two"]
+
+
+def test_the_oldest_answers_go_where_they_are_too_much(tmp_path: Path) -> None:
+    world = World(tmp_path, most_bytes=2000)
+    for number in range(4):
+        world.now += 1
+        world.get(Host(said(b"x" * 900)), f"/{number}")
+    world.now += 1
+    assert [world.get(Host(said(b"anew")), f"/{n}").body for n in (3, 2, 0)] == [
+        b"x" * 900,
+        b"x" * 900,
+        b"anew",
+    ]
