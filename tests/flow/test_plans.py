@@ -281,9 +281,9 @@ def test_who_approves_a_plan_sees_what_its_steps_read_and_touch(place: Place) ->
     )
     [question] = person.questions
     lines = question.command.splitlines()
-    assert lines[1] == "write: tee -- a.sh  reads 'echo hi\\n'"
-    assert lines[2].startswith("long: tee -- a.sh  reads 'xxx")
-    assert lines[2].endswith("...' (5000 bytes)")
+    assert lines[1] == "write: tee -- a.sh < 'echo hi\\n'"
+    assert lines[2].startswith("long: tee -- a.sh < 'xxx")
+    assert lines[2].endswith("...'")
     assert question.impact.reversible
     assert set(question.impact.files_affected) >= {"a.sh", "done.txt"}
 

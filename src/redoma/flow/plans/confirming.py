@@ -60,9 +60,9 @@ def question_of(check: PlanCheck, sandbox: Sandbox, policy: Policy) -> Question:
 
 
 def _line(judged: JudgedStep) -> str:
+    # As a shell would show it, and not a sentence: this is the work itself, not our words for it.
     given = judged.work.given
-    reads = f"  reads {given}" if given else ""
-    return f"{judged.step.id}: {judged.work.shown}{reads}"
+    return f"{judged.step.id}: {judged.work.shown}" + (f" < {given}" if given else "")
 
 
 def confirmed(check: PlanCheck, plan: str, sandbox: Sandbox, policy: Policy) -> Answerer | str:

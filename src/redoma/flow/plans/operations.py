@@ -49,9 +49,7 @@ class Work(Value):
         """What it reads, shortened: nobody should approve a file whose text they cannot see."""
         if not self.stdin:
             return ""
-        text = self.stdin.decode("utf-8", "replace")
-        cut = shortened(text, LONGEST_INPUT)
-        return f"{cut!r} ({len(self.stdin)} bytes)" if cut != text else repr(text)
+        return repr(shortened(self.stdin.decode("utf-8", "replace"), LONGEST_INPUT))
 
 
 def work_of(step: Step) -> Work:

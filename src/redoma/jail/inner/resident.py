@@ -23,9 +23,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
-CONTROL, HOST = 3, 4
-ENTRY = b"e"
-
 
 def main() -> NoReturn:
     """Serves until the other side is gone."""
@@ -34,7 +31,7 @@ def main() -> NoReturn:
         if number not in (signal.SIGKILL, signal.SIGSTOP, signal.SIGCHLD):
             signal.signal(number, signal.SIG_IGN)
     os.chdir("/")
-    control, host = _raised(CONTROL), _raised(HOST)
+    control, host = _raised(packets.CONTROL), _raised(packets.HOST)
     nothing = os.open("/dev/null", os.O_RDWR)
     for fd in range(3, packets.FIRST_OWN):
         if fd != nothing:
@@ -79,7 +76,7 @@ class Resident:
 
     def _make(self, asked: bytes, base: int) -> None:
         """`asked` is whether there will be an entry, and the namespaces; answers with a process."""
-        if asked[:1] == ENTRY:
+        if asked[:1] == packets.ENTRY:
             _load_entry()
         theirs, ours = socketpair(AF_UNIX, SOCK_SEQPACKET)
         namespaces = int(asked[1:])
