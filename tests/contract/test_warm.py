@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
@@ -17,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from redoma.flow.async_sandbox import AsyncSandbox
 from redoma.flow.sandbox import Sandbox, this_host
 from redoma.jail.engines.warm import Warm
 from redoma.jail.run.mounts_kept import LATER
@@ -209,6 +211,15 @@ def test_many_threads_get_each_their_own_run(box: Sandbox) -> None:
     with ThreadPoolExecutor(16) as pool:
         said = list(pool.map(lambda n: out(box, ["/bin/echo", str(n)]), range(50)))
     assert said == [f"{n}\n" for n in range(50)]
+
+
+def test_many_tasks_get_each_their_own_run(box: Sandbox) -> None:
+    async def all_of_them() -> list[bytes]:
+        several = AsyncSandbox(box.workspace, engine="warm", policy="isolation-only")
+        results = await asyncio.gather(*(several.run(["/bin/echo", str(n)]) for n in range(12)))
+        return [result.exit.stdout for result in results if result.exit is not None]
+
+    assert asyncio.run(all_of_them()) == [b"%d\n" % n for n in range(12)]
 
 
 def test_runs_leave_no_process_and_no_descriptor(box: Sandbox) -> None:

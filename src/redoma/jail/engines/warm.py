@@ -6,6 +6,7 @@ kept together with bubblewrap's: a run by the one knows of a run by the other.
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 from _thread import allocate_lock
@@ -134,7 +135,7 @@ class Warm:
                 env["LD_LIBRARY_PATH"] = f"{library}/lib"
                 self.moved.append((library, sys.base_prefix))
         return Launcher(
-            (interpreter, "-I", "-S", "-c", _START, place, beside),
+            (interpreter, "-I", "-S", "-c", _START, place, beside, *itertools.chain(*self.moved)),
             env,
             stage.start if stage is not None else None,
             stage.call(_mounts) if stage is not None else _mounts(),
@@ -182,7 +183,6 @@ class _Run:
                 terminal=bool(terminal),
                 options=rest,
                 entry=launch.entry,
-                moved=self._engine.moved,
                 argv=launch.argv,
             )
             file = memory_file(words(request))

@@ -9,6 +9,11 @@ from struct import pack, unpack
 # The kernel takes 253 descriptors with one message.
 _AT_ONCE = 200
 _LONGEST = 4096
+# What the process that stays is started with beside its standard descriptors: where it is asked,
+# and what tells that whoever asks is gone.
+CONTROL, HOST = 3, 4
+# How it is asked for a process that a call goes on in, and for one that a command is started in.
+ENTRY, COMMAND = b"e", b"c"
 # Below these numbers a command may be given descriptors; ours are all above.
 FIRST_OWN = 10
 _SIZE = 4

@@ -14,7 +14,6 @@ from contextlib import suppress
 from struct import pack
 
 from redoma.jail.inner import packets
-from redoma.jail.inner.resident import CONTROL, ENTRY, HOST
 from redoma.jail.run.spawn import inherited
 from redoma.model import signals
 from redoma.model.errors import EngineFailed
@@ -84,9 +83,9 @@ class Launcher:
         high = [_above(theirs.fileno()), _above(host)]
         actions = [
             *nothing,
-            (os.POSIX_SPAWN_DUP2, high[0], CONTROL),
-            (os.POSIX_SPAWN_DUP2, high[1], HOST),
-            *((os.POSIX_SPAWN_CLOSE, fd) for fd in inherited() if fd > HOST),
+            (os.POSIX_SPAWN_DUP2, high[0], packets.CONTROL),
+            (os.POSIX_SPAWN_DUP2, high[1], packets.HOST),
+            *((os.POSIX_SPAWN_CLOSE, fd) for fd in inherited() if fd > packets.HOST),
         ]
 
         def start() -> int:
@@ -171,13 +170,13 @@ class Launcher:
 
 def asking(namespaces: int, *, entry: bool) -> bytes:
     """How to fork an enclosure: into which namespaces, and whether a call will go on in it."""
-    return (ENTRY if entry else b"c") + b"%d" % namespaces
+    return (packets.ENTRY if entry else packets.COMMAND) + b"%d" % namespaces
 
 
 def _above(fd: int) -> int:
     from fcntl import F_DUPFD_CLOEXEC, fcntl
 
-    return fcntl(fd, F_DUPFD_CLOEXEC, HOST + 1)
+    return fcntl(fd, F_DUPFD_CLOEXEC, packets.HOST + 1)
 
 
 def _end(pid: int) -> None:
