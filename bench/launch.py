@@ -25,6 +25,8 @@ from redoma import Sandbox  # noqa: E402
 from redoma.flow.sandbox import this_host  # noqa: E402
 from redoma.jail.engines.bwrap_binary import candidates  # noqa: E402
 
+# What our launcher, and whatever it forked, is seen by in the list of processes.
+LAUNCHER = "redoma.jail.inner.resident"
 QUIET = [(os.POSIX_SPAWN_OPEN, fd, "/dev/null", os.O_RDWR, 0) for fd in range(3)]
 
 
@@ -72,9 +74,11 @@ def traces(workspace: str) -> dict[str, int]:
     runs = Path("~/.local/state/redoma/runs").expanduser()
     own = f"redoma-{os.getpid()}-"
     groups = [place for place, _, _ in os.walk("/sys/fs/cgroup") if f"/{own}" in place]
-    processes = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True)
+    listed = subprocess.run(["ps", "-eo", "ppid,args"], capture_output=True, text=True, check=True)
+    processes = [line.split(None, 1) for line in listed.stdout.splitlines()]
     return {
-        "processes": sum("bwrap --args" in line for line in processes.stdout.splitlines()),
+        "processes": sum("bwrap --args" in line for _, line in processes),
+        "launchers": sum(LAUNCHER in line and int(p) == os.getpid() for p, line in processes[1:]),
         "mounts": len(Path("/proc/self/mounts").read_text().splitlines()),
         "groups": len(groups),
         "files": len(os.listdir(workspace)) + len(os.listdir(tempfile.gettempdir())),
@@ -121,7 +125,7 @@ def main() -> None:
         left = {name: after[name] - before[name] for name in before if after[name] > before[name]}
         print(
             f"left behind: {left or 'nothing'}; after closing: "
-            f"{gone['groups']} groups, {gone['entries']} entries, {gone['processes']} processes"
+            f"{gone['groups']} groups, {gone['entries']} entries, {gone['launchers']} launchers"
         )
         sys.exit(1 if left else 0)
 

@@ -10,6 +10,7 @@ from redoma.jail.egress.rules import read
 from redoma.model.result import Result
 from redoma.model.value import replace
 from tests.escape.gated import Server, behind_a_gate, said
+from tests.escape.reading import trusted
 
 pytestmark = [pytest.mark.both_users, pytest.mark.requirement("S13")]
 
@@ -66,4 +67,21 @@ def test_a_host_that_is_too_busy_is_left_alone_by_every_run() -> None:
     assert said(first)[0] == "429 None 600"
     for line in (said(first)[1], *said(second)[:2]):
         assert line.startswith("429 wait ")
+    assert questions(server) == 1
+
+
+def test_what_is_said_inside_tls_is_kept_as_well(tmp_path: Path) -> None:
+    (tmp_path / "keys").mkdir()
+    with trusted(tmp_path / "keys", "api.test") as context:
+        server = Server(
+            b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok", context=context
+        )
+        script = ASK.replace("http://api.test", "https://api.test").replace(
+            ', "http://other.test/ci"', ""
+        )
+        rule = f"api.test=127.0.0.1:{server.port}"
+        result = behind_a_gate(script, reach=replace(read([rule]), cache=("api.test",)))
+        server.close()
+    assert said(result)[0] == "200 stored b'ok'"
+    assert said(result)[1].startswith("200 held; asked ")
     assert questions(server) == 1

@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from redoma.model.network import HTTP_2, NOT_HTTP, OTHER_NAME, TUNNEL, UNREADABLE
+from redoma.model.network import (
+    HTTP_2,
+    NOT_HTTP,
+    NOT_TRUSTED,
+    OTHER_NAME,
+    TUNNEL,
+    UNREADABLE,
+)
 from tests.escape.gated import refusals, said
 from tests.escape.reading import Host, inspected, reading, requests_of, spoken_first, trusted
 
@@ -127,6 +134,30 @@ print(status(said(opened("a.test", 443), {request_.encode()!r}))[0])
     assert said(result) in (["HTTP/1.1 403 Forbidden"], [""])
     assert host.lines == []
     assert set(refusals(result).values()) == {why}
+
+
+def test_an_upgrade_to_http_2_is_not_passed_on(host: Host) -> None:
+    script = """
+more = "Connection: Upgrade, HTTP2-Settings, close\\r\\nUpgrade: h2c\\r\\nHTTP2-Settings: AAMA\\r\\n"
+print(status(said(opened("a.test", 443), f"GET /x HTTP/1.1\\r\\nHost: a.test\\r\\n{more}\\r\\n".encode())))
+"""
+    assert said(reading(script, at(host))) == ["('HTTP/1.1 200 OK', 'GET /x')"]
+    assert {"upgrade", "http2-settings"}.isdisjoint(host.asked[0].headers)
+
+
+def test_a_program_with_roots_of_its_own_is_told_of(host: Host) -> None:
+    script = """
+open("own.pem", "w").write(open("/etc/ssl/certs/ca-certificates.crt").read().partition("-----END CERTIFICATE-----")[0] + "-----END CERTIFICATE-----\\n")
+c = ssl.create_default_context(cafile="own.pem")
+try:
+    c.wrap_socket(socket.create_connection(("a.test", 443)), server_hostname="a.test")
+except ssl.SSLCertVerificationError:
+    print("not trusted")
+"""
+    if not Path("/etc/ssl/certs/ca-certificates.crt").exists():
+        pytest.skip("this machine keeps its certificates elsewhere")
+    result = reading(script, f"a.test=127.0.0.1:{host.port}")
+    assert (said(result), refusals(result)) == (["not trusted"], {"a.test:443": NOT_TRUSTED})
 
 
 def test_a_host_whose_certificate_is_not_trusted_is_not_asked(

@@ -234,6 +234,20 @@ def test_every_denial_is_written_down_with_what_held(home: Path) -> None:
     assert started["limits"]["wall_seconds"] == 30
 
 
+@pytest.mark.requirement("X10")
+def test_the_policy_of_where_the_caller_stands_holds_for_tools(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home / "project").mkdir()
+    (home / "project/sandbox.yaml").write_text(
+        'version: "1.0"\nconfirmation:\n  required_for: [safety_level >= safe]\n'
+    )
+    run = executor(home, get_filesystem_only())
+    assert run.execute(len, "x") == 1
+    monkeypatch.chdir(home / "project")
+    assert refused(run, len, "x") == ("policy", "policy")
+
+
 def fill(path: str, megabytes: int) -> None:
     with open(path, "wb") as file:
         for _ in range(megabytes):

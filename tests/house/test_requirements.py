@@ -11,13 +11,11 @@ from tests.requirements.marked import Marked, marked, requirements
 from tests.requirements.table import FAILED, PASSED, SKIPPED, Row, rows, shown
 
 NAMED = frozenset().union(*(test.ids for test in marked()))
-# Tests that hold these come with the parts that they are about.
-STILL_TO_COME = frozenset("X5 X6 X9 X10".split())
 
 
 def test_every_requirement_that_must_be_held_is_named_by_a_test() -> None:
     without = {row.id for row in rows(requirements(), marked(), None) if not row.good}
-    assert without - STILL_TO_COME == set()
+    assert without == set()
 
 
 def test_a_test_names_only_requirements_that_there_are() -> None:

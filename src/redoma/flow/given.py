@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redoma.model.access import Apply, Writes
+from redoma.model.access import Apply, Network, Writes
 from redoma.model.errors import UsageError
 from redoma.model.guarantee import Guarantee
 from redoma.model.network import Reach
@@ -87,7 +87,13 @@ class Given:
         if self._reach == Reach(inspect=inspect, cache=cache):
             # Whatever is granted elsewhere is read, or kept.
             inspect = inspect or made.reach.inspect
-            return replace(made, reach=replace(made.reach, inspect=inspect, cache=cache))
+            made = replace(made, reach=replace(made.reach, inspect=inspect, cache=cache))
+            if not inspect or made.network is not Network.OPEN:
+                return made
+            from redoma.jail.egress.grants import kept_to
+
+            # An open network is read at a gate that every host is reached through.
+            return kept_to(made, None, (), None)
         from redoma.jail.egress.grants import gated
 
         return gated(made, self._reach)

@@ -48,7 +48,7 @@ def read_mocks(path: str) -> tuple[MockedAnswer, ...]:
 def mocking(reach: Reach, *, mock: bool | str) -> Reach:
     """The same, with everything answered by a mock; hosts that were granted are mocked as well."""
     answers = read_mocks(mock) if isinstance(mock, str) else ()
-    return replace(reach, hosts=(), mock=True, mocks=answers)
+    return replace(reach, hosts=(), credentials=(), mock=True, mocks=answers)
 
 
 def _answer(path: str, node: yaml.Node) -> MockedAnswer:

@@ -17,6 +17,7 @@ from redoma.flow.impact import impact
 from redoma.flow.knowledge import knowledge, pack
 from redoma.judge.assess import examine_call, facts_of
 from redoma.judge.likeness import NOTHING, Likeness, likeness, program_likeness
+from redoma.model.display import shortened
 from redoma.model.ids import uuid
 from redoma.model.question import Context, Question
 from redoma.model.request import Program, PythonCall, ShellCommand
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
     from redoma.model.request import Request, Workload
     from redoma.model.risk import Fact, Finding
     from redoma.model.script import Span
+
+
+LONGEST_INPUT = 400
 
 
 def question(
@@ -57,7 +61,10 @@ def question(
         command=request.workload.shown,
         risk=risk,
         safety_level=decision.level or risk.label,
-        because=decision.because or tuple(finding.reason for finding in found),
+        because=(
+            *(decision.because or tuple(finding.reason for finding in found)),
+            *_reads(request.stdin),
+        ),
         spans=_spans(found, risk),
         alternative=next((finding.alternative for finding in found if finding.alternative), ""),
         impact=impact(decision, grant, _facts(request, decision, cwd, home), changes),
@@ -78,6 +85,14 @@ def question(
         default_action=policy.confirmation.default_action,
         policy=f"{policy.name}: {decision.rule}" if decision.rule else policy.name,
     )
+
+
+def _reads(stdin: bytes) -> tuple[str, ...]:
+    """What it is given to read: nobody should approve a text that they cannot see."""
+    if not stdin:
+        return ()
+    text = shortened(stdin.decode("utf-8", "replace"), LONGEST_INPUT)
+    return (f"it reads {len(stdin)} bytes from its standard input: {text!r}",)
 
 
 def _like(workload: Workload) -> Likeness:

@@ -75,6 +75,7 @@ class Sandbox:
         temporary: bool = False,
         apply: str = "",
         policy: Policy | str | None = None,
+        project: str = "",
         pack: str = "",
         rules: Sequence[tuple[str, str, str]] = (),
         ask: Answerer | Callable[[Question], bool | Choice | Answer] | None = None,
@@ -97,7 +98,8 @@ class Sandbox:
         is hidden may give a whole home. `subprocesses` is how many a Python call may start.
 
         `level` is a level's name or a profile's file; the policy's own by default. `policy` is
-        read from the user's and the project's `sandbox.yaml` where none is given; a name is one
+        read from the user's and the project's `sandbox.yaml` where none is given (`project` is
+        where those are looked for, where that is not the workspace); a name is one
         that ships. `pack` and `rules` (name, condition, action) count beside it, and the stricter
         decides; where there is no file they stand alone. `ask` is who confirms: a callback or an
         answerer; nobody by default. `record` is where it is written down: the user's own record by
@@ -134,6 +136,7 @@ class Sandbox:
         self._constraints: StepConstraints | None = None
         self._first: Answerer | None = None
         self._policy = _policy(policy)
+        self._project = project or self._root
         self._beside = _beside(pack, rules)
         self._ask = ask
         self._record = record
@@ -315,7 +318,7 @@ class Sandbox:
         if found is None:
             from redoma.flow.policies import load as load_policy
 
-            found = load_policy(self._root)
+            found = load_policy(self._project)
         if self._beside is None:
             return found
         from redoma.flow.policy_beside import over

@@ -165,8 +165,10 @@ class Connection(Value):
             place = host if self.port in WEB_PORTS else self.target
             path = self.path.partition("?")[0]
             # A star in it would grant more than what was asked for.
-            plain = path.isascii() and _MARKS.isdisjoint(path)
-            return f"--allow-host '{self.method} {place}{path}'" if plain else ""
+            if not path.isascii() or not _MARKS.isdisjoint(path):
+                return ""
+            asked = f"'{self.method} {place}{path}'"
+            return f"network.allowed_hosts: [{asked}]" if self.listed else f"--allow-host {asked}"
         if self.listed:
             host = self.target if self.port not in (0, *WEB_PORTS) or not self.name else host
             return f"network.allowed_hosts: [{host}]"

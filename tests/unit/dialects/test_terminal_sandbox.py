@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import os
 from pathlib import Path
@@ -306,3 +307,29 @@ class TestTimeoutSanitization:
         for wrong in ("60", None, True):
             with pytest.raises(TypeError, match="timeout"):
                 sanitize_timeout(wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.requirement("T15")
+def test_every_group_of_the_document_is_there_with_its_tests() -> None:
+    wanted = {
+        "TestCommandRisk": 2,
+        "TestExecutionMode": 1,
+        "TestSandboxResult": 1,
+        "TestTerminalSandboxInit": 3,
+        "TestAnalyzeCommand": 13,
+        "TestExecutionModes": 5,
+        "TestConfirmationCallback": 7,
+        "TestExecuteSandboxed": 5,
+        "TestHelperFunctions": 3,
+        "TestRiskSummary": 1,
+        "TestPatterns": 3,
+        "TestPathValidation": 3,
+        "TestTimeoutSanitization": 4,
+    }
+    counted = dict.fromkeys(wanted, 0)
+    for path in Path(__file__).parent.glob("test_terminal_*.py"):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and node.name in counted:
+                tests = [each for each in node.body if isinstance(each, ast.FunctionDef)]
+                counted[node.name] += sum(each.name.startswith("test_") for each in tests)
+    assert {name: n for name, n in counted.items() if n < wanted[name]} == {}

@@ -209,3 +209,12 @@ def test_previous_commands_are_told() -> None:
     decision = check(TEXT, cwd="/srv/project", home="/home/ana")
     made = question(shell(), decision, grant=GRANT, policy=POLICY, previous=("git add .",))
     assert made.context.previous_commands == ("git add .",)
+
+
+def test_a_question_shows_what_the_command_reads() -> None:
+    short = asked(stdin=b"drop table x;\n").because
+    long = asked(stdin=b"x" * 5000).because
+    assert short[-1] == "it reads 14 bytes from its standard input: 'drop table x;\\n'"
+    assert long[-1].startswith("it reads 5000 bytes from its standard input: 'xxx")
+    assert long[-1].endswith("...'")
+    assert asked().because == short[:-1] == long[:-1]

@@ -2,12 +2,14 @@
 
 Inside, /tmp is empty and home has only toolchains. What a command names there is opened to it by
 name: a file or a directory to be read, the directory around what it changes. Only what changes
-/tmp itself, such as the removal of a directory right below it, needs the whole of it.
+/tmp itself, such as the removal of a directory right below it, needs the whole of it: held in a
+layer for root, and for anyone else shared with programs that can do nothing but work on files.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import stat
 from dataclasses import dataclass
 
@@ -16,29 +18,42 @@ from redoma.dialects.terminal.paths import TEMPORARY, allowed, resolved, roots, 
 
 _CHANGES = frozenset((Effect.WRITES, Effect.DELETES))
 _MOST_LOOKED_AT = 20_000
+# These open no socket, run no other program, and obey no file of the workspace.
+_PLAIN_PROGRAMS = frozenset(
+    """
+    : [ basename cat cd cmp cp cut date diff dirname du echo false head ln ls mkdir mv printf pwd rm
+    rmdir seq stat tail tee test touch true uniq unlink wc
+    """.split()
+)
+_PLAIN_EFFECTS = frozenset((Effect.CALLS, Effect.READS, Effect.WRITES, Effect.DELETES))
+_ASSIGNMENT = re.compile(r"(?:^|[\s;&|(])\w+\+?=")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reach:
     """What a command names outside of its working directory."""
 
+    # The whole of /tmp, held in a layer; or as it is.
     temporary: bool = False
+    shared: bool = False
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
     # The first path that it would change and may not.
     outside: str = ""
 
 
-def reach(facts: tuple[Fact, ...], workspace: str) -> Reach:
+def reach(command: str, facts: tuple[Fact, ...], workspace: str) -> Reach:
     """What has to be opened to a command that does these things."""
     reads: list[str] = []
     writes: list[str] = []
     outside = ""
-    temporary = False
+    temporary = shared = False
     for path, change in _named(facts, workspace):
         if path == TEMPORARY or (change and os.path.dirname(_place(path)) == TEMPORARY):
             if whole_temporary():
                 temporary = True
+            elif _is_plain(command, facts):
+                shared = True
             elif change and path != TEMPORARY and _is_its_own(path):
                 writes.append(path)
             elif change and (change is Effect.WRITES or os.path.lexists(path)):
@@ -51,6 +66,7 @@ def reach(facts: tuple[Fact, ...], workspace: str) -> Reach:
             outside = outside or path
     return Reach(
         temporary=temporary,
+        shared=shared,
         reads=tuple(dict.fromkeys(reads)),
         writes=tuple(dict.fromkeys(writes)),
         outside=outside,
@@ -63,6 +79,20 @@ def whole_temporary() -> bool:
         return os.stat(TEMPORARY).st_uid == os.geteuid()
     except OSError:
         return False
+
+
+def _is_plain(command: str, facts: tuple[Fact, ...]) -> bool:
+    """Whether a command does nothing but work on files, by programs of the system.
+
+    Attack: /tmp has sockets of terminals and key agents, and gets new ones while a command runs.
+    A variable such as PATH or LD_PRELOAD would make another program of a plain one.
+    """
+    called = [fact.detail.split("\x1f")[0] for fact in facts if fact.effect is Effect.CALLS]
+    return (
+        _PLAIN_PROGRAMS.issuperset(called)
+        and _PLAIN_EFFECTS.issuperset(fact.effect for fact in facts)
+        and not _ASSIGNMENT.search(command)
+    )
 
 
 def _is_its_own(path: str) -> bool:

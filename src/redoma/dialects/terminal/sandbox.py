@@ -110,10 +110,11 @@ class TerminalSandbox:
         # Read once: another thread that changes the mode changes the next command.
         mode, strict, confirm = self._mode, self._strict, self._confirm
         given = os.fspath(cwd)
-        if given and not self._is_a_place(given):
-            return self._refused("place", given)
         where = paths.resolved(given or self._cwd or ".", start=self._cwd)
         found = self._analyzed(command, mode, strict=strict, cwd=where)
+        if (given and not self._is_a_place(given)) or where in ("", "/", *paths.roots()):
+            self._counts.path_refused()
+            return self._refused("place", given or where)
         asked: list[bool] = []
 
         def ask(question: Question) -> object:
@@ -122,13 +123,14 @@ class TerminalSandbox:
             return _plain_yes(confirm, command, found.risk, why)
 
         try:
-            named = reach(facts(command, cwd=where), where)
+            named = reach(command, facts(command, cwd=where), where)
             sandbox = Sandbox(
                 where,
                 level=self._level,
                 allow_hosts=self._hosts,
                 allow_read=named.reads,
-                allow_write=named.writes,
+                allow_write=(*named.writes, *((paths.TEMPORARY,) if named.shared else ())),
+                hide=() if named.shared else None,
                 temporary=named.temporary,
                 apply="always",
                 env={"PATH": SAFE_PATH},
@@ -139,6 +141,7 @@ class TerminalSandbox:
             )
             if named.outside and not found.blocked:
                 sandbox.check(command)  # the record has it that somebody tried
+                self._counts.path_refused()
                 return self._refused("outside", named.outside)
             result = sandbox.run(command, timeout=seconds)
         except RedomaError as error:

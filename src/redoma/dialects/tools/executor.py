@@ -111,6 +111,7 @@ class SandboxExecutor:
             "ask": self._ask,
             "record": self._record,
             "session": self._session,
+            "project": _here(),
         }
         if held_to.allow_network:
             how["allow_hosts"] = sorted(held_to.allowed_hosts)
@@ -202,6 +203,14 @@ class SandboxExecutor:
             path=resolved(path) or path,
             constraint=constraint,
         )
+
+
+def _here() -> str:
+    """Whose `sandbox.yaml` holds beside the user's own: that of where the caller stands."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""
 
 
 def _usable(path: str) -> bool:

@@ -8,6 +8,7 @@ from redoma.flow.plans.calling import request_of, world_of
 from redoma.flow.plans.operations import work_of
 from redoma.model.decision import Verdict
 from redoma.model.intent import StepStatus
+from redoma.model.question import Impact
 from redoma.model.request import Mode
 from redoma.model.value import Value, replace
 
@@ -25,6 +26,8 @@ class JudgedStep(Value):
     step: Step
     work: Work
     decision: Decision
+    # What it would touch, as far as is known; nothing is known of what may not happen.
+    impact: Impact = Impact()
     # Of exactly this work under its grant and policy: what an approval is for.
     digest: str = ""
 
@@ -66,13 +69,14 @@ def _judged(step: Step, sandbox: Sandbox, plan: str) -> JudgedStep:
     decision = drive(path(request, world), narrow.hands(world)).decision
     assert decision is not None
     made = JudgedStep(step=step, work=work, decision=decision)
-    if decision.verdict is not Verdict.CONFIRM:
+    if decision.verdict is Verdict.DENY:
         return made
-    from redoma.flow.questions import digest
+    from redoma.flow.questions import question
 
     asked = replace(request, mode=Mode.RUN)
     grant = world.grant(asked, decision)
-    return replace(made, digest=digest(asked, grant=grant, policy=world.policy))
+    found = question(asked, decision, grant=grant, policy=world.policy)
+    return replace(made, impact=found.impact, digest=found.digest)
 
 
 class StepResult(Value):

@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from redoma.flow.plans.checking import PlanCheck
+    from redoma.flow.plans.checking import JudgedStep, PlanCheck
     from redoma.flow.sandbox import Sandbox
     from redoma.model.policy import Policy
     from redoma.model.question import Answer, Answerer
@@ -27,7 +27,9 @@ def question_of(check: PlanCheck, sandbox: Sandbox, policy: Policy) -> Question:
     """What a person is asked once for all steps; the digest is of every one of them."""
     worst = max(check.asked, key=lambda judged: judged.decision.assessment.risk).decision
     parts = (check.intent.digest, *(judged.digest for judged in check.asked))
-    lines = [f"{judged.step.id}: {judged.work.shown}" for judged in check.steps]
+    lines = [_line(judged) for judged in check.steps]
+    impacts = [judged.impact for judged in check.steps]
+    files = tuple(dict.fromkeys(path for each in impacts for path in each.files_affected))
     reasons = [
         f"{judged.step.id}: {reason}"
         for judged in check.asked
@@ -40,7 +42,12 @@ def question_of(check: PlanCheck, sandbox: Sandbox, policy: Policy) -> Question:
         risk=worst.assessment.risk,
         safety_level=worst.level or worst.assessment.risk.label,
         because=tuple(reasons[:_MOST_REASONS]),
-        impact=Impact(estimated_scope=f"{len(check.steps)} steps, {len(check.asked)} to confirm"),
+        impact=Impact(
+            files_affected=files,
+            reversible=all(each.reversible for each in impacts),
+            network_access=any(each.network_access for each in impacts),
+            estimated_scope=f"{len(check.steps)} steps, {len(check.asked)} to confirm",
+        ),
         context=Context(
             triggered_by=sandbox.who.caller or this_caller(), workflow_phase=sandbox.who.phase
         ),
@@ -52,8 +59,14 @@ def question_of(check: PlanCheck, sandbox: Sandbox, policy: Policy) -> Question:
     )
 
 
-def confirmed(check: PlanCheck, plan: str, sandbox: Sandbox, policy: Policy) -> Answerer | None:
-    """Who answers for the steps after the plan was approved; None where it was not."""
+def _line(judged: JudgedStep) -> str:
+    # As a shell would show it, and not a sentence: this is the work itself, not our words for it.
+    given = judged.work.given
+    return f"{judged.step.id}: {judged.work.shown}" + (f" < {given}" if given else "")
+
+
+def confirmed(check: PlanCheck, plan: str, sandbox: Sandbox, policy: Policy) -> Answerer | str:
+    """Who answers for the steps after the plan was approved; else what was said to it."""
     question = question_of(check, sandbox, policy)
     record = sandbox.record(policy)
     asked = {"question": question.id, "digest": question.digest, "because": list(question.because)}
@@ -66,7 +79,7 @@ def confirmed(check: PlanCheck, plan: str, sandbox: Sandbox, policy: Policy) -> 
         "notes": answer.notes,
     }
     record.append(_event(Kind.ANSWERED, plan, sandbox, said))
-    return ForTheSteps(check, answer) if answer.approves(question) else None
+    return ForTheSteps(check, answer) if answer.approves(question) else answer.notes
 
 
 class ForTheSteps:

@@ -6,6 +6,8 @@ rules hold for it, the kernel encloses it, and what it changed can be seen and t
 
 from __future__ import annotations
 
+from redoma.flow.questions import LONGEST_INPUT
+from redoma.model.display import shortened
 from redoma.model.intent import Operation
 from redoma.model.value import Value
 
@@ -41,6 +43,13 @@ class Work(Value):
         from shlex import join
 
         return join(self.command)
+
+    @property
+    def given(self) -> str:
+        """What it reads, shortened: nobody should approve a file whose text they cannot see."""
+        if not self.stdin:
+            return ""
+        return repr(shortened(self.stdin.decode("utf-8", "replace"), LONGEST_INPUT))
 
 
 def work_of(step: Step) -> Work:

@@ -75,7 +75,7 @@ class PlanResult(Value):
         hint = "redoma plan run --resume goes on from there"
         said = f"the plan stopped at {self.stopped_at}: {self.why}" if self.stopped_at else self.why
         if self.exit_code == 126:
-            raise (Declined if self.why == NOT_APPROVED else Refused)(said, hint=hint)
+            raise (Declined if self.why.startswith(NOT_APPROVED) else Refused)(said, hint=hint)
         raise RunError(said, hint=hint)
 
 
@@ -160,9 +160,10 @@ class _Run:
         ask: Answerer | None = None
         remaining = replace(check, steps=left)
         if self._policy.plans.confirm is ConfirmPlans.PLAN and remaining.asked:
-            ask = confirmed(remaining, self._state.id, self._sandbox, self._policy)
-            if ask is None:
-                return NOT_APPROVED
+            said = confirmed(remaining, self._state.id, self._sandbox, self._policy)
+            if isinstance(said, str):
+                return f"{NOT_APPROVED}: {said}" if said else NOT_APPROVED
+            ask = said
         kept.write(self._state)
         for number, judged in enumerate(check.steps, 1):
             name = judged.step.id

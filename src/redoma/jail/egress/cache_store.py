@@ -9,7 +9,7 @@ import json
 import os
 import sqlite3
 import uuid
-from contextlib import suppress
+from contextlib import closing, suppress
 
 from redoma.model.value import Value
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 NAME = "http-1.sqlite"
 _PATIENCE = 1.0
 _MOST_ANSWERS = 2000
+_MOST_BYTES = 256 << 20
 _TABLES = """
 create table if not exists answers (
     id text primary key, key text not null, url text not null, status integer not null,
@@ -45,8 +46,10 @@ class Kept(Value):
 class Store:
     """The answers of one user."""
 
-    def __init__(self, directory: str) -> None:
-        self._connection = _opened(os.path.join(directory, NAME))
+    def __init__(self, directory: str, *, most_bytes: int = _MOST_BYTES) -> None:
+        self._path = os.path.join(directory, NAME)
+        self._usable = _made(self._path)
+        self._most_bytes = most_bytes
 
     def answers(self, key: str) -> list[Kept]:
         """What is kept for a request, the newest first."""
@@ -77,10 +80,14 @@ class Store:
             answer.body,
             answer.checked,
         )
+        # The oldest go first, where there are too many or they are too much.
         self._asked(
-            "delete from answers where id in"
-            " (select id from answers order by checked desc limit -1 offset ?)",
+            "delete from answers where id in (select id from (select id,"
+            " row_number() over newest as place, sum(length(body)) over newest as total"
+            " from answers window newest as (order by checked desc, id)) "
+            "where place > ? or total > ?)",
             _MOST_ANSWERS,
+            self._most_bytes,
         )
 
     def freshen(self, answer_id: str, headers: Headers, now: float) -> None:
@@ -110,17 +117,13 @@ class Store:
         rows = self._asked("select until from waits where host = ?", host)
         return float(rows[0][0]) if rows else 0.0
 
-    def close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-
     def _asked(self, text: str, *values: object) -> list[tuple[Any, ...]]:
-        if self._connection is None:
+        if not self._usable:
             return []
         try:
-            with self._connection:
-                return list(self._connection.execute(text, values))
+            # One for each question: a run that is killed leaves none open.
+            with closing(sqlite3.connect(self._path, timeout=_PATIENCE)) as opened, opened:
+                return list(opened.execute(text, values))
         except sqlite3.Error:
             return []
 
@@ -130,19 +133,16 @@ def new_id() -> str:
     return str(uuid.uuid4())
 
 
-def _opened(path: str) -> sqlite3.Connection | None:
+def _made(path: str) -> bool:
+    """Whether there is a file to keep answers in, made for its user alone where there was none."""
     try:
         # Attack: what is answered to one user is no other's, from the first byte on.
         os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
-        made = sqlite3.connect(path, timeout=_PATIENCE, check_same_thread=False)
-        try:
-            made.executescript(_TABLES)
-        except sqlite3.Error:
-            made.close()
-            return None
-        return made
+        with closing(sqlite3.connect(path, timeout=_PATIENCE)) as opened:
+            opened.executescript(_TABLES)
     except (OSError, sqlite3.Error):
-        return None
+        return False
+    return True
 
 
 def _text(headers: Headers) -> str:

@@ -40,11 +40,15 @@ def kept_to(
         return _numbered(grant, blocked_ports, most)
     listed = read(hosts, blocked_ports=blocked_ports, max_connections=most)
     listed = replace(listed, listed=True)
+    limits = {
+        "blocked_ports": listed.blocked_ports,
+        "max_connections": listed.max_connections,
+    }
     if grant.network is not Network.GATED:
         return gated(grant, replace(listed, inspect=grant.reach.inspect))
     asked = grant.reach
     if asked.anyone:
-        return gated(grant, replace(listed, publish=asked.publish))
+        return gated(grant, replace(asked, hosts=listed.hosts, anyone=False, listed=True, **limits))
     local = any(host.strip().lower() in OWN_LOOPBACK for host in hosts)
     for rule in asked.hosts:
         if not (

@@ -65,6 +65,8 @@ class Inspector:
         self.handlers = handlers
         # Whether everything is answered here, so that there is no host to be heard first.
         self.mocks = reach.mock
+        # Whether a policy's list says what is granted, and no flag adds to it.
+        self.listed = reach.listed
         self._only_over_tls = frozenset(each.host for each in reach.credentials)
         self._spend = spend
         self._lost = lost

@@ -174,7 +174,7 @@ class Talk:
             return False
         except Stopped as stopped:
             why = stopped.why
-            about = replace(about, allowed=False, why=why)
+            about = replace(about, allowed=False, why=why, listed=self._inspector.listed)
             told = 502 if isinstance(stopped, Failed) else 403
             status = await client.refuse(told, _explained(about)) or status
             return False

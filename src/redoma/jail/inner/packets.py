@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
-from _socket import CMSG_SPACE, MSG_CMSG_CLOEXEC, SCM_RIGHTS, SOL_SOCKET, socket
+from _socket import CMSG_SPACE, MSG_CMSG_CLOEXEC, MSG_NOSIGNAL, SCM_RIGHTS, SOL_SOCKET, socket
 from struct import pack, unpack
 
 # The kernel takes 253 descriptors with one message.
 _AT_ONCE = 200
 _LONGEST = 4096
+# What the process that stays is started with beside its standard descriptors: where it is asked,
+# and what tells that whoever asks is gone.
+CONTROL, HOST = 3, 4
+# How it is asked for a process that a call goes on in, and for one that a command is started in.
+ENTRY, COMMAND = b"e", b"c"
 # Below these numbers a command may be given descriptors; ours are all above.
 FIRST_OWN = 10
 _SIZE = 4
@@ -17,7 +22,8 @@ _SIZE = 4
 def send(to: socket, data: bytes, fds: list[int] | None = None) -> None:
     """One message; its descriptors arrive as copies of ours."""
     rights = pack(f"{len(fds)}i", *fds) if fds else b""
-    to.sendmsg([data], [(SOL_SOCKET, SCM_RIGHTS, rights)] if fds else [])
+    # A program may have left it to the kernel to end it where nobody reads: not for this.
+    to.sendmsg([data], [(SOL_SOCKET, SCM_RIGHTS, rights)] if fds else [], MSG_NOSIGNAL)
 
 
 def receive(source: socket) -> tuple[bytes, list[int]]:

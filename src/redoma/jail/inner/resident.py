@@ -15,16 +15,13 @@ import sys
 from _socket import AF_UNIX, SOCK_SEQPACKET, socket, socketpair
 from contextlib import suppress
 
-from redoma.jail.inner import packets
+from redoma.jail.inner import moved, packets
 from redoma.jail.inner.newcomer import Newcomer
 from redoma.jail.kernel import clone
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
-
-CONTROL, HOST = 3, 4
-ENTRY = b"e"
 
 
 def main() -> NoReturn:
@@ -34,7 +31,7 @@ def main() -> NoReturn:
         if number not in (signal.SIGKILL, signal.SIGSTOP, signal.SIGCHLD):
             signal.signal(number, signal.SIG_IGN)
     os.chdir("/")
-    control, host = _raised(CONTROL), _raised(HOST)
+    control, host = _raised(packets.CONTROL), _raised(packets.HOST)
     nothing = os.open("/dev/null", os.O_RDWR)
     for fd in range(3, packets.FIRST_OWN):
         if fd != nothing:
@@ -79,7 +76,7 @@ class Resident:
 
     def _make(self, asked: bytes, base: int) -> None:
         """`asked` is whether there will be an entry, and the namespaces; answers with a process."""
-        if asked[:1] == ENTRY:
+        if asked[:1] == packets.ENTRY:
             _load_entry()
         theirs, ours = socketpair(AF_UNIX, SOCK_SEQPACKET)
         namespaces = int(asked[1:])
@@ -95,6 +92,12 @@ class Resident:
         ours.close()
 
 
+def _moves() -> list[tuple[str, str]]:
+    """Where our libraries were read from, and where they are inside."""
+    told = sys.argv[3:]
+    return list(zip(told[::2], told[1::2], strict=True))
+
+
 def _load_entry() -> None:
     """Now: in an enclosure it may not be found, or be another one."""
     if "redoma.jail.inner.call" not in sys.modules:
@@ -106,3 +109,6 @@ def _load_entry() -> None:
         with suppress(ImportError):
             importlib.import_module("cloudpickle")
         sys.path.pop()
+        # Here, once: it touches every module, and whoever is forked would copy each page of them.
+        moved.libraries(_moves())
+        gc.freeze()

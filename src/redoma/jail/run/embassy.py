@@ -224,7 +224,8 @@ def _set_up(ports: tuple[int, ...], local: tuple[int, ...], *, redirects: bool) 
             made += [("any", _listener(family, "", p)) for p in ports if p not in local]
         made.append(("dns-tcp", _listener(family, "", DNS_PORT)))
         made.append(("dns", _questions(family)))
-        made.append(("udp", datagrams.listener(family)))
+        with suppress(OSError):  # only the telling is lost without it
+            made.append(("udp", datagrams.listener(family)))
     return made, mode
 
 

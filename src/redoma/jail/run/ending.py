@@ -130,10 +130,15 @@ class Ending:
             return ResourcesUsed()
         watched = run.watch.peak_memory if run.watch is not None else 0
         written = run.watch.bytes_written if run.watch is not None else 0
+        # What is forked begins as large as its parent; where a group counts, that is known better.
+        group = run.limiter.group
+        counted = group is not None and "memory" in group.places
+        forked = run.launch.starter is not None
+        largest = 0 if forked and counted else usage.ru_maxrss * 1024
         return ResourcesUsed(
             wall_seconds=time.monotonic() - run.began,
             cpu_seconds=usage.ru_utime + usage.ru_stime,
-            peak_memory=run.limiter.peak_memory(max(usage.ru_maxrss * 1024, watched)),
+            peak_memory=run.limiter.peak_memory(max(largest, watched)),
             bytes_written=max(usage.ru_oublock * _BLOCK, written),
             output_bytes=sum(output.total for output in run.outputs),
             files_accessed=run.trace.files() if run.trace is not None else None,

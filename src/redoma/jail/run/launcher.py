@@ -14,7 +14,6 @@ from contextlib import suppress
 from struct import pack
 
 from redoma.jail.inner import packets
-from redoma.jail.inner.resident import CONTROL, ENTRY, HOST
 from redoma.jail.run.spawn import inherited
 from redoma.model import signals
 from redoma.model.errors import EngineFailed
@@ -41,16 +40,20 @@ class Ready:
         self.pid = pid
         self._requests = requests
 
-    def ask(self, fds: list[int]) -> None:
-        """Gives it its one request."""
+    def ask(self, fds: list[int]) -> bool:
+        """Gives it its one request; False where it has ended, and nothing was started."""
         try:
             packets.send_many(self._requests, fds)
+        except BrokenPipeError:
+            self.discard()
+            return False
         except OSError as error:
             self.discard()
             raise EngineFailed(
                 f"the enclosure took no request: {error.strerror}", hint="try again"
             ) from error
         self._requests.close()
+        return True
 
     def discard(self) -> None:
         """Nobody will ask it."""
@@ -84,9 +87,9 @@ class Launcher:
         high = [_above(theirs.fileno()), _above(host)]
         actions = [
             *nothing,
-            (os.POSIX_SPAWN_DUP2, high[0], CONTROL),
-            (os.POSIX_SPAWN_DUP2, high[1], HOST),
-            *((os.POSIX_SPAWN_CLOSE, fd) for fd in inherited() if fd > HOST),
+            (os.POSIX_SPAWN_DUP2, high[0], packets.CONTROL),
+            (os.POSIX_SPAWN_DUP2, high[1], packets.HOST),
+            *((os.POSIX_SPAWN_CLOSE, fd) for fd in inherited() if fd > packets.HOST),
         ]
 
         def start() -> int:
@@ -171,13 +174,13 @@ class Launcher:
 
 def asking(namespaces: int, *, entry: bool) -> bytes:
     """How to fork an enclosure: into which namespaces, and whether a call will go on in it."""
-    return (ENTRY if entry else b"c") + b"%d" % namespaces
+    return (packets.ENTRY if entry else packets.COMMAND) + b"%d" % namespaces
 
 
 def _above(fd: int) -> int:
     from fcntl import F_DUPFD_CLOEXEC, fcntl
 
-    return fcntl(fd, F_DUPFD_CLOEXEC, HOST + 1)
+    return fcntl(fd, F_DUPFD_CLOEXEC, packets.HOST + 1)
 
 
 def _end(pid: int) -> None:

@@ -37,9 +37,11 @@ class Host:
 class World:
     """A cache in a directory, with a clock that is set by hand."""
 
-    def __init__(self, place: Path, **secrets: str) -> None:
+    def __init__(
+        self, place: Path, secrets: dict[str, str] | None = None, most_bytes: int = 1 << 20
+    ) -> None:
         self.now = NOW
-        self.store = Store(str(place))
+        self.store = Store(str(place), most_bytes=most_bytes)
         self.cache = Cache(REACH, self.store, secrets, lambda: self.now)
 
     def get(
@@ -175,7 +177,7 @@ def test_nobody_gets_what_another_was_answered(tmp_path: Path) -> None:
     assert world.get(host, headers=((b"authorization", b"Bearer b"),)).body == b"his"
     # Nor by a header that the host does not name in `Vary`.
     assert world.get(host, headers=((b"x-forwarded-host", b"evil"),)).body == b"with x"
-    other = World(tmp_path, **{"api.test": "a secret of the vault"})
+    other = World(tmp_path, {"api.test": "a secret of the vault"})
     assert other.get(host).body == b"of the vault"
     assert len(host.asked) == 4
 
@@ -265,3 +267,16 @@ def test_a_store_that_cannot_be_used_is_a_host_that_is_asked(tmp_path: Path) -> 
     host = Host(said(b"one"), said(b"two"))
     world = World(tmp_path)
     assert [world.get(host).body, world.get(host).body] == [b"one", b"two"]
+
+
+def test_the_oldest_answers_go_where_they_are_too_much(tmp_path: Path) -> None:
+    world = World(tmp_path, most_bytes=2000)
+    for number in range(4):
+        world.now += 1
+        world.get(Host(said(b"x" * 900)), f"/{number}")
+    world.now += 1
+    assert [world.get(Host(said(b"anew")), f"/{n}").body for n in (3, 2, 0)] == [
+        b"x" * 900,
+        b"x" * 900,
+        b"anew",
+    ]

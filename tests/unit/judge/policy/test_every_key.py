@@ -15,6 +15,7 @@ from redoma.judge.policy.schema import KEYS, WRAPPED
 from redoma.model.access import Grant, Limits, Network, Writes
 from redoma.model.errors import NoEngine, PolicySyntax
 from redoma.model.guarantee import Guarantee
+from redoma.model.network import HostRule, Reach
 from redoma.model.policy import LogLevel, Policy
 from redoma.model.question import Choice
 from redoma.model.value import replace
@@ -221,6 +222,18 @@ def test_an_open_network_with_a_list_of_hosts_needs_someone_who_keeps_to_it() ->
     asked = policy("network: {allowed_hosts: [github.com]}\n")
     assert grant(asked, network=Network.OPEN).require == {Guarantee.NETWORK_ALLOW_LISTED}
     assert grant(asked).require == frozenset()
+
+
+def test_a_list_may_grant_requests_by_method_and_path() -> None:
+    rule = "GET,PUT api.example/Repos/**"
+    asked = policy(f"network: {{inspect: true, allowed_hosts: ['{rule}']}}\n")
+    listed = HostRule(text=rule, host="api.example", methods=("GET", "PUT"), path="/Repos/**")
+    expected = Reach(hosts=(listed,), inspect=True, listed=True)
+    assert grant(asked, network=Network.OPEN).reach == expected
+    everyone = Reach(anyone=True)
+    assert grant(asked, network=Network.GATED, reach=everyone).reach == expected
+    assert under(asked, "curl https://api.example/Repos/x").verdict.label == "allow"
+    assert under(asked, "curl https://other.example/").rule == "network.allowed_hosts"
 
 
 @pytest.mark.parametrize("rule", ["allowed_hosts: [localhost, 127.0.0.1]", "max_connections: 0"])
