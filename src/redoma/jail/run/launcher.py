@@ -40,16 +40,20 @@ class Ready:
         self.pid = pid
         self._requests = requests
 
-    def ask(self, fds: list[int]) -> None:
-        """Gives it its one request."""
+    def ask(self, fds: list[int]) -> bool:
+        """Gives it its one request; False where it has ended, and nothing was started."""
         try:
             packets.send_many(self._requests, fds)
+        except BrokenPipeError:
+            self.discard()
+            return False
         except OSError as error:
             self.discard()
             raise EngineFailed(
                 f"the enclosure took no request: {error.strerror}", hint="try again"
             ) from error
         self._requests.close()
+        return True
 
     def discard(self) -> None:
         """Nobody will ask it."""

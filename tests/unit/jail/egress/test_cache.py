@@ -37,7 +37,9 @@ class Host:
 class World:
     """A cache in a directory, with a clock that is set by hand."""
 
-    def __init__(self, place: Path, *, most_bytes: int = 1 << 20, **secrets: str) -> None:
+    def __init__(
+        self, place: Path, secrets: dict[str, str] | None = None, most_bytes: int = 1 << 20
+    ) -> None:
         self.now = NOW
         self.store = Store(str(place), most_bytes=most_bytes)
         self.cache = Cache(REACH, self.store, secrets, lambda: self.now)
@@ -175,7 +177,7 @@ def test_nobody_gets_what_another_was_answered(tmp_path: Path) -> None:
     assert world.get(host, headers=((b"authorization", b"Bearer b"),)).body == b"his"
     # Nor by a header that the host does not name in `Vary`.
     assert world.get(host, headers=((b"x-forwarded-host", b"evil"),)).body == b"with x"
-    other = World(tmp_path, **{"api.test": "a secret of the vault"})
+    other = World(tmp_path, {"api.test": "a secret of the vault"})
     assert other.get(host).body == b"of the vault"
     assert len(host.asked) == 4
 
