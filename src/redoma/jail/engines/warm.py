@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 _START = (
     "import sys; sys.path.append(sys.argv[1]); from redoma.jail.inner.resident import main; main()"
 )
+_TRIES = 3
 _ALWAYS = (
     clone.NEW_USERS | clone.NEW_MOUNTS | clone.NEW_PROCESSES | clone.NEW_IPC | clone.NEW_HOSTNAME
 )
@@ -187,11 +188,14 @@ class _Run:
             )
             file = memory_file(words(request))
             try:
-                ready = self._engine.take(kind)
-                ready.ask([file, *stdio, *doors, *(fd for fd, _ in launch.fds)])
+                # One that stood ready may have been killed since, for memory or by a person.
+                for _ in range(_TRIES):
+                    ready = self._engine.take(kind)
+                    if ready.ask([file, *stdio, *doors, *(fd for fd, _ in launch.fds)]):
+                        return ready.pid
             finally:
                 os.close(file)
-            return ready.pid
+            raise EngineFailed("the enclosure ended before it was used", hint="redoma doctor")
 
         return command, start
 
