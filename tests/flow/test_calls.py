@@ -221,8 +221,8 @@ def test_a_call_stands_in_the_record_with_its_arguments_shortened(
 def test_the_record_says_what_a_call_was_refused(sandbox: Sandbox, tmp_path: Path) -> None:
     run = sandbox.perform(Call(os.mkdir, ("/srv/made",))).run
     with Reader(f"{tmp_path}-record") as reader:
-        ended = [row for row in reader.all(Wanted()) if row.run == run][-1]
-    assert json.loads(ended.details)["failure"] == {
+        rows = {row.kind: row.details for row in reader.all(Wanted()) if row.run == run}
+    assert json.loads(rows["run-ended"])["failure"] == {
         "how": "violation",
         "kind": "write",
         "what": "/srv/made",
