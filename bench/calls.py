@@ -45,21 +45,23 @@ def memory() -> int:
 
 
 def costs(workspace: str, rounds: int) -> float:
-    """Milliseconds of each way, and the ratio of a call to bubblewrap's own launch."""
+    """Milliseconds of each way, each in turns with bubblewrap; the ratio of the simplest call."""
     sandbox = Sandbox(workspace)
     bwrap = usual(workspace)
     ways: dict[str, Callable[[], None]] = {
-        "bubblewrap, as agents use it": lambda: start(bwrap, {}),
-        "Sandbox.run(/bin/true)": lambda: sandbox.run(["/bin/true"]).raise_for_outcome() and None,
         "Sandbox.call(len, 'x')": lambda: _is(sandbox.call(len, "x"), 1),
         "Sandbox.call of a function of __main__": lambda: _is(sandbox.call(added, 1, 2), 3),
+        "Sandbox.run(/bin/true)": lambda: sandbox.run(["/bin/true"]).raise_for_outcome() and None,
     }
-    times = measured(ways, rounds)
-    base = statistics.median(times["bubblewrap, as agents use it"])
-    for name, took in times.items():
-        middle = statistics.median(took)
-        print(f"{name:42} {middle:8.2f} ms  {min(took):8.2f} least  {middle / base:5.2f} ×")
-    return statistics.median(times["Sandbox.call(len, 'x')"]) / base
+    ratios = []
+    for name, way in ways.items():
+        times = measured({"bwrap": lambda: start(bwrap, {}), name: way}, rounds)
+        base, middle = (statistics.median(took) for took in times.values())
+        ratios.append(middle / base)
+        least = min(times[name]) / min(times["bwrap"])
+        print(f"{name:40}{middle:9.2f} ms  bwrap{base:9.2f} ms  {middle / base:5.2f} ×"
+              f"  (least of each: {least:.2f} ×)")  # fmt: skip
+    return ratios[0]
 
 
 def leaves(workspace: str, loop: int) -> None:

@@ -138,6 +138,55 @@ def test_a_killed_launcher_is_replaced_before_the_next_run(box: Sandbox) -> None
     assert resident() not in (0, killed)
 
 
+def test_a_waiting_enclosure_that_was_killed_is_replaced(box: Sandbox) -> None:
+    out(box, "true")
+    launcher, own = resident(), Path("/proc/self/task")
+    line = Path(f"/proc/{launcher}/cmdline").read_bytes()
+    until = time.monotonic() + 20
+    waiting: list[int] = []
+    while not waiting and time.monotonic() < until:
+        children = {int(c) for task in own.glob("*/children") for c in task.read_text().split()}
+        waiting = [c for c in children - {launcher} if _command_line(c) == line]
+    assert 1 <= len(waiting) <= 2
+    for pid in waiting:
+        os.kill(pid, signal.SIGKILL)
+        assert gone(pid)
+    assert (out(box, "echo still here"), resident()) == ("still here\n", launcher)
+
+
+def _command_line(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def test_a_launcher_that_cannot_be_started_is_an_error_and_then_bubblewrap_runs(
+    box: Sandbox,
+) -> None:
+    text = """
+        from redoma import EngineFailed
+        from redoma.flow.sandbox import this_host
+        box = Sandbox(sys.argv[1])
+        engines = [box.run(["/bin/true"]).enforcement.engine for _ in range(2)]
+        warm = this_host().engine("warm")
+        warm.close()
+        warm.binary = "/nonexistent/python"
+        try:
+            box.run(["/bin/touch", "begun"])
+        except EngineFailed as error:
+            print(error)
+        print(*engines, box.run(["/bin/ls"]).enforcement.engine)
+    """
+    done = subprocess.run(
+        script(text, box.workspace), capture_output=True, text=True, check=True, timeout=60
+    )
+    said = done.stdout.splitlines()
+    assert said[0].endswith("No such file or directory"), said
+    assert said[1:] == ["bubblewrap warm bubblewrap"]
+    assert os.listdir(box.workspace) == []
+
+
 def test_a_killed_caller_takes_the_launcher_and_every_run_with_it(box: Sandbox) -> None:
     text = """
         import glob, os, threading, time

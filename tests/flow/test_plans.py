@@ -66,6 +66,7 @@ def test_every_operation_does_what_it_says(place: Place) -> None:
         (name, DONE) for name in ("folder", "write", "read", "move", "delete", "program", "shell")
     ]
     by_name = {step.id: step.stdout for step in made.steps}
+    assert by_name["write"] == b""
     assert by_name["read"] == "é\n".encode()
     assert by_name["program"] == b"$HOME `id`"
     assert by_name["shell"] == f"old\n{place.workspace}/a\n".encode()
@@ -363,6 +364,13 @@ def test_one_run_is_not_gone_on_with_by_two_at_once(place: Place) -> None:
         pytest.raises(PlanError, match="is going on already"),
     ):
         made.run(place.sandbox(), resume=True)
+    names = os.listdir(Path(os.environ["XDG_STATE_HOME"]) / "redoma/plans")
+    assert sorted(names) == [f"{stopped.id}.json", f"{stopped.id}.lock"]
+
+
+def test_a_plan_that_did_not_begin_leaves_nothing_to_go_on_with(place: Place) -> None:
+    plan(shell("two", "rm -rf /")).run(place.sandbox())
+    assert os.listdir(Path(os.environ["XDG_STATE_HOME"]) / "redoma/plans") == []
 
 
 @pytest.mark.both_users

@@ -44,6 +44,7 @@ NOT_MESSAGES: frozenset[str] = frozenset(
         *("/bin/sh -c {0} redoma {1}", "true {0}", "--description=a command of redoma"),
         *("kind IN ({0})", "at {0} ?", "head {0}:{1}", "Preview(id={0}, {1} changes)"),
         *("Plan({0}, {1} steps)", "call {0}({1})", "Bad Gateway", "one run {0}"),
+        "\\ No newline at end of file",
         *("Python {0}.{1}", "({0} bytes)", "every host"),
         # Parts of what is shown of a call.
         *("… {0} more", "of {0}", "'s variable {0}", "'s global {0}", "{0} is {1}"),

@@ -60,6 +60,7 @@ SINGLE_WORDS = (
     *("{0} created", "{0} modified", "{0} deleted", "{0} renamed", "{0} with other attributes"),
     *("{0} is a text", "{0} is true or false", "done-before"),
 )
+LINES = {"lines", "made", "shown"}
 TAKEN_APART = {"join", "replace", "get", "pop", "setdefault"}
 ERRORS = {
     name
@@ -182,6 +183,20 @@ def _strings(node: ast.AST, always: bool = False) -> Iterator[tuple[ast.expr, bo
             continue
         inside = isinstance(node, ast.IfExp | ast.BoolOp | ast.keyword | ast.Starred)
         yield from _strings(child, always and inside)
+
+
+def written_plainly(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Texts that go to a stream, a list of lines or a reader as they are, past `phrased`."""
+    for node in ast.walk(tree):
+        given: list[ast.expr] = []
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            to_lines = node.func.attr == "append" and ast.unparse(node.func.value) in LINES
+            given = node.args if to_lines or node.func.attr in ("write", "_write", "_end") else []
+        elif isinstance(node, ast.Yield) and node.value is not None:
+            given = [node.value]
+        for each in given:
+            if _makes_text(each):
+                yield from ((node.lineno, _numbered(text)) for text in _templates(each))
 
 
 def _nested(value: ast.expr) -> Iterator[ast.AST]:

@@ -9,7 +9,7 @@ import pytest
 from redoma.words import LANGUAGES
 from redoma.words.catalogue import HOLE, can_be_known, entries, of
 from tests.house.exceptions_of_messages import COGNATES, MODULES_WITHOUT, NOT_MESSAGES
-from tests.house.messages import as_missing, messages, rooms, texts
+from tests.house.messages import as_missing, messages, rooms, texts, written_plainly
 from tests.house.tree import modules, tree_of
 
 LANGUAGE = "pt-BR"
@@ -111,3 +111,15 @@ def _put(text: str, values: list[str]) -> str:
     for at in range(1, len(pieces), 3):
         pieces[at], pieces[at + 1] = values[int(pieces[at])], ""
     return "".join(pieces)
+
+
+@pytest.mark.parametrize("room", ["redoma.faces", "redoma.ask"])
+def test_what_is_written_for_people_is_said_in_their_language(room: str) -> None:
+    strays = [
+        f"{module}:{line}: {text}"
+        for module, path in modules().items()
+        if module.startswith(room)
+        for line, text in written_plainly(tree_of(path))
+        if text in MESSAGES
+    ]
+    assert strays == []

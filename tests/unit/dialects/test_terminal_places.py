@@ -51,7 +51,14 @@ class TestExecuteSandboxed:
     ) -> None:
         sandbox = TerminalSandbox(confirm_callback=yes)
         said = f"[SANDBOX] Caminho fora das areas permitidas: {in_tmp}-new"
-        for other in ("python3 x.py", "PATH=. ls", "./rm a", ". ./x", "rm() { curl x; }; rm a"):
+        for other in (
+            "python3 x.py",
+            "sort --compress-program=./x a",
+            "PATH=. ls",
+            "./rm a",
+            ". ./x",
+            "rm() { curl x; }; rm a",
+        ):
             assert sandbox.execute_sandboxed(f"touch {in_tmp}-new; {other}") == (-1, "", said)
         exit_code, _, stderr = sandbox.execute_sandboxed(f"rm -rf {in_tmp}; python3 -c 'exit(3)'")
         assert (exit_code, os.listdir(in_tmp)) == (3, [])
@@ -95,5 +102,7 @@ class TestExecuteSandboxed:
         (project / "below").mkdir()
         assert sandbox.execute_sandboxed("pwd", cwd="below") == (0, f"{project}/below\n", "")
         assert sandbox.execute_sandboxed("pwd", cwd=in_tmp) == (0, f"{in_tmp}\n", "")
-        said = "[SANDBOX] Diretorio de trabalho nao permitido: /etc"
-        assert sandbox.execute_sandboxed("pwd", cwd="/etc") == (-1, "", said)
+        for refused in ("/etc", "/tmp", os.environ["HOME"]):
+            said = f"[SANDBOX] Diretorio de trabalho nao permitido: {refused}"
+            assert sandbox.execute_sandboxed("pwd", cwd=refused) == (-1, "", said)
+        assert sandbox.get_metrics().blocked_by_pattern == {"path-not-allowed": 3}

@@ -9,6 +9,7 @@ from redoma import Outcome, Result
 from redoma.dialects.terminal.levels import CommandRisk, SandboxMetrics, SandboxResult
 
 MOST_DENIED = 1000
+PATH_NOT_ALLOWED = "path-not-allowed"
 
 
 class Counting:
@@ -32,6 +33,11 @@ class Counting:
             self._numbers["blocked_by_mode"] += 1
             if found.requires_confirmation:
                 self._denied.append(found.command)
+
+    def path_refused(self) -> None:
+        """A path that may not be worked on."""
+        with self._lock:
+            self._patterns[PATH_NOT_ALLOWED] += 1
 
     def declined(self, found: SandboxResult, *, asked: bool) -> None:
         """Nobody said yes."""

@@ -22,7 +22,7 @@ _MOST_LOOKED_AT = 20_000
 _PLAIN_PROGRAMS = frozenset(
     """
     : [ basename cat cd cmp cp cut date diff dirname du echo false head ln ls mkdir mv printf pwd rm
-    rmdir seq sort stat tail tee test touch true uniq unlink wc
+    rmdir seq stat tail tee test touch true uniq unlink wc
     """.split()
 )
 _PLAIN_EFFECTS = frozenset((Effect.CALLS, Effect.READS, Effect.WRITES, Effect.DELETES))

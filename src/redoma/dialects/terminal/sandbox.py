@@ -110,10 +110,11 @@ class TerminalSandbox:
         # Read once: another thread that changes the mode changes the next command.
         mode, strict, confirm = self._mode, self._strict, self._confirm
         given = os.fspath(cwd)
-        if given and not self._is_a_place(given):
-            return self._refused("place", given)
         where = paths.resolved(given or self._cwd or ".", start=self._cwd)
         found = self._analyzed(command, mode, strict=strict, cwd=where)
+        if (given and not self._is_a_place(given)) or where in ("", "/", *paths.roots()):
+            self._counts.path_refused()
+            return self._refused("place", given or where)
         asked: list[bool] = []
 
         def ask(question: Question) -> object:
@@ -140,6 +141,7 @@ class TerminalSandbox:
             )
             if named.outside and not found.blocked:
                 sandbox.check(command)  # the record has it that somebody tried
+                self._counts.path_refused()
                 return self._refused("outside", named.outside)
             result = sandbox.run(command, timeout=seconds)
         except RedomaError as error:

@@ -21,7 +21,12 @@ from redoma import (
     Sandbox,
     SandboxViolation,
 )
-from redoma.dialects.tools.constraints import SandboxConstraints, get_safe_defaults, resolved
+from redoma.dialects.tools.constraints import (
+    SCRATCH,
+    SandboxConstraints,
+    get_safe_defaults,
+    resolved,
+)
 from redoma.dialects.tools.inside import Guarded
 
 T = TypeVar("T")
@@ -218,10 +223,10 @@ def _usable(path: str) -> bool:
 
 
 def _made(path: str) -> bool:
-    """Whether a path that may be written is there, a directory made for it if need be."""
-    if not os.path.lexists(path):
+    """Whether a path that may be written is there; only the profile's own scratch is made."""
+    if path == resolved(SCRATCH):
         with suppress(OSError):
-            os.makedirs(path, mode=0o700)
+            os.makedirs(path, mode=0o700, exist_ok=True)
     return os.path.exists(path)
 
 

@@ -115,7 +115,7 @@ def _shown(
 
 
 def _result(judged: JudgedStep, found: DryRun, before: Changes) -> StepResult:
-    made = step_result(judged.step.id, found.result)
+    made = step_result(judged.step.id, found.result, prints=judged.work.prints)
     known = {item.path: item for item in before.items}
     own = tuple(item for item in found.changes.items if known.get(item.path) != item)
     reasons = outside(replace(found.changes, items=own), judged.step.constraints)

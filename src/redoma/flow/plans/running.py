@@ -195,7 +195,7 @@ class _Run:
             self._ended(step.id, "")
             status = StepStatus.REFUSED if isinstance(error, Refused) else StepStatus.FAILED
             return StepResult(id=step.id, status=status, why=str(error))
-        made = step_result(step.id, result)
+        made = step_result(step.id, result, prints=judged.work.prints)
         self._ended(step.id, made.run if made.status is StepStatus.DONE else "")
         return made
 
@@ -223,7 +223,7 @@ class _Run:
         )
 
 
-def step_result(step: str, result: Result) -> StepResult:
+def step_result(step: str, result: Result, *, prints: bool) -> StepResult:
     """What a run says of its step."""
     why, status = "", StepStatus.DONE
     if result.outcome in (Outcome.DENIED, Outcome.DECLINED, Outcome.PREVIEWED):
@@ -245,7 +245,7 @@ def step_result(step: str, result: Result) -> StepResult:
         changes=result.changes.id if result.changes is not None and result.changes.items else "",
         exit_code=result.exit_code or (0 if status is StepStatus.DONE else 1),
         why=why,
-        stdout=result.stdout,
+        stdout=result.stdout if prints else b"",
         stderr=result.stderr,
         value=result.value,
     )

@@ -112,9 +112,12 @@ def only_one(state: PlanState) -> Iterator[None]:
         except OSError:
             raise PlanError(f"{state.id} is going on already", hint="wait for its end") from None
         yield
-        with suppress(OSError):
-            os.unlink(path)
     finally:
+        # Attack: two who open it, one before and one after it is gone, would both have it. So it
+        # goes only with its state, or where no state was written and nobody can know its name.
+        if not os.path.exists(f"{_directory()}/{state.id}.json"):
+            with suppress(OSError):
+                os.unlink(path)
         os.close(fd)
 
 
@@ -143,5 +146,6 @@ def _read(path: str) -> PlanState:
 
 def _let_go() -> None:
     for old in states()[MOST_KEPT - 1 :]:
-        with suppress(OSError):
-            os.unlink(f"{_directory()}/{old.id}.json")
+        for ending in ("json", "lock"):
+            with suppress(OSError):
+                os.unlink(f"{_directory()}/{old.id}.{ending}")

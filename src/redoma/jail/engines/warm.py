@@ -6,6 +6,7 @@ kept together with bubblewrap's: a run by the one knows of a run by the other.
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 from _thread import allocate_lock
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 _START = (
     "import sys; sys.path.append(sys.argv[1]); from redoma.jail.inner.resident import main; main()"
 )
+_TRIES = 3
 _ALWAYS = (
     clone.NEW_USERS | clone.NEW_MOUNTS | clone.NEW_PROCESSES | clone.NEW_IPC | clone.NEW_HOSTNAME
 )
@@ -134,7 +136,7 @@ class Warm:
                 env["LD_LIBRARY_PATH"] = f"{library}/lib"
                 self.moved.append((library, sys.base_prefix))
         return Launcher(
-            (interpreter, "-I", "-S", "-c", _START, place, beside),
+            (interpreter, "-I", "-S", "-c", _START, place, beside, *itertools.chain(*self.moved)),
             env,
             stage.start if stage is not None else None,
             stage.call(_mounts) if stage is not None else _mounts(),
@@ -182,16 +184,18 @@ class _Run:
                 terminal=bool(terminal),
                 options=rest,
                 entry=launch.entry,
-                moved=self._engine.moved,
                 argv=launch.argv,
             )
             file = memory_file(words(request))
             try:
-                ready = self._engine.take(kind)
-                ready.ask([file, *stdio, *doors, *(fd for fd, _ in launch.fds)])
+                # One that stood ready may have been killed since, for memory or by a person.
+                for _ in range(_TRIES):
+                    ready = self._engine.take(kind)
+                    if ready.ask([file, *stdio, *doors, *(fd for fd, _ in launch.fds)]):
+                        return ready.pid
             finally:
                 os.close(file)
-            return ready.pid
+            raise EngineFailed("the enclosure ended before it was used", hint="redoma doctor")
 
         return command, start
 

@@ -18,7 +18,7 @@ from contextlib import suppress
 from fcntl import ioctl
 from termios import TIOCSCTTY
 
-from redoma.jail.inner import loopback, moved, packets
+from redoma.jail.inner import loopback, packets
 from redoma.jail.inner.orders import Orders
 from redoma.jail.inner.request import Request
 from redoma.jail.inner.root import Root
@@ -163,9 +163,7 @@ def _enter(request: Request, env: dict[str, str]) -> int:
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)
         os.environ.clear()
         os.environ.update(env)
-        gc.unfreeze()
         gc.enable()
-        moved.libraries(request.moved)
         code = sys.modules["redoma.jail.inner.call"].main(list(request.entry))
     finally:
         os._exit(code)

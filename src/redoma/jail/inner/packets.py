@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from _socket import CMSG_SPACE, MSG_CMSG_CLOEXEC, SCM_RIGHTS, SOL_SOCKET, socket
+from _socket import CMSG_SPACE, MSG_CMSG_CLOEXEC, MSG_NOSIGNAL, SCM_RIGHTS, SOL_SOCKET, socket
 from struct import pack, unpack
 
 # The kernel takes 253 descriptors with one message.
@@ -22,7 +22,8 @@ _SIZE = 4
 def send(to: socket, data: bytes, fds: list[int] | None = None) -> None:
     """One message; its descriptors arrive as copies of ours."""
     rights = pack(f"{len(fds)}i", *fds) if fds else b""
-    to.sendmsg([data], [(SOL_SOCKET, SCM_RIGHTS, rights)] if fds else [])
+    # A program may have left it to the kernel to end it where nobody reads: not for this.
+    to.sendmsg([data], [(SOL_SOCKET, SCM_RIGHTS, rights)] if fds else [], MSG_NOSIGNAL)
 
 
 def receive(source: socket) -> tuple[bytes, list[int]]:

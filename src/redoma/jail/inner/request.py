@@ -24,8 +24,6 @@ class Request:
         self.terminal = next(words) == "terminal"
         self.options = [next(words) for _ in range(int(next(words)))]
         self.entry = [next(words) for _ in range(int(next(words)))]
-        moved = [next(words) for _ in range(int(next(words)))]
-        self.moved = list(zip(moved[::2], moved[1::2], strict=True))
         self.argv = list(words)
         for target, fd in enumerate(fds[1:4]):
             os.dup2(fd, target)
@@ -40,7 +38,7 @@ class Request:
             self.fds[number] = number if number < packets.FIRST_OWN else fd
 
 
-def packed(  # noqa: PLR0913 — each by its own name
+def packed(
     *,
     numbers: list[int],
     doors: int,
@@ -49,12 +47,10 @@ def packed(  # noqa: PLR0913 — each by its own name
     terminal: bool,
     options: list[str],
     entry: tuple[str, ...],
-    moved: list[tuple[str, str]],
     argv: tuple[str, ...],
 ) -> list[str]:
     """The words of a request.
 
-    `moved` are the places that the launcher's libraries were read from, and where they are inside.
     They go before three standard descriptors, `doors` of control groups, and those of `numbers`.
     """
     return [
@@ -67,7 +63,5 @@ def packed(  # noqa: PLR0913 — each by its own name
         *options,
         str(len(entry)),
         *entry,
-        str(2 * len(moved)),
-        *(place for pair in moved for place in pair),
         *argv,
     ]

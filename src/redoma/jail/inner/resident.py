@@ -15,7 +15,7 @@ import sys
 from _socket import AF_UNIX, SOCK_SEQPACKET, socket, socketpair
 from contextlib import suppress
 
-from redoma.jail.inner import packets
+from redoma.jail.inner import moved, packets
 from redoma.jail.inner.newcomer import Newcomer
 from redoma.jail.kernel import clone
 
@@ -92,6 +92,12 @@ class Resident:
         ours.close()
 
 
+def _moves() -> list[tuple[str, str]]:
+    """Where our libraries were read from, and where they are inside."""
+    told = sys.argv[3:]
+    return list(zip(told[::2], told[1::2], strict=True))
+
+
 def _load_entry() -> None:
     """Now: in an enclosure it may not be found, or be another one."""
     if "redoma.jail.inner.call" not in sys.modules:
@@ -103,3 +109,6 @@ def _load_entry() -> None:
         with suppress(ImportError):
             importlib.import_module("cloudpickle")
         sys.path.pop()
+        # Here, once: it touches every module, and whoever is forked would copy each page of them.
+        moved.libraries(_moves())
+        gc.freeze()
