@@ -147,9 +147,10 @@ def test_a_waiting_enclosure_that_was_killed_is_replaced(box: Sandbox) -> None:
     while not waiting and time.monotonic() < until:
         children = {int(c) for task in own.glob("*/children") for c in task.read_text().split()}
         waiting = [c for c in children - {launcher} if _command_line(c) == line]
-    assert len(waiting) == 1
-    os.kill(waiting[0], signal.SIGKILL)
-    assert gone(waiting[0])
+    assert 1 <= len(waiting) <= 2
+    for pid in waiting:
+        os.kill(pid, signal.SIGKILL)
+        assert gone(pid)
     assert (out(box, "echo still here"), resident()) == ("still here\n", launcher)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -201,6 +202,22 @@ print(s.recv(100)); s.sendall(b"EHLO x\\r\\n"); print(s.recv(100))
     assert [(c.kind, c.target, c.allowed) for c in result.network_calls] == [
         ("tcp", "mail.test:25", True)
     ]
+
+
+def test_nothing_is_left_of_a_gate_that_reads() -> None:
+    listens, port = spoken_first(b"")
+    script = """
+kept = [opened("a.test", 443) for _ in range(5)]
+s = socket.create_connection(("b.test", 7)); s.send(b"x"); s.recv(1)
+"""
+    rules = ("a.test=127.0.0.1:1", f"b.test:7=127.0.0.1:{port}")
+    reading(script, *rules)
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(3):
+        reading(script, *rules)
+    after = len(os.listdir("/proc/self/fd"))
+    listens.close()
+    assert after == before
 
 
 def test_no_more_bytes_than_granted_are_read(host: Host) -> None:

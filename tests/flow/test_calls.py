@@ -39,8 +39,6 @@ from tests.flow.called import (
     writes,
 )
 
-pytestmark = pytest.mark.both_users
-
 
 @pytest.fixture
 def sandbox(tmp_path: Path) -> Sandbox:

@@ -1,7 +1,7 @@
 """The process that stays, seen from outside: started once, asked for one process a run.
 
-While nothing runs, one enclosure stands ready: made for the run that came last, since the next is
-usually of the same kind. It is used once, like any other.
+While nothing runs, an enclosure stands ready for each of the two kinds of run that came last, since
+the next is usually of the same kind. It is used once, like any other.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     Kind = tuple[bytes, bytes]
 
 _PATIENCE = 20
+_MOST_READY = 2
 
 
 class LauncherGone(Exception):
@@ -74,7 +75,9 @@ class Launcher:
         """`mounts` tells by a descriptor's readiness that what is mounted there has changed."""
         self._owner = os.getpid()
         self._lock = allocate_lock()
-        self._ordered: Kind | None = None
+        # In the order in which they were ordered, and in which they come.
+        self._ordered: list[Kind] = []
+        self._ready: list[Ready] = []
         self._mounts = mounts
         self._changes = select.poll()
         self._changes.register(mounts, select.POLLPRI)
@@ -115,29 +118,35 @@ class Launcher:
     def take(self, kind: Kind) -> Ready:
         """An enclosure of this kind, made now or standing ready."""
         with self._lock:
-            changed = bool(self._changes.poll(0))
-            if self._ordered is not None:
-                ready = self._ordered_one()
-                if ready.kind == kind and not changed:
-                    return ready
-                # Attack: a mount made since it was forked is not there; the command would see, and
+            if self._changes.poll(0):
+                # Attack: a mount made since one was forked is not there; the command would see, and
                 # write, what lies below it.
-                ready.discard()
-            self._order(kind)
-            return self._ordered_one()
+                while self._waiting():
+                    self._oldest().discard()
+            for ready in self._ready:
+                if ready.kind == kind:
+                    self._ready.remove(ready)
+                    return ready
+            if kind not in self._ordered:
+                self._order(kind)
+            while (made := self._next()).kind != kind:
+                self._ready.append(made)
+            return made
 
     def make_ready(self, kind: Kind) -> None:
         """Has one made beside the work, for whoever comes next."""
-        with self._lock, suppress(LauncherGone):
-            if self._ordered is None:
+        with self._lock, suppress(LauncherGone, EngineFailed):
+            if kind not in self._waiting():
+                while len(self._waiting()) >= _MOST_READY:
+                    self._oldest().discard()
                 self._order(kind)
 
     def close(self) -> None:
         """Ends it, and what stands ready; runs that are going on go on."""
         with self._lock:
-            if self._ordered is not None:
-                with suppress(LauncherGone, EngineFailed):
-                    self._ordered_one().discard()
+            with suppress(LauncherGone, EngineFailed):
+                while self._waiting():
+                    self._oldest().discard()
             self._control.close()
             os.close(self._mounts)
             _end(self.pid)
@@ -152,12 +161,18 @@ class Launcher:
             raise LauncherGone from error
         finally:
             os.close(file)
-        self._ordered = kind
+        self._ordered.append(kind)
 
-    def _ordered_one(self) -> Ready:
-        """What was ordered; it waits for it."""
-        assert self._ordered is not None
-        kind, self._ordered = self._ordered, None
+    def _waiting(self) -> list[Kind]:
+        """The kinds that stand ready or will."""
+        return [*(ready.kind for ready in self._ready), *self._ordered]
+
+    def _oldest(self) -> Ready:
+        return self._ready.pop(0) if self._ready else self._next()
+
+    def _next(self) -> Ready:
+        """What was ordered first; it waits for it."""
+        kind = self._ordered.pop(0)
         try:
             said, fds = packets.receive(self._control)
         except OSError as error:

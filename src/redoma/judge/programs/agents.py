@@ -5,7 +5,7 @@ from __future__ import annotations
 from redoma.judge.interpret.arg import ANYTHING, Stream
 from redoma.judge.programs.cards import follow
 from redoma.judge.programs.package_sources import is_address
-from redoma.model.risk import Effect
+from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,6 +58,14 @@ def guard(call: Call) -> Stream:
     elif words[:1] == ["answer"]:
         # Attack: whoever asked for a command answers the question about it, in place of a person.
         call.fact(Effect.TAMPERS, detail="redoma answer")
+    elif words[:1] == ["vault"] and words[1:2] not in ([], ["list"]):
+        call.fact(Effect.SECRETS, tags=("credentials",), detail=" ".join(words[:2]))
+    elif words[:1] == ["vault"]:
+        call.fact(Effect.READS, tags=("about",))
+    elif any(str(word).partition("=")[0] == "--credential" for word in call.args):
+        # Attack: whoever may not have a token has the gate use it for a command of their own.
+        vault = Target(text="the vault", place=Place.SECRET)
+        call.fact(Effect.SECRETS, vault, tags=("outside",), detail="--credential")
     elif words[:1] == ["hook"] and words[1:2] not in (["install"], ["status"]):
         call.fact(Effect.TAMPERS, detail=" ".join(words[:2]))
     else:

@@ -27,3 +27,22 @@ def test_an_agent_cannot_approve_its_own_command(command: str) -> None:
 
 def test_looking_at_the_questions_is_harmless() -> None:
     assert risk("redoma pending --json") is Risk.SAFE
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "redoma run --inspect --allow-host a.test --credential a.test=vault:work ./x",
+        "redoma run --credential=a.test=TOKEN ls",
+        "redoma preview --credential a.test=TOKEN ls",
+    ],
+)
+def test_an_agent_has_no_token_used_without_being_asked_about(command: str) -> None:
+    assert risk(command) is Risk.DANGEROUS
+
+
+def test_the_vault_is_listed_freely_and_changed_with_a_word() -> None:
+    assert [risk(f"redoma vault {rest}") for rest in ("", "list", "set a", "remove a")] == [
+        *(Risk.SAFE, Risk.SAFE),
+        *(Risk.ELEVATED, Risk.ELEVATED),
+    ]
