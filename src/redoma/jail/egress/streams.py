@@ -37,7 +37,7 @@ class Stream:
         if self._before:
             before, self._before = self._before, b""
             return before
-        data = await self._loop.sock_recv(self.sock, READ)
+        data = await self._received()
         self.taken += len(data)
         if self._count is not None:
             self._count(len(data))
@@ -56,6 +56,24 @@ class Stream:
         if self._count is not None:
             self._count(len(data))
         return data
+
+    async def _received(self) -> bytes:
+        """What has come; a reader that is cancelled meanwhile has taken nothing.
+
+        With `sock_recv` it may have: what came in the same moment would be gone, and with a part
+        of a record of TLS the whole connection.
+        """
+        while True:
+            try:
+                return self.sock.recv(READ)
+            except BlockingIOError:
+                ready = self._loop.create_future()
+                number = self.sock.fileno()
+                self._loop.add_reader(number, _tell, ready)
+                try:
+                    await ready
+                finally:
+                    self._loop.remove_reader(number)
 
     async def write(self, data: bytes | bytearray | memoryview) -> None:
         """Sends everything; a broken connection is an OSError."""
@@ -92,6 +110,11 @@ class Stream:
     def close(self) -> None:
         """Closes the socket; nobody may be waiting to read."""
         self.sock.close()
+
+
+def _tell(ready: asyncio.Future[None]) -> None:
+    if not ready.done():
+        ready.set_result(None)
 
 
 class Secure(Stream):

@@ -124,3 +124,44 @@ def test_help_and_the_schema_are_printed() -> None:
     assert run("plan", "--help").out.startswith("usage: redoma plan check")
     assert run("plan", "run", "--help").out.startswith("usage: redoma plan check")
     assert json.loads(run("plan", "schema").out)["title"] == "A plan of work"
+
+
+def test_a_run_that_was_killed_in_a_step_is_gone_on_with_only_by_who_says_so(
+    project: Project,
+) -> None:
+    import subprocess
+    import time
+
+    write(
+        project,
+        step("one", "echo 1 >> log"),
+        step("two", "test -e flag || sleep 600"),
+        step("three", "echo 3 >> log"),
+    )
+    going = subprocess.Popen(
+        [*START, "plan", "run", "plan.json"],
+        cwd=project.root,
+        env=project.env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    plans = Path(project.env["XDG_STATE_HOME"]) / "redoma/plans"
+    until = time.monotonic() + 60
+    while time.monotonic() < until and not any(
+        json.loads(path.read_text())["going"] == "two" for path in plans.glob("*.json")
+    ):
+        time.sleep(0.05)
+    going.kill()
+    going.wait()
+    status, _, err = redoma(project, "plan", "run", "--resume", "plan.json")
+    assert (status, err) == (
+        125,
+        "redoma: the step two was begun, and it is not known how it ended\n"
+        "hint: look at what it did; --resume --redo runs it once more\n",
+    )
+    (project.root / "flag").touch()
+    status, out, _ = redoma(project, "plan", "run", "--resume", "--redo", "--json", "plan.json")
+    found = [each["status"] for each in json.loads(out)["steps"]]
+    assert (status, found) == (0, ["done-before", "done", "done"])
+    assert (project.root / "log").read_text() == "1\n3\n"
