@@ -44,6 +44,7 @@ def test_a_call_reads_what_it_may_and_nothing_else(machine: Machine) -> None:
     assert (caught.value.kind, caught.value.path) == ("read", str(machine.victim))
 
 
+@pytest.mark.requirement("X1")
 def test_a_call_that_may_start_nothing_starts_nothing(machine: Machine) -> None:
     sandbox = machine.sandbox(subprocesses=0)
     with pytest.raises(SandboxViolation) as caught:

@@ -95,6 +95,14 @@ print(status(said(s, r("/1") + r("/2", "HEAD") + b"\\r\\n" + r("/3", x="Connecti
     assert [each[2] for each in requests_of(result)] == ["/1", "/2", "/3"]
 
 
+def test_no_byte_is_lost_while_it_is_found_out_who_speaks_first(host: Host) -> None:
+    # What TLS itself says after a handshake comes at the same time as the client's first words.
+    script = """
+print([get("https://a.test/x")[0] for _ in range(60)] == [200] * 60)
+"""
+    assert said(reading(script, at(host))) == ["True"]
+
+
 def test_chunks_and_leave_to_send_pass(host: Host) -> None:
     script = """
 s = opened("a.test", 443)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import json
 import os
 import threading
 from pathlib import Path
@@ -38,8 +39,6 @@ from tests.flow.called import (
     numbers_awaited,
     writes,
 )
-
-pytestmark = pytest.mark.both_users
 
 
 @pytest.fixture
@@ -216,3 +215,15 @@ def test_a_call_stands_in_the_record_with_its_arguments_shortened(
         rows = [row for row in reader.all(Wanted()) if row.run == run]
     assert {row.command for row in rows if row.command} == {f"call builtins.len('{'x' * 60}'…)"}
     assert [row.kind for row in rows] == ["judged", "run-starting", "run-ended"]
+
+
+@pytest.mark.requirement("X8")
+def test_the_record_says_what_a_call_was_refused(sandbox: Sandbox, tmp_path: Path) -> None:
+    run = sandbox.perform(Call(os.mkdir, ("/srv/made",))).run
+    with Reader(f"{tmp_path}-record") as reader:
+        rows = {row.kind: row.details for row in reader.all(Wanted()) if row.run == run}
+    assert json.loads(rows["run-ended"])["failure"] == {
+        "how": "violation",
+        "kind": "write",
+        "what": "/srv/made",
+    }

@@ -115,6 +115,8 @@ class CallHands(Hands):
 
     def finished(self, result: Result) -> Result:
         read = answered(result, self._call.returns, self._given)
+        if read.exit is not None:
+            read = replace(read, exit=replace(read.exit, answer=b""))  # it may be large
         # Attack: what is hidden was not there, and is made by a route that nobody looked on.
         made = [held.path for held in result.held_back if _within(held.path, self._hidden)]
         if made and read.failure is None and read.outcome is Outcome.EXITED:

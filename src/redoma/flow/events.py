@@ -122,6 +122,10 @@ class Told:
         }
         if result.exit is not None and result.exit.limits_reached:
             details["limits_reached"] = list(result.exit.limits_reached)
+        if result.failure is not None:
+            known = {name: getattr(result.failure, name) for name in ("type_name", "kind", "what")}
+            failure = {name: value[:2000] for name, value in known.items() if value}
+            details["failure"] = {"how": result.failure.how.value, **failure}
         if self._output:
             details["stdout"] = _text(result.stdout)
             details["stderr"] = _text(result.stderr)

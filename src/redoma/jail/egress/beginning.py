@@ -9,6 +9,7 @@ from enum import Enum
 from redoma.jail.egress import framing, http, tls
 from redoma.jail.egress.names import normal
 from redoma.jail.egress.requests import Failed, Refused
+from redoma.jail.egress.streams import either_readable
 from redoma.model.network import (
     BROKEN,
     HIDDEN_NAME,
@@ -100,25 +101,18 @@ async def _soon(client: Stream, failed: Failed) -> bytes:
 
 async def _first_word(client: Stream, host: Stream) -> bytes | None:
     """What the client says before the host says anything; None where the host was first."""
-    ours, theirs = asyncio.create_task(client.read()), asyncio.create_task(host.read())
-    try:
-        await asyncio.wait((ours, theirs), return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in (ours, theirs):
-            if not task.done():
-                task.cancel()
-                with suppress(asyncio.CancelledError):
-                    await task
-    said = theirs.result() if not theirs.cancelled() else b""
-    heard = ours.result() if not ours.cancelled() else b""
-    # Attack: a client that waits until its host gives up on it (408) would be unread from there on.
-    if said.startswith(b"HTTP/"):
-        raise Failed(BROKEN)
-    if said:
-        host.put_back(said)
-        client.put_back(heard)
-        return None
-    return heard
+    while True:
+        said = host.poll()
+        # Attack: a client that waits until its host gives up on it (408) would be unread after.
+        if said is not None and said.startswith(b"HTTP/"):
+            raise Failed(BROKEN)
+        if said:
+            host.put_back(said)
+            return None
+        heard = b"" if said is not None else client.poll()
+        if heard is not None:
+            return heard
+        await either_readable(client, host)
 
 
 def _speaks(held: bytes, name: str, *, web_only: bool, in_tls: bool) -> Speaks | None:

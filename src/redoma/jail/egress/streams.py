@@ -37,11 +37,43 @@ class Stream:
         if self._before:
             before, self._before = self._before, b""
             return before
-        data = await self._loop.sock_recv(self.sock, READ)
+        data = await self._received()
         self.taken += len(data)
         if self._count is not None:
             self._count(len(data))
         return data
+
+    def poll(self) -> bytes | None:
+        """What has come already, nothing at the end; None where there is nothing yet."""
+        if self._before:
+            before, self._before = self._before, b""
+            return before
+        try:
+            data = self.sock.recv(READ)
+        except BlockingIOError:
+            return None
+        self.taken += len(data)
+        if self._count is not None:
+            self._count(len(data))
+        return data
+
+    async def _received(self) -> bytes:
+        """What has come; a reader that is cancelled meanwhile has taken nothing.
+
+        With `sock_recv` it may have: what came in the same moment would be gone, and with a part
+        of a record of TLS the whole connection.
+        """
+        while True:
+            try:
+                return self.sock.recv(READ)
+            except BlockingIOError:
+                ready = self._loop.create_future()
+                number = self.sock.fileno()
+                self._loop.add_reader(number, _tell, ready)
+                try:
+                    await ready
+                finally:
+                    self._loop.remove_reader(number)
 
     async def write(self, data: bytes | bytearray | memoryview) -> None:
         """Sends everything; a broken connection is an OSError."""
@@ -78,6 +110,11 @@ class Stream:
     def close(self) -> None:
         """Closes the socket; nobody may be waiting to read."""
         self.sock.close()
+
+
+def _tell(ready: asyncio.Future[None]) -> None:
+    if not ready.done():
+        ready.set_result(None)
 
 
 class Secure(Stream):
@@ -148,6 +185,24 @@ class Secure(Stream):
             await self._flush()
             await self._fill()
 
+    def poll(self) -> bytes | None:
+        """What has come already and can be decrypted; None where there is nothing yet."""
+        if self._before:
+            before, self._before = self._before, b""
+            return before
+        while True:
+            data, ended = self._decrypted()
+            if data or ended:
+                self.taken += len(data)
+                return data
+            raw = self._below.poll()
+            if raw is None:
+                return None
+            if raw:
+                self._incoming.write(raw)
+            else:
+                self._incoming.write_eof()
+
     def _decrypted(self) -> tuple[bytes, bool]:
         """Everything that can be decrypted now, and whether it ends there."""
         parts: list[bytes] = []
@@ -181,6 +236,28 @@ class Secure(Stream):
         with suppress(OSError):
             await self._flush()
         await self._below.end()
+
+
+async def either_readable(one: Stream, other: Stream) -> None:
+    """Waits until something has come on one of two; nothing of it is taken.
+
+    A read that is cancelled may have taken bytes that nobody then has.
+    """
+    loop = asyncio.get_running_loop()
+    ready: asyncio.Future[None] = loop.create_future()
+
+    def wake() -> None:
+        if not ready.done():
+            ready.set_result(None)
+
+    sockets = (one.sock, other.sock)
+    try:
+        for sock in sockets:
+            loop.add_reader(sock, wake)
+        await ready
+    finally:
+        for sock in sockets:
+            loop.remove_reader(sock)
 
 
 async def relay(one: Stream, other: Stream) -> None:

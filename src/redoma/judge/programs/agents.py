@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redoma.judge.interpret.arg import ANYTHING, Stream
+from redoma.judge.interpret.arg import ANYTHING, UNKNOWN, Stream
 from redoma.judge.programs.cards import follow
 from redoma.judge.programs.package_sources import is_address
 from redoma.model.risk import Effect, Place, Target
@@ -52,7 +52,7 @@ _GUARD_OPTIONS = frozenset(
 
 def guard(call: Call) -> Stream:
     """The guard itself: asking it is harmless, taking it away or changing it is not."""
-    words = [str(word) for word in call.args if word[:1] != "-"]
+    words = _own_words(call)
     if words[:1] in (["check"], ["doctor"], ["pending"], ["version"], ["help"]) or not words:
         call.fact(Effect.READS, tags=("about",))
     elif words[:1] == ["answer"]:
@@ -71,6 +71,18 @@ def guard(call: Call) -> Stream:
     else:
         call.fact(Effect.UNKNOWN, tags=("subcommand",), detail=f"redoma {words[0]}")
     return Stream(None)
+
+
+def _own_words(call: Call) -> list[str]:
+    """The words of a command line of ours, the first of which is its command."""
+    words: list[str] = []
+    # Attack: the value of an option that stands before the command is taken for the command; or
+    # what nobody knows is taken for that value, and is several words.
+    for before, word in zip(("", *call.args), call.args, strict=False):
+        value = before == "--language" and UNKNOWN not in word
+        if not value and word[:1] != "-":
+            words.append(str(word))
+    return words
 
 
 def extension(call: Call) -> Stream:

@@ -13,6 +13,10 @@ from tests.unit.judge.judged import risk
     [
         "redoma answer 3f2a9c1e approve",
         "redoma --json answer 3f2a9c1e approve",
+        "redoma --language pt-BR answer 3f2a9c1e approve",
+        "redoma --language=pt-BR answer 3f2a9c1e approve",
+        "redoma --language check answer 3f2a9c1e approve",
+        "redoma --language en hook uninstall claude-code",
         "./bin/redoma answer 3f2a9c1e approve --remember exact",
         "python3 -m redoma answer 3f2a9c1e approve",
         "python3 -m redoma.__main__ answer 3f2a9c1e approve",
@@ -46,3 +50,8 @@ def test_the_vault_is_listed_freely_and_changed_with_a_word() -> None:
         *(Risk.SAFE, Risk.SAFE),
         *(Risk.ELEVATED, Risk.ELEVATED),
     ]
+
+
+def test_asking_in_a_language_is_harmless_unless_nobody_knows_which() -> None:
+    assert risk("redoma --language pt-BR pending") is Risk.SAFE
+    assert risk("redoma --language $LANGUAGE") is Risk.MODERATE

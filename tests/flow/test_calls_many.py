@@ -1,0 +1,156 @@
+"""Many calls: at once, one after the other, from a program's own file, through a gate."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from redoma import AsyncSandbox, Sandbox, SandboxViolation
+from tests.flow.called import connects, doubled
+from tests.flow.place import Place
+from tests.house.tree import PACKAGE
+
+AT_ONCE = 50
+
+
+def test_fifty_calls_from_fifty_threads_each_have_their_own_value(place: Place) -> None:
+    sandbox = place.sandbox()
+    found: dict[int, int] = {}
+
+    def call(number: int) -> None:
+        found[number] = sandbox.call(pow, number, 2)
+
+    threads = [threading.Thread(target=call, args=(number,)) for number in range(AT_ONCE)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == {number: number**2 for number in range(AT_ONCE)}
+
+
+def test_fifty_calls_from_one_loop_each_have_their_own_value(place: Place) -> None:
+    async def calls() -> list[int]:
+        sandbox = AsyncSandbox(str(place.workspace), record=str(place.record))
+        return await asyncio.gather(*(sandbox.call(pow, at, 2) for at in range(AT_ONCE)))
+
+    assert asyncio.run(calls()) == [number**2 for number in range(AT_ONCE)]
+
+
+def _descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+def test_calls_leave_no_descriptor_and_no_file_behind(place: Place) -> None:
+    sandbox = place.sandbox()
+    for _ in range(3):
+        sandbox.call(len, "x")
+    before = _descriptors()
+    for _ in range(10):
+        sandbox.call(len, "x")
+    until = time.monotonic() + 10
+    while _descriptors() > before and time.monotonic() < until:
+        time.sleep(0.1)
+    assert _descriptors() <= before
+    assert os.listdir(place.workspace) == []
+
+
+PROGRAM = """
+import sys
+sys.path.append({source!r})
+from dataclasses import dataclass
+from redoma import Call, Sandbox
+
+FACTOR = 3
+
+@dataclass
+class Made:
+    value: int
+
+class Tool:
+    factor = FACTOR
+    def run(self, value):
+        return helper(value) * self.factor
+
+def helper(value):
+    return value + 1
+
+if __name__ == "__main__":
+    sandbox = Sandbox({workspace!r}, record={record!r})
+    print(sandbox.call(Tool().run, 4))
+    print(sandbox.perform(Call(Made, [5], returns=[Made])).value)
+"""
+
+
+def test_functions_and_classes_of_the_program_itself_run_inside(place: Place) -> None:
+    program = place.workspace.parent / "program.py"
+    program.write_text(
+        PROGRAM.format(
+            source=str(PACKAGE.parent), workspace=str(place.workspace), record=str(place.record)
+        )
+    )
+    done = subprocess.run(
+        [sys.executable, str(program)], capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.returncode) == ("15\nMade(value=5)\n", 0), done.stderr
+
+
+def test_a_module_beside_secrets_goes_by_value(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A home is in the search path where a program was started there; it is not shown for that."""
+    home = Path(os.environ["HOME"])
+    home.mkdir()
+    (home / "own_tool_of_mine.py").write_text("def run(x):\n    return x + base\nbase = 40\n")
+    (home / "secret").write_text("of mine")
+    monkeypatch.syspath_prepend(str(home))
+    import own_tool_of_mine  # type: ignore[import-not-found]
+
+    try:
+        sandbox = place.sandbox()
+        assert sandbox.call(own_tool_of_mine.run, 2) == 42
+        with pytest.raises(SandboxViolation):
+            sandbox.call(os.listdir, str(home / "secret"))
+    finally:
+        del sys.modules["own_tool_of_mine"]
+
+
+def test_a_host_that_was_not_given_is_a_violation_that_names_it(place: Place) -> None:
+    sandbox = place.sandbox(allow_hosts=["example.com"])
+    with pytest.raises(SandboxViolation) as caught:
+        sandbox.call(connects, "other.example")
+    assert (caught.value.kind, caught.value.host) == ("network", "other.example")
+    assert sandbox.call(doubled, 1) == 2
+
+
+def test_a_policy_that_says_no_to_python_says_no_to_calls(place: Place) -> None:
+    from redoma.model.errors import Denied
+
+    place.policy("blocklist_extensions:\n  - python3\n")
+    with pytest.raises(Denied):
+        place.sandbox().call(len, "x")
+
+
+def test_who_is_asked_sees_the_call_and_a_no_is_a_no(place: Place) -> None:
+    from redoma.model.errors import Declined
+
+    place.policy('confirmation:\n  required_for:\n    - "safety_level >= moderate"\n')
+    asked: list[str] = []
+
+    def never(question: object) -> bool:
+        asked.append(question.command)  # type: ignore[attr-defined]
+        return False
+
+    with pytest.raises(Declined):
+        place.sandbox(ask=never).call(len, "x")
+    assert asked == ["call builtins.len('x')"]
+    assert (
+        Sandbox(str(place.workspace), record=str(place.record), ask=lambda _: True).call(len, "x")
+        == 1
+    )
