@@ -35,10 +35,10 @@ def test_what_may_not_begin_never_does(machine: Machine) -> None:
 
     before = len(os.listdir("/proc/self/fd"))
     with pytest.raises(RecordUnavailable, match="the disk is full"):
-        execute(planned(machine, "touch begun"), this_host(), permit=refuse)
+        execute(planned(machine, ": > begun"), this_host(), permit=refuse)
     assert os.listdir(machine.workspace) == []
     # And nothing of the attempt is in the way of the next one.
-    assert execute(planned(machine, "touch begun"), this_host()).ok
+    assert execute(planned(machine, ": > begun"), this_host()).ok
     assert os.listdir(machine.workspace) == ["begun"]
     assert len(os.listdir("/proc/self/fd")) - before < 16  # what the engine itself keeps
 
@@ -51,5 +51,5 @@ def test_a_command_begins_after_it_may(machine: Machine) -> None:
         time.sleep(0.3)
         seen.append(begun.exists())
 
-    assert execute(planned(machine, "touch begun"), this_host(), permit=allow).ok
+    assert execute(planned(machine, ": > begun"), this_host(), permit=allow).ok
     assert (seen, begun.exists()) == ([False], True)

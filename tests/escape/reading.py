@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import socket
 import ssl
@@ -137,6 +138,18 @@ def answer(handler: BaseHTTPRequestHandler, body: bytes) -> None:
     said = body or f"{handler.command} {handler.path}".encode()
     if path == "/echo":
         said = "".join(f"{k.lower()}: {v}\n" for k, v in handler.headers.items()).encode()
+    if path == "/packed":
+        said = "".join(f"{k.lower()}: {v}\n" for k, v in handler.headers.items()).encode()
+        handler.send_response_only(103)
+        handler.send_header("Link", f"<{handler.headers.get('authorization')}>")
+        handler.end_headers()
+        handler.send_response(200)
+        said = gzip.compress(said)
+        handler.send_header("Content-Encoding", "gzip")
+        handler.send_header("Content-Length", str(len(said)))
+        handler.end_headers()
+        handler.wfile.write(said)
+        return
     if path == "/big":
         said = b"x" * (4 << 20)
     handler.send_response(200)

@@ -169,6 +169,36 @@ except OSError as e:
     assert TOKEN not in told
 
 
+def test_a_host_that_packs_what_it_says_back_gives_no_credential_away(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("A_TOKEN", TOKEN)
+    script = (
+        RAW
+        + """
+heard = ask("/packed", more="Accept-Encoding: gzip\\r\\n")
+print(heard.count(b"HTTP/1.1 103"), b"authorization: bearer ****" in heard.lower(), b"tok-" in heard)
+"""
+    )
+    credentials = read_all(["a.test=A_TOKEN"], ["a.test"])
+    reach = inspected(f"a.test:443{pin(host)}", credentials=credentials)
+    assert said(reading(script, reach=reach)) == ["1 True False"]
+    assert [each.headers["authorization"] for each in host.asked] == [f"Bearer {TOKEN}"]
+
+
+def test_no_header_makes_another_request_of_one_that_is_granted(host: Host) -> None:
+    script = (
+        RAW
+        + """
+for more in ("", "X-HTTP-Method-Override: DELETE", "X-Original-URL: /admin", "X_Rewrite_Url: /a"):
+    print(status(ask("/repos/x", more=more and more + "\\r\\n"))[0])
+"""
+    )
+    result = reading(script, reach=inspected(f"GET a.test:443/repos/**{pin(host)}"))
+    assert said(result) == ["HTTP/1.1 200 OK", *["HTTP/1.1 403 Forbidden"] * 3]
+    assert host.lines == ["GET /repos/x HTTP/1.1"]
+
+
 def test_a_credential_is_not_given_to_a_host_that_cannot_be_trusted(
     host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 KEYS = ("method", "host", "path", "status", "headers", "body")
 _LARGEST = 8 << 20
 _MOST = 1000
+_DEEPEST = 32
 
 
 def read_mocks(path: str) -> tuple[MockedAnswer, ...]:
@@ -38,11 +39,31 @@ def read_mocks(path: str) -> tuple[MockedAnswer, ...]:
         mark = getattr(error, "problem_mark", None)
         place = f"{path}:{mark.line + 1}:{mark.column + 1}" if mark else path
         raise PolicySyntax(getattr(error, "problem", None) or "not YAML", location=place) from None
+    except RecursionError:
+        raise PolicySyntax("this lies too deep", location=path) from None
+    _written_out(path, tree)
     if not isinstance(tree, yaml.SequenceNode):
         raise PolicySyntax("mocks are a list of answers", location=path, hint=_hint())
     if len(tree.value) > _MOST:
         raise PolicySyntax(f"there are more than {_MOST} answers", location=path)
     return tuple(_answer(path, node) for node in tree.value)
+
+
+def _written_out(path: str, tree: yaml.Node | None) -> None:
+    """Attack: aliases that unfold into gigabytes, or into themselves; and nesting without end."""
+    seen: set[int] = set()
+    waiting = [(tree, 0)] if tree is not None else []
+    while waiting:
+        node, depth = waiting.pop()
+        if id(node) in seen:
+            raise _wrong(path, node, "an alias is not used here")
+        if depth > _DEEPEST:
+            raise _wrong(path, node, "this lies too deep")
+        seen.add(id(node))
+        if isinstance(node, yaml.MappingNode):
+            waiting += [(each, depth + 1) for pair in node.value for each in pair]
+        elif isinstance(node, yaml.SequenceNode):
+            waiting += [(each, depth + 1) for each in node.value]
 
 
 def mocking(reach: Reach, *, mock: bool | str) -> Reach:
@@ -68,9 +89,12 @@ def _answer(path: str, node: yaml.Node) -> MockedAnswer:
     as_json = body is not None and not isinstance(body, str)
     if as_json and not any(name.lower() == "content-type" for name, _ in headers):
         headers = (*headers, ("content-type", "application/json"))
-    text = json.dumps(body) + "\n" if as_json else body or ""
-    assert isinstance(text, str)
-    return MockedAnswer(headers=headers, body=text.encode(), **found)  # type: ignore[arg-type]
+    try:
+        text = json.dumps(body) + "\n" if as_json else str(body or "")
+        data = text.encode()
+    except (TypeError, ValueError):
+        raise _wrong(path, node, "this body has no form in JSON or in UTF-8") from None
+    return MockedAnswer(headers=headers, body=data, **found)  # type: ignore[arg-type]
 
 
 def _value(path: str, name: str, node: yaml.Node) -> object:

@@ -50,11 +50,19 @@ def examine_write(
 def examine_call(
     call: PythonCall, pack: Pack, knowledge: Knowledge, ground: Ground
 ) -> tuple[Assessment, tuple[Fact, ...]]:
-    """The findings and facts of a Python call, judged as Python that runs the call's module."""
+    """The findings and facts of a Python call, judged as Python that runs the call's module.
+
+    Attack: a plan that says `os:system` of what its shell would be asked about. So a call that was
+    written as a text is judged as that text.
+    """
     # A function that is in no module, or in one whose name is no word, is code of the project.
     module = call.name.rpartition(".")[0]
     named = module.replace(".", "").replace("_", "").isalnum() and module.isascii()
     text = f"python3 -m {module if named else 'call'}"
+    if call.source:
+        from shlex import quote
+
+        text = f"python3 -c {quote(call.source)}"
     length = len(call.shown)
     facts = [
         _somewhere(fact, length) for fact in facts_of(text, pack, knowledge, ground, calls=True)

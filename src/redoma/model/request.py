@@ -54,6 +54,8 @@ class PythonCall(Value):
     path: tuple[str, ...] = ()
     # At most so many items of a generator are collected; 0 where none is expected.
     collects: int = 0
+    # The call as Python, where its name and arguments are a text that anybody may have written.
+    source: str = ""
 
     @property
     def shown(self) -> str:

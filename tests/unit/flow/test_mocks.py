@@ -68,6 +68,12 @@ def test_every_key_says_something(tmp_path: Path) -> None:
         "- host: a.test\n  host: b.test": ":2:3: host is given twice",
         "- body: !!python/object:os.system {}": "this is no plain value",
         "- [": "expected the node content",
+        "- body: &a [*a]": ":1:9: an alias is not used here",
+        "- body: {a: &a [1, 2], b: *a}": "an alias is not used here",
+        "- body: " + "[" * 40 + "]" * 40: "this lies too deep",
+        "- body: " + "[" * 5000 + "]" * 5000: "this lies too deep",
+        "- body: 2020-01-01": "this body has no form in JSON or in UTF-8",
+        '- body: "\\ud800"': "this body has no form in JSON or in UTF-8",
     }.items(),
 )
 def test_what_cannot_be_read_names_its_place(tmp_path: Path, text: str, said: str) -> None:

@@ -67,7 +67,13 @@ def _asked_for(name: str) -> Secret:
 
         text = getpass(phrased("secret for {0}: ", harmless(name)))
     else:
-        text = sys.stdin.buffer.read(_LARGEST).decode(errors="strict")
+        data = sys.stdin.buffer.read(_LARGEST + 1)
+        if len(data) > _LARGEST:
+            raise UsageError("this is more than a secret can be", hint=USAGE)
+        try:
+            text = data.decode()
+        except UnicodeDecodeError:
+            raise UsageError("a secret is a text in UTF-8, and this is not", hint=USAGE) from None
     return Secret(text.removesuffix("\n").removesuffix("\r"))
 
 

@@ -39,8 +39,19 @@ def request_of(work: Work, sandbox: Sandbox, mode: Mode) -> Request:
     assert isinstance(made.workload, PythonCall)
     # Judged, asked about and written down by the function's own name, not by who calls it.
     name, arguments = work.target.replace(":", "."), work.shown[len(work.target) + 1 : -1]
-    shown = replace(made.workload, name=name, arguments=arguments)
+    source = _source(work)
+    shown = replace(made.workload, name=name, arguments=arguments, source=source)
     return replace(made, workload=shown, mode=mode, cwd=sandbox.workspace)
+
+
+def _source(work: Work) -> str:
+    """The call as somebody would write it: what it is judged by."""
+    module, _, function = work.target.partition(":")
+    given = [repr(each) for each in work.args]
+    for name, value in work.kwargs.items():
+        plain = name.isidentifier() and name.isascii()
+        given.append(f"{name}={value!r}" if plain else f"**{{{name!r}: {value!r}}}")
+    return f"import {module}\n" + f"{module}.{function}({', '.join(given)})"
 
 
 def world_of(work: Work, sandbox: Sandbox) -> World:

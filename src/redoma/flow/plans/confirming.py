@@ -7,6 +7,7 @@ from hashlib import sha256
 from redoma.ask.answers import told
 from redoma.ask.moments import now
 from redoma.flow.requests import this_caller, this_session
+from redoma.model.decision import Verdict
 from redoma.model.event import Event, Kind
 from redoma.model.ids import uuid
 from redoma.model.question import Choice, Context, Impact, Question
@@ -15,30 +16,32 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from redoma.flow.plans.checking import JudgedStep, PlanCheck
+    from redoma.flow.plans.checking import PlanCheck
     from redoma.flow.sandbox import Sandbox
     from redoma.model.policy import Policy
     from redoma.model.question import Answer, Answerer
+    from redoma.model.script import Span
 
 _MOST_REASONS = 20
 
 
 def question_of(check: PlanCheck, sandbox: Sandbox, policy: Policy) -> Question:
     """What a person is asked once for all steps; the digest is of every one of them."""
-    worst = max(check.asked, key=lambda judged: judged.decision.assessment.risk).decision
+    # Attack: many harmless steps around a bad one, so that nobody gets as far as that.
+    asked = sorted(check.asked, key=lambda judged: -judged.decision.assessment.risk)
+    worst = asked[0].decision
     parts = (check.intent.digest, *(judged.digest for judged in check.asked))
-    lines = [_line(judged) for judged in check.steps]
+    text, spans = _written(check)
     impacts = [judged.impact for judged in check.steps]
     files = tuple(dict.fromkeys(path for each in impacts for path in each.files_affected))
     reasons = [
-        f"{judged.step.id}: {reason}"
-        for judged in check.asked
-        for reason in judged.decision.because
+        f"{judged.step.id}: {reason}" for judged in asked for reason in judged.decision.because
     ]
     return Question(
         id=uuid(),
         digest=sha256("\n".join(parts).encode()).hexdigest(),
-        command=f"plan {check.intent.name}\n" + "\n".join(lines),
+        command=text,
+        spans=spans,
         risk=worst.assessment.risk,
         safety_level=worst.level or worst.assessment.risk.label,
         because=tuple(reasons[:_MOST_REASONS]),
@@ -59,10 +62,31 @@ def question_of(check: PlanCheck, sandbox: Sandbox, policy: Policy) -> Question:
     )
 
 
-def _line(judged: JudgedStep) -> str:
-    # As a shell would show it, and not a sentence: this is the work itself, not our words for it.
-    given = judged.work.given
-    return f"{judged.step.id}: {judged.work.shown}" + (f" < {given}" if given else "")
+def _written(check: PlanCheck) -> tuple[str, tuple[Span, ...]]:
+    """The steps as they are shown, one to a line, and the parts to be seen, the worst first."""
+    text = f"plan {_indented(check.intent.name)}\n"
+    parts: list[tuple[int, Span]] = []
+    for judged in check.steps:
+        shown, found = judged.work.shown, judged.decision.assessment
+        start = len(text)
+        at = start + len(judged.step.id) + 2
+        # As a shell would show it, and not a sentence: this is the work, not our words for it.
+        text += f"{judged.step.id}: {_indented(shown)}"
+        text += f" < {judged.work.given}" if judged.work.given else ""
+        end = len(text)
+        text += "\n"
+        if judged.decision.verdict is Verdict.CONFIRM:
+            exact = found.text == shown and "\n" not in shown
+            for one in found.worst:
+                span = (at + one.span[0], at + one.span[1]) if exact else (start, end)
+                parts.append((-found.risk, span))
+    parts.sort(key=lambda part: part[0])
+    return text.removesuffix("\n"), tuple(dict.fromkeys(span for _, span in parts))
+
+
+def _indented(text: str) -> str:
+    # Attack: a second line of one step that looks like another step.
+    return text.replace("\n", "\n    ")
 
 
 def confirmed(check: PlanCheck, plan: str, sandbox: Sandbox, policy: Policy) -> Answerer | str:

@@ -86,11 +86,15 @@ def _networked(grant: Grant, held_to: StepConstraints) -> Grant:
     kept: list[HostRule] = []
     if hosts and held_to.allow_network is not False:
         from redoma.jail.egress.grants import covers, gated
-        from redoma.jail.egress.rules import read
+        from redoma.jail.egress.rules import of_anyone, read
 
         asked = read(hosts).hosts
-        if grant.network is Network.OPEN or grant.reach.anyone:
-            return gated(grant, replace(read(hosts), publish=grant.reach.publish))
+        if grant.reach.anyone:
+            # Attack: a plan that names this machine, or says itself where a host is.
+            asked = tuple(rule for rule in asked if of_anyone(rule))
+        if asked and (grant.network is Network.OPEN or grant.reach.anyone):
+            # What holds for every host holds for these: ports, numbers, a mock, reading requests.
+            return gated(grant, replace(grant.reach, hosts=asked, anyone=False))
         for rule in grant.reach.hosts:
             if any(covers(each, rule) for each in asked):
                 kept.append(rule)

@@ -12,7 +12,7 @@ from email.utils import parsedate_to_datetime
 
 import hishel
 
-from redoma.jail.egress import cache_rules
+from redoma.jail.egress import cache_rules, destinations
 from redoma.jail.egress.cache_store import Kept, Store, new_id
 from redoma.jail.egress.requests import Response
 from redoma.model.value import replace
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 BY = "cache"
 SAYS = b"redoma-cache"
-_LARGEST = 8 << 20
+# So much is held for each connection, of which a command may have a thousand.
+_LARGEST = 1 << 20
 _LONGEST_WAIT = 3600.0
 _BUSY = (429, 503)
 _NOT_MODIFIED = 304
@@ -56,20 +57,32 @@ class Cache:
         """What is kept and may be used, or what the host says now."""
         if not self._reach.caches(request.host) or request.upgrade:
             return await forward(request)
-        if request.method != "GET" or request.header(b"range") is not None:
+        # A body may be what is asked for, and is not part of what an answer is kept by.
+        plain = request.method == "GET" and request.body.empty
+        if not plain or request.header(b"range") is not None:
             return await self._passed(request, forward)
-        key = cache_rules.key_of(request, self._secrets.get(request.host, ""))
+        secret = self._secrets.get(request.host, "")
+        key = cache_rules.key_of(request, secret, self._host(request))
         if len(self._asking) > _MOST_LOCKS:
             self._asking.clear()
         async with self._asking.setdefault(key, asyncio.Lock()):
             return await self._got(request, key, forward)
 
+    def _host(self, request: Request) -> str:
+        """Who answers: a host by its name, and where it was said to be elsewhere, by that as well.
+
+        Attack: a run that has a name led to a server of its own would answer for every other run.
+        """
+        places = destinations.places(self._reach, request.host, ("", request.port))
+        pins = "".join(f"={address}:{port}" for address, port in places)
+        return f"{request.host}{pins}"
+
     async def _passed(self, request: Request, forward: Forward) -> Response:
         """A request that is never answered from what is kept."""
-        waiting = self._left_alone(request.host)
+        waiting = self._left_alone(request)
         if waiting is not None:
             return waiting
-        response = self._heard(request.host, await forward(request))
+        response = self._heard(request, await forward(request))
         if request.method not in _SAFE and response.status < 400:
             self._store.drop(cache_rules.url_of(request))
         return response
@@ -84,21 +97,19 @@ class Cache:
         if isinstance(state, hishel.FromCache):
             used = next(each for each in kept if each.id == str(state.entry.id))
             return _from(used, int(now - used.checked), "hit")
-        waiting = self._left_alone(request.host)
+        waiting = self._left_alone(request)
         if waiting is not None:
             return waiting
         if isinstance(state, hishel.NeedRevalidation):
             asked = cache_rules.checked(cache_rules.unconditional(request), state)
-            response = self._heard(request.host, await forward(asked))
+            response = self._heard(request, await forward(asked))
             if response.status == _NOT_MODIFIED:
                 again = self._stood_by(state, response, kept)
                 if again is not None:
                     return again
-                response = self._heard(
-                    request.host, await forward(cache_rules.unconditional(request))
-                )
+                response = self._heard(request, await forward(cache_rules.unconditional(request)))
         else:
-            response = self._heard(request.host, await forward(cache_rules.unconditional(request)))
+            response = self._heard(request, await forward(cache_rules.unconditional(request)))
         return await self._kept(request, key, response)
 
     def _stood_by(
@@ -137,23 +148,23 @@ class Cache:
         )
         return replace(response, body=body, headers=(*response.headers, (SAYS, b"stored")))
 
-    def _heard(self, host: str, response: Response) -> Response:
+    def _heard(self, request: Request, response: Response) -> Response:
         """Notes how long a host wants to be left alone, where its answer says so."""
         if response.status in _BUSY:
             told = _seconds(response.header(b"retry-after"), self._clock())
             if told is None and response.status == _BUSY[0]:
                 told = float(self._reach.cache_seconds)
             if told:
-                self._store.wait(host, self._clock() + min(told, _LONGEST_WAIT))
+                self._store.wait(self._host(request), self._clock() + min(told, _LONGEST_WAIT))
         return response
 
-    def _left_alone(self, host: str) -> Response | None:
-        left = self._store.waits(host) - self._clock()
+    def _left_alone(self, request: Request) -> Response | None:
+        left = self._store.waits(self._host(request)) - self._clock()
         # A clock that was set back would have a host left alone for ever.
         if not 0 < left <= _LONGEST_WAIT:
             return None
         seconds = str(int(left) + 1)
-        said = f"redoma: {host} asked to be left alone for {seconds} s more\n"
+        said = f"redoma: {request.host} asked to be left alone for {seconds} s more\n"
         return Response(
             status=429,
             reason=b"Too Many Requests",

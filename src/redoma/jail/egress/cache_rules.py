@@ -33,13 +33,13 @@ def url_of(request: Request) -> str:
     return f"{request.scheme}://{request.host}:{request.port}{request.target}"
 
 
-def key_of(request: Request, secret: str) -> str:
+def key_of(request: Request, secret: str, host: str) -> str:
     """The same for requests that have to get the same answer, and for no others.
 
     Attack: a header that changes the answer and that the host does not name in `Vary` would have
     one command put its own answer in the place of another's. So every header counts.
     """
-    parts = [request.method.encode(), url_of(request).encode(), secret.encode()]
+    parts = [request.method.encode(), url_of(request).encode(), secret.encode(), host.encode()]
     for name, value in sorted(request.headers):
         if name not in _NOT_OF_THE_KEY:
             parts += [name, value]

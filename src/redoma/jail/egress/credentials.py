@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from contextlib import aclosing
 
+from redoma.jail.egress.decoding import decoded
 from redoma.jail.egress.names import normal
 from redoma.model.errors import UsageError
 from redoma.model.network import LAST_PORT, Credential
@@ -31,6 +32,7 @@ _NOT_A_CREDENTIAL = frozenset(
 _HINT = "HOST[:PORT]=[bearer:|basic:|HEADER:]VARIABLE, or vault:NAME in the place of VARIABLE"
 # Shorter ones would be found everywhere.
 _SHORTEST = 6
+_WITHOUT_BODY = (204, 304)
 
 
 def read(text: str) -> Credential:
@@ -126,24 +128,39 @@ class Credentials:
         added = self._values.get(key)
         if added is None or request.scheme != "https":
             return await forward(request)
-        # A body that is compressed could not be searched.
+        # A body that is compressed has to be unpacked to be searched.
         replaced = {b"accept-encoding", *(name for name, _ in added)}
         headers = [each for each in request.headers if each[0] not in replaced]
         headers += [*added, (b"accept-encoding", b"identity")]
-        response = await forward(replace(request, headers=tuple(headers)))
-        return _without(response, self._hidden[key])
+        hidden = self._hidden[key]
+
+        async def inform(status: int, said: Headers) -> None:
+            # Attack: a host that says it back before its answer, in early hints.
+            await request.inform(status, _without_in(said, hidden))
+
+        asked = replace(request, headers=tuple(headers), inform=inform)
+        response = _without(await forward(asked), hidden)
+        bodiless = request.method == "HEAD" or response.status in _WITHOUT_BODY
+        if bodiless or response.upgraded is not None:
+            return response
+        return _searched_in(decoded(response), hidden)
+
+
+def _without_in(headers: Headers, hidden: tuple[bytes, ...]) -> Headers:
+    # Names come in lower case, whatever the case of what they say.
+    small = tuple(secret.lower() for secret in hidden)
+    return tuple((starred(name, small), starred(value, hidden)) for name, value in headers)
 
 
 def _without(response: Response, hidden: tuple[bytes, ...]) -> Response:
-    headers: Headers = tuple((name, starred(value, hidden)) for name, value in response.headers)
+    headers = _without_in(response.headers, hidden)
+    return replace(response, headers=headers, reason=starred(response.reason, hidden))
+
+
+def _searched_in(response: Response, hidden: tuple[bytes, ...]) -> Response:
     body = response.body
-    encoded = response.header(b"content-encoding") not in (None, b"", b"identity")
-    if encoded or response.upgraded is not None:
-        return replace(response, headers=headers)
     searched = starred(body, hidden) if isinstance(body, bytes) else _searched(body, hidden)
-    return replace(
-        response, headers=headers, reason=starred(response.reason, hidden), body=searched
-    )
+    return replace(response, body=searched)
 
 
 def starred(data: bytes, hidden: tuple[bytes, ...]) -> bytes:

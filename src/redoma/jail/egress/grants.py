@@ -86,7 +86,8 @@ def covers(listed: HostRule, asked: HostRule) -> bool:
     if listed.path and listed.path != asked.path:
         return False
     # Where a name is, is not for a command line to say against a policy's list.
-    if (asked.address, asked.inside) not in (("", ""), (listed.address, listed.inside)):
+    place = (asked.address, asked.address_port, asked.inside)
+    if place not in (("", 0, ""), (listed.address, listed.address_port, listed.inside)):
         return False
     return listed.ports is None or (
         asked.ports is not None and set(asked.ports) <= set(listed.ports)

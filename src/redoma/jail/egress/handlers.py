@@ -23,12 +23,19 @@ def handlers(reach: Reach, secrets: tuple[Secret, ...] = ()) -> tuple[Handler, .
         from redoma.jail.egress.cache import Cache
         from redoma.jail.egress.cache_store import Store
 
-        known = zip(reach.credentials, secrets, strict=True)
-        private = {each.host: sha256(s.reveal().encode()).hexdigest() for each, s in known}
-        row.append(Cache(reach, Store(places.cache()), private))
+        row.append(Cache(reach, Store(places.cache()), private(reach, secrets)))
     if reach.credentials:
         from redoma.jail.egress.credentials import Credentials
 
         # The last before the host: nobody else in the row sees what it adds.
         row.append(Credentials(tuple(zip(reach.credentials, secrets, strict=True))))
     return tuple(row)
+
+
+def private(reach: Reach, secrets: tuple[Secret, ...]) -> dict[str, str]:
+    """For each host one name for all that is added to its requests, and how."""
+    found: dict[str, str] = {}
+    for each, secret in zip(reach.credentials, secrets, strict=True):
+        told = (found.get(each.host, ""), str(each.port), each.header, each.form, secret.reveal())
+        found[each.host] = sha256("\0".join(told).encode()).hexdigest()
+    return found

@@ -18,11 +18,20 @@ if TYPE_CHECKING:
     from redoma.model.network import HostRule
 
 _ESCAPED = re.compile(r"%([0-9A-Fa-f]{2})")
+_BROKEN = re.compile(r"%(?![0-9A-Fa-f]{2})")
+# A dot or a slash written in more bytes than it needs, which some decode all the same.
+_OVERLONG = re.compile("[\xc0\xc1]|\xe0[\x80-\x9f]|\xf0[\x80-\x8f]")
 _SLASHES = re.compile(r"/{2,}")
 _PARAMETERS = re.compile(r";[^/]*")
 # Each further round of escapes is one more server behind another; nobody writes more.
 _ROUNDS = 3
+_MOST_READINGS = 100
 _LONGEST, _LONGEST_SHOWN = 4096, 500
+# Headers by which a request has itself taken for another one, by servers that obey them.
+_OVERRIDES = frozenset(
+    "x-http-method x-http-method-override x-method-override x-original-method x-forwarded-method"
+    " x-original-url x-original-uri x-rewrite-url x-forwarded-uri".split()
+)
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
 
@@ -41,31 +50,60 @@ def granting(rules: Iterable[HostRule], method: str, target: str) -> tuple[HostR
     return None, MANY_READINGS if any(by) or not by else REQUEST_NOT_GRANTED
 
 
+def overridden(fields: Iterable[tuple[bytes, bytes]]) -> bool:
+    """Whether a header names another method or path than the request's own.
+
+    Attack: `GET /granted` with `X-HTTP-Method-Override: DELETE`, or `X-Original-URL: /admin`.
+    """
+    # Behind many servers a dash and an underscore are the same.
+    return any(name.decode("latin-1").replace("_", "-") in _OVERRIDES for name, _ in fields)
+
+
 def _method_fits(method: str, methods: tuple[str, ...]) -> bool:
     """A HEAD tells less than the GET that it stands for."""
     return method in methods or (method == "HEAD" and "GET" in methods)
 
 
 def readings(path: str) -> tuple[str, ...]:
-    """Every way to read a path, the plainest first; none where there are too many."""
+    """Every way to read a path, the plainest first; none where there are too many.
+
+    Attack: of two servers in a row the first takes off what the second has not decoded yet, as in
+    `/repos/a%2fb/../..%2fadmin`. So whatever one of them makes of it is read again by the next.
+    """
+    if _BROKEN.search(path):
+        return ()  # `%u002e` is a dot to some
     found: dict[str, None] = {}
-    decoded = _ESCAPED.sub(_plain, path)
+    unread = [_ESCAPED.sub(_plain, path)]
     for _ in range(_ROUNDS):
-        for text in (decoded, decoded.replace("\\", "/")):
-            for without in (text, _PARAMETERS.sub("", text)):
-                for merged in (without, _SLASHES.sub("/", without)):
-                    found[merged] = None
-                    found[_without_dots(merged)] = None
-        again = _ESCAPED.sub(lambda match: chr(int(match[1], 16)), decoded)
-        if again == decoded:
+        here = dict.fromkeys(unread)
+        for text in (waiting := list(here)):
+            for other in _rewritten(text):
+                if other not in here:
+                    here[other] = None
+                    waiting.append(other)
+            if len(found) + len(here) > _MOST_READINGS:
+                return ()
+        found |= here
+        decoded = (_ESCAPED.sub(lambda match: chr(int(match[1], 16)), each) for each in here)
+        unread = list(dict.fromkeys(each for each in decoded if each not in found))
+        if not unread:
             break
-        decoded = again
     else:
         return ()
     # A path that ends early for whoever reads C strings is nobody's.
-    if any("\0" in each or not each.startswith("/") for each in found):
+    if any("\0" in e or not e.startswith("/") or _OVERLONG.search(e) for e in found):
         return ()
     return tuple(found)
+
+
+def _rewritten(path: str) -> tuple[str, ...]:
+    """What servers are known to make of a path before they look at it."""
+    return (
+        path.replace("\\", "/"),
+        _PARAMETERS.sub("", path),
+        _SLASHES.sub("/", path),
+        _without_dots(path),
+    )
 
 
 def _plain(match: re.Match[str]) -> str:
@@ -91,19 +129,49 @@ def _without_dots(path: str) -> str:
 
 
 def matches(pattern: str, path: str) -> bool:
-    """Whether a path is one of a pattern's: `*` is one part of it, `**` any number of parts."""
-    return _compiled(pattern).match(path) is not None
+    """Whether a path is one of a pattern's: `*` is one part of it, `**` any number of parts.
+
+    Attack: an expression that goes back over a long path again and again would stop the gate, and
+    with it the clock of the run. Here it goes back to the last `**` only, which is enough.
+    """
+    if not path.startswith("/"):
+        return False
+    wanted, given = _segments(pattern), path.split("/")[1:]
+    at = here = begun = 0
+    any_number = -1
+    while here < len(given):
+        if at < len(wanted) and wanted[at] == "**":
+            any_number, begun = at, here
+            at += 1
+        elif at < len(wanted) and _segment_fits(wanted[at], given[here]):
+            at, here = at + 1, here + 1
+        elif any_number >= 0:
+            begun += 1
+            at, here = any_number + 1, begun
+        else:
+            return False
+    return all(each == "**" for each in wanted[at:])
 
 
 @lru_cache(maxsize=256)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    made = ""
-    for segment in _ESCAPED.sub(_plain, pattern).split("/")[1:]:
-        if segment == "**":
-            made += "(?:/[^/]*)*"
-        else:
-            made += "/" + "[^/]*".join(re.escape(part) for part in segment.split("*"))
-    return re.compile(f"{made}\\Z", re.S)
+def _segments(pattern: str) -> tuple[str, ...]:
+    return tuple(_ESCAPED.sub(_plain, pattern).split("/")[1:])
+
+
+def _segment_fits(wanted: str, given: str) -> bool:
+    first, *rest = wanted.split("*")
+    if not rest:
+        return given == first
+    last = rest.pop()
+    at, end = len(first), len(given) - len(last)
+    if at > end or not given.startswith(first) or not given.endswith(last):
+        return False
+    for part in rest:
+        at = given.find(part, at, end)
+        if at < 0:
+            return False
+        at += len(part)
+    return True
 
 
 def shown(target: str) -> str:

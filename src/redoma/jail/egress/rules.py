@@ -193,6 +193,13 @@ def may_be_at(rule: HostRule, address: str) -> bool:
     return near or is_public(address) or is_inside(address, rule.inside)
 
 
+def of_anyone(rule: HostRule) -> bool:
+    """Whether a gate that lets every host through lets this one through."""
+    if rule.host == LOCALHOST or rule.address or rule.inside:
+        return False
+    return not canonical(rule.host) or may_be_at(ANYONE, rule.host)
+
+
 def local_ports(reach: Reach) -> tuple[int, ...]:
     """Ports of this machine's loopback that a command may reach on its own."""
     ports = [p for rule in reach.hosts if rule.host == LOCALHOST for p in rule.ports or ()]

@@ -20,6 +20,7 @@ from redoma.model.network import (
     NOT_HTTP,
     NOT_MOCKED,
     NOT_TRUSTED,
+    OVERRIDDEN,
     UNREADABLE,
     Connection,
 )
@@ -192,6 +193,8 @@ class Talk:
         rule, why = paths.granting(self._rules, head.method, head.target)
         if rule is None:
             raise Refused(why)
+        if rule.by_request and paths.overridden(head.fields):
+            raise Refused(OVERRIDDEN)
         return rule
 
     def _made(self, head: framing.Head, client: Client, body: Body) -> Request:

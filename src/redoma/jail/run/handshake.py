@@ -49,6 +49,10 @@ def begin(run: Supervisor) -> tuple[int, int]:
             raise
     try:
         run.permit()
+        if run.limiter.watched:
+            if made and run.launch.gate is None:
+                _first_process(run, handshake.status)  # now its root stands
+            run.keep_root(pid)
     except BaseException:
         os.close(descriptor)
         raise

@@ -90,7 +90,7 @@ class Supervisor:
         self.process = self.first_process = -1
         self.outputs: list[Output] = []
         self.input: Input | None = None
-        self.master = self.source = -1
+        self.master = self.source = self.root = -1
         self.source_over = True
         self.ending = Ending()
         self.watch: Watch | None = None
@@ -163,6 +163,11 @@ class Supervisor:
         """Before the command begins: later its first process may let nobody look."""
         if self.launch.over_disk:
             self._mounts = MountsKept(first)
+
+    def keep_root(self, first: int) -> None:
+        """The root inside, to count what is written there; also before, and for the same reason."""
+        with suppress(OSError):
+            self.root = os.open(f"/proc/{first}/root", os.O_PATH | os.O_CLOEXEC)
 
     def open_gate(self, first: int) -> None:
         """Has the enclosure's connections answered, before anything in it can make one."""
@@ -307,6 +312,7 @@ class Supervisor:
                 in_memory=self.launch.in_memory,
                 temporary=self.launch.temporary,
                 before=self.launch.in_memory_before,
+                inside=self.root,
             )
         past = self.watch.look()
         if past and not self.ending.said:
@@ -386,9 +392,9 @@ class Supervisor:
             self._mounts.let_go()
         if self.input is not None:
             self.input.close()
-        for fd in (*(output.fd for output in self.outputs), self.master, self.process):
+        ours = (self.master, self.root, self.process, self.first_process)
+        for fd in (*(output.fd for output in self.outputs), *ours):
             if fd >= 0:
                 os.close(fd)
-        if self.first_process >= 0:
-            os.close(self.first_process)
-        self.outputs, self.master, self.process, self.first_process = [], -1, -1, -1
+        self.outputs = []
+        self.master = self.root = self.process = self.first_process = -1

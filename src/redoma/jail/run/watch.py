@@ -30,7 +30,9 @@ class Watch:
         in_memory: tuple[str, ...] = (),
         temporary: tuple[str, ...] = (),
         before: int = 0,
+        inside: int = -1,
     ) -> None:
+        """`inside` is the root that the tree has; it may no longer let anyone look by itself."""
         self._before = before
         self._in_memory = [(path, _device(path)) for path in in_memory]
         self._temporary = [(path, _device(path)) for path in temporary]
@@ -38,6 +40,7 @@ class Watch:
         self._limits = limiter.limits
         self._watched = limiter.watched
         self._root = root
+        self._roots = (f"/proc/{root}/root", f"/proc/self/fd/{inside}")
         self._directory = directory
         self._written: dict[int, int] = {}
         self._free = self._free_now()
@@ -127,13 +130,14 @@ class Watch:
         """Bytes of files that are in memory and in no process's own pages."""
         held = 0
         for path, outside in places:
-            inside = f"/proc/{self._root}/root{path}"
-            # Before the enclosure has a root of its own, this is the machine's disk.
-            if _device(inside) in (None, outside):
-                continue
-            with suppress(OSError):
-                status = os.statvfs(inside)
-                held += (status.f_blocks - status.f_bfree) * status.f_frsize
+            for root in self._roots:
+                # Before the enclosure has a root of its own, this is the machine's disk.
+                if _device(root + path) in (None, outside):
+                    continue
+                with suppress(OSError):
+                    status = os.statvfs(root + path)
+                    held += (status.f_blocks - status.f_bfree) * status.f_frsize
+                    break
         return held
 
     def _free_now(self) -> int:

@@ -20,6 +20,8 @@ LARGEST = 1 << 20
 DEEPEST = 32
 MOST_VALUES = 50_000
 LONGEST_NUMBER = 40
+# Of all the places that are remembered together, each by the keys that lead there.
+MOST_PLACES = 1 << 24
 _BLANK = " \t\n\r"
 _WORDS = {"true": True, "false": False, "null": None}
 
@@ -30,7 +32,7 @@ class JsonText:
     def __init__(self, text: str, name: str) -> None:
         self._text = text
         self._name = name
-        self._values = 0
+        self._values = self._spelt = 0
         self._places: dict[str, int] = {}
         end, self.value = self._any(self._blank(0), "", 0)
         end = self._blank(end)
@@ -62,6 +64,10 @@ class JsonText:
             raise self._wrong(f"a plan has at most {MOST_VALUES} values", at, pointer)
         if depth > DEEPEST:
             raise self._wrong(f"this lies deeper than {DEEPEST} levels", at, pointer)
+        # Attack: a single long key, and below it many values whose places all begin with it.
+        self._spelt += len(pointer)
+        if self._spelt > MOST_PLACES:
+            raise self._wrong("the keys above this are too long", at)
         self._places[pointer] = at
         first = self._text[at : at + 1]
         if first == "{":

@@ -65,3 +65,12 @@ def test_a_secret_is_forgotten(
     assert json.loads(capsys.readouterr().out) == {"removed": "api"}
     assert main(["vault", "remove", "api"]) == 125
     assert "the vault has no secret 'api'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("data", [b"\xff\xfe", b"x" * (1 << 17) + b"y", b""])
+def test_what_is_no_secret_is_refused_and_nothing_of_it_kept(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], data: bytes
+) -> None:
+    give(monkeypatch, data)
+    assert main(["vault", "set", "api"]) == 2
+    assert (capsys.readouterr().out, vault().names()) == ("", ())

@@ -77,7 +77,7 @@ PLAIN = [
         (),
         (1,),
         {1, 2},
-        frozenset("ab"),
+        frozenset({1, 2}),
     ),
     *({}, {"a": 1, "$": 2}, {1: "x", (1, 2): None, b"k": 0.5}),
     datetime.datetime(2024, 2, 29, 12, 30, 1, 5),

@@ -13,8 +13,13 @@ import pytest
 
 from redoma.jail.egress.cache import Cache
 from redoma.jail.egress.cache_store import NAME, Store
+from redoma.jail.egress.credentials import read_all
+from redoma.jail.egress.handlers import private
 from redoma.jail.egress.requests import Body, Request, Response
+from redoma.jail.egress.rules import read
 from redoma.model.network import Reach
+from redoma.model.secret import Secret
+from redoma.model.value import replace
 
 pytestmark = pytest.mark.requirement("S13")
 
@@ -280,3 +285,38 @@ def test_the_oldest_answers_go_where_they_are_too_much(tmp_path: Path) -> None:
         b"x" * 900,
         b"anew",
     ]
+
+
+def test_a_request_with_a_body_is_never_answered_from_what_is_kept(world: World) -> None:
+    host = Host(said(b"one", cache_control="max-age=60"), said(b"two"))
+    world.get(host)
+    made = replace(request(), body=Body(_nothing(), _leave, empty=False))
+    assert asyncio.run(world.cache.handle(made, host)).body == b"two"
+
+
+def test_what_a_name_says_that_was_led_elsewhere_is_no_answer_for_another_run(
+    tmp_path: Path,
+) -> None:
+    led = World(tmp_path)
+    pinned = replace(REACH, hosts=read(["api.test=127.0.0.1:8443"]).hosts)
+    led.cache = Cache(pinned, led.store, None, lambda: led.now)
+    forged = Host(
+        said(b"forged", cache_control="max-age=86400"), said(status=429, retry_after="3600")
+    )
+    assert how(led.get(forged)) == "stored"
+    assert led.get(forged, "/busy").status == 429
+    assert led.get(forged, "/other").status == 429
+    true = Host(said(b"true"))
+    other = World(tmp_path)
+    assert (other.get(true).body, other.get(true, "/other").body) == (b"true", b"true")
+    assert led.get(forged).body == b"forged"
+
+
+def test_every_secret_of_a_host_keeps_its_answers_apart(tmp_path: Path) -> None:
+    credentials = read_all(["api.test=X-One:A", "api.test=X-Two:B"], ["api.test"])
+    reach = replace(REACH, credentials=credentials)
+    first = private(reach, (Secret("secret-a"), Secret("secret-b")))
+    assert private(reach, (Secret("another"), Secret("secret-b"))) != first
+    assert private(reach, (Secret("secret-a"), Secret("another"))) != first
+    assert private(reach, (Secret("secret-a"), Secret("secret-b"))) == first
+    assert "secret" not in str(first)

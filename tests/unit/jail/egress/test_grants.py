@@ -145,3 +145,13 @@ def test_ports_are_ports() -> None:
     with pytest.raises(UsageError):
         read([f"localhost:{port}" for port in range(1000, 1051)])
     assert read([], publish=[80, 80]) == Reach(publish=(80,))
+
+
+def test_the_port_of_a_place_is_the_lists_as_the_place_is() -> None:
+    listed = ("a.example=10.0.0.1",)
+    grant = gated(STANDARD, read(["a.example=10.0.0.1:22"]))
+    with pytest.raises(Refused):
+        kept_to(grant, listed, (), None)
+    assert (
+        kept_to(gated(STANDARD, read(listed)), listed, (), None).reach.hosts == read(listed).hosts
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redoma.jail.egress.paths import granting, matches, readings, shown
+from redoma.jail.egress.paths import granting, matches, overridden, readings, shown
 from redoma.model.network import MANY_READINGS, REQUEST_NOT_GRANTED, HostRule
 
 REPOS = HostRule(text="r", host="a.test", methods=("GET",), path="/repos/**")
@@ -66,6 +66,16 @@ def test_what_no_rule_names_is_not(method: str, target: str) -> None:
         "/repos/%25252525252e",
         "/repos/..",
         "/./user",
+        # Two servers in a row, the first of which does not decode.
+        "/repos/a%2fb/../..%2fuser",
+        "/repos/a%252fb/..%2f..%252fuser",
+        "/repos/a%5cb/../..%5cuser",
+        # Forms of a dot and a slash that only some decode.
+        "/repos/%u002e%u002e/user",
+        "/repos/%c0%ae%c0%ae/user",
+        "/repos/%25c0%25ae/user",
+        "/repos/%e0%80%ae%e0%80%ae/user",
+        "/repos/%",
     ],
 )
 def test_a_path_that_leads_elsewhere_for_some_reader_is_refused(target: str) -> None:
@@ -88,6 +98,31 @@ def test_a_path_that_leads_elsewhere_for_some_reader_is_refused(target: str) -> 
 )
 def test_a_star_is_one_part_and_two_are_any_number(pattern: str, path: str, expected: bool) -> None:
     assert matches(pattern, path) is expected
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path"),
+    [
+        ("/**/a/**/a/**/b", "/a" * 2000),
+        ("/x/" + "*a" * 20 + "*b", "/x/" + "a" * 4000),
+        ("/**/*a*a*a*/**/*a*a*a*b", "/aaaaaaaaa" * 400),
+    ],
+)
+def test_no_path_takes_longer_to_compare_than_it_is_long(pattern: str, path: str) -> None:
+    # What goes back over it again and again would take hours, and hold up the whole run.
+    assert not matches(pattern, path)
+
+
+def test_a_path_with_more_readings_than_anybody_means_is_refused() -> None:
+    assert readings("/..%2f//%253by//%3b\\%5c%3b//\\/..//\\\\;\\.") == ()
+
+
+@pytest.mark.parametrize(
+    "name", [b"x-http-method-override", b"x-original-url", b"x_rewrite_url", b"x_http_method"]
+)
+def test_a_header_that_names_another_request_is_seen(name: bytes) -> None:
+    assert overridden([(b"host", b"a.test"), (name, b"DELETE")])
+    assert not overridden([(b"host", b"a.test"), (b"x-request-id", b"1")])
 
 
 def test_a_plain_path_has_one_reading() -> None:

@@ -103,8 +103,11 @@ def test_a_workspace_in_memory_has_its_layer_beside_it(own_places: Path, in_memo
 
 
 @pytest.mark.both_users
-def test_what_is_written_into_memory_counts_as_written(own_places: Path, in_memory: Path) -> None:
-    box = sandbox(in_memory, limits={"total_written": 4 << 20})
+@pytest.mark.parametrize("engine", ["bubblewrap", "unshare", "warm"])
+def test_what_is_written_into_memory_counts_as_written(
+    own_places: Path, in_memory: Path, engine: str
+) -> None:
+    box = sandbox(in_memory, engine=engine, limits={"total_written": 4 << 20})
     result = box.run("head -c 20M /dev/zero > big; sleep 5")
     assert result.outcome is Outcome.DISK_FULL
     assert result.changes is not None

@@ -46,3 +46,8 @@ def test_each_value_is_found_where_it_stands() -> None:
     assert {pointer: found.location(pointer) for pointer in places} == places
     assert found.location("/a~1b/1/none/of/it") == "f:3:5"
     assert escaped("a/b~") == "a~1b~0"
+
+
+def test_a_long_key_above_many_values_is_refused_before_it_fills_the_memory() -> None:
+    with pytest.raises(PlanSyntax, match="the keys above this are too long"):
+        read('{"' + "k" * 500_000 + '": [' + ",".join(["0"] * 40_000) + "]}", "plan")
