@@ -85,7 +85,10 @@ class Raised:
         self.repositories = repositories
         self.links: dict[str, str] = {}
         self.read_only: list[str] = []
-        self.pinned: list[str] = []
+        # Attack: what is hidden is reached by another name in the next run, once a directory above
+        # it was renamed in this one.
+        there = [path for path in hidden if os.path.lexists(path)]
+        self.pinned: list[str] = own.ways_to(there, shield.root)
         # What git would obey there, though nothing is there yet.
         self.awaited: list[str] = [path for path in hidden if not os.path.lexists(path)]
         self.sockets = list(shield.survey.sockets())
@@ -96,7 +99,8 @@ class Raised:
         root = self.shield.root
         # Attack: `mv .git old; cp -r old .git` would leave the protected parts behind; what is a
         # mount itself cannot be renamed.
-        self.pinned = [p for p in self.repositories if p != root and not self.shield.may(p)]
+        kept = [p for p in self.repositories if p != root and not self.shield.may(p)]
+        self.pinned += [path for path in kept if path not in self.pinned]
         paths = [path for path in self.known if not self.shield.may(path)]
         # Attack: what we import or start later, outside, is changed by a command before that.
         ours = own.parts_below(root)
