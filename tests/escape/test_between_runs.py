@@ -64,6 +64,8 @@ def test_an_interpreter_that_a_command_replaced_is_never_started(place: Path) ->
     program = ["env", *(f"{k}={v}" for k, v in prefix.items()), str(environment / "python")]
     assert said(program, text, place) == ["one two 3"]
     assert not (place / "proof").exists()
+    # Hooks and people start it by that name.
+    assert os.readlink(environment / "python") == os.path.realpath(sys.executable)
 
 
 @pytest.mark.parametrize("engine", ["bubblewrap", "warm"])
@@ -146,6 +148,15 @@ def test_what_is_hidden_keeps_its_name(place: Path, engine: str) -> None:
     ended = box.run(f"find {given} -name key").exit
     assert ended is not None and ended.stdout == b""
     assert (given / "a/b/hidden/key").read_text() == "mine"
+
+
+def test_a_protected_link_is_put_back_whatever_number_its_place_has(place: Path) -> None:
+    link = place / "work/.mcp.json"
+    link.symlink_to("mine.json")
+    box = Sandbox(str(place / "work"), policy="isolation-only", direct=True)
+    for _ in range(3):
+        box.run("rm .mcp.json; echo evil > .mcp.json")
+        assert os.readlink(link) == "mine.json"
 
 
 def becomes_a_link(path: str, target: str) -> None:
