@@ -77,6 +77,7 @@ UNANSWERED = {
     "an end at once with a status": (called.ends_at_once, 7),
     "SystemExit": (called.exits, 3),
     "KeyboardInterrupt": (called.interrupts,),
+    "StopIteration, which would end a loop of the caller's": (next, iter(())),
     "a crash": (called.crashes,),
     "an exception that cannot be asked": (called.evil_exception,),
     "an exception whose argument is no data": (called.evil_arguments,),
@@ -96,6 +97,20 @@ def test_a_violation_by_hand_is_read_as_data(sandbox: Sandbox) -> None:
     error = ends(sandbox, Call(called.violation_by_hand, ("x",)))
     assert isinstance(error, SandboxViolation)
     assert (error.kind, error.what) == ("read", "")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        Call(open, ("/etc/\x1b[2J\x07", "w")),
+        Call(exec, ("raise type('\x1b[2J', (Exception,), {})('\x1b]0;a\x07')",)),
+    ],
+    ids=["a path", "a type and a message"],
+)
+def test_what_an_error_says_does_nothing_to_a_terminal(sandbox: Sandbox, call: Call) -> None:
+    error = ends(sandbox, call)
+    assert isinstance(error, SandboxViolation | CallFailed)
+    assert ("\x1b" in str(error), "\\x1b[2J" in str(error)) == (False, True)
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def request_for_call(call: Call, sandbox: Sandbox) -> Request:
         )
     who = sandbox.who
     return Request(
-        workload=sent(call),
+        workload=sent(call, (sandbox.workspace, *sandbox.also_writable)),
         id=short_id(),
         caller=who.caller or this_caller(),
         session=who.session or this_session(),

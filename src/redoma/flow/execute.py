@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import os
+
+from redoma.jail.kernel.openat2 import open_plain
 from redoma.jail.run.supervise import run
+from redoma.model import signals
 from redoma.model.call import LARGEST
-from redoma.model.errors import EngineFailed
+from redoma.model.errors import EngineFailed, UsageError
 from redoma.model.request import PythonCall
 from redoma.model.result import Result
 from redoma.model.value import replace
@@ -17,6 +22,7 @@ if TYPE_CHECKING:
     from redoma.jail.probe.host import Host
     from redoma.jail.run.control import Control
     from redoma.jail.run.streams import Sink
+    from redoma.model.access import Grant
     from redoma.model.change import Changes
     from redoma.model.plan import Launch, Plan
 
@@ -34,6 +40,8 @@ def execute(
 
     The command begins when `permit` returns, and not at all where that raises.
     """
+    _refuse_links(plan.grant)
+    _refuse_unwaited()
     engine = host.engine(plan.engine)
     host.has_run = True
     try:
@@ -65,6 +73,35 @@ def execute(
         notes=notes,
         changes=changes,
     )
+
+
+def _refuse_links(grant: Grant) -> None:
+    """An error where what was given is reached through a link: it was not when it was given.
+
+    Attack: a run in the directory above replaces a workspace by a link to somebody's keys.
+    """
+    for path in (grant.workspace, *grant.writable, *grant.readable):
+        try:
+            os.close(open_plain(path))
+            linked = False
+        except OSError as error:
+            linked = error.errno == errno.ELOOP
+            if error.errno == errno.ENOSYS:
+                linked = os.path.realpath(path) != path
+        if linked:
+            raise EngineFailed(
+                f"{path} is reached through a link now, and leads elsewhere than it was given",
+                hint="see what replaced it, and name the place itself",
+            )
+
+
+def _refuse_unwaited() -> None:
+    """An error where the kernel throws away how our children end: we would wait for ever."""
+    if signals.ignored(signals.SIGCHLD):
+        raise UsageError(
+            "this program ignores SIGCHLD, so nothing that it starts can be waited for",
+            hint="set it back: signal.signal(signal.SIGCHLD, signal.SIG_DFL)",
+        )
 
 
 def _with_secrets(launch: Launch) -> Launch:

@@ -15,6 +15,7 @@ from redoma.flow.this_host import this_host
 from redoma.flow.workspace import granted_path, workspace
 from redoma.flow.world import World, held
 from redoma.jail.levels import load
+from redoma.jail.own import INTERPRETER  # noqa: F401 — looked up before anything runs
 from redoma.model.access import Writes
 from redoma.model.guarantee import Guarantee
 from redoma.model.request import Mode

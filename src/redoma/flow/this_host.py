@@ -6,25 +6,37 @@ import atexit
 import os
 from _thread import allocate_lock
 
+from redoma.jail.kernel.standing import standing
 from redoma.jail.probe.host import Host
 
 _lock = allocate_lock()
-_hosts: list[Host] = []
+_hosts: dict[tuple[object, ...], Host] = {}
 
 
-# A forked child has none of our threads, and none of what its parent keeps ready is its own.
-os.register_at_fork(after_in_child=_hosts.clear)
+def _in_a_child() -> None:
+    """A child has none of our threads, and none of what its parent keeps ready is its own."""
+    global _lock  # noqa: PLW0603 — the parent's may be held for ever
+    _lock = allocate_lock()
+    _hosts.clear()
+
+
+os.register_at_fork(after_in_child=_in_a_child)
 
 
 def this_host() -> Host:
-    """The one host of this process; what it keeps ready is removed when the process ends."""
+    """The host of this process; what it keeps ready is removed when the process ends.
+
+    Attack: a program gives up rights, or enters another root or network. What was kept ready
+    before never did, and whatever it starts would have what the program gave up.
+    """
+    now = standing()
     with _lock:
-        if not _hosts:
+        if now not in _hosts:
             from redoma.jail.guard.journal import finish_others
             from redoma.jail.overlay.recovery import recover
 
             finish_others()
             recover()
-            _hosts.append(Host())
-            atexit.register(_hosts[0].close)
-        return _hosts[0]
+            _hosts[now] = Host()
+            atexit.register(_hosts[now].close)
+        return _hosts[now]

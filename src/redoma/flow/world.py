@@ -92,13 +92,14 @@ class World:
         return self._planned(request, grant)
 
     def _planned(self, request: Request, grant: Grant) -> Plan:
+        host = self._sandbox.host
         return make_plan(
             request,
             grant,
-            self._sandbox.host,
+            host,
             terminal=self._terminal,
             trace_files=self._trace_files,
-            alone=not self._sandbox.host.has_run,
+            alone=not host.has_run,
         )
 
     def question(

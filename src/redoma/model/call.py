@@ -84,10 +84,17 @@ class Failure(Value):
     hint: str = ""
 
     def error(self) -> Exception:
-        """The exception that says this."""
+        """The exception that says this.
+
+        Attack: a name or a message made inside has escapes in it, and a program that lets the
+        error through prints it to a terminal. What is shown is harmless; the facts are as they are.
+        """
+        from redoma.model.display import harmless
+
+        message = harmless(self.message)
         if self.how is Failing.VIOLATION:
             return SandboxViolation(
-                self.message,
+                message,
                 kind=self.kind,
                 path=self.what if self.kind in ("read", "write") else "",
                 host=self.what if self.kind == "network" else "",
@@ -97,15 +104,15 @@ class Failure(Value):
                 hint=self.hint,
             )
         if self.how is Failing.TIMED_OUT:
-            return SandboxTimeout(self.message, hint=self.hint)
+            return SandboxTimeout(message, hint=self.hint)
         if self.how is Failing.NOT_RETURNABLE:
-            return NotReturnable(self.message, where=self.where, hint=self.hint)
+            return NotReturnable(message, where=self.where, hint=self.hint)
         if self.how is Failing.NOT_LOADABLE:
-            return NotSendable(self.message, where=self.where, hint=self.hint)
+            return NotSendable(message, where=self.where, hint=self.hint)
         if self.how is Failing.TOO_MANY_ITEMS:
-            return LimitReached(self.message, hint=self.hint)
+            return LimitReached(message, hint=self.hint)
         failed = CallFailed(
-            self.message,
+            message,
             type_name=self.type_name,
             traceback_text=self.traceback,
             cause_text=self.cause,
@@ -126,6 +133,8 @@ class Failure(Value):
         kind = getattr(builtins, self.type_name, None)
         if not isinstance(kind, type) or not issubclass(kind, Exception) or self.args is None:
             return None
+        if issubclass(kind, StopIteration | StopAsyncIteration):
+            return None  # whatever loop of the caller's is around it would end as if it were done
         try:
             made = kind(*self.args)
         except Exception:  # arguments that are not this exception's

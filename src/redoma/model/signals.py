@@ -6,6 +6,7 @@ from __future__ import annotations
 import _signal as core  # type: ignore[import-not-found]
 
 SIGHUP, SIGINT, SIGQUIT, SIGKILL, SIGTERM = 1, 2, 3, 9, 15
+SIGCHLD: int = core.SIGCHLD
 SIGXCPU: int = core.SIGXCPU
 SIGXFSZ: int = core.SIGXFSZ
 SIGWINCH: int = core.SIGWINCH

@@ -247,3 +247,6 @@ def _pass_signals_on(control: Control) -> None:
     for number in (signals.SIGINT, signals.SIGTERM, signals.SIGHUP, signals.SIGQUIT):
         if not signals.ignored(number):
             signals.handle(number, handler)
+    if signals.ignored(signals.SIGCHLD):
+        # Whoever started us ignored it; so nobody would be told how the command ended.
+        signals.handle(signals.SIGCHLD, lambda _number, _frame: None)

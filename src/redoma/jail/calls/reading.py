@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _SECONDS = 30.0  # keys that all have one hash take a time that grows with their square
 _LOOKS = 4096
+_MOST_BITS = 1 << 16
 
 
 class Malformed(Exception):
@@ -192,6 +193,8 @@ class Reader:
         if not issubclass(kind, Enum):
             raise Malformed("it has a member of what is no enum")
         name, value = self._text(), self.value()
+        if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+            raise Malformed("it has a member that no enum has")  # flags look at each bit
         member = kind.__members__.get(name)
         # Flags that are put together have no name of their own.
         return member if member is not None else kind(value)
@@ -219,15 +222,20 @@ class Reader:
         days, seconds, microseconds = form.SPAN.unpack(self._take(form.SPAN.size))
         return timedelta(days, seconds, microseconds)
 
+    def _path_text(self) -> str:
+        text = self._text()
+        self._spend(2 * form.EACH * text.count("/"))  # every part of it becomes a text of its own
+        return text
+
     def _path(self) -> Any:
         from pathlib import Path
 
-        return Path(self._text())
+        return Path(self._path_text())
 
     def _pure_path(self) -> Any:
         from pathlib import PurePosixPath
 
-        return PurePosixPath(self._text())
+        return PurePosixPath(self._path_text())
 
     def _decimal(self) -> Any:
         from decimal import Decimal

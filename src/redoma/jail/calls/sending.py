@@ -7,6 +7,7 @@ import os
 import sys
 from _thread import allocate_lock
 
+from redoma.jail import own
 from redoma.jail.calls.unsendable import explain
 from redoma.jail.engines.program import own_library
 from redoma.jail.environment import home_directory
@@ -29,13 +30,17 @@ _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt
 _TOO_WIDE = frozenset(
     "/ /boot /dev /etc /home /media /mnt /proc /root /run /srv /sys /tmp /var /var/tmp".split()
 )
+_MOST_LINKS = 40
 _lock = allocate_lock()
 _known: dict[tuple[object, ...], tuple[tuple[str, ...], tuple[str, ...]]] = {}
 
 
-def sent(call: Call) -> PythonCall:
-    """The workload of a call; NotSendable, with the part that is to blame, where it is none."""
-    path, places = search_path()
+def sent(call: Call, written: tuple[str, ...] = ()) -> PythonCall:
+    """The workload of a call; NotSendable, with the part that is to blame, where it is none.
+
+    `written` is what commands may have changed.
+    """
+    path, places = search_path(written)
     return PythonCall(
         name=name_of(call.target),
         arguments=_arguments(call),
@@ -46,24 +51,35 @@ def sent(call: Call) -> PythonCall:
     )
 
 
-def search_path() -> tuple[tuple[str, ...], tuple[str, ...]]:
+def search_path(written: tuple[str, ...] = ()) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Where modules are looked for inside, and the directories to show for that."""
     here = _here()
-    key = (tuple(sys.path), here, os.environ.get("HOME"))
+    key = (tuple(sys.path), here, os.environ.get("HOME"), written)
     known = _known.get(key)
     if known is None:
         home = home_directory()
         wanted = [own_library(), *(os.path.join(here, entry) for entry in sys.path)]
         path = tuple(
-            dict.fromkeys(p for p in wanted[1:] if os.path.exists(p) and not _too_wide(p, home))
+            p
+            for p in dict.fromkeys(wanted[1:])
+            if os.path.exists(p) and not _too_wide(p, home) and not led_out(p, written)
         )
-        base = os.path.dirname(os.path.dirname(os.path.realpath(sys.executable)))
-        shown = [base, sys.base_prefix, wanted[0], *path]
+        base = os.path.dirname(os.path.dirname(own.INTERPRETER))
+        shown = [base, *(p for p in (sys.base_prefix, wanted[0]) if not led_out(p, written)), *path]
         known = (*path, *([wanted[0]] if wanted[0] not in path else [])), _outermost(shown, home)
         if len(_known) > 64:
             _known.clear()
         _known[key] = known
     return known
+
+
+def _in_a_child() -> None:
+    # Attack on our own patience: a thread that pickled when its process forked never lets go.
+    global _lock  # noqa: PLW0603
+    _lock = allocate_lock()
+
+
+os.register_at_fork(after_in_child=_in_a_child)
 
 
 def name_of(target: Any) -> str:
@@ -162,6 +178,35 @@ def _here() -> str:
 def _too_wide(path: str, home: str) -> bool:
     real = os.path.realpath(path)
     return real in _TOO_WIDE or real == home or home.startswith(real + "/")
+
+
+def led_out(path: str, written: tuple[str, ...]) -> bool:
+    """Whether a link that a command may have made leads out of what it may write.
+
+    Attack: `src` of the project is searched for modules; a command makes it a link to where keys
+    lie, and the next call is shown them.
+    """
+    inside = tuple(f"{place.rstrip('/')}/" for place in written)
+    if f"{os.path.realpath(path)}/".startswith(inside):
+        return False
+    at, links = "/", 0
+    left = path.split("/")[::-1]
+    while left:
+        name = left.pop()
+        if name in ("", ".", ".."):
+            at = os.path.dirname(at) if name == ".." else at
+            continue
+        at = os.path.join(at, name)
+        try:
+            target = os.readlink(at)
+        except OSError:
+            continue
+        links += 1
+        if at.startswith(inside) or links > _MOST_LINKS:
+            return True
+        at = "/" if target.startswith("/") else os.path.dirname(at)
+        left += target.split("/")[::-1]
+    return False
 
 
 def _outermost(paths: list[str], home: str) -> tuple[str, ...]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import sys
 
+from redoma.jail import own
 from redoma.model.errors import UsageError
 
 TYPE_CHECKING = False
@@ -35,8 +35,8 @@ class Catalog:
             found = " ".join(_file(path) for path in candidates())
             return f"{found} {_manager()}" if name == "systemd" else found
         if name == "unshare":
-            return f"{_file('/usr/bin/unshare')} {_file(os.path.realpath(sys.executable))}"
-        return _file(os.path.realpath(sys.executable)) if name in ("warm", "landlock") else ""
+            return f"{_file('/usr/bin/unshare')} {_file(own.INTERPRETER)}"
+        return _file(own.INTERPRETER) if name in ("warm", "landlock") else ""
 
     def close(self) -> None:
         # The last first: some stand on others.

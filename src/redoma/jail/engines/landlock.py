@@ -9,11 +9,10 @@ directories, and of /proc only the command's own entry.
 from __future__ import annotations
 
 import os
-import sys
 import tempfile
 from contextlib import contextmanager, suppress
 
-from redoma.jail import view
+from redoma.jail import own, view
 from redoma.jail.engines import program
 from redoma.jail.engines.bubblewrap import quarantine
 from redoma.jail.engines.shield import Raised, Shield
@@ -99,7 +98,7 @@ class Landlock:
             package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
             launch = Launch(
                 argv=(
-                    *(os.path.realpath(sys.executable), "-I", "-S", "-c", _START),
+                    *(own.INTERPRETER, "-I", "-S", "-c", _START),
                     *(os.path.dirname(package), str(_FIRST_FD + 2), "--", *command),
                 ),
                 env={},

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import sys
 
+from redoma.jail import own
 from redoma.model.request import Program, PythonCall, ShellCommand
 
 TYPE_CHECKING = False
@@ -27,7 +27,7 @@ def command(workload: Workload, path: str, visible: tuple[str, ...]) -> tuple[st
         text = f" {workload.text}" if workload.text.startswith(("-", "+")) else workload.text
         return (workload.shell, "-c", text)
     if isinstance(workload, PythonCall):
-        python = os.path.realpath(sys.executable)
+        python = own.INTERPRETER
         return (python, "-I", "-S", "-X", "utf8", "-c", _CALL, own_library(), *workload.entry)
     assert isinstance(workload, Program)
     name, *rest = workload.argv

@@ -6,6 +6,7 @@ import os
 import stat
 from _thread import allocate_lock
 
+from redoma.jail import own
 from redoma.jail.guard.below import open_below
 from redoma.jail.guard.journal import others_at
 from redoma.jail.guard.survey import Survey
@@ -97,6 +98,10 @@ class Raised:
         # mount itself cannot be renamed.
         self.pinned = [p for p in self.repositories if p != root and not self.shield.may(p)]
         paths = [path for path in self.known if not self.shield.may(path)]
+        # Attack: what we import or start later, outside, is changed by a command before that.
+        ours = own.parts_below(root)
+        paths += ours
+        self.pinned += [path for path in own.ways_to(ours, root) if path not in self.pinned]
         for repository in self.repositories:
             awaited = [path for path in obeyed(repository) if not self.shield.may(path)]
             paths += awaited

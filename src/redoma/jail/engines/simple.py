@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import sys
 
-from redoma.jail import environment, view
+from redoma.jail import environment, own, view
 from redoma.jail.engines import program
 from redoma.jail.engines.shield import Raised
 from redoma.model.plan import Launch, Plan
@@ -61,7 +60,7 @@ def shim(orders: list[str], plan: Plan, env: dict[str, str]) -> tuple[str, ...]:
         "from redoma.jail.inner.confine import main; main(sys.argv[2:])"
     )
     return (
-        sys.executable,
+        own.INTERPRETER,
         "-I",
         "-S",
         "-c",

@@ -10,6 +10,7 @@ import os
 import sys
 from contextlib import contextmanager
 
+from redoma.jail import own
 from redoma.jail.engines.bubblewrap import Bubblewrap
 from redoma.model.access import Network
 from redoma.model.value import replace
@@ -81,7 +82,7 @@ class Unshare:
 
     def _inner_step(self) -> tuple[tuple[str, ...], dict[str, str]]:
         """The interpreter that runs us, with nothing in it but its own library and our package."""
-        python = os.path.realpath(sys.executable)
+        python = own.INTERPRETER
         package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
         place, env = os.path.dirname(package), {}
         if self.description.as_nobody:

@@ -12,6 +12,7 @@ import sys
 from _thread import allocate_lock
 from contextlib import contextmanager, suppress
 
+from redoma.jail import own
 from redoma.jail.engines.bubblewrap import Bubblewrap, memory_file, words
 from redoma.jail.inner.request import packed
 from redoma.jail.kernel import clone
@@ -47,7 +48,7 @@ class Warm:
 
     def __init__(self, description: Bubblewrap) -> None:
         self.description = description
-        self.binary = python()
+        self.binary = own.INTERPRETER
         self._lock = allocate_lock()
         self._launcher: Launcher | None = None
         self._stage: Stage | None = None
@@ -87,9 +88,10 @@ class Warm:
 
     def take(self, kind: Kind) -> Ready:
         """A process in an enclosure of this kind; a launcher that has ended is started anew."""
+        launcher = self._launched()
         with suppress(LauncherGone):
-            return self._launched().take(kind)
-        self._forget()
+            return launcher.take(kind)
+        self._forget(launcher)
         try:
             return self._launched().take(kind)
         except LauncherGone:
@@ -99,13 +101,15 @@ class Warm:
 
     def close(self) -> None:
         """Ends what is kept ready."""
-        self._forget()
+        if self._launcher is not None:
+            self._forget(self._launcher)
 
-    def _forget(self) -> None:
+    def _forget(self, launcher: Launcher) -> None:
         with self._lock:
-            launcher, self._launcher = self._launcher, None
-        if launcher is not None:
-            launcher.close()
+            if self._launcher is not launcher:
+                return  # another thread was here first, and may have started a new one
+            self._launcher = None
+        launcher.close()
 
     def _launched(self) -> Launcher:
         stage = self.description.staged() if self.description.as_nobody else None
@@ -200,11 +204,6 @@ class _Run:
         return command, start
 
 
-def python() -> str:
-    """The interpreter that runs us, without a virtual environment around it."""
-    return os.path.realpath(sys.executable)
-
-
 def _mounts() -> int:
     """A descriptor that says when something was mounted or unmounted where this thread is."""
     return os.open("/proc/thread-self/mounts", os.O_RDONLY | os.O_CLOEXEC)
@@ -213,4 +212,4 @@ def _mounts() -> int:
 def _umask() -> int:
     """This process's own; asking the usual way would change it for a moment, in every thread."""
     with open("/proc/self/status", "rb") as file:
-        return int(file.read(512).partition(b"Umask:")[2].split()[0], 8)
+        return int(file.read(512).partition(b"\nUmask:")[2].split()[0], 8)

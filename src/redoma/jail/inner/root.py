@@ -73,9 +73,9 @@ class Root:
             source = step.source
             if name == "--ro-bind" and source == place == "/proc/sys":
                 return  # done with /proc itself: the old one belongs to other processes
-            self._bind(
-                _found(source), place, read_only=name == "--ro-bind", devices=source == "/dev/null"
-            )
+            # What is given to be written has no link in it; one that is there now was put there.
+            found = _found(source, links=name != "--bind" or source != place)
+            self._bind(found, place, read_only=name == "--ro-bind", devices=source == "/dev/null")
         elif name in ("--bind-fd", "--ro-bind-fd"):
             self._bind_descriptor(int(step.source), place, read_only=name == "--ro-bind-fd")
         elif name == "--ro-bind-data":
@@ -101,7 +101,7 @@ class Root:
             self._devices(place)
         elif name == "--overlay":
             _directory(place)
-            layers = [_found(layer) for layer in reversed(step.layers)]
+            layers = [_found(layer, links=layer != place) for layer in reversed(step.layers)]
             changes = (_found(step.source), _found(step.work))
             self._on(place, lambda at: mounts.overlay(at, lower=layers, changes=changes))
         elif name == "--tmp-overlay":
@@ -200,11 +200,11 @@ class Root:
             os.close(fd)
 
 
-def _found(path: str) -> str:
+def _found(path: str, *, links: bool = True) -> str:
     """Where a path of the machine leads, seen from here: links on the way are the machine's."""
     root = os.open(_OLD, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        fd = open_in_root(root, path)
+        fd = open_in_root(root, path, links=links)
     finally:
         os.close(root)
     try:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _PERIOD = 100_000
 _WRITE = os.O_WRONLY | os.O_CLOEXEC
 _CONTROLLERS: tuple[str, ...] = ("memory", "pids", "cpu")
+# One count for the process: two that stand differently for the kernel have groups side by side.
+_numbers = count(1)
 
 
 class Group:
@@ -171,7 +173,6 @@ class Groups:
     def __init__(self, places: dict[str, str], version: int) -> None:
         self.places = places
         self.version = version
-        self._numbers = count(1)
         self._lock = allocate_lock()
         self._free: list[Group] = []
         self._made: list[Group] = []
@@ -198,7 +199,7 @@ class Groups:
             "cpu": limits.cpu_percent is not None,
         }
         places = {key: place for key, place in self.places.items() if wanted[key]} or self.places
-        group = Group(f"redoma-{pid}-{started(pid)}-{next(self._numbers)}", places, self.version)
+        group = Group(f"redoma-{pid}-{started(pid)}-{next(_numbers)}", places, self.version)
         self._made.append(group)
         return group
 

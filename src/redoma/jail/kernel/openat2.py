@@ -30,9 +30,15 @@ def open_beneath(root: int, path: str, flags: int) -> int:
     return _open(root, path, flags, _RESOLVE)
 
 
-def open_in_root(root: int, path: str) -> int:
+def open_plain(path: str) -> int:
+    """A descriptor (O_PATH) of an absolute path in which nothing is a link; ELOOP otherwise."""
+    return _open(-100, path, os.O_PATH, _NO_SYMLINKS | _NO_MAGICLINKS)
+
+
+def open_in_root(root: int, path: str, *, links: bool = True) -> int:
     """A descriptor (O_PATH) of what `path` would be if `root` were `/`, its links included."""
-    return _open(root, path, os.O_PATH, _IN_ROOT | _NO_MAGICLINKS)
+    no_links = 0 if links else _NO_SYMLINKS
+    return _open(root, path, os.O_PATH, _IN_ROOT | _NO_MAGICLINKS | no_links)
 
 
 def _open(root: int, path: str, flags: int, resolve: int) -> int:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from contextlib import suppress
 
+from redoma.jail import own
 from redoma.jail.engines.shield import obeyed, programs_of_a_rebase
 from redoma.jail.guard import gitconfig, names
 from redoma.jail.guard.survey import Survey
@@ -55,6 +57,7 @@ class _Judge:
     def _obeyed_now(self, survey: Survey) -> frozenset[str]:
         """What a tool obeys already, and where the links among that lead."""
         found = {path for path, _ in survey.protected()}
+        found.update((*own.parts_below(self._root), sys.executable))
         for repository in self._repositories:
             found.update(obeyed(repository))
         # Attack: what stands behind a protected link is changed in its place.

@@ -181,6 +181,13 @@ class Launcher:
             raise LauncherGone from error
         if not said:
             raise LauncherGone
+        if not fds and said[:1] != b"!":
+            # The kernel gives no descriptors to whoever has as many as they may have.
+            _end(int(said))
+            raise EngineFailed(
+                "no enclosure could be made: too many files are open",
+                hint="close some, or ulimit -n",
+            )
         if not fds:
             why = said[1:].decode(errors="replace")
             raise EngineFailed(f"no enclosure could be made: {why}", hint="redoma doctor")

@@ -254,6 +254,26 @@ def test_an_answer_takes_little_more_memory_than_it_has_bytes() -> None:
         Reader(data, largest=len(data)).whole()
 
 
+@pytest.mark.parametrize("tag", [form.PATH, form.PURE_PATH])
+def test_a_path_of_many_parts_takes_little_more_memory_than_it_has_bytes(tag: bytes) -> None:
+    text = b"ab/" * (1 << 16)
+    data = answer(tag + many(b"s", len(text)) + text)
+    with pytest.raises(Malformed, match="it would take too much memory"):
+        Reader(data, largest=len(data)).whole()
+
+
+def test_flags_of_a_million_bits_are_no_flags() -> None:
+    bits = (1 << (1 << 20)).to_bytes((1 << 17) + 1, "little", signed=True)
+    value = form.BIG_INT + struct.pack("<I", len(bits)) + bits
+    data = answer(b"v" + struct.pack("<H", 0) + many(b"s", 0) + value)
+    with pytest.raises(Malformed, match="no enum has"):
+        Reader(data, (Flags,)).whole()
+
+
+class Flags(enum.Flag):
+    ONE = 1
+
+
 def test_keys_with_one_hash_do_not_hold_up_their_reader(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("redoma.jail.calls.reading._SECONDS", 0.2)
     same = (2**61 - 1).__mul__

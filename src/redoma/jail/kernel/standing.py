@@ -1,0 +1,25 @@
+"""Who the calling thread is for the kernel, and which machine it sees."""
+
+from __future__ import annotations
+
+import os
+
+# From the first of each pair up to the second: ids, groups, and what may be done at all.
+_RIGHTS = ((b"\nUid:", b"\nFDSize"), (b"\nGroups:", b"\n"), (b"\nCapInh:", b"\nSpeculation"))
+_SPACES = ("mnt", "net", "user")
+
+
+def standing() -> tuple[object, ...]:
+    """A value that is another one as soon as rights, namespaces or the root directory are."""
+    root = os.stat("/")
+    found: tuple[object, ...] = (root.st_dev, root.st_ino)
+    try:
+        fd = os.open("/proc/thread-self/status", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            text = os.read(fd, 1 << 20)
+        finally:
+            os.close(fd)
+        found += tuple(text.partition(at)[2].partition(end)[0] for at, end in _RIGHTS)
+        return found + tuple(os.readlink(f"/proc/thread-self/ns/{name}") for name in _SPACES)
+    except OSError:  # a root without /proc: nothing that was made before is for it
+        return (*found, *os.getresuid(), *os.getresgid(), *os.getgroups())
