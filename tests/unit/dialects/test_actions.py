@@ -85,6 +85,29 @@ class TestExecute:
         """
         assert handle(text)["stdout"] == f"{project}/below\nhello\n"
 
+    @pytest.mark.parametrize(
+        "variables",
+        [
+            {"LD_PRELOAD": "./evil.so"},
+            {"BASH_ENV": "./evil.sh"},
+            {"GIT_PAGER": "rm -rf ."},
+            {"GREETING": "hello", "GIT_SSH_COMMAND": "sh evil.sh"},
+        ],
+    )
+    def test_a_variable_that_runs_something_is_judged_with_its_command(
+        self, project: Path, variables: dict[str, str]
+    ) -> None:
+        asked: list[str] = []
+
+        def confirm(request: dict[str, object]) -> bool:
+            asked.append(str(request["command"]))
+            return False
+
+        given = {"command": "git log", "environment": variables}
+        found = ActionSandbox(str(project), confirm=confirm).perform("sandbox.execute", given)
+        assert "error" in found
+        assert all(command.startswith("export ") for command in asked)
+
     @pytest.mark.requirement("K7")
     def test_each_isolation_level_is_its_own(self, project: Path) -> None:
         def real(level: str) -> tuple[object, bool]:

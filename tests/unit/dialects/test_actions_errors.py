@@ -25,6 +25,8 @@ from redoma.model.result import LIMIT_OUTCOMES
         ("sandbox.execute", {"command": "ls", "timeout_seconds": "5"}, "timeout_seconds"),
         ("sandbox.execute", {"command": "ls", "timeout_seconds": True}, "timeout_seconds"),
         ("sandbox.execute", {"command": "ls", "timeout_seconds": -1}, "timeout_seconds"),
+        ("sandbox.execute", {"command": "ls", "timeout_seconds": 10**400}, "timeout_seconds"),
+        ("sandbox.execute", {"command": "ls", "environment": {"BASH_FUNC_ls%%": "() { :; }"}}, "environment"),
         ("sandbox.execute", {"command": "ls", "isolation_level": "none"}, "isolation_level"),
         ("sandbox.execute", {"command": "ls", "environment": {"A": 1}}, "environment.A"),
         ("sandbox.execute", {"command": "ls", "environment": {"A=B": "1"}}, "environment"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import re
 from collections.abc import Callable, Mapping
 
 import yaml
@@ -13,6 +13,8 @@ ISOLATION_LEVELS = ("minimal", "standard", "strict", "maximum")
 LARGEST = 256 * 1024
 DEEPEST = 8
 LONGEST_COMMAND = 64 * 1024
+LONGEST_TIME = 10 * 365 * 86400
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 
 
 class BadAction(RedomaError):
@@ -124,7 +126,7 @@ def _flag(name: str, value: object) -> None:
 def _seconds(name: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise BadAction(f"{name}: a number is needed, not {_kind(value)}", field=name)
-    if not 0 < value < math.inf:
+    if not 0 < value <= LONGEST_TIME:
         raise BadAction(f"{name}: {value} is no time", field=name, hint="a number above 0")
 
 
@@ -139,7 +141,8 @@ def _variables(name: str, value: object) -> None:
         raise BadAction(f"{name}: names with values are needed, not {_kind(value)}", field=name)
     for variable, content in value.items():
         _text(f"{name}.{variable}", content)
-        if not isinstance(variable, str) or not variable or set("=\0") & set(variable):
+        # Attack: `BASH_FUNC_ls%%` is a variable, and to bash a function.
+        if not isinstance(variable, str) or not _VARIABLE.fullmatch(variable):
             raise BadAction(f"{name}: {variable!r} is no name of a variable", field=name)
 
 

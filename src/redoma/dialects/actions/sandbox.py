@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from _thread import allocate_lock
 from collections.abc import Awaitable, Callable, Mapping
+from shlex import quote
 from typing import Any
 
 from redoma import (
@@ -19,6 +20,7 @@ from redoma import (
     Sandbox,
     SecretSanitizer,
     Verdict,
+    check,
     confirmation_request,
     confirmation_response,
 )
@@ -100,7 +102,7 @@ class ActionSandbox:
         )
 
     def _executed(self, given: Mapping[str, Any]) -> dict[str, object]:
-        command: str = given["command"]
+        command = _with_variables(given["command"], given.get("environment") or {})
         timeout = given.get("timeout_seconds")
         cwd = os.path.realpath(os.path.join(self._workspace, given.get("working_directory", "")))
         if not _below(cwd, self._workspace):
@@ -184,6 +186,22 @@ class _Asking:
         self.choice, self.by = answer.choice, answer.approved_by
         self.notes = answer.notes or self.notes
         return answer
+
+
+def _with_variables(command: str, environment: Mapping[str, str]) -> str:
+    """The command; with its variables written out before it, where they make it riskier.
+
+    Attack: `LD_PRELOAD`, `BASH_ENV` or `GIT_PAGER` runs what nobody has judged. So it is judged,
+    asked about and written down with them.
+    """
+    named = {name: value for name, value in environment.items() if name.isidentifier()}
+    if not named:
+        return command
+    exports = "".join(f"export {name}={quote(value)}\n" for name, value in named.items())
+    # That there are variables is no risk by itself.
+    plain, whole = f"export A=1\n{command}", exports + command
+    alone, together = (check(text, pack=PACK).assessment.risk for text in (plain, whole))
+    return command if together <= alone else whole
 
 
 def _below(path: str, root: str) -> bool:

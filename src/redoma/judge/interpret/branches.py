@@ -14,6 +14,7 @@ from redoma.judge.interpret.arg import (
 )
 from redoma.judge.interpret.call import Call
 from redoma.judge.interpret.inputs import condition
+from redoma.judge.interpret.variables import judge_steering
 from redoma.model.risk import Effect
 from redoma.model.script import (
     ArithmeticCommand,
@@ -129,6 +130,7 @@ def _loop(walker: Walker, node: For, state: State, stdin: Stream) -> Stream:
     before = state.copy()
     for value in values or [arg(UNKNOWN, node.span)]:
         state.assign(node.name, value)
+        judge_steering(walker, node.name, value, state)
         outputs.append(walker.sequence(node.body, state, stdin))
     if len(values) != 1:
         state.blur(before)
@@ -152,5 +154,6 @@ def _coprocess(walker: Walker, node: Coprocess, state: State) -> Stream:
     answers = walker.files.descriptor(NOTHING)
     written = walker.reader(lambda stream: walker.command(node.body, then.copy(), stream), answers)
     ends = [state.open(arg(path, node.span)) for path in (answers, written)]
+    judge_steering(walker, node.name or "COPROC", arg(UNKNOWN, node.span), state)
     state.arrays[node.name or "COPROC"] = [arg(end, node.span) for end in ends]
     return NOTHING

@@ -276,7 +276,7 @@ def shell_options(call: Call) -> Stream:
 
 _QUIET = (
     ": true false break continue return exit wait jobs fg bg help times suspend "
-    "logout getopts dirs compgen complete compopt caller disown"
+    "logout dirs compgen complete compopt caller disown"
 ).split()
 _OPTIONS = ("shopt", "unalias", "setopt", "unsetopt", "bind", "ulimit", "umask")
 
@@ -292,6 +292,7 @@ BUILTINS: dict[str, Callable[[Call], Stream]] = {
     **dict.fromkeys(("read", "mapfile", "readarray"), inputs.read),
     **dict.fromkeys(("test", "["), inputs.test),
     "let": inputs.let,
+    "getopts": inputs.getopts,
     "alias": alias,
     "trap": trap,
     "eval": eval_,

@@ -7,6 +7,7 @@ import re
 from redoma.judge.interpret.arg import PLAIN, UNKNOWN, Arg, arg
 from redoma.judge.interpret.braces import expand_braces
 from redoma.judge.interpret.parameters import items_of, parameter
+from redoma.judge.interpret.variables import judge_steering
 from redoma.judge.lazy import lazy
 from redoma.model.script import (
     Arithmetic,
@@ -217,7 +218,10 @@ class Expander:
                 self._hidden(held, state)
         if _CHANGES.search(text):
             for match in _CHANGED_NAME.finditer(text):
-                state.assign(match[1] or match[2], arg(UNKNOWN, (0, 0)))
+                name, span = match[1] or match[2], getattr(text, "span", (0, 0))
+                state.assign(name, arg(UNKNOWN, span))
+                # Whichever number it is: as a path it is a folder right here.
+                judge_steering(self.walker, name, arg("0", span), state)
             return None
         text = _NAME.sub(lambda m: _number_of(state.variables.get(m[0])), text)
         if _NUMBER.fullmatch(text) and "**" not in text and text.strip():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from redoma.judge.interpret.arg import ANYTHING, NOTHING, UNKNOWN, Arg, Stream, arg
-from redoma.judge.interpret.variables import judge_variable
+from redoma.judge.interpret.variables import judge_steering, judge_variable
 from redoma.judge.lazy import lazy
 
 TYPE_CHECKING = False
@@ -62,6 +62,13 @@ def condition(call: Call) -> None:
                 call.walker.expander.number(beside, call.state)
 
 
+def getopts(call: Call) -> Stream:
+    """`getopts`: a letter of the options becomes a variable."""
+    for name in call.args[1:2]:
+        assigned(call, str(name), arg(UNKNOWN, call.span))
+    return NOTHING
+
+
 def read(call: Call) -> Stream:
     """`read`, `mapfile`: what flows in becomes variables."""
     into_array = call.name in ("mapfile", "readarray")
@@ -88,6 +95,8 @@ def read(call: Call) -> Stream:
             lines.pop()
         array = str(given[0]) if given else "MAPFILE"
         call.state.keyed.pop(array, None)
+        first = arg(lines[0] if lines else "", call.span, stdin.taint)
+        judge_steering(call.walker, array, first, call.state)
         call.state.arrays[array] = [
             arg(each, call.span, stdin.taint) for each in lines[:MOST_LINES]
         ]

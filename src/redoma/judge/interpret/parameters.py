@@ -5,6 +5,7 @@ from __future__ import annotations
 from redoma.judge.interpret.arg import PLAIN, SECRET, UNKNOWN, Arg, arg
 from redoma.judge.interpret.formats import unescaped
 from redoma.judge.interpret.patterns import translate
+from redoma.judge.interpret.variables import judge_steering
 from redoma.judge.sensitive import is_secret_variable
 
 TYPE_CHECKING = False
@@ -180,6 +181,7 @@ def _operated(
         if value is None or (value == "" and op[0] == ":"):
             if op in (":=", "="):
                 state.assign(name, given)
+                judge_steering(expander.walker, name, given, state)
             return given
         return value
     if op in (":+", "+"):

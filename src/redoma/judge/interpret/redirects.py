@@ -13,6 +13,7 @@ from redoma.judge.interpret.arg import (
     Stream,
     arg,
 )
+from redoma.judge.interpret.variables import judge_steering
 from redoma.judge.places import normal, place_of
 from redoma.judge.sensitive import is_secret
 from redoma.model.risk import Effect, Place, Target
@@ -89,7 +90,9 @@ class Redirects:
         """Keeps an opened descriptor for later commands; `{name}` gets a number of its own."""
         path = arg(self._path(word), word.span, word.taint)
         if fd.startswith("{"):
-            return self.state.open(path, name=fd.strip("{}"), span=word.span)
+            name = fd.strip("{}")
+            judge_steering(self.walker, name, arg("10", word.span), self.state)
+            return self.state.open(path, name=name, span=word.span)
         self.state.descriptors[fd] = path
         return fd
 

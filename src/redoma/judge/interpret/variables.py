@@ -187,6 +187,20 @@ def judge_variable(walker: Walker, name: str, value: Arg, state: State, *, kept:
         walker.note(Effect.SECRETS, value.span, target, tags=("literal",))
 
 
+def judge_steering(walker: Walker, name: str, value: Arg, state: State) -> None:
+    """The same for what sets a variable without an assignment, where others are steered by it.
+
+    Attack: `for GIT_PAGER in 'rm -rf ~'`, `${LD_PRELOAD:=x.so}`, `((PATH=3))`, `mapfile PATH`.
+    """
+    known = (_LOADERS, _OPTIONS, _PATHS, _COMMANDS, _CLIENTS, _HISTORY, ("PATH", "PS4"))
+    if (
+        any(name in each for each in known)
+        or name.startswith(("BASH_FUNC_", "GIT_CONFIG"))
+        or name.lower() in _PROXIES
+    ):
+        judge_variable(walker, name, value, state, kept=True)
+
+
 def _judge_loader(walker: Walker, name: str, value: Arg, state: State) -> None:
     """Code by variable: the prompt's command, and a file that this script wrote, are read."""
     if value:
