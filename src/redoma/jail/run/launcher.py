@@ -78,6 +78,7 @@ class Launcher:
         # In the order in which they were ordered, and in which they come.
         self._ordered: list[Kind] = []
         self._ready: list[Ready] = []
+        self._stopped = False
         self._mounts = mounts
         self._changes = select.poll()
         self._changes.register(mounts, select.POLLPRI)
@@ -149,6 +150,12 @@ class Launcher:
                     self._oldest().discard()
             self._control.close()
             os.close(self._mounts)
+            self._stop()
+
+    def _stop(self) -> None:
+        """Once: its number may be somebody else's as soon as it was collected."""
+        if not self._stopped:
+            self._stopped = True
             _end(self.pid)
 
     def _order(self, kind: Kind) -> None:
@@ -177,7 +184,7 @@ class Launcher:
             said, fds = packets.receive(self._control)
         except OSError as error:
             # Whoever has not answered by now could answer later, and something else then.
-            _end(self.pid)
+            self._stop()
             raise LauncherGone from error
         if not said:
             raise LauncherGone
