@@ -10,11 +10,13 @@ import tempfile
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from redoma import EngineFailed, Sandbox
 from redoma.dialects.tools import SandboxConstraints, SandboxExecutor
+from redoma.model.errors import UsageError
 from tests.contract.machine import usable
 
 pytestmark = pytest.mark.both_users
@@ -112,6 +114,18 @@ def test_a_module_directory_that_became_a_link_shows_nothing(
     ended = box.run(f"rmdir src && ln -s {place}/secret src").exit
     assert ended is not None and ended.code == 0
     assert box.call(peeked, str(place / "secret/key")) == "nothing"
+
+
+@pytest.mark.parametrize("option", ["allow_read", "allow_write"])
+def test_what_is_given_in_a_workspace_is_not_what_a_link_there_leads_to(
+    place: Path, option: str
+) -> None:
+    (place / "secret").mkdir()
+    box = Sandbox(str(place / "work"), policy="isolation-only", direct=True)
+    box.run(f"ln -s {place}/secret build")
+    given: dict[str, Any] = {option: [f"{place}/work/build"]}
+    with pytest.raises(UsageError, match="led out of the workspace"):
+        Sandbox(str(place / "work"), **given)
 
 
 @pytest.mark.parametrize("engine", ["bubblewrap", "warm", "unshare"])

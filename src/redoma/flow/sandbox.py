@@ -115,9 +115,12 @@ class Sandbox:
             engine,
             limits=limits or {},
             writable=tuple(
-                granted_path(path, "--allow-write", wide=hide is not None) for path in allow_write
+                granted_path(path, "--allow-write", wide=hide is not None, root=self._root)
+                for path in allow_write
             ),
-            readable=tuple(granted_path(path, "--allow-read") for path in allow_read),
+            readable=tuple(
+                granted_path(path, "--allow-read", root=self._root) for path in allow_read
+            ),
             env=tuple((env or {}).items()),
             reach=reach_of(
                 allow_hosts,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from redoma.jail.guard.links import led_out
 from redoma.model.access import SHARED
 from redoma.model.errors import UsageError
 
@@ -37,12 +38,21 @@ def workspace(path: str) -> str:
     return real
 
 
-def granted_path(path: str, option: str, *, wide: bool = False) -> str:
-    """The real path of something that a run may also use; `wide` lets a home be written."""
+def granted_path(path: str, option: str, *, wide: bool = False, root: str = "") -> str:
+    """The real path of something that a run may also use; `wide` lets a home be written.
+
+    Attack: in the workspace `root` a command makes `build` a link; whoever gives `build` the next
+    time would give what that leads to.
+    """
     path = os.path.expanduser(path)
     if not os.path.exists(path):
         raise UsageError(f"{option}: {path} does not exist")
     real = os.path.realpath(path)
+    if root and led_out(os.path.abspath(path), (root,)):
+        raise UsageError(
+            f"{option}: {path} is led out of the workspace by a link in it, to {real}",
+            hint=f"{option} {real} gives that place by its own name",
+        )
     home = os.path.realpath(os.path.expanduser("~"))
     if wide and real in (home, *SHARED):
         return real

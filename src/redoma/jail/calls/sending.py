@@ -11,6 +11,7 @@ from redoma.jail import own
 from redoma.jail.calls.unsendable import explain
 from redoma.jail.engines.program import own_library
 from redoma.jail.environment import home_directory
+from redoma.jail.guard.links import led_out
 from redoma.model.call_errors import NotSendable
 from redoma.model.request import PythonCall
 
@@ -30,7 +31,6 @@ _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt
 _TOO_WIDE = frozenset(
     "/ /boot /dev /etc /home /media /mnt /proc /root /run /srv /sys /tmp /var /var/tmp".split()
 )
-_MOST_LINKS = 40
 _lock = allocate_lock()
 _known: dict[tuple[object, ...], tuple[tuple[str, ...], tuple[str, ...]]] = {}
 
@@ -178,35 +178,6 @@ def _here() -> str:
 def _too_wide(path: str, home: str) -> bool:
     real = os.path.realpath(path)
     return real in _TOO_WIDE or real == home or home.startswith(real + "/")
-
-
-def led_out(path: str, written: tuple[str, ...]) -> bool:
-    """Whether a link that a command may have made leads out of what it may write.
-
-    Attack: `src` of the project is searched for modules; a command makes it a link to where keys
-    lie, and the next call is shown them.
-    """
-    inside = tuple(f"{place.rstrip('/')}/" for place in written)
-    if f"{os.path.realpath(path)}/".startswith(inside):
-        return False
-    at, links = "/", 0
-    left = path.split("/")[::-1]
-    while left:
-        name = left.pop()
-        if name in ("", ".", ".."):
-            at = os.path.dirname(at) if name == ".." else at
-            continue
-        at = os.path.join(at, name)
-        try:
-            target = os.readlink(at)
-        except OSError:
-            continue
-        links += 1
-        if at.startswith(inside) or links > _MOST_LINKS:
-            return True
-        at = "/" if target.startswith("/") else os.path.dirname(at)
-        left += target.split("/")[::-1]
-    return False
 
 
 def _outermost(paths: list[str], home: str) -> tuple[str, ...]:
