@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from redoma import EngineFailed, Sandbox
+from redoma.dialects.tools import SandboxConstraints, SandboxExecutor
 from tests.contract.machine import usable
 
 pytestmark = pytest.mark.both_users
@@ -63,6 +64,8 @@ def test_an_interpreter_that_a_command_replaced_is_never_started(place: Path) ->
     program = ["env", *(f"{k}={v}" for k, v in prefix.items()), str(environment / "python")]
     assert said(program, text, place) == ["one two 3"]
     assert not (place / "proof").exists()
+    # Hooks and people start it by that name.
+    assert os.readlink(environment / "python") == os.path.realpath(sys.executable)
 
 
 @pytest.mark.parametrize("engine", ["bubblewrap", "warm"])
@@ -124,6 +127,55 @@ def test_a_workspace_that_became_a_link_is_refused(place: Path, engine: str) -> 
     with pytest.raises(EngineFailed, match="through a link"):
         box.run("cat key; touch made")
     assert os.listdir(place / "secret/in") == ["key"]
+
+
+@pytest.mark.parametrize("engine", ["bubblewrap", "warm"])
+def test_what_is_hidden_keeps_its_name(place: Path, engine: str) -> None:
+    usable(engine)
+    given = place / "given"
+    (given / "a/b/hidden").mkdir(parents=True)
+    (given / "a/b/hidden/key").write_text("mine")
+    box = Sandbox(
+        str(place / "work"),
+        policy="isolation-only",
+        engine=engine,
+        direct=True,
+        allow_write=[str(given)],
+        hide=[str(given / "a/b/hidden")],
+    )
+    ended = box.run(f"cd {given}; mv a other; mv a/b other; touch a/b/made && echo made").exit
+    assert ended is not None and ended.stdout == b"made\n"
+    ended = box.run(f"find {given} -name key").exit
+    assert ended is not None and ended.stdout == b""
+    assert (given / "a/b/hidden/key").read_text() == "mine"
+
+
+def test_a_protected_link_is_put_back_whatever_number_its_place_has(place: Path) -> None:
+    link = place / "work/.mcp.json"
+    link.symlink_to("mine.json")
+    box = Sandbox(str(place / "work"), policy="isolation-only", direct=True)
+    for _ in range(3):
+        box.run("rm .mcp.json; echo evil > .mcp.json")
+        assert os.readlink(link) == "mine.json"
+
+
+def becomes_a_link(path: str, target: str) -> None:
+    os.rmdir(path)
+    os.symlink(target, path)
+
+
+def test_a_tool_gives_the_next_one_no_more_than_its_constraints_do(place: Path) -> None:
+    (place / "given/in").mkdir(parents=True)
+    (place / "secret").mkdir()
+    (place / "secret/key").write_text("mine")
+    executor = SandboxExecutor(
+        SandboxConstraints(
+            allowed_read_paths={f"{place}/given/in"}, allowed_write_paths={f"{place}/given"}
+        ),
+        record=f"{place}/record",
+    )
+    executor.execute(becomes_a_link, f"{place}/given/in", f"{place}/secret")
+    assert executor.execute(peeked, f"{place}/secret/key") == "nothing"
 
 
 @only_root

@@ -10,7 +10,25 @@ import sys
 # followed once, before this process has run anything.
 INTERPRETER = os.path.realpath(sys.executable)
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_MOST_LINKS = 40
 _IMPORTED = ("cloudpickle", "yaml", "_yaml", "cryptography", "h11", "hishel")
+
+
+def _links() -> dict[str, frozenset[str]]:
+    found: dict[str, frozenset[str]] = {}
+    path = os.path.abspath(sys.executable) if sys.executable else ""
+    while os.path.islink(path) and len(found) < _MOST_LINKS:
+        directory, name = os.path.split(path)
+        directory = os.path.realpath(directory)
+        if name in found.get(directory, ()):
+            break
+        found[directory] = found.get(directory, frozenset()) | {name}
+        path = os.path.join(directory, os.readlink(path))
+    return found
+
+
+LINKS = _links()
+"""By directory: the names through which this interpreter was started, and hooks start it again."""
 
 
 def parts_below(root: str) -> list[str]:

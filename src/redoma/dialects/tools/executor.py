@@ -219,7 +219,12 @@ def _here() -> str:
 
 
 def _usable(path: str) -> bool:
-    return os.path.exists(path)
+    """Whether a path is there, and still leads where it led when the constraints were made.
+
+    Attack: a tool that writes the directory above makes it a link; the next would be given what
+    that leads to.
+    """
+    return os.path.exists(path) and (path in ("/tmp", "/var/tmp") or resolved(path) == path)
 
 
 def _made(path: str) -> bool:
@@ -227,7 +232,7 @@ def _made(path: str) -> bool:
     if path == resolved(SCRATCH):
         with suppress(OSError):
             os.makedirs(path, mode=0o700, exist_ok=True)
-    return os.path.exists(path)
+    return _usable(path)
 
 
 def _remove(directory: str) -> None:

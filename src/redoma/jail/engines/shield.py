@@ -85,7 +85,10 @@ class Raised:
         self.repositories = repositories
         self.links: dict[str, str] = {}
         self.read_only: list[str] = []
-        self.pinned: list[str] = []
+        # Attack: what is hidden is reached by another name in the next run, once a directory above
+        # it was renamed in this one.
+        there = [path for path in hidden if os.path.lexists(path)]
+        self.pinned: list[str] = own.ways_to(there, shield.root)
         # What git would obey there, though nothing is there yet.
         self.awaited: list[str] = [path for path in hidden if not os.path.lexists(path)]
         self.sockets = list(shield.survey.sockets())
@@ -96,7 +99,8 @@ class Raised:
         root = self.shield.root
         # Attack: `mv .git old; cp -r old .git` would leave the protected parts behind; what is a
         # mount itself cannot be renamed.
-        self.pinned = [p for p in self.repositories if p != root and not self.shield.may(p)]
+        kept = [p for p in self.repositories if p != root and not self.shield.may(p)]
+        self.pinned += [path for path in kept if path not in self.pinned]
         paths = [path for path in self.known if not self.shield.may(path)]
         # Attack: what we import or start later, outside, is changed by a command before that.
         ours = own.parts_below(root)
@@ -179,6 +183,7 @@ class Raised:
                 and shield.survey.git_directories() == self.repositories
                 and not any(os.path.lexists(path) for path in self.awaited)
                 and not self._new_steps()
+                and all(_leads_to(path, target) for path, target in self.links.items())
             ):
                 return ()
             from redoma.jail.guard.sweep import Sweep
@@ -192,6 +197,17 @@ class Raised:
                 keep_in=keep_in(),
                 allowed=shield.allowed,
             ).run()
+
+
+def _leads_to(path: str, target: str) -> bool:
+    """Whether a link is as it was.
+
+    Attack: a file that is made where a link was removed often has the number that the link had.
+    """
+    try:
+        return os.readlink(path) == target
+    except OSError:
+        return False
 
 
 def programs_of_a_rebase(repository: str) -> frozenset[bytes]:

@@ -11,6 +11,7 @@ import stat
 import time
 from contextlib import contextmanager, suppress
 
+from redoma.jail import own
 from redoma.jail.guard import names
 from redoma.jail.guard.below import opened_below
 
@@ -94,6 +95,7 @@ def _read(root: str, path: str, status: os.stat_result) -> Seen:
     protected: list[tuple[str, int]] = []
     sockets: list[str] = []
     all_names: set[str] = set()
+    links = own.LINKS.get(path, frozenset()) | {".git"}
     with suppress(OSError), _readable(root, path, status) as place, os.scandir(place) as entries:
         for entry in entries:
             name = entry.name
@@ -102,7 +104,9 @@ def _read(root: str, path: str, status: os.stat_result) -> Seen:
                 children.append(name)
                 if name in names.DIRECTORIES:
                     protected.append((name, entry.inode()))
-            elif name in names.FILES or name in names.DIRECTORIES or name == ".git":
+            elif (
+                name in names.FILES or name in names.DIRECTORIES or name == ".git" or name in links
+            ):
                 protected.append((name, entry.inode()))
             elif not entry.is_file(follow_symlinks=False) and not entry.is_symlink():
                 mode = entry.stat(follow_symlinks=False).st_mode

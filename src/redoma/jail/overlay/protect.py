@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
 from contextlib import suppress
 
 from redoma.jail import own
@@ -57,7 +56,7 @@ class _Judge:
     def _obeyed_now(self, survey: Survey) -> frozenset[str]:
         """What a tool obeys already, and where the links among that lead."""
         found = {path for path, _ in survey.protected()}
-        found.update((*own.parts_below(self._root), sys.executable))
+        found.update(own.parts_below(self._root))
         for repository in self._repositories:
             found.update(obeyed(repository))
         # Attack: what stands behind a protected link is changed in its place.
