@@ -58,7 +58,9 @@ def home() -> Iterator[Path]:
 
     Not in /tmp, of which an enclosure has its own.
     """
-    base = Path(tempfile.mkdtemp(prefix="rdm-", dir=os.path.expanduser("~"))).resolve()
+    usual = os.path.realpath(os.path.expanduser("~"))
+    place = "/srv" if usual.startswith("/tmp/") else usual
+    base = Path(tempfile.mkdtemp(prefix="rdm-", dir=place)).resolve()
     known = {name: os.environ.get(name) for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME")}
     for name, folder in zip(known, ("home", "config", "state"), strict=True):
         (base / folder).mkdir(mode=0o700)

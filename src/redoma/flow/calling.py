@@ -11,6 +11,7 @@ from redoma.flow.world import World
 from redoma.jail.calls.answers import answered, made_hidden
 from redoma.jail.calls.orders import Orders
 from redoma.jail.calls.sending import sent
+from redoma.jail.engines.hiding import in_everything
 from redoma.model.access import Network, Writes
 from redoma.model.errors import Declined, UsageError
 from redoma.model.ids import short_id
@@ -146,7 +147,10 @@ def _workload(request: Request) -> PythonCall:
 
 
 def _within(path: str, roots: tuple[str, ...]) -> bool:
-    return any(path == root or path.startswith(root.rstrip("/") + "/") for root in roots)
+    return any(
+        path == root or path.startswith(f"{root}/") or (root == "/" and in_everything(path))
+        for root in roots
+    )
 
 
 def _here() -> str:

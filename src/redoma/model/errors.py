@@ -3,13 +3,17 @@
 ::
 
     RedomaError
-    ├── UsageError        UnknownPack
+    ├── UsageError        UnknownPack · PlanSyntax · PlanCycle
     ├── PolicyError       PolicySyntax · UnknownKey · Loosens · RuleExampleFailed
     ├── Refused           Denied · Declined · ConfirmationNeeded · ConfirmationExpired · RateLimited
+    │                     SandboxViolation
     ├── AskUnavailable
     ├── IsolationError    NoEngine · EngineFailed · GuaranteeLost
-    ├── RunError          TimedOut · LimitReached · OutputTooLarge
+    ├── RunError          TimedOut · LimitReached · OutputTooLarge · SandboxTimeout · CallFailed
+    │                     NotReturnable
     ├── ChangeError       ApplyConflict · PreviewGone · UndoImpossible
+    ├── NotSendable
+    ├── PlanError         NothingToResume · PlanChanged · EndUnknown
     ├── RecordError       ChainBroken · RecordUnavailable
     ├── VaultError        WrongKey · UnknownToken
     └── SessionError      NotAMember · SessionOver

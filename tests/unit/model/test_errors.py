@@ -21,7 +21,8 @@ def test_every_kind_has_a_code_of_its_own() -> None:
 
 def test_every_kind_is_drawn_in_the_tree() -> None:
     drawn = errors.__doc__ or ""
-    assert [kind.__name__ for kind in every_kind() if kind.__name__ not in drawn] == []
+    ours = [kind for kind in every_kind() if not kind.__module__.startswith("redoma.dialects.")]
+    assert [kind.__name__ for kind in ours if kind.__name__ not in drawn] == []
 
 
 @pytest.mark.parametrize(

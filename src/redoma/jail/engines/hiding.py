@@ -14,10 +14,14 @@ if TYPE_CHECKING:
 
 _PAGE = 4096
 _MOST = 200
-# Not shown where everything is: an enclosure has its own, or has them already.
-_OF_ITS_OWN = frozenset(
-    "/bin /dev /etc /lib /lib32 /lib64 /libx32 /opt /proc /run /sbin /sys /tmp /usr".split()
-)
+# Not shown where everything is: an enclosure has its own of these, and has the others already.
+_NEVER = frozenset("/dev /proc /run /sys /tmp".split())
+_OF_ITS_OWN = _NEVER | frozenset("/bin /etc /lib /lib32 /lib64 /libx32 /opt /sbin /usr".split())
+
+
+def in_everything(path: str) -> bool:
+    """Whether a path of this machine is there where everything is shown."""
+    return "/" + path.split("/", 2)[1] not in _NEVER
 
 
 def top() -> tuple[str, ...]:
