@@ -17,6 +17,7 @@ SECRET_TREES = tuple(
         "|.nuget/nuget.config|.terraform.d/credentials.tfrc.json|.pulumi/credentials.json"
         "|.chef|.vagrant.d/insecure_private_key|.password-store|.keychain|keychains"
         "|.local/share/keyrings|.local/share/kwalletd|.config/keepassxc|.config/bitwarden"
+        "|.local/state/redoma/vault"
         "|.1password|.config/1password|.mozilla|.thunderbird|.config/google-chrome"
         "|.config/chromium|.config/bravesoftware|.config/microsoft-edge|.config/vivaldi"
         "|.config/opera|application support/google/chrome|application support/firefox"

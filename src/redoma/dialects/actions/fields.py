@@ -87,10 +87,12 @@ def _plain(node: yaml.Node | None, what: str, depth: int) -> None:
     if depth > DEEPEST:
         raise BadAction(f"{what}: this is nested too deeply", field=what)
     if isinstance(node, yaml.MappingNode):
-        names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
-        twice = next((name for name in names if names.count(name) > 1), "")
-        if twice:
-            raise BadAction(f"{what}: {twice} is given twice", field=twice)
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                if key.value in seen:
+                    raise BadAction(f"{what}: {key.value} is given twice", field=key.value)
+                seen.add(key.value)
         for _, value in node.value:
             _plain(value, what, depth + 1)
     elif isinstance(node, yaml.SequenceNode):

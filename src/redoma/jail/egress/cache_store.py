@@ -83,8 +83,9 @@ class Store:
         # The oldest go first, where there are too many or they are too much.
         self._asked(
             "delete from answers where id in (select id from (select id,"
-            " row_number() over newest as place, sum(length(body)) over newest as total"
-            " from answers window newest as (order by checked desc, id)) "
+            " row_number() over newest as place, sum(size) over newest as total"
+            " from (select id, checked, length(body) + length(headers) + length(url) as size"
+            " from answers) window newest as (order by checked desc, id)) "
             "where place > ? or total > ?)",
             _MOST_ANSWERS,
             self._most_bytes,

@@ -50,6 +50,9 @@ _GUARD_OPTIONS = frozenset(
 )
 
 
+_RUNNING = ("run", "preview", "plan", "shell")
+
+
 def guard(call: Call) -> Stream:
     """The guard itself: asking it is harmless, taking it away or changing it is not."""
     words = _own_words(call)
@@ -59,10 +62,13 @@ def guard(call: Call) -> Stream:
         # Attack: whoever asked for a command answers the question about it, in place of a person.
         call.fact(Effect.TAMPERS, detail="redoma answer")
     elif words[:1] == ["vault"] and words[1:2] not in ([], ["list"]):
-        call.fact(Effect.SECRETS, tags=("credentials",), detail=" ".join(words[:2]))
+        # Attack: a token of someone else's in the place of the user's, so that what the user's
+        # next command sends goes to that other's account.
+        vault = Target(text="the vault", place=Place.SECRET)
+        call.fact(Effect.SECRETS, vault, tags=("outside",), detail=" ".join(words[:2]))
     elif words[:1] == ["vault"]:
         call.fact(Effect.READS, tags=("about",))
-    elif any(str(word).partition("=")[0] == "--credential" for word in call.args):
+    elif _may_have_credential(call, words[0]):
         # Attack: whoever may not have a token has the gate use it for a command of their own.
         vault = Target(text="the vault", place=Place.SECRET)
         call.fact(Effect.SECRETS, vault, tags=("outside",), detail="--credential")
@@ -71,6 +77,19 @@ def guard(call: Call) -> Stream:
     else:
         call.fact(Effect.UNKNOWN, tags=("subcommand",), detail=f"redoma {words[0]}")
     return Stream(None)
+
+
+def _may_have_credential(call: Call, command: str) -> bool:
+    """Whether an option of ours is that one, or what nobody knows may be."""
+    for word in call.args:
+        if word == "--":
+            return False
+        option = str(word).partition("=")[0]
+        known = option.partition(UNKNOWN)[0]
+        unknown = UNKNOWN in option and command in _RUNNING and "--credential".startswith(known)
+        if option == "--credential" or unknown:
+            return True
+    return False
 
 
 def _own_words(call: Call) -> list[str]:

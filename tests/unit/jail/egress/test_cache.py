@@ -320,3 +320,13 @@ def test_every_secret_of_a_host_keeps_its_answers_apart(tmp_path: Path) -> None:
     assert private(reach, (Secret("secret-a"), Secret("another"))) != first
     assert private(reach, (Secret("secret-a"), Secret("secret-b"))) == first
     assert "secret" not in str(first)
+
+
+def test_headers_count_as_what_they_belong_to_does(tmp_path: Path) -> None:
+    world = World(tmp_path, most_bytes=2000)
+    long = "x" * 1500
+    first = Host(said(b"one", cache_control="max-age=600", x_long=long), said(b"again"))
+    world.get(first, "/1")
+    world.now += 1
+    world.get(Host(said(b"two", cache_control="max-age=600", x_long=long)), "/2")
+    assert world.get(first, "/1").body == b"again"

@@ -39,17 +39,30 @@ def test_looking_at_the_questions_is_harmless() -> None:
         "redoma run --inspect --allow-host a.test --credential a.test=vault:work ./x",
         "redoma run --credential=a.test=TOKEN ls",
         "redoma preview --credential a.test=TOKEN ls",
+        "redoma run $(cat options) ls",
+        'redoma plan run "--cred$REST" plan.json',
     ],
 )
 def test_an_agent_has_no_token_used_without_being_asked_about(command: str) -> None:
     assert risk(command) is Risk.DANGEROUS
 
 
-def test_the_vault_is_listed_freely_and_changed_with_a_word() -> None:
+def test_the_vault_is_listed_freely_and_changed_by_a_person() -> None:
     assert [risk(f"redoma vault {rest}") for rest in ("", "list", "set a", "remove a")] == [
         *(Risk.SAFE, Risk.SAFE),
-        *(Risk.ELEVATED, Risk.ELEVATED),
+        *(Risk.DANGEROUS, Risk.DANGEROUS),
     ]
+
+
+def test_what_stands_behind_two_dashes_is_no_option_of_ours() -> None:
+    assert risk("redoma run -- ls $FOLDER --credential x") is Risk.MODERATE
+
+
+@pytest.mark.parametrize(
+    "command", ["cp -r {} x", "sqlite3 {}/secrets.db .dump", "cat {}/vault.key"]
+)
+def test_the_vault_itself_is_read_by_nobody_unasked(command: str) -> None:
+    assert risk(command.format("~/.local/state/redoma/vault")) >= Risk.DANGEROUS
 
 
 def test_asking_in_a_language_is_harmless_unless_nobody_knows_which() -> None:
