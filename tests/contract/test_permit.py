@@ -29,14 +29,34 @@ def planned(machine: Machine, command: str) -> Plan:
     return plan(Request(workload=ShellCommand(text=command)), grant, this_host())
 
 
+def waiting_for(command: str) -> list[str]:
+    """The processes that still want to run a command; reaping may lag behind a kill."""
+    until = time.monotonic() + 10
+    while found := [
+        pid for pid in os.listdir("/proc") if pid.isdigit() and command.encode() in _words_of(pid)
+    ]:
+        if time.monotonic() > until:
+            break
+        time.sleep(0.05)
+    return found
+
+
+def _words_of(pid: str) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
 def test_what_may_not_begin_never_does(machine: Machine) -> None:
     def refuse() -> None:
         raise RecordUnavailable("the disk is full")
 
     before = len(os.listdir("/proc/self/fd"))
     with pytest.raises(RecordUnavailable, match="the disk is full"):
-        execute(planned(machine, ": > begun"), this_host(), permit=refuse)
+        execute(planned(machine, "echo $$ > begun"), this_host(), permit=refuse)
     assert os.listdir(machine.workspace) == []
+    assert waiting_for("echo $$ > begun") == []
     # And nothing of the attempt is in the way of the next one.
     assert execute(planned(machine, ": > begun"), this_host()).ok
     assert os.listdir(machine.workspace) == ["begun"]

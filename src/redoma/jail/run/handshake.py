@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import select
 from contextlib import suppress
+from functools import cache
 
+from redoma.model import signals
 from redoma.model.errors import EngineFailed
 
 TYPE_CHECKING = False
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
 
 _PATIENCE = 20_000
 _KEY = b'"child-pid":'
+_CAP_SYS_PTRACE = 19
 
 
 def begin(run: Supervisor) -> tuple[int, int]:
@@ -30,36 +33,52 @@ def begin(run: Supervisor) -> tuple[int, int]:
         descriptor = os.pidfd_open(pid)
     except ProcessLookupError:
         raise _failed(run) from None
-    run.keep_mounts(pid)
     try:
-        if not made:
-            _apply(run, pid)
-    except (OSError, ValueError) as error:
+        _made_ready(run, pid, made=made)
+    except BaseException as error:
+        # It waits for a word that will never come, and whoever started it may be gone before it.
+        with suppress(ProcessLookupError):
+            signals.send(descriptor, signals.SIGKILL)
         os.close(descriptor)
         if isinstance(error, ProcessLookupError):
             raise _failed(run) from None
-        raise EngineFailed(f"a limit could not be set: {error}", hint="redoma doctor") from error
-    if run.launch.gate is not None:
-        try:
-            if made:
-                _first_process(run, handshake.status)  # now its network stands
-            run.open_gate(pid)
-        except BaseException:
-            os.close(descriptor)
-            raise
-    try:
-        run.permit()
-        if run.limiter.watched:
-            if made and run.launch.gate is None:
-                _first_process(run, handshake.status)  # now its root stands
-            run.keep_root(pid)
-    except BaseException:
-        os.close(descriptor)
         raise
     if run.trace is not None:
         run.trace.command_begins()
     os.write(handshake.go, b"g")
     return pid, descriptor
+
+
+def _made_ready(run: Supervisor, pid: int, *, made: bool) -> None:
+    """Everything that has to be so before the command begins."""
+    handshake = run.launch.handshake
+    assert handshake is not None
+    run.keep_mounts(pid)
+    if not made:
+        try:
+            _apply(run, pid)
+        except ProcessLookupError:
+            raise
+        except (OSError, ValueError) as error:
+            said = f"a limit could not be set: {error}"
+            raise EngineFailed(said, hint="redoma doctor") from error
+    if run.launch.gate is not None:
+        if made:
+            _first_process(run, handshake.status)  # now its network stands
+        run.open_gate(pid)
+    run.permit()
+    if run.limiter.watched:
+        if made and run.launch.gate is None and not _sees_closed_processes():
+            _first_process(run, handshake.status)  # now its root stands
+        run.keep_root(pid)
+
+
+@cache
+def _sees_closed_processes() -> bool:
+    """Whether we may look into processes that let nobody look: a right that root may lack too."""
+    with open("/proc/self/status") as file:
+        held = next(int(line.split()[1], 16) for line in file if line.startswith("CapEff:"))
+    return bool(held >> _CAP_SYS_PTRACE & 1)
 
 
 def _apply(run: Supervisor, pid: int) -> None:
