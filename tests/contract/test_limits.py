@@ -55,7 +55,7 @@ def test_one_process_cannot_have_more_memory_than_allowed(machine: Machine) -> N
 def test_more_processes_than_allowed_are_refused(machine: Machine) -> None:
     claims(machine.engine, Guarantee.PROCESSES_CAPPED)
     result = machine.sandbox(limits={"processes": 12}).run(MANY_PROCESSES)
-    assert "all" not in (machine.workspace / "said").read_text()
+    assert "all" not in (machine.workspace / "said").read_text().splitlines()
     assert not result.ok
     if machine.engine != "landlock":  # there the kernel counts the whole user, and tells nobody
         assert result.outcome is Outcome.TOO_MANY_PROCESSES
