@@ -6,6 +6,7 @@ import asyncio
 import ctypes
 import json
 import os
+import pwd
 import shutil
 import sqlite3
 import subprocess
@@ -58,8 +59,8 @@ def home() -> Iterator[Path]:
 
     Not in /tmp, of which an enclosure has its own.
     """
-    usual = os.path.realpath(os.path.expanduser("~"))
-    place = "/srv" if usual.startswith("/tmp/") else usual
+    place = pwd.getpwuid(os.geteuid()).pw_dir  # whatever HOME says
+    place = place if os.access(place, os.W_OK) else os.path.expanduser("~")
     base = Path(tempfile.mkdtemp(prefix="rdm-", dir=place)).resolve()
     known = {name: os.environ.get(name) for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME")}
     for name, folder in zip(known, ("home", "config", "state"), strict=True):
