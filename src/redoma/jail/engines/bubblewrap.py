@@ -315,7 +315,7 @@ class Bubblewrap:
             if shield is None:
                 allowed = tuple(p for p in grant.writable if p != path)
                 kind = SharedShield if path in SHARED else Shield
-                shield = self._shields[key] = kind(path, allowed)
+                shield = self._shields[key] = kind(path, allowed, as_nobody=self.as_nobody)
             below = tuple(p for p in grant.hidden if p.startswith(path.rstrip("/") + "/"))
             raised.append(shield.raised(below))
         return raised

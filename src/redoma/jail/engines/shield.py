@@ -24,9 +24,10 @@ _MOST_MOUNTS = 1500
 class Shield:
     """What is protected below `root`, remembered from run to run."""
 
-    def __init__(self, root: str, allowed: tuple[str, ...]) -> None:
+    def __init__(self, root: str, allowed: tuple[str, ...], *, as_nobody: bool = False) -> None:
         self.root = root
         self.allowed = allowed
+        self.as_nobody = as_nobody
         self.survey = Survey(root)
         self.lock = allocate_lock()
         self._going = 0
@@ -125,11 +126,20 @@ class Raised:
                     self.read_only.append(target)
             elif stat.S_ISDIR(mode) or stat.S_ISREG(mode):
                 self.read_only.append(path)
+        if self.shield.as_nobody:
+            self._leave_out_what_is_closed()
         if len(self.read_only) + len(self.pinned) + len(self.sockets) > _MOST_MOUNTS:
             raise EngineFailed(
                 f"{root} has more than {_MOST_MOUNTS} protected paths",
                 hint="run in a smaller workspace: --workspace DIR",
             )
+
+    def _leave_out_what_is_closed(self) -> None:
+        from redoma.jail.engines.closed import Closed
+
+        closed = Closed(self.shield.root)
+        for paths in (self.pinned, self.read_only, self.sockets):
+            paths[:] = [path for path in paths if not closed.holds(path)]
 
     @property
     def needs_mounts(self) -> bool:

@@ -73,6 +73,8 @@ class Root:
             source = step.source
             if name == "--ro-bind" and source == place == "/proc/sys":
                 return  # done with /proc itself: the old one belongs to other processes
+            if source == "/dev/null" and _gone(place):
+                return  # a cover would leave a file behind where it was
             # What is given to be written has no link in it; one that is there now was put there.
             found = _found(source, links=name != "--bind" or source != place)
             self._bind(found, place, read_only=name == "--ro-bind", devices=source == "/dev/null")
@@ -211,6 +213,23 @@ def _found(path: str, *, links: bool = True) -> str:
         return os.readlink(f"{_OLD}/proc/self/fd/{fd}")
     finally:
         os.close(fd)
+
+
+def _gone(place: str) -> bool:
+    """Whether a directory of the new root no longer has what was to be covered in it."""
+    directory, name = os.path.split(place)
+    try:
+        above = open_below(_NEW, _NEW + directory.rstrip("/"))
+    except OSError:
+        return False
+    try:
+        os.lstat(name, dir_fd=above)
+    except FileNotFoundError:
+        return True
+    else:
+        return False
+    finally:
+        os.close(above)
 
 
 def _directory(place: str) -> None:
