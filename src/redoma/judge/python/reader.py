@@ -9,6 +9,7 @@ from redoma.judge.python import calls
 from redoma.judge.python.constants import Constants
 from redoma.judge.python.doing import Doing
 from redoma.judge.python.names import Names
+from redoma.judge.python.parsing import parsed
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
@@ -44,11 +45,11 @@ def read_python(call: Call, text: Arg) -> Stream:
 def _parsed(text: str) -> ast.Module | None:
     for stand_in in (_STAND_IN, _UNKNOWN_NAME):
         try:
-            return ast.parse(text.replace(UNKNOWN, stand_in).strip("\n").expandtabs(8))
+            return parsed(text.replace(UNKNOWN, stand_in).strip("\n").expandtabs(8))
         except (SyntaxError, ValueError):
             if UNKNOWN not in text:
                 break
-        except (RecursionError, MemoryError):
+        except (RecursionError, MemoryError, SystemError):
             return None
     return None
 

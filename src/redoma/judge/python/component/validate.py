@@ -8,6 +8,7 @@ import re
 from redoma.judge.deception import deceptions
 from redoma.judge.python.component.marks import missing_marks
 from redoma.judge.python.component.walk import Walk
+from redoma.judge.python.parsing import parsed
 from redoma.model.component import Problem, Validation
 
 MOST_CHARACTERS = 1 << 18
@@ -79,12 +80,12 @@ def _parsed(text: str) -> ast.Module | Validation:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # "\d" is a matter of taste, and no error
-            return ast.parse(text)
+            return parsed(text)
     except SyntaxError as error:
         reason = f"it is not Python: {error.msg}"
         where = Problem(line=error.lineno or 1, column=max(error.offset or 1, 1), reason=reason)
         return _only(where, syntax_error=True)
-    except (ValueError, RecursionError, MemoryError, OverflowError) as error:
+    except (ValueError, RecursionError, MemoryError, OverflowError, SystemError) as error:
         reason = f"it cannot be read: {str(error) or type(error).__name__}"
         return _only(Problem(line=1, column=1, reason=reason), syntax_error=True)
 
