@@ -6,12 +6,17 @@ import asyncio
 import functools
 import json
 import os
+import shutil
+import subprocess
+import sys
+import textwrap
 import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import redoma
 from redoma import (
     AsyncSandbox,
     Call,
@@ -227,3 +232,20 @@ def test_the_record_says_what_a_call_was_refused(sandbox: Sandbox, tmp_path: Pat
         "kind": "write",
         "what": "/srv/made",
     }
+
+
+def test_a_first_call_leaves_nothing_in_a_workspace_that_holds_redoma_itself(
+    tmp_path: Path,
+) -> None:
+    nothing_compiled = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(Path(redoma.__file__).parent, tmp_path / "redoma", ignore=nothing_compiled)
+    text = f"""
+        import sys
+        sys.path[:0] = {[str(tmp_path), *sys.path]!r}
+        from redoma import Call, Sandbox
+        done = Sandbox({str(tmp_path)!r}, record={f"{tmp_path}-record"!r}).perform(Call(len, ("x",)))
+        print(done.value, done.changes.items, done.held_back)
+    """
+    started = (sys.executable, "-S", "-B", "-c", textwrap.dedent(text))
+    done = subprocess.run(started, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.stdout, done.stderr) == ("1 () ()\n", "")

@@ -28,7 +28,7 @@ def command(workload: Workload, path: str, visible: tuple[str, ...]) -> tuple[st
         return (workload.shell, "-c", text)
     if isinstance(workload, PythonCall):
         python = own.INTERPRETER
-        return (python, "-I", "-S", "-X", "utf8", "-c", _CALL, own_library(), *workload.entry)
+        return (python, "-I", "-S", "-B", "-X", "utf8", "-c", _CALL, own_library(), *workload.entry)
     assert isinstance(workload, Program)
     name, *rest = workload.argv
     found = _found(name, path, visible)
