@@ -203,8 +203,7 @@ class Supervisor:
                 self._end_because(Outcome.TIMED_OUT, "wall_seconds")
                 deadline = None
             if tick is not None and now >= next_look:
-                self._look()
-                next_look = now + tick
+                next_look = now + self._look()
             waits = [w - now for w in (deadline, next_look if tick else None) if w is not None]
             for fd, _ in self._poll.poll(max(0.0, min(waits)) * 1000 + 0.5 if waits else None):
                 if fd == self.process:
@@ -301,7 +300,8 @@ class Supervisor:
 
             set_size(self.master, *size)
 
-    def _look(self) -> None:
+    def _look(self) -> float:
+        """Looks whether a limit is passed; seconds until the next look."""
         if self.watch is None:
             from redoma.jail.run.watch import Watch
 
@@ -317,6 +317,7 @@ class Supervisor:
         past = self.watch.look()
         if past and not self.ending.said:
             self._end_because(PAST[past], past)
+        return self.watch.patience
 
     def pass_on(self, number: int) -> None:
         """Gives the command a signal that was meant for it."""
