@@ -89,7 +89,12 @@ def texts() -> dict[str, str]:
 def room_of_place(where: str) -> str:
     """The catalogue file that a message belongs into, by where it stands."""
     parts = where.partition(":")[0].split("/")
-    return ("-".join(parts[:2]) if len(parts) > 2 else parts[0]).strip("_").removesuffix("__.py")
+    return (
+        ("-".join(parts[:2]) if len(parts) > 2 else parts[0])
+        .strip("_")
+        .removesuffix("__.py")
+        .removesuffix(".py")
+    )
 
 
 def _all() -> Iterator[tuple[str, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from redoma.model.errors import UnknownToken, UsageError, VaultError
+from redoma.model.errors import UnknownToken, VaultError
 from redoma.model.secret import Secret
 
 TYPE_CHECKING = False
@@ -20,18 +20,11 @@ KEY_VARIABLE = "REDOMA_VAULT_KEY"
 def vault() -> Tokens:
     """The vault of this user."""
     from redoma.jail import places
-    from redoma.vault.key import KeyPlace
+    from redoma.keeping import key_place
     from redoma.vault.tokens import Tokens
 
-    said = os.environ.get(KEY_VARIABLE) or KeyPlace.FILE.value
     try:
-        place = KeyPlace(said)
-    except ValueError:
-        raise UsageError(
-            f"{KEY_VARIABLE} is {said!r}", hint=f"{KEY_VARIABLE}=file or keychain"
-        ) from None
-    try:
-        return Tokens(f"{places.state()}/vault", keyed_by=place)
+        return Tokens(f"{places.state()}/vault", keyed_by=key_place(KEY_VARIABLE))
     except OSError as error:
         raise VaultError(str(error), hint="set XDG_STATE_HOME") from error
 

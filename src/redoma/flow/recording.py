@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
-
-from redoma.model.errors import RecordUnavailable, UsageError
-from redoma.record.keys import KeyPlace
+from redoma.keeping import key_place as place_of_key
+from redoma.model.errors import RecordUnavailable
 from redoma.record.store import KEEP, Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from redoma.keeping import KeyPlace
 
 KEY_VARIABLE = "REDOMA_AUDIT_KEY"
 
@@ -33,11 +33,5 @@ def directory() -> str:
 
 
 def key_place() -> KeyPlace:
-    """Where the key is, as the environment says: `file` or `keychain`."""
-    said = os.environ.get(KEY_VARIABLE) or KeyPlace.FILE.value
-    try:
-        return KeyPlace(said)
-    except ValueError:
-        raise UsageError(
-            f"{KEY_VARIABLE} cannot be {said!r}", hint=f"{KEY_VARIABLE}=file or keychain"
-        ) from None
+    """Where the key of the record is, as the environment says."""
+    return place_of_key(KEY_VARIABLE)

@@ -7,10 +7,10 @@ from _json import encode_basestring_ascii as quoted
 from _thread import allocate_lock, start_new_thread
 from contextlib import suppress
 
+from redoma.keeping import KeyPlace
 from redoma.model.errors import RecordError, RecordUnavailable
 from redoma.model.event import OWN_WORDS, Kind
 from redoma.record.encoding import json_text, storable
-from redoma.record.keys import KeyPlace
 from redoma.record.transaction import Draft
 from redoma.record.writer import Writer
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from redoma.record import clock, keys, place
+from redoma.keeping import KeyPlace
+from redoma.record import clock, place
 from redoma.record.chain import Gap, Head, gap_mac, head_mac
 from redoma.record.database import Error, open_to_read
 from redoma.record.faults import Fault, Verification, Wrong
@@ -22,7 +23,7 @@ _HEAD = "SELECT record, seq, link, ledger, boot, uptime, wall, mac FROM head"
 def verify(
     directory: str,
     *,
-    keyed_by: keys.KeyPlace = keys.KeyPlace.FILE,
+    keyed_by: KeyPlace = KeyPlace.FILE,
     expected: tuple[int, str] | None = None,
 ) -> Verification:
     """Reads every row against the chain, the head and the head file.
@@ -38,7 +39,7 @@ def verify(
         missing = expected is not None and expected[0] > 0
         text = f"entry {expected[0] if expected else 0} was expected, and there is no record"
         return Verification(faults=(Fault(wrong=Wrong.GONE, text=text),) if missing else ())
-    key = keys.existing(keyed_by, directory)
+    key = place.KEY.existing(keyed_by, directory)
     try:
         return _Check(directory, key).run(expected)
     except Error as error:  # what SQLite cannot read at all

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from redoma.model.errors import ChainBroken, RecordUnavailable
-from redoma.record import clock, keys, place
+from redoma.record import clock, place
 from redoma.record.chain import Head, command_digest, head_mac
 from redoma.record.database import Error, Log, is_ours, open_to_write, path_of, unavailable, worded
 from redoma.record.transaction import Transaction
@@ -13,10 +13,10 @@ from redoma.record.turnstile import Anchor, Turnstile, parsed, spelled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from redoma.keeping import KeyPlace
     from redoma.model.errors import RateLimited
     from redoma.model.rates import RateLimits
     from redoma.record.database import Connection
-    from redoma.record.keys import KeyPlace
     from redoma.record.transaction import Draft
 
 _HEAD = "SELECT record, keyed_by, seq, link, ledger, boot, uptime, wall, mac FROM head WHERE id = 1"
@@ -62,7 +62,7 @@ class Writer:
         try:
             # A record that was begun has a head file; its key is never made twice.
             begun = bool(self._turnstile.read().strip())
-            get = keys.existing if begun else keys.existing_or_new
+            get = place.KEY.existing if begun else place.KEY.existing_or_new
             self.key = get(keyed_by, directory)
             if begun and not os.path.exists(self._path):
                 raise ChainBroken(

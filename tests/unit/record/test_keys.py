@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
+from redoma.keeping import KeyPlace
 from redoma.model.errors import RecordUnavailable
-from redoma.record.keys import KeyPlace
 from redoma.record.store import Record
 from redoma.record.verify import verify
 from tests.unit.record.story import judged, written
 
 CHAIN = KeyPlace.KEYCHAIN
-
-
-@pytest.fixture
-def keychain(monkeypatch: pytest.MonkeyPatch) -> dict[tuple[str, str], str]:
-    """A keychain as the `keyring` package would give access to one."""
-    kept: dict[tuple[str, str], str] = {}
-    module = ModuleType("keyring")
-    module.get_password = lambda service, name: kept.get((service, name))  # type: ignore[attr-defined]
-    module.set_password = lambda service, name, value: kept.update({(service, name): value})  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "keyring", module)
-    return kept
 
 
 def test_the_keychain_keeps_the_key_and_no_file_does(
@@ -59,31 +46,8 @@ def test_a_keychain_without_the_key_is_an_error(
     with Record(str(tmp_path / "audit"), keyed_by=CHAIN) as record:
         record.append(judged(1))
     keychain.clear()
-    with pytest.raises(RecordUnavailable, match="is gone from its keychain"):
+    with pytest.raises(RecordUnavailable, match="gone from the keychain"):
         Record(str(tmp_path / "audit"), keyed_by=CHAIN).append(judged(2))
-
-
-def test_without_keyring_the_error_says_what_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "keyring", None)
-    with pytest.raises(RecordUnavailable) as caught:
-        Record(str(tmp_path / "audit"), keyed_by=CHAIN).append(judged(1))
-    assert "pip install keyring" in caught.value.hint
-
-
-def test_a_keychain_that_fails_is_an_error_of_ours(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    module = ModuleType("keyring")
-
-    def locked(*_: str) -> str:
-        raise RuntimeError("locked")
-
-    module.get_password = locked  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "keyring", module)
-    with pytest.raises(RecordUnavailable, match="locked"):
-        Record(str(tmp_path / "audit"), keyed_by=CHAIN).append(judged(1))
 
 
 def test_a_key_of_the_wrong_length_is_no_key(tmp_path: Path) -> None:

@@ -5,16 +5,15 @@ from __future__ import annotations
 import os
 import pickle
 import sqlite3
-import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
+from redoma.keeping import KeyPlace
 from redoma.model.errors import UnknownToken, UsageError, VaultError, WrongKey
 from redoma.model.secret import Secret
-from redoma.vault.key import KeyPlace
 from redoma.vault.tokens import Tokens
 
 pytestmark = pytest.mark.requirement("S10")
@@ -73,20 +72,19 @@ def test_a_secret_that_was_changed_or_exchanged_is_not_opened(
 
 
 def test_a_key_in_the_keychain_is_used_where_it_is_asked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, keychain: dict[tuple[str, str], str]
 ) -> None:
-    kept: dict[tuple[str, str], str] = {}
-    keyring = ModuleType("keyring")
-    keyring.get_password = lambda service, who: kept.get((service, who))  # type: ignore[attr-defined]
-    keyring.set_password = lambda service, who, key: kept.update({(service, who): key})  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "keyring", keyring)
     vault = Tokens(str(tmp_path / "vault"), keyed_by=KeyPlace.KEYCHAIN)
     vault.put("one", Secret(VALUE))
     assert vault.get("one").reveal() == VALUE
+    assert list(keychain) == [("redoma vault", str(tmp_path / "vault"))]
     assert not (tmp_path / "vault" / "vault.key").exists()
-    kept.clear()
+    keychain.clear()
     with pytest.raises(WrongKey):
         vault.get("one")
+    with pytest.raises(WrongKey, match="gone from the keychain"):
+        vault.put("two", Secret(VALUE))
+    assert keychain == {}
 
 
 def test_a_secret_that_is_forgotten_is_overwritten(vault: Tokens, tmp_path: Path) -> None:
@@ -105,10 +103,63 @@ def test_another_key_opens_nothing(vault: Tokens, tmp_path: Path) -> None:
         vault.get("one")
 
 
+@pytest.mark.parametrize("name", ["one", "two"])
+def test_a_key_that_is_lost_is_not_replaced_in_silence(
+    vault: Tokens, tmp_path: Path, name: str
+) -> None:
+    vault.put("one", Secret(VALUE))
+    key = tmp_path / "vault" / "vault.key"
+    key.rename(tmp_path / "lost")
+    with pytest.raises(WrongKey, match=r"the key .*vault\.key is gone") as caught:
+        vault.put(name, Secret("another"))
+    assert caught.value.hint.endswith("redoma vault reset")
+    assert not key.exists()
+    (tmp_path / "lost").rename(key)
+    assert (vault.names(), vault.get("one").reveal()) == (("one",), VALUE)
+
+
+def test_a_key_that_opens_nothing_here_seals_nothing(vault: Tokens, tmp_path: Path) -> None:
+    vault.put("one", Secret(VALUE))
+    (tmp_path / "vault" / "vault.key").write_bytes(bytes(32))
+    with pytest.raises(WrongKey, match="opens no secret") as caught:
+        vault.put("two", Secret("another"))
+    assert caught.value.hint.endswith("redoma vault reset")
+    assert vault.names() == ("one",)
+
+
+def test_a_vault_whose_key_is_lost_is_begun_anew_and_can_be_put_back(
+    vault: Tokens, tmp_path: Path
+) -> None:
+    vault.put("one", Secret(VALUE))
+    place = tmp_path / "vault"
+    (place / "vault.key").rename(tmp_path / "lost")
+    assert vault.reset() == (str(place / "old-1"), ("one",))
+    assert vault.names() == ()
+    vault.put("one", Secret("anew"))
+    assert vault.reset() == (str(place / "old-2"), ("one",))
+    (tmp_path / "lost").rename(place / "old-1" / "vault.key")
+    kept = [Tokens(str(place / old), keyed_by=KeyPlace.FILE) for old in ("old-1", "old-2")]
+    assert [each.get("one").reveal() for each in kept] == [VALUE, "anew"]
+    assert {p.stat().st_mode & 0o777 for p in place.glob("old-*/*")} == {0o600}
+    assert all(b"one" not in p.read_bytes() for p in place.iterdir() if p.is_file())
+
+
+def test_there_is_nothing_to_begin_anew_where_no_vault_is(vault: Tokens) -> None:
+    with pytest.raises(VaultError, match="no vault"):
+        vault.reset()
+
+
+def test_several_who_are_the_first_have_one_key(vault: Tokens) -> None:
+    names = [f"n{number}" for number in range(8)]
+    with ThreadPoolExecutor(len(names)) as several:
+        list(several.map(lambda name: vault.put(name, Secret(f"{VALUE} {name}")), names))
+    assert [vault.get(name).reveal() for name in names] == [f"{VALUE} {name}" for name in names]
+
+
 def test_a_file_that_others_may_open_is_not_used(vault: Tokens, tmp_path: Path) -> None:
     vault.put("one", Secret(VALUE))
     os.chmod(tmp_path / "vault" / "secrets.db", 0o644)
-    with pytest.raises(VaultError, match="others may open"):
+    with pytest.raises(VaultError, match="open to others"):
         vault.get("one")
 
 

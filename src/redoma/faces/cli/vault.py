@@ -11,7 +11,7 @@ from redoma.model.errors import UsageError
 from redoma.model.secret import Secret
 from redoma.words import phrased
 
-USAGE = "redoma vault [list | set NAME | remove NAME] [--json]"
+USAGE = "redoma vault [list | set NAME | remove NAME | reset] [--json]"
 HELP = f"""usage: {USAGE}
 
 Keeps secrets by name, encrypted, in a file that only you can read. No command shows a secret
@@ -20,6 +20,7 @@ again: `redoma run --credential HOST=vault:NAME` has the gate add it to requests
   list         the names of what is kept (the default)
   set NAME     keeps a secret; you are asked for it, or it is read from standard input
   remove NAME  forgets one
+  reset        begins anew, as where the key is lost; what was kept is put aside, still sealed
   --json       one JSON object
   -h, --help   this text
 
@@ -57,6 +58,11 @@ def main(arguments: list[str]) -> int:
         return _say(
             {"removed": rest[0]}, phrased("removed {0}\n", harmless(rest[0])), as_json=as_json
         )
+    if action == "reset" and not rest:
+        aside, names = vault().reset()
+        text = phrased("the vault is empty; what it kept lies in {0}\n", harmless(aside))
+        text += "".join(f"redoma vault set {harmless(name)}\n" for name in names)
+        return _say({"aside": aside, "names": list(names)}, text, as_json=as_json)
     raise UsageError(f"cannot read: vault {action}", hint=USAGE)
 
 

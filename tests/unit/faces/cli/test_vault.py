@@ -74,3 +74,28 @@ def test_what_is_no_secret_is_refused_and_nothing_of_it_kept(
     give(monkeypatch, data)
     assert main(["vault", "set", "api"]) == 2
     assert (capsys.readouterr().out, vault().names()) == ("", ())
+
+
+def test_a_vault_whose_key_is_lost_says_so_and_is_begun_anew_by_name(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    give(monkeypatch, VALUE.encode())
+    main(["vault", "set", "api"])
+    place = tmp_path / "redoma/vault"
+    (place / "vault.key").unlink()
+    capsys.readouterr()
+    give(monkeypatch, b"another")
+    assert main(["vault", "set", "other"]) == 125
+    said = capsys.readouterr()
+    assert (said.out, said.err) == (
+        "",
+        f"redoma: the key {place}/vault.key is gone\n"
+        "hint: put it back, or keep what it sealed aside and begin anew: redoma vault reset\n",
+    )
+    assert main(["vault", "reset"]) == 0
+    assert capsys.readouterr().out == (
+        f"the vault is empty; what it kept lies in {place}/old-1\nredoma vault set api\n"
+    )
+    give(monkeypatch, b"another")
+    assert main(["vault", "set", "other"]) == 0
+    assert vault().get("other").reveal() == "another"

@@ -48,10 +48,10 @@ def test_an_agent_has_no_token_used_without_being_asked_about(command: str) -> N
 
 
 def test_the_vault_is_listed_freely_and_changed_by_a_person() -> None:
-    assert [risk(f"redoma vault {rest}") for rest in ("", "list", "set a", "remove a")] == [
-        *(Risk.SAFE, Risk.SAFE),
-        *(Risk.DANGEROUS, Risk.DANGEROUS),
-    ]
+    assert [risk(f"redoma vault {rest}") for rest in ("", "list")] == [Risk.SAFE] * 2
+    assert [risk(f"redoma vault {rest}") for rest in ("set a", "remove a", "reset")] == [
+        Risk.DANGEROUS
+    ] * 3
 
 
 def test_what_stands_behind_two_dashes_is_no_option_of_ours() -> None:
@@ -59,7 +59,8 @@ def test_what_stands_behind_two_dashes_is_no_option_of_ours() -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["cp -r {} x", "sqlite3 {}/secrets.db .dump", "cat {}/vault.key"]
+    "command",
+    ["cp -r {} x", "sqlite3 {}/secrets.db .dump", "cat {}/vault.key", "cat {}/old-1/vault.key"],
 )
 def test_the_vault_itself_is_read_by_nobody_unasked(command: str) -> None:
     assert risk(command.format("~/.local/state/redoma/vault")) >= Risk.DANGEROUS

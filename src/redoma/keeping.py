@@ -1,0 +1,199 @@
+"""What is kept for its owner alone: files that nobody else can open, and a key among them.
+
+Attack: somebody else owns the file, or a link leads it elsewhere, or the group may write it: then
+what is written can be read, moved or replaced by another user. The directory is 0700 and ours, so
+that nobody can exchange a file between this look and its use.
+"""
+
+from __future__ import annotations
+
+import os
+from enum import Enum
+from stat import S_IMODE, S_ISDIR, S_ISLNK, S_ISREG
+
+from redoma.model.errors import RedomaError, UsageError
+
+LENGTH = 32
+
+
+def make_directory(directory: str, fails: type[RedomaError]) -> None:
+    """The directory is there, and ours alone."""
+    try:
+        os.makedirs(os.path.dirname(directory), mode=0o700, exist_ok=True)
+        os.mkdir(directory, 0o700)
+    except FileExistsError:
+        pass
+    except OSError as error:
+        raise fails(
+            f"the directory {directory} cannot be made: {error.strerror}",
+            hint="set XDG_STATE_HOME to a directory that you can write",
+        ) from error
+    is_own_directory(directory, fails)
+
+
+def is_own_directory(path: str, fails: type[RedomaError]) -> bool:
+    """Whether there is such a directory; an error where it is not ours alone."""
+    return _is_own(path, fails, directory=True)
+
+
+def is_own_file(path: str, fails: type[RedomaError]) -> bool:
+    """Whether there is such a file; an error where it is not ours alone.
+
+    It is not opened: closing a second descriptor of a database lets go of the locks that this
+    process holds on it.
+    """
+    return _is_own(path, fails, directory=False)
+
+
+def _is_own(path: str, fails: type[RedomaError], *, directory: bool) -> bool:
+    try:
+        status = os.lstat(path)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise fails(f"{path} cannot be looked at: {error.strerror}") from error
+    if S_ISLNK(status.st_mode):
+        raise fails(
+            f"{path} is a symbolic link; nothing is kept in a place that a link names",
+            hint=f"put a directory or file of your own there, or remove the link: {path}",
+        )
+    if not (S_ISDIR(status.st_mode) if directory else S_ISREG(status.st_mode)):
+        raise fails(f"{path} is not a {'directory' if directory else 'plain file'}")
+    if status.st_uid != os.geteuid():
+        raise fails(
+            f"{path} belongs to uid {status.st_uid}, not to you (uid {os.geteuid()})",
+            hint="run as its owner, or set XDG_STATE_HOME to a directory of your own",
+        )
+    if status.st_mode & 0o077:
+        raise fails(
+            f"{path} is open to others (mode {S_IMODE(status.st_mode):o})",
+            hint=f"chmod {'700' if directory else '600'} {path}",
+        )
+    if not directory and status.st_nlink != 1:
+        raise fails(f"{path} has another name elsewhere (a hard link)")
+    return True
+
+
+class KeyPlace(Enum):
+    """Where a key is kept."""
+
+    FILE = "file"
+    KEYCHAIN = "keychain"
+
+
+def key_place(variable: str) -> KeyPlace:
+    """Where a key is, as a variable of the environment says: `file` or `keychain`."""
+    said = os.environ.get(variable) or KeyPlace.FILE.value
+    try:
+        return KeyPlace(said)
+    except ValueError:
+        raise UsageError(
+            f"{variable} cannot be {said!r}", hint=f"{variable}=file or keychain"
+        ) from None
+
+
+class Key:
+    """32 random bytes in a 0600 file of a directory, or in the system's keychain.
+
+    A file keeps them from other users and from what runs in an enclosure, but not from a program
+    of the same user outside of one.
+    """
+
+    def __init__(
+        self,
+        *,
+        file: str,
+        service: str,
+        fails: type[RedomaError],
+        lost: type[RedomaError],
+        hint: str,
+    ) -> None:
+        """`lost` with `hint` is said where there is no key; `fails` where one cannot be had."""
+        self._file = file
+        self._service = service
+        self._fails = fails
+        self._lost = lost
+        self._hint = hint
+
+    def existing(self, place: KeyPlace, directory: str) -> bytes:
+        """The key; an error where it is gone, since a new one would hide that."""
+        key = self._found(place, directory)
+        if key is None:
+            where = os.path.join(directory, self._file)
+            raise self._lost(
+                f"the key {where} is gone"
+                if place is KeyPlace.FILE
+                else f"the key for {directory} is gone from the keychain",
+                hint=self._hint.format(directory, directory),
+            )
+        return key
+
+    def existing_or_new(self, place: KeyPlace, directory: str) -> bytes:
+        """The key for what is about to begin; called by one process at a time."""
+        key = self._found(place, directory)
+        if key is None:
+            key = os.urandom(LENGTH)
+            if place is KeyPlace.KEYCHAIN:
+                self._keychain("set_password", directory, key.hex())
+            else:
+                self._write(os.path.join(directory, self._file), key)
+        return key
+
+    def _found(self, place: KeyPlace, directory: str) -> bytes | None:
+        if place is KeyPlace.FILE:
+            return self._read(os.path.join(directory, self._file))
+        said = self._keychain("get_password", directory)
+        if said is None:
+            return None
+        try:
+            key = bytes.fromhex(str(said))
+        except ValueError:
+            key = b""
+        if len(key) != LENGTH:
+            raise self._lost(f"what the keychain has for {directory} is not a key")
+        return key
+
+    def _read(self, path: str) -> bytes | None:
+        if not is_own_file(path, self._fails):
+            return None
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            try:
+                key = os.read(descriptor, LENGTH + 1)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise self._fails(f"the key {path} cannot be read: {error.strerror}") from error
+        if len(key) != LENGTH:
+            raise self._lost(f"{path} is not a key of {LENGTH} bytes")
+        return key
+
+    def _write(self, path: str, key: bytes) -> None:
+        fresh = f"{path}.new"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+        try:
+            descriptor = os.open(fresh, flags, 0o600)
+            try:
+                os.write(descriptor, key)
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+            os.rename(fresh, path)
+        except OSError as error:
+            raise self._fails(f"the key {path} cannot be written: {error.strerror}") from error
+
+    def _keychain(self, call: str, directory: str, *more: str) -> object:
+        try:
+            keyring = __import__("keyring")
+        except ImportError:
+            raise self._fails(
+                "the key is to be in the keychain, and `keyring` is not installed",
+                hint="pip install keyring, or keep the key in a file",
+            ) from None
+        try:
+            return getattr(keyring, call)(self._service, directory, *more)
+        except Exception as error:  # each backend has errors of its own
+            raise self._fails(
+                f"the keychain does not answer: {type(error).__name__}: {error}",
+                hint="unlock it, or keep the key in a file",
+            ) from error
