@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -48,10 +49,20 @@ def _words_of(pid: str) -> bytes:
         return b""
 
 
-def test_what_may_not_begin_never_does(machine: Machine) -> None:
-    def refuse() -> None:
-        raise RecordUnavailable("the disk is full")
+def no_room() -> Callable[[], object]:
+    """Refuses before the start of the run is written."""
+    raise RecordUnavailable("the disk is full")
 
+
+def no_disk() -> Callable[[], object]:
+    """Writes the start of the run, which then does not reach the disk."""
+    return no_room
+
+
+@pytest.mark.parametrize("refuse", [no_room, no_disk])
+def test_what_may_not_begin_never_does(
+    machine: Machine, refuse: Callable[[], Callable[[], object]]
+) -> None:
     before = len(os.listdir("/proc/self/fd"))
     with pytest.raises(RecordUnavailable, match="the disk is full"):
         execute(planned(machine, "echo $$ > begun"), this_host(), permit=refuse)
@@ -67,9 +78,13 @@ def test_a_command_begins_after_it_may(machine: Machine) -> None:
     begun = Path(machine.workspace) / "begun"
     seen: list[bool] = []
 
-    def allow() -> None:
+    def look() -> None:
         time.sleep(0.3)
         seen.append(begun.exists())
 
-    assert execute(planned(machine, ": > begun"), this_host(), permit=allow).ok
-    assert (seen, begun.exists()) == ([False], True)
+    def ask() -> Callable[[], object]:
+        look()
+        return look
+
+    assert execute(planned(machine, ": > begun"), this_host(), permit=ask).ok
+    assert (seen, begun.exists()) == ([False, False], True)

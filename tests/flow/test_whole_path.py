@@ -11,7 +11,7 @@ import pytest
 
 from redoma import AsyncSandbox, Outcome, Sandbox, Verdict
 from redoma.flow.changes import apply, undo
-from redoma.model.errors import Declined, PolicyError, RateLimited, RecordUnavailable
+from redoma.model.errors import Declined, EngineFailed, PolicyError, RateLimited, RecordUnavailable
 from redoma.model.question import Answer, Choice, Question
 from tests.flow.place import Place
 
@@ -178,6 +178,30 @@ def test_a_rate_limit_refuses_and_says_when_to_come_back(place: Place) -> None:
     assert 0 < raised.value.retry_after <= 60
     assert not (place.workspace / "ran").exists()
     assert place.kinds()[-1] == "refused"
+
+
+@pytest.mark.requirement("K14")
+def test_a_run_that_fails_before_anything_is_started_is_told_from_its_start(place: Place) -> None:
+    sandbox = place.sandbox()
+    moved = place.workspace.rename(place.workspace.with_name("moved"))
+    place.workspace.symlink_to(moved)
+    with pytest.raises(EngineFailed, match="reached through a link"):
+        sandbox.run("touch ran")
+    assert place.kinds() == ["judged", "run-starting", "run-ended"]
+    assert place.rows()[-1].facts()["outcome"] == "failed"
+    assert not (moved / "ran").exists()
+
+
+@pytest.mark.requirement("K14")
+def test_a_run_that_would_fail_is_refused_by_a_rate_limit_all_the_same(place: Place) -> None:
+    place.policy("rate_limits:\n  executions_per_minute: 1\n")
+    sandbox = place.sandbox()
+    with pytest.raises(EngineFailed):
+        sandbox.run("true", cwd="/nowhere/at/all")
+    with pytest.raises(RateLimited):
+        sandbox.run("true", cwd="/nowhere/at/all")
+    once = ["judged", "run-starting", "run-ended"]
+    assert place.kinds() == [*once, "judged", "refused"]
 
 
 def test_output_is_written_down_where_the_policy_says_so_and_without_secrets(

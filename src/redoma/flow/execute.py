@@ -34,11 +34,12 @@ def execute(
     stdin: bytes | int | None = b"",
     sink: Sink | None = None,
     control: Control | None = None,
-    permit: Callable[[], object] | None = None,
+    permit: Callable[[], Callable[[], object]] | None = None,
 ) -> Result:
     """The result of running a plan; an enclosure that cannot be built is an error, never a run.
 
-    The command begins when `permit` returns, and not at all where that raises.
+    `permit` is asked while the enclosure is made, and gives what to wait for: the command begins
+    when that returns, and not at all where either of them raises.
     """
     _refuse_links(plan.grant)
     _refuse_unwaited()
@@ -56,6 +57,7 @@ def execute(
                 sink=sink,
                 control=control,
                 permit=permit,
+                meanwhile=lambda: _load_what_follows(layer),
                 groups=host.groups(),
                 directory=layer.directory if layer is not None else plan.grant.workspace,
             )
@@ -111,6 +113,12 @@ def _with_secrets(launch: Launch) -> Launch:
     from redoma.flow.credentials import secrets_of
 
     return replace(launch, secrets=secrets_of(launch.gate.credentials))
+
+
+def _load_what_follows(layer: Layer | None) -> None:
+    """Loads what reads a layer while the command runs: after a short one it would be waited for."""
+    if layer is not None:
+        from redoma.jail.overlay import changes, overlaid, spares  # noqa: F401
 
 
 def _held(layer: Layer) -> Changes:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
+from redoma.model.errors import RateLimited
 from redoma.model.result import Outcome, Result
 
 TYPE_CHECKING = False
@@ -14,6 +17,7 @@ if TYPE_CHECKING:
     from redoma.flow.world import World
     from redoma.jail.run.control import Control
     from redoma.jail.run.streams import Sink
+    from redoma.model.event import Event
     from redoma.model.question import Answer
 
 
@@ -34,20 +38,32 @@ class Hands:
         self._stdin = stdin
         self._sink = sink
         self._control = control
-        # Returns when the start of the run is on disk.
-        self._begun: Callable[[], object] | None = None
+        # The start of the run, where it is not written yet.
+        self._start: tuple[Event, ...] = ()
 
     def note(self, step: Note) -> None:
-        record = self._sandbox.record(self._policy)
         if step.admits:
-            from redoma.flow.wiring import rates
-
-            # What it needs is made ready while the disk takes it; the command waits for both.
-            self._begun = record.begin(*step.events, limits=rates(self._policy)).wait
-        elif step.waits:
+            self._start = step.events  # written while the enclosure is made
+            return
+        if self._start:
+            with suppress(RateLimited):  # the refusal is written then, and nothing was run
+                self._begin()()
+        record = self._sandbox.record(self._policy)
+        if step.waits:
             record.append(*step.events)
         else:
             record.note(*step.events)
+
+    def _begin(self) -> Callable[[], object]:
+        """Writes the start of the run where there is room for it; what it gives waits for the disk.
+
+        What the command needs is made ready meanwhile, and the command waits for both.
+        """
+        from redoma.flow.wiring import rates
+
+        events, self._start = self._start, ()
+        record = self._sandbox.record(self._policy)
+        return record.begin(*events, limits=rates(self._policy)).wait
 
     def ask(self, step: Ask) -> Answer | None:
         return self.answerer().ask(step.question)
@@ -59,16 +75,20 @@ class Hands:
     def execute(self, step: Execute) -> Result:
         from redoma.flow.execute import execute
 
-        result = self.finished(
-            execute(
+        try:
+            ended = execute(
                 step.plan,
                 self._sandbox.host,
                 stdin=self._stdin,
                 sink=self._sink,
                 control=self._control,
-                permit=self._begun,
+                permit=self._begin if self._start else None,
             )
-        )
+        except BaseException:
+            if self._start:
+                self._begin()()  # what failed was to be a run: its start is told before its end
+            raise
+        result = self.finished(ended)
         if result.changes is not None and result.changes.items:
             from redoma.flow.held import remember
             from redoma.flow.wiring import cleaner

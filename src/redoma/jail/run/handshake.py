@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import time
 from contextlib import suppress
 from functools import cache
 
@@ -12,6 +13,8 @@ from redoma.model.errors import EngineFailed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from redoma.jail.run.supervise import Supervisor
 
 _PATIENCE = 20_000
@@ -26,6 +29,7 @@ def begin(run: Supervisor) -> tuple[int, int]:
         # It limits itself; only the control group is put on from here.
         run.limiter.enter(run.pid)
         return 0, -1
+    may_begin = _asked(run)
     made = run.launch.starter is not None
     # Whoever was made for this run is the first process, and limits itself.
     pid = run.pid if made else _first_process(run, handshake.status)
@@ -34,7 +38,7 @@ def begin(run: Supervisor) -> tuple[int, int]:
     except ProcessLookupError:
         raise _failed(run) from None
     try:
-        _made_ready(run, pid, made=made)
+        _made_ready(run, pid, may_begin, made=made)
     except BaseException as error:
         # It waits for a word that will never come, and whoever started it may be gone before it.
         with suppress(ProcessLookupError):
@@ -46,10 +50,27 @@ def begin(run: Supervisor) -> tuple[int, int]:
     if run.trace is not None:
         run.trace.command_begins()
     os.write(handshake.go, b"g")
+    run.began = time.monotonic()  # how long others kept the record is not the command's time
     return pid, descriptor
 
 
-def _made_ready(run: Supervisor, pid: int, *, made: bool) -> None:
+def _asked(run: Supervisor) -> Callable[[], object]:
+    """Asks for the permit while the enclosure is made; a no is said when its end can be seen to.
+
+    Whoever is being started cannot be ended before it is known: it would wait for ever.
+    """
+    try:
+        return run.permit()
+    except BaseException as error:
+        refusal = error
+
+    def refuse() -> None:
+        raise refusal
+
+    return refuse
+
+
+def _made_ready(run: Supervisor, pid: int, may_begin: Callable[[], object], *, made: bool) -> None:
     """Everything that has to be so before the command begins."""
     handshake = run.launch.handshake
     assert handshake is not None
@@ -66,7 +87,7 @@ def _made_ready(run: Supervisor, pid: int, *, made: bool) -> None:
         if made:
             _first_process(run, handshake.status)  # now its network stands
         run.open_gate(pid)
-    run.permit()
+    may_begin()
     if run.limiter.watched:
         if made and run.launch.gate is None and not _sees_closed_processes():
             _first_process(run, handshake.status)  # now its root stands

@@ -44,25 +44,25 @@ def run(
     control: Control | None = None,
     groups: Groups | None = None,
     directory: str = "/",
-    permit: Callable[[], object] | None = None,
+    permit: Callable[[], Callable[[], object]] | None = None,
+    meanwhile: Callable[[], object] = lambda: None,
 ) -> Exit:
     """How it ended.
 
-    The command begins when `permit` returns; what it needs is made before.
-
-    `stdin` is what the command reads: bytes, a descriptor that is read for it, or None where
-    input comes through `control`.
+    `permit` is asked while the enclosure is made, and the command begins when what it gives
+    returns; `meanwhile` is done from then on. `stdin` is what the command reads: bytes, a
+    descriptor that is read for it, or None where input comes through `control`.
     """
     limiter = Limiter(launch.limits, groups, launch.held_by_engine)
     supervisor = Supervisor(launch, limiter, control or Control(), directory)
-    if permit is not None:
-        supervisor.permit = permit
+    supervisor.permit = permit or supervisor.permit
     # Without a namespace of its own a tree's orphans are the machine's: taken in, they would stay.
     takes_in = launch.own_process_namespace and launch.starter is None
     if takes_in:
         reaper.begin()
     try:
         supervisor.start(stdin, sink)
+        meanwhile()
         supervisor.attend()
         return supervisor.end()
     except BaseException:
@@ -103,7 +103,7 @@ class Supervisor:
         self._feeding = self._listening = False
         self._status = b""
         self._mounts: MountsKept | None = None
-        self.permit: Callable[[], object] = lambda: None
+        self.permit: Callable[[], Callable[[], object]] = lambda: lambda: None
 
     def start(self, stdin: bytes | int | None, sink: Sink | None) -> None:
         """Starts the enclosure, puts its limits on, and lets the command begin."""
@@ -143,7 +143,7 @@ class Supervisor:
                 self.launch.fds.append((answer_end, ANSWER))
                 self.outputs.append(Output(answer, ANSWER, self.launch.answers, None))
             if self.launch.handshake is None:
-                self.permit()  # nothing would hold it back later
+                self.permit()()  # nothing would hold it back later
             if self.launch.trace_files:
                 from redoma.jail.run.trace import Trace
 
@@ -203,8 +203,7 @@ class Supervisor:
                 self._end_because(Outcome.TIMED_OUT, "wall_seconds")
                 deadline = None
             if tick is not None and now >= next_look:
-                self._look()
-                next_look = now + tick
+                next_look = now + self._look()
             waits = [w - now for w in (deadline, next_look if tick else None) if w is not None]
             for fd, _ in self._poll.poll(max(0.0, min(waits)) * 1000 + 0.5 if waits else None):
                 if fd == self.process:
@@ -301,7 +300,8 @@ class Supervisor:
 
             set_size(self.master, *size)
 
-    def _look(self) -> None:
+    def _look(self) -> float:
+        """Looks whether a limit is passed; seconds until the next look."""
         if self.watch is None:
             from redoma.jail.run.watch import Watch
 
@@ -317,6 +317,7 @@ class Supervisor:
         past = self.watch.look()
         if past and not self.ending.said:
             self._end_because(PAST[past], past)
+        return self.watch.patience
 
     def pass_on(self, number: int) -> None:
         """Gives the command a signal that was meant for it."""
