@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
-from pickle import loads  # now: a process that is kept ready has it then
+from pickle import dumps, loads  # now: a process that is kept ready has it then
 
 from redoma.jail.calls import form
 from redoma.jail.calls.orders import Orders
@@ -19,16 +19,26 @@ from redoma.jail.inner.call_watch import Watch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any, NoReturn
 
 _ANSWER = 3
 _CHUNK = 1 << 20
 _MOST_DESCRIPTORS = 1 << 20
+_NOTHING = dumps((len, ("",), {}, ()))
 running: list[bool] = []
 """Whether this process is one that runs a call: a call inside a call is refused."""
 
 
-def main(_: list[str]) -> NoReturn:
+def rehearse() -> None:
+    """Does once what every call does, for nothing: what is touched now is not copied later."""
+    orders = Orders.read(Orders(payload=b"", path=("",), seen=("/",), writable=("/",)).written())
+    Watch(orders)
+    Writer((), largest=orders.largest, deepest=orders.deepest).put({"": [1, 1.5, b"", None, True]})
+    loads(_NOTHING)  # noqa: S301
+
+
+def main(_: Sequence[str]) -> NoReturn:
     """Makes the call that comes on descriptor 0; never returns."""
     os.closerange(_ANSWER + 1, _MOST_DESCRIPTORS)
     os.set_inheritable(_ANSWER, False)  # noqa: FBT003

@@ -76,20 +76,24 @@ class Resident:
 
     def _make(self, asked: bytes, base: int) -> None:
         """`asked` is whether there will be an entry, and the namespaces; answers with a process."""
+        ends = [socketpair(AF_UNIX, SOCK_SEQPACKET)]
         if asked[:1] == packets.ENTRY:
             _load_entry()
-        theirs, ours = socketpair(AF_UNIX, SOCK_SEQPACKET)
+            ends.append(socketpair(AF_UNIX, SOCK_SEQPACKET))
         namespaces = int(asked[1:])
         pid = clone.fork_into(namespaces | clone.SIBLING)
         if pid == 0:
-            theirs.close()
+            for theirs, _ in ends:
+                theirs.close()
             self._control.close()
-            Newcomer(ours, self._host, self._ids).live(
+            entrance = ends[1][1] if len(ends) > 1 else None
+            Newcomer(ends[0][1], self._host, self._ids, entrance).live(
                 base, network=bool(namespaces & clone.NEW_NETWORK)
             )
-        packets.send(self._control, b"%d" % pid, [theirs.fileno()])
-        theirs.close()
-        ours.close()
+        packets.send(self._control, b"%d" % pid, [theirs.fileno() for theirs, _ in ends])
+        for theirs, ours in ends:
+            theirs.close()
+            ours.close()
 
 
 def _moves() -> list[tuple[str, str]]:
