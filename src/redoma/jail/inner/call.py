@@ -19,7 +19,7 @@ from redoma.jail.inner.call_watch import Watch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any, NoReturn
 
 _ANSWER = 3
@@ -38,8 +38,11 @@ def rehearse() -> None:
     loads(_NOTHING)  # noqa: S301
 
 
-def main(_: Sequence[str]) -> NoReturn:
-    """Makes the call that comes on descriptor 0; never returns."""
+def main(_: Sequence[str], over: Callable[[], None] | None = None) -> NoReturn:
+    """Makes the call that comes on descriptor 0; never returns.
+
+    `over` is called when the answer is on its way, and nothing else will happen.
+    """
     os.closerange(_ANSWER + 1, _MOST_DESCRIPTORS)
     os.set_inheritable(_ANSWER, False)  # noqa: FBT003
     orders = Orders.read(_everything(0))
@@ -62,6 +65,8 @@ def main(_: Sequence[str]) -> NoReturn:
         answer = described(error, watch)
     _flush()
     _write(answer)
+    if over is not None and code == 0:
+        over()
     os._exit(code)
 
 

@@ -17,6 +17,7 @@ from redoma.jail.inner import packets
 from redoma.jail.inner.orders import Orders
 from redoma.jail.inner.request import Request
 from redoma.jail.kernel import calls, privileges
+from redoma.jail.run import first_process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ _DEFAULTS = [n for n in range(1, 32) if n not in (signal.SIGKILL, signal.SIGSTOP
 _SPENT = b"500"
 _READY, _GO = b"ready", b"go"
 _LONGEST = 16
+_FIRST = 1
 
 
 class Entrant:
@@ -71,11 +73,15 @@ def _live(requests: socket, line: socket, processes: int) -> NoReturn:
             os.environ.clear()
             os.environ.update(env)
             gc.enable()
-            code = call.main(())
+            code = call.main((), _over)
     except (OSError, ValueError, KeyError) as error:
         os.write(2, f"redoma: {error}\n".encode(errors="surrogateescape"))
     finally:
         os._exit(code)
+
+
+def _over() -> None:
+    os.kill(_FIRST, first_process.OVER)
 
 
 def _confined(request: Request, line: socket, processes: int) -> dict[str, str]:

@@ -107,7 +107,7 @@ class Newcomer:
         assert self._root is not None
         self._root.add(orders.steps)
         self._root.enter()
-        alarm = first_process.alarm()
+        alarm = first_process.alarm(for_call=self._entrant is not None)
         if self._entrant is not None:
             child = self._let_in(self._entrant, request, orders, status, go)
         else:
