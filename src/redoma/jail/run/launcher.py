@@ -43,7 +43,11 @@ class Ready:
         self._requests = requests
 
     def ask(self, fds: list[int]) -> bool:
-        """Gives it its one request; False where it has ended, and nothing was started."""
+        """Gives it its one request; False where it has ended, and nothing was started.
+
+        To be closed later: the kernel looks for lost descriptors when a socket is closed whose
+        last message has not been read.
+        """
         try:
             for one in self._requests:
                 packets.send_many(one, fds)
@@ -55,15 +59,15 @@ class Ready:
             raise EngineFailed(
                 f"the enclosure took no request: {error.strerror}", hint="try again"
             ) from error
-        self._close()
         return True
 
     def discard(self) -> None:
         """Nobody will ask it."""
-        self._close()
+        self.close()
         _end(self.pid)
 
-    def _close(self) -> None:
+    def close(self) -> None:
+        """It was asked, and will not be again."""
         for one in self._requests:
             one.close()
 
