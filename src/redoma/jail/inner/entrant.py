@@ -68,11 +68,7 @@ def _live(requests: socket, line: socket, processes: int) -> NoReturn:
         line.send(_READY)
         fds = packets.receive_many(requests)
         if fds:
-            env = _confined(Request(fds), line, processes)
-            os.closerange(packets.FIRST_OWN, 1 << 20)
-            os.environ.clear()
-            os.environ.update(env)
-            gc.enable()
+            _confined(Request(fds), line, processes)
             code = call.main((), _over)
     except (OSError, ValueError, KeyError) as error:
         os.write(2, f"redoma: {error}\n".encode(errors="surrogateescape"))
@@ -84,8 +80,8 @@ def _over() -> None:
     os.kill(_FIRST, first_process.OVER)
 
 
-def _confined(request: Request, line: socket, processes: int) -> dict[str, str]:
-    """Gives up everything, and waits until it may begin; what its environment will be."""
+def _confined(request: Request, line: socket, processes: int) -> None:
+    """Gives up everything, and returns when it may begin."""
     # A process that moves itself waits for nobody; moving another takes milliseconds.
     for fd in request.doors:
         os.write(fd, b"0")
@@ -99,8 +95,13 @@ def _confined(request: Request, line: socket, processes: int) -> dict[str, str]:
     privileges.load_filter(request.contents(orders.numbers["--seccomp"]))
     for kind, soft, hard in request.limits:
         resource.setrlimit(kind, (soft, hard))
+    os.environ.clear()
+    os.environ.update(orders.env)
+    os.closerange(packets.FIRST_OWN, line.fileno())
+    os.closerange(line.fileno() + 1, 1 << 20)
+    gc.enable()
     if line.recv(_LONGEST) != _GO:
         os._exit(COULD_NOT_ENCLOSE)  # the first process has ended
+    line.close()
     os.chdir(orders.directory)
     privileges.let_in_others()  # it is the command now
-    return orders.env

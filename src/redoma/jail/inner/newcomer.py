@@ -47,6 +47,7 @@ class Newcomer:
         self._ids = ids
         self._entrance = entrance
         self._entrant: Entrant | None = None
+        self._alarm = -1
         self._root: Root | None = None
 
     def live(self, base: int, *, network: bool) -> NoReturn:
@@ -79,6 +80,7 @@ class Newcomer:
         self._root.add(orders.steps)
         if self._entrance is not None:
             self._entrant = Entrant(self._entrance, self._root.processes())
+            self._alarm = first_process.alarm(for_call=True)
 
     def _wait(self) -> Request:
         poll = select.poll()
@@ -107,14 +109,14 @@ class Newcomer:
         assert self._root is not None
         self._root.add(orders.steps)
         self._root.enter()
-        alarm = first_process.alarm(for_call=self._entrant is not None)
         if self._entrant is not None:
             child = self._let_in(self._entrant, request, orders, status, go)
         else:
+            self._alarm = first_process.alarm()
             child = self._begin(request, orders, status, go)
         for fd in (0, 1, 2, *(number for number in request.fds if number < packets.FIRST_OWN)):
             os.close(fd)  # else the end of the command's output would not be seen
-        code = -child if child < 0 else first_process.attend(child, go, alarm, self._host)
+        code = -child if child < 0 else first_process.attend(child, go, self._alarm, self._host)
         first_process.end(status, code)
 
     def _let_in(

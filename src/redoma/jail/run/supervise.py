@@ -183,6 +183,8 @@ class Supervisor:
         else:
             read_end, write_end = os.pipe()
             self.input = Input(write_end, stdin or b"", over=stdin is not None)
+            if stdin:
+                self.input.write()  # what is short is there before anyone reads
         ours.append(read_end)
         return read_end
 
