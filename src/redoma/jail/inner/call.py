@@ -50,6 +50,7 @@ def main(_: Sequence[str], over: Callable[[], None] | None = None) -> NoReturn:
     os.dup2(nothing, 0)
     os.close(nothing)
     running.append(True)
+    own = os.getpid()
     sys.path[:] = orders.path
     sys.argv[:] = [""]
     sys.dont_write_bytecode = True
@@ -65,7 +66,7 @@ def main(_: Sequence[str], over: Callable[[], None] | None = None) -> NoReturn:
         answer = described(error, watch)
     _flush()
     _write(answer)
-    if over is not None and code == 0:
+    if over is not None and code == 0 and os.getpid() == own:  # and not a fork of the function's
         over()
     os._exit(code)
 
