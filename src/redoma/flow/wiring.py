@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
-from redoma.model.errors import UsageError
+from redoma.model.errors import AskUnavailable, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -131,6 +132,21 @@ class Whoever:
         if os.isatty(0) and os.isatty(2):
             return asking.answerer(terminal=True, elsewhere=True, redact=cleaned)
         return asking.answerer(people=(Left(),), redact=cleaned)
+
+
+def forget_questions() -> None:
+    """Removes the questions that are over and that nobody came back to remove, as after a crash."""
+    from redoma.jail import places
+
+    try:
+        left = os.listdir(f"{places.state()}/ask/questions")
+    except OSError:
+        return
+    if left:
+        from redoma.flow.asking import pending
+
+        with suppress(AskUnavailable):  # who asks next is told
+            pending().sweep()
 
 
 class Left:

@@ -22,10 +22,11 @@ _TO_THE_COMMAND = (signals.SIGINT, signals.SIGTERM, signals.SIGHUP, signals.SIGQ
 def sandbox_for(options: RunOptions) -> Sandbox:
     """The sandbox that a command line describes."""
     from redoma.flow.sandbox import Sandbox
-    from redoma.flow.wiring import Whoever
+    from redoma.flow.wiring import Whoever, forget_questions
 
     if "--level" in options.one and "--profile" in options.one:
         raise UsageError("--level and --profile do not go together")
+    forget_questions()
     profile = options.one.get("--profile", "")
     if profile and "/" not in profile:
         profile = f"./{profile}"
