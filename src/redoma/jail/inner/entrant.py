@@ -11,20 +11,24 @@ import os
 import resource
 import signal
 import sys
+from _socket import AF_UNIX, SOCK_SEQPACKET, socket, socketpair
 
 from redoma.jail.inner import packets
 from redoma.jail.inner.orders import Orders
 from redoma.jail.inner.request import Request
 from redoma.jail.kernel import calls, privileges
+from redoma.jail.run import first_process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from _socket import socket
     from typing import NoReturn
 
 COULD_NOT_ENCLOSE = 125
 _DEFAULTS = [n for n in range(1, 32) if n not in (signal.SIGKILL, signal.SIGSTOP)]
 _SPENT = b"500"
+_READY, _GO = b"ready", b"go"
+_LONGEST = 16
+_FIRST = 1
 
 
 class Entrant:
@@ -32,44 +36,52 @@ class Entrant:
 
     def __init__(self, requests: socket, processes: int) -> None:
         """`requests` is where it is asked; `processes` is the new root's own /proc."""
-        waits, self._go = os.pipe()
+        self._line, theirs = socketpair(AF_UNIX, SOCK_SEQPACKET)
         self.pid = os.fork()
         if self.pid == 0:
-            os.close(self._go)
-            _live(requests, waits, processes)
-        os.close(waits)
+            self._line.close()
+            _live(requests, theirs, processes)
+        theirs.close()
         requests.close()
+        os.close(processes)
+        # It makes a namespace that the kernel does not make while we change the root.
+        if self._line.recv(_LONGEST) != _READY:
+            raise OSError(0, "the process of the call could not be made")
 
     def begin(self) -> None:
         """From here on it is the command."""
-        os.write(self._go, b"g")
-        os.close(self._go)
+        self._line.send(_GO)
+        self._line.close()
 
 
-def _live(requests: socket, waits: int, processes: int) -> NoReturn:
+def _live(requests: socket, line: socket, processes: int) -> NoReturn:
     code = COULD_NOT_ENCLOSE
     try:
         for number in _DEFAULTS:
             signal.signal(number, signal.SIG_DFL)
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+        privileges.enter_user_namespace(processes)  # the mounts belong to the one outside it
+        privileges.gain_no_capabilities()
+        privileges.no_new_privileges()
         call = sys.modules["redoma.jail.inner.call"]
         call.rehearse()
+        line.send(_READY)
         fds = packets.receive_many(requests)
         if fds:
-            env = _confined(Request(fds), waits, processes)
-            os.closerange(packets.FIRST_OWN, 1 << 20)
-            os.environ.clear()
-            os.environ.update(env)
-            gc.enable()
-            code = call.main(())
+            _confined(Request(fds), line, processes)
+            code = call.main((), _over)
     except (OSError, ValueError, KeyError) as error:
         os.write(2, f"redoma: {error}\n".encode(errors="surrogateescape"))
     finally:
         os._exit(code)
 
 
-def _confined(request: Request, waits: int, processes: int) -> dict[str, str]:
-    """Gives up everything, and waits until it may begin; what its environment will be."""
+def _over() -> None:
+    os.kill(_FIRST, first_process.OVER)
+
+
+def _confined(request: Request, line: socket, processes: int) -> None:
+    """Gives up everything, and returns when it may begin."""
     # A process that moves itself waits for nobody; moving another takes milliseconds.
     for fd in request.doors:
         os.write(fd, b"0")
@@ -79,14 +91,17 @@ def _confined(request: Request, waits: int, processes: int) -> dict[str, str]:
     os.write(spent, _SPENT)
     orders = Orders(request.options)
     os.umask(request.umask)
-    privileges.enter_user_namespace(processes)  # the mounts belong to the one outside it
-    privileges.drop_capabilities()
-    privileges.no_new_privileges()
+    privileges.hold_no_capabilities()
     privileges.load_filter(request.contents(orders.numbers["--seccomp"]))
     for kind, soft, hard in request.limits:
         resource.setrlimit(kind, (soft, hard))
-    if os.read(waits, 1) != b"g":
+    os.environ.clear()
+    os.environ.update(orders.env)
+    os.closerange(packets.FIRST_OWN, line.fileno())
+    os.closerange(line.fileno() + 1, 1 << 20)
+    gc.enable()
+    if line.recv(_LONGEST) != _GO:
         os._exit(COULD_NOT_ENCLOSE)  # the first process has ended
+    line.close()
     os.chdir(orders.directory)
     privileges.let_in_others()  # it is the command now
-    return orders.env
