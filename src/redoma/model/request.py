@@ -63,8 +63,8 @@ class PythonCall(Value):
 
     @property
     def entry(self) -> tuple[str, ...]:
-        """The words that the harness inside is started with."""
-        return ("call",)
+        """The words that the harness inside is started with; and what it should have at hand."""
+        return ("call", "cloudpickle") if b"cloudpickle" in self.payload else ("call",)
 
 
 if TYPE_CHECKING:
