@@ -63,7 +63,7 @@ def remove_spares() -> None:
         while _idle:
             _remove(_idle.pop()[1])
     directory = os.path.dirname(store.record_of(""))
-    for name in os.listdir(directory):
+    for name in os.listdir(directory) if os.path.isdir(directory) else ():
         if name.endswith(_SUFFIX):
             layer = records.from_file(f"{directory}/{name}")
             if layer is not None and not store.maker_lives(layer):

@@ -143,6 +143,7 @@ def _takes_attributes(directory: str) -> bool:
 def open_layer(workspace: str, base: Base | None = None, *, notes: tuple[str, ...] = ()) -> Layer:
     """An empty layer over the workspace, or a copy of it where there is no layer to be had."""
     base = base or base_of(workspace)
+    _records()
     name = short_id()
     directory = f"{base.layers}/{name}"
     status = os.stat(workspace)
@@ -236,7 +237,7 @@ def _records() -> str:
 
 def record_of(name: str) -> str:
     """Where the record of a layer with this name lies."""
-    return f"{_records()}/{name}.json"
+    return f"{places.state()}/layers/{name}.json"
 
 
 def recorded(layer: Layer) -> Layer:
