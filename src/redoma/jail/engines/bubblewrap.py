@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from _thread import allocate_lock
-from contextlib import contextmanager, suppress
 
 from redoma.jail.engines import bwrap_binary, hiding, program
 from redoma.jail.engines.frame import Frame
@@ -14,6 +13,7 @@ from redoma.jail.engines.shield import Raised, Shield
 from redoma.jail.guard import journal, worktree
 from redoma.jail.kernel import seccomp
 from redoma.model.access import SHARED, Grant, Network, Syscalls, Writes
+from redoma.model.blocks import contextmanager, suppress
 from redoma.model.errors import EngineFailed, UsageError
 from redoma.model.plan import Handshake, Launch, Plan
 from redoma.model.request import Mode

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import select
 import time
-from contextlib import suppress
-from functools import cache
 
 from redoma.model import signals
+from redoma.model.blocks import suppress
 from redoma.model.errors import EngineFailed
+from redoma.model.remembered import remembered
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def _made_ready(run: Supervisor, pid: int, may_begin: Callable[[], object], *, m
         run.keep_root(pid)
 
 
-@cache
+@remembered(1)
 def _sees_closed_processes() -> bool:
     """Whether we may look into processes that let nobody look: a right that root may lack too."""
     with open("/proc/self/status") as file:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import marshal
-from importlib import import_module
+import sys
 
 from redoma.judge.interpret.arg import ANYTHING, PLAIN, SECRET, UNKNOWN, Stream
 from redoma.judge.interpret.patterns import has_glob, translate
@@ -45,6 +45,14 @@ _NOT_TELLING = frozenset("shutdown halt poweroff reboot env sh bash xargs cat ev
 
 
 _NOT_SHOWN = frozenset(("names", "search", "literal", "credentials"))
+
+
+def _handlers(module: str) -> dict[str, Any]:
+    """What answers for the programs that a module of this room knows."""
+    path = f"redoma.judge.programs.{module}"
+    __import__(path)
+    found: dict[str, Any] = sys.modules[path].PROGRAMS
+    return found
 
 
 def _showed(facts: list[Fact]) -> bool:
@@ -112,7 +120,7 @@ class Knowledge:
     def _known(self, call: Call, name: str) -> Stream:
         module = HANDLERS.get(name)
         if module is not None:
-            handled = import_module(f"redoma.judge.programs.{module}").PROGRAMS[name](call)
+            handled = _handlers(module)[name](call)
             return handled if handled is not None else call.passes_on(call.stdin)
         return follow(call, self.cards[name])
 
