@@ -16,7 +16,7 @@ import _thread
 import marshal
 import os
 import sys
-from _frozen_importlib import ModuleSpec
+from _frozen_importlib import ModuleSpec, _ModuleLockManager  # type: ignore[attr-defined]
 from _frozen_importlib_external import MAGIC_NUMBER, SourceFileLoader
 
 TYPE_CHECKING = False
@@ -67,8 +67,7 @@ class Bundle:
         del path, target
         self._started.append(name)
         spec = self._spec(name)
-        # Another thread may wait for a module that the interpreter would keep it from until then.
-        if spec is not None and not _thread._count():
+        if spec is not None:
             try:
                 self._load_needs(name)
             except Exception:
@@ -105,6 +104,14 @@ class Bundle:
         """Does what an import of a module does, unless that was done."""
         if name in sys.modules:
             return
+        if not _thread._count():
+            self._loaded(name)
+            return
+        with _ModuleLockManager(name):  # another thread may be at it, and would wait here as well
+            if name not in sys.modules:
+                self._loaded(name)
+
+    def _loaded(self, name: str) -> None:
         parent, _, own = name.rpartition(".")
         if parent and parent not in sys.modules:
             return  # another path leads there

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from redoma.judge.interpret.arg import PLAIN, UNKNOWN, Arg, arg
-from redoma.judge.interpret.braces import expand_braces
-from redoma.judge.interpret.parameters import items_of, parameter
 from redoma.judge.interpret.variables import judge_steering
 from redoma.model.pattern import lazy
 from redoma.model.script import (
@@ -95,6 +93,8 @@ class Expander:
                 template.append(part.text)
             else:
                 template.append(f"\x02{index}\x03")
+        from redoma.judge.interpret.braces import expand_braces
+
         variants = expand_braces("".join(template))
         if variants is None:
             return [(Literal(UNKNOWN, quoted=True, span=word.span),)]
@@ -168,6 +168,8 @@ class Expander:
             star = star or getattr(part.subscript.parts[0], "text", "") == "*"
         if star and part.quoted:
             return None
+        from redoma.judge.interpret.parameters import items_of
+
         items = items_of(part, state, self)
         if items is None or part.quoted:
             return items
@@ -187,6 +189,8 @@ class Expander:
 
     def _piece(self, part: Part, state: State) -> Piece:
         if type(part) is Parameter:
+            from redoma.judge.interpret.parameters import parameter
+
             value = parameter(part, state, self)
             return Piece(value, value.taint, quoted=part.quoted)
         if type(part) is CommandSubstitution:
