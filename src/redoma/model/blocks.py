@@ -55,12 +55,16 @@ else:
                 # One that went through the generator as it was is not the generator's own end.
                 return stopped is not error
             except BaseException as raised:
-                if raised is error or (
-                    isinstance(error, StopIteration) and raised.__cause__ is error
-                ):
-                    error.__traceback__ = trace
-                    return False
-                raise
+                # Python makes a RuntimeError of a StopIteration that leaves a generator.
+                same = raised is error or (
+                    isinstance(raised, RuntimeError)
+                    and isinstance(error, StopIteration)
+                    and raised.__cause__ is error
+                )
+                if not same:
+                    raise
+                error.__traceback__ = trace
+                return False
             self._steps.close()
             raise RuntimeError("generator didn't stop after throw()")
 
