@@ -128,11 +128,16 @@ def through_the_gate(port: int, place: str) -> tuple[dict[str, float], float]:
     limits = replace(grant.limits, open_files=4096, wall_seconds=120.0)
     grant = replace(gated(grant, reach), limits=limits)
     argv = (PYTHON, "-c", CLIENT, "server.test", *map(str, (7, CONNECTIONS, MEGABYTES, AT_ONCE)))
-    made = plan(Request(workload=Program(argv=argv)), grant, this_host())
+    found, grown = in_an_enclosure(argv, grant)
+    return found, grown / 1024
+
+
+def in_an_enclosure(argv: tuple[str, ...], grant: Grant) -> tuple[dict[str, float], int]:
+    """What a client found inside, and by how many bytes this process grew meanwhile."""
     execute(plan(Request(workload=Program(argv=("/bin/true",))), grant, this_host()), this_host())
+    made = plan(Request(workload=Program(argv=argv)), grant, this_host())
     before = memory()
-    peak = [before]
-    over = threading.Event()
+    peak, over = [before], threading.Event()
 
     def watch() -> None:
         while not over.wait(0.02):
@@ -144,8 +149,8 @@ def through_the_gate(port: int, place: str) -> tuple[dict[str, float], float]:
     over.set()
     watcher.join()
     if not result.ok:
-        sys.exit(f"the client failed: {result.stderr.decode()}")
-    return json.loads(result.stdout), (peak[0] - before) / 1024
+        sys.exit(f"the client failed: {result.stderr.decode()} {result.network_calls}")
+    return json.loads(result.stdout), peak[0] - before
 
 
 def memory() -> int:

@@ -15,20 +15,15 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from egress import PYTHON, direct, memory, started
-from redoma.flow.execute import execute
-from redoma.flow.sandbox import this_host
+from egress import PYTHON, direct, in_an_enclosure, started
 from redoma.jail.egress.grants import gated
 from redoma.jail.egress.rules import read
 from redoma.jail.levels import load
-from redoma.jail.plan import plan
-from redoma.model.request import Program, Request
 from redoma.model.value import replace
 
 CONNECTIONS, REQUESTS, MEGABYTES, AT_ONCE = 50, 300, 200, 500
@@ -117,25 +112,8 @@ def enclosed(port: int, place: str, *, inspect: bool) -> tuple[dict[str, float],
     limits = replace(grant.limits, open_files=4096, wall_seconds=300.0)
     grant = replace(gated(grant, reach), limits=limits)
     argv = command("server.test", port, "" if inspect else f"{place}/cert.pem")
-    for warm in (("/bin/true",), None):
-        made = plan(Request(workload=Program(argv=warm or tuple(argv))), grant, this_host())
-        if warm:
-            execute(made, this_host())
-    before = memory()
-    peak, over = [before], threading.Event()
-
-    def watch() -> None:
-        while not over.wait(0.05):
-            peak[0] = max(peak[0], memory())
-
-    watcher = threading.Thread(target=watch)
-    watcher.start()
-    result = execute(made, this_host())
-    over.set()
-    watcher.join()
-    if not result.ok:
-        sys.exit(f"the client failed: {result.stderr.decode()} {result.network_calls}")
-    return json.loads(result.stdout), (peak[0] - before) / (1 << 20)
+    found, grown = in_an_enclosure(tuple(argv), grant)
+    return found, grown / (1 << 20)
 
 
 def main() -> None:

@@ -18,28 +18,8 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
 
 from bench.judge import rows  # noqa: E402
 from redoma.flow.check import check  # noqa: E402
+from tests.property.fragments import GLUE, PIECES  # noqa: E402
 
-PIECES = """rm -rf / ~ $HOME "$x" '$(' $( ) ` ${ } ${x:- ${x// # ; & && || | |& < > << <<- <<< >( <( { } ( ) (( )) [[ ]] if
-then fi else elif for in do done while until case esac function f() select time ! coproc \\ ' " $' $" * ? [ ] {a,b} {1..9} = += a=(
-== =~ eval bash -c sh -s xargs -I{} find -exec {} + -delete env -S sudo -u curl -d @- -o git -c core.pager= python3 ssh docker run
-exec awk sed EOF -- @ % ^ psql tar --use-compress-program make -f - tee /dev/sda /etc/passwd .env ~/.ssh/id_rsa base64 -d kubectl
-aws s3 rm --recursive npm publish ;; ;& esac $((  )) a[ ] printf -v read mapfile declare -A trap alias set -- shift $@ $* $# $1""".split()
-GLUE = [
-    "\n",
-    " ",
-    "\t",
-    "<<EOF\n",
-    "\nEOF\n",
-    "\r",
-    "\x1b[31m",
-    "\u202e",
-    "é",
-    "\U0001f600",
-    "\\\n",
-    "\0",
-    "\udc80",
-    "",
-]
 SLOW = 1.0
 
 

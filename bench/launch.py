@@ -54,12 +54,14 @@ def cold(workspace: str) -> list[str]:
     return [*python, "run", "-q", "--workspace", workspace, "--", "/bin/true"]
 
 
-def measured(ways: dict[str, Callable[[], None]], rounds: int) -> dict[str, list[float]]:
-    """Milliseconds of each way, in turns."""
+def measured(
+    ways: dict[str, Callable[[], None]], rounds: int, *, uncounted: int = 2
+) -> dict[str, list[float]]:
+    """Milliseconds of each way, in turns, after so many times that do not count."""
     times: dict[str, list[float]] = {name: [] for name in ways}
     for way in ways.values():
-        way()
-        way()
+        for _ in range(uncounted):
+            way()
     for turn in range(rounds):
         names = list(ways)
         for name in names[turn % len(names) :] + names[: turn % len(names)]:

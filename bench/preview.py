@@ -23,6 +23,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "src"), str(ROOT), str(ROOT / "bench")]
 
+from bench.launch import measured  # noqa: E402
 from preview_operations import GAPS, OPERATIONS  # noqa: E402
 from redoma.jail.engines.bwrap_binary import candidates  # noqa: E402
 from redoma.jail.overlay.changes import read_changes  # noqa: E402
@@ -118,20 +119,6 @@ def once(argv: list[str], env: dict[str, str] | None = None) -> None:
     assert os.waitpid(pid, 0)[1] == 0, argv
 
 
-def measured(ways: dict[str, Callable[[], None]], rounds: int) -> dict[str, list[float]]:
-    """Milliseconds of each way, in turns; of one round alone the first time counts."""
-    times: dict[str, list[float]] = {name: [] for name in ways}
-    for way in ways.values() if rounds > 1 else ():
-        way()
-    for turn in range(rounds):
-        names = list(ways)
-        for name in names[turn % len(names) :] + names[: turn % len(names)]:
-            began = time.perf_counter()
-            ways[name]()
-            times[name].append((time.perf_counter() - began) * 1000)
-    return times
-
-
 def copied(work: Path, base: Path) -> None:
     """What a preview is without layers: copy, run, compare, remove."""
     copy = base / "copy"
@@ -168,13 +155,14 @@ def costs(base: Path, files: int, rounds: int) -> bool:
         "preview, 50 files": lambda: preview(few),
         f"preview, {files} files": lambda: preview(many),
     }
-    times = measured(ways, rounds)
+    times = measured(ways, rounds, uncounted=1 if rounds > 1 else 0)
     others = measured(
         {
             f"first git add, status, {files} files": lambda: committed(repository),
             f"cp -r + diff -r, {files} files": lambda: copied(large, base),
         },
         1,
+        uncounted=0,
     )
     middle = {name: statistics.median(found) for name, found in {**times, **others}.items()}
     bare = middle[f"bwrap bare, {files} files"]

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import yaml
 
-from redoma.faces.cli.run_options import _LIMITS as LIMITS
+from redoma.faces.cli.run_options import LIMITS
 from redoma.model import errors
 from redoma.model.change import Did, FileKind
 from redoma.model.decision import Verdict

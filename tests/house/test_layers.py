@@ -52,6 +52,18 @@ def test_a_room_imports_only_what_stands_below_it(module: str) -> None:
     assert strays == []
 
 
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_uses_no_private_name_of_another(module: str) -> None:
+    strays = [
+        f"line {node.lineno}: {node.module}.{name.name}"
+        for node in ast.walk(tree_of(MODULES[module]))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("redoma")
+        for name in node.names
+        if name.name.startswith("_") and not name.name.startswith("__")
+    ]
+    assert strays == []
+
+
 @pytest.mark.parametrize("module", [m for m in MODULES if room_of(m) == "judge"])
 def test_the_judge_touches_no_file_no_clock_and_no_process(module: str) -> None:
     path = MODULES[module]

@@ -11,31 +11,13 @@ from hypothesis import strategies as st
 from redoma.flow.check import check
 from redoma.model.decision import Verdict
 from tests.pace import slowness
+from tests.property.fragments import GLUE, PIECES
 
-WORDS = """rm -rf / ~ $HOME "$x" '$(' $( ) ` ${ } ${x:- ${x// # ; & && || | |& < > << <<- <<< >( <( { } ( ) (( )) [[ ]] if then
-    fi else for in do done while case esac function f() time ! coproc \\ ' " $' * ? [ ] {a,b} {1..9} ~ = += a=( ) == =~
-    eval bash -c sh -s xargs find -exec {} + env -S sudo curl git -c python3 ssh docker run exec awk sed EOF -- @ % ^
-    psql tar --use-compress-program make -f - tee /dev/sda /etc/passwd .env ~/.ssh/id_rsa | sh base64 -d""".split()
-PIECES = st.sampled_from(
-    [
-        *WORDS,
-        "\n",
-        " ",
-        "\t",
-        "<<EOF\n",
-        "\nEOF\n",
-        "\r",
-        "\x1b[31m",
-        "\u202e",
-        "é",
-        "\U0001f600",
-        "\\\n",
-    ]
-)
+FRAGMENTS = st.sampled_from([*PIECES, *GLUE])
 TEXTS = st.one_of(
     st.text(max_size=200),
-    st.lists(PIECES, max_size=40).map(" ".join),
-    st.lists(PIECES, max_size=40).map("".join),
+    st.lists(FRAGMENTS, max_size=40).map(" ".join),
+    st.lists(FRAGMENTS, max_size=40).map("".join),
 )
 
 

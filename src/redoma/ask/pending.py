@@ -3,6 +3,10 @@
 A question is `ID.question`; its answer is `ID.answer`, which only one can create: the first
 answer wins, and an asker that stops waiting closes its question in the same way. Whoever takes
 the answer away has it, and nobody has it twice.
+
+A question holds its command as it would run, since an approval is for exactly that, and a command
+may hold a secret. So it lies here no longer than it can be answered: what is over is removed, by
+whoever was asked for it or by the next who looks, and of its answer only the name stays a while.
 """
 
 from __future__ import annotations
@@ -37,6 +41,7 @@ class Waiting(Value):
 
     question: Question
     seconds_left: float
+    asker: bool  # whether its asker meant to wait, as far as can be seen or not
     asker_waits: bool
 
 
@@ -53,7 +58,7 @@ class Pending(AskedInThread):
 
     def put(self, question: Question, *, waits: bool = True) -> None:
         """Makes a question known; `waits` says whether this process stays for the answer."""
-        self._sweep()
+        self.sweep()
         content: dict[str, object] = {
             "question": codec.as_object(question),
             "until": codec.as_object(moments.after(question.timeout_seconds)),
@@ -65,6 +70,7 @@ class Pending(AskedInThread):
     def list(self) -> tuple[Waiting, ...]:
         """Every question that can still be answered, oldest first."""
         found = []
+        self.sweep()
         directory = files.own_directory(self._directory)
         for name in os.listdir(directory):
             id, dot, kind = name.rpartition(".")
@@ -104,6 +110,8 @@ class Pending(AskedInThread):
                 f"the question {id} has its answer: somebody was faster, or it is over",
                 hint="redoma pending",
             )
+        if not waiting.asker:
+            self._forget(id)  # nobody was ever going to take it
         return waiting
 
     def wait(
@@ -134,7 +142,7 @@ class Pending(AskedInThread):
         mine = files.create(self._path(id, "answer"), codec.as_object(over))
         given = None if mine else files.read(self._path(id, "answer"))
         # Attack: two askers of one question; the one who removes the question has the answer.
-        if not files.remove(self._path(id, "question")) or given is None:
+        if not self._forget(id) or given is None:
             return None
         answer = codec.answer_from(given)
         return None if checked(answer, question) else answer
@@ -146,7 +154,12 @@ class Pending(AskedInThread):
         question = codec.question_from(content.get("question"))
         if question.id != id:
             raise AskUnavailable(f"the question kept as {id} is {question.id}: it is not trusted")
-        return Waiting(question=question, seconds_left=_left(content), asker_waits=_lives(content))
+        return Waiting(
+            question=question,
+            seconds_left=_left(content),
+            asker=bool(content.get("asker")),
+            asker_waits=_lives(content),
+        )
 
     def is_closed(self, id: str) -> bool:
         """Whether the question has its answer, or its asker has stopped waiting."""
@@ -158,7 +171,14 @@ class Pending(AskedInThread):
             raise UsageError(f"{id!r} is no name of a question", hint="redoma pending")
         return f"{files.own_directory(self._directory)}/{id}.{kind}"
 
-    def _sweep(self) -> None:
+    def _forget(self, id: str) -> bool:
+        """Takes the question away, and what its answer says; True for the one who did."""
+        mine = files.remove(self._path(id, "question"))
+        if mine and self.is_closed(id):
+            files.replace(self._path(id, "answer"), {})
+        return mine
+
+    def sweep(self) -> None:
         """Removes what is over: questions of askers that died, and answers to questions gone."""
         directory = files.own_directory(self._directory)
         names = set(os.listdir(directory))
@@ -169,7 +189,7 @@ class Pending(AskedInThread):
                 with suppress(AskUnavailable):  # left for a person to look at
                     content = files.read(path)
                     if content is not None and _left(content) <= 0 and not _lives(content):
-                        files.remove(path)
+                        self._forget(id)
             elif f"{id}.question" not in names and _age(path) > KEPT_AFTER_THE_END:
                 files.remove(path)
 

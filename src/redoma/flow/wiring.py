@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
-from redoma.model.errors import UsageError
+from redoma.model.errors import AskUnavailable, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +27,9 @@ ANSWERED_LATER = 600.0
 MOST_OPEN = 4
 _records: dict[tuple[object, ...], Record] = {}
 _redactors: list[Redactor] = []
+# Texts in which nothing was found: what is written down of a run is mostly what was of the last.
+_harmless: set[str] = set()
+_MOST_HARMLESS, _SHORT = 2000, 200
 
 
 def record(directory: str, policy: Policy, secrets: tuple[str, ...] = ()) -> Record:
@@ -55,11 +59,18 @@ def record(directory: str, policy: Policy, secrets: tuple[str, ...] = ()) -> Rec
 
 def redact(text: str) -> str:
     """The text without secrets, those in the caller's own variables included."""
+    if text in _harmless:
+        return text
     if not _redactors:
         from redoma.flow.redaction import redactor
 
         _redactors.append(redactor())
-    return _redactors[0].text(text)
+    cleaned = _redactors[0].text(text)
+    if cleaned == text and len(text) <= _SHORT:
+        if len(_harmless) >= _MOST_HARMLESS:
+            _harmless.clear()
+        _harmless.add(text)
+    return cleaned
 
 
 def cleaner(policy: Policy) -> Callable[[str], str]:
@@ -121,6 +132,21 @@ class Whoever:
         if os.isatty(0) and os.isatty(2):
             return asking.answerer(terminal=True, elsewhere=True, redact=cleaned)
         return asking.answerer(people=(Left(),), redact=cleaned)
+
+
+def forget_questions() -> None:
+    """Removes the questions that are over and that nobody came back to remove, as after a crash."""
+    from redoma.jail import places
+
+    try:
+        left = os.listdir(f"{places.state()}/ask/questions")
+    except OSError:
+        return
+    if left:
+        from redoma.flow.asking import pending
+
+        with suppress(AskUnavailable):  # who asks next is told
+            pending().sweep()
 
 
 class Left:

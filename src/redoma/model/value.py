@@ -49,16 +49,15 @@ class Value(metaclass=ValueType):
 
     def __init__(self, **given: Any) -> None:
         put = object.__setattr__
-        defaults = self._defaults
-        for field in self._fields:
-            if field in given:
-                put(self, field, given.pop(field))
-            elif field in defaults:
-                put(self, field, defaults[field])
-            else:
-                raise TypeError(f"{type(self).__name__} needs {field!r}")
-        if given:
-            raise TypeError(f"{type(self).__name__} has no {', '.join(map(repr, given))}")
+        content = {**self._defaults, **given}
+        try:
+            for field in self._fields:
+                put(self, field, content[field])
+        except KeyError:
+            raise TypeError(f"{type(self).__name__} needs {field!r}") from None
+        if len(content) != len(self._fields):
+            extra = ", ".join(repr(name) for name in given if name not in self._fields)
+            raise TypeError(f"{type(self).__name__} has no {extra}")
 
     def __setattr__(self, name: str, _value: object) -> None:
         raise AttributeError(f"{type(self).__name__}.{name} is frozen; use replace()")
@@ -67,9 +66,11 @@ class Value(metaclass=ValueType):
         raise AttributeError(f"{type(self).__name__}.{name} is frozen")
 
     def _content(self) -> tuple[Any, ...]:
-        return tuple(getattr(self, field) for field in self._fields)
+        return tuple([getattr(self, field) for field in self._fields])
 
     def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
         if type(self) is not type(other):
             return NotImplemented
         return self._content() == other._content()

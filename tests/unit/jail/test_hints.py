@@ -9,7 +9,7 @@ import pytest
 from redoma.faces.cli.doctor import as_text
 from redoma.flow.doctor import examine
 from redoma.jail.engines.catalog import NAMES
-from redoma.jail.probe.bubblewrap import EVERYTHING, hints
+from redoma.jail.probe.namespaces import EVERYTHING, hints
 from redoma.model.guarantee import EngineReport, Guarantee
 
 UBUNTU = "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"

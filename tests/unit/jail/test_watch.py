@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from redoma.jail.run.limiter import Limiter
-from redoma.jail.run.watch import Watch
+from redoma.jail.run.watch import Pace, Watch
 from redoma.model.access import Limits
 
 SOCKETS = 700
@@ -47,3 +47,12 @@ def test_sockets_count_where_their_buffers_could_pass_the_limit(
 ) -> None:
     limiter = Limiter(Limits(memory=limit), None, frozenset())
     assert Watch(limiter, many_sockets, "/").look() == past
+
+
+def test_the_faster_memory_grows_towards_its_limit_the_sooner_it_is_looked_at_again() -> None:
+    pace = Pace(1000 << 20)
+    waits = []
+    for memory, at in ((100, 0.0), (110, 1.0), (400, 1.05), (800, 1.1), (980, 1.11), (980, 1.2)):
+        pace.saw(memory << 20, at)
+        waits.append(round(pace.patience, 4))
+    assert waits == [0.05, 0.05, 0.05, 0.0125, 0.002, 0.05]

@@ -11,8 +11,12 @@ from redoma.words import phrased
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from redoma.flow.plans.plan import Plan
     from redoma.flow.plans.running import Reached
+
+    Sink = Callable[[int, bytes], None]
 
 USAGE = """\
 usage: redoma plan check [OPTION]... FILE
@@ -108,7 +112,7 @@ def _plan(options: RunOptions) -> Plan:
 def _check(plan: Plan, options: RunOptions, _own: set[str]) -> int:
     from redoma.faces.cli.check import STATUS
     from redoma.faces.cli.plan_report import check_json, check_lines
-    from redoma.faces.cli.run import sandbox_for
+    from redoma.faces.cli.running import sandbox_for
 
     found = plan.check(sandbox_for(options))
     if "json" in options.flags:
@@ -120,24 +124,19 @@ def _check(plan: Plan, options: RunOptions, _own: set[str]) -> int:
 
 def _run(plan: Plan, options: RunOptions, own: set[str]) -> int:
     from redoma.faces.cli.plan_report import result_json, result_lines
-    from redoma.faces.cli.run import _pass_signals_on, _writer, sandbox_for
-    from redoma.flow.running import Control
+    from redoma.faces.cli.running import sandbox_for, steered, writer
 
-    silent = "json" in options.flags
-    control = Control()
-    _pass_signals_on(control)
-    try:
+    progress, sink = _shown(options, writer())
+    with steered() as control:
         result = plan.run(
             sandbox_for(options),
             resume="--resume" in own,
             redo="--redo" in own,
-            progress=None if silent else _progress,
-            sink=None if options.flags & {"json", "quiet"} else _writer(),
+            progress=progress,
+            sink=sink,
             control=control,
         )
-    finally:
-        control.close()
-    if silent:
+    if "json" in options.flags:
         sys.stdout.write(result_json(result))
     else:
         sys.stderr.writelines(result_lines(result))
@@ -146,25 +145,14 @@ def _run(plan: Plan, options: RunOptions, own: set[str]) -> int:
 
 def _preview(plan: Plan, options: RunOptions, own: set[str]) -> int:
     from redoma.faces.cli.plan_report import preview_json, preview_lines
-    from redoma.faces.cli.preview import _writer
     from redoma.faces.cli.preview_report import changes_report
     from redoma.faces.cli.prose import screen
-    from redoma.faces.cli.run import _pass_signals_on, sandbox_for
-    from redoma.flow.running import Control
+    from redoma.faces.cli.running import sandbox_for, steered, writer
 
-    silent = "json" in options.flags
-    control = Control()
-    _pass_signals_on(control)
-    try:
-        found = plan.preview(
-            sandbox_for(options),
-            progress=None if silent else _progress,
-            sink=None if options.flags & {"json", "quiet"} else _writer(),
-            control=control,
-        )
-    finally:
-        control.close()
-    if silent:
+    progress, sink = _shown(options, writer(out=2))
+    with steered() as control:
+        found = plan.preview(sandbox_for(options), progress=progress, sink=sink, control=control)
+    if "json" in options.flags:
         sys.stdout.write(preview_json(found))
     else:
         sys.stdout.writelines(
@@ -173,6 +161,12 @@ def _preview(plan: Plan, options: RunOptions, own: set[str]) -> int:
         sys.stdout.flush()
         sys.stderr.writelines(preview_lines(found))
     return found.exit_code
+
+
+def _shown(options: RunOptions, sink: Sink) -> tuple[Callable[[Reached], None] | None, Sink | None]:
+    """What is said of each step as it begins, and where what it prints goes."""
+    as_json = "json" in options.flags
+    return None if as_json else _progress, None if as_json or "quiet" in options.flags else sink
 
 
 def _progress(reached: Reached) -> None:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
 from redoma.faces.cli.run_options import RunOptions, read
 from redoma.faces.display import harmless
-from redoma.model import signals
 from redoma.model.errors import UsageError
 from redoma.words import phrased
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from redoma.flow.dry_run import DryRun
 
 USAGE = """\
@@ -43,7 +39,6 @@ options of `redoma run`, with the same meaning:
 What the command prints goes to standard error, what it changed to standard output.
 exit status: the command's own, as with `redoma run`
 """
-_SIGNALS = (signals.SIGINT, signals.SIGTERM, signals.SIGHUP, signals.SIGQUIT)
 _OWN = ("--stat", "--patch", "--no-pager", "--keep", "--discard")
 
 
@@ -120,24 +115,13 @@ def closing(found: DryRun, *, kept: bool) -> list[str]:
 
 
 def _previewed(options: RunOptions) -> DryRun:
-    import signal
+    from redoma.faces.cli.running import own_input, sandbox_for, steered, writer
 
-    from redoma.faces.cli.run import _input, _pass_signals_on, sandbox_for
-    from redoma.flow.running import Control
-
-    control = Control()
-    before = {number: signal.getsignal(number) for number in _SIGNALS}
-    _pass_signals_on(control)
-    silent = options.flags & {"json", "quiet"}
-    sandbox = sandbox_for(options)
-    sink = None if silent else _writer()
-    try:
-        return sandbox.preview(options.command, stdin=_input(), sink=sink, control=control).found
-    finally:
-        control.close()
-        # From here on Ctrl-C is meant for the showing: there is no command any more to get it.
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    sink = None if options.flags & {"json", "quiet"} else writer(out=2)
+    with steered() as control:
+        sandbox = sandbox_for(options)
+        held = sandbox.preview(options.command, stdin=own_input(), sink=sink, control=control)
+        return held.found
 
 
 def _taken(arguments: list[str]) -> tuple[set[str], list[str]]:
@@ -146,17 +130,3 @@ def _taken(arguments: list[str]) -> tuple[set[str], list[str]]:
     own = {argument for argument in arguments[:end] if argument in _OWN}
     rest = [argument for argument in arguments[:end] if argument not in _OWN]
     return own, rest + arguments[end:]
-
-
-def _writer() -> Callable[[int, bytes], None]:
-    """What the command prints, on standard error: standard output is the preview's own."""
-    from redoma.faces.cli.plain import Plain
-
-    filters = {1: Plain(), 2: Plain()} if os.isatty(2) else {}
-
-    def write(stream: int, data: bytes) -> None:
-        view = memoryview(filters[stream].filtered(data) if filters else data)
-        while view:
-            view = view[os.write(2, view) :]
-
-    return write

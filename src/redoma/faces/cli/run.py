@@ -5,18 +5,14 @@ from __future__ import annotations
 import os
 import sys
 
-from redoma.faces.cli.run_options import OPTIONS, RUN, RunOptions, read
-from redoma.model import signals
+from redoma.faces.cli.run_options import RunOptions, read
+from redoma.faces.cli.running import own_input, pass_signals_on, sandbox_for, write, writer
 from redoma.model.errors import UsageError
 from redoma.model.result import Outcome
 from redoma.words import phrased
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from redoma.flow.running import Control
-    from redoma.flow.sandbox import Sandbox
     from redoma.model.result import Result
 
 
@@ -24,6 +20,8 @@ def main(arguments: list[str]) -> int:
     """Runs what the command line says; returns the command's own status."""
     options = read(arguments)
     if "help" in options.flags:
+        from redoma.faces.cli.run_help import OPTIONS, RUN
+
         sys.stdout.write(phrased(RUN) + phrased(OPTIONS))
         return 0
     if not options.command or (isinstance(options.command, str) and not options.command.strip()):
@@ -58,17 +56,17 @@ def start(options: RunOptions) -> int:
             result = sandbox.run(
                 options.command,
                 stdin=0,
-                sink=_to_terminal,
+                sink=write,
                 control=control,
                 terminal=True,
                 trace_files="trace-files" in options.flags,
             )
     else:
-        _pass_signals_on(control)
+        pass_signals_on(control)
         result = sandbox.run(
             options.command,
-            stdin=_input(),
-            sink=None if as_json else _writer(),
+            stdin=own_input(),
+            sink=None if as_json else writer(),
             control=control,
             trace_files="trace-files" in options.flags,
         )
@@ -80,37 +78,6 @@ def start(options: RunOptions) -> int:
     elif "quiet" not in options.flags or not result.ok or result.held_back:
         sys.stderr.write(closing_line(result, quiet="quiet" in options.flags))
     return result.exit_code
-
-
-def sandbox_for(options: RunOptions) -> Sandbox:
-    """The sandbox that a command line describes."""
-    from redoma.flow.sandbox import Sandbox
-    from redoma.flow.wiring import Whoever
-
-    if "--level" in options.one and "--profile" in options.one:
-        raise UsageError("--level and --profile do not go together")
-    profile = options.one.get("--profile", "")
-    if profile and "/" not in profile:
-        profile = f"./{profile}"
-    return Sandbox(
-        options.one.get("--workspace", "."),
-        level=profile or options.one.get("--level", ""),
-        engine=options.one.get("--engine", ""),
-        limits=options.limits,
-        allow_write=options.many["--allow-write"],
-        allow_read=options.many["--allow-read"],
-        allow_hosts=options.many["--allow-host"],
-        publish=options.published(),
-        inspect="inspect" in options.flags,
-        cache_hosts=options.many["--cache-host"],
-        credentials=options.many["--credential"],
-        mock=options.one.get("--mock", "mock" in options.flags),
-        env=options.environment(),
-        direct="direct" in options.flags,
-        ask=Whoever(options.one.get("--ask", "auto")),
-        phase=options.one.get("--phase", ""),
-        session=options.one.get("--session", ""),
-    )
 
 
 def closing_line(result: Result, *, quiet: bool = False) -> str:
@@ -199,54 +166,3 @@ def _misses_the_disk(result: Result) -> bool:
     said = (result.stdout[-4096:] + result.stderr[-4096:]).lower()
     words = (b"cross-device link", b"exdev", b"hardlink different from source")
     return result.changes is not None and any(each in said for each in words)
-
-
-def _input() -> int | bytes:
-    """Our own standard input; nothing where reading it would stop a job in the background."""
-    try:
-        if os.isatty(0) and os.tcgetpgrp(0) != os.getpgrp():
-            return b""
-        os.fstat(0)
-    except OSError:
-        return b""
-    return 0
-
-
-def _writer() -> Callable[[int, bytes], None]:
-    """Writes what the command prints; where a person reads it, nothing in it acts."""
-    if not os.isatty(1) and not os.isatty(2):
-        return _to_terminal
-    from redoma.faces.cli.plain import Plain
-
-    filters = {1: Plain() if os.isatty(1) else None, 2: Plain() if os.isatty(2) else None}
-
-    def write(stream: int, data: bytes) -> None:
-        plain = filters[stream]
-        _to_terminal(stream, plain.filtered(data) if plain is not None else data)
-
-    return write
-
-
-def _to_terminal(stream: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(stream, view) :]
-
-
-def _pass_signals_on(control: Control) -> None:
-    """Ctrl-C and friends go to the command; the second time they end it."""
-    seen: list[int] = []
-
-    def handler(number: int, _frame: object) -> None:
-        seen.append(number)
-        if len(seen) > 1:
-            control.cancel()
-        else:
-            control.signal(number)
-
-    for number in (signals.SIGINT, signals.SIGTERM, signals.SIGHUP, signals.SIGQUIT):
-        if not signals.ignored(number):
-            signals.handle(number, handler)
-    if signals.ignored(signals.SIGCHLD):
-        # Whoever started us ignored it; so nobody would be told how the command ended.
-        signals.handle(signals.SIGCHLD, lambda _number, _frame: None)

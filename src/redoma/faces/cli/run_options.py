@@ -6,67 +6,6 @@ import os
 
 from redoma.model.errors import UsageError
 
-RUN = """\
-usage: redoma run [OPTION]... 'COMMAND'
-       redoma run [OPTION]... -- PROGRAM [ARGUMENT]...
-       redoma shell [OPTION]...
-
-Runs a shell command, or a program without a shell, inside an enclosure. The workspace is the
-current directory; the command can write there and nowhere else.
-
-"""
-SHELL = """\
-usage: redoma shell [OPTION]...
-
-Opens a shell inside an enclosure. The workspace is the current directory; what is done in the
-shell can write there and nowhere else.
-
-"""
-OPTIONS = """\
-where:
-  --workspace DIR      the directory the command works in
-  --level LEVEL        minimal, standard (default), strict or maximum
-  --profile FILE       a profile of your own instead of a level
-  --engine NAME        one engine: warm, bubblewrap, systemd, unshare, landlock, direct
-what it may touch:
-  --allow-write PATH   also writable (may be repeated); lifts the protection of that path
-  --allow-read PATH    also readable (may be repeated)
-  --allow-host HOST    a host that may be reached: HOST, HOST:PORT, *.example.com, localhost:PORT
-                       (may be repeated)
-                       GET HOST/PATH/** (with --inspect): such requests only
-  --inspect            reads each request, in TLS as well, and notes its method, path and status
-  --credential HOST=NAME
-                       adds the secret in a variable of yours to requests to that host, which the
-                       command never sees; HOST=vault:NAME takes it from `redoma vault`
-  --cache-host HOST    keeps what this host answers, and asks it for the same every 30 s at most
-  --mock[=FILE]        answers every request itself, so that nothing leaves; with what FILE says
-  --publish PORT       makes a port of the command's own reachable on this machine's loopback
-  --env NAME[=VALUE]   passes a variable (may be repeated)
-how much it may use (a size as 512M, a time as 90s; none for no limit):
-  --timeout TIME  --memory SIZE  --cpu PERCENT  --cpu-time SECONDS  --processes NUMBER
-  --open-files NUMBER  --file-size SIZE  --total-written SIZE  --tmp SIZE  --output SIZE
-what becomes of what it writes (in standard it is held, applied when the command succeeds, and
-can be taken back: redoma undo):
-  --direct             writes straight into the workspace, for servers and what a layer cannot do
-who is asked, where the policy wants that:
-  --ask HOW            auto (default): you, if this is a terminal; else the question is kept for
-                       `redoma answer`, and the command can be run again when it is approved.
-                       wait: waits for `redoma answer`. nobody: a question is a no
-  --phase NAME         the phase of a workflow this belongs to; policies can hold it tighter
-  --session NAME       the session this belongs to (default: $REDOMA_SESSION, or this terminal)
-how it is shown:
-  -t, --tty            gives the command a terminal
-  --json               one JSON object at the end instead of the command's own output
-  --trace-files        notes which files the command opens (slower); in --json, or at the end
-  -q, --quiet          no line about what was enforced
-
-The command is judged first, by your policy (redoma policy explain 'COMMAND'), and everything is
-written down (redoma audit list).
-
-exit status: the command's own; 124 timed out, 125 Redoma could not do its work, 126 refused or
-not executable, 127 not found, 2 usage
-"""
-
 _FLAGS = {
     "-t": "tty",
     "--tty": "tty",
@@ -99,7 +38,7 @@ _MANY = (
     "--publish",
     "--env",
 )
-_LIMITS = {
+LIMITS = {
     "--timeout": "wall_seconds",
     "--memory": "memory",
     "--cpu": "cpu_percent",
@@ -174,10 +113,10 @@ def read(arguments: list[str]) -> RunOptions:
 
 def _option(found: RunOptions, argument: str, rest: list[str]) -> None:
     name, equals, value = argument.partition("=")
-    if name not in _ONE and name not in _MANY and name not in _LIMITS:
+    if name not in _ONE and name not in _MANY and name not in LIMITS:
         from redoma.faces.cli.options import nearest
 
-        known = [*_FLAGS, *_ONE, *_MANY, *_LIMITS]
+        known = [*_FLAGS, *_ONE, *_MANY, *LIMITS]
         raise UsageError(f"unknown option {name}", hint=nearest(name, known) or "redoma run --help")
     if not equals:
         if not rest:
@@ -185,10 +124,10 @@ def _option(found: RunOptions, argument: str, rest: list[str]) -> None:
         value = rest.pop(0)
     if name in _MANY:
         found.many[name].append(value)
-    elif name in _LIMITS:
+    elif name in LIMITS:
         from redoma.flow.limits import read_limit
 
-        limit = _LIMITS[name]
+        limit = LIMITS[name]
         try:
             found.limits[limit] = read_limit(limit, value)
         except UsageError as error:

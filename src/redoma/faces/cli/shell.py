@@ -6,7 +6,7 @@ import os
 import sys
 
 from redoma.faces.cli.run import start
-from redoma.faces.cli.run_options import OPTIONS, SHELL, read
+from redoma.faces.cli.run_options import read
 from redoma.model.errors import UsageError
 from redoma.words import phrased
 
@@ -17,6 +17,8 @@ def main(arguments: list[str]) -> int:
     """Opens the shell and returns its status."""
     options = read(arguments)
     if "help" in options.flags:
+        from redoma.faces.cli.run_help import OPTIONS, SHELL
+
         sys.stdout.write(phrased(SHELL) + phrased(OPTIONS))
         return 0
     if options.command:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redoma.judge.programs.curl import _TAKES as CURL_TAKES
+from redoma.judge.programs.curl import TAKES as CURL_TAKES
 from redoma.judge.programs.options import split
 from redoma.model.risk import Effect
 

@@ -77,14 +77,17 @@ class Warm:
     @contextmanager
     def prepare(self, plan: Plan) -> Iterator[Enclosure]:
         """Bubblewrap's own preparation, performed by someone else."""
-        kinds: list[Kind] = []
-        builder = _Run(self, kinds)
-        with self.description.prepared(plan, builder) as enclosure:
-            enclosure.launch = replace(enclosure.launch, complaint="redoma: ")
-            yield enclosure
+        builder = _Run(self)
+        try:
+            with self.description.prepared(plan, builder) as enclosure:
+                enclosure.launch = replace(enclosure.launch, complaint="redoma: ")
+                yield enclosure
+        finally:
+            if builder.asked is not None:
+                builder.asked.close()
         launcher = self._launcher
-        if launcher is not None and kinds:
-            launcher.make_ready(kinds[0])
+        if launcher is not None and builder.kinds:
+            launcher.make_ready(builder.kinds[0])
 
     def take(self, kind: Kind) -> Ready:
         """A process in an enclosure of this kind; a launcher that has ended is started anew."""
@@ -158,9 +161,10 @@ def _package(name: str) -> str:
 class _Run:
     """How one run's enclosure is built."""
 
-    def __init__(self, engine: Warm, kinds: list[Kind]) -> None:
+    def __init__(self, engine: Warm) -> None:
         self._engine = engine
-        self._kinds = kinds
+        self.kinds: list[Kind] = []
+        self.asked: Ready | None = None
 
     def start_of(
         self,
@@ -174,7 +178,7 @@ class _Run:
         network = 0 if plan.grant.network is Network.OPEN else clone.NEW_NETWORK
         entry = bool(getattr(plan.request.workload, "entry", ()))
         kind = (asking(_ALWAYS | network, entry=entry), words(list(base)))
-        self._kinds.append(kind)
+        self.kinds.append(kind)
 
         def start(
             launch: Launch, stdio: tuple[int, int, int], limiter: Limiter, terminal: str
@@ -196,6 +200,7 @@ class _Run:
                 for _ in range(_TRIES):
                     ready = self._engine.take(kind)
                     if ready.ask([file, *stdio, *doors, *(fd for fd, _ in launch.fds)]):
+                        self.asked = ready
                         return ready.pid
             finally:
                 os.close(file)

@@ -7,18 +7,17 @@ request, finishes the root, gives up every privilege, and starts the command.
 from __future__ import annotations
 
 import errno
-import gc
 import os
 import resource
 import select
 import signal
-import sys
 from _socket import socket
 from contextlib import suppress
 from fcntl import ioctl
 from termios import TIOCSCTTY
 
 from redoma.jail.inner import loopback, packets
+from redoma.jail.inner.entrant import COULD_NOT_ENCLOSE, Entrant
 from redoma.jail.inner.orders import Orders
 from redoma.jail.inner.request import Request
 from redoma.jail.inner.root import Root
@@ -29,8 +28,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
-COULD_NOT_ENCLOSE = 125
-_NEW_GROUPS = 0x02000000
 _RESET = [n for n in range(1, 32) if n not in (signal.SIGKILL, signal.SIGSTOP)]
 _SPENT = 500
 
@@ -38,11 +35,19 @@ _SPENT = 500
 class Newcomer:
     """A process in namespaces of its own, and nothing else yet."""
 
-    def __init__(self, requests: socket, host: int, ids: tuple[int, int]) -> None:
-        """`ids` are our user and group, as they are called outside."""
+    def __init__(
+        self, requests: socket, host: int, ids: tuple[int, int], entrance: socket | None
+    ) -> None:
+        """`ids` are our user and group, as they are called outside.
+
+        `entrance` is where the process of a call is asked, for an enclosure that is made for one.
+        """
         self._requests = requests
         self._host = host
         self._ids = ids
+        self._entrance = entrance
+        self._entrant: Entrant | None = None
+        self._alarm = -1
         self._root: Root | None = None
 
     def live(self, base: int, *, network: bool) -> NoReturn:
@@ -73,6 +78,9 @@ class Newcomer:
         self._root = Root(no_user_namespaces="--disable-userns" in orders.flags)
         self._root.begin()
         self._root.add(orders.steps)
+        if self._entrance is not None:
+            self._entrant = Entrant(self._entrance, self._root.processes())
+            self._alarm = first_process.alarm(for_call=True)
 
     def _wait(self) -> Request:
         poll = select.poll()
@@ -91,30 +99,54 @@ class Newcomer:
         for fd in request.doors:
             os.write(fd, b"0")
             os.close(fd)
-        calls.unshare(_NEW_GROUPS)  # now: so that the group it is in is all it knows of groups
+        # Now: so that the group it is in is all it knows of groups.
+        calls.unshare(calls.CLONE_NEWCGROUP)
         orders = Orders(request.options)
         for step in orders.steps:
             if step.name in ("--bind-fd", "--ro-bind-fd", "--ro-bind-data"):
                 step.source = str(request.fds[int(step.source)])
-        filter_of_calls = _contents(request.fds[orders.numbers["--seccomp"]])
         status, go = (request.fds[orders.numbers[n]] for n in ("--json-status-fd", "--block-fd"))
         assert self._root is not None
         self._root.add(orders.steps)
         self._root.enter()
+        if self._entrant is not None:
+            child = self._let_in(self._entrant, request, orders, status, go)
+        else:
+            self._alarm = first_process.alarm()
+            child = self._begin(request, orders, status, go)
+        for fd in (0, 1, 2, *(number for number in request.fds if number < packets.FIRST_OWN)):
+            os.close(fd)  # else the end of the command's output would not be seen
+        code = -child if child < 0 else first_process.attend(child, go, self._alarm, self._host)
+        first_process.end(status, code)
+
+    def _let_in(
+        self, entrant: Entrant, request: Request, orders: Orders, status: int, go: int
+    ) -> int:
+        """Lets the call begin: whoever makes it has given up everything, and so do we then.
+
+        We stay in the user namespace outside its own; there is room for one, and that one is its.
+        """
+        # Attack: the command reads or changes our memory; from its first moment it cannot.
+        privileges.keep_out_others()
+        first_process.introduce(status, os.getpid())
+        first_process.wait_for_go(go)
+        entrant.begin()
+        privileges.drop_capabilities()
+        _restrict(request, orders)
+        return entrant.pid
+
+    def _begin(self, request: Request, orders: Orders, status: int, go: int) -> int:
+        """Gives up everything and starts the command."""
         if request.terminal:
             ioctl(0, TIOCSCTTY, 0)
         os.umask(request.umask)
-        alarm = first_process.alarm()
         sacrifice = os.open("/proc/self/oom_score_adj", os.O_RDWR | os.O_CLOEXEC)
         # The mounts belong to the namespace outside this one.
         privileges.enter_user_namespace()
         privileges.drop_capabilities()
-        privileges.no_new_privileges()
         os.chdir(orders.directory)
-        privileges.load_filter(filter_of_calls)
+        _restrict(request, orders)
         first_process.introduce(status, os.getpid())
-        for kind, soft, hard in request.limits:
-            resource.setrlimit(kind, (soft, hard))
         first_process.wait_for_go(go)
         before = os.read(sacrifice, 16)
         # Where memory runs out it is taken from the command, not from whoever reports its end.
@@ -123,16 +155,18 @@ class Newcomer:
         privileges.keep_out_others()
         child = _start(request, orders.env)
         os.write(sacrifice, before)
-        for fd in (0, 1, 2, *(number for number in request.fds if number < packets.FIRST_OWN)):
-            os.close(fd)  # else the end of the command's output would not be seen
-        code = -child if child < 0 else first_process.attend(child, go, alarm, self._host)
-        first_process.end(status, code)
+        return child
+
+
+def _restrict(request: Request, orders: Orders) -> None:
+    privileges.no_new_privileges()
+    privileges.load_filter(request.contents(orders.numbers["--seccomp"]))
+    for kind, soft, hard in request.limits:
+        resource.setrlimit(kind, (soft, hard))
 
 
 def _start(request: Request, env: dict[str, str]) -> int:
     """The command's process, or below nought a shell's status for what cannot be run."""
-    if request.entry:
-        return _enter(request, env)
     argv = request.argv
     try:
         # It shares our memory until the program starts: nothing of it is copied.
@@ -147,30 +181,3 @@ def _start(request: Request, env: dict[str, str]) -> int:
         return -127
     except OSError:
         return -126
-
-
-def _enter(request: Request, env: dict[str, str]) -> int:
-    """A process that goes on in this interpreter."""
-    child = os.fork()
-    if child != 0:
-        return child
-    code = COULD_NOT_ENCLOSE
-    try:
-        privileges.let_in_others()  # it is the command now
-        os.closerange(packets.FIRST_OWN, 1 << 20)
-        for number in _RESET:
-            signal.signal(number, signal.SIG_DFL)
-        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
-        os.environ.clear()
-        os.environ.update(env)
-        gc.enable()
-        code = sys.modules["redoma.jail.inner.call"].main(list(request.entry))
-    finally:
-        os._exit(code)
-
-
-def _contents(fd: int) -> bytes:
-    try:
-        return os.pread(fd, os.fstat(fd).st_size, 0)
-    finally:
-        os.close(fd)

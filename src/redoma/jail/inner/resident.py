@@ -15,13 +15,16 @@ import sys
 from _socket import AF_UNIX, SOCK_SEQPACKET, socket, socketpair
 from contextlib import suppress
 
-from redoma.jail.inner import moved, packets
+from redoma.jail.inner import moved, packets, request
 from redoma.jail.inner.newcomer import Newcomer
 from redoma.jail.kernel import clone
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import NoReturn
+
+_OFTEN_ENOUGH = 20
 
 
 def main() -> NoReturn:
@@ -37,6 +40,7 @@ def main() -> NoReturn:
         if fd != nothing:
             os.dup2(nothing, fd, inheritable=False)
     gc.disable()
+    _rehearse(request.rehearse)
     gc.freeze()  # what is never looked at again is never copied either
     Resident(socket(fileno=control), host).serve()
 
@@ -76,20 +80,24 @@ class Resident:
 
     def _make(self, asked: bytes, base: int) -> None:
         """`asked` is whether there will be an entry, and the namespaces; answers with a process."""
+        ends = [socketpair(AF_UNIX, SOCK_SEQPACKET)]
         if asked[:1] == packets.ENTRY:
             _load_entry()
-        theirs, ours = socketpair(AF_UNIX, SOCK_SEQPACKET)
+            ends.append(socketpair(AF_UNIX, SOCK_SEQPACKET))
         namespaces = int(asked[1:])
         pid = clone.fork_into(namespaces | clone.SIBLING)
         if pid == 0:
-            theirs.close()
+            for theirs, _ in ends:
+                theirs.close()
             self._control.close()
-            Newcomer(ours, self._host, self._ids).live(
+            entrance = ends[1][1] if len(ends) > 1 else None
+            Newcomer(ends[0][1], self._host, self._ids, entrance).live(
                 base, network=bool(namespaces & clone.NEW_NETWORK)
             )
-        packets.send(self._control, b"%d" % pid, [theirs.fileno()])
-        theirs.close()
-        ours.close()
+        packets.send(self._control, b"%d" % pid, [theirs.fileno() for theirs, _ in ends])
+        for theirs, ours in ends:
+            theirs.close()
+            ours.close()
 
 
 def _moves() -> list[tuple[str, str]]:
@@ -111,4 +119,11 @@ def _load_entry() -> None:
         sys.path.pop()
         # Here, once: it touches every module, and whoever is forked would copy each page of them.
         moved.libraries(_moves())
+        _rehearse(sys.modules["redoma.jail.inner.call"].rehearse)
         gc.freeze()
+
+
+def _rehearse(part: Callable[[], object]) -> None:
+    """The interpreter rewrites what it has run often enough: done here, and not in every fork."""
+    for _ in range(_OFTEN_ENOUGH):
+        part()

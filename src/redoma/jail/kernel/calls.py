@@ -20,7 +20,9 @@ from _ctypes import (
 )
 
 
-class _Long(_SimpleCData):  # type: ignore[type-arg]
+class Long(_SimpleCData):  # type: ignore[type-arg]
+    """A register's worth of number."""
+
     _type_ = "l"
 
 
@@ -35,7 +37,7 @@ class _Stack(Array):  # type: ignore[type-arg]
 
 class _Function(CFuncPtr):
     _flags_ = FUNCFLAG_CDECL | FUNCFLAG_USE_ERRNO
-    _restype_ = _Long
+    _restype_ = Long
 
 
 _LIBRARY = dlopen("", 0)
@@ -51,6 +53,7 @@ LANDLOCK_ADD_RULE = 445
 LANDLOCK_RESTRICT_SELF = 446
 
 CLONE_NEWNS = 0x00020000
+CLONE_NEWCGROUP = 0x02000000
 CLONE_NEWUSER = 0x10000000
 CLONE_NEWNET = 0x40000000
 
@@ -64,8 +67,8 @@ PR_SET_NO_NEW_PRIVS = 38
 
 def syscall(number: int, *arguments: object) -> int:
     """The kernel's answer to one call; an error is an OSError."""
-    given = [_Long(a) if isinstance(a, int) else a for a in arguments]
-    return _checked(_syscall(_Long(number), *given))
+    given = [Long(a) if isinstance(a, int) else a for a in arguments]
+    return checked(_syscall(Long(number), *given))
 
 
 def prctl(option: int, value: int, extra: object = 0) -> None:
@@ -123,8 +126,8 @@ class Sleeper:
         self._stack = _Stack()
         top = addressof(self._stack) + _Stack._length_
         clone, pause = dlsym(_LIBRARY, "clone"), dlsym(_LIBRARY, "pause")
-        self.pid = _checked(
-            _Function(clone)(_Long(pause), _Long(top), _Long(_CLONE_VM | _SIGCHLD | flags), None)
+        self.pid = checked(
+            _Function(clone)(Long(pause), Long(top), Long(_CLONE_VM | _SIGCHLD | flags), None)
         )
 
     def end(self) -> None:
@@ -162,7 +165,8 @@ _OF_MACHINE = {
 _NUMBERS = dict(zip(_NAMES, _OF_MACHINE.get(os.uname().machine, ()), strict=False))
 
 
-def _checked(answer: int) -> int:
+def checked(answer: int) -> int:
+    """The answer of a system call, or its error."""
     if answer < 0:
         number = get_errno()
         raise OSError(number, os.strerror(number))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from _ctypes import FUNCFLAG_CDECL, FUNCFLAG_PYTHONAPI, FUNCFLAG_USE_ERRNO, CFuncPtr, dlopen, dlsym
 
-from redoma.jail.kernel.calls import _checked, _Long
+from redoma.jail.kernel.calls import Long, checked
 from redoma.jail.kernel.syscall_numbers import number
 
 NEW_MOUNTS = 0x00020000
@@ -23,7 +23,7 @@ class _Held(CFuncPtr):
     """A function that is called without letting another thread run meanwhile."""
 
     _flags_ = FUNCFLAG_CDECL | FUNCFLAG_USE_ERRNO | FUNCFLAG_PYTHONAPI
-    _restype_ = _Long
+    _restype_ = Long
 
 
 _LIBRARY = dlopen("", 0)
@@ -40,9 +40,9 @@ def fork_into(namespaces: int) -> int:
     call = number("clone", os.uname().machine)
     assert call is not None
     _before()
-    answer = _syscall(_Long(call), _Long(namespaces | _SIGCHLD), *(_Long(0) for _ in range(4)))
+    answer = _syscall(Long(call), Long(namespaces | _SIGCHLD), *(Long(0) for _ in range(4)))
     if answer == 0:
         _in_child()
         return 0
     _in_parent()
-    return _checked(answer)
+    return checked(answer)

@@ -19,29 +19,47 @@ _SET_FILTER, _NEW_LISTENER, _WAIT_KILLABLE = 1, 8, 32
 _CAPABILITY_VERSION_3 = 0x20080522
 
 
-def enter_user_namespace() -> None:
-    """A user namespace of this process's own, in which its user has the same number."""
+def enter_user_namespace(processes: int | None = None) -> None:
+    """A user namespace of this process's own, in which its user has the same number.
+
+    `processes` is a descriptor of /proc, where it may not be found by its name.
+    """
     uid, gid = os.geteuid(), os.getegid()
     calls.unshare(calls.CLONE_NEWUSER)
-    keep_name(uid, gid)
+    keep_name(uid, gid, processes)
 
 
-def keep_name(uid: int, gid: int) -> None:
+def keep_name(uid: int, gid: int, processes: int | None = None) -> None:
     """In the user namespace that this process is now in, its user has the number from before."""
-    maps = (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1"))
+    place = "/proc/self" if processes is None else "self"
+    maps = (("setgroups", b"deny"), ("uid_map", b"%d %d 1" % (uid, uid)),
+            ("gid_map", b"%d %d 1" % (gid, gid)))  # fmt: skip
     for name, text in maps:
-        with open(f"/proc/self/{name}", "w") as file:
-            file.write(text)
+        file = os.open(f"{place}/{name}", os.O_WRONLY | os.O_CLOEXEC, dir_fd=processes)
+        try:
+            os.write(file, text)
+        finally:
+            os.close(file)
 
 
 def drop_capabilities() -> None:
     """No capability now, and none from any program that is started later."""
+    gain_no_capabilities()
+    hold_no_capabilities()
+
+
+def gain_no_capabilities() -> None:
+    """None from any program that is started later; what this process has it keeps."""
     for capability in range(64):
         if not calls.drop_bound(capability):
             break  # past the last one that this kernel knows, or not ours to drop
     with suppress(OSError):  # without the right to set them there is nothing to keep either
         calls.prctl(_PR_SET_SECUREBITS, _NOROOT_FOR_GOOD)
     calls.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL)
+
+
+def hold_no_capabilities() -> None:
+    """No capability now."""
     header = struct.pack("Ii", _CAPABILITY_VERSION_3, 0)
     nothing = struct.pack("IIIIII", 0, 0, 0, 0, 0, 0)
     calls.set_capabilities(header, nothing)

@@ -21,19 +21,23 @@ class Mounts:
             text = file.read()
         known = _read.get(text)
         if known is None:
-            known = [_mount(line) for line in text.split("\n") if line]
+            known = [_mount(line) for line in text.split("\n") if line], {}
             _read.clear()
             _read[text] = known
-        self._all = known
+        self._all, self._found = known
 
     def of(self, path: str) -> Mount:
         """The mount on which a real path lies: of those on the way, the last and deepest."""
+        known = self._found.get(path)
+        if known is not None:
+            return known
         found = self._all[0]
         depth = -1
         for mount in self._all:
             point = mount.point.rstrip("/")
             if len(point) >= depth and (path == point or path.startswith(point + "/")):
                 found, depth = mount, len(point)
+        self._found[path] = found
         return found
 
     def below(self, path: str) -> list[str]:
@@ -41,8 +45,8 @@ class Mounts:
         return sorted({m.point for m in self._all if m.point.startswith(path.rstrip("/") + "/")})
 
 
-# The table that was read last: it seldom changes, and reading it is dear.
-_read: dict[str, list[Mount]] = {}
+# The table that was read last, and what was looked up in it: it seldom changes.
+_read: dict[str, tuple[list[Mount], dict[str, Mount]]] = {}
 
 
 def _mount(line: str) -> Mount:

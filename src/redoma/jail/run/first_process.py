@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 _COULD_NOT = 1
+# By this a call says to us that it is over and all went well; no program uses it for anything.
+OVER = signal.SIGRTMIN + 7
 _FOR_THE_COMMAND = (
     signal.SIGHUP,
     signal.SIGINT,
@@ -92,12 +94,13 @@ def become(argv: list[str], env: dict[str, str]) -> NoReturn:
         os._exit(126)
 
 
-def alarm() -> int:
-    """A descriptor that is readable when a child has ended."""
+def alarm(*, for_call: bool = False) -> int:
+    """A descriptor that is readable when a child has ended; or a call has said that it is over."""
     wake, woken = os.pipe()
     os.set_blocking(woken, False)
     signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
+    for number in (signal.SIGCHLD, *((OVER,) if for_call else ())):
+        signal.signal(number, lambda *_: None)
     return wake
 
 
@@ -124,7 +127,8 @@ def attend(child: int, go: int, wake: int = -1, supervisor: int = -1) -> int:
         for fd, _ in poll.poll():
             if fd != wake:
                 return 128 + signal.SIGKILL
-            os.read(wake, 4096)
+            if OVER in os.read(wake, 4096):
+                return 0  # with us ends what is left of it: nobody need wait for that
 
 
 def _collect(child: int) -> int | None:

@@ -36,15 +36,21 @@ class LauncherGone(Exception):
 class Ready:
     """A process in an enclosure of its own that waits for one request."""
 
-    def __init__(self, kind: Kind, pid: int, requests: socket) -> None:
+    def __init__(self, kind: Kind, pid: int, requests: list[socket]) -> None:
+        """`requests`: where each process in it is asked that takes part in the start."""
         self.kind = kind
         self.pid = pid
         self._requests = requests
 
     def ask(self, fds: list[int]) -> bool:
-        """Gives it its one request; False where it has ended, and nothing was started."""
+        """Gives it its one request; False where it has ended, and nothing was started.
+
+        To be closed later: the kernel looks for lost descriptors when a socket is closed whose
+        last message has not been read.
+        """
         try:
-            packets.send_many(self._requests, fds)
+            for one in self._requests:
+                packets.send_many(one, fds)
         except BrokenPipeError:
             self.discard()
             return False
@@ -53,13 +59,17 @@ class Ready:
             raise EngineFailed(
                 f"the enclosure took no request: {error.strerror}", hint="try again"
             ) from error
-        self._requests.close()
         return True
 
     def discard(self) -> None:
         """Nobody will ask it."""
-        self._requests.close()
+        self.close()
         _end(self.pid)
+
+    def close(self) -> None:
+        """It was asked, and will not be again."""
+        for one in self._requests:
+            one.close()
 
 
 class Launcher:
@@ -198,7 +208,7 @@ class Launcher:
         if not fds:
             why = said[1:].decode(errors="replace")
             raise EngineFailed(f"no enclosure could be made: {why}", hint="redoma doctor")
-        return Ready(kind, int(said), socket(fileno=fds[0]))
+        return Ready(kind, int(said), [socket(fileno=fd) for fd in fds])
 
 
 def asking(namespaces: int, *, entry: bool) -> bytes:

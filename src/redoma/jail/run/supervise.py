@@ -183,6 +183,7 @@ class Supervisor:
         else:
             read_end, write_end = os.pipe()
             self.input = Input(write_end, stdin or b"", over=stdin is not None)
+            self.input.write()  # what is short is there before anyone reads
         ours.append(read_end)
         return read_end
 
@@ -192,8 +193,7 @@ class Supervisor:
         deadline = self.began + limits.wall_seconds if limits.wall_seconds else None
         for fd in (self.process, self.control.fd, *(output.fd for output in self.outputs)):
             self._poll.register(fd, _READ)
-        tick = _TICK if self.limiter.watched else None
-        next_look = self.began + _TICK
+        next_look = self.began + _TICK if self.limiter.watched else None
         while True:
             self._obey()
             self._arrange_input()
@@ -202,10 +202,9 @@ class Supervisor:
             if deadline is not None and now >= deadline:
                 self._end_because(Outcome.TIMED_OUT, "wall_seconds")
                 deadline = None
-            if tick is not None and now >= next_look:
-                self._look()
-                next_look = now + tick
-            waits = [w - now for w in (deadline, next_look if tick else None) if w is not None]
+            if next_look is not None and now >= next_look:
+                next_look = now + self._look()
+            waits = [w - now for w in (deadline, next_look) if w is not None]
             for fd, _ in self._poll.poll(max(0.0, min(waits)) * 1000 + 0.5 if waits else None):
                 if fd == self.process:
                     self.reap()
@@ -301,7 +300,8 @@ class Supervisor:
 
             set_size(self.master, *size)
 
-    def _look(self) -> None:
+    def _look(self) -> float:
+        """Seconds until the next look."""
         if self.watch is None:
             from redoma.jail.run.watch import Watch
 
@@ -317,6 +317,7 @@ class Supervisor:
         past = self.watch.look()
         if past and not self.ending.said:
             self._end_because(PAST[past], past)
+        return self.watch.patience
 
     def pass_on(self, number: int) -> None:
         """Gives the command a signal that was meant for it."""
@@ -341,10 +342,9 @@ class Supervisor:
         if self.limiter.group is not None:
             self.limiter.group.kill()
         if not self.launch.own_process_namespace and self.pid:
-            for pid in reversed(tree(self.pid)):
-                if pid != self.pid:
-                    with suppress(OSError):
-                        os.kill(pid, signals.SIGKILL)
+            for pid in reversed(tree(self.pid)[1:]):
+                with suppress(OSError):
+                    os.kill(pid, signals.SIGKILL)
         if self.process >= 0 and (self.first_process < 0 or not self.launch.own_process_namespace):
             with suppress(OSError):
                 signals.send(self.process, signals.SIGKILL)

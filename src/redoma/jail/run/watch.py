@@ -12,6 +12,7 @@ TICK = 0.02
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _FULL_LOOK = 0.25
 _SHORT_LOOK = 0.05
+_SHORTEST_LOOK = 0.002
 # What lies unread in a socket is the kernel's memory. As much as one holds by default, for each
 # above a number that ordinary programs stay below.
 _SOCKET = 256 << 10  # the usual buffer, and the piece that may go over it
@@ -46,6 +47,7 @@ class Watch:
         self._free = self._free_now()
         self._next_full = 0.0
         self._many_sockets = False
+        self._pace = Pace(limiter.limits.memory) if "memory" in limiter.watched else None
         self.bytes_written = 0
         self.peak_memory = 0
         self.seen: set[str] = set()
@@ -53,6 +55,11 @@ class Watch:
     @property
     def needed(self) -> bool:
         return bool(self._watched)
+
+    @property
+    def patience(self) -> float:
+        """Seconds after which it should be asked to look again at the latest."""
+        return TICK if self._pace is None else min(TICK, self._pace.patience)
 
     def look(self) -> str:
         """The name of a limit that the tree is past, or nothing."""
@@ -70,6 +77,8 @@ class Watch:
         pause = _SHORT_LOOK if "memory" in self._watched else _FULL_LOOK
         # Attack: buffers are filled faster than a busy watcher comes round again.
         self._next_full = now if self._many_sockets else now + pause + 10 * spent
+        if self._pace is not None and self._pace.patience < _SHORT_LOOK:
+            self._next_full = min(self._next_full, now + self._pace.patience)
         return verdict
 
     def _full(self, total: int | None) -> str:
@@ -103,6 +112,8 @@ class Watch:
                 memory += max(0, self._sockets(pids) - _FREE_SOCKETS) * _SOCKET
         self.bytes_written = sum(self._written.values()) + held
         self.peak_memory = max(self.peak_memory, memory)
+        if self._pace is not None:
+            self._pace.saw(memory, time.monotonic())
         limits = self._limits
         # One of them is the enclosure's own. At the limit the kernel refuses the next one, and
         # there is nothing to end; a limit of one is always met, and says nothing.
@@ -146,6 +157,29 @@ class Watch:
         except OSError:
             return 0
         return status.f_bfree * status.f_frsize
+
+
+class Pace:
+    """How soon memory has to be looked at again, by how fast it grows.
+
+    Attack: everything is taken at once, between one look and the next.
+    """
+
+    def __init__(self, most: int | None) -> None:
+        self._most = most
+        self._before: tuple[int, float] | None = None
+        self.patience = _SHORT_LOOK
+
+    def saw(self, memory: int, now: float) -> None:
+        """So much was there at that time: the next look comes before half the way is gone."""
+        before, self._before = self._before, (memory, now)
+        self.patience = _SHORT_LOOK
+        if before is None or self._most is None:
+            return
+        grown, took = memory - before[0], now - before[1]
+        if grown > 0 and took > 0:
+            left = (self._most - memory) * took / grown
+            self.patience = max(_SHORTEST_LOOK, min(_SHORT_LOOK, left / 2))
 
 
 def _open_sockets(pids: list[int]) -> int:

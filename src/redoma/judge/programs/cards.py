@@ -193,7 +193,7 @@ def _best(card: Card, operands: list[Arg], options: Options, *, otherwise: str =
     for words, flags, deed in _candidates(card, operands):
         if flags and not all(_given(flag, options) for flag in flags):
             continue
-        depth = _fits(words, operands)
+        depth = fits(words, operands)
         if depth < 0:
             continue
         points = depth * 4 + len(flags) * 2
@@ -234,11 +234,12 @@ def _given(flag: str, options: Options) -> bool:
     return any(name.startswith(flag[:-1]) for name in options.given)
 
 
-def _fits(words: tuple[str, ...], operands: list[Arg]) -> int:
+def fits(words: tuple[str, ...], operands: list[Arg]) -> int:
+    """How many words of a pattern say something of the operands; -1 where it does not fit."""
     if words and words[0] == "**":
         rest = words[1:]
         for start in range(min(len(operands), DEEPEST)):
-            depth = _fits(rest, operands[start:])
+            depth = fits(rest, operands[start:])
             if depth >= 0:
                 return depth
         return -1
@@ -260,4 +261,4 @@ def _fits(words: tuple[str, ...], operands: list[Arg]) -> int:
     return depth
 
 
-__all__ = ["ANYTHING", "follow", "options_of"]
+__all__ = ["ANYTHING", "fits", "follow", "options_of"]

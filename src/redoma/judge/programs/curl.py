@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
     from redoma.judge.programs.options import Options
 
-_TAKES = frozenset(
+TAKES = frozenset(
     "-X --request -d --data --data-raw --data-binary --data-ascii --data-urlencode "
     "--json -F --form --form-string -T --upload-file -o --output -K --config -x --proxy "
     "--preproxy -u --user -U --proxy-user -H --header --proxy-header -A --user-agent -e "
@@ -80,7 +80,7 @@ _DELETING_QUOTES = frozenset(("DELE", "RMD", "RMDA", "XRMD", "RM", "RMDIR"))
 
 def curl(call: Call) -> Stream:
     """Every option that sends, writes, deletes or runs; a plain GET is only a read."""
-    options = split(call.args, _TAKES, _KNOWN)
+    options = split(call.args, TAKES, _KNOWN)
     if options.has("-h", "--help", "-M", "--manual", "-V", "--version"):
         return Stream(None)
     urls = [*options.operands, *options.values("--url", "--expand-url")]

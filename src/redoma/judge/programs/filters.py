@@ -172,7 +172,7 @@ def base64(call: Call) -> Stream:
     decodes = options.has("-d", "-D", "--decode")
     output = options.value("-o", "--output")
     made = changed(
-        call, stream, lambda t: _decoded(call.name, t) if decodes else _encoded(call.name, t)
+        call, stream, lambda t: decoded(call.name, t) if decodes else encoded(call.name, t)
     )
     made = Stream(made.text, made.taint | (DECODED if decodes else 0), made.source)
     if output is not None:
@@ -191,7 +191,8 @@ def _is_bsd(words: list[Arg]) -> bool:
     return any(word.startswith(("-o", "--input", "--output")) for word in words)
 
 
-def _decoded(name: str, text: str) -> str:
+def decoded(name: str, text: str) -> str:
+    """What `base64 -d` and its kin make of a text."""
     import base64 as codec
 
     compact = "".join(text.split())
@@ -205,7 +206,8 @@ def _decoded(name: str, text: str) -> str:
     return raw.decode("utf-8", "replace").replace(UNKNOWN, "\ufffd")
 
 
-def _encoded(name: str, text: str) -> str:
+def encoded(name: str, text: str) -> str:
+    """What `base64` and its kin make of a text."""
     import base64 as codec
 
     encode = codec.b32encode if name.endswith("base32") else codec.b64encode

@@ -281,13 +281,13 @@ def _openssl(call: Call) -> str | None:
     based = words[:1] == ["base64"] or (words[:1] == ["enc"] and {"-base64", "-a"} & set(words))
     if not based or not {"-d", "-A", "-base64", "-a", "enc", "base64"}.issuperset(words):
         return None
-    from redoma.judge.programs.filters import _decoded, _encoded
+    from redoma.judge.programs.filters import decoded, encoded
 
     text = _input(call, [])
     try:
         if text is None:
             return None
-        return _decoded("base64", text) if "-d" in words else _encoded("base64", text)
+        return decoded("base64", text) if "-d" in words else encoded("base64", text)
     except ValueError:
         return None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redoma.judge.interpret.arg import UNKNOWN
-from redoma.judge.programs.cards import _fits as fits
+from redoma.judge.programs.cards import fits
 from redoma.model.decision import Verdict
 from redoma.model.risk import Effect, Fact, Finding, Risk
 

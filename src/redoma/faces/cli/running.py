@@ -1,0 +1,126 @@
+"""What every door that runs commands does alike: its sandbox, its signals, its input and output."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+
+from redoma.model import signals
+from redoma.model.errors import UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from redoma.faces.cli.run_options import RunOptions
+    from redoma.flow.running import Control
+    from redoma.flow.sandbox import Sandbox
+
+_TO_THE_COMMAND = (signals.SIGINT, signals.SIGTERM, signals.SIGHUP, signals.SIGQUIT)
+
+
+def sandbox_for(options: RunOptions) -> Sandbox:
+    """The sandbox that a command line describes."""
+    from redoma.flow.sandbox import Sandbox
+    from redoma.flow.wiring import Whoever, forget_questions
+
+    if "--level" in options.one and "--profile" in options.one:
+        raise UsageError("--level and --profile do not go together")
+    forget_questions()
+    profile = options.one.get("--profile", "")
+    if profile and "/" not in profile:
+        profile = f"./{profile}"
+    return Sandbox(
+        options.one.get("--workspace", "."),
+        level=profile or options.one.get("--level", ""),
+        engine=options.one.get("--engine", ""),
+        limits=options.limits,
+        allow_write=options.many["--allow-write"],
+        allow_read=options.many["--allow-read"],
+        allow_hosts=options.many["--allow-host"],
+        publish=options.published(),
+        inspect="inspect" in options.flags,
+        cache_hosts=options.many["--cache-host"],
+        credentials=options.many["--credential"],
+        mock=options.one.get("--mock", "mock" in options.flags),
+        env=options.environment(),
+        direct="direct" in options.flags,
+        ask=Whoever(options.one.get("--ask", "auto")),
+        phase=options.one.get("--phase", ""),
+        session=options.one.get("--session", ""),
+    )
+
+
+@contextmanager
+def steered() -> Iterator[Control]:
+    """A hand on what runs in the block: signals go to it, and afterwards to us again."""
+    import signal
+
+    from redoma.flow.running import Control
+
+    control = Control()
+    before = {number: signal.getsignal(number) for number in _TO_THE_COMMAND}
+    pass_signals_on(control)
+    try:
+        yield control
+    finally:
+        control.close()
+        # From here on Ctrl-C is meant for the showing: there is no command any more to get it.
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def pass_signals_on(control: Control) -> None:
+    """Ctrl-C and friends go to the command; the second time they end it."""
+    seen: list[int] = []
+
+    def handler(number: int, _frame: object) -> None:
+        seen.append(number)
+        if len(seen) > 1:
+            control.cancel()
+        else:
+            control.signal(number)
+
+    for number in _TO_THE_COMMAND:
+        if not signals.ignored(number):
+            signals.handle(number, handler)
+    if signals.ignored(signals.SIGCHLD):
+        # Whoever started us ignored it; so nobody would be told how the command ended.
+        signals.handle(signals.SIGCHLD, lambda _number, _frame: None)
+
+
+def own_input() -> int | bytes:
+    """Our own standard input; nothing where reading it would stop a job in the background."""
+    try:
+        if os.isatty(0) and os.tcgetpgrp(0) != os.getpgrp():
+            return b""
+        os.fstat(0)
+    except OSError:
+        return b""
+    return 0
+
+
+def writer(out: int = 1) -> Callable[[int, bytes], None]:
+    """Writes what the command prints; where a person reads it, nothing in it acts.
+
+    `out` is where its standard output goes: to our standard error where ours is kept for data.
+    """
+    onto = {1: out, 2: 2}
+    if not os.isatty(out) and not os.isatty(2):
+        return lambda stream, data: write(onto[stream], data)
+    from redoma.faces.cli.plain import Plain
+
+    filters = {stream: Plain() if os.isatty(own) else None for stream, own in onto.items()}
+
+    def write_plainly(stream: int, data: bytes) -> None:
+        plain = filters[stream]
+        write(onto[stream], plain.filtered(data) if plain is not None else data)
+
+    return write_plainly
+
+
+def write(descriptor: int, data: bytes) -> None:
+    """Writes all of it."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
