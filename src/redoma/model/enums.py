@@ -79,9 +79,6 @@ else:
                 raise AttributeError(f"{cls.__name__}.{name} is a member; it stays")
             type.__delattr__(cls, name)
 
-        def __repr__(cls):
-            return f"<enum {cls.__name__!r}>"
-
     def _made(kind, name, value):
         member = int.__new__(kind, value) if issubclass(kind, int) else object.__new__(kind)
         member.name = name
