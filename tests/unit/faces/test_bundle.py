@@ -65,7 +65,7 @@ def loader(tree: Path) -> str:
 
 
 def edit(tree: Path) -> None:
-    source = tree / "redoma/faces/cli/run_options.py"
+    source = tree / "redoma/faces/cli/run_help.py"
     source.write_text(source.read_text().replace("usage: redoma run", "usage, edited: redoma run"))
 
 
