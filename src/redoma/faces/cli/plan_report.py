@@ -62,11 +62,14 @@ def result_lines(result: PlanResult) -> Iterator[str]:
     name = harmless(result.name)
     if result.ok:
         yield phrased("redoma: plan {0}: every step is done ({1})\n", name, result.id)
+        yield phrased("hint: redoma undo {0} takes all of them back\n", result.id)
         return
     if result.stopped_at:
         why = harmless(phrased(result.why))
         yield phrased("redoma: plan {0}: stopped at {1}: {2}\n", name, result.stopped_at, why)
         yield phrased("hint: redoma plan run --resume FILE goes on from there\n")
+        if result.done:
+            yield phrased("hint: redoma undo {0} takes back what is done\n", result.id)
     else:
         yield phrased("redoma: plan {0}: nothing ran: {1}\n", name, harmless(phrased(result.why)))
 

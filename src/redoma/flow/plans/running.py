@@ -58,6 +58,11 @@ class PlanResult(Value):
         return all(step.status in _GOOD for step in self.steps)
 
     @property
+    def done(self) -> tuple[str, ...]:
+        """The steps that are done, now or in the run that this one goes on with."""
+        return tuple(step.id for step in self.steps if step.status in _GOOD)
+
+    @property
     def stopped_at(self) -> str:
         """The step that was not done; empty where every one was, or where none began."""
         bad = (StepStatus.FAILED, StepStatus.REFUSED)
@@ -196,6 +201,9 @@ class _Run:
             status = StepStatus.REFUSED if isinstance(error, Refused) else StepStatus.FAILED
             return StepResult(id=step.id, status=status, why=str(error))
         made = step_result(step.id, result, prints=judged.work.prints)
+        if made.status is StepStatus.DONE and result.changes is not None:
+            changed = (step.id, made.changes if result.applied else "")
+            self._state = replace(self._state, changes=(*self._state.changes, changed))
         self._ended(step.id, made.run if made.status is StepStatus.DONE else "")
         return made
 

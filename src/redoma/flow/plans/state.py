@@ -37,6 +37,9 @@ class PlanState(Value):
     workspace: str
     # Steps that are done, each with the name of its run.
     done: tuple[tuple[str, str], ...] = ()
+    # What each of them changed, by the name under which it can be taken back; "" for nothing. A
+    # step whose writes were not held is not here.
+    changes: tuple[tuple[str, str], ...] = ()
     # The step that was begun and has not ended yet.
     going: str = ""
     finished: bool = False
@@ -140,7 +143,8 @@ def _read(path: str) -> PlanState:
         content: Any = json.load(file)
     if not isinstance(content, dict) or content.pop("version", None) != VERSION:
         raise ValueError(f"{path} is of another version")
-    content["done"] = tuple((step, run) for step, run in content["done"])
+    for pairs in ("done", "changes"):
+        content[pairs] = tuple((step, name) for step, name in content.get(pairs, ()))
     return PlanState(**content)
 
 

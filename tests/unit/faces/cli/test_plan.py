@@ -51,15 +51,19 @@ def test_run_says_each_step_and_stops_with_the_status_of_the_one_that_failed(
     write(project, step("one", "echo 1 | tee one"), step("two", "exit 3"), step("three", "ls"))
     status, out, err = redoma(project, "plan", "run", "plan.json")
     assert (status, out) == (3, "1\n")
+    *_, last = err.splitlines()
+    run_id = last.split()[3]
     assert err == (
         "redoma: step 1 of 3, one: shell: echo 1 | tee one\n"
         "redoma: step 2 of 3, two: shell: exit 3\n"
         "redoma: plan notes: stopped at two: it ended with status 3\n"
         "hint: redoma plan run --resume FILE goes on from there\n"
+        f"hint: redoma undo {run_id} takes back what is done\n"
     )
     status, out, _ = redoma(project, "plan", "run", "--resume", "--json", "plan.json")
     found = json.loads(out)
     assert (status, found["ok"], found["stopped_at"]) == (3, False, "two")
+    assert found["run"] == run_id
     assert [each["status"] for each in found["steps"]] == ["done-before", "failed", "not-reached"]
 
 
@@ -165,3 +169,43 @@ def test_a_run_that_was_killed_in_a_step_is_gone_on_with_only_by_who_says_so(
     found = [each["status"] for each in json.loads(out)["steps"]]
     assert (status, found) == (0, ["done-before", "done", "done"])
     assert (project.root / "log").read_text() == "1\n3\n"
+
+
+def test_undo_takes_back_every_step_of_the_run_that_it_names(project: Project) -> None:
+    write(project, step("one", "echo 1 > one"), step("two", "mv one two; echo 2 > more"))
+    before = project.tree()
+    status, _, err = redoma(project, "plan", "run", "-q", "plan.json")
+    *_, done, hint = err.splitlines()
+    run_id = done.rpartition("(")[2].rstrip(")")
+    assert (status, hint) == (0, f"hint: redoma undo {run_id} takes all of them back")
+    status, out, err = redoma(project, "undo", run_id[:8])
+    assert (status, out, err) == (
+        0,
+        "took back step two: 2 paths are as they were\n  more\n  two\n"
+        "took back step one: 1 path is as it was\n  one\n",
+        f"redoma: plan notes: every step is taken back ({run_id})\n",
+    )
+    assert project.tree() == before
+    status, _, err = redoma(project, "undo", run_id)
+    assert (status, err.splitlines()[0]) == (
+        125,
+        f"redoma: no step of {run_id} is done: there is nothing to take back",
+    )
+
+
+def test_undo_of_a_plan_says_at_which_step_it_stopped_and_why(project: Project) -> None:
+    write(project, step("one", "echo 1 > one"), step("two", "echo 2 > two"))
+    _, out, _ = redoma(project, "plan", "run", "--json", "plan.json")
+    run_id = json.loads(out)["run"]
+    (project.root / "one").write_text("somebody's work\n")
+    status, out, err = redoma(project, "undo", run_id)
+    assert (status, out) == (125, "took back step two: 1 path is as it was\n  two\n")
+    assert err.startswith(
+        "redoma: plan notes: stopped at one, which stays as it is with all before it: "
+        "one has changed since; nothing of "
+    )
+    assert "one" in project.tree() and "two" not in project.tree()
+    status, out, _ = redoma(project, "undo", "--json", run_id)
+    found = json.loads(out)
+    assert (status, found["ok"], found["stopped_at"], found["steps"]) == (125, False, "one", [])
+    assert found["error"]["code"] == "undo-impossible"
