@@ -57,8 +57,10 @@ class AsyncSandbox:
         """Runs a command; if the awaiting task is cancelled, the run is ended before that shows."""
         used = control or Control()
         try:
-            world = World(self._sandbox, timeout, terminal=terminal, trace_files=trace_files)
-            hands = self._sandbox.hands(world, stdin=stdin, sink=sink, control=used)
+            world = World(
+                self._sandbox, timeout, terminal=terminal, trace_files=trace_files, stdin=stdin
+            )
+            hands = self._sandbox.hands(world, sink=sink, control=used)
             where = self._sandbox.started_in(cwd)
             steps = path(request_for(command, where, who=self._sandbox.who, stdin=stdin), world)
             return await drive_async(steps, _AsyncHands(hands, used))

@@ -59,10 +59,8 @@ class HeldRun:
             stdin=self._stdin,
         )
         request = replace(request, onto=self._onto)
-        world = World(self._sandbox, self._timeout, instead=instead, mocks=mocks)
-        hands = self._sandbox.hands(
-            world, stdin=self._stdin, sink=self._sink, control=self._control
-        )
+        world = World(self._sandbox, self._timeout, instead=instead, mocks=mocks, stdin=self._stdin)
+        hands = self._sandbox.hands(world, sink=self._sink, control=self._control)
         return drive(path(request, world), hands)
 
 

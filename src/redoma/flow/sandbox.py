@@ -207,7 +207,7 @@ class Sandbox:
         """Runs a shell command (text) or a program (a sequence) and returns its whole story."""
         request = request_for(command, self.started_in(cwd), who=self.who, stdin=stdin)
         world = World(self, timeout, terminal=terminal, trace_files=trace_files, stdin=stdin)
-        hands = self.hands(world, stdin=stdin, sink=sink, control=control)
+        hands = self.hands(world, sink=sink, control=control)
         return drive(path(request, world), hands)
 
     def preview(
@@ -294,12 +294,11 @@ class Sandbox:
         self,
         world: World,
         *,
-        stdin: bytes | int | None = b"",
         sink: Sink | None = None,
         control: Control | None = None,
     ) -> Hands:
         """What performs the steps of one call."""
-        return Hands(world, self, stdin=stdin, sink=sink, control=control)
+        return Hands(world, self, stdin=world.stdin, sink=sink, control=control)
 
     def record(self, policy: Policy) -> Record:
         """Where it is written down."""

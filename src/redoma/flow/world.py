@@ -46,7 +46,8 @@ class World:
     ) -> None:
         """`instead` is what runs in the place of the command that is judged: its own dry run.
 
-        `mocks` answers what a preview asks of the network, where this machine can.
+        `mocks` answers what a preview asks of the network, where this machine can. `stdin` is what
+        the command reads: said here alone, so that what it reads is what was asked about.
         """
         self.policy = sandbox.policy()
         self._sandbox = sandbox
@@ -55,7 +56,7 @@ class World:
         self._trace_files = trace_files
         self._instead = instead
         self._mocks = mocks
-        self._stdin = stdin
+        self.stdin = stdin
 
     def judge(self, request: Request, changes: Changes | None = None) -> Decision:
         from redoma.flow.check import check
@@ -108,7 +109,7 @@ class World:
         from redoma.flow.questions import question
 
         found = question(request, decision, grant=plan.grant, policy=self.policy, changes=changes)
-        if not unseen(self._stdin):
+        if not unseen(self.stdin):
             return found
         # Attack: what is piped in is part of what runs, and nobody has seen it. An approval is for
         # this input alone: it is neither remembered nor good for another run.

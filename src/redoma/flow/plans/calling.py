@@ -77,7 +77,7 @@ def perform(
     request = replace(request_of(work, sandbox, mode), onto=onto)
     world = world_of(work, sandbox)
     if not work.target:
-        hands = sandbox.hands(world, stdin=work.stdin, sink=shown, control=control)
+        hands = sandbox.hands(world, sink=shown, control=control)
         return drive(path(request, world), hands)
     from redoma.flow.calling import CallHands
 
