@@ -8,8 +8,8 @@ from redoma.judge.interpret.arg import NOTHING, arg
 from redoma.judge.interpret.call import Call
 from redoma.judge.interpret.state import Ground, State
 from redoma.judge.interpret.walk import TooMuch, Walker
-from redoma.judge.lazy import lazy
 from redoma.judge.shell import parse
+from redoma.model.pattern import lazy
 from redoma.model.risk import Assessment, Effect, Fact, Finding
 
 TYPE_CHECKING = False

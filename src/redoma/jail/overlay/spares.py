@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import time
 from _thread import allocate_lock
-from contextlib import suppress
 
 from redoma.jail.overlay import layer as records
 from redoma.jail.overlay import store
 from redoma.jail.overlay.layer import OVERLAY, Layer
+from redoma.model.blocks import suppress
 from redoma.model.ids import short_id
 from redoma.model.value import replace
 

@@ -7,7 +7,6 @@ by renaming, whatever its size. Its record lies in the state directory, wherever
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 
 from redoma.jail import places
 from redoma.jail.kernel import cgroups
@@ -15,6 +14,7 @@ from redoma.jail.overlay import layer as layers_of
 from redoma.jail.overlay.filesystems import Mounts
 from redoma.jail.overlay.layer import COPY, OVERLAY, Layer
 from redoma.jail.overlay.marks import is_mark
+from redoma.model.blocks import suppress
 from redoma.model.errors import EngineFailed
 from redoma.model.ids import short_id
 from redoma.model.value import Value, replace
