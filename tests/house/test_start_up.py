@@ -50,14 +50,10 @@ def test_a_hook_loads_none_of_the_heavy_modules(call: Path) -> None:
         "status = main(['hook', 'claude-code'])\n"
         "sys.stderr.write(' '.join(sys.modules)); sys.exit(status)\n"
     )
-    with call.open() as said:
-        done = subprocess.run(
-            [sys.executable, "-I", "-S", "-X", "utf8", "-c", code],
-            stdin=said,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+    start = [sys.executable, "-I", "-S", "-X", "utf8", "-c", code]
+    for _ in range(2):  # the first one compiles
+        with call.open() as said:
+            done = subprocess.run(start, stdin=said, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert set(done.stderr.split()) & HEAVY == set()
 
