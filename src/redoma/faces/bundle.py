@@ -4,27 +4,33 @@ Finding and opening a hundred small files is a third of a cold start. The bundle
 the interpreter keeps in `__pycache__` anyway, lies there too, and is trusted the same way: who can
 change it can change the code. A module is taken from it only while its source has the same time and
 size; whatever else is amiss, the interpreter loads the module as ever.
+
+What a module loaded when it was loaded last is loaded before it, without the interpreter's own
+search for each: its import then finds everything there. The regular expressions that a start
+compiled are kept here too.
 """
 
 from __future__ import annotations
 
+import _thread
 import marshal
 import os
 import sys
-from _frozen_importlib import ModuleSpec
+from _frozen_importlib import ModuleSpec, _ModuleLockManager  # type: ignore[attr-defined]
 from _frozen_importlib_external import MAGIC_NUMBER, SourceFileLoader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import CodeType, ModuleType
-    from typing import TypeAlias
+    from typing import Any, TypeAlias
 
     # Under which root, the path below it, whether it is a package, the source's time and size.
     Source: TypeAlias = tuple[int, str, bool, int, int]
-    # By module: its source, and from where to where its code lies behind the index.
-    Index: TypeAlias = dict[str, tuple[Source, int, int]]
+    # By module: its source, from where to where its code lies behind the index, what it loaded.
+    Index: TypeAlias = dict[str, tuple[Source, int, int, tuple[str, ...]]]
+    Patterns: TypeAlias = dict[Any, Any]
 
-_FORMAT = 2
+_FORMAT = 3
 _LENGTH = 8
 _OURS, _LIBRARY = 0, 1
 _LONGEST_NAME = 20
@@ -46,21 +52,33 @@ class Bundle:
         self._index: Index = {}
         self._stale: set[str] = set()
         self._before = set(sys.modules)
+        self._started: list[str] = []
+        self._patterns: Patterns = {}
         for place in self._places:
             kept = _read(place, self._stamp)
             if kept is not None:
-                self._index, self._codes = kept
+                self._index, self._patterns, self._codes = kept
                 break
 
     def find_spec(
         self, name: str, path: object = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Where a module is, if its source is still what it was."""
+        """Where a module is, if its source is still what it was; what it needs is loaded first."""
         del path, target
+        self._started.append(name)
+        spec = self._spec(name)
+        if spec is not None:
+            try:
+                self._load_needs(name)
+            except Exception:
+                return spec  # the import that asks for it will say why, where it can be answered
+        return spec
+
+    def _spec(self, name: str) -> ModuleSpec | None:
         entry = self._index.get(name)
         if entry is None:
             return None
-        (root, below, package, time, size), start, end = entry
+        (root, below, package, time, size), start, end, _ = entry
         place = self._roots[root] + below
         try:
             status = os.stat(place)
@@ -76,6 +94,64 @@ class Bundle:
         spec.has_location = True
         spec.cached = self._codes.place  # else it would work out a name that nobody asks for
         return spec
+
+    def _load_needs(self, name: str) -> None:
+        _, _, _, needs = self._index[name]
+        for needed in needs:
+            self._load(needed)
+
+    def _load(self, name: str) -> None:
+        """Does what an import of a module does, unless that was done."""
+        if name in sys.modules:
+            return
+        if not _thread._count():
+            self._loaded(name)
+            return
+        with _ModuleLockManager(name):  # another thread may be at it, and would wait here as well
+            if name not in sys.modules:
+                self._loaded(name)
+
+    def _loaded(self, name: str) -> None:
+        parent, _, own = name.rpartition(".")
+        if parent and parent not in sys.modules:
+            return  # another path leads there
+        self._started.append(name)
+        spec = self._spec(name)
+        if spec is None:
+            return
+        self._load_needs(name)
+        loader = spec.loader
+        assert isinstance(loader, _Loader)
+        code = loader.get_code(name)
+        module = type(sys)(name)
+        module.__dict__.update(
+            __loader__=loader,
+            __package__=name if spec.submodule_search_locations is not None else parent,
+            __spec__=spec,
+            __file__=spec.origin,
+            __cached__=spec.cached,
+        )
+        if spec.submodule_search_locations is not None:
+            module.__path__ = spec.submodule_search_locations
+        sys.modules[name] = module
+        spec._initializing = True  # type: ignore[attr-defined]
+        try:
+            exec(code, module.__dict__)  # type: ignore[arg-type] # noqa: S102
+        except BaseException:
+            sys.modules.pop(name, None)
+            raise
+        finally:
+            spec._initializing = False  # type: ignore[attr-defined]
+        # As the interpreter does it: the order of modules is that in which they were complete.
+        sys.modules[name] = module = sys.modules.pop(name)
+        if parent:
+            setattr(sys.modules[parent], own, module)
+
+    def give_patterns(self) -> None:
+        """Has regular expressions that an earlier start compiled be put to use by this one."""
+        from redoma.model import pattern
+
+        pattern.known.update(self._patterns)
 
     def end(self) -> None:
         """Leaves behind what this start has loaded, if an earlier one did not leave it already."""
@@ -93,21 +169,25 @@ class Bundle:
                 found = self._source(name, module)
                 if found is not None:
                     new[name] = found
-        if not new or sys.dont_write_bytecode:
+        from redoma.model.pattern import known as patterns
+
+        if (not new and patterns.keys() <= self._patterns.keys()) or sys.dont_write_bytecode:
             return
         index: Index = {}
         codes: list[bytes] = []
         end = 0
+        loaded = _loaded_by(self._started)
         for name in (*known, *new):
             if name in new:
                 source, code = new[name]
                 codes.append(code)
+                needs = tuple(loaded.get(name, ()))
             else:
-                source, first, last = self._index[name]
+                source, first, last, needs = self._index[name]
                 codes.append(self._codes.read(first, last))
-            index[name] = (source, end, end + len(codes[-1]))
+            index[name] = (source, end, end + len(codes[-1]), needs)
             end += len(codes[-1])
-        head = marshal.dumps((self._stamp, index))
+        head = marshal.dumps((self._stamp, index, patterns))
         content = b"".join((len(head).to_bytes(_LENGTH, "little"), head, *codes))
         for place in self._places:
             if _write(place, content):
@@ -137,6 +217,24 @@ class Bundle:
         if sys.flags.isolated and place.startswith(library) and "-packages/" not in place:
             return _LIBRARY
         return None
+
+
+def _loaded_by(started: list[str]) -> dict[str, list[str]]:
+    """By module: the modules whose import it was that loaded them, in their order.
+
+    Modules stand in `sys.modules` in the order in which they were complete; what began after a
+    module and was complete before it was loaded by it, or by what it loaded.
+    """
+    complete = {name: place for place, name in enumerate(sys.modules)}
+    open_ones: list[str] = []
+    loaded: dict[str, list[str]] = {}
+    for name in dict.fromkeys(each for each in started if each in complete):
+        while open_ones and complete[open_ones[-1]] < complete[name]:
+            open_ones.pop()
+        if open_ones:
+            loaded.setdefault(open_ones[-1], []).append(name)
+        open_ones.append(name)
+    return loaded
 
 
 class _Loader(SourceFileLoader):
@@ -185,10 +283,11 @@ def begin(arguments: list[str]) -> Bundle | None:
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     bundle = Bundle(door, package, cache if cache.startswith("/") else "")
     sys.meta_path.insert(0, bundle)
+    bundle.give_patterns()
     return bundle
 
 
-def _read(place: str, stamp: tuple[object, ...]) -> tuple[Index, _Codes] | None:
+def _read(place: str, stamp: tuple[object, ...]) -> tuple[Index, Patterns, _Codes] | None:
     try:
         fd = os.open(place, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:
@@ -199,9 +298,10 @@ def _read(place: str, stamp: tuple[object, ...]) -> tuple[Index, _Codes] | None:
         if status.st_uid in (0, os.geteuid()) and not status.st_mode & 0o022:
             length = int.from_bytes(os.pread(fd, _LENGTH, 0), "little")
             if length <= status.st_size:
-                found, index = marshal.loads(os.pread(fd, length, _LENGTH))  # noqa: S302
-                if found == stamp and isinstance(index, dict):
-                    return index, _Codes(place, fd, _LENGTH + length)
+                found, *rest = marshal.loads(os.pread(fd, length, _LENGTH))  # noqa: S302
+                if found == stamp:
+                    index, patterns = rest
+                    return index, patterns, _Codes(place, fd, _LENGTH + length)
     except (OSError, ValueError, EOFError, TypeError):
         pass
     os.close(fd)

@@ -8,7 +8,6 @@ import os
 from redoma.jail.kernel.openat2 import open_plain
 from redoma.jail.run.supervise import run
 from redoma.model import signals
-from redoma.model.call import LARGEST
 from redoma.model.errors import EngineFailed, UsageError
 from redoma.model.request import PythonCall
 from redoma.model.result import Result
@@ -50,6 +49,8 @@ def execute(
             layer = enclosure.layer
             launch = enclosure.launch
             if isinstance(plan.request.workload, PythonCall):
+                from redoma.model.call import LARGEST
+
                 launch = replace(launch, answers=LARGEST + 1)
             ended = run(
                 _with_secrets(launch),

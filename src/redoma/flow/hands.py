@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
+from redoma.model.blocks import suppress
 from redoma.model.errors import RateLimited
 from redoma.model.result import Outcome, Result
 

@@ -10,6 +10,7 @@ import marshal
 import os
 import sys
 
+from redoma.flow.shelf import Shelf, keep
 from redoma.judge.programs.knowledge import Knowledge
 from redoma.judge.rules.pack import Pack
 from redoma.model.risk import Listed, Risk
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-FORMAT = 3
+FORMAT = 4
 PACKS = ("default", "terminal", "skill")
 _JUDGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "judge")
 _CARDS = os.path.join(_JUDGE, "programs", "cards")
@@ -30,7 +31,9 @@ _held: dict[str, Any] = {}
 def knowledge() -> Knowledge:
     """All that is known about programs."""
     if "cards" not in _held:
-        _held["cards"] = Knowledge(_compiled("cards", [_CARDS], _read_cards))
+        stamp, (files,) = _sources([_CARDS])
+        shelf = Shelf(stamp, _cache_places(_CARDS, "cards"), lambda: _read_cards(files))
+        _held["cards"] = Knowledge(shelf.find)
     found: Knowledge = _held["cards"]
     return found
 
@@ -65,28 +68,33 @@ def rules(name: str) -> tuple[Listed, ...]:
 
 
 def _compiled(name: str, folders: list[str], read: Callable[[list[dict[str, str]]], Any]) -> Any:
+    stamp, files = _sources(folders)
+    places = _cache_places(folders[0], name)
+    for path in places:
+        kept = _kept(path)
+        if kept is not None and kept[0] == stamp:
+            return kept[1]
+    data = read(files)
+    content = marshal.dumps((stamp, data))
+    for path in places:
+        if keep(path, content):
+            break
+    return data
+
+
+def _sources(folders: list[str]) -> tuple[tuple[Any, ...], list[dict[str, str]]]:
+    """What the compiled form has to be made from, as a stamp, and where each file lies."""
     listed: list[list[tuple[str, int, int]]] = []
     for folder in folders:
         with os.scandir(folder) as entries:
             stats = [(e.name, e.stat()) for e in entries if e.name.endswith(".yaml")]
         listed.append(sorted((n, s.st_mtime_ns, s.st_size) for n, s in stats))
     stamp = (FORMAT, sys.version_info[:2], tuple(map(tuple, listed)))
-    places = _cache_places(folders[0], name)
-    for path in places:
-        kept = _kept(path)
-        if kept is not None and kept[0] == stamp:
-            return kept[1]
-    data = read(
-        [
-            {n: os.path.join(folder, n) for n, *_ in names}
-            for folder, names in zip(folders, listed, strict=True)
-        ]
-    )
-    content = marshal.dumps((stamp, data))
-    for path in places:
-        if _keep(path, content):
-            break
-    return data
+    named = [
+        {n: os.path.join(folder, n) for n, *_ in names}
+        for folder, names in zip(folders, listed, strict=True)
+    ]
+    return stamp, named
 
 
 def _cache_places(folder: str, name: str) -> list[str]:
@@ -112,19 +120,6 @@ def _kept(path: str) -> Any:
     return kept if isinstance(kept, tuple) and len(kept) == 2 else None
 
 
-def _keep(path: str, content: bytes) -> bool:
-    """Best effort: a place that cannot be written only costs time at the next start."""
-    temporary = f"{path}.{os.getpid()}"
-    try:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        with open(temporary, "wb") as file:
-            file.write(content)
-        os.replace(temporary, path)
-    except OSError:
-        return False
-    return True
-
-
 def documents(files: dict[str, str]) -> dict[str, Any]:
     """The YAML of each file."""
     import yaml
@@ -137,12 +132,12 @@ def documents(files: dict[str, str]) -> dict[str, Any]:
     return out
 
 
-def _read_cards(files: list[dict[str, str]]) -> dict[str, Any]:
+def _read_cards(files: dict[str, str]) -> dict[str, bytes]:
     from redoma.judge.programs.compile import compile_cards
 
     # Each card is packed by itself: a call unpacks the one it needs out of a thousand.
     packed: dict[int, bytes] = {}
-    cards = compile_cards(documents(files[0]))
+    cards = compile_cards(documents(files))
     for card in cards.values():
         packed.setdefault(id(card), marshal.dumps(card))
     return {name: packed[id(card)] for name, card in cards.items()}

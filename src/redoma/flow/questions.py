@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-from enum import Enum
 from hashlib import sha256
 
 from redoma.ask.moments import now
@@ -18,6 +17,7 @@ from redoma.flow.knowledge import knowledge, pack
 from redoma.judge.assess import examine_call, facts_of
 from redoma.judge.likeness import NOTHING, Likeness, likeness, program_likeness
 from redoma.model.display import shortened
+from redoma.model.enums import Enum
 from redoma.model.ids import uuid
 from redoma.model.question import Context, Question
 from redoma.model.request import Program, PythonCall, ShellCommand

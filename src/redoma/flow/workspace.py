@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from redoma.jail.guard.links import led_out
 from redoma.model.access import SHARED
 from redoma.model.errors import UsageError
 
@@ -48,6 +47,8 @@ def granted_path(path: str, option: str, *, wide: bool = False, root: str = "") 
     if not os.path.exists(path):
         raise UsageError(f"{option}: {path} does not exist")
     real = os.path.realpath(path)
+    from redoma.jail.guard.links import led_out
+
     if root and led_out(os.path.abspath(path), (root,)):
         raise UsageError(
             f"{option}: {path} is led out of the workspace by a link in it, to {real}",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from redoma.jail.egress.request_rules import held
 from redoma.model.access import SHARED, Grant, Network, Writes
 from redoma.model.errors import NoEngine, UsageError
 from redoma.model.guarantee import Enforcement, EngineReport, Guarantee
@@ -49,6 +48,8 @@ def plan(
             hint="--engine bubblewrap, or run it without --trace-files",
         )
     if grant.network is Network.GATED:
+        from redoma.jail.egress.request_rules import held
+
         held(grant.reach)
     elif grant.network is Network.OPEN and grant.reach.opens_tls:
         raise UsageError(

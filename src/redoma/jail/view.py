@@ -113,7 +113,7 @@ def _outermost(found: list[str], home: str, keep: tuple[str, ...]) -> list[str]:
     never = [f"{home}/{name}" for name in _NEVER]
     chosen: list[str] = []
     # Most are not there, and one question is cheaper than following each part of a path.
-    for path in sorted({p for p in found if p and os.path.exists(p)}):
+    for path in sorted({p for p in found if p and os.access(p, os.F_OK)}):
         real = os.path.realpath(path)
         if real in ("/", home) or home.startswith(real + "/"):
             continue

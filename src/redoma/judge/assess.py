@@ -8,8 +8,8 @@ from redoma.judge.interpret.arg import NOTHING, arg
 from redoma.judge.interpret.call import Call
 from redoma.judge.interpret.state import Ground, State
 from redoma.judge.interpret.walk import TooMuch, Walker
-from redoma.judge.lazy import lazy
 from redoma.judge.shell import parse
+from redoma.model.pattern import lazy
 from redoma.model.risk import Assessment, Effect, Fact, Finding
 
 TYPE_CHECKING = False
@@ -47,6 +47,11 @@ def examine_write(
     return _judged(path, pack, facts), tuple(facts)
 
 
+# What a call of some module's function means is read once; a program calls the same ones often.
+_of_modules: dict[tuple[object, ...], list[Fact]] = {}
+_MOST_MODULES = 256
+
+
 def examine_call(
     call: PythonCall, pack: Pack, knowledge: Knowledge, ground: Ground
 ) -> tuple[Assessment, tuple[Fact, ...]]:
@@ -64,9 +69,13 @@ def examine_call(
 
         text = f"python3 -c {quote(call.source)}"
     length = len(call.shown)
-    facts = [
-        _somewhere(fact, length) for fact in facts_of(text, pack, knowledge, ground, calls=True)
-    ]
+    key = (text, pack, knowledge, ground.workspace, ground.home)
+    found = _of_modules.get(key)
+    if found is None:
+        found = facts_of(text, pack, knowledge, ground, calls=True)
+        if not call.source and len(_of_modules) < _MOST_MODULES:
+            _of_modules[key] = found
+    facts = [_somewhere(fact, length) for fact in found]
     return _judged(call.shown, pack, facts), tuple(facts)
 
 

@@ -6,13 +6,11 @@ that belong to them pass. What counts is a sign that a reader takes for another 
 
 from __future__ import annotations
 
-import re
-
 from redoma.judge.appearance import DASHES
-from redoma.judge.lazy import lazy
+from redoma.model.pattern import lazy
 from redoma.model.risk import Effect, Fact
 
-_PLAIN = re.compile(r"[\n\t\x20-\x7e]*")
+_PLAIN = lazy(r"[\n\t\x20-\x7e]*")
 _OVERRIDES = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _DIRECTIONS = frozenset("\u200e\u200f\u061c")
 _HIDDEN = frozenset(

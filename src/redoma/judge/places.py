@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redoma.judge.interpret.arg import UNKNOWN
-from redoma.judge.lazy import lazy
+from redoma.model.pattern import lazy
 from redoma.model.risk import Place
 
 TYPE_CHECKING = False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-from enum import Enum
 
 from redoma.model.call_errors import (
     CallFailed,
@@ -12,6 +11,7 @@ from redoma.model.call_errors import (
     SandboxTimeout,
     SandboxViolation,
 )
+from redoma.model.enums import Enum
 from redoma.model.errors import LimitReached
 from redoma.model.value import Value
 

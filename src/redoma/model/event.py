@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Enum
-
+from redoma.model.enums import Enum
 from redoma.model.value import Value
 
 TYPE_CHECKING = False

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from enum import Enum
-
+from redoma.model.enums import Enum
 from redoma.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypeAlias
+
+_PLAIN = dict.fromkeys(
+    map(ord, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-")
+)
+"""What no shell reads as anything but itself."""
 
 
 class Mode(Enum):
@@ -37,9 +41,14 @@ class Program(Value):
 
     @property
     def shown(self) -> str:
-        from shlex import join
+        return " ".join(map(quoted, self.argv))
 
-        return join(self.argv)
+
+def quoted(word: str) -> str:
+    """A word as a shell reads it, quoted where it has to be, as `shlex` would write it."""
+    if word and word.isascii() and not word.translate(_PLAIN):
+        return word
+    return "'" + word.replace("'", "'\"'\"'") + "'"
 
 
 class PythonCall(Value):
@@ -63,8 +72,8 @@ class PythonCall(Value):
 
     @property
     def entry(self) -> tuple[str, ...]:
-        """The words that the harness inside is started with."""
-        return ("call",)
+        """The words that the harness inside is started with; and what it should have at hand."""
+        return ("call", "cloudpickle") if b"cloudpickle" in self.payload else ("call",)
 
 
 if TYPE_CHECKING:

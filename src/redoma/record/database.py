@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 from _sqlite3 import Connection, DatabaseError, Error, connect
-from contextlib import contextmanager
 
+from redoma.model.blocks import contextmanager
 from redoma.model.errors import RecordUnavailable
 from redoma.record.place import DATABASE
 from redoma.record.schema import APPLICATION, TABLES, VERSION

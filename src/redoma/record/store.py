@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from _json import encode_basestring_ascii as quoted
 from _thread import allocate_lock, start_new_thread
-from contextlib import suppress
 
 from redoma.keeping import KeyPlace
+from redoma.model.blocks import suppress
 from redoma.model.errors import RecordError, RecordUnavailable
 from redoma.model.event import OWN_WORDS, Kind
 from redoma.record.encoding import json_text, storable

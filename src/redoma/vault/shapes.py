@@ -11,12 +11,12 @@ A run has no upper end: what is longer than expected is a secret as well.
 
 from __future__ import annotations
 
-import re
-
+from redoma.model.pattern import compiled
 from redoma.vault.spans import Span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterator
 
 Row = tuple[str, tuple[bytes, ...], bytes]
@@ -40,7 +40,7 @@ def _at_begin(pattern: bytes, inside: bytes = rb"A-Za-z0-9") -> bytes:
 
 def _plain(kind: str, prefix: bytes, run: bytes) -> Row:
     """A prefix that nothing else has, and a run."""
-    return kind, (prefix,), re.escape(prefix) + run
+    return kind, (prefix,), prefix.replace(b"-", rb"\-").replace(b".", rb"\.") + run
 
 
 ROWS: tuple[Row, ...] = (
@@ -243,7 +243,7 @@ def _ready(pattern: bytes) -> re.Pattern[bytes]:
     """Compiled at the first use, and kept."""
     ready = _compiled.get(pattern)
     if ready is None:
-        ready = _compiled[pattern] = re.compile(pattern)
+        ready = _compiled[pattern] = compiled(pattern)
     return ready
 
 

@@ -9,8 +9,7 @@ Attack: a secret that is cut in two by a buffer's end looks like a secret in nei
 
 from __future__ import annotations
 
-import re
-
+from redoma.model.pattern import lazy
 from redoma.vault.spans import Span, merged
 
 TYPE_CHECKING = False
@@ -24,7 +23,7 @@ OVERLAP = 8 * 1024
 UNREADABLE = b"[REDACTED: could not be read]"
 # One of these stands in every line that opens a private key.
 _OPENERS = (b"PRIVATE KEY", b"Private-Lines:")
-_terminator: list[re.Pattern[bytes]] = []
+_TERMINATOR = lazy(rb"[\s\"'`<>,;\x00]")
 
 
 class Stream:
@@ -198,7 +197,5 @@ class Stream:
 
 
 def _end_of_word(piece: bytes, at: int) -> int:
-    if not _terminator:
-        _terminator.append(re.compile(rb"[\s\"'`<>,;\x00]"))
-    match = _terminator[0].search(piece, at)
+    match = _TERMINATOR.search(piece, at)
     return match.start() if match else len(piece)

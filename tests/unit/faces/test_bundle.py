@@ -65,7 +65,7 @@ def loader(tree: Path) -> str:
 
 
 def edit(tree: Path) -> None:
-    source = tree / "redoma/faces/cli/run_options.py"
+    source = tree / "redoma/faces/cli/run_help.py"
     source.write_text(source.read_text().replace("usage: redoma run", "usage, edited: redoma run"))
 
 
@@ -77,6 +77,93 @@ def test_the_second_start_takes_its_modules_from_what_the_first_left(tree: Path)
     assert started(tree) == first
     assert loader(tree) == "_Loader"
     assert kept.read_bytes() == before
+
+
+IN_WHICH_ORDER = """
+import sys; sys.path.append({tree!r})
+from redoma.faces import bundle
+made = bundle.begin(["run"])
+before = set(sys.modules)
+{first}
+import redoma.faces.cli.run
+print([name for name in sys.modules if name not in before])
+print([
+    (name, module.__package__, module.__spec__.name, module.__spec__.parent, module.__file__)
+    for name, module in sorted(sys.modules.items())
+    if name.startswith("redoma.") and name not in before
+])
+print(redoma.faces.cli.run is sys.modules["redoma.faces"].cli.run, hasattr(redoma.model, "result"))
+print(redoma.model.errors.__spec__._initializing)
+"""
+
+
+def loaded(tree: Path, first: str = "") -> str:
+    """What a start has loaded, in which order, and what it knows of itself."""
+    code = IN_WHICH_ORDER.format(tree=str(tree), first=first)
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", code],
+        env={"HOME": str(tree.parent)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
+
+A_THREAD = "import _thread; held = _thread.allocate_lock(); held.acquire()"
+A_THREAD += "; _thread.start_new_thread(held.acquire, ())"
+
+
+@pytest.mark.parametrize("first", ["", A_THREAD])
+def test_modules_that_come_in_one_go_are_as_the_interpreter_loads_them(
+    tree: Path, first: str
+) -> None:
+    alone = loaded(tree, first)
+    started(tree)
+    assert loaded(tree, first) == alone
+
+
+def test_a_module_that_fails_says_so_where_it_is_asked_for(tree: Path) -> None:
+    source = tree / "redoma/model/result.py"
+    source.write_text(
+        source.read_text().replace(
+            "from redoma.model.value",
+            "import os\nif 'FAIL' in os.environ: 1 / 0\nfrom redoma.model.value",
+            1,
+        )
+    )
+    started(tree)
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", str(tree / "redoma/__main__.py"), "run", "--help"],
+        env={"HOME": str(tree.parent), "FAIL": "yes"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (125, "")
+    assert "could not do its work: ZeroDivisionError" in done.stderr
+
+
+def test_a_pattern_is_compiled_by_one_start_and_used_by_the_next(tree: Path) -> None:
+    code = (
+        f"import sys; sys.path.append({str(tree)!r})\n"
+        "from redoma.faces import bundle\n"
+        "made = bundle.begin(['run'])\n"
+        "from redoma.model.pattern import lazy\n"
+        "print(lazy('(a+)b').findall('aab ab'), 're' in sys.modules)\n"
+        "made.end()\n"
+    )
+    said = [
+        subprocess.run(
+            [sys.executable, "-I", "-S", "-c", code],
+            env={"HOME": str(tree.parent)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for _ in range(2)
+    ]
+    assert said == ["['aa', 'a'] True\n", "['aa', 'a'] False\n"]
 
 
 def test_a_changed_source_is_what_counts(tree: Path) -> None:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 from _thread import allocate_lock
-from contextlib import contextmanager, suppress
 
 from redoma.jail.engines import bwrap_binary, hiding, program
 from redoma.jail.engines.frame import Frame
 from redoma.jail.engines.frame import build as build_frame
-from redoma.jail.engines.shared_shield import SharedShield
-from redoma.jail.engines.shield import Raised, Shield
 from redoma.jail.guard import journal, worktree
 from redoma.jail.kernel import seccomp
 from redoma.model.access import SHARED, Grant, Network, Syscalls, Writes
+from redoma.model.blocks import contextmanager, suppress
 from redoma.model.errors import EngineFailed, UsageError
 from redoma.model.plan import Handshake, Launch, Plan
 from redoma.model.request import Mode
@@ -25,6 +23,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from redoma.jail.egress.authority import Authority
+    from redoma.jail.engines.shield import Raised, Shield
     from redoma.jail.kernel.identity import Stage
     from redoma.jail.overlay.layer import Layer
     from redoma.model.guarantee import EngineReport
@@ -313,6 +312,9 @@ class Bubblewrap:
             key = (path, grant.writable)
             shield = self._shields.get(key)
             if shield is None:
+                from redoma.jail.engines.shared_shield import SharedShield
+                from redoma.jail.engines.shield import Shield
+
                 allowed = tuple(p for p in grant.writable if p != path)
                 kind = SharedShield if path in SHARED else Shield
                 shield = self._shields[key] = kind(path, allowed, as_nobody=self.as_nobody)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
 
 from redoma.jail.overlay.layer import COPY
 from redoma.jail.overlay.spares import open_layer
 from redoma.jail.overlay.store import find_layer, remove_layer
+from redoma.model.blocks import contextmanager
 from redoma.model.errors import EngineFailed, PreviewGone
 
 TYPE_CHECKING = False

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 
 from redoma.jail import places
+from redoma.model.blocks import suppress
 from redoma.model.errors import EngineFailed
 
 TYPE_CHECKING = False

@@ -176,8 +176,8 @@ class _Run:
     ) -> tuple[tuple[str, ...], Starter]:
         """No command line but the command's own, and who starts it."""
         network = 0 if plan.grant.network is Network.OPEN else clone.NEW_NETWORK
-        entry = bool(getattr(plan.request.workload, "entry", ()))
-        kind = (asking(_ALWAYS | network, entry=entry), words(list(base)))
+        entry = getattr(plan.request.workload, "entry", ())
+        kind = (asking(_ALWAYS | network, entry), words(list(base)))
         self.kinds.append(kind)
 
         def start(

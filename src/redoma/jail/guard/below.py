@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
+
+from redoma.model.blocks import contextmanager
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ entry, and takes it away.
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from itertools import count
 
 from redoma.jail import places
 from redoma.jail.kernel.cgroups import maker_lives, started
+from redoma.model.blocks import suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

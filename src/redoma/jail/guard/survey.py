@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import stat
 import time
-from contextlib import contextmanager, suppress
 
 from redoma.jail import own
 from redoma.jail.guard import names
 from redoma.jail.guard.below import opened_below
+from redoma.model.blocks import contextmanager, suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,8 +12,9 @@ _LONGEST = 4096
 # What the process that stays is started with beside its standard descriptors: where it is asked,
 # and what tells that whoever asks is gone.
 CONTROL, HOST = 3, 4
-# How it is asked for a process that a call goes on in, and for one that a command is started in.
-ENTRY, COMMAND = b"e", b"c"
+# How it is asked for a process that a call goes on in, for one whose function comes by value, and
+# for one that a command is started in.
+ENTRY, BY_VALUE, COMMAND = b"e", b"v", b"c"
 # Below these numbers a command may be given descriptors; ours are all above.
 FIRST_OWN = 10
 _SIZE = 4

@@ -81,8 +81,10 @@ class Resident:
     def _make(self, asked: bytes, base: int) -> None:
         """`asked` is whether there will be an entry, and the namespaces; answers with a process."""
         ends = [socketpair(AF_UNIX, SOCK_SEQPACKET)]
-        if asked[:1] == packets.ENTRY:
+        if asked[:1] != packets.COMMAND:
             _load_entry()
+            if asked[:1] == packets.BY_VALUE:
+                _load_pickler()
             ends.append(socketpair(AF_UNIX, SOCK_SEQPACKET))
         namespaces = int(asked[1:])
         pid = clone.fork_into(namespaces | clone.SIBLING)
@@ -112,14 +114,22 @@ def _load_entry() -> None:
         import importlib
 
         importlib.import_module("redoma.jail.inner.call")
-        # What functions are made from again; only this is taken from beside it.
+        # Here, once: it touches every module, and whoever is forked would copy each page of them.
+        moved.libraries(_moves())
+        _rehearse(sys.modules["redoma.jail.inner.call"].rehearse)
+        gc.freeze()
+
+
+def _load_pickler() -> None:
+    """What functions that come by value are made from again; only this is taken from beside us."""
+    if "cloudpickle" not in sys.modules:
+        import importlib
+
         sys.path.append(sys.argv[2])
         with suppress(ImportError):
             importlib.import_module("cloudpickle")
         sys.path.pop()
-        # Here, once: it touches every module, and whoever is forked would copy each page of them.
         moved.libraries(_moves())
-        _rehearse(sys.modules["redoma.jail.inner.call"].rehearse)
         gc.freeze()
 
 

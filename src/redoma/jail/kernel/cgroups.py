@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 from _thread import allocate_lock
-from contextlib import suppress
 from itertools import count
 
 from redoma.model.access import Limits
+from redoma.model.blocks import suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ import os
 import stat
 import struct
 from _thread import allocate_lock, start_new_thread
-from contextlib import suppress
 
 from redoma.jail.kernel import calls
 from redoma.jail.run.namespaces import user_namespace
 from redoma.model.access import NOBODYS_UID
+from redoma.model.blocks import suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ import os
 # From the first of each pair up to the second: ids, groups, and what may be done at all.
 _RIGHTS = ((b"\nUid:", b"\nFDSize"), (b"\nGroups:", b"\n"), (b"\nCapInh:", b"\nSpeculation"))
 _SPACES = ("mnt", "net", "user")
+_CHUNK = 1 << 14
 
 
 def standing() -> tuple[object, ...]:
@@ -16,7 +17,9 @@ def standing() -> tuple[object, ...]:
     try:
         fd = os.open("/proc/thread-self/status", os.O_RDONLY | os.O_CLOEXEC)
         try:
-            text = os.read(fd, 1 << 20)
+            text = b""
+            while b"\nSpeculation" not in text and (more := os.read(fd, _CHUNK)):
+                text += more  # a thread may be in very many groups
         finally:
             os.close(fd)
         found += tuple(text.partition(at)[2].partition(end)[0] for at, end in _RIGHTS)

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import os
 from contextlib import suppress
-from enum import Enum
 
+from redoma.model.enums import Enum
 from redoma.model.errors import ChangeError
 from redoma.model.value import Value, fields_of
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import fcntl
 import os
-from contextlib import contextmanager
 
 from redoma.jail import places
+from redoma.model.blocks import contextmanager
 from redoma.model.value import Value
 
 TYPE_CHECKING = False

@@ -8,7 +8,8 @@ stores what a command calls `user.overlay.x` as `user.overlay.overlay.x`; only t
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+
+from redoma.model.blocks import suppress
 
 _PREFIX = "user.overlay."
 _ESCAPED = "user.overlay.overlay."

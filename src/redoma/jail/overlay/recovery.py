@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from redoma.jail.overlay.lock import anything_unfinished, locked
-from redoma.model.transaction import Standing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +14,7 @@ def recover_under(lock: Held) -> str:
     """Brings to an end what a killed process left; the transaction's name, if there was one."""
     from redoma.jail.overlay import kept
     from redoma.model.errors import RedomaError
+    from redoma.model.transaction import Standing
 
     work = lock.unfinished()
     if work is None:
@@ -40,6 +40,7 @@ def _ended(entry: Entry, work: Unfinished) -> Entry:
     from redoma.jail.overlay.journal import Book, Phase
     from redoma.jail.overlay.running import bring_to_an_end
     from redoma.jail.overlay.site import Site
+    from redoma.model.transaction import Standing
 
     book = Book(kept.directory(work.name))
     layer = kept.layer_of(work.name, entry)

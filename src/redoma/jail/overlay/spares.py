@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import time
 from _thread import allocate_lock
-from contextlib import suppress
 
 from redoma.jail.overlay import layer as records
 from redoma.jail.overlay import store
 from redoma.jail.overlay.layer import OVERLAY, Layer
+from redoma.model.blocks import suppress
 from redoma.model.ids import short_id
 from redoma.model.value import replace
 
@@ -63,7 +63,7 @@ def remove_spares() -> None:
         while _idle:
             _remove(_idle.pop()[1])
     directory = os.path.dirname(store.record_of(""))
-    for name in os.listdir(directory):
+    for name in os.listdir(directory) if os.path.isdir(directory) else ():
         if name.endswith(_SUFFIX):
             layer = records.from_file(f"{directory}/{name}")
             if layer is not None and not store.maker_lives(layer):

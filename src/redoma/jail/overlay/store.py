@@ -7,7 +7,6 @@ by renaming, whatever its size. Its record lies in the state directory, wherever
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 
 from redoma.jail import places
 from redoma.jail.kernel import cgroups
@@ -15,6 +14,7 @@ from redoma.jail.overlay import layer as layers_of
 from redoma.jail.overlay.filesystems import Mounts
 from redoma.jail.overlay.layer import COPY, OVERLAY, Layer
 from redoma.jail.overlay.marks import is_mark
+from redoma.model.blocks import suppress
 from redoma.model.errors import EngineFailed
 from redoma.model.ids import short_id
 from redoma.model.value import Value, replace
@@ -143,6 +143,7 @@ def _takes_attributes(directory: str) -> bool:
 def open_layer(workspace: str, base: Base | None = None, *, notes: tuple[str, ...] = ()) -> Layer:
     """An empty layer over the workspace, or a copy of it where there is no layer to be had."""
     base = base or base_of(workspace)
+    _records()
     name = short_id()
     directory = f"{base.layers}/{name}"
     status = os.stat(workspace)
@@ -236,7 +237,7 @@ def _records() -> str:
 
 def record_of(name: str) -> str:
     """Where the record of a layer with this name lies."""
-    return f"{_records()}/{name}.json"
+    return f"{places.state()}/layers/{name}.json"
 
 
 def recorded(layer: Layer) -> Layer:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from _thread import allocate_lock
-from contextlib import suppress
+
+from redoma.model.blocks import suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

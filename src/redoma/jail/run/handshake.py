@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import select
 import time
-from contextlib import suppress
-from functools import cache
 
 from redoma.model import signals
+from redoma.model.blocks import suppress
 from redoma.model.errors import EngineFailed
+from redoma.model.remembered import remembered
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,17 +39,17 @@ def begin(run: Supervisor) -> tuple[int, int]:
         raise _failed(run) from None
     try:
         _made_ready(run, pid, may_begin, made=made)
+        if run.trace is not None:
+            run.trace.command_begins()
+        os.write(handshake.go, b"g")
     except BaseException as error:
         # It waits for a word that will never come, and whoever started it may be gone before it.
         with suppress(ProcessLookupError):
             signals.send(descriptor, signals.SIGKILL)
         os.close(descriptor)
-        if isinstance(error, ProcessLookupError):
-            raise _failed(run) from None
+        if isinstance(error, (ProcessLookupError, BrokenPipeError)):
+            raise _failed(run) from None  # it ended before the word came: it says why
         raise
-    if run.trace is not None:
-        run.trace.command_begins()
-    os.write(handshake.go, b"g")
     run.began = time.monotonic()  # how long others kept the record is not the command's time
     return pid, descriptor
 
@@ -94,7 +94,7 @@ def _made_ready(run: Supervisor, pid: int, may_begin: Callable[[], object], *, m
         run.keep_root(pid)
 
 
-@cache
+@remembered(1)
 def _sees_closed_processes() -> bool:
     """Whether we may look into processes that let nobody look: a right that root may lack too."""
     with open("/proc/self/status") as file:

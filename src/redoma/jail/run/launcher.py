@@ -1,7 +1,8 @@
 """The process that stays, seen from outside: started once, asked for one process a run.
 
 While nothing runs, an enclosure stands ready for each of the two kinds of run that came last, since
-the next is usually of the same kind. It is used once, like any other.
+the next is usually of the same kind. It is used once, like any other. Where runs of a kind follow
+each other faster than enclosures are made, two stand ready for it.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     Kind = tuple[bytes, bytes]
 
 _PATIENCE = 20
-_MOST_READY = 2
+_MOST_READY = 3
 
 
 class LauncherGone(Exception):
@@ -88,6 +89,8 @@ class Launcher:
         # In the order in which they were ordered, and in which they come.
         self._ordered: list[Kind] = []
         self._ready: list[Ready] = []
+        # The kind of which the last was asked for before it was made.
+        self._pressed: Kind | None = None
         self._stopped = False
         self._mounts = mounts
         self._changes = select.poll()
@@ -138,7 +141,9 @@ class Launcher:
                 if ready.kind == kind:
                     self._ready.remove(ready)
                     return ready
-            if kind not in self._ordered:
+            if kind in self._ordered:
+                self._pressed = kind
+            else:
                 self._order(kind)
             while (made := self._next()).kind != kind:
                 self._ready.append(made)
@@ -147,7 +152,8 @@ class Launcher:
     def make_ready(self, kind: Kind) -> None:
         """Has one made beside the work, for whoever comes next."""
         with self._lock, suppress(LauncherGone, EngineFailed):
-            if kind not in self._waiting():
+            wanted = 2 if kind == self._pressed else 1
+            for _ in range(wanted - self._waiting().count(kind)):
                 while len(self._waiting()) >= _MOST_READY:
                     self._oldest().discard()
                 self._order(kind)
@@ -211,9 +217,10 @@ class Launcher:
         return Ready(kind, int(said), [socket(fileno=fd) for fd in fds])
 
 
-def asking(namespaces: int, *, entry: bool) -> bytes:
-    """How to fork an enclosure: into which namespaces, and whether a call will go on in it."""
-    return (packets.ENTRY if entry else packets.COMMAND) + b"%d" % namespaces
+def asking(namespaces: int, entry: tuple[str, ...]) -> bytes:
+    """How to fork an enclosure: into which namespaces, and what sort of call will go on in it."""
+    sorts = (packets.COMMAND, packets.ENTRY, packets.BY_VALUE)
+    return sorts[min(len(entry), 2)] + b"%d" % namespaces
 
 
 def _above(fd: int) -> int:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import resource
-from contextlib import suppress
 
 from redoma.model.access import Limits
+from redoma.model.blocks import suppress
 from redoma.model.errors import EngineFailed
 
 TYPE_CHECKING = False

@@ -11,7 +11,8 @@ from __future__ import annotations
 import os
 import time
 from _thread import allocate_lock, start_new_thread
-from contextlib import suppress
+
+from redoma.model.blocks import suppress
 
 LATER = 0.25
 _lock = allocate_lock()

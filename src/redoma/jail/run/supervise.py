@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import select
 import time
-from contextlib import suppress
 
 from redoma.jail.kernel.reaper import reaper
 from redoma.jail.run.control import Control
@@ -17,6 +16,7 @@ from redoma.jail.run.spawn import spawn
 from redoma.jail.run.streams import ANSWER, Input, Output
 from redoma.model import signals
 from redoma.model.access import NOBODYS_UID
+from redoma.model.blocks import suppress
 from redoma.model.plan import Launch
 from redoma.model.result import Exit, Outcome
 

@@ -9,7 +9,7 @@ import codecs
 from redoma.judge.foreign.languages import DECODERS
 from redoma.judge.foreign.tokens import NAME, SIGN, STRING, Token
 from redoma.judge.interpret.arg import UNKNOWN
-from redoma.judge.lazy import lazy
+from redoma.model.pattern import lazy
 
 _JOINING = frozenset(("+", ".", "~", "<>", "&"))
 _ENDING = frozenset((";", "\n", "}", ")"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from redoma.judge.lazy import lazy
+from redoma.model.pattern import lazy
 
 MOST_WORDS = 256
 MOST_TRIES = 64

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from redoma.judge.interpret.arg import PLAIN, UNKNOWN, Arg, arg
-from redoma.judge.interpret.braces import expand_braces
-from redoma.judge.interpret.parameters import items_of, parameter
 from redoma.judge.interpret.variables import judge_steering
-from redoma.judge.lazy import lazy
+from redoma.model.pattern import lazy
 from redoma.model.script import (
     Arithmetic,
     CommandSubstitution,
@@ -24,15 +20,17 @@ if TYPE_CHECKING:
     from redoma.judge.interpret.walk import Walker
     from redoma.model.script import Part, Span
 
-_SPECIAL = re.compile(r"[~{]")
-_NUMBER = re.compile(r"[\s0-9+\-*/%()]{1,40}")
-_NAME = re.compile(r"[A-Za-z_]\w*")
-_RUNS = re.compile("\0+")
+_SPECIAL = lazy(r"[~{]")
+_NUMBER = lazy(r"[\s0-9+\-*/%()]{1,40}")
+_NAME = lazy(r"[A-Za-z_]\w*")
+_RUNS = lazy("\0+")
+_USER = lazy(r"[\w.-]+")
+_TOKENS = lazy(r"\d+|[-+*/%()]")
 _CHANGES = lazy(r"\+\+|--|(?<![=!<>])=(?!=)|<<=|>>=")
 _CHANGED_NAME = lazy(
     r"([A-Za-z_]\w*)\s*(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?=(?!=))|(?:\+\+|--)\s*([A-Za-z_]\w*)"
 )
-_HOLE = re.compile("\x02(\\d+)\x03")
+_HOLE = lazy("\x02(\\d+)\x03")
 LONGEST = 16384
 """A longer word is not followed: doubling a variable would cost more at every step."""
 
@@ -95,6 +93,8 @@ class Expander:
                 template.append(part.text)
             else:
                 template.append(f"\x02{index}\x03")
+        from redoma.judge.interpret.braces import expand_braces
+
         variants = expand_braces("".join(template))
         if variants is None:
             return [(Literal(UNKNOWN, quoted=True, span=word.span),)]
@@ -168,6 +168,8 @@ class Expander:
             star = star or getattr(part.subscript.parts[0], "text", "") == "*"
         if star and part.quoted:
             return None
+        from redoma.judge.interpret.parameters import items_of
+
         items = items_of(part, state, self)
         if items is None or part.quoted:
             return items
@@ -187,6 +189,8 @@ class Expander:
 
     def _piece(self, part: Part, state: State) -> Piece:
         if type(part) is Parameter:
+            from redoma.judge.interpret.parameters import parameter
+
             value = parameter(part, state, self)
             return Piece(value, value.taint, quoted=part.quoted)
         if type(part) is CommandSubstitution:
@@ -243,7 +247,7 @@ class Expander:
             start = state.variables.get("OLDPWD", UNKNOWN)
         elif user == "root":
             start = "/root"
-        elif re.fullmatch(r"[\w.-]+", user):
+        elif _USER.fullmatch(user):
             start = f"/home/{user}"
         else:
             return text
@@ -259,6 +263,8 @@ def _bounded(text: str) -> str:
 def _split(text: str, separators: str) -> tuple[list[str], bool, bool]:
     if not separators or not any(s in text for s in separators):
         return ([text] if text else []), False, False
+    import re
+
     fields = [f for f in re.split("[" + re.escape(separators) + "]+", text) if f]
     return fields, text[0] in separators, text[-1] in separators
 
@@ -270,7 +276,7 @@ def _number_of(held: Arg | None) -> str:
 
 
 def _small_number(text: str) -> int | None:
-    tokens = re.findall(r"\d+|[-+*/%()]", text)
+    tokens = _TOKENS.findall(text)
     try:
         return _sum(tokens)
     except (ValueError, ZeroDivisionError, IndexError):

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import re
-
 from redoma.judge.interpret.arg import UNKNOWN
-from redoma.judge.lazy import lazy
+from redoma.model.pattern import lazy
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
 
 _ESCAPE = lazy(
-    r"\\(?:x([0-9A-Fa-f]{1,2})|0?([0-7]{1,3})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|(.))",
-    re.DOTALL,
+    r"(?s)\\(?:x([0-9A-Fa-f]{1,2})|0?([0-7]{1,3})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|(.))",
 )
 _NAMED = dict(zip("ntrabeEfv", "\n\t\r\a\b\x1b\x1b\f\v", strict=True))
 _NAMED.update({"\\": "\\", '"': '"', "'": "'", "c": ""})
+_ECHO_OPTIONS = lazy(r"-[neE]+")
 _DIRECTIVE = lazy(r"%(?:%|[-+ #0]*(?:\d{1,3}|\*)?(?:\.\d{1,3})?([a-zA-Z]))")
 LONGEST = 16384
 
@@ -39,7 +41,7 @@ def echoed(words: list[str]) -> str | None:
     """The output of `echo`; escapes are read only after -e."""
     escapes = newline = True
     escapes = False
-    while words and re.fullmatch(r"-[neE]+", words[0]):
+    while words and _ECHO_OPTIONS.fullmatch(words[0]):
         escapes = ("e" in words[0]) or (escapes and "E" not in words[0])
         newline = newline and "n" not in words[0]
         words = words[1:]

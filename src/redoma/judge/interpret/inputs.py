@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from redoma.judge.interpret.arg import ANYTHING, NOTHING, UNKNOWN, Arg, Stream, arg
 from redoma.judge.interpret.variables import judge_steering, judge_variable
-from redoma.judge.lazy import lazy
+from redoma.model.pattern import lazy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -126,6 +124,8 @@ def _fields(line: str, separators: str, most: int) -> list[str]:
     """The line cut as `read` does; the last name gets what is left."""
     if not separators:
         return [line]
+    import re
+
     blank = "".join(c for c in separators if c in " \t\n")
     between = f"[{re.escape(separators)}]"
     if blank:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import re
-from functools import lru_cache
+from redoma.model.pattern import lazy
+from redoma.model.remembered import remembered
 
-from redoma.judge.lazy import lazy
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
 
 
-@lru_cache(maxsize=256)
+@remembered(256)
 def translate(pattern: str, *, greedy: bool = True) -> re.Pattern[str] | None:
     """The regular expression of a glob, or None for one that is too long or broken."""
     if len(pattern) > 512:
         return None
+    import re
+
     star = "[\\s\\S]*" if greedy else "[\\s\\S]*?"
     out: list[str] = []
     index = 0

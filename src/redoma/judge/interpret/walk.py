@@ -13,7 +13,6 @@ from redoma.judge.interpret.arg import (
     Stream,
     joined,
 )
-from redoma.judge.interpret.branches import compound
 from redoma.judge.interpret.call import Call
 from redoma.judge.interpret.expand import Expander
 from redoma.judge.interpret.frame import Frame
@@ -21,7 +20,6 @@ from redoma.judge.interpret.patterns import has_glob
 from redoma.judge.interpret.redirects import Redirects, settle
 from redoma.judge.interpret.simple import simple
 from redoma.judge.interpret.state import Files, Ground, State
-from redoma.judge.interpret.written import run_written
 from redoma.judge.places import normal
 from redoma.judge.shell import parse
 from redoma.model.risk import Effect, Fact, Target
@@ -96,6 +94,8 @@ class Walker:
             _, (function, then) = self.uncalled.popitem()
             self.command(function.body, then.copy(), ANYTHING)
         if self.depth == 0 and self.files.by_path:
+            from redoma.judge.interpret.written import run_written
+
             run_written(self, state)
         return out
 
@@ -251,6 +251,8 @@ class Walker:
         self.depth += 1
         try:
             redirects = Redirects(self, node.redirects, state, stdin)
+            from redoma.judge.interpret.branches import compound
+
             out = compound(self, node, state, redirects.stdin)
             return redirects.finish(out)
         finally:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from redoma.judge.lazy import lazy
+from redoma.model.pattern import lazy
 
 _WHOLE_WORD = r"(?<![^\s;&|(]){}(?![^\s;&|)])"
 _META = frozenset("\\.*+?[](){}|^$")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from redoma.judge.interpret.arg import ANYTHING, NAMES, UNKNOWN, Arg, Stream, arg
-from redoma.judge.lazy import lazy
 from redoma.judge.places import place_of
 from redoma.judge.programs.files import removes
 from redoma.judge.programs.options import split
 from redoma.judge.sensitive import is_secret
+from redoma.model.pattern import lazy
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False

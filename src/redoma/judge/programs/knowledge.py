@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import marshal
-from importlib import import_module
+import sys
 
 from redoma.judge.interpret.arg import ANYTHING, PLAIN, SECRET, UNKNOWN, Stream
 from redoma.judge.interpret.patterns import has_glob, translate
@@ -15,11 +15,13 @@ from redoma.model.risk import Effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from redoma.judge.interpret.call import Call
     from redoma.model.risk import Fact
 
+_MOST_MET = 4096  # names are the caller's to choose
 _BINARIES = (
     "/bin/",
     "/usr/bin/",
@@ -47,29 +49,53 @@ _NOT_TELLING = frozenset("shutdown halt poweroff reboot env sh bash xargs cat ev
 _NOT_SHOWN = frozenset(("names", "search", "literal", "credentials"))
 
 
+def _handlers(module: str) -> dict[str, Any]:
+    """What answers for the programs that a module of this room knows."""
+    path = f"redoma.judge.programs.{module}"
+    __import__(path)
+    found: dict[str, Any] = sys.modules[path].PROGRAMS
+    return found
+
+
 def _showed(facts: list[Fact]) -> bool:
     """Whether what a program printed holds a secret that it was asked for."""
     return any(f.effect is Effect.SECRETS and f.tags.isdisjoint(_NOT_SHOWN) for f in facts)
 
 
-class Cards(dict[str, "Any"]):
+class Cards:
     """Cards by program, each packed until it is asked for: a call needs one of a thousand."""
 
+    def __init__(self, packed: Callable[[str], bytes | None]) -> None:
+        self._packed = packed
+        self._met: dict[str, Any] = {}  # None for what has no card
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self._find(name) is not None
+
     def __getitem__(self, name: str) -> Any:
-        card = super().__getitem__(name)
+        card = self._find(name)
+        if card is None:
+            raise KeyError(name)
         if type(card) is bytes:
-            card = self[name] = marshal.loads(card)  # noqa: S302
+            card = self._met[name] = marshal.loads(card)  # noqa: S302
         return card
 
     def get(self, name: str, default: Any = None) -> Any:
         return self[name] if name in self else default  # noqa: SIM401
 
+    def _find(self, name: str) -> Any:
+        if name not in self._met:
+            if len(self._met) >= _MOST_MET:
+                self._met.clear()
+            self._met[name] = self._packed(name)
+        return self._met[name]
+
 
 class Knowledge:
     """All cards and handlers; `run` says what one call does."""
 
-    def __init__(self, cards: dict[str, Any]) -> None:
-        self.cards = Cards(cards)
+    def __init__(self, packed: Callable[[str], bytes | None]) -> None:
+        self.cards = Cards(packed)
 
     def __contains__(self, name: object) -> bool:
         return name in HANDLERS or name in self.cards
@@ -112,7 +138,7 @@ class Knowledge:
     def _known(self, call: Call, name: str) -> Stream:
         module = HANDLERS.get(name)
         if module is not None:
-            handled = import_module(f"redoma.judge.programs.{module}").PROGRAMS[name](call)
+            handled = _handlers(module)[name](call)
             return handled if handled is not None else call.passes_on(call.stdin)
         return follow(call, self.cards[name])
 

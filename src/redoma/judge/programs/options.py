@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from redoma.judge.interpret.arg import Arg
+from redoma.model.remembered import remembered
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,7 +88,7 @@ def split(
     return out
 
 
-@lru_cache(maxsize=256)
+@remembered(256)
 def _meant(name: str, takes: frozenset[str], known: frozenset[str]) -> str:
     """GNU reads any unambiguous beginning: `--rec` is `--recursive`."""
     meant = {full for full in (*takes, *known) if full.startswith(name)}

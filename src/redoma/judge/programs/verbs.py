@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redoma.judge.lazy import lazy
+from redoma.model.pattern import lazy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ A cold process that judges one plain command has no time to load all of a parser
 
 from __future__ import annotations
 
-import re
-
+from redoma.model.pattern import lazy
 from redoma.model.script import Arithmetic, CommandSubstitution, Parameter, Script
 
 TYPE_CHECKING = False
@@ -14,8 +13,8 @@ if TYPE_CHECKING:
     from redoma.judge.shell.pieces import Pieces
     from redoma.judge.shell.reader import Reader
 
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!-]")
-BRACED_NAME = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
+NAME = lazy(r"[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!-]")
+BRACED_NAME = lazy(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 PARENTHESIS = frozenset((")",))
 BRACE = frozenset(("}",))

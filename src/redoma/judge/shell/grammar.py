@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from redoma.judge.shell import simple
 from redoma.judge.shell.reader import HEAD, TOO_LARGE, Reader
+from redoma.model.pattern import lazy
 from redoma.model.script import (
     Command,
     Literal,
@@ -17,10 +16,10 @@ from redoma.model.script import (
     Word,
 )
 
-SEPARATOR = re.compile(r"[ \t]*(;;&|;;|;&|;|&&|&|\|\||\n|#)?")
-PIPE = re.compile(r"[ \t]*\|(?!\|)&?")
+SEPARATOR = lazy(r"[ \t]*(;;&|;;|;&|;|&&|&|\|\||\n|#)?")
+PIPE = lazy(r"[ \t]*\|(?!\|)&?")
 PIPE_STARTS = (" ", "\t", "|")
-STRAY = re.compile(r";;&|;;|;&|&&|\|\||\|&|[;&|)]|[^ \t\n;&|<>()]+|.", re.DOTALL)
+STRAY = lazy(r"(?s);;&|;;|;&|&&|\|\||\|&|[;&|)]|[^ \t\n;&|<>()]+|.")
 
 # Reserved words that begin a compound command.
 OPENERS = frozenset(

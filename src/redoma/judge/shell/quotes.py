@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import re
-
 from redoma.judge.shell import expansion
+from redoma.model.pattern import lazy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.shell.pieces import Pieces
     from redoma.judge.shell.reader import Reader
 
-ESCAPES = re.compile(r"(?:\\[^\n])+")
+ESCAPES = lazy(r"(?:\\[^\n])+")
 QUOTED_RUN = {
-    '"': re.compile(r"[^\"\\$`]+"),
-    "}": re.compile(r"[^}\"'\\$`]+"),
-    "": re.compile(r"[^\\$`]+"),
+    '"': lazy(r"[^\"\\$`]+"),
+    "}": lazy(r"[^}\"'\\$`]+"),
+    "": lazy(r"[^\\$`]+"),
 }
 # After a backslash, what loses it: in `"…"`, in `"${x-…}"`, in a here-document.
 ESCAPABLE = {'"': '$`"\\', "}": '$`"\\}', "": "$`\\"}
