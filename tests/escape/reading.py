@@ -172,6 +172,15 @@ def trusted(place: Path, name: str) -> Iterator[ssl.SSLContext]:
         yield context
 
 
+@contextmanager
+def trusted_host(place: Path, name: str) -> Iterator[Host]:
+    """A host over TLS that this machine trusts by that name."""
+    with trusted(place, name) as context:
+        made = Host(context)
+        yield made
+        made.close()
+
+
 def inspected(*hosts: str, **changes: object) -> Reach:
     """A reach whose requests are read."""
     return replace(read(hosts), inspect=True, **changes)
