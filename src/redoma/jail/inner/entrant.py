@@ -66,7 +66,7 @@ def _live(requests: socket, line: socket, processes: int) -> NoReturn:
         call = sys.modules["redoma.jail.inner.call"]
         call.rehearse()
         line.send(_READY)
-        fds = packets.receive_many(requests)
+        fds = packets.receive_many(requests, *packets.receive(requests))
         if fds:
             _confined(Request(fds), line, processes)
             code = call.main((), _over)

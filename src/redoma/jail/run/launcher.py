@@ -43,15 +43,30 @@ class Ready:
         self.pid = pid
         self._requests = requests
 
+    def tell(self, before: bytes) -> bool:
+        """What comes first of the root, before it is asked; False where it has ended."""
+        file = _file(before)
+        try:
+            return self._sent(lambda: packets.send(self._requests[0], packets.AHEAD, [file]))
+        finally:
+            os.close(file)
+
     def ask(self, fds: list[int]) -> bool:
         """Gives it its one request; False where it has ended, and nothing was started.
 
         To be closed later: the kernel looks for lost descriptors when a socket is closed whose
         last message has not been read.
         """
-        try:
+
+        def ask_each() -> None:
             for one in self._requests:
                 packets.send_many(one, fds)
+
+        return self._sent(ask_each)
+
+    def _sent(self, send: Callable[[], None]) -> bool:
+        try:
+            send()
         except BrokenPipeError:
             self.discard()
             return False
@@ -176,9 +191,8 @@ class Launcher:
 
     def _order(self, kind: Kind) -> None:
         asked, base = kind
-        file = os.memfd_create("redoma")
+        file = _file(base)
         try:
-            os.write(file, base)
             packets.send(self._control, asked, [file])
         except OSError as error:
             raise LauncherGone from error
@@ -221,6 +235,13 @@ def asking(namespaces: int, entry: tuple[str, ...]) -> bytes:
     """How to fork an enclosure: into which namespaces, and what sort of call will go on in it."""
     sorts = (packets.COMMAND, packets.ENTRY, packets.BY_VALUE)
     return sorts[min(len(entry), 2)] + b"%d" % namespaces
+
+
+def _file(data: bytes) -> int:
+    """A file in memory that holds this."""
+    file = os.memfd_create("redoma")
+    os.write(file, data)
+    return file
 
 
 def _above(fd: int) -> int:
