@@ -376,10 +376,10 @@ def _with_writable(grant: Grant, paths: tuple[str, ...]) -> Grant:
 def words(given: list[str]) -> bytes:
     """Words as bubblewrap reads them from a file, each ended by a NUL."""
     # Attack: a NUL in a value would end it, and what follows would be an option of ours.
-    text = "\0".join(given)
-    if text.count("\0") != len(given) - 1:
+    text = "".join([f"{word}\0" for word in given])
+    if text.count("\0") != len(given):
         raise UsageError("a path, a variable or an argument contains a NUL byte")
-    return text.encode(errors="surrogateescape") + b"\0"
+    return text.encode(errors="surrogateescape")
 
 
 def memory_file(data: bytes) -> int:

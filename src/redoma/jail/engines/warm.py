@@ -198,7 +198,7 @@ class _Run:
             file = memory_file(words(request))
             try:
                 for _ in range(_TRIES):
-                    ready, self._ready = self._ready or self._standing(), None
+                    ready, self._ready = self._kept() or self._standing(), None
                     if ready.ask([file, *stdio, *doors, *(fd for fd, _ in launch.fds)]):
                         self._asked = ready
                         return ready.pid
@@ -214,6 +214,13 @@ class _Run:
             self._asked.close()
         if self._ready is not None:
             self._ready.discard()
+
+    def _kept(self) -> Ready | None:
+        """Whoever stands there, unless something was mounted since: the layer's own place, say."""
+        if self._ready is not None and not self._ready.stands():
+            self._ready.discard()
+            self._ready = None
+        return self._ready
 
     def _standing(self) -> Ready:
         """An enclosure that was told what comes first.

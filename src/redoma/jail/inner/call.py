@@ -40,7 +40,6 @@ def rehearse() -> None:
 
 def main(_: Sequence[str]) -> NoReturn:
     """Makes the call that comes on descriptor 0; never returns."""
-    os.closerange(_ANSWER + 1, _MOST_DESCRIPTORS)
     perform(taken())
 
 
@@ -60,6 +59,7 @@ def perform(orders: Orders, over: Callable[[], None] | None = None) -> NoReturn:
 
     `over` is called when the answer is on its way, and nothing else will happen.
     """
+    os.closerange(_ANSWER + 1, _MOST_DESCRIPTORS)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)

@@ -73,7 +73,6 @@ def _live(requests: socket, line: socket, processes: int) -> NoReturn:
             call_orders = call.taken()
             if line.recv(_LONGEST) != _GO:
                 os._exit(COULD_NOT_ENCLOSE)  # the first process has ended
-            line.close()
             os.chdir(orders.directory)
             privileges.let_in_others()  # it is the command now
             code = call.perform(call_orders, _over)
@@ -104,7 +103,5 @@ def _confined(request: Request, line: socket, processes: int) -> Orders:
         resource.setrlimit(kind, (soft, hard))
     os.environ.clear()
     os.environ.update(orders.env)
-    os.closerange(packets.FIRST_OWN, line.fileno())
-    os.closerange(line.fileno() + 1, 1 << 20)
     gc.enable()
     return orders

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import select
+import time
 from _socket import AF_UNIX, SO_RCVTIMEO, SOCK_SEQPACKET, SOL_SOCKET, socket, socketpair
 from _thread import allocate_lock
 from contextlib import suppress
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 _PATIENCE = 20
 _MOST_READY = 3
+_QUICK = 0.03  # seconds within which an enclosure may not be ready yet
 
 
 class LauncherGone(Exception):
@@ -37,11 +39,17 @@ class LauncherGone(Exception):
 class Ready:
     """A process in an enclosure of its own that waits for one request."""
 
-    def __init__(self, kind: Kind, pid: int, requests: list[socket]) -> None:
+    def __init__(self, kind: Kind, pid: int, requests: list[socket], maker: Launcher) -> None:
         """`requests`: where each process in it is asked that takes part in the start."""
         self.kind = kind
         self.pid = pid
+        self.era = -1
+        self._maker = maker
         self._requests = requests
+
+    def stands(self) -> bool:
+        """Whether it still sees everything as it is mounted now."""
+        return self._maker.era_now() == self.era
 
     def tell(self, before: bytes) -> bool:
         """What comes first of the root, before it is asked; False where it has ended."""
@@ -104,8 +112,11 @@ class Launcher:
         # In the order in which they were ordered, and in which they come.
         self._ordered: list[Kind] = []
         self._ready: list[Ready] = []
-        # The kind of which the last was asked for before it was made.
+        # The kind of which the last was asked for when it can hardly have been made.
         self._pressed: Kind | None = None
+        self._last_order = 0.0
+        # How often something was mounted or unmounted, as far as anyone looked.
+        self._era = 0
         self._stopped = False
         self._mounts = mounts
         self._changes = select.poll()
@@ -147,22 +158,36 @@ class Launcher:
     def take(self, kind: Kind) -> Ready:
         """An enclosure of this kind, made now or standing ready."""
         with self._lock:
-            if self._changes.poll(0):
-                # Attack: a mount made since one was forked is not there; the command would see, and
-                # write, what lies below it.
-                while self._waiting():
-                    self._oldest().discard()
+            self._look_at_mounts()
+            quick = time.monotonic() - self._last_order < _QUICK
+            self._pressed = kind if quick and kind in self._waiting() else None
             for ready in self._ready:
                 if ready.kind == kind:
                     self._ready.remove(ready)
+                    ready.era = self._era
                     return ready
-            if kind in self._ordered:
-                self._pressed = kind
-            else:
+            if kind not in self._ordered:
                 self._order(kind)
             while (made := self._next()).kind != kind:
                 self._ready.append(made)
+            made.era = self._era
             return made
+
+    def era_now(self) -> int:
+        """A number that is another one when something was mounted or unmounted since."""
+        with self._lock:
+            self._look_at_mounts()
+            return self._era
+
+    def _look_at_mounts(self) -> None:
+        """Attack: a mount made since one was forked is not there.
+
+        The command would see, and write, what lies below it.
+        """
+        if self._changes.poll(0):
+            self._era += 1
+            while self._waiting():
+                self._oldest().discard()
 
     def make_ready(self, kind: Kind) -> None:
         """Has one made beside the work, for whoever comes next."""
@@ -199,6 +224,7 @@ class Launcher:
         finally:
             os.close(file)
         self._ordered.append(kind)
+        self._last_order = time.monotonic()
 
     def _waiting(self) -> list[Kind]:
         """The kinds that stand ready or will."""
@@ -228,7 +254,7 @@ class Launcher:
         if not fds:
             why = said[1:].decode(errors="replace")
             raise EngineFailed(f"no enclosure could be made: {why}", hint="redoma doctor")
-        return Ready(kind, int(said), [socket(fileno=fd) for fd in fds])
+        return Ready(kind, int(said), [socket(fileno=fd) for fd in fds], self)
 
 
 def asking(namespaces: int, entry: tuple[str, ...]) -> bytes:
