@@ -161,6 +161,8 @@ class Bubblewrap:
 
         status, status_end = os.pipe()
         go_end, go = os.pipe()
+        if builder is self:
+            go_end = journal.without_end(go_end)
         rest = ["--json-status-fd", give(status_end), "--block-fd", give(go_end)]
         try:
             if self._stage is None or not any(one.needs_mounts for one in raised):
@@ -200,8 +202,7 @@ class Bubblewrap:
                 authority=authority,
             )
             entry = self._entries.pop() if self._entries else journal.Entry()
-            if raised:
-                entry.begin(raised)
+            entry.begin(raised)
             enclosure = Enclosure(launch, raised, notes, entry, layer)
             try:
                 yield enclosure
@@ -222,7 +223,9 @@ class Bubblewrap:
         """The command line that builds an enclosure and starts a command in it."""
         binary = self._stage.program(self.binary) if self._stage is not None else self.binary
         arguments = give(memory_file(words([*frame.base, *frame.before, *rest])))
-        return (binary, "--args", arguments, "--", *command), None
+        # The option does nothing: it says whose enclosure this is, to whoever starts next.
+        whose = ("--unsetenv", journal.mark())
+        return (binary, "--args", arguments, *whose, "--", *command), None
 
     def close(self) -> None:
         """Ends what this engine keeps ready, and any run that still uses it."""
