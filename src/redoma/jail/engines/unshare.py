@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from redoma.jail.engines.bubblewrap import Enclosure
+    from redoma.jail.engines.frame import Frame
     from redoma.model.guarantee import EngineReport
     from redoma.model.plan import Plan
 
@@ -72,17 +73,15 @@ class Unshare:
             enclosure.launch = replace(launch, argv=argv, env=env, complaint="redoma: ")
             yield enclosure
 
+    def foresee(self, frame: Frame, plan: Plan) -> None:
+        """Nothing stands ready here."""
+
     def start_of(
-        self,
-        base: tuple[str, ...],
-        rest: list[str],
-        command: tuple[str, ...],
-        plan: Plan,
-        give: Callable[[int], str],
+        self, frame: Frame, rest: list[str], command: tuple[str, ...], give: Callable[[int], str]
     ) -> tuple[tuple[str, ...], None]:
         """What the step inside is told: the same as bubblewrap, but it knows the end of a pipe."""
-        del plan
-        return ("--args", give(memory_file(words([*base, *rest]))), "--", *command), None
+        told = words([*frame.base, *frame.before, *rest])
+        return ("--args", give(memory_file(told)), "--", *command), None
 
     def close(self) -> None:
         """Ends what is kept ready, and any run that still uses it."""
