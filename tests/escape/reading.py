@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import os
 import socket
 import ssl
 import threading
@@ -12,6 +11,8 @@ from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import ClassVar
+
+import pytest
 
 from redoma.jail.egress.rules import read
 from redoma.model.network import Connection, Reach
@@ -166,15 +167,18 @@ def answer(handler: BaseHTTPRequestHandler, body: bytes) -> None:
 def trusted(place: Path, name: str) -> Iterator[ssl.SSLContext]:
     """A certificate for `name` that this machine trusts, and nobody else."""
     context = certificate(place, name)
-    before = os.environ.get("SSL_CERT_FILE")
-    os.environ["SSL_CERT_FILE"] = str(place / "cert.pem")
-    try:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("SSL_CERT_FILE", str(place / "cert.pem"))
         yield context
-    finally:
-        if before is None:
-            del os.environ["SSL_CERT_FILE"]
-        else:
-            os.environ["SSL_CERT_FILE"] = before
+
+
+@contextmanager
+def trusted_host(place: Path, name: str) -> Iterator[Host]:
+    """A host over TLS that this machine trusts by that name."""
+    with trusted(place, name) as context:
+        made = Host(context)
+        yield made
+        made.close()
 
 
 def inspected(*hosts: str, **changes: object) -> Reach:

@@ -17,7 +17,14 @@ from redoma.model.network import (
     UNREADABLE,
 )
 from tests.escape.gated import refusals, said
-from tests.escape.reading import Host, inspected, reading, requests_of, spoken_first, trusted
+from tests.escape.reading import (
+    Host,
+    inspected,
+    reading,
+    requests_of,
+    spoken_first,
+    trusted_host,
+)
 
 pytestmark = pytest.mark.both_users
 
@@ -25,10 +32,8 @@ pytestmark = pytest.mark.both_users
 @pytest.fixture
 def host(tmp_path: Path) -> Iterator[Host]:
     """`a.test` over TLS."""
-    with trusted(tmp_path, "a.test") as context:
-        made = Host(context)
+    with trusted_host(tmp_path, "a.test") as made:
         yield made
-        made.close()
 
 
 def at(host: Host) -> str:

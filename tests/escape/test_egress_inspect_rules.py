@@ -12,7 +12,7 @@ from redoma.jail.egress.credentials import read_all
 from redoma.model.errors import UsageError
 from redoma.model.network import IN_THE_CLEAR, MANY_READINGS, REQUEST_NOT_GRANTED
 from tests.escape.gated import PRELUDE, PYTHON, behind_a_gate, refusals, run, said, workspace
-from tests.escape.reading import Host, inspected, reading, requests_of, trusted
+from tests.escape.reading import Host, inspected, reading, requests_of, trusted_host
 
 pytestmark = pytest.mark.both_users
 TOKEN = "tok-5f2c81d09b7e-inspected"
@@ -25,10 +25,8 @@ def ask(path, method="GET", host="a.test", more=""):
 
 @pytest.fixture
 def host(tmp_path: Path) -> Iterator[Host]:
-    with trusted(tmp_path, "a.test") as context:
-        made = Host(context)
+    with trusted_host(tmp_path, "a.test") as made:
         yield made
-        made.close()
 
 
 def pin(host: Host) -> str:

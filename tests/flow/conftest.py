@@ -12,6 +12,14 @@ import pytest
 from tests.flow.place import Place
 
 
+@pytest.fixture(scope="module")
+def one_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What is found out once is found out for all tests of a module."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 @pytest.fixture
 def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     base = Path(tempfile.mkdtemp(prefix="rdm-", dir="/var/tmp"))

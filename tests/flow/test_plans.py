@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,22 +19,11 @@ from redoma.model.question import Question
 from redoma.model.value import replace
 from tests.flow.place import Place
 
-pytestmark = pytest.mark.requirement("X7")
+pytestmark = [pytest.mark.requirement("X7"), pytest.mark.usefixtures("one_cache")]
 DONE, FAILED, REFUSED = StepStatus.DONE, StepStatus.FAILED, StepStatus.REFUSED
 BEFORE, NOT_REACHED = StepStatus.DONE_BEFORE, StepStatus.NOT_REACHED
 FORCED = "git push --force origin main"
 ASKED = {"id": "ask", "operation": "shell", "command": "chmod -R 777 sub && echo yes > done.txt"}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What is found out once is found out for all tests here."""
-    before = os.environ.get("XDG_CACHE_HOME")
-    os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
-    yield
-    os.environ.pop("XDG_CACHE_HOME")
-    if before is not None:
-        os.environ["XDG_CACHE_HOME"] = before
 
 
 def plan(*steps: dict[str, Any], **more: Any) -> Plan:

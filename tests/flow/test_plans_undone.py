@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,16 +16,8 @@ from redoma.model.intent import EndUnknown, PlanError, StepStatus
 from redoma.model.value import replace
 from tests.flow.place import Place
 
-pytestmark = pytest.mark.requirement("X7")
+pytestmark = [pytest.mark.requirement("X7"), pytest.mark.usefixtures("one_cache")]
 BEFORE = {"kept.txt": "kept\n"}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_cache(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """What is found out once is found out for all tests here."""
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        yield
 
 
 def plan(*commands: str) -> Plan:

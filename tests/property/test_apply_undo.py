@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from redoma.flow import changes as held
 from redoma.flow.held import remember
-from redoma.jail.overlay.removing import remove_tree
+from redoma.jail.guard.removal import remove_tree
 from redoma.model.access import Writes
 from redoma.model.result import Result
 from redoma.model.value import replace
@@ -98,21 +98,25 @@ def comparable(found: dict[str, object]) -> dict[str, object]:
 def own_places() -> Iterator[Path]:
     base = Path(tempfile.mkdtemp(prefix="rdm-apply-", dir="/var/tmp"))
     base.chmod(0o755)
-    before = os.environ.get("XDG_STATE_HOME")
-    os.environ["XDG_STATE_HOME"] = str(base / "state")
     try:
-        yield base
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setenv("XDG_STATE_HOME", str(base / "state"))
+            yield base
     finally:
-        if before is None:
-            del os.environ["XDG_STATE_HOME"]
-        else:
-            os.environ["XDG_STATE_HOME"] = before
         remove_tree(str(base))
 
 
 def without_links(script: list[tuple[object, ...]]) -> list[tuple[object, ...]]:
     """A layer tells names of one file apart once one of them is written; it says so in a warning."""
     return [operation for operation in script if operation[0] != "link"]
+
+
+def make_twins(base: Path, script: list[tuple[object, ...]]) -> None:
+    """Two workspaces with the same in them, made some time ago."""
+    for name in ("work", "bare"):
+        (base / name).mkdir()
+        perform(base / name, without_links(script))
+        age(base / name)
 
 
 @settings(
@@ -123,10 +127,7 @@ def test_applied_it_is_as_if_run_and_undone_as_if_never_run(
     first: list[tuple[object, ...]], script: list[tuple[object, ...]]
 ) -> None:
     with own_places() as base:
-        for name in ("work", "bare"):
-            (base / name).mkdir()
-            perform(base / name, without_links(first))
-            age(base / name)
+        make_twins(base, first)
         before = tree(base / "work", numbers=True)
         bare = sandbox(base / "bare")
         bare.grant = replace(bare.grant, writes=Writes.DIRECT)

@@ -17,6 +17,7 @@ from redoma.model.change import Changes, Did, FileKind
 from tests.property.test_apply_undo import (
     age,
     inside,
+    make_twins,
     own_places,
     perform,
     scripts,
@@ -84,10 +85,7 @@ def test_a_layer_tells_what_differs(
     first: list[tuple[object, ...]], script: list[tuple[object, ...]]
 ) -> None:
     with own_places() as base:
-        for name in ("work", "bare"):
-            (base / name).mkdir()
-            perform(base / name, without_links(first))
-            age(base / name)
+        make_twins(base, first)
         before, untouched = seen(base / "work"), snapshot(base / "work")
         inside(Sandbox(str(base / "bare"), policy="isolation-only", direct=True), script)
         result = inside(sandbox(base / "work"), script)

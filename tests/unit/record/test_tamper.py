@@ -205,6 +205,17 @@ def test_a_file_that_is_no_database_any_more_is_damaged(record: Path) -> None:
     assert caught.value.hint == "redoma audit verify"
 
 
+def with_log(directory: Path, log: bytes) -> Path:
+    """A copy of a record whose log is an earlier one."""
+    copy = directory.with_name("copy")
+    copy.mkdir(mode=0o700)
+    for name in ("audit.db", "audit.key", "audit.head"):
+        shutil.copy(directory / name, copy / name)
+    (copy / "audit.db-wal").touch(mode=0o600)
+    (copy / "audit.db-wal").write_bytes(log)
+    return copy
+
+
 def test_a_log_that_was_cut_is_a_cut_tail(tmp_path: Path) -> None:
     directory = tmp_path / "audit"
     record = Record(str(directory))
@@ -212,12 +223,7 @@ def test_a_log_that_was_cut_is_a_cut_tail(tmp_path: Path) -> None:
     kept = (directory / "audit.db-wal").read_bytes()
     record.append(judged(2))
     record.note(judged(3))
-    copy = tmp_path / "copy"
-    copy.mkdir(mode=0o700)
-    for name in ("audit.db", "audit.key", "audit.head"):
-        shutil.copy(directory / name, copy / name)
-    (copy / "audit.db-wal").touch(mode=0o600)
-    (copy / "audit.db-wal").write_bytes(kept)
+    copy = with_log(directory, kept)
     assert named(copy) == [("truncated", 2)]
     with pytest.raises(ChainBroken, match="had reached entry 3"):
         Record(str(copy)).append(judged(4))
@@ -288,12 +294,7 @@ def test_after_a_reboot_only_what_was_forced_to_disk_is_demanded(
     record.append(judged(2))
     forced = (directory / "audit.db-wal").read_bytes()
     record.note(judged(3))
-    copy = tmp_path / "copy"
-    copy.mkdir(mode=0o700)
-    for name in ("audit.db", "audit.key", "audit.head"):
-        shutil.copy(directory / name, copy / name)
-    (copy / "audit.db-wal").touch(mode=0o600)
-    (copy / "audit.db-wal").write_bytes(forced)
+    copy = with_log(directory, forced)
     assert named(copy) == [("truncated", 3)]
     monkeypatch.setattr(clock, "_boot", ["another-boot"])
     assert named(copy) == [], "a power cut may take what was only noted"

@@ -84,13 +84,10 @@ def _plan(word: str) -> PlanState | None:
 def _one(undone: Undone, *, as_json: bool) -> int:
     if as_json:
         return _as_json({"id": undone.id, "paths": list(undone.paths), "notes": list(undone.notes)})
-    count = len(undone.paths)
     told = "undid {0}: {1} paths are as they were\n"
-    if count == 1:
+    if len(undone.paths) == 1:
         told = "undid {0}: {1} path is as it was\n"
-    sys.stdout.write(phrased(told, undone.id, count))
-    _list(undone.paths)
-    _note(undone.notes)
+    _list(phrased(told, undone.id, len(undone.paths)), undone)
     sys.stderr.write(phrased("hint: redoma apply {0} brings them back\n", undone.id))
     return 0
 
@@ -138,21 +135,18 @@ def _step(step: UndoneStep) -> None:
         told = "took back step {0}: it had changed no file\n"
     elif count == 1:
         told = "took back step {0}: {1} path is as it was\n"
-    sys.stdout.write(phrased(told, step.id, count))
-    _list(step.paths)
-    _note(step.notes)
+    _list(phrased(told, step.id, count), step)
 
 
-def _list(paths: tuple[str, ...]) -> None:
-    for path in paths[:_SHOWN]:
+def _list(head: str, undone: Undone | UndoneStep) -> None:
+    """A line that says what was taken back, the paths below it, and what there is to remark."""
+    sys.stdout.write(head)
+    for path in undone.paths[:_SHOWN]:
         sys.stdout.write(f"  {harmless(path)}\n")
-    if len(paths) > _SHOWN:
-        sys.stdout.write(phrased("  and {0} more\n", len(paths) - _SHOWN))
+    if len(undone.paths) > _SHOWN:
+        sys.stdout.write(phrased("  and {0} more\n", len(undone.paths) - _SHOWN))
     sys.stdout.flush()
-
-
-def _note(notes: tuple[str, ...]) -> None:
-    for note in notes:
+    for note in undone.notes:
         sys.stderr.write(f"redoma: {harmless(phrased(note))}\n")
 
 

@@ -174,27 +174,14 @@ class Secure(Stream):
 
     async def read(self) -> bytes:
         """What has come; nothing at the end, also where TLS was not ended as it should be."""
-        if self._before:
-            before, self._before = self._before, b""
-            return before
-        while True:
-            data, ended = self._decrypted()
-            if data or ended:
-                self.taken += len(data)
-                return data
+        while (data := self._at_hand()) is None:
             await self._flush()
             await self._fill()
+        return data
 
     def poll(self) -> bytes | None:
         """What has come already and can be decrypted; None where there is nothing yet."""
-        if self._before:
-            before, self._before = self._before, b""
-            return before
-        while True:
-            data, ended = self._decrypted()
-            if data or ended:
-                self.taken += len(data)
-                return data
+        while (data := self._at_hand()) is None:
             raw = self._below.poll()
             if raw is None:
                 return None
@@ -202,6 +189,18 @@ class Secure(Stream):
                 self._incoming.write(raw)
             else:
                 self._incoming.write_eof()
+        return data
+
+    def _at_hand(self) -> bytes | None:
+        """What can be given without waiting; nothing at the end, None where more has to come."""
+        if self._before:
+            before, self._before = self._before, b""
+            return before
+        data, ended = self._decrypted()
+        if not data and not ended:
+            return None
+        self.taken += len(data)
+        return data
 
     def _decrypted(self) -> tuple[bytes, bool]:
         """Everything that can be decrypted now, and whether it ends there."""

@@ -14,9 +14,8 @@ from contextlib import contextmanager, suppress
 
 from redoma.jail import own, view
 from redoma.jail.engines import program
-from redoma.jail.engines.bubblewrap import quarantine
-from redoma.jail.engines.shield import Raised, Shield
-from redoma.jail.engines.simple import seen_by
+from redoma.jail.engines.shield import Shield
+from redoma.jail.engines.simple import Plain, seen_by
 from redoma.model.access import Writes
 from redoma.model.errors import EngineFailed
 from redoma.model.plan import Handshake, Launch, Plan
@@ -26,9 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from redoma.jail.overlay.layer import Layer
     from redoma.model.guarantee import EngineReport
-    from redoma.model.result import HeldBack
 
 _SYSTEM = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64"]
 _DEVICES = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"]
@@ -40,24 +37,6 @@ _START = (
 )
 _FIRST_FD = 100
 _NO_ATTRIBUTES = "no attribute of a file can be changed: chmod, chown, touch of what exists"
-
-
-class Enclosure:
-    """One run: its launch, and what is looked at after it."""
-
-    notes: tuple[str, ...] = (_NO_ATTRIBUTES,)
-
-    def __init__(self, launch: Launch, raised: list[Raised]) -> None:
-        self.launch = launch
-        self.layer: Layer | None = None  # without mounts changes cannot be held
-        self._raised = raised
-
-    def settle(self) -> tuple[HeldBack, ...]:
-        """Takes away what is new and protected; what was there, Landlock cannot hold."""
-        taken: list[HeldBack] = []
-        while self._raised:
-            taken += self._raised.pop(0).settle(quarantine)
-        return tuple(taken)
 
 
 class Landlock:
@@ -75,7 +54,7 @@ class Landlock:
         return report(self)
 
     @contextmanager
-    def prepare(self, plan: Plan) -> Iterator[Enclosure]:
+    def prepare(self, plan: Plan) -> Iterator[Plain]:
         """The command behind a keeper that confines it."""
         grant = plan.grant
         if grant.writes in (Writes.MEMORY, Writes.LAYER):
@@ -109,8 +88,9 @@ class Landlock:
                 limits=replace(grant.limits, processes=None, temporary=None),
                 complaint="redoma: ",
             )
-            protected = [Shield(grant.workspace, grant.writable).raised()]
-            enclosure = Enclosure(launch, protected if grant.writes is Writes.DIRECT else [])
+            direct = grant.writes is Writes.DIRECT
+            protected = [Shield(grant.workspace, grant.writable).raised()] if direct else []
+            enclosure = Plain(launch, protected, (_NO_ATTRIBUTES,))
             try:
                 yield enclosure
             finally:

@@ -39,6 +39,12 @@ def remove(path: str) -> None:
     os.rmdir(path)
 
 
+def remove_tree(path: str) -> None:
+    """The same, where it is no error that nothing is there."""
+    if os.path.lexists(path):
+        remove(path)
+
+
 def size(path: str) -> int:
     """About how many bytes lie at `path`: what is too deep to be named is not counted."""
     found, pending = 0, [path]

@@ -11,12 +11,12 @@ import os
 import stat
 from contextlib import suppress
 
+from redoma.jail.guard.removal import remove_tree
 from redoma.jail.kernel.openat2 import flush_file_system
 from redoma.jail.overlay.copying import copy_contents
 from redoma.jail.overlay.journal import Journal, Kind
 from redoma.jail.overlay.marks import own_attributes
 from redoma.jail.overlay.moving import open_to_owner
-from redoma.jail.overlay.removing import remove_tree
 from redoma.model.errors import ChangeError
 from redoma.model.value import replace
 

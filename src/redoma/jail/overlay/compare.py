@@ -72,6 +72,13 @@ class Comparison:
                 found.append((below, status))
         return found
 
+    def root(self) -> None:
+        """Notes what became of the root itself, which is on both sides."""
+        was, now = self.lower.status(""), self.upper.status("")
+        assert was is not None
+        assert now is not None
+        self.both("", was, now)
+
     def both(self, path: str, was: os.stat_result, now: os.stat_result) -> None:
         """A path that is on both sides."""
         before = self.lower.state(path, was)

@@ -25,11 +25,7 @@ class Copied:
 
     def read(self) -> None:
         """Every difference that the run made, in no order."""
-        found = self._found
-        was, now = found.lower.status(""), found.upper.status("")
-        assert was is not None
-        assert now is not None
-        found.both("", was, now)
+        self._found.root()
         self._pending.append(("", False))
         while self._pending:
             path, moved = self._pending.pop()

@@ -31,11 +31,7 @@ class Overlaid:
 
     def read(self) -> None:
         """Every difference that the layer makes, in no order."""
-        found = self._found
-        was, now = found.lower.status(""), found.upper.status("")
-        assert was is not None
-        assert now is not None
-        found.both("", was, now)
+        self._found.root()
         self._pending.append(("", _MERGED))
         while self._pending:
             self._directory(*self._pending.pop())

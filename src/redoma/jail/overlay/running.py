@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager, suppress
 
+from redoma.jail.guard.removal import remove_tree
 from redoma.jail.overlay.carrying import carry_in, carry_out, drop_staging, staging_of
 from redoma.jail.overlay.journal import Phase
 from redoma.jail.overlay.lock import Unfinished
 from redoma.jail.overlay.moving import Moving, close_down, open_up
-from redoma.jail.overlay.removing import remove_tree
 from redoma.model.errors import ChangeError
 from redoma.model.value import replace
 

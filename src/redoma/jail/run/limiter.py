@@ -104,16 +104,7 @@ class Limiter:
 
     def _resource_limits(self) -> list[tuple[int, int]]:
         limits = self.limits
-        # 1, not 0: with 0 a crash still starts the machine's own crash handler, outside.
-        found = [(resource.RLIMIT_CORE, 1)]
-        if limits.open_files is not None:
-            found.append((resource.RLIMIT_NOFILE, limits.open_files))
-        if limits.file_size is not None:
-            found.append((resource.RLIMIT_FSIZE, limits.file_size))
-        if limits.cpu_seconds is not None:
-            found.append((resource.RLIMIT_CPU, limits.cpu_seconds))
-        if limits.address_space is not None:
-            found.append((resource.RLIMIT_AS, limits.address_space))
+        found = _of_each_process(limits)
         if limits.processes is not None and "processes" not in self.held:
             # Counted for this enclosure alone, since its user namespace is its own.
             found.append((resource.RLIMIT_NPROC, limits.processes + 1))
@@ -198,15 +189,19 @@ def tree(root: int) -> list[int]:
 
 def resource_limits(limits: Limits) -> str:
     """`kind:value` pairs for a process that limits itself."""
-    pairs = [(resource.RLIMIT_CORE, 1)]
-    if limits.open_files is not None:
-        pairs.append((resource.RLIMIT_NOFILE, limits.open_files))
-    if limits.file_size is not None:
-        pairs.append((resource.RLIMIT_FSIZE, limits.file_size))
-    if limits.cpu_seconds is not None:
-        pairs.append((resource.RLIMIT_CPU, limits.cpu_seconds))
-    if limits.address_space is not None:
-        pairs.append((resource.RLIMIT_AS, limits.address_space))
+    pairs = _of_each_process(limits)
     if limits.memory is not None:
         pairs.append((resource.RLIMIT_DATA, limits.memory))
     return ",".join(f"{kind}:{value}" for kind, value in pairs)
+
+
+def _of_each_process(limits: Limits) -> list[tuple[int, int]]:
+    """What the kernel holds of a process and of all that it starts, each for itself."""
+    wanted = (
+        (resource.RLIMIT_CORE, 1),  # not 0: then a crash starts the machine's own handler, outside
+        (resource.RLIMIT_NOFILE, limits.open_files),
+        (resource.RLIMIT_FSIZE, limits.file_size),
+        (resource.RLIMIT_CPU, limits.cpu_seconds),
+        (resource.RLIMIT_AS, limits.address_space),
+    )
+    return [(kind, value) for kind, value in wanted if value is not None]

@@ -284,6 +284,20 @@ class Call:
 
         return read_code(self, language, arg(stream.text, self.span, stream.taint))
 
+    def scripts_in(self, files: list[Arg], language: str) -> list[Arg]:
+        """The texts of script files that are known; the others are executed, whatever they say."""
+        known = []
+        for word in files:
+            from_input = word in ("-", "/dev/stdin")
+            held = self.stdin if from_input else self.walker.files.get(self.path(word))
+            if from_input and self.stdin.text is None:
+                self.executes_stream(self.stdin, language)
+            elif held is not None and held.text is not None:
+                known.append(word.like(held.text))
+            else:
+                self.executes_file(word, language)
+        return known
+
     def executes_file(
         self,
         word: Arg,

@@ -33,6 +33,7 @@ _PATHS = frozenset(
     "PERLLIB RUBYLIB GEM_PATH GEM_HOME LUA_PATH LUA_CPATH CLASSPATH FPATH "
     "ANSIBLE_LIBRARY COMPOSER_HOME TERMINFO MODULEPATH GUILE_LOAD_PATH JULIA_LOAD_PATH".split()
 )
+_JAVA = ("-javaagent", "-agentpath", "-agentlib", "OnError", "OnOutOfMemoryError", "-Xrun")
 _OPTIONS = {
     "NODE_OPTIONS": (
         "--require",
@@ -43,30 +44,9 @@ _OPTIONS = {
         "--eval",
         "--inspect",
     ),
-    "JAVA_TOOL_OPTIONS": (
-        "-javaagent",
-        "-agentpath",
-        "-agentlib",
-        "OnError",
-        "OnOutOfMemoryError",
-        "-Xrun",
-    ),
-    "_JAVA_OPTIONS": (
-        "-javaagent",
-        "-agentpath",
-        "-agentlib",
-        "OnError",
-        "OnOutOfMemoryError",
-        "-Xrun",
-    ),
-    "JDK_JAVA_OPTIONS": (
-        "-javaagent",
-        "-agentpath",
-        "-agentlib",
-        "OnError",
-        "OnOutOfMemoryError",
-        "@",
-    ),
+    "JAVA_TOOL_OPTIONS": _JAVA,
+    "_JAVA_OPTIONS": _JAVA,
+    "JDK_JAVA_OPTIONS": (*_JAVA, "@"),
     "MAKEFLAGS": ("--eval", "SHELL=", "-f", "--file", "-C"),
     "GNUMAKEFLAGS": ("--eval", "SHELL=", "-f", "--file", "-C"),
     "GREP_OPTIONS": ("-f",),

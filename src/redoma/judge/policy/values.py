@@ -42,6 +42,10 @@ def _wrong(path: str, node: yaml.Node, what: str, hint: str = "", offset: int = 
     return PolicySyntax(what, location=location(path, node, offset), hint=hint)
 
 
+def _unknown(what: str, path: str, at: yaml.Node, hint: str) -> UnknownKey:
+    return UnknownKey(what, location=location(path, at), hint=hint)
+
+
 def _choice(path: str, name: str, key: Key, node: yaml.Node) -> str:
     text = scalar(path, name, node)
     if name == "confirmation.default_action" and text == "approve":
@@ -111,10 +115,7 @@ def _rule(path: str, _name: str, _key: Key, node: yaml.Node) -> tuple[Any, ...]:
     found: dict[str, Any] = {}
     for inner, at, value in pairs(path, node, "a rule"):
         if inner not in RULE_KEYS:
-            hint = _nearest(inner, RULE_KEYS)
-            raise UnknownKey(
-                f"unknown key {inner} in a rule", location=location(path, at), hint=hint
-            )
+            raise _unknown(f"unknown key {inner} in a rule", path, at, _nearest(inner, RULE_KEYS))
         text = scalar(path, inner, value)
         if inner == "action" and text not in ACTIONS:
             raise _wrong(path, value, f"there is no action {text!r}", _nearest(text, ACTIONS))
@@ -202,10 +203,7 @@ def _test(path: str, name: str, _key: Key, node: yaml.Node) -> tuple[str, ...]:
     found: dict[str, str] = {}
     for inner, at, value in pairs(path, node, "a test"):
         if inner not in TEST_KEYS:
-            hint = _nearest(inner, TEST_KEYS)
-            raise UnknownKey(
-                f"unknown key {inner} in a test", location=location(path, at), hint=hint
-            )
+            raise _unknown(f"unknown key {inner} in a test", path, at, _nearest(inner, TEST_KEYS))
         found[inner] = scalar(path, f"{name}.{inner}", value)
         known = {"expect": EXPECTED, "isolation": LEVELS}.get(inner, ())
         if known and found[inner] not in known:

@@ -43,15 +43,7 @@ def awk(call: Call) -> Stream:
         _debugs(call, options)
     for word in options.values("-l", "--load"):
         call.fact(Effect.EXECUTES, tags=("library",), at=word.span)
-    for word in files:
-        from_input = word in ("-", "/dev/stdin")
-        held = call.stdin if from_input else call.walker.files.get(call.path(word))
-        if from_input and call.stdin.text is None:
-            call.executes_stream(call.stdin, "awk")
-        elif held is not None and held.text is not None:
-            programs.append(word.like(held.text))
-        else:
-            call.executes_file(word, "awk")
+    programs += call.scripts_in(files, "awk")
     if not programs and not files and operands:
         programs = [operands.pop(0)]
     known = dict(v.partition("=")[::2] for v in options.values("-v", "--assign"))

@@ -33,15 +33,8 @@ def sed(call: Call) -> Stream:
         operands.pop(0)  # BSD: `sed -i '' …`
     scripts = options.values("-e", "--expression")
     files = options.values("-f", "--file")
-    for word in files:
-        from_input = word in ("-", "/dev/stdin")
-        held = call.stdin if from_input else call.walker.files.get(call.path(word))
-        if from_input and call.stdin.text is None:
-            call.executes_stream(call.stdin, "sed")
-        elif held is not None and held.text is not None:
-            _script(call, word.like(held.text))
-        else:
-            call.executes_file(word, "sed")
+    for script in call.scripts_in(files, "sed"):
+        _script(call, script)
     if not scripts and not files and operands:
         scripts = [operands.pop(0)]
     if not options.has("--sandbox"):

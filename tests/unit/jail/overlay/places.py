@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from redoma.jail.overlay.removing import remove_tree
+from redoma.jail.guard.removal import remove_tree
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from redoma.flow import changes as held
-from redoma.jail.overlay.removing import remove_tree
+from redoma.jail.guard.removal import remove_tree
 from redoma.model.errors import ChangeError
 from redoma.model.transaction import Standing
 from tests.unit.jail.overlay.applied import (

@@ -11,6 +11,7 @@ import pytest
 
 from redoma.jail.overlay.store import find_layer, layers
 from redoma.model.change import Change, Did, FileKind
+from tests.unit.jail.overlay.applied import populate
 from tests.unit.jail.overlay.held import (
     changes,
     git,
@@ -29,13 +30,7 @@ _ = own_places
 
 @pytest.fixture
 def work(own_places: Path) -> Iterator[Path]:
-    place = own_places / "work"
-    (place / "src/deep").mkdir(parents=True)
-    (place / "src/main.py").write_text("print('hello')\n")
-    (place / "src/deep/one").write_text("one, and long enough to be told apart\n")
-    (place / "src/deep/two").write_text("two, and long enough to be told apart\n")
-    (place / "notes").write_text("some notes\n")
-    (place / "link").symlink_to("notes")
+    place = populate(own_places / "work")
     os.link(place / "notes", place / "notes-too")
     yield place
 

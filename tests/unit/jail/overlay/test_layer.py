@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from redoma.flow.sandbox import this_host
+from redoma.jail.guard.removal import remove_tree
 from redoma.jail.overlay.layer import Layer
-from redoma.jail.overlay.removing import remove_tree
 from redoma.jail.overlay.store import base_of, find_layer, layers, open_layer, remove_layer
 from redoma.model.errors import NoEngine, UsageError
 from redoma.model.request import Mode

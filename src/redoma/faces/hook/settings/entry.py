@@ -78,6 +78,15 @@ def our_handlers(settings: object, agent: str) -> list[tuple[int, int]]:
     return found
 
 
+def our_groups(settings: dict[str, object], agent: str) -> list[dict[str, object]]:
+    """Our matcher groups in parsed settings, reduced to the handlers that are ours."""
+    found = []
+    for at, position in our_handlers(settings, agent):
+        group = settings["hooks"][event(agent)][at]  # type: ignore[index]
+        found.append({**group, "hooks": [group["hooks"][position]]})
+    return found
+
+
 def starts(command: str) -> bool:
     """Whether every program and file that a command of ours names by path is still there."""
     try:

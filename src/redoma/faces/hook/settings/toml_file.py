@@ -24,12 +24,7 @@ def groups(text: str | None, agent: str) -> list[dict[str, object]]:
     """Our matcher groups, reduced to the handlers that are ours."""
     if text is None:
         return []
-    settings = parse(text)
-    found = []
-    for at, position in entry.our_handlers(settings, agent):
-        group = settings["hooks"][entry.event(agent)][at]  # type: ignore[index]
-        found.append({**group, "hooks": [group["hooks"][position]]})
-    return found
+    return entry.our_groups(parse(text), agent)
 
 
 def add(text: str | None, agent: str, group: dict[str, object]) -> str:
