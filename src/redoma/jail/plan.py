@@ -76,7 +76,7 @@ def plan(
             continue
         report = host.report(name)
         if report.usable and require <= report.guarantees:
-            enforcement = _enforcement(grant, require, report, host.controllers())
+            enforcement = _known_enforcement(grant, require, report, host.controllers())
             if not enforcement.shortfall:
                 return Plan(
                     request=request,
@@ -96,6 +96,26 @@ def plan(
     raise NoEngine(
         required=required, tried=tried, hint="; ".join(dict.fromkeys([*hints[:1], "redoma doctor"]))
     )
+
+
+_lately: list[tuple[Grant, EngineReport, frozenset[str], Enforcement]] = []
+_MOST_LATELY = 16
+
+
+def _known_enforcement(
+    grant: Grant,
+    require: frozenset[Guarantee],
+    report: EngineReport,
+    controllers: frozenset[str],
+) -> Enforcement:
+    """The same value for the same grant and the same report, which mostly come again."""
+    for before, by, groups, made in _lately:
+        if before is grant and by is report and groups == controllers and made.required == require:
+            return made
+    made = _enforcement(grant, require, report, controllers)
+    _lately[:0] = [(grant, report, controllers, made)]
+    del _lately[_MOST_LATELY:]
+    return made
 
 
 def _enforcement(

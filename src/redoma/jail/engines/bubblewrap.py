@@ -33,12 +33,14 @@ if TYPE_CHECKING:
     class Builder(Protocol):
         """Whoever builds the enclosure that is described here."""
 
+        def foresee(self, frame: Frame, plan: Plan) -> None:
+            """This frame will be needed in a moment: what can be done of it may be done now."""
+
         def start_of(
             self,
-            base: tuple[str, ...],
+            frame: Frame,
             rest: list[str],
             command: tuple[str, ...],
-            plan: Plan,
             give: Callable[[int], str],
         ) -> tuple[tuple[str, ...], Starter | None]:
             """The command line to start, or who starts the command without one."""
@@ -111,6 +113,7 @@ class Bubblewrap:
         """The same for whoever builds the enclosure; what is protected is one for all of them."""
         with self._lock:
             frame, notes = self._frame(plan.grant, preview=plan.request.mode is Mode.PREVIEW)
+        builder.foresee(frame, plan)
         if plan.grant.writes is not Writes.LAYER:
             with self._enclosed(plan, builder, frame, notes) as enclosure:
                 yield enclosure
@@ -158,6 +161,8 @@ class Bubblewrap:
 
         status, status_end = os.pipe()
         go_end, go = os.pipe()
+        if builder is self:
+            go_end = journal.without_end(go_end)
         rest = ["--json-status-fd", give(status_end), "--block-fd", give(go_end)]
         try:
             if self._stage is None or not any(one.needs_mounts for one in raised):
@@ -171,12 +176,12 @@ class Bubblewrap:
             if plan.grant.network is Network.GATED and plan.grant.reach.opens_tls:
                 authority, laid = self._certificates(give)
                 mounts += laid
-            rest += [*frame.before, *cover, *mounts, *frame.after]
+            rest += [*cover, *mounts, *frame.after]
             if authority is not None:
                 rest += _certificate_variables()
             rest += ["--chdir", plan.request.cwd or plan.grant.workspace]
             command = program.command(plan.request.workload, frame.path, frame.visible)
-            argv, starter = builder.start_of(frame.base, rest, command, plan, give)
+            argv, starter = builder.start_of(frame, rest, command, give)
             launch = Launch(
                 argv=argv,
                 starter=starter,
@@ -197,8 +202,7 @@ class Bubblewrap:
                 authority=authority,
             )
             entry = self._entries.pop() if self._entries else journal.Entry()
-            if raised:
-                entry.begin(raised)
+            entry.begin(raised)
             enclosure = Enclosure(launch, raised, notes, entry, layer)
             try:
                 yield enclosure
@@ -210,18 +214,18 @@ class Bubblewrap:
                 with suppress(OSError):
                     os.close(fd)
 
+    def foresee(self, frame: Frame, plan: Plan) -> None:
+        """Nothing can be done before everything is known: it is one program's start."""
+
     def start_of(
-        self,
-        base: tuple[str, ...],
-        rest: list[str],
-        command: tuple[str, ...],
-        plan: Plan,
-        give: Callable[[int], str],
+        self, frame: Frame, rest: list[str], command: tuple[str, ...], give: Callable[[int], str]
     ) -> tuple[tuple[str, ...], None]:
         """The command line that builds an enclosure and starts a command in it."""
         binary = self._stage.program(self.binary) if self._stage is not None else self.binary
-        arguments = give(memory_file(words([*base, *rest])))
-        return (binary, "--args", arguments, "--", *command), None
+        arguments = give(memory_file(words([*frame.base, *frame.before, *rest])))
+        # The option does nothing: it says whose enclosure this is, to whoever starts next.
+        whose = ("--unsetenv", journal.mark())
+        return (binary, "--args", arguments, *whose, "--", *command), None
 
     def close(self) -> None:
         """Ends what this engine keeps ready, and any run that still uses it."""
@@ -375,10 +379,10 @@ def _with_writable(grant: Grant, paths: tuple[str, ...]) -> Grant:
 def words(given: list[str]) -> bytes:
     """Words as bubblewrap reads them from a file, each ended by a NUL."""
     # Attack: a NUL in a value would end it, and what follows would be an option of ours.
-    text = "\0".join(given)
-    if text.count("\0") != len(given) - 1:
+    text = "".join([f"{word}\0" for word in given])
+    if text.count("\0") != len(given):
         raise UsageError("a path, a variable or an argument contains a NUL byte")
-    return text.encode(errors="surrogateescape") + b"\0"
+    return text.encode(errors="surrogateescape")
 
 
 def memory_file(data: bytes) -> int:

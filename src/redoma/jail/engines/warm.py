@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from redoma.jail.engines.bubblewrap import Enclosure
+    from redoma.jail.engines.frame import Frame
     from redoma.jail.kernel.identity import Stage
     from redoma.jail.run.launcher import Kind, Ready
     from redoma.jail.run.limiter import Limiter
@@ -83,11 +84,10 @@ class Warm:
                 enclosure.launch = replace(enclosure.launch, complaint="redoma: ")
                 yield enclosure
         finally:
-            if builder.asked is not None:
-                builder.asked.close()
+            builder.end()
         launcher = self._launcher
-        if launcher is not None and builder.kinds:
-            launcher.make_ready(builder.kinds[0])
+        if launcher is not None and builder.kind is not None:
+            launcher.make_ready(builder.kind)
 
     def take(self, kind: Kind) -> Ready:
         """A process in an enclosure of this kind; a launcher that has ended is started anew."""
@@ -163,22 +163,23 @@ class _Run:
 
     def __init__(self, engine: Warm) -> None:
         self._engine = engine
-        self.kinds: list[Kind] = []
-        self.asked: Ready | None = None
+        self.kind: Kind | None = None
+        self._before = b""
+        self._ready: Ready | None = None
+        self._asked: Ready | None = None
 
-    def start_of(
-        self,
-        base: tuple[str, ...],
-        rest: list[str],
-        command: tuple[str, ...],
-        plan: Plan,
-        give: Callable[[int], str],
-    ) -> tuple[tuple[str, ...], Starter]:
-        """No command line but the command's own, and who starts it."""
+    def foresee(self, frame: Frame, plan: Plan) -> None:
+        """Someone stands there and makes what can be made, while the rest is worked out here."""
         network = 0 if plan.grant.network is Network.OPEN else clone.NEW_NETWORK
         entry = getattr(plan.request.workload, "entry", ())
-        kind = (asking(_ALWAYS | network, entry), words(list(base)))
-        self.kinds.append(kind)
+        self.kind = asking(_ALWAYS | network, entry), words(list(frame.base))
+        self._before = words(list(frame.before))
+        self._ready = self._standing()
+
+    def start_of(
+        self, frame: Frame, rest: list[str], command: tuple[str, ...], give: Callable[[int], str]
+    ) -> tuple[tuple[str, ...], Starter]:
+        """No command line but the command's own, and who starts it."""
 
         def start(
             launch: Launch, stdio: tuple[int, int, int], limiter: Limiter, terminal: str
@@ -196,17 +197,42 @@ class _Run:
             )
             file = memory_file(words(request))
             try:
-                # One that stood ready may have been killed since, for memory or by a person.
                 for _ in range(_TRIES):
-                    ready = self._engine.take(kind)
+                    ready, self._ready = self._kept() or self._standing(), None
                     if ready.ask([file, *stdio, *doors, *(fd for fd, _ in launch.fds)]):
-                        self.asked = ready
+                        self._asked = ready
                         return ready.pid
             finally:
                 os.close(file)
             raise EngineFailed("the enclosure ended before it was used", hint="redoma doctor")
 
         return command, start
+
+    def end(self) -> None:
+        """Lets go of whoever stood there."""
+        if self._asked is not None:
+            self._asked.close()
+        if self._ready is not None:
+            self._ready.discard()
+
+    def _kept(self) -> Ready | None:
+        """Whoever stands there, unless something was mounted since: the layer's own place, say."""
+        if self._ready is not None and not self._ready.stands():
+            self._ready.discard()
+            self._ready = None
+        return self._ready
+
+    def _standing(self) -> Ready:
+        """An enclosure that was told what comes first.
+
+        One that stood ready may have been killed since, for memory or by a person.
+        """
+        assert self.kind is not None
+        for _ in range(_TRIES):
+            ready = self._engine.take(self.kind)
+            if ready.tell(self._before):
+                return ready
+        raise EngineFailed("the enclosure ended before it was used", hint="redoma doctor")
 
 
 def _mounts() -> int:

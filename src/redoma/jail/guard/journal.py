@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from redoma.jail.engines.shield import Raised
     from redoma.model.result import HeldBack
 
+# Begins the word on a command line by which a process says whose word it waits for.
+MARK = "redoma-waits-for-"
 _IDLE, _GOING = b"-", b"+"
 _numbers = count(1)
 
@@ -58,6 +60,29 @@ class Entry:
                 os.unlink(self._path)
 
 
+def mark() -> str:
+    """A word that names this process, and no other before or after it."""
+    pid = os.getpid()
+    return f"{MARK}{namespace()}-{pid}-{started(pid)}"
+
+
+def namespace() -> str:
+    """What the numbers of processes here mean something in."""
+    return str(os.stat("/proc/self/ns/pid").st_ino)
+
+
+def without_end(reads: int) -> int:
+    """The same end of a pipe, which writes as well and so never comes to its end.
+
+    Attack: bubblewrap takes the end of what it waits on for the word to begin. We are killed while
+    the start of a run is written down, and the command runs without a record and without us.
+    """
+    try:
+        return os.open(f"/proc/self/fd/{reads}", os.O_RDWR | os.O_CLOEXEC)
+    finally:
+        os.close(reads)
+
+
 def _content(raised: list[Raised]) -> bytes:
     lines = []
     for one in raised:
@@ -74,12 +99,16 @@ def finish_others() -> tuple[HeldBack, ...]:
     """Settles runs whose supervisor is gone."""
     taken: list[HeldBack] = []
     directory = _directory()
-    for name in os.listdir(directory):
-        if not maker_lives(name):
-            with suppress(OSError, ValueError):
-                taken += _settle(f"{directory}/{name}")
-            with suppress(OSError):
-                os.unlink(f"{directory}/{name}")
+    gone = [name for name in os.listdir(directory) if not maker_lives(name)]
+    if gone:
+        from redoma.jail.guard.waiting import end_left_behind
+
+        end_left_behind()
+    for name in gone:
+        with suppress(OSError, ValueError):
+            taken += _settle(f"{directory}/{name}")
+        with suppress(OSError):
+            os.unlink(f"{directory}/{name}")
     return tuple(taken)
 
 
@@ -124,7 +153,7 @@ def _records(path: str) -> list[_Record]:
             return []
         text = file.read().decode(errors="surrogateescape")
     found: list[_Record] = []
-    for line in text.split("\n\0"):
+    for line in text.split("\n\0") if text else ():
         kind, _, rest = line.partition("\0")
         if kind == "root":
             found.append(_Record(rest))

@@ -38,22 +38,32 @@ def rehearse() -> None:
     loads(_NOTHING)  # noqa: S301
 
 
-def main(_: Sequence[str], over: Callable[[], None] | None = None) -> NoReturn:
-    """Makes the call that comes on descriptor 0; never returns.
+def main(_: Sequence[str]) -> NoReturn:
+    """Makes the call that comes on descriptor 0; never returns."""
+    perform(taken())
+
+
+def taken() -> Orders:
+    """The orders, read to their end; nothing that a caller wrote has run yet."""
+    os.set_inheritable(_ANSWER, False)  # noqa: FBT003
+    orders = Orders.read(_everything(0))
+    running.append(True)
+    sys.path[:] = orders.path
+    sys.argv[:] = [""]
+    sys.dont_write_bytecode = True
+    return orders
+
+
+def perform(orders: Orders, over: Callable[[], None] | None = None) -> NoReturn:
+    """Makes the call and answers; never returns.
 
     `over` is called when the answer is on its way, and nothing else will happen.
     """
     os.closerange(_ANSWER + 1, _MOST_DESCRIPTORS)
-    os.set_inheritable(_ANSWER, False)  # noqa: FBT003
-    orders = Orders.read(_everything(0))
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
-    running.append(True)
     own = os.getpid()
-    sys.path[:] = orders.path
-    sys.argv[:] = [""]
-    sys.dont_write_bytecode = True
     code = 1
     watch = Watch(orders)
     try:

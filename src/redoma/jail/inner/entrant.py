@@ -66,10 +66,16 @@ def _live(requests: socket, line: socket, processes: int) -> NoReturn:
         call = sys.modules["redoma.jail.inner.call"]
         call.rehearse()
         line.send(_READY)
-        fds = packets.receive_many(requests)
+        fds = packets.receive_many(requests, *packets.receive(requests))
         if fds:
-            _confined(Request(fds), line, processes)
-            code = call.main((), _over)
+            request = Request(fds)
+            orders = _confined(request, line, processes)
+            call_orders = call.taken()
+            if line.recv(_LONGEST) != _GO:
+                os._exit(COULD_NOT_ENCLOSE)  # the first process has ended
+            os.chdir(orders.directory)
+            privileges.let_in_others()  # it is the command now
+            code = call.perform(call_orders, _over)
     except (OSError, ValueError, KeyError) as error:
         os.write(2, f"redoma: {error}\n".encode(errors="surrogateescape"))
     finally:
@@ -80,8 +86,8 @@ def _over() -> None:
     os.kill(_FIRST, first_process.OVER)
 
 
-def _confined(request: Request, line: socket, processes: int) -> None:
-    """Gives up everything, and returns when it may begin."""
+def _confined(request: Request, line: socket, processes: int) -> Orders:
+    """Gives up everything but the line to the first process; how the enclosure was ordered."""
     # A process that moves itself waits for nobody; moving another takes milliseconds.
     for fd in request.doors:
         os.write(fd, b"0")
@@ -97,11 +103,5 @@ def _confined(request: Request, line: socket, processes: int) -> None:
         resource.setrlimit(kind, (soft, hard))
     os.environ.clear()
     os.environ.update(orders.env)
-    os.closerange(packets.FIRST_OWN, line.fileno())
-    os.closerange(line.fileno() + 1, 1 << 20)
     gc.enable()
-    if line.recv(_LONGEST) != _GO:
-        os._exit(COULD_NOT_ENCLOSE)  # the first process has ended
-    line.close()
-    os.chdir(orders.directory)
-    privileges.let_in_others()  # it is the command now
+    return orders

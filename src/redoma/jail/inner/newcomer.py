@@ -7,6 +7,7 @@ request, finishes the root, gives up every privilege, and starts the command.
 from __future__ import annotations
 
 import errno
+import functools
 import os
 import resource
 import select
@@ -26,6 +27,7 @@ from redoma.jail.run import first_process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import NoReturn
 
 _RESET = [n for n in range(1, 32) if n not in (signal.SIGKILL, signal.SIGSTOP)]
@@ -48,20 +50,16 @@ class Newcomer:
         self._entrance = entrance
         self._entrant: Entrant | None = None
         self._alarm = -1
+        self._trouble: Exception | None = None
         self._root: Root | None = None
 
     def live(self, base: int, *, network: bool) -> NoReturn:
         """Never returns: ends with the command's own status, or when nobody asks for one."""
-        trouble: Exception | None = None
-        try:
-            os.setsid()  # Attack: TIOCSTI into the caller's terminal
-            self._settle(base, network=network)
-        except (OSError, ValueError, KeyError) as error:
-            trouble = error
+        self._try(lambda: self._settle(base, network=network))
         try:
             request = self._wait()
-            if trouble is not None:
-                raise trouble
+            if self._trouble is not None:
+                raise self._trouble
             self._run(request)
         except (OSError, ValueError, KeyError, MemoryError) as error:
             with suppress(OSError):
@@ -69,8 +67,17 @@ class Newcomer:
         finally:
             os._exit(COULD_NOT_ENCLOSE)
 
+    def _try(self, step: Callable[[], None]) -> None:
+        """Does a step unless one before it failed; why it did is said to whoever asks."""
+        if self._trouble is None:
+            try:
+                step()
+            except (OSError, ValueError, KeyError) as error:
+                self._trouble = error
+
     def _settle(self, base: int, *, network: bool) -> None:
         """What every run has alike."""
+        os.setsid()  # Attack: TIOCSTI into the caller's terminal
         privileges.keep_name(*self._ids)
         if network:
             loopback.bring_up()
@@ -86,13 +93,23 @@ class Newcomer:
         poll = select.poll()
         for fd in (self._requests.fileno(), self._host):
             poll.register(fd, select.POLLIN)
-        if any(fd == self._host for fd, _ in poll.poll()):
-            os._exit(0)
-        fds = packets.receive_many(self._requests)
+        while True:
+            if any(fd == self._host for fd, _ in poll.poll()):
+                os._exit(0)
+            data, fds = packets.receive(self._requests)
+            if data != packets.AHEAD:
+                break
+            self._try(functools.partial(self._add, fds[0]))
+        fds = packets.receive_many(self._requests, data, fds)
         if not fds:
             os._exit(0)  # nobody asked, and nobody will
         self._requests.close()
         return Request(fds)
+
+    def _add(self, words: int) -> None:
+        """What comes first of the root, where it is known that a run will be asked for."""
+        assert self._root is not None
+        self._root.add(Orders(packets.read_words(words)).steps)
 
     def _run(self, request: Request) -> NoReturn:
         # A process that moves itself waits for nobody; moving another takes milliseconds.

@@ -15,6 +15,8 @@ CONTROL, HOST = 3, 4
 # How it is asked for a process that a call goes on in, for one whose function comes by value, and
 # for one that a command is started in.
 ENTRY, BY_VALUE, COMMAND = b"e", b"v", b"c"
+# The message that tells an enclosure what comes first of its root, before it is asked.
+AHEAD = b"ahead"
 # Below these numbers a command may be given descriptors; ours are all above.
 FIRST_OWN = 10
 _SIZE = 4
@@ -43,9 +45,8 @@ def send_many(to: socket, fds: list[int]) -> None:
         send(to, b"%d" % len(fds), fds[start : start + _AT_ONCE])
 
 
-def receive_many(source: socket) -> list[int]:
-    """What was sent by `send_many`; nothing when the other side is gone."""
-    data, fds = receive(source)
+def receive_many(source: socket, data: bytes, fds: list[int]) -> list[int]:
+    """What `send_many` sent, after its first message; nothing when the other side is gone."""
     while data and len(fds) < int(data):
         data, more = receive(source)
         fds += more

@@ -24,6 +24,7 @@ class Mounts:
             known = [_mount(line) for line in text.split("\n") if line], {}
             _read.clear()
             _read[text] = known
+        self.text = text
         self._all, self._found = known
 
     def of(self, path: str) -> Mount:

@@ -48,6 +48,21 @@ class Base(Value):
 def base_of(workspace: str) -> Base:
     """The best place for layers of this workspace."""
     mounts = Mounts()
+    status = os.stat(workspace)
+    owner = (status.st_uid, status.st_gid, os.geteuid(), os.getegid())
+    key = (workspace, mounts.text, owner, places.state())
+    known = _bases.get(key)
+    if known is None or not places.ours(known.directory):
+        _bases.clear()
+        known = _bases[key] = _best(workspace, mounts)
+    return known
+
+
+# The place that was found last, and all that it depends on.
+_bases: dict[tuple[object, ...], Base] = {}
+
+
+def _best(workspace: str, mounts: Mounts) -> Base:
     here = mounts.of(workspace)
     below = mounts.below(workspace)
     if below:

@@ -32,7 +32,11 @@ def begin(run: Supervisor) -> tuple[int, int]:
     may_begin = _asked(run)
     made = run.launch.starter is not None
     # Whoever was made for this run is the first process, and limits itself.
-    pid = run.pid if made else _first_process(run, handshake.status)
+    try:
+        pid = run.pid if made else _first_process(run, handshake.status)
+    except BaseException:
+        end_unseen(run, handshake.status)
+        raise
     try:
         descriptor = os.pidfd_open(pid)
     except ProcessLookupError:
@@ -119,14 +123,31 @@ def _first_process(run: Supervisor, fd: int) -> int:
     while poll.poll(_PATIENCE):
         chunk = os.read(fd, 4096)
         text += chunk
-        _, found, rest = text.partition(_KEY)
-        digits = rest.lstrip()
-        end = next((i for i, c in enumerate(digits) if not 48 <= c <= 57), -1)
-        if found and end > 0:
-            return int(digits[:end])
+        pid = _pid_in(text)
+        if pid:
+            return pid
         if not chunk:
             break
     raise _failed(run)
+
+
+def end_unseen(run: Supervisor, fd: int) -> None:
+    """Ends a first process that nobody has looked at yet: it would wait for ever."""
+    run.kill()
+    pid = _pid_in(last_words(fd))
+    if pid:
+        with suppress(OSError):
+            process = os.pidfd_open(pid)
+            signals.send(process, signals.SIGKILL)
+            os.close(process)
+
+
+def _pid_in(text: bytes) -> int:
+    """The number of the first process, as bubblewrap tells it; 0 where it is not told whole."""
+    _, found, rest = text.partition(_KEY)
+    digits = rest.lstrip()
+    end = next((i for i, c in enumerate(digits) if not 48 <= c <= 57), -1)
+    return int(digits[:end]) if found and end > 0 else 0
 
 
 def _failed(run: Supervisor) -> EngineFailed:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import select
+import time
 from _socket import AF_UNIX, SO_RCVTIMEO, SOCK_SEQPACKET, SOL_SOCKET, socket, socketpair
 from _thread import allocate_lock
 from contextlib import suppress
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 _PATIENCE = 20
 _MOST_READY = 3
+_QUICK = 0.03  # seconds within which an enclosure may not be ready yet
 
 
 class LauncherGone(Exception):
@@ -37,11 +39,25 @@ class LauncherGone(Exception):
 class Ready:
     """A process in an enclosure of its own that waits for one request."""
 
-    def __init__(self, kind: Kind, pid: int, requests: list[socket]) -> None:
+    def __init__(self, kind: Kind, pid: int, requests: list[socket], maker: Launcher) -> None:
         """`requests`: where each process in it is asked that takes part in the start."""
         self.kind = kind
         self.pid = pid
+        self.era = -1
+        self._maker = maker
         self._requests = requests
+
+    def stands(self) -> bool:
+        """Whether it still sees everything as it is mounted now."""
+        return self._maker.era_now() == self.era
+
+    def tell(self, before: bytes) -> bool:
+        """What comes first of the root, before it is asked; False where it has ended."""
+        file = _file(before)
+        try:
+            return self._sent(lambda: packets.send(self._requests[0], packets.AHEAD, [file]))
+        finally:
+            os.close(file)
 
     def ask(self, fds: list[int]) -> bool:
         """Gives it its one request; False where it has ended, and nothing was started.
@@ -49,9 +65,16 @@ class Ready:
         To be closed later: the kernel looks for lost descriptors when a socket is closed whose
         last message has not been read.
         """
-        try:
+
+        def ask_each() -> None:
             for one in self._requests:
                 packets.send_many(one, fds)
+
+        return self._sent(ask_each)
+
+    def _sent(self, send: Callable[[], None]) -> bool:
+        try:
+            send()
         except BrokenPipeError:
             self.discard()
             return False
@@ -89,8 +112,11 @@ class Launcher:
         # In the order in which they were ordered, and in which they come.
         self._ordered: list[Kind] = []
         self._ready: list[Ready] = []
-        # The kind of which the last was asked for before it was made.
+        # The kind of which the last was asked for when it can hardly have been made.
         self._pressed: Kind | None = None
+        self._last_order = 0.0
+        # How often something was mounted or unmounted, as far as anyone looked.
+        self._era = 0
         self._stopped = False
         self._mounts = mounts
         self._changes = select.poll()
@@ -132,22 +158,36 @@ class Launcher:
     def take(self, kind: Kind) -> Ready:
         """An enclosure of this kind, made now or standing ready."""
         with self._lock:
-            if self._changes.poll(0):
-                # Attack: a mount made since one was forked is not there; the command would see, and
-                # write, what lies below it.
-                while self._waiting():
-                    self._oldest().discard()
+            self._look_at_mounts()
+            quick = time.monotonic() - self._last_order < _QUICK
+            self._pressed = kind if quick and kind in self._waiting() else None
             for ready in self._ready:
                 if ready.kind == kind:
                     self._ready.remove(ready)
+                    ready.era = self._era
                     return ready
-            if kind in self._ordered:
-                self._pressed = kind
-            else:
+            if kind not in self._ordered:
                 self._order(kind)
             while (made := self._next()).kind != kind:
                 self._ready.append(made)
+            made.era = self._era
             return made
+
+    def era_now(self) -> int:
+        """A number that is another one when something was mounted or unmounted since."""
+        with self._lock:
+            self._look_at_mounts()
+            return self._era
+
+    def _look_at_mounts(self) -> None:
+        """Attack: a mount made since one was forked is not there.
+
+        The command would see, and write, what lies below it.
+        """
+        if self._changes.poll(0):
+            self._era += 1
+            while self._waiting():
+                self._oldest().discard()
 
     def make_ready(self, kind: Kind) -> None:
         """Has one made beside the work, for whoever comes next."""
@@ -176,15 +216,15 @@ class Launcher:
 
     def _order(self, kind: Kind) -> None:
         asked, base = kind
-        file = os.memfd_create("redoma")
+        file = _file(base)
         try:
-            os.write(file, base)
             packets.send(self._control, asked, [file])
         except OSError as error:
             raise LauncherGone from error
         finally:
             os.close(file)
         self._ordered.append(kind)
+        self._last_order = time.monotonic()
 
     def _waiting(self) -> list[Kind]:
         """The kinds that stand ready or will."""
@@ -214,13 +254,20 @@ class Launcher:
         if not fds:
             why = said[1:].decode(errors="replace")
             raise EngineFailed(f"no enclosure could be made: {why}", hint="redoma doctor")
-        return Ready(kind, int(said), [socket(fileno=fd) for fd in fds])
+        return Ready(kind, int(said), [socket(fileno=fd) for fd in fds], self)
 
 
 def asking(namespaces: int, entry: tuple[str, ...]) -> bytes:
     """How to fork an enclosure: into which namespaces, and what sort of call will go on in it."""
     sorts = (packets.COMMAND, packets.ENTRY, packets.BY_VALUE)
     return sorts[min(len(entry), 2)] + b"%d" % namespaces
+
+
+def _file(data: bytes) -> int:
+    """A file in memory that holds this."""
+    file = os.memfd_create("redoma")
+    os.write(file, data)
+    return file
 
 
 def _above(fd: int) -> int:
