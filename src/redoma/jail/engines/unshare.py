@@ -11,13 +11,13 @@ import sys
 from contextlib import contextmanager
 
 from redoma.jail import own
-from redoma.jail.engines.bubblewrap import Bubblewrap
+from redoma.jail.engines.bubblewrap import Bubblewrap, memory_file, words
 from redoma.model.access import Network
 from redoma.model.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from redoma.jail.engines.bubblewrap import Enclosure
     from redoma.model.guarantee import EngineReport
@@ -65,16 +65,24 @@ class Unshare:
     @contextmanager
     def prepare(self, plan: Plan) -> Iterator[Enclosure]:
         """Bubblewrap's own preparation, performed by someone else."""
-        with self.description.prepare(plan) as enclosure:
-            launch = enclosure.launch
+        with self.description.prepared(plan, self) as enclosure:
             step, env = self._inner_step()
-            enclosure.launch = replace(
-                launch,
-                argv=(self.binary, *_namespaces(plan.grant.network), *step, *launch.argv[1:]),
-                env=env,
-                complaint="redoma: ",
-            )
+            launch = enclosure.launch
+            argv = (self.binary, *_namespaces(plan.grant.network), *step, *launch.argv)
+            enclosure.launch = replace(launch, argv=argv, env=env, complaint="redoma: ")
             yield enclosure
+
+    def start_of(
+        self,
+        base: tuple[str, ...],
+        rest: list[str],
+        command: tuple[str, ...],
+        plan: Plan,
+        give: Callable[[int], str],
+    ) -> tuple[tuple[str, ...], None]:
+        """What the step inside is told: the same as bubblewrap, but it knows the end of a pipe."""
+        del plan
+        return ("--args", give(memory_file(words([*base, *rest]))), "--", *command), None
 
     def close(self) -> None:
         """Ends what is kept ready, and any run that still uses it."""

@@ -46,6 +46,8 @@ class Entrant:
         os.close(processes)
         # It makes a namespace that the kernel does not make while we change the root.
         if self._line.recv(_LONGEST) != _READY:
+            if os.WIFSIGNALED(os.waitpid(self.pid, 0)[1]):
+                os._exit(COULD_NOT_ENCLOSE)  # somebody killed it: whoever asks takes another
             raise OSError(0, "the process of the call could not be made")
 
     def begin(self) -> None:

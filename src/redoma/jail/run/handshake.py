@@ -34,6 +34,8 @@ def begin(run: Supervisor) -> tuple[int, int]:
     # Whoever was made for this run is the first process, and limits itself.
     try:
         pid = run.pid if made else _first_process(run, handshake.status)
+    except EngineFailed:
+        raise  # it ended by itself, and is reaped
     except BaseException:
         end_unseen(run, handshake.status)
         raise

@@ -341,7 +341,7 @@ class Supervisor:
                 signals.send(self.first_process, signals.SIGKILL)
         if self.limiter.group is not None:
             self.limiter.group.kill()
-        if not self.launch.own_process_namespace and self.pid:
+        if not self.launch.own_process_namespace and self.process >= 0:  # reaped: another's pid
             for pid in reversed(tree(self.pid)[1:]):
                 with suppress(OSError):
                     os.kill(pid, signals.SIGKILL)
