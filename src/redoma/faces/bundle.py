@@ -72,6 +72,9 @@ class Bundle:
                 self._load_needs(name)
             except Exception:
                 return spec  # the import that asks for it will say why, where it can be answered
+            assert isinstance(spec.loader, _Loader)
+            # Two that load each other: the other one has loaded this one by now.
+            spec.loader.loaded = sys.modules.get(name)
         return spec
 
     def _spec(self, name: str) -> ModuleSpec | None:
@@ -120,6 +123,8 @@ class Bundle:
         if spec is None:
             return
         self._load_needs(name)
+        if name in sys.modules:
+            return  # by one of those, which load it in turn
         loader = spec.loader
         assert isinstance(loader, _Loader)
         code = loader.get_code(name)
@@ -245,6 +250,15 @@ class _Loader(SourceFileLoader):
         self._codes = codes
         self._start = start
         self._end = end
+        self.loaded: ModuleType | None = None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        del spec
+        return self.loaded
+
+    def exec_module(self, module: ModuleType) -> None:
+        if self.loaded is None:
+            super().exec_module(module)
 
     def get_code(self, fullname: str) -> CodeType | None:
         try:

@@ -24,7 +24,7 @@ def boot() -> str:
     """The name of this boot of the machine."""
     if not _boot:
         try:
-            with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            with open("/proc/sys/kernel/random/boot_id", encoding="utf-8") as file:
                 _boot.append(file.read().strip())
         except OSError:
             _boot.append("unknown")

@@ -144,6 +144,24 @@ def test_a_module_that_fails_says_so_where_it_is_asked_for(tree: Path) -> None:
     assert "could not do its work: ZeroDivisionError" in done.stderr
 
 
+@pytest.mark.parametrize(
+    "how", ["import redoma.model.second", "from redoma.model.second import LATER"]
+)
+def test_modules_that_load_each_other_are_each_loaded_once(tree: Path, how: str) -> None:
+    said = "import sys\nsys.stdout.write(__name__ + ' ')\n"
+    (tree / "redoma/model/first.py").write_text(f"{said}{how}\nHERE = 1\n")
+    (tree / "redoma/model/second.py").write_text(f"{said}import redoma.model.first\nLATER = 2\n")
+    help_text = tree / "redoma/faces/cli/run_help.py"
+    help_text.write_text(
+        f"{help_text.read_text()}\nimport redoma.model.first as first\nfirst.HERE\n"
+    )
+    first, *later = [started(tree).partition("usage")[0].split() for _ in range(3)]
+    assert first == ["redoma.model.first", "redoma.model.second"]
+    # Where one cannot be loaded before the other, it is tried, and loaded as ever.
+    assert [sorted(set(each)) for each in later] == [first, first]
+    assert how.startswith("from") or [len(each) for each in later] == [2, 2]
+
+
 def test_a_pattern_is_compiled_by_one_start_and_used_by_the_next(tree: Path) -> None:
     code = (
         f"import sys; sys.path.append({str(tree)!r})\n"
