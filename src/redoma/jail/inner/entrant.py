@@ -1,17 +1,17 @@
 """The process that a call goes on in: forked before anyone asks, used for one call.
 
 While the enclosure's first process finishes the root, this one gives up every privilege; it begins
-when the first process says so, in the root that stands then.
+when the first process says so, in the root that stands then. A program is started otherwise: it
+would throw away the interpreter that was forked for it.
 """
 
 from __future__ import annotations
 
 import gc
 import os
-import resource
 import signal
 import sys
-from _socket import AF_UNIX, SOCK_SEQPACKET, socket, socketpair
+from _socket import AF_UNIX, MSG_DONTWAIT, SOCK_SEQPACKET, socket, socketpair
 
 from redoma.jail.inner import packets
 from redoma.jail.inner.orders import Orders
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 COULD_NOT_ENCLOSE = 125
-_DEFAULTS = [n for n in range(1, 32) if n not in (signal.SIGKILL, signal.SIGSTOP)]
-_SPENT = b"500"
-_READY, _GO = b"ready", b"go"
-_LONGEST = 16
 _FIRST = 1
+_SPENT = 500
+_RESET = [n for n in range(1, 32) if n not in (signal.SIGKILL, signal.SIGSTOP)]
+_READY, _CONFINED, _GO, _FAILED = b"ready", b"confined", b"go", b"!"
+_LONGEST = 4096
 
 
 class Entrant:
@@ -40,70 +40,99 @@ class Entrant:
         self.pid = os.fork()
         if self.pid == 0:
             self._line.close()
-            _live(requests, theirs, processes)
+            _Inside(theirs, processes).live(requests)
         theirs.close()
         requests.close()
         os.close(processes)
         # It makes a namespace that the kernel does not make while we change the root.
-        if self._line.recv(_LONGEST) != _READY:
-            if os.WIFSIGNALED(os.waitpid(self.pid, 0)[1]):
-                os._exit(COULD_NOT_ENCLOSE)  # somebody killed it: whoever asks takes another
-            raise OSError(0, "the process of the call could not be made")
+        self._heard(_READY)
 
     def begin(self) -> None:
-        """From here on it is the command."""
+        """From here on it is the command; it has given up everything."""
+        self._heard(_CONFINED)
         self._line.send(_GO)
-        self._line.close()
+
+    @property
+    def never_began(self) -> bool:
+        """Whether it has ended because it could not become the command."""
+        try:
+            return self._line.recv(_LONGEST, MSG_DONTWAIT)[:1] == _FAILED
+        except OSError:
+            return False
+
+    def _heard(self, wanted: bytes) -> None:
+        said = self._line.recv(_LONGEST)
+        if said == wanted:
+            return
+        if not said and wanted == _READY and os.WIFSIGNALED(os.waitpid(self.pid, 0)[1]):
+            os._exit(COULD_NOT_ENCLOSE)  # somebody killed it: whoever asks takes another
+        why = said.removeprefix(_FAILED).decode(errors="surrogateescape")
+        raise OSError(0, why or "the command's process ended before it began")
 
 
-def _live(requests: socket, line: socket, processes: int) -> NoReturn:
-    code = COULD_NOT_ENCLOSE
-    try:
-        for number in _DEFAULTS:
+class _Inside:
+    """The process itself."""
+
+    def __init__(self, line: socket, processes: int) -> None:
+        self._line = line
+        self._processes = processes
+        self._begun = False
+        self._call = sys.modules["redoma.jail.inner.call"]
+
+    def live(self, requests: socket) -> NoReturn:
+        """Never returns: ends as the command does."""
+        try:
+            self._settle()
+            fds = packets.receive_many(requests, *packets.receive(requests))
+            if fds:
+                self._run(Request(fds))
+        except (OSError, ValueError, KeyError, MemoryError) as error:
+            said = f"{error}".encode(errors="surrogateescape")
+            if self._begun:
+                os.write(2, b"redoma: " + said + b"\n")
+            self._line.send(_FAILED + said[: _LONGEST - 1])
+        finally:
+            os._exit(COULD_NOT_ENCLOSE)
+
+    def _settle(self) -> None:
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        for number in _RESET:
             signal.signal(number, signal.SIG_DFL)
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)
-        privileges.enter_user_namespace(processes)  # the mounts belong to the one outside it
+        privileges.enter_user_namespace(self._processes)  # the mounts belong to the one outside it
         privileges.gain_no_capabilities()
         privileges.no_new_privileges()
-        call = sys.modules["redoma.jail.inner.call"]
-        call.rehearse()
-        line.send(_READY)
-        fds = packets.receive_many(requests, *packets.receive(requests))
-        if fds:
-            request = Request(fds)
-            orders = _confined(request, line, processes)
-            call_orders = call.taken()
-            if line.recv(_LONGEST) != _GO:
-                os._exit(COULD_NOT_ENCLOSE)  # the first process has ended
-            os.chdir(orders.directory)
-            privileges.let_in_others()  # it is the command now
-            code = call.perform(call_orders, _over)
-    except (OSError, ValueError, KeyError) as error:
-        os.write(2, f"redoma: {error}\n".encode(errors="surrogateescape"))
-    finally:
-        os._exit(code)
+        self._call.rehearse()
+        self._line.send(_READY)
+
+    def _run(self, request: Request) -> None:
+        # A process that moves itself waits for nobody; moving another takes milliseconds.
+        for fd in request.doors:
+            os.write(fd, b"0")
+        calls.unshare(calls.CLONE_NEWCGROUP)  # now: the group it is in is all it knows of groups
+        self._be_the_first_to_go()
+        orders = Orders(request.options)
+        os.umask(request.umask)
+        privileges.hold_no_capabilities()
+        request.restrict(orders)
+        self._line.send(_CONFINED)
+        self._begun = True
+        os.environ.clear()
+        os.environ.update(orders.env)
+        gc.enable()
+        told = self._call.taken()
+        if self._line.recv(_LONGEST) != _GO:
+            os._exit(COULD_NOT_ENCLOSE)  # the first process has ended
+        os.chdir(orders.directory)
+        privileges.let_in_others()  # it is the command now
+        self._call.perform(told, _over)
+
+    def _be_the_first_to_go(self) -> None:
+        """Where memory runs out it is taken from the command, not from whoever reports its end."""
+        file = os.open("self/oom_score_adj", os.O_RDWR | os.O_CLOEXEC, dir_fd=self._processes)
+        os.write(file, b"%d" % max(_SPENT, int(os.read(file, 16))))
+        os.close(file)
 
 
 def _over() -> None:
     os.kill(_FIRST, first_process.OVER)
-
-
-def _confined(request: Request, line: socket, processes: int) -> Orders:
-    """Gives up everything but the line to the first process; how the enclosure was ordered."""
-    # A process that moves itself waits for nobody; moving another takes milliseconds.
-    for fd in request.doors:
-        os.write(fd, b"0")
-    calls.unshare(calls.CLONE_NEWCGROUP)  # now: the group it is in is all it knows of groups
-    # Where memory runs out it is taken from the command, not from whoever reports its end.
-    spent = os.open("self/oom_score_adj", os.O_WRONLY, dir_fd=processes)
-    os.write(spent, _SPENT)
-    orders = Orders(request.options)
-    os.umask(request.umask)
-    privileges.hold_no_capabilities()
-    privileges.load_filter(request.contents(orders.numbers["--seccomp"]))
-    for kind, soft, hard in request.limits:
-        resource.setrlimit(kind, (soft, hard))
-    os.environ.clear()
-    os.environ.update(orders.env)
-    gc.enable()
-    return orders

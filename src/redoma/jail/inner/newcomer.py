@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import functools
 import os
-import resource
 import select
 import signal
 from _socket import socket
@@ -134,6 +133,8 @@ class Newcomer:
         for fd in (0, 1, 2, *(number for number in request.fds if number < packets.FIRST_OWN)):
             os.close(fd)  # else the end of the command's output would not be seen
         code = -child if child < 0 else first_process.attend(child, go, self._alarm, self._host)
+        if code == COULD_NOT_ENCLOSE and self._entrant is not None and self._entrant.never_began:
+            os._exit(COULD_NOT_ENCLOSE)
         first_process.end(status, code)
 
     def _let_in(
@@ -149,7 +150,8 @@ class Newcomer:
         first_process.wait_for_go(go)
         entrant.begin()
         privileges.drop_capabilities()
-        _restrict(request, orders)
+        privileges.no_new_privileges()
+        request.restrict(orders)
         return entrant.pid
 
     def _begin(self, request: Request, orders: Orders, status: int, go: int) -> int:
@@ -161,8 +163,9 @@ class Newcomer:
         # The mounts belong to the namespace outside this one.
         privileges.enter_user_namespace()
         privileges.drop_capabilities()
+        privileges.no_new_privileges()
         os.chdir(orders.directory)
-        _restrict(request, orders)
+        request.restrict(orders)
         first_process.introduce(status, os.getpid())
         first_process.wait_for_go(go)
         before = os.read(sacrifice, 16)
@@ -173,13 +176,6 @@ class Newcomer:
         child = _start(request, orders.env)
         os.write(sacrifice, before)
         return child
-
-
-def _restrict(request: Request, orders: Orders) -> None:
-    privileges.no_new_privileges()
-    privileges.load_filter(request.contents(orders.numbers["--seccomp"]))
-    for kind, soft, hard in request.limits:
-        resource.setrlimit(kind, (soft, hard))
 
 
 def _start(request: Request, env: dict[str, str]) -> int:

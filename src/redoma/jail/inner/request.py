@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import resource
 
 from redoma.jail.inner import packets
 from redoma.jail.inner.orders import Orders
+from redoma.jail.kernel import privileges
 
 
 class Request:
@@ -38,13 +40,13 @@ class Request:
                 os.close(fd)
             self.fds[number] = number if number < packets.FIRST_OWN else fd
 
-    def contents(self, number: int) -> bytes:
-        """What the file holds that the words call by this number; closes it."""
-        fd = self.fds[number]
-        try:
-            return os.pread(fd, os.fstat(fd).st_size, 0)
-        finally:
-            os.close(fd)
+    def restrict(self, orders: Orders) -> None:
+        """Puts the run's filter of system calls and its limits on this process and its heirs."""
+        file = self.fds[orders.numbers["--seccomp"]]
+        privileges.load_filter(os.pread(file, os.fstat(file).st_size, 0))
+        os.close(file)
+        for kind, soft, hard in self.limits:
+            resource.setrlimit(kind, (soft, hard))
 
 
 def rehearse() -> None:
