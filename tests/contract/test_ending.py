@@ -144,7 +144,10 @@ def test_ten_runs_leave_no_descriptor_behind(machine: Machine) -> None:
     before = len(os.listdir("/proc/self/fd"))
     for _ in range(10):
         sandbox.run("true", stdin=b"x")
-    assert len(os.listdir("/proc/self/fd")) == before
+    until = time.monotonic() + 5
+    while len(os.listdir("/proc/self/fd")) > before and time.monotonic() < until:
+        time.sleep(0.05)  # a layer's mounts are let go a little later
+    assert len(os.listdir("/proc/self/fd")) <= before
 
 
 def test_with_a_killed_supervisor_dies_its_tree(machine: Machine, token: str) -> None:
