@@ -37,6 +37,14 @@ def test_a_file_that_is_no_program_is_126(machine: Machine) -> None:
     ]
 
 
+def test_a_script_that_names_no_reader_is_read_by_the_shell(machine: Machine) -> None:
+    made = machine.workspace / "script"
+    made.write_text("echo read by $0\n")
+    made.chmod(0o755)
+    result = machine.sandbox().run([str(made)])
+    assert (result.exit_code, result.stdout.decode()) == (0, f"read by {made}\n")
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGSEGV, signal.SIGHUP])
 def test_a_command_that_a_signal_ended_is_told_so(machine: Machine, number: int) -> None:
     result = machine.sandbox().run(f"kill -{int(number)} $$; sleep 5")

@@ -366,13 +366,6 @@ def test_the_callers_umask_of_now_is_the_commands(box: Sandbox) -> None:
         os.umask(before)
 
 
-def test_a_script_that_names_no_reader_is_read_by_the_shell(box: Sandbox) -> None:
-    made = Path(box.workspace) / "script"
-    made.write_text("echo read by $0\n")
-    made.chmod(0o755)
-    assert out(box, [str(made)]) == f"read by {made}\n"
-
-
 def test_a_long_command_and_many_variables_arrive_whole(box: Sandbox) -> None:
     text = "x" * 120_000
     assert out(box, ["/bin/echo", text]) == f"{text}\n"

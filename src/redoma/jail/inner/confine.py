@@ -11,6 +11,7 @@ import signal
 import sys
 
 from redoma.jail.kernel import calls
+from redoma.jail.run import first_process
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1)
 COULD_NOT_CONFINE = 125
@@ -53,15 +54,7 @@ def _become(ordered: dict[str, str], command: list[str]) -> None:
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith("REDOMA_SHIM_")
     }
-    for number in range(1, signal.NSIG):
-        if number not in (signal.SIGKILL, signal.SIGSTOP) and number < 32:
-            signal.signal(number, signal.SIG_DFL)
-    try:
-        os.execve(command[0], command, environment)  # noqa: S606
-    except PermissionError:
-        os._exit(126)
-    except OSError:
-        os._exit(127)
+    first_process.become(command, environment)
 
 
 def _limit(text: str) -> None:

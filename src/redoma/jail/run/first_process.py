@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import signal
@@ -87,7 +88,13 @@ def become(argv: list[str], env: dict[str, str]) -> NoReturn:
             signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     try:
-        os.execve(argv[0], argv, env)  # noqa: S606
+        try:
+            os.execve(argv[0], argv, env)  # noqa: S606
+        except OSError as error:
+            if error.errno != errno.ENOEXEC:
+                raise
+            # A script that does not say by whom it is read.
+            os.execve("/bin/sh", ["/bin/sh", *argv], env)  # noqa: S606
     except FileNotFoundError:
         os._exit(127)
     except OSError:
