@@ -15,6 +15,8 @@ CONTROL, HOST = 3, 4
 # How it is asked for a process that a call goes on in, for one whose function comes by value, and
 # for one that a command is started in.
 ENTRY, BY_VALUE, COMMAND = b"e", b"v", b"c"
+# Before any of these: nobody waits for it yet.
+LATER = b"~"
 # The message that tells an enclosure what comes first of its root, before it is asked.
 AHEAD = b"ahead"
 # Below these numbers a command may be given descriptors; ours are all above.

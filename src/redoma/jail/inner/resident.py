@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 _OFTEN_ENOUGH = 20
+_A_MOMENT = 4  # milliseconds
 
 
 def main() -> NoReturn:
@@ -70,8 +71,11 @@ class Resident:
             asked, fds = packets.receive(self._control)
             if not asked:
                 os._exit(0)
+            if asked[:1] == packets.LATER:
+                # Whoever asked has something to do now, and needs the processor for it.
+                self._poll.poll(_A_MOMENT)
             try:
-                self._make(asked, fds[0])
+                self._make(asked.removeprefix(packets.LATER), fds[0])
             except OSError as error:
                 packets.send(self._control, f"!{error}".encode())
             finally:

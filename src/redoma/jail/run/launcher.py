@@ -196,7 +196,7 @@ class Launcher:
             for _ in range(wanted - self._waiting().count(kind)):
                 while len(self._waiting()) >= _MOST_READY:
                     self._oldest().discard()
-                self._order(kind)
+                self._order(kind, packets.LATER)
 
     def close(self) -> None:
         """Ends it, and what stands ready; runs that are going on go on."""
@@ -214,11 +214,11 @@ class Launcher:
             self._stopped = True
             _end(self.pid)
 
-    def _order(self, kind: Kind) -> None:
+    def _order(self, kind: Kind, when: bytes = b"") -> None:
         asked, base = kind
         file = _file(base)
         try:
-            packets.send(self._control, asked, [file])
+            packets.send(self._control, when + asked, [file])
         except OSError as error:
             raise LauncherGone from error
         finally:
