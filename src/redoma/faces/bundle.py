@@ -12,11 +12,12 @@ compiled are kept here too.
 
 from __future__ import annotations
 
+import _frozen_importlib
 import _thread
 import marshal
 import os
 import sys
-from _frozen_importlib import ModuleSpec, _ModuleLockManager  # type: ignore[attr-defined]
+from _frozen_importlib import ModuleSpec
 from _frozen_importlib_external import MAGIC_NUMBER, SourceFileLoader
 
 TYPE_CHECKING = False
@@ -110,9 +111,13 @@ class Bundle:
         if not _thread._count():
             self._loaded(name)
             return
-        with _ModuleLockManager(name):  # another thread may be at it, and would wait here as well
-            if name not in sys.modules:
-                self._loaded(name)
+        # Another thread may be at it, and would wait here as well. An interpreter that has no
+        # such lock loads the module as ever, when it is asked for.
+        locked = getattr(_frozen_importlib, "_ModuleLockManager", None)
+        if locked is not None:
+            with locked(name):
+                if name not in sys.modules:
+                    self._loaded(name)
 
     def _loaded(self, name: str) -> None:
         parent, _, own = name.rpartition(".")
