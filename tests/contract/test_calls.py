@@ -9,7 +9,15 @@ import pytest
 from redoma import Call, SandboxTimeout, SandboxViolation
 from redoma.model.guarantee import Guarantee
 from tests.contract.machine import Machine, claims
-from tests.flow.called import doubled, forever, reads, starts, starts_by_hand, threads, writes
+from tests.flow.called import (
+    doubled,
+    forever,
+    reads,
+    starts,
+    starts_by_hand,
+    threads,
+    writes,
+)
 
 pytestmark = pytest.mark.both_users
 

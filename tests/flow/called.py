@@ -128,3 +128,14 @@ def threads() -> int:
     thread.start()
     thread.join()
     return len(heard)
+
+
+def fills(directory: str, files: int) -> None:
+    """Writes files of ten megabytes, and stays a while."""
+    import time
+
+    for number in range(files):
+        with open(f"{directory}/large{number}", "wb") as file:
+            for _ in range(10):
+                file.write(bytes(1 << 20))
+    time.sleep(20)

@@ -38,6 +38,7 @@ from tests.flow.called import (
     count,
     doubled,
     fails,
+    fills,
     forever,
     nested,
     numbers,
@@ -249,3 +250,12 @@ def test_a_first_call_leaves_nothing_in_a_workspace_that_holds_redoma_itself(
     started = (sys.executable, "-S", "-B", "-c", textwrap.dedent(text))
     done = subprocess.run(started, capture_output=True, text=True, check=False, timeout=60)
     assert (done.stdout, done.stderr) == ("1 () ()\n", "")
+
+
+def test_what_a_call_keeps_in_files_that_are_memory_counts_as_memory(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    sandbox = Sandbox(
+        str(tmp_path / "work"), record=str(tmp_path / "record"), limits={"memory": 96 << 20}
+    )
+    results = [sandbox.perform(Call(fills, ("/tmp", 20))) for _ in range(2)]
+    assert [result.outcome for result in results] == [Outcome.OUT_OF_MEMORY] * 2

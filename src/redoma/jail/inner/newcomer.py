@@ -145,10 +145,11 @@ class Newcomer:
 
         We stay in the user namespace outside its own; there is room for one, and that one is its.
         """
-        # Attack: the command reads or changes our memory; from its first moment it cannot.
-        privileges.keep_out_others()
         first_process.introduce(status, os.getpid())
         first_process.wait_for_go(go)
+        # Attack: the command reads or changes our memory; from its first moment it cannot. Whoever
+        # supervises us looked for our root before.
+        privileges.keep_out_others()
         entrant.begin()
         privileges.drop_capabilities()
         privileges.no_new_privileges()
