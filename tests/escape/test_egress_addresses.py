@@ -127,11 +127,15 @@ s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM); s.sendto(b"x", ("2001:db8
     assert refusals(result) == {"[2001:db8::7]:443": DATAGRAM}
 
 
-def test_a_flood_of_datagrams_keeps_nobody_busy() -> None:
-    script = """
+@pytest.mark.parametrize("pause", [0, 0.001], ids=["a flood", "a stream"])
+def test_datagrams_without_end_keep_nobody_busy(pause: float) -> None:
+    script = f"""
+import time
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 for n in range(20000):
     s.sendto(b"x", ("192.0.2.1", 1024 + n % 40000))
+    if {pause} and n % 20 == 0:
+        time.sleep({pause})
 print("ended by itself")
 """
     result = behind_a_gate(script, "a.test=127.0.0.1")

@@ -38,7 +38,7 @@ class Datagrams:
             try:
                 address, port = destination(self._sock)
             except (OSError, IndexError, too_short):
-                return
+                break
             self._heard += 1
             name = self._directory.name(address)
             self._ledger.drop(
