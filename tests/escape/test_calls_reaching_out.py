@@ -46,6 +46,14 @@ def test_no_descriptor_of_the_caller_is_there(sandbox: Sandbox, tmp_path: Path) 
     assert found == ["0 /dev/null", "1 pipe", "2 pipe", "3 pipe"]
 
 
+def test_nobody_inside_has_a_right_nor_reaches_who_holds_them(sandbox: Sandbox) -> None:
+    nothing = "0" * 16
+    for _ in range(3):  # the first by bubblewrap, the others by what stays
+        assert sandbox.call(called.rights_here)[1] == [nothing, nothing, nothing, "1", "2"]
+        assert sandbox.call(called.looks_into_the_first_process) == []
+    assert sandbox.call(called.rights_here)[0] == [nothing, nothing, nothing, "1", "2"]
+
+
 def test_nothing_the_caller_knows_is_there(
     sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:

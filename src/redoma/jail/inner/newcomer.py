@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 _RESET = [n for n in range(1, 32) if n not in (signal.SIGKILL, signal.SIGSTOP)]
 _SPENT = 500
-_A_MOMENT = 2  # milliseconds
 
 
 class Newcomer:
@@ -126,21 +125,26 @@ class Newcomer:
         assert self._root is not None
         self._root.add(orders.steps)
         self._root.enter()
+        later: Callable[[], None] | None = None
         if self._entrant is not None:
-            child = self._let_in(self._entrant, request, orders, status, go)
+            child = self._let_in(self._entrant, status, go)
+            # Most calls are over in a moment. A filter for us, who hear nothing from them but
+            # that, would then only be in their way.
+            later = functools.partial(request.restrict, orders)
         else:
             self._alarm = first_process.alarm()
             child = self._begin(request, orders, status, go)
         for fd in (0, 1, 2, *(number for number in request.fds if number < packets.FIRST_OWN)):
             os.close(fd)  # else the end of the command's output would not be seen
-        code = -child if child < 0 else first_process.attend(child, go, self._alarm, self._host)
+        code = -child
+        if child > 0:
+            code = first_process.attend(child, go, self._alarm, self._host, later)
         if code == COULD_NOT_ENCLOSE and self._entrant is not None and self._entrant.never_began:
             os._exit(COULD_NOT_ENCLOSE)
         first_process.end(status, code)
 
-    def _let_in(
-        self, entrant: Entrant, request: Request, orders: Orders, status: int, go: int
-    ) -> int:
+    @staticmethod
+    def _let_in(entrant: Entrant, status: int, go: int) -> int:
         """Lets the call begin: whoever makes it has given up everything, and so do we then.
 
         We stay in the user namespace outside its own; there is room for one, and that one is its.
@@ -153,10 +157,6 @@ class Newcomer:
         entrant.begin()
         privileges.drop_capabilities()
         privileges.no_new_privileges()
-        # Most calls are over in a moment. A filter for us, who hear nothing from them but that,
-        # would then only be in their way.
-        if not _ready(self._alarm, _A_MOMENT):
-            request.restrict(orders)
         return entrant.pid
 
     def _begin(self, request: Request, orders: Orders, status: int, go: int) -> int:
@@ -181,12 +181,6 @@ class Newcomer:
         child = _start(request, orders.env)
         os.write(sacrifice, before)
         return child
-
-
-def _ready(fd: int, milliseconds: int) -> bool:
-    poll = select.poll()
-    poll.register(fd, select.POLLIN)
-    return bool(poll.poll(milliseconds))
 
 
 def _start(request: Request, env: dict[str, str]) -> int:

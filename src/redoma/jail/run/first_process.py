@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 _COULD_NOT = 1
+_A_MOMENT = 2  # milliseconds
 # By this a call says to us that it is over and all went well; no program uses it for anything.
 OVER = signal.SIGRTMIN + 7
 _FOR_THE_COMMAND = (
@@ -111,8 +112,16 @@ def alarm(*, for_call: bool = False) -> int:
     return wake
 
 
-def attend(child: int, go: int, wake: int = -1, supervisor: int = -1) -> int:
+def attend(
+    child: int,
+    go: int,
+    wake: int = -1,
+    supervisor: int = -1,
+    later: Callable[[], None] | None = None,
+) -> int:
     """The command's status, as a shell says it; collects every orphan on the way.
+
+    `later` is done where the command is not over in a moment.
 
     Attack: the supervisor is killed in the middle of a run. Then the other end of `go` closes, and
     this process, with which the whole enclosure ends, does not stay a moment longer. A process
@@ -131,11 +140,14 @@ def attend(child: int, go: int, wake: int = -1, supervisor: int = -1) -> int:
         if status is not None:
             code = os.waitstatus_to_exitcode(status)
             return code if code >= 0 else 128 - code
-        for fd, _ in poll.poll():
+        for fd, _ in poll.poll(None if later is None else _A_MOMENT):
             if fd != wake:
                 return 128 + signal.SIGKILL
             if OVER in os.read(wake, 4096):
                 return 0  # with us ends what is left of it: nobody need wait for that
+        if later is not None:
+            later()
+            later = None
 
 
 def _collect(child: int) -> int | None:
