@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 from collections.abc import Iterator
 
 import pytest
+
+from tests.tidy import remove
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -46,4 +47,4 @@ def a_record_of_its_own() -> Iterator[None]:
         del os.environ["XDG_STATE_HOME"]
     else:
         os.environ["XDG_STATE_HOME"] = kept
-    shutil.rmtree(place, ignore_errors=True)
+    remove(place)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.contract.machine import ENGINES, Machine, usable
+from tests.tidy import remove
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -28,7 +28,7 @@ def a_caller() -> Iterator[None]:
     yield
     os.environ.clear()
     os.environ.update(kept)
-    shutil.rmtree(home, ignore_errors=True)
+    remove(home)
 
 
 @pytest.fixture(params=ENGINES)
@@ -38,4 +38,4 @@ def machine(request: pytest.FixtureRequest, a_caller: None) -> Iterator[Machine]
     base = Path(tempfile.mkdtemp(prefix="rdm-", dir="/var/tmp"))
     base.chmod(0o755)
     yield Machine(request.param, base)
-    shutil.rmtree(base, ignore_errors=True)
+    remove(base)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -23,6 +22,7 @@ from redoma.flow.sandbox import Sandbox, this_host
 from redoma.jail.engines.warm import Warm
 from redoma.jail.run.mounts_kept import LATER
 from tests.contract.machine import usable
+from tests.tidy import remove
 
 pytestmark = pytest.mark.both_users
 
@@ -36,7 +36,7 @@ def box() -> Iterator[Sandbox]:
     base = Path(tempfile.mkdtemp(prefix="rdm-", dir="/var/tmp"))
     (base / "work").mkdir()
     yield Sandbox(str(base / "work"), engine="warm", policy="isolation-only")
-    shutil.rmtree(base, ignore_errors=True)
+    remove(base)
 
 
 def resident() -> int:

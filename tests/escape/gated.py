@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 import ssl
 import subprocess
@@ -25,6 +24,7 @@ from redoma.model.network import Reach
 from redoma.model.request import Program, Request
 from redoma.model.result import Result
 from redoma.model.value import replace
+from tests.tidy import remove
 
 PYTHON = "/usr/bin/python3"
 # What attacks share: how to ask a name server without a C library in between.
@@ -103,7 +103,7 @@ def workspace() -> Iterator[Path]:
     try:
         yield place
     finally:
-        shutil.rmtree(place, ignore_errors=True)
+        remove(place)
 
 
 def behind_a_gate(

@@ -18,6 +18,7 @@ from redoma import EngineFailed, Sandbox
 from redoma.dialects.tools import SandboxConstraints, SandboxExecutor
 from redoma.model.errors import UsageError
 from tests.contract.machine import usable
+from tests.tidy import remove
 
 pytestmark = pytest.mark.both_users
 
@@ -31,7 +32,7 @@ def place() -> Iterator[Path]:
     base = Path(tempfile.mkdtemp(prefix="rdm-", dir="/var/tmp"))
     (base / "work").mkdir()
     yield base
-    shutil.rmtree(base, ignore_errors=True)
+    remove(base)
 
 
 def said(program: list[str], text: str, place: Path, library: Path = SOURCE) -> list[str]:

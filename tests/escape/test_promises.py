@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +18,7 @@ import pytest
 from tests.escape.attack import Attack, Unsupported, attacks_on
 from tests.escape.inside import ROOT, Redoma, claims
 from tests.escape.promises import P
+from tests.tidy import remove
 
 pytestmark = pytest.mark.both_users
 
@@ -29,7 +29,7 @@ def standard_that_requires_nothing() -> str:
     """The level `standard` for an engine that holds less than it requires: what it claims counts."""
     text = (ROOT / "src/redoma/jail/profiles/standard.yaml").read_text(encoding="utf-8")
     place = Path(tempfile.mkdtemp(prefix="rdm-profile-", dir="/var/tmp"))
-    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    atexit.register(remove, place)
     profile = place / "standard.yaml"
     profile.write_text(text[: text.index("require:")], encoding="utf-8")
     return str(profile)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import secrets
 import select
-import shutil
 import signal
 import stat
 import subprocess
@@ -20,6 +19,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
+
+from tests.tidy import remove
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -222,7 +223,7 @@ class World:
                 break
             time.sleep(0.02)
         for place in (self.base, *self._elsewhere):
-            _remove(place)
+            remove(place)
 
 
 def _trace(path: str) -> Trace:
@@ -247,19 +248,6 @@ def _trace(path: str) -> Trace:
     )
 
 
-def _remove(top: Path) -> None:
-    # Had an attack mounted the machine's own files here, removing would remove those.
-    with open("/proc/self/mountinfo") as file:
-        if any(line.split()[4].startswith(f"{top}/") for line in file):
-            raise OSError(f"something is mounted below {top}: it is left alone")
-    for place, directories, _ in os.walk(top):
-        for name in directories:  # what an attack closed is opened again
-            with suppress(OSError):
-                if not os.path.islink(os.path.join(place, name)):
-                    os.chmod(os.path.join(place, name), 0o700)
-    shutil.rmtree(top, ignore_errors=True)
-
-
 _shared: list[str] = []
 
 
@@ -269,5 +257,5 @@ def _shared_place() -> str:
         import atexit
 
         _shared.append(tempfile.mkdtemp(prefix="rdm-shared-", dir="/var/tmp"))
-        atexit.register(shutil.rmtree, _shared[0], ignore_errors=True)
+        atexit.register(remove, _shared[0])
     return _shared[0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.flow.place import Place
+from tests.tidy import remove
 
 
 @pytest.fixture(scope="module")
@@ -28,4 +28,4 @@ def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     monkeypatch.setenv("XDG_STATE_HOME", str(base / "state"))
     (base / "state").mkdir(mode=0o700)
     yield Place(base)
-    shutil.rmtree(base, ignore_errors=True)
+    remove(base)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 import tempfile
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from redoma.model.errors import EngineFailed, UsageError
 from redoma.model.policy import BUILT_IN
 from redoma.model.risk import Risk
 from tests.flow.place import Place
+from tests.tidy import remove
 
 MODERATE_IS_BLOCKED = ("strict", "safety_level == moderate", "block")
 
@@ -25,7 +25,7 @@ MODERATE_IS_BLOCKED = ("strict", "safety_level == moderate", "block")
 def in_tmp() -> Iterator[Path]:
     made = Path(tempfile.mkdtemp(prefix="rdm-", dir="/tmp"))
     yield made
-    shutil.rmtree(made, ignore_errors=True)
+    remove(made)
 
 
 def test_a_pack_and_rules_stand_alone_where_there_is_no_file(place: Place) -> None:

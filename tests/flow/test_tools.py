@@ -34,6 +34,7 @@ from redoma.dialects.tools import (
     get_safe_defaults,
 )
 from redoma.record.search import Reader, Wanted
+from tests.tidy import remove
 
 
 class Tool:
@@ -78,7 +79,7 @@ def home() -> Iterator[Path]:
         os.environ.pop(name, None)
         if value is not None:
             os.environ[name] = value
-    shutil.rmtree(base, ignore_errors=True)
+    remove(base)
 
 
 def executor(home: Path, constraints: SandboxConstraints, **how: Any) -> SandboxExecutor:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.tidy import remove
 
 
 @pytest.fixture
@@ -22,7 +23,7 @@ def project(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("XDG_STATE_HOME", str(base / "state"))
     monkeypatch.chdir(base / "project")
     yield base / "project"
-    shutil.rmtree(base, ignore_errors=True)
+    remove(base)
 
 
 @pytest.fixture
@@ -31,4 +32,4 @@ def in_tmp() -> Iterator[Path]:
     made = Path(os.path.realpath(tempfile.mkdtemp(prefix="rdm-old-", dir="/tmp")))
     (made / "file").write_text("old")
     yield made
-    shutil.rmtree(made, ignore_errors=True)
+    remove(made)
