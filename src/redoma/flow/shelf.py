@@ -134,7 +134,9 @@ def keep(path: str, content: bytes) -> bool:
     temporary = f"{path}.{os.getpid()}"
     try:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        with open(temporary, "wb") as file:
+        # Attack: a link under the name that is to be expected, in a directory that others write.
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644)
+        with open(fd, "wb") as file:
             file.write(content)
         os.replace(temporary, path)
     except OSError:

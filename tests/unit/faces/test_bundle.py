@@ -53,7 +53,11 @@ def bundles(place: Path) -> list[Path]:
 
 def loader(tree: Path) -> str:
     """Who loads a module of this door, from where."""
-    code = FROM_THE_BUNDLE.format(tree=str(tree))
+    return printed(tree, FROM_THE_BUNDLE.format(tree=str(tree))).split()[0]
+
+
+def printed(tree: Path, code: str) -> str:
+    """What a bare interpreter prints that runs this."""
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-c", code],
         env={"HOME": str(tree.parent)},
@@ -61,7 +65,7 @@ def loader(tree: Path) -> str:
         text=True,
         check=True,
     )
-    return done.stdout.split()[0]
+    return done.stdout
 
 
 def edit(tree: Path) -> None:
@@ -99,15 +103,7 @@ print(redoma.model.errors.__spec__._initializing)
 
 def loaded(tree: Path, first: str = "") -> str:
     """What a start has loaded, in which order, and what it knows of itself."""
-    code = IN_WHICH_ORDER.format(tree=str(tree), first=first)
-    done = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", code],
-        env={"HOME": str(tree.parent)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return done.stdout
+    return printed(tree, IN_WHICH_ORDER.format(tree=str(tree), first=first))
 
 
 A_THREAD = "import _thread; held = _thread.allocate_lock(); held.acquire()"
