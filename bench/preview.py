@@ -4,7 +4,8 @@
 
 First: every operation of `preview_operations.py` in a layer and bare, the same words and the same
 tree afterwards, and the real tree not changed in one byte or time. Then: `true` in a small and in a
-large workspace, interleaved, beside what people do instead: a copy of everything, or git.
+large workspace, interleaved, beside what people do instead: a copy of everything, or git. At last
+(`preview_scale.py`): how the work after a run grows with its changes and their depth.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "src"), str(ROOT), str(ROOT / "bench")]
 
 from bench.launch import measured  # noqa: E402
+from bench.preview_scale import grows_as_it_should  # noqa: E402
 from preview_operations import GAPS, OPERATIONS  # noqa: E402
 from redoma.jail.engines.bwrap_binary import candidates  # noqa: E402
 from redoma.jail.overlay.changes import read_changes  # noqa: E402
@@ -47,7 +49,7 @@ def usual(workspace: Path, script: str) -> list[str]:
 
 def layered(workspace: Path) -> Box:
     """The standard level, its writes held in a layer."""
-    return Box(workspace, limits={"file_size": 1 << 30})
+    return Box(workspace)
 
 
 def drop(changes: Changes | None) -> None:
@@ -215,6 +217,7 @@ def main() -> None:
         good = operations(base)
         good &= costs(base, given.files, given.rounds)
         many_changes(base, given.changed)
+    good &= grows_as_it_should("1000,10000", f"1000,{given.changed}", str(given.changed))
     sys.exit(0 if good else 1)
 
 

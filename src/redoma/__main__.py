@@ -19,6 +19,10 @@ def main(argv: list[str] | None = None) -> int:
     language = None
     hook = "hook" in arguments[:3]  # as far as anyone can tell before the options are read
     try:
+        if None in (sys.stdin, sys.stdout, sys.stderr):
+            from redoma.faces.streams import open_closed
+
+            open_closed()
         if any(argument.startswith("--language") for argument in arguments):
             from redoma.words.choice import taken
 

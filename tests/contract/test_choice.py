@@ -37,7 +37,7 @@ class Told:
         )
 
     def controllers(self) -> frozenset[str]:
-        return frozenset()
+        return frozenset({"memory", "pids", "cpu"})
 
 
 @pytest.mark.parametrize("name", ALL)

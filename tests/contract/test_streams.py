@@ -135,9 +135,19 @@ def test_a_slow_reader_gets_everything_of_a_command_that_ended(machine: Machine)
 
 def test_a_reader_that_fails_ends_the_run_with_its_own_error(machine: Machine) -> None:
     def sink(*_: object) -> None:
-        raise BrokenPipeError("gone")
+        raise ValueError("gone")
 
     began = time.monotonic()
-    with pytest.raises(BrokenPipeError, match="gone"):
+    with pytest.raises(ValueError, match="gone"):
         machine.sandbox().run("echo one; sleep 60", sink=sink)
     assert time.monotonic() - began < 20
+
+
+def test_a_reader_that_goes_leaves_the_command_to_its_own_end(machine: Machine) -> None:
+    def sink(*_: object) -> None:
+        raise BrokenPipeError
+
+    result = machine.sandbox().run("yes; echo after > after", sink=sink)
+    assert (result.outcome, result.exit_code) == (Outcome.EXITED, 0)
+    assert result.exit is not None and result.exit.unread == (1,)
+    assert (machine.workspace / "after").exists()

@@ -51,7 +51,9 @@ class P(Enum):
         "P11", "No setting or control of the kernel can be written.", "writes-confined"
     )
     CALLS = Promise(
-        "P12", "System calls that ordinary programs do not need are refused.", "syscalls-filtered"
+        "P12",
+        "System calls that ordinary programs do not need are refused, and those that a later kernel adds.",
+        "syscalls-filtered",
     )
     DEVICES = Promise(
         "P13", "No device is reached or made, but for the harmless ones.", "writes-confined"
@@ -62,8 +64,16 @@ class P(Enum):
         "tree-killed",
     )  # fmt: skip
     FORKS = Promise("P16", "The number of processes is capped.", "processes-capped")
-    MEMORY = Promise("P17", "Memory is capped for the whole tree.", "memory-capped")
-    DISK = Promise("P18", "What is written to disk and to /tmp is capped.", "disk-capped")
+    MEMORY = Promise(
+        "P17", "Memory is held to a limit for the whole tree: capped by the kernel, or watched.",
+        "memory-watched",
+    )  # fmt: skip
+    DISK = Promise(
+        "P18",
+        "What is written to disk and to /tmp is held to a limit, and a run that met one is not "
+        "applied.",
+        "disk-watched",
+    )
     OUTPUT = Promise(
         "P19", "Open files, output and time are capped, and the caller is never stuck.",
         "tree-killed",

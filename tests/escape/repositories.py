@@ -18,7 +18,10 @@ OBEYED = """
     .vscode/tasks.json .vscode/settings.json .idea/workspace.xml .zed/tasks.json
     .devcontainer/devcontainer.json .claude/settings.json .claude/settings.local.json
     .codex/config.toml .gemini/settings.json .cursor/mcp.json .mcp.json .redoma/policy.yaml
-    sandbox.yaml .envrc .hg/hgrc
+    sandbox.yaml .envrc .hg/hgrc .devcontainer.json open.code-workspace .cargo/config.toml
+    .pre-commit-config.yaml .venv/bin/python lib/evil.pth sitecustomize.py opencode.json
+    .jj/repo/config.toml .npmrc .yarnrc.yml lefthook.yml .mise.toml
+    .VSCode/tasks.json .mvn/extensions.xml
 """.split()
 HOOKS = """
     pre-commit post-commit prepare-commit-msg commit-msg post-checkout pre-push post-merge

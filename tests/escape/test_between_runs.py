@@ -216,7 +216,7 @@ def test_a_caller_that_is_root_no_more_runs_as_who_it_is(place: Path) -> None:
     text = """
         box = Sandbox(f"{place}/work", policy="isolation-only", direct=True, allow_read=[place])
         [ran(box, "true") for _ in range(2)]
-        os.environ["HOME"] = place
+        os.environ["HOME"] = os.environ["XDG_STATE_HOME"] = place
         os.setgroups([]); os.setgid(65534); os.setuid(65534)
         print(*(ran(box, f"id -u; ls {place}/roots && echo seen").strip() for _ in range(2)))
     """

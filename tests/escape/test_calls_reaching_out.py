@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -46,12 +48,38 @@ def test_no_descriptor_of_the_caller_is_there(sandbox: Sandbox, tmp_path: Path) 
     assert found == ["0 /dev/null", "1 pipe", "2 pipe", "3 pipe"]
 
 
+NO_RIGHTS = ["0" * 16, "0" * 16, "0" * 16, "1", "2"]
+
+
+def rights_of_first_processes(found: dict[str, list[str]]) -> None:
+    """What the first processes of calls that are looked at may do, as the machine sees them."""
+    keys = ("CapPrm", "CapEff", "CapBnd", "NoNewPrivs", "Seccomp")
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        with suppress(OSError):
+            lines = Path(f"/proc/{name}/status").read_text().splitlines()
+            fields = {
+                key: value.strip() for key, _, value in (line.partition(":") for line in lines)
+            }
+            if fields["NSpid"].split()[1:] == ["1"]:
+                namespace = str(os.stat(f"/proc/{name}/ns/pid").st_ino)
+                found[namespace] = [fields[key] for key in keys]
+
+
 def test_nobody_inside_has_a_right_nor_reaches_who_holds_them(sandbox: Sandbox) -> None:
-    nothing = "0" * 16
     for _ in range(3):  # the first by bubblewrap, the others by what stays
-        assert sandbox.call(called.rights_here)[1] == [nothing, nothing, nothing, "1", "2"]
+        assert sandbox.call(called.rights_here)[1:] == NO_RIGHTS
         assert sandbox.call(called.looks_into_the_first_process) == []
-    assert sandbox.call(called.rights_here)[0] == [nothing, nothing, nothing, "1", "2"]
+
+
+@pytest.mark.root  # who else may not look at its namespaces
+def test_the_first_process_of_a_call_has_no_right_either(sandbox: Sandbox) -> None:
+    sandbox.call(called.rights_here)
+    with ThreadPoolExecutor(1) as pool:
+        called_now = pool.submit(sandbox.call, called.rights_here)
+        found: dict[str, list[str]] = {}
+        while not called_now.done():
+            rights_of_first_processes(found)
+        assert found[called_now.result()[0]] == NO_RIGHTS
 
 
 def test_nothing_the_caller_knows_is_there(

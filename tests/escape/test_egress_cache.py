@@ -50,10 +50,9 @@ def test_what_one_run_was_answered_is_there_for_the_next() -> None:
     assert said(first)[2] == said(second)[2] == "200 None b'ok'"
     assert questions(server) == 1
     assert second.network_calls is not None
-    assert [(c.name, c.by, c.kind) for c in second.network_calls] == [
-        ("api.test", "cache", "http"),
-        ("api.test", "cache", "http"),
-        ("other.test", "", "tcp"),
+    assert [(c.name, c.by, c.kind, c.times) for c in second.network_calls] == [
+        ("api.test", "cache", "http", 2),
+        ("other.test", "", "tcp", 1),
     ]
 
 

@@ -124,7 +124,7 @@ while True:
 def test_a_level_without_a_network_gets_none(level: str) -> None:
     with pytest.raises(UsageError) as error:
         behind_a_gate("", "a.test", level=level)
-    assert error.value.hint == "--level standard"
+    assert error.value.hint == 'level="standard"'
 
 
 def test_runs_side_by_side_have_each_a_gate_of_their_own() -> None:

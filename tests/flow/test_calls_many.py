@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import subprocess
 import sys
 import threading
 import time
+from inspect import getsource
 from pathlib import Path
 
 import pytest
@@ -154,3 +156,72 @@ def test_who_is_asked_sees_the_call_and_a_no_is_a_no(place: Place) -> None:
         Sandbox(str(place.workspace), record=str(place.record), ask=lambda _: True).call(len, "x")
         == 1
     )
+
+
+def loaded_before_it_came() -> bool:
+    """Whether the launcher had what a function is made from again: what it has is frozen."""
+    import gc
+    import sys
+
+    return not any(each is vars(sys.modules["cloudpickle"]) for each in gc.get_objects())
+
+
+@pytest.mark.both_users
+@pytest.mark.parametrize("first", ["by name", "by value"])
+def test_what_makes_functions_from_bytes_is_loaded_once_and_not_in_every_call(
+    place: Place, first: str
+) -> None:
+    # From the program itself, so that it goes by value; the launcher belongs to that process.
+    script = place.workspace / "program.py"
+    script.write_text(
+        "import sys\nfrom redoma import Sandbox\n"
+        + getsource(loaded_before_it_came)
+        + "sandbox = Sandbox(sys.argv[1], engine='warm', record=sys.argv[2])\n"
+        + ("sandbox.call(sum, [1])\n" if first == "by name" else "")
+        + "print(sandbox.call(loaded_before_it_came))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, str(script), str(place.workspace), str(place.record)],
+        env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("True\n", "")
+
+
+@pytest.mark.requirement("X3")
+@pytest.mark.both_users
+def test_the_first_call_of_a_program_in_our_own_cached_environment_finds_all_it_needs(
+    place: Place,
+) -> None:
+    """A checkout that cannot be written has its environment below the cache, which is hidden."""
+    import cloudpickle  # type: ignore[import-untyped]
+
+    home = Path(os.environ["HOME"])
+    venv = home / ".cache/redoma/checkouts/here/.venv"
+    venv.parent.mkdir(parents=True, mode=0o700)
+    (home / ".cache/redoma").chmod(0o700)
+    (home / ".cache/redoma/secret").write_text("x")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], check=True)
+    libraries = next(venv.glob("lib/python3*/site-packages"))
+    for name in ("cloudpickle", "yaml", "_yaml"):
+        shutil.copytree(Path(cloudpickle.__file__).parent.parent / name, libraries / name)
+    script = place.workspace / "program.py"
+    script.write_text(
+        "import os, sys\n"
+        "from redoma.dialects.tools import SandboxExecutor, get_filesystem_only\n"
+        "def looks(at):\n    return sorted(os.listdir(at))\n"
+        "run = SandboxExecutor(get_filesystem_only(), record=sys.argv[1])\n"
+        "print(run.execute(lambda x: 2 * x, 2), run.execute(lambda x: 2 * x, 3))\n"
+        "print(run.execute(looks, sys.argv[2]))\n"
+    )
+    given = {k: v for k, v in os.environ.items() if not k.startswith(("XDG_CACHE", "PYTHON"))}
+    done = subprocess.run(
+        [str(venv / "bin/python"), str(script), str(place.record), str(home / ".cache/redoma")],
+        env={**given, "PYTHONPATH": str(PACKAGE.parent)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("4 6\n['checkouts']\n", "")

@@ -116,7 +116,7 @@ def test_a_call_starts_as_many_as_it_may_and_no_more(place: Place) -> None:
     ("given", "said"),
     [
         ({"hide": ["/"]}, "hide: without / there is nothing left to run"),
-        ({"subprocesses": -1}, "subprocesses: -1 is less than none"),
+        ({"subprocesses": -1}, "subprocesses: a whole number of at least 0"),
         ({"allow_write": ["~"]}, "is too much to give to one command"),
     ],
 )

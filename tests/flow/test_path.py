@@ -12,7 +12,8 @@ from redoma.jail.plan import plan
 from redoma.model.access import Grant, Limits, Writes
 from redoma.model.change import Change, Changes, Did
 from redoma.model.decision import Decision, Verdict
-from redoma.model.errors import NoEngine, RateLimited, RecordUnavailable, RedomaError
+from redoma.model.errors import NoEngine, NoRoomForUndo, RateLimited, RecordUnavailable, RedomaError
+from redoma.model.event import Kind
 from redoma.model.guarantee import EngineReport, Guarantee
 from redoma.model.plan import Plan
 from redoma.model.question import Answer, Choice, Question
@@ -122,7 +123,8 @@ class Notes:
 
     def apply(self, step: Apply) -> Result:
         self.seen.append("apply")
-        return Result(outcome=Outcome.EXITED, held_back=(HeldBack(path=".git/config", why="x"),))
+        back = (HeldBack(path=".git/config", why="x"),)
+        return Result(outcome=Outcome.EXITED, held_back=back, applied=True)
 
     def hold(self, step: Hold) -> None:
         self.seen.append(f"hold: {step.why}")
@@ -200,6 +202,9 @@ def test_a_dry_run_in_answer_runs_in_a_layer_and_applies_nothing() -> None:
     hands = Notes(Choice.DRY_RUN, changed=("a",))
     result = walk(Verdict.CONFIRM, hands)
     assert (result.changes is not None, result.applied) == (True, False)
+    # Who reads only the status must not believe that it happened.
+    assert (result.outcome, result.ok, result.exit_code) == (Outcome.PREVIEWED, False, 126)
+    assert "this was a dry run" in result.notes[-1]
     assert hands.seen[-3:] == ["execute by strong", "run-ended", "previewed"]
 
 
@@ -250,7 +255,52 @@ def test_a_transaction_is_applied_when_the_command_succeeds() -> None:
     hands = Notes(changed=("a", ".git/config"))
     result = walk(Verdict.ALLOW, hands, writes=Writes.LAYER)
     assert (result.applied, [held.path for held in result.held_back]) == (True, [".git/config"])
-    assert hands.seen[-3:] == ["apply", "applied", "violation"]
+    assert hands.seen[-4:] == ["apply-starting", "apply", "applied", "violation"]
+
+
+class Small(Notes):
+    """Hands that can keep nothing."""
+
+    def apply(self, step: Apply) -> Result:
+        if step.undo:
+            self.seen.append("no room")
+            raise NoRoomForUndo("it is too much", hint="redoma apply c --no-undo")
+        return replace(super().apply(step), undoable=False)
+
+
+def test_what_cannot_be_undone_is_asked_before_it_is_applied() -> None:
+    hands = Small(Choice.APPROVE, changed=("a",))
+    result = walk(Verdict.ALLOW, hands, writes=Writes.LAYER)
+    assert (result.applied, result.undoable) == (True, False)
+    assert hands.seen[3:] == [
+        "run-ended", "apply-starting", "no room", "apply-failed", "asked", "ask about x with 1",
+        "answered", "apply-starting", "apply", "applied", "violation",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("answer", [None, Choice.DENY, Choice.DRY_RUN, "another", OTHER])
+def test_what_cannot_be_undone_is_held_where_nobody_approves(answer: object) -> None:
+    hands = Small(answer, changed=("a",))
+    result = walk(Verdict.ALLOW, hands, writes=Writes.LAYER)
+    assert (result.applied, result.outcome, result.exit_code) == (False, Outcome.PREVIEWED, 126)
+    assert hands.seen[-1] == "answered"
+    assert result.notes == (
+        "it is too much; nothing was changed",
+        "redoma apply c --no-undo",
+    )
+
+
+def test_an_apply_that_is_not_written_down_does_not_begin() -> None:
+    class Full(Notes):
+        def note(self, step: Note) -> None:
+            if step.events[0].kind is Kind.APPLY_STARTING:
+                raise RecordUnavailable("the disk is full")
+            super().note(step)
+
+    hands = Full(changed=("a",))
+    with pytest.raises(RecordUnavailable):
+        walk(Verdict.ALLOW, hands, writes=Writes.LAYER)
+    assert "apply" not in hands.seen
 
 
 def test_a_transaction_that_changed_nothing_leaves_nothing() -> None:
@@ -269,7 +319,11 @@ def test_a_failed_command_changes_nothing_and_says_how_to_keep_it() -> None:
 @pytest.mark.parametrize(
     ("answer", "outcome", "end"),
     [
-        (Choice.APPROVE, Outcome.EXITED, ["answered", "apply", "applied", "violation"]),
+        (
+            Choice.APPROVE,
+            Outcome.EXITED,
+            ["answered", "apply-starting", "apply", "applied", "violation"],
+        ),
         (Choice.DENY, Outcome.DECLINED, ["answered", "discarded", "discard"]),
         (None, Outcome.PREVIEWED, ["answered", "hold: first time"]),
         (Choice.DRY_RUN, Outcome.PREVIEWED, ["answered", "hold: first time"]),

@@ -13,6 +13,7 @@ from redoma import Sandbox
 from redoma.flow import changes as held
 from redoma.flow.plans import state
 from redoma.flow.plans.plan import Plan
+from redoma.jail.machine_limits import of_machine
 from redoma.model.errors import Declined, Refused, RunError
 from redoma.model.intent import EndUnknown, NothingToResume, PlanChanged, PlanError, StepStatus
 from redoma.model.question import Question
@@ -97,8 +98,8 @@ def test_every_row_of_a_step_names_the_plan_and_the_step(place: Place) -> None:
     made = plan(shell("one", "echo 1 > one")).run(place.sandbox())
     rows = [(row.kind, row.run, json.loads(row.details)) for row in place.rows()]
     assert [kind for kind, _, _ in rows] == [
-        *("plan-starting", "judged", "judged", "run-starting", "run-ended", "applied"),
-        "plan-ended",
+        *("plan-starting", "judged", "judged", "run-starting", "run-ended"),
+        *("apply-starting", "applied", "plan-ended"),
     ]
     first, *between, last = rows
     assert (first[1], last[1]) == (made.id, made.id)
@@ -198,7 +199,7 @@ def test_constraints_open_nothing_that_the_sandbox_closes(place: Place) -> None:
     plan(shell("one", "true", constraints=wide)).run(place.sandbox())
     [started] = [json.loads(r.details) for r in place.rows() if r.kind == "run-starting"]
     assert (started["network"], started.get("writable")) == ("closed", None)
-    assert started["limits"]["memory"] == 1 << 30
+    assert started["limits"]["memory"] == of_machine("memory")
 
 
 def test_of_the_hosts_that_are_granted_a_step_has_those_it_names(place: Place) -> None:

@@ -127,3 +127,21 @@ def test_the_beginning_of_an_id_is_enough_where_it_is_the_only_one(
     assert (found is not None and found.id, find("b"), find("")) == ("aab", None, None)
     with pytest.raises(UsageError, match="is the beginning of several"):
         find("aa")
+
+
+def test_a_plan_says_that_it_can_be_undone_only_where_it_can(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from redoma.faces.cli.plan_report import result_lines
+    from redoma.jail.overlay.collect import Bounds
+
+    (place.workspace / "big").write_bytes(b"1" * (3 << 20))
+    two = plan("rm big", "echo 2 > two")
+    with monkeypatch.context() as patched:
+        patched.setattr(Bounds, "bytes", property(lambda _: 1 << 20))
+        made = two.run(place.sandbox())
+    assert made.ok
+    # The first step was too large to be kept beside the second.
+    assert not any("redoma undo" in line for line in result_lines(made))
+    again = plan("echo 3 > three").run(place.sandbox())
+    assert any(f"redoma undo {again.id}" in line for line in result_lines(again))

@@ -120,7 +120,7 @@ class Turn(NamedTuple):
 
 TURNS = [
     Turn("confirmation.timeout_seconds", "60", "1", patience, "exited", "declined"),
-    Turn("confirmation.default_action", "deny", "dry_run", silence, "declined", "exited"),
+    Turn("confirmation.default_action", "deny", "dry_run", silence, "declined", "previewed"),
     Turn("logging.level", "verbose", "quiet", told("because", "findings"), (True, True), (False, False)),
     Turn("logging.include_command_output", "true", "false", output, True, False),
     Turn("logging.redact_secrets", "true", "false", secret, False, True),
@@ -145,5 +145,6 @@ def test_a_key_turned_shows_in_a_run(place: Place, turn: Turn, which: str) -> No
 def test_a_dry_run_by_default_changes_nothing(place: Place) -> None:
     place.user_policy("confirmation:\n  default_action: dry_run\n")
     result = place.sandbox().run(f"touch made; {ASKS}")
-    assert (result.outcome, result.applied) == (Outcome.EXITED, False)
+    assert (result.outcome, result.applied) == (Outcome.PREVIEWED, False)
+    assert "this was a dry run" in result.notes[-1]
     assert not (place.workspace / "made").exists()

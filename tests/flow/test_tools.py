@@ -275,6 +275,18 @@ def test_memory_file_size_and_processes_are_limited_by_the_kernel(home: Path) ->
 
 
 @pytest.mark.requirement("X1")
+@pytest.mark.both_users
+def test_a_limit_of_none_is_no_limit_and_is_claimed_by_nobody(home: Path) -> None:
+    before = len(rows(home))
+    none = SandboxConstraints(max_memory_mb=None, max_file_size_mb=None)
+    assert executor(home, none).execute(sum, [1, 2]) == 3
+    assert executor(home, SandboxConstraints()).execute(sum, [1, 2]) == 3
+    limits = [found["limits"] for kind, found in rows(home)[before:] if kind == "run-starting"]
+    assert [limit.get("memory") for limit in limits] == [None, 1 << 30]
+    assert [limit.get("file_size") for limit in limits] == [None, 100 << 20]
+
+
+@pytest.mark.requirement("X1")
 def test_a_host_that_is_not_allowed_is_named(home: Path) -> None:
     held_to = SandboxConstraints(allow_network=True, allowed_hosts={"api.example.com"})
     with pytest.raises(SandboxViolation) as raised:

@@ -72,7 +72,7 @@ def test_a_yes_runs_exactly_what_was_asked_about(place: Place) -> None:
     assert (place.workspace / "ran").exists()
     assert [question.command for question in asked] == [f"touch ran; {ASKS}"]
     assert place.kinds() == [
-        "judged", "asked", "answered", "run-starting", "run-ended", "applied",
+        "judged", "asked", "answered", "run-starting", "run-ended", "apply-starting", "applied",
     ]  # fmt: skip
 
 
@@ -86,7 +86,7 @@ def test_a_modified_command_runs_in_place_of_the_other_and_is_judged_itself(plac
     assert place.sandbox(ask=rather).run(ASKS).ok
     assert [path.name for path in place.workspace.iterdir()] == ["mild"]
     assert place.kinds() == [
-        "judged", "asked", "answered", "judged", "run-starting", "run-ended", "applied",
+        "judged", "asked", "answered", "judged", "run-starting", "run-ended", "apply-starting", "applied",
     ]  # fmt: skip
 
 

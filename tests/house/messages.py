@@ -37,7 +37,7 @@ TWO_WORDS = re.compile(
 )
 SENTENCE = re.compile(r"\b(a|an|the|no|not|that|what|without|is|are|nothing|something|never|too)\b")
 COMMAND = re.compile(
-    r"(sudo |docker |pip |chmod |chown |export |set |npm |git |cargo |twine )[^#;,]*"
+    r"(sudo |docker |pip |chmod |chown |export |npm |git |cargo |twine )[^#;,]*"
     r"|--[a-z-]+ [a-z0-9.:]+"
     r"|(redoma( [a-z|-]+){1,3}|--[a-z-]+)( (\[.*|\{\d+\}|[A-Z][A-Z|]*(…|\.\.\.)?|-.*|'.*'|\".*\"))*"
 )
@@ -58,7 +58,7 @@ SINGLE_WORDS = (
     *("deletes", "writes", "publishes", "installs", "changes a database", "it"),
     *("once", "session", "exact", "prefix", "works"),
     *("{0} created", "{0} modified", "{0} deleted", "{0} renamed", "{0} with other attributes"),
-    *("{0} is a text", "{0} is true or false", "done-before"),
+    *("{0} is a text", "{0} is true or false", "done-before", "a plan", "{0} needs {1}"),
 )
 LINES = {"lines", "made", "shown"}
 TAKEN_APART = {"join", "replace", "get", "pop", "setdefault"}

@@ -25,7 +25,7 @@ MAY_IMPORT = {
     "flow": BELOW_FLOW,
     "sessions": {"flow", "model"},
     "faces": {"flow", "sessions", "model", "words", PUBLIC},
-    "dialects": {PUBLIC},
+    "dialects": {PUBLIC, "model"},
     "testing": {PUBLIC, "model"},
 }
 STARTS_PROCESSES = {"subprocess", "multiprocessing", "pty", "concurrent.futures"}

@@ -24,8 +24,7 @@ _OTHERS = 0o077
 def own_directory(path: str) -> str:
     """The directory, made if it is not there; ours alone, or an error that says why not."""
     try:
-        with suppress(FileExistsError):
-            os.makedirs(path, mode=0o700)
+        _make(path)
         found = os.lstat(path)
     except OSError as error:
         raise AskUnavailable(
@@ -42,6 +41,17 @@ def own_directory(path: str) -> str:
             f"{path} is open to others: what it holds is not trusted", hint=f"chmod 700 {path}"
         )
     return path
+
+
+def _make(path: str) -> None:
+    """Makes a directory and those above it that are missing, each for its owner alone."""
+    missing = []
+    while not os.path.lexists(path):
+        missing.append(path)
+        path = os.path.dirname(path)
+    for each in reversed(missing):
+        with suppress(FileExistsError):
+            os.mkdir(each, 0o700)
 
 
 def read(path: str) -> dict[str, object] | None:

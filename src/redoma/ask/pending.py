@@ -70,6 +70,8 @@ class Pending(AskedInThread):
     def list(self) -> tuple[Waiting, ...]:
         """Every question that can still be answered, oldest first."""
         found = []
+        if not os.path.lexists(self._directory):
+            return ()  # nobody was ever asked
         self.sweep()
         directory = files.own_directory(self._directory)
         for name in os.listdir(directory):
@@ -180,6 +182,8 @@ class Pending(AskedInThread):
 
     def sweep(self) -> None:
         """Removes what is over: questions of askers that died, and answers to questions gone."""
+        if not os.path.lexists(self._directory):
+            return
         directory = files.own_directory(self._directory)
         names = set(os.listdir(directory))
         for name in names:

@@ -26,11 +26,13 @@ from redoma import (
     Validation,
     validate_component,
 )
+from redoma.model import arguments
+from redoma.model.remedies import Interface
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Self
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import Any, Self
 
 __all__ = [
     "AutopoieticSandbox",
@@ -43,6 +45,7 @@ __all__ = [
 SWAP, CPU_PERCENT = 7 << 30, 50
 SMALLEST_MEMORY_MB = 32
 FAILED = "failed"
+_MOST = 1 << 30
 _LEVEL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "component.yaml")
 _SWITCHES = {
     "systemd_run": "use_systemd_run",
@@ -85,8 +88,45 @@ class ComponentSyntaxError(ComponentRefused):
     code = "component-syntax"
 
 
+def _at_least(least: int) -> Callable[[str, object], int]:
+    return lambda name, given: arguments.whole(name, given, least=least, most=_MOST)
+
+
+def _checked(check: Callable[[str, object], Any], name: str, given: object) -> Any:
+    try:
+        return check(name, given)
+    except (arguments.WrongType, arguments.WrongValue) as error:
+        raise SandboxError(str(error)) from None
+
+
+class _Given:
+    """An attribute that takes only what it is for: `use_direct = "no"` would be a yes."""
+
+    def __init__(self, check: Callable[[str, object], Any]) -> None:
+        self._check = check
+
+    def __set_name__(self, _owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, holder: object, _owner: type | None = None) -> Any:
+        return self if holder is None else holder.__dict__[self._name]
+
+    def __set__(self, holder: object, given: object) -> None:
+        holder.__dict__[self._name] = _checked(self._check, self._name, given)
+
+
 class AutopoieticSandbox:
     """Reads components and runs each in a process of its own, limited and enclosed."""
+
+    max_memory_mb = _Given(_at_least(SMALLEST_MEMORY_MB))
+    max_cpu_time_seconds = _Given(_at_least(1))
+    max_file_size_kb = _Given(_at_least(1))
+    use_systemd_run = _Given(arguments.flag)
+    use_namespaces = _Given(arguments.flag)
+    # The last step, without an enclosure; without it a machine that has none is an error.
+    use_direct = _Given(arguments.flag)
+    # Modules that components may import beside those that are known as harmless.
+    allowed_modules = _Given(arguments.texts)
 
     def __init__(
         self,
@@ -96,22 +136,21 @@ class AutopoieticSandbox:
         temp_dir: str | os.PathLike[str] | None = None,
     ) -> None:
         """Limits of each component; `temp_dir` is made where it is not there yet."""
-        self.max_memory_mb = _positive("max_memory_mb", max_memory_mb, SMALLEST_MEMORY_MB)
-        self.max_cpu_time_seconds = _positive("max_cpu_time_seconds", max_cpu_time_seconds, 1)
-        self.max_file_size_kb = _positive("max_file_size_kb", max_file_size_kb, 1)
+        self.max_memory_mb = max_memory_mb
+        self.max_cpu_time_seconds = max_cpu_time_seconds
+        self.max_file_size_kb = max_file_size_kb
         self.use_systemd_run = True
         self.use_namespaces = True
-        # The last step, without an enclosure; without it a machine that has none is an error.
         self.use_direct = True
-        # Modules that components may import beside those that are known as harmless.
-        self.allowed_modules: tuple[str, ...] = ()
+        self.allowed_modules = ()
         self._logger = logging.getLogger(__name__).getChild(type(self).__name__)
-        self._own_directory = temp_dir is None or not os.path.exists(temp_dir)
+        place = None if temp_dir is None else _checked(arguments.path, "temp_dir", temp_dir)
+        self._own_directory = place is None or not os.path.exists(place)
         self._running: set[Path] = set()
-        if temp_dir is None:
+        if place is None:
             self.temp_dir = Path(tempfile.mkdtemp(prefix="autopoiesis_sandbox_"))
         else:
-            self.temp_dir = Path(temp_dir)
+            self.temp_dir = Path(place)
             self.temp_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def validate_component(self, component_code: str) -> bool:
@@ -124,6 +163,7 @@ class AutopoieticSandbox:
         The result has `success`, `output`, `error`, `execution_time`, `security_validated` and
         `isolation`: `systemd_run`, `unshare` or `none`.
         """
+        component_name = _checked(arguments.text, "component_name", component_name)
         if not _NAME.fullmatch(component_name):
             raise SandboxError(
                 f"{component_name[:60]!r} is no name for a component",
@@ -199,6 +239,8 @@ class AutopoieticSandbox:
         self.cleanup()
 
     def _validated(self, code: str, name: str) -> Validation:
+        if not isinstance(code, str):
+            raise SandboxError(f"component_code: a text is needed, not {arguments.shown(code)}")
         found = validate_component(code, modules=self.allowed_modules)
         for problem in found.problems:
             self._logger.error("%s:%s", name, problem)
@@ -231,7 +273,8 @@ class AutopoieticSandbox:
             except (NoEngine, EngineFailed) as error:
                 return self._not_set_up(isolation, engine, error)
             except RedomaError as error:
-                raise SandboxError(str(error), hint=error.hint) from error
+                hint = error.speak(Interface.COMPONENTS).hint
+                raise SandboxError(str(error), hint=hint) from error
         return self._ended(name, isolation, ended)
 
     def _not_set_up(
@@ -243,7 +286,7 @@ class AutopoieticSandbox:
             isolation,
             engine,
             why,
-            error.hint,
+            error.speak(Interface.COMPONENTS).hint,
             _SWITCHES[isolation],
         )
         return _told(isolation=FAILED, error=why)
@@ -256,6 +299,11 @@ class AutopoieticSandbox:
                 hint="redoma policy explain",
             )
         error = ended.stderr.decode(errors="replace")
+        if ended.exit is not None and ended.exit.truncated:
+            printed, kept = ended.resources_used.output_bytes, len(ended.stdout + ended.stderr)
+            cut = f"The output was cut: {kept} of {printed} bytes are kept"
+            self._logger.warning("The component %s printed too much. %s", name, cut)
+            error = f"{error.rstrip()}\n{cut}".strip()
         if not ended.ok:
             error = f"{error.rstrip()}\n{self._why(ended)}".strip()
             self._logger.warning("The component %s failed with %s: %s", name, isolation, error)
@@ -301,12 +349,6 @@ def _told(
         "security_validated": True,
         "isolation": isolation,
     }
-
-
-def _positive(name: str, value: object, least: int) -> int:
-    if type(value) is not int or not least <= value <= 1 << 30:
-        raise SandboxError(f"{name} is {value!r}, and has to be a whole number from {least} on")
-    return value
 
 
 def _command(file: Path) -> tuple[str, ...]:

@@ -20,6 +20,8 @@ import sys
 from _frozen_importlib import ModuleSpec
 from _frozen_importlib_external import MAGIC_NUMBER, SourceFileLoader
 
+from redoma.model.cache_home import cache_home
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import CodeType, ModuleType
@@ -298,9 +300,8 @@ def begin(arguments: list[str]) -> Bundle | None:
     door = arguments[0] if arguments else ""
     if not door.isalpha() or not door.isascii() or len(door) > _LONGEST_NAME or sys.flags.optimize:
         return None
-    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    bundle = Bundle(door, package, cache if cache.startswith("/") else "")
+    bundle = Bundle(door, package, cache_home())
     sys.meta_path.insert(0, bundle)
     bundle.give_patterns()
     return bundle

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from redoma.ask.answers import account, told
 from redoma.ask.chain import Chain
 from redoma.ask.files import own_directory
@@ -9,7 +11,7 @@ from redoma.ask.pending import Pending, Waiting
 from redoma.ask.remembered import Approval, Remembered, can_remember
 from redoma.ask.spent import Spent
 from redoma.jail import places
-from redoma.model.errors import AskUnavailable, UsageError
+from redoma.model.errors import AskUnavailable, StateUnavailable, UsageError
 from redoma.model.question import Choice, Remember
 
 TYPE_CHECKING = False
@@ -36,9 +38,10 @@ __all__ = [
 def directory() -> str:
     """Where questions, approvals and used answers are kept: the user's own state, 0700."""
     try:
-        return own_directory(f"{places.state()}/ask")
-    except OSError as error:
-        raise AskUnavailable(str(error), hint="set XDG_STATE_HOME") from error
+        path = f"{places.state()}/ask"
+        return own_directory(path) if os.path.lexists(path) else path
+    except StateUnavailable as error:
+        raise AskUnavailable(str(error), hint=error.hint) from error
 
 
 def redactor() -> Callable[[str], str]:

@@ -12,6 +12,7 @@ from redoma.jail.calls.answers import answered, made_hidden
 from redoma.jail.calls.orders import Orders
 from redoma.jail.calls.sending import sent
 from redoma.jail.engines.hiding import in_everything
+from redoma.jail.own import environment_in
 from redoma.model.access import Network, Writes
 from redoma.model.errors import Declined, UsageError
 from redoma.model.ids import short_id
@@ -134,7 +135,7 @@ def orders_for(plan: Plan) -> Orders:
         path=workload.path,
         seen=(*_SHOWN, grant.workspace, *grant.readable, *grant.writable),
         writable=(*written, *grant.writable),
-        hidden=grant.hidden,
+        hidden=tuple(path for path in grant.hidden if not environment_in(path)),
         network=grant.network is not Network.CLOSED,
         subprocesses=grant.subprocesses,
         collects=workload.collects,

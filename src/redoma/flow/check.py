@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 
 from redoma.flow.broken import refuse_broken
+from redoma.flow.deadline import in_time, judging, unjudged
 from redoma.flow.knowledge import knowledge
 from redoma.flow.knowledge import pack as pack_named
 from redoma.judge.assess import assess, assess_write, examine, examine_call, examine_write
+from redoma.judge.budget import Exhausted, spend
 from redoma.judge.decide import BUILT_IN, Circumstances, decide
 from redoma.judge.interpret.state import Ground
 from redoma.model.policy import ISOLATION_ONLY
@@ -20,6 +22,10 @@ if TYPE_CHECKING:
     from redoma.model.policy import Policy
     from redoma.model.request import PythonCall
     from redoma.model.risk import Assessment, Fact, Target
+
+LONGEST_PATH = 4096
+FOLLOWED = 256
+"""What looking a path up is taken to cost."""
 
 
 def check(
@@ -34,29 +40,51 @@ def check(
     """The decision for a shell command, taken to run in `cwd`.
 
     Without a `policy` of the caller's, the built-in one decides; `redoma.flow.policies.load` has
-    the one that applies to a directory. An empty `pack` is the policy's own.
+    the one that applies to a directory. An empty `pack` is the policy's own. What cannot be judged
+    before the policy's deadline is refused.
     """
+    _a_text(text)
     policy = policy or BUILT_IN
     rules = pack_named(pack or policy.pack)
     where = ground(cwd, home)
+    with judging(policy):
+        decision = in_time(
+            text, rules, policy, lambda: _checked(text, rules, policy, where, circumstances)
+        )
+        if policy.beside is None:
+            return decision
+        from redoma.flow.policy_beside import stricter
+
+        other = check(text, cwd=cwd, home=home, policy=policy.beside, circumstances=circumstances)
+        return stricter(other, decision)
+
+
+def _checked(
+    text: str, rules: Pack, policy: Policy, where: Ground, circumstances: Circumstances | None
+) -> Decision:
     if policy is BUILT_IN:
         return refuse_broken(decide(assess(text, rules, knowledge(), where), rules))
     assessment, around = examined(text, rules, where, circumstances)
     decision = decide(assessment, rules, policy, around)
-    if policy.name != ISOLATION_ONLY:
-        decision = refuse_broken(decision)
-    if policy.beside is None:
-        return decision
-    from redoma.flow.policy_beside import stricter
-
-    other = check(text, cwd=cwd, home=home, policy=policy.beside, circumstances=circumstances)
-    return stricter(other, decision)
+    return decision if policy.name == ISOLATION_ONLY else refuse_broken(decision)
 
 
 def facts(text: str, *, cwd: str | None = None, home: str | None = None) -> tuple[Fact, ...]:
     """Everything that a command would do, as found in its text and before any judgement of it."""
-    found = examine(text, pack_named("default"), knowledge(), ground(cwd, home))[1]
-    return followed(found)
+    _a_text(text)
+    try:
+        with judging(BUILT_IN):
+            found = examine(text, pack_named("default"), knowledge(), ground(cwd, home))[1]
+            return followed(found)
+    except Exhausted:
+        return unjudged(text)
+
+
+def _a_text(given: object) -> None:
+    if not isinstance(given, str):
+        from redoma.model.arguments import WrongType, shown
+
+        raise WrongType(f"text: a command is one text, not {shown(given)}")
 
 
 def check_call(
@@ -70,6 +98,18 @@ def check_call(
     policy = policy or BUILT_IN
     rules = pack_named(policy.pack)
     where = ground(cwd)
+    return in_time(
+        call.shown, rules, policy, lambda: _checked_call(call, rules, policy, where, circumstances)
+    )
+
+
+def _checked_call(
+    call: PythonCall,
+    rules: Pack,
+    policy: Policy,
+    where: Ground,
+    circumstances: Circumstances | None,
+) -> Decision:
     assessment, facts = examine_call(call, rules, knowledge(), where)
     if policy is BUILT_IN:
         return refuse_broken(decide(assessment, rules))
@@ -98,6 +138,10 @@ def check_write(
     where = ground(cwd, home)
     if path.startswith("~/"):
         path = where.home + path[1:]
+    return in_time(path, rules, policy, lambda: _checked_write(path, rules, policy, where))
+
+
+def _checked_write(path: str, rules: Pack, policy: Policy, where: Ground) -> Decision:
     if policy is BUILT_IN:
         return refuse_broken(decide(assess_write(path, rules, knowledge(), where), rules))
     assessment, facts = examine_write(path, rules, knowledge(), where)
@@ -136,8 +180,10 @@ def followed(facts: tuple[Fact, ...]) -> tuple[Fact, ...]:
 
 def _followed(target: Target) -> Target:
     path = target.path
-    if not path.startswith("/"):
+    # What is longer than any path the kernel takes leads nowhere.
+    if not path.startswith("/") or len(path) > LONGEST_PATH:
         return target
+    spend(FOLLOWED + len(path))
     # What is a pattern or not known is followed up to there.
     end = next((at for at, char in enumerate(path) if char in "*?[\0"), len(path))
     known = path[: path.rfind("/", 0, end) + 1] if end < len(path) else path

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from redoma.model.errors import UnknownToken, VaultError
+from redoma.model.errors import StateUnavailable, UnknownToken, VaultError
 from redoma.model.secret import Secret
 
 TYPE_CHECKING = False
@@ -25,8 +25,8 @@ def vault() -> Tokens:
 
     try:
         return Tokens(f"{places.state()}/vault", keyed_by=key_place(KEY_VARIABLE))
-    except OSError as error:
-        raise VaultError(str(error), hint="set XDG_STATE_HOME") from error
+    except StateUnavailable as error:
+        raise VaultError(str(error), hint=error.hint) from error
 
 
 def secrets_of(credentials: Iterable[Credential]) -> tuple[Secret, ...]:

@@ -7,7 +7,8 @@ import os
 from redoma.flow.sandbox import this_host
 from redoma.jail.engines.catalog import NAMES
 from redoma.jail.levels import LEVELS, load
-from redoma.jail.plan import plan
+from redoma.jail.plan import given_here, plan
+from redoma.jail.run.limiter import OTHERWISE
 from redoma.model.errors import NoEngine
 from redoma.model.guarantee import EngineReport, Guarantee
 from redoma.model.request import Request, ShellCommand
@@ -15,6 +16,7 @@ from redoma.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Protocol
 
     from redoma.jail.kernel.cgroups import Groups
@@ -27,6 +29,13 @@ if TYPE_CHECKING:
         def groups(self) -> Groups | None: ...
 
 
+USUAL_LIMITS = (
+    "memory", "processes", "cpu_percent", "cpu_seconds", "wall_seconds", "open_files", "file_size",
+    "total_written", "keep_free", "temporary", "changes", "depth", "output", "output_total",
+)  # fmt: skip
+CONTROLLERS = {"memory": "memory", "processes": "pids", "cpu_percent": "cpu"}
+
+
 class Diagnosis(Value):
     """What was found."""
 
@@ -35,6 +44,8 @@ class Diagnosis(Value):
     levels: tuple[tuple[str, str], ...]
     why_not: tuple[tuple[str, str], ...]
     groups: str
+    # What a run in `standard` gets: each limit's name, how much (None: no limit), what holds it.
+    limits: tuple[tuple[str, int | float | None, str], ...]
     hints: tuple[str, ...]
 
     def givers(self, guarantee: Guarantee) -> tuple[str, ...]:
@@ -50,7 +61,9 @@ class Diagnosis(Value):
 def examine(host: Machine | None = None) -> Diagnosis:
     """Tries every engine of this machine anew, or of another that is described by `host`."""
     host = host or this_host()
-    reports = tuple(host.report(name, anew=True) for name in NAMES)
+    groups = host.groups()
+    tried = [host.report(name, anew=True) for name in NAMES]
+    reports = tuple(given_here(report, host.controllers()) for report in tried)
     levels, why_not = [], []
     for level in LEVELS:
         grant = load(level).grant("/nonexistent")
@@ -60,7 +73,6 @@ def examine(host: Machine | None = None) -> Diagnosis:
         except NoEngine as error:
             levels.append((level, ""))
             why_not.append((level, str(error)))
-    groups = host.groups()
     hints = []
     if not all(engine for _, engine in levels):
         hints = [hint for report in reports for hint in report.hints]
@@ -78,8 +90,27 @@ def examine(host: Machine | None = None) -> Diagnosis:
         levels=tuple(levels),
         why_not=tuple(why_not),
         groups=words,
+        limits=tuple(_limits(groups)),
         hints=tuple(dict.fromkeys(hints)),
     )
+
+
+def _limits(groups: Groups | None) -> Iterator[tuple[str, int | float | None, str]]:
+    """The usual limits, each with what holds it here."""
+    from resource import RLIMIT_NOFILE, getrlimit
+
+    limits = load("standard").limits
+    held = groups.controllers if groups is not None else frozenset[str]()
+    for name in USUAL_LIMITS:
+        value = getattr(limits, name)
+        by = OTHERWISE.get(name, "")
+        if name == "open_files" and value is None:
+            value, by = getrlimit(RLIMIT_NOFILE)[1], "your own limit"
+        elif value is None:
+            by = ""
+        elif groups is not None and CONTROLLERS.get(name) in held:
+            by = groups.words
+        yield name, value, by
 
 
 def known_guarantees() -> tuple[Guarantee, ...]:

@@ -58,7 +58,7 @@ class DryRun(Value):
     @property
     def id(self) -> str:
         """The name to apply or discard it by; empty where nothing is held."""
-        return self.changes.id if self.changes.items else ""
+        return self.changes.id if self.changes.held else ""
 
 
 def preview(
@@ -91,6 +91,9 @@ def preview(
 def told_of(text: str, result: Result, workspace: str, duration: Duration) -> DryRun:
     """The answer for a command that has already run on a layer, as it is and not as a trial."""
     foreseen = foresee(text, ground(workspace), reader(workspace))
+    if result.outcome is Outcome.PREVIEWED:
+        # A run that became this: the command ended by itself, and that it was one is plain here.
+        result = replace(result, outcome=Outcome.EXITED, notes=result.notes[:-1])
     return answer(text, replace(foreseen, command="", runs=()), result, workspace, duration)
 
 

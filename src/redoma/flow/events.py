@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from redoma.model.event import Event, Kind
+from redoma.model.network import ONE_OF_MANY, Connection
 from redoma.model.policy import Logging, LogLevel
 from redoma.model.value import fields_of
 
@@ -11,7 +12,6 @@ if TYPE_CHECKING:
     from redoma.model.call import Failure
     from redoma.model.change import Changes
     from redoma.model.decision import Decision
-    from redoma.model.network import Connection
     from redoma.model.plan import Plan
     from redoma.model.question import Answer, Question
     from redoma.model.request import Request
@@ -158,12 +158,16 @@ class Told:
         )
 
     def network(self, calls: tuple[Connection, ...]) -> tuple[Event, ...]:
+        """What was refused has rows of its own, which nothing that passed can take."""
+        refused = [each for each in calls if not each.allowed]
+        allowed = [each for each in calls if each.allowed]
         return tuple(
             self._event(Kind.NETWORK, {"target": each.target, **_known(each)})
-            for each in calls[:_MOST_CALLS]
+            for room in (allowed, refused)
+            for each in (*room[:_MOST_CALLS], *_rest(room[_MOST_CALLS:]))
         )
 
-    def changed(self, kind: Kind, changes: Changes) -> Event:
+    def changed(self, kind: Kind, changes: Changes, *, undoable: bool = True) -> Event:
         paths = [item.path for item in changes.items]
         details: dict[str, object] = {
             "changes": changes.id,
@@ -172,7 +176,19 @@ class Told:
             "paths": paths[:_MOST_PATHS],
             "warnings": list(changes.warnings),
         }
+        if not undoable:
+            details["undoable"] = False
         return self._event(kind, details)
+
+    def not_applied(self, changes: Changes, error: BaseException) -> Event:
+        """The end of an apply that did not come to pass."""
+        details: dict[str, object] = {
+            "changes": changes.id,
+            "workspace": changes.workspace,
+            "error": getattr(error, "code", type(error).__name__),
+            "why": str(error)[:2000],
+        }
+        return self._event(Kind.APPLY_FAILED, details)
 
     def _event(self, kind: Kind, details: dict[str, object], command: str = "") -> Event:
         request = self._request
@@ -192,6 +208,22 @@ def _known(call: Connection) -> dict[str, object]:
     """What is known of a connection; what is not is left out."""
     known = {name: value for name, value in fields_of(call).items() if value not in ("", 0)}
     return {**known, "allowed": call.allowed, "seconds": round(call.seconds, 6)}
+
+
+def _rest(calls: list[Connection]) -> tuple[Connection, ...]:
+    """One row for all that have none of their own."""
+    if not calls:
+        return ()
+    return (
+        Connection(
+            allowed=calls[0].allowed,
+            name="*",
+            why="" if calls[0].allowed else ONE_OF_MANY,
+            times=sum(each.times for each in calls),
+            sent=sum(each.sent for each in calls),
+            received=sum(each.received for each in calls),
+        ),
+    )
 
 
 def _text(data: bytes) -> str:

@@ -88,11 +88,19 @@ class Hands:
                 self._begin()()  # what failed was to be a run: its start is told before its end
             raise
         result = self.finished(ended)
-        if result.changes is not None and result.changes.items:
+        if result.changes is not None and result.changes.held:
             from redoma.flow.held import remember
             from redoma.flow.wiring import cleaner
 
-            remember(result, cleaner(self._policy)(step.command), step.asks)
+            try:
+                remember(result, cleaner(self._policy)(step.command), step.asks)
+            except KeyboardInterrupt as stop:
+                from redoma.flow.execute import LET_GO
+                from redoma.jail.overlay.collect import remove_kept_layer
+
+                stop.args = (LET_GO,)
+                remove_kept_layer(result.changes.id)
+                raise
         return result
 
     def finished(self, result: Result) -> Result:
@@ -107,12 +115,33 @@ class Hands:
     def apply(self, step: Apply) -> Result:
         from redoma.flow.changes import apply
 
-        applied = apply(step.changes.id, allow_write=step.plan.grant.writable)
+        allowed = step.plan.grant.writable
+        try:
+            names = step.plan.grant.protected
+            applied = apply(step.changes.id, allow_write=allowed, undo=step.undo, names=names)
+        except KeyboardInterrupt:
+            from redoma.flow.changes import applied_after_all
+
+            if not (applied_already := applied_after_all(step.changes.id)):
+                raise
+            applied = applied_already
         return Result(
-            outcome=Outcome.EXITED, held_back=applied.held_back, notes=tuple(applied.notes)
+            outcome=Outcome.EXITED,
+            held_back=applied.held_back,
+            notes=tuple(applied.notes),
+            applied=bool(applied.changes),  # all of it may be held back
+            undoable=applied.undoable,
         )
 
     def discard(self, step: Discard) -> None:
         from redoma.flow.changes import discard
 
-        discard(step.changes.id)
+        try:
+            discard(step.changes.id)
+        except KeyboardInterrupt as stop:
+            from redoma.flow.execute import LET_GO
+            from redoma.jail.overlay.kept import read_entry
+
+            if not read_entry(step.changes.id).shown.standing.holds:
+                stop.args = (LET_GO,)  # its layer is removed by who makes room next
+            raise

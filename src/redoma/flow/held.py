@@ -78,7 +78,7 @@ def remember(result: Result, command: str, asks: tuple[str, ...] = ()) -> None:
     from redoma.model.decision import Verdict
 
     changes, decision = result.changes, result.decision
-    if changes is None or not changes.items:
+    if changes is None or not changes.held:
         return
     if decision is not None and decision.verdict is Verdict.CONFIRM:
         asks = decision.because or (decision.rule,)

@@ -10,9 +10,10 @@ import marshal
 import os
 import sys
 
-from redoma.flow.shelf import Shelf, keep
+from redoma.flow.shelf import Shelf, keep, ours
 from redoma.judge.programs.knowledge import Knowledge
 from redoma.judge.rules.pack import Pack
+from redoma.model.cache_home import cache_home
 from redoma.model.risk import Listed, Risk
 
 TYPE_CHECKING = False
@@ -101,18 +102,18 @@ def _cache_places(folder: str, name: str) -> list[str]:
     """Beside the sources, or for a package that someone else installed, in the user's own cache."""
     if sys.pycache_prefix:
         return [os.path.join(sys.pycache_prefix + folder, f"{name}.compiled")]
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    return [
-        os.path.join(folder, "__pycache__", f"{name}.compiled"),
-        os.path.join(home, "redoma", "compiled" + folder, f"{name}.compiled"),
-    ]
+    beside = os.path.join(folder, "__pycache__", f"{name}.compiled")
+    home = cache_home()
+    if not home:
+        return [beside]
+    return [beside, os.path.join(home, "redoma", "compiled" + folder, f"{name}.compiled")]
 
 
 def _kept(path: str) -> Any:
     try:
         with open(path, "rb") as file:
             # Attack: in a shared directory another user could leave what we would believe.
-            if os.fstat(file.fileno()).st_uid not in (0, os.geteuid()):
+            if not ours(file.fileno()):
                 return None
             kept = marshal.loads(file.read())  # noqa: S302
     except (OSError, ValueError, EOFError, TypeError):

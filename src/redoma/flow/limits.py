@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from redoma.jail.quantities import read_limit
+from redoma.jail.quantities import SIZES, read_limit
 
-__all__ = ["read_limit"]
+__all__ = ["SIZES", "read_limit"]

@@ -20,8 +20,6 @@ class Narrowing:
     """Hidden paths hold below whatever is given; `subprocesses` is how many may run at once."""
 
     def __init__(self, hide: Sequence[str] | None, subprocesses: int | None) -> None:
-        if subprocesses is not None and subprocesses < 0:
-            raise UsageError(f"subprocesses: {subprocesses} is less than none")
         # A name that is not there yet is hidden too: what appears there is taken away again.
         self._hide = tuple(dict.fromkeys(map(_real, hide or ())))
         if "/" in self._hide:
@@ -60,10 +58,24 @@ def _own(grant: Grant) -> list[str]:
     from redoma.jail import places
 
     given = (*grant.writable, *grant.readable)
-    if not given:
-        return []
-    own = (places.cache(), places.state(), os.path.dirname(user_file()))
-    return [path for path in map(_real, own) if any(_within(path, each) for each in given)]
+    # In a workspace the cache is only read: what a call needs may lie there.
+    roots = (grant.workspace, *given)
+    kept = [path for path in (_state(), places.config(), os.path.dirname(user_file())) if path]
+    found = [path for path in map(_real, kept) if any(_within(path, root) for root in roots)]
+    if given:
+        cache = _real(places.cache())
+        found += [cache] if any(_within(cache, each) for each in given) else []
+    return list(dict.fromkeys(found))
+
+
+def _state() -> str:
+    from redoma.jail import places
+    from redoma.model.errors import StateUnavailable
+
+    try:
+        return places.state()
+    except StateUnavailable:
+        return ""  # who writes there says so
 
 
 def _real(path: str) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from redoma.flow.steps import Apply, Ask, Discard, Execute, Hold, Note
 from redoma.model.access import Apply as When
 from redoma.model.access import Writes
+from redoma.model.blocks import suppress
 from redoma.model.decision import Verdict
-from redoma.model.errors import RateLimited, RecordError, RedomaError
+from redoma.model.errors import NoRoomForUndo, RateLimited, RecordError, RedomaError
 from redoma.model.event import Kind
 from redoma.model.request import Mode
 from redoma.model.result import Outcome, Result
@@ -60,7 +61,7 @@ def path(request: Request, world: World) -> Path[Result]:
     for _ in range(MOST_MODIFICATIONS):
         walked = yield from _walk(request, world)
         if isinstance(walked, Result):
-            return walked
+            return _tried(walked) if walked.dry_run and request.mode is Mode.RUN else walked
         request = world.modified(request, walked)
     raise RedomaError("the command was modified too often", hint="start again with the last one")
 
@@ -110,7 +111,8 @@ def _walk(request: Request, world: World) -> Path[Result | str]:
     except BaseException as error:
         yield Note(events=(told.failed(error),))
         raise
-    result = replace(result, decision=decision, run=request.id)
+    dry_run = request.mode is Mode.PREVIEW
+    result = replace(result, decision=decision, run=request.id, dry_run=dry_run)
     calls = told.network(result.network_calls or ())
     ended = (
         *calls,
@@ -122,7 +124,28 @@ def _walk(request: Request, world: World) -> Path[Result | str]:
     yield Note(events=ended, waits=bool(result.held_back))
     if result.changes is None or plan.grant.writes is not Writes.LAYER:
         return result
-    return (yield from _settle(request, world, plan, result))
+    try:
+        return (yield from _settle(request, world, plan, result))
+    except KeyboardInterrupt as stop:
+        if result.changes.items and not stop.args:
+            stop.args = (_stopped(result.changes.id),)
+        raise
+
+
+def _tried(result: Result) -> Result:
+    """A run that became a dry run says so: its end is not the command's for good."""
+    name = result.changes.id if result.changes is not None and result.changes.items else ""
+    note = "this was a dry run: nothing was changed"
+    if name:
+        note = f"{note}; redoma apply {name} keeps what the command wrote"
+    ran = result.outcome in (Outcome.EXITED, Outcome.SIGNALLED)
+    outcome = Outcome.PREVIEWED if ran else result.outcome
+    return replace(result, outcome=outcome, notes=(*result.notes, note))
+
+
+def _stopped(name: str) -> str:
+    """What to tell who stopped us when a command had ended and its changes were not yet real."""
+    return f"stopped: the workspace is as it was; redoma apply {name} keeps what the command wrote"
 
 
 def _meant(question: Question, answer: Answer | None) -> Mode | str | None:
@@ -151,14 +174,14 @@ def _settle(request: Request, world: World, plan: Plan, result: Result) -> Path[
     told = world.told(request)
     changes, decision = result.changes, result.decision
     assert changes is not None and decision is not None
-    if not changes.items:
+    if not changes.held:
         return result
     if request.mode is Mode.PREVIEW:
         yield Note(events=(told.changed(Kind.PREVIEWED, changes),))
         return result
     kept = f"nothing was changed; redoma apply {changes.id} keeps what the command wrote"
     when = plan.grant.apply
-    if when is When.NEVER or (not result.ok and when is not When.ALWAYS):
+    if when is When.NEVER or (not result.may_apply and when is not When.ALWAYS):
         yield Note(events=(told.changed(Kind.PREVIEWED, changes),))
         return replace(result, notes=(*result.notes, kept))
     now = world.judge(request, changes)
@@ -183,15 +206,85 @@ def _settle(request: Request, world: World, plan: Plan, result: Result) -> Path[
             yield Hold(changes=changes, why=why)
             notes = (*result.notes, f"{why}: {kept}")
             return replace(result, outcome=Outcome.PREVIEWED, notes=notes)
-    applied: Result = yield Apply(changes=changes, plan=plan)
-    yield Note(
-        events=(told.changed(Kind.APPLIED, changes), *told.violations(applied.held_back)),
-    )
+    else:
+        plan, aside = yield from _allowed(request, world, now, plan, changes)
+        result = replace(result, notes=(*result.notes, *aside))
+    try:
+        applied = yield from _apply(told, changes, plan, undo=plan.grant.undo)
+    except NoRoomForUndo as error:
+        question = without_undo(world.question(request, now, plan, changes), changes.id, str(error))
+        yield Note(events=(told.asked(question),))
+        answer = yield Ask(question=question)
+        yield Note(events=(told.answered(question, answer),))
+        if _meant(question, answer) is not Mode.RUN:
+            notes = (*result.notes, f"{error}; nothing was changed", error.hint)
+            return replace(result, outcome=Outcome.PREVIEWED, notes=notes)
+        applied = yield from _apply(told, changes, plan, undo=False)
     return replace(
         result,
-        applied=True,
+        applied=applied.applied,
+        undoable=applied.undoable,
         held_back=(*result.held_back, *applied.held_back),
         notes=(*result.notes, *applied.notes),
+    )
+
+
+def _allowed(
+    request: Request, world: World, now: Decision, plan: Plan, changes: Changes
+) -> Path[tuple[Plan, tuple[str, ...]]]:
+    """The plan with what a person's tools would obey allowed, where whoever is asked says so."""
+    from redoma.flow.obeyed import asked_about, kept_aside, question_about
+
+    asked = asked_about(changes, plan.grant)
+    if not asked:
+        return plan, ()
+    told = world.told(request)
+    question = question_about(world.question(request, now, plan, changes), asked)
+    yield Note(events=(told.asked(question),))
+    answer = yield Ask(question=question)
+    yield Note(events=(told.answered(question, answer),))
+    if _meant(question, answer) is not Mode.RUN:
+        return plan, kept_aside(changes, asked, answer.notes if answer is not None else "")
+    allowed = tuple(f"{changes.workspace}/{path}" for path in asked)
+    grant = replace(plan.grant, writable=(*plan.grant.writable, *allowed))
+    return replace(plan, grant=grant), ()
+
+
+def _apply(told: Told, changes: Changes, plan: Plan, *, undo: bool) -> Path[Result]:
+    """Applies; that it begins is on disk before anything moves, and how it ended is told."""
+    yield Note(events=(told.changed(Kind.APPLY_STARTING, changes),))
+    try:
+        applied: Result = yield Apply(changes=changes, plan=plan, undo=undo)
+    except BaseException as error:
+        with suppress(RecordError):  # its start is there, and the error says the rest
+            yield Note(events=(told.not_applied(changes, error),), waits=False)
+        raise
+    violations = told.violations(applied.held_back)
+    try:
+        became = Kind.APPLIED if applied.applied else Kind.PREVIEWED
+        ended = told.changed(became, changes, undoable=applied.undoable)
+        yield Note(events=(ended, *violations), waits=bool(violations))
+    except (RecordError, KeyboardInterrupt) as error:
+        # Its start is on disk, and it is done: that is what a person has to know first.
+        return replace(applied, notes=(*applied.notes, unwritten(error)))
+    return applied
+
+
+def unwritten(error: BaseException) -> str:
+    """What to remark where something was done and only its end could not be written down."""
+    why = "stopped" if isinstance(error, KeyboardInterrupt) else str(error)
+    return f"this was done, and could not be written down: {why}"
+
+
+def without_undo(question: Question, name: str, why: str) -> Question:
+    """The same question, whether changes may be applied for good; no other answer is one to it."""
+    return replace(
+        question,
+        digest=f"apply {name} without undo",
+        because=(why,),
+        impact=replace(question.impact, reversible=False),
+        argvs=(),
+        joins=(),
     )
 
 

@@ -30,10 +30,18 @@ def own(pack: str, rules: Iterable[tuple[str, str, str]]) -> Policy:
 
 
 def over(files: Policy, mine: Policy) -> Policy:
-    """What both say; where there are no files, the caller's own stands alone."""
+    """What both say; where there are no files, the caller's own stands alone.
+
+    The files are also asked about the levels of the caller's pack: `policy: strict` blocks what is
+    elevated there, whatever the pack of the files calls it.
+    """
     if files is BUILT_IN:
         return mine
-    return replace(files, beside=mine, digest=f"{files.digest} {mine.digest}")
+    digest = f"{files.digest} {mine.digest}"
+    if files.pack != mine.pack:
+        same = replace(files, pack=mine.pack, beside=mine, digest=digest)
+        return replace(files, beside=same, digest=digest)
+    return replace(files, beside=mine, digest=digest)
 
 
 def stricter(one: Decision, other: Decision) -> Decision:

@@ -10,6 +10,7 @@ from binascii import crc32
 
 from redoma.flow.policies import unusable
 from redoma.flow.policy_codec import plain, whole
+from redoma.model.cache_home import cache_home
 from redoma.model.policy import Policy
 
 TYPE_CHECKING = False
@@ -81,8 +82,8 @@ def _identity(fd: int) -> list[int]:
 
 def _place(stamp: Stamp) -> str:
     """Where it is kept; nowhere for someone whose home directory does not exist."""
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    if not os.path.isdir(os.path.dirname(base)):
+    base = cache_home()
+    if not base or not os.path.isdir(os.path.dirname(base)):
         return ""
     names = "\0".join(row[0] for row in stamp).encode(errors="surrogateescape")
     return os.path.join(base, "redoma", "policies", f"{crc32(names):08x}.compiled")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from redoma.judge.policy.patterns import expanded, within
-from redoma.model.access import Grant, Home, Limits, Network, Syscalls, Writes
+from redoma.model.access import Apply, Grant, Home, Limits, Network, Syscalls, Writes
 from redoma.model.errors import NoEngine
 from redoma.model.guarantee import Guarantee
 from redoma.model.policy import LEVELS
@@ -21,6 +21,7 @@ _MEGABYTE = 1 << 20
 _ABOUT_WRITES = frozenset((Guarantee.PROTECTED_PATHS, Guarantee.CHANGES_HELD))
 _HIDING = ("warm", "bubblewrap", "unshare")
 _WRITES = (Writes.DIRECT, Writes.LAYER, Writes.MEMORY, Writes.NONE)
+_APPLY = (Apply.ALWAYS, Apply.ON_SUCCESS, Apply.ASK, Apply.NEVER)
 _LOCAL = frozenset(("localhost", "127.0.0.1", "::1"))
 # Inside an enclosure these are copies or memory of its own: nothing of the machine's is there.
 _REPLACED = frozenset("/etc /var /tmp /var/tmp /run /proc /sys /dev /boot".split())
@@ -33,6 +34,8 @@ LIMITS = (
     ("processes", "resources", "max_processes", 1),
     ("file_size", "filesystem", "max_file_size_mb", _MEGABYTE),
     ("total_written", "filesystem", "max_total_size_mb", _MEGABYTE),
+    ("changes", "filesystem", "max_changes", 1),
+    ("depth", "filesystem", "max_depth", 1),
 )
 
 
@@ -65,6 +68,7 @@ def _raised(grant: Grant, level: str) -> Grant:
         grant,
         level=asked.level,
         writes=max(grant.writes, asked.writes, key=_WRITES.index),
+        apply=max(grant.apply, asked.apply, key=_APPLY.index),
         home=Home.NOTHING if Home.NOTHING in (grant.home, asked.home) else grant.home,
         network=Network.CLOSED if closed else grant.network,
         syscalls=Syscalls.STRICTEST if strictest else grant.syscalls,
@@ -147,6 +151,9 @@ def _networked(grant: Grant, policy: Policy) -> Grant:
 
 def _filed(grant: Grant, policy: Policy, home: str) -> Grant:
     rules = policy.filesystem
+    if rules.protected_names:
+        names = dict.fromkeys((*grant.protected, *rules.protected_names))
+        grant = replace(grant, protected=tuple(names))
     workspace = grant.workspace
     root = policy.root or workspace
     hidden = [*grant.hidden]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from redoma.flow import changes as held
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,7 +20,7 @@ class Preview:
     def __init__(self, found: DryRun, sandbox: Sandbox) -> None:
         self.found = found
         self._sandbox = sandbox
-        self._open = bool(found.changes.items)
+        self._open = found.changes.held
 
     @property
     def changes(self) -> Changes:
@@ -46,13 +44,18 @@ class Preview:
         return unified(self.changes)
 
     def apply(
-        self, paths: Iterable[str] | None = None, *, allow_write: Iterable[str] = ()
+        self,
+        paths: Iterable[str] | None = None,
+        *,
+        allow_write: Iterable[str] = (),
+        no_undo: bool = False,
     ) -> Applied:
         """Makes the changes real, all of them or those at or below `paths`.
 
         Where the command itself would have to be confirmed, this has to be: Declined otherwise.
+        With `no_undo` nothing is kept to undo it; without, NoRoomForUndo where that cannot be.
         """
-        if not self.changes.items:
+        if not self.changes.held:
             from redoma.model.transaction import Applied
 
             return Applied(id=self.id)
@@ -60,7 +63,15 @@ class Preview:
 
         policy = self._sandbox.policy()
         ask = self._sandbox.answerer(policy)
-        applied = apply(self.id, paths, ask=ask, policy=policy, allow_write=allow_write)
+        applied = apply(
+            self.id,
+            paths,
+            ask=ask,
+            policy=policy,
+            allow_write=allow_write,
+            undo=self._sandbox.undo and not no_undo,
+            record=self._sandbox.record(policy),
+        )
         if applied.changes:
             self._open = False
         return applied
@@ -69,7 +80,10 @@ class Preview:
         """Lets the changes go; once is enough."""
         if self._open:
             self._open = False
-            held.discard(self.id)
+            from redoma.flow.applying import discard
+
+            policy = self._sandbox.policy()
+            discard(self.id, policy, record=self._sandbox.record(policy))
 
     def __enter__(self) -> Self:
         return self

@@ -12,13 +12,16 @@ from hashlib import sha256
 
 from redoma.ask.moments import now
 from redoma.flow.check import ground
+from redoma.flow.deadline import judging, unjudged
 from redoma.flow.impact import impact
 from redoma.flow.knowledge import knowledge, pack
 from redoma.judge.assess import examine_call, facts_of
+from redoma.judge.budget import Exhausted
 from redoma.judge.likeness import NOTHING, Likeness, likeness, program_likeness
 from redoma.model.display import shortened
 from redoma.model.enums import Enum
 from redoma.model.ids import uuid
+from redoma.model.policy import BUILT_IN
 from redoma.model.question import Context, Question
 from redoma.model.request import Program, PythonCall, ShellCommand
 from redoma.model.risk import Risk
@@ -150,9 +153,14 @@ def _plain(value: object) -> object:
 def _facts(request: Request, decision: Decision, cwd: str, home: str | None) -> list[Fact]:
     """Everything that the command does, also what is too harmless to be a finding."""
     found = decision.assessment
-    if isinstance(request.workload, PythonCall):
-        return list(examine_call(request.workload, pack(found.pack), knowledge(), ground(cwd))[1])
-    return facts_of(found.text, pack(found.pack), knowledge(), ground(cwd, home))
+    rules, known = pack(found.pack), knowledge()
+    try:
+        with judging(BUILT_IN):
+            if isinstance(request.workload, PythonCall):
+                return list(examine_call(request.workload, rules, known, ground(cwd))[1])
+            return facts_of(found.text, rules, known, ground(cwd, home))
+    except Exhausted:
+        return list(unjudged(found.text))
 
 
 def _spans(found: tuple[Finding, ...], risk: Risk) -> tuple[Span, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redoma.keeping import key_place as place_of_key
-from redoma.model.errors import RecordUnavailable
+from redoma.model.errors import RecordUnavailable, StateUnavailable
 from redoma.record.store import KEEP, Record
 
 TYPE_CHECKING = False
@@ -28,8 +28,8 @@ def directory() -> str:
 
     try:
         return f"{places.state()}/audit"
-    except OSError as error:
-        raise RecordUnavailable(str(error), hint="set XDG_STATE_HOME") from error
+    except StateUnavailable as error:
+        raise RecordUnavailable(str(error), hint=error.hint) from error
 
 
 def key_place() -> KeyPlace:

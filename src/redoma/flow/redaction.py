@@ -44,7 +44,13 @@ class SecretSanitizer:
         environ: Mapping[str, str] | None = None,
         replacement: str = REDACTED,
     ) -> None:
-        self._redactor = redactor(environ, values=values, replacement=replacement)
+        from redoma.model import arguments
+
+        self._redactor = redactor(
+            None if environ is None else arguments.named("environ", environ, arguments.text),
+            values=arguments.texts("values", values),
+            replacement=arguments.text("replacement", replacement),
+        )
 
     def sanitize(self, message: str) -> str:
         """The message with `[REDACTED]` in the place of every secret; it never raises."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from redoma.model import arguments
+from redoma.model.arguments import WrongType, shown
 from redoma.model.errors import UsageError
 from redoma.model.ids import short_id
 from redoma.model.request import Mode, Program, Request, ShellCommand
@@ -36,10 +38,13 @@ def request_for(
     stdin: bytes | int | None = b"",
 ) -> Request:
     """The request for a shell command or a program."""
-    words = (command,) if isinstance(command, str) else tuple(command)
+    words = (command,) if isinstance(command, str) else _words(command)
+    cwd = arguments.path("cwd", cwd)
+    if not (stdin is None or isinstance(stdin, bytes) or type(stdin) is int):
+        raise WrongType(f"stdin: bytes or a descriptor are needed, not {shown(stdin)}")
     if not words or not words[0]:
         raise UsageError("there is no command to run")
-    if any("\0" in word for word in (*words, cwd)):
+    if any("\0" in word for word in words):
         raise UsageError("a command cannot contain a NUL byte")
     who = who or Who()
     return Request(
@@ -54,6 +59,17 @@ def request_for(
         plan=who.plan,
         step=who.step,
     )
+
+
+def _words(command: object) -> tuple[str, ...]:
+    """The words of a program; a NUL byte in one of them is said by whoever looks at all of them."""
+
+    def word(name: str, given: object) -> str:
+        if not isinstance(given, str):
+            raise WrongType(f"{name}: each word is a text, not {shown(given)}")
+        return given
+
+    return arguments.many("command", command, word, "words, or one text,")
 
 
 def shell_command(text: str) -> ShellCommand:

@@ -6,13 +6,14 @@ import os
 
 from redoma.flow.credentials import reach_of
 from redoma.flow.drive import drive
-from redoma.flow.given import Given
+from redoma.flow.given import Given, checked, given_policy, policy_beside
 from redoma.flow.hands import Hands
 from redoma.flow.narrowing import Narrowing
 from redoma.flow.path import path
 from redoma.flow.requests import Who, request_for
 from redoma.flow.this_host import this_host
-from redoma.flow.workspace import granted_path, workspace
+from redoma.flow.workspace import READ, WRITTEN, granted_path
+from redoma.flow.workspace import workspace as usable
 from redoma.flow.world import World, held
 from redoma.jail.levels import load
 from redoma.jail.own import INTERPRETER  # noqa: F401 — looked up before anything runs
@@ -53,6 +54,7 @@ USUAL = "standard"
 class Sandbox:
     """A workspace, the policy that holds there, and what commands may do in it."""
 
+    @checked
     def __init__(  # noqa: PLR0913 — each by its own name
         self,
         workspace: str = "",
@@ -60,6 +62,7 @@ class Sandbox:
         level: str = "",
         engine: str = "",
         limits: Mapping[str, int | float | None] | None = None,
+        at_most: Mapping[str, int | float] | None = None,
         allow_write: Sequence[str] = (),
         allow_read: Sequence[str] = (),
         hide: Sequence[str] | None = None,
@@ -75,6 +78,7 @@ class Sandbox:
         direct: bool = False,
         temporary: bool = False,
         apply: str = "",
+        no_undo: bool = False,
         policy: Policy | str | None = None,
         project: str = "",
         pack: str = "",
@@ -87,13 +91,16 @@ class Sandbox:
     ) -> None:
         """What holds in a workspace; the rest tightens or widens it by name.
 
+        `limits` replaces limits of the level by name, None for no limit; `at_most` lowers those
+        that are larger.
         `any_host` lets every public host be reached, through a gate, and nothing of this machine.
         `inspect` reads requests one by one, in TLS as well, and `credentials` has the gate add
         secrets to them: `api.example.com=TOKEN` or `api.example.com=vault:NAME`.
         `mock` answers every request itself, so that nothing leaves, as a file of mocks says where
         its path is given.
         `direct` writes straight into the workspace where the level would hold what is written;
-        `apply` says when what was held becomes real: `on_success`, `always`, `ask` or `never`.
+        `apply` says when what was held becomes real: `on_success`, `always`, `ask` or `never`, and
+        with `no_undo` nothing is kept to take it back.
         `temporary` lets commands work on the machine's own /tmp, held in the workspace's place.
         `hide` are paths that are not there for a command, whatever else is given; who says what
         is hidden may give a whole home. `subprocesses` is how many a Python call may start.
@@ -110,17 +117,16 @@ class Sandbox:
         if level:
             load(level)  # a level that is not there is said now
         self._engine = engine
-        self._root = _workspace(workspace)
+        self._root = usable(workspace)
         self._given = Given(
             engine,
             limits=limits or {},
+            at_most=at_most or {},
             writable=tuple(
-                granted_path(path, "--allow-write", wide=hide is not None, root=self._root)
+                granted_path(path, WRITTEN, wide=hide is not None, root=self._root)
                 for path in allow_write
             ),
-            readable=tuple(
-                granted_path(path, "--allow-read", root=self._root) for path in allow_read
-            ),
+            readable=tuple(granted_path(path, READ, root=self._root) for path in allow_read),
             env=tuple((env or {}).items()),
             reach=reach_of(
                 allow_hosts,
@@ -134,14 +140,15 @@ class Sandbox:
             direct=direct,
             temporary=temporary,
             apply=apply,
+            undo=not no_undo,
         )
         self._narrowing = Narrowing(hide, subprocesses)
         self._grants: dict[tuple[object, ...], Grant] = {}
         self._constraints: StepConstraints | None = None
         self._first: Answerer | None = None
-        self._policy = _policy(policy)
+        self._policy = given_policy(policy)
         self._project = project or self._root
-        self._beside = _beside(pack, rules)
+        self._beside = policy_beside(pack, rules)
         self._ask = ask
         self._record = record
         self.who = Who(caller=caller, session=session, phase=phase)
@@ -179,6 +186,11 @@ class Sandbox:
     def also_writable(self) -> tuple[str, ...]:
         """What was given to be written beside the workspace."""
         return self._given.writable
+
+    @property
+    def undo(self) -> bool:
+        """Whether what is replaced is kept."""
+        return self._given.undo
 
     @property
     def host(self) -> Host:
@@ -363,7 +375,8 @@ class Sandbox:
             from redoma.flow.policies import tightened
 
             grant = self._given.applied_to(load(self.level(policy)).grant(self._root))
-            grant = self._narrowing.applied_to(tightened(grant, policy, decision))
+            grant = self._given.when(tightened(grant, policy, decision))
+            grant = self._narrowing.applied_to(grant)
             if policy.dry_run.auto_enable_for and grant.writes is Writes.DIRECT:
                 # Who wants to see changes first cannot have them written straight away.
                 grant = replace(
@@ -375,23 +388,3 @@ class Sandbox:
                 grant = narrowed(grant, self._constraints)
             known = self._grants[key] = held(grant) if held_in_layer else grant
         return known
-
-
-def _beside(pack: str, rules: Sequence[tuple[str, str, str]]) -> Policy | None:
-    if not pack and not rules:
-        return None
-    from redoma.flow.policy_beside import own
-
-    return own(pack, rules)
-
-
-def _policy(given: Policy | str | None) -> Policy | None:
-    if not isinstance(given, str):
-        return given
-    from redoma.flow.policies import shipped
-
-    return shipped(given)
-
-
-def _workspace(path: str) -> str:
-    return workspace(path)

@@ -77,7 +77,7 @@ class Shelf:
         try:
             head = os.pread(fd, _NAME + _LENGTH, 0)
             length = int.from_bytes(head[_NAME:], "little")
-            if not _ours(fd) or length > os.fstat(fd).st_size:
+            if not ours(fd) or length > os.fstat(fd).st_size:
                 return False
             stamp, listed = marshal.loads(os.pread(fd, length, len(head)))  # noqa: S302
             if stamp != self._stamp:
@@ -98,7 +98,7 @@ def _read(path: str, name: bytes, start: int, end: int) -> bytes | None:
     except OSError:
         return None
     try:
-        if not _ours(fd) or os.pread(fd, _NAME, 0) != name:
+        if not ours(fd) or os.pread(fd, _NAME, 0) != name:
             return None
         piece = os.pread(fd, end - start, start)
         return piece if len(piece) == end - start else None
@@ -108,7 +108,7 @@ def _read(path: str, name: bytes, start: int, end: int) -> bytes | None:
         os.close(fd)
 
 
-def _ours(fd: int) -> bool:
+def ours(fd: int) -> bool:
     """Attack: in a shared directory another user could leave what we would believe."""
     return os.fstat(fd).st_uid in (0, os.geteuid())
 

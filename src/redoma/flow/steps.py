@@ -53,10 +53,14 @@ class Hold(Value):
 
 
 class Apply(Value):
-    """Make held changes real; the answer is what was held back."""
+    """Make held changes real; the answer is what was held back.
+
+    NoRoomForUndo is raised, and nothing applied, where `undo` is wanted and cannot be had.
+    """
 
     changes: Changes
     plan: Plan
+    undo: bool = True
 
 
 class Discard(Value):

@@ -21,9 +21,11 @@ def with_temporary(grant: Grant) -> Grant:
     """
     if os.stat(PLACE).st_uid != os.geteuid():
         # Without one, all of it would be copied; and nobody else's files could be.
+        from redoma.model.remedies import Help, Remedy
+
         raise EngineFailed(
             f"{PLACE} belongs to another user, and the kernel lets only its owner hold a layer",
-            hint="name a directory below it: --allow-write DIR",
+            hint=Remedy(help=Help.WRITE),
         )
     workspace = grant.workspace
     beside = () if workspace.startswith(f"{PLACE}/") else (workspace,)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from redoma.model.blocks import suppress
-from redoma.model.errors import AskUnavailable, UsageError
+from redoma.model.errors import AskUnavailable, StateUnavailable, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def forget_questions() -> None:
 
     try:
         left = os.listdir(f"{places.state()}/ask/questions")
-    except OSError:
+    except (OSError, StateUnavailable):  # who asks next is told
         return
     if left:
         from redoma.flow.asking import pending

@@ -7,6 +7,11 @@ import os
 from redoma.model.access import SHARED
 from redoma.model.errors import UsageError
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.model.remedies import Remedy
+
+WRITTEN, READ = "written", "read"
 _SYSTEM = frozenset(
     "/bin /boot /dev /etc /home /lib /lib64 /media /mnt /opt /proc /root /run /sbin /srv /sys /tmp "
     "/usr /var /var/tmp /usr/local".split()
@@ -16,47 +21,95 @@ _SYSTEM = frozenset(
 def workspace(path: str) -> str:
     """The real path of a usable workspace; otherwise an error that says what is wrong with it."""
     real = os.path.realpath(path or ".")
-    hint = "cd into a project, or --workspace DIR"
-    if not os.path.lexists(path or "."):
-        raise UsageError(f"the workspace {path} does not exist", hint=hint)
-    if not os.path.isdir(real):
-        raise UsageError(f"the workspace {path} is not a directory", hint=hint)
-    home = os.path.realpath(os.path.expanduser("~"))
-    if real == home:
-        raise UsageError(
-            f"{real} is your home directory: a command could write everything in it", hint=hint
-        )
-    if real == "/" or real in _SYSTEM or home.startswith(real + "/"):
-        raise UsageError(f"{real} belongs to the whole machine, not to one project", hint=hint)
+    wrong = _wrong(path, real)
+    if wrong:
+        raise UsageError(wrong, hint=remedy("WORKSPACE"))
+    refuse_ours(real, "the workspace", elsewhere="WORKSPACE")
     if not os.access(real, os.R_OK | os.W_OK | os.X_OK):
         owner = os.stat(real).st_uid
         raise UsageError(
             f"{real} belongs to uid {owner}, and you cannot write it",
-            hint="run as its owner, or choose another --workspace DIR",
+            hint=remedy("OWN_WORKSPACE"),
         )
     return real
 
 
-def granted_path(path: str, option: str, *, wide: bool = False, root: str = "") -> str:
+def _wrong(path: str, real: str) -> str:
+    """Why a directory is no workspace; nothing where it is one."""
+    if not os.path.lexists(path or "."):
+        return f"the workspace {path} does not exist"
+    if not os.path.isdir(real):
+        return f"the workspace {path} is not a directory"
+    home = _home()
+    if real == home:
+        return f"{real} is your home directory: a command could write everything in it"
+    if real == "/" or real in _SYSTEM or home.startswith(real + "/"):
+        return f"{real} belongs to the whole machine, not to one project"
+    return ""
+
+
+def remedy(name: str, about: str = "") -> Remedy:
+    """What would help; loaded when it is needed: whoever has a good workspace does without."""
+    from redoma.model.remedies import Help, Remedy
+
+    return Remedy(help=getattr(Help, name), about=about)
+
+
+def refuse_ours(path: str, what: str, hint: str = "", *, elsewhere: str = "") -> None:
+    """An error where a path that is to be written is Redoma's own, or every program's.
+
+    Attack: what a command writes there is executed, loaded or believed at the next start.
+    """
+    from redoma.jail import own, places
+
+    around = own.place_around(path)
+    if around:
+        raise UsageError(
+            f"{what}: {path} is Redoma's own, which runs from {around}: no command may write there",
+            hint=remedy(elsewhere) if elsewhere else hint,
+        )
+    if path in map(os.path.realpath, places.bases()):
+        raise UsageError(
+            f"{what}: {path} is where programs keep what is theirs, Redoma too",
+            hint=f"name a directory in it, as {path}/PROGRAM",
+        )
+
+
+def _home() -> str:
+    home = os.path.expanduser("~")
+    if not home.startswith("/"):
+        raise UsageError(
+            f"HOME is {home!r}, which is no absolute path", hint="set HOME to your home directory"
+        )
+    return os.path.realpath(home)
+
+
+def granted_path(path: str, use: str, *, wide: bool = False, root: str = "") -> str:
     """The real path of something that a run may also use; `wide` lets a home be written.
 
-    Attack: in the workspace `root` a command makes `build` a link; whoever gives `build` the next
-    time would give what that leads to.
+    `use` is what it is given for: to be `written`, or to be `read`. Attack: in the workspace `root`
+    a command makes `build` a link; whoever gives `build` the next time would give what that leads
+    to.
     """
     path = os.path.expanduser(path)
-    if not os.path.exists(path):
-        raise UsageError(f"{option}: {path} does not exist")
     real = os.path.realpath(path)
+    # In the workspace a name can be given for what the command is to make.
+    named = use == WRITTEN and root and real.startswith(root + "/")
+    if not os.path.exists(path) and not named:
+        raise UsageError(f"{path} is given to be {use}, and does not exist")
     from redoma.jail.guard.links import led_out
 
     if root and led_out(os.path.abspath(path), (root,)):
         raise UsageError(
-            f"{option}: {path} is led out of the workspace by a link in it, to {real}",
-            hint=f"{option} {real} gives that place by its own name",
+            f"{path} is led out of the workspace by a link in it, to {real}",
+            hint=remedy("NAME_THE_TARGET", real),
         )
-    home = os.path.realpath(os.path.expanduser("~"))
+    home = _home()
     if wide and real in (home, *SHARED):
         return real
-    if option == "--allow-write" and (real in (*_SYSTEM, "/", home) or home.startswith(real + "/")):
-        raise UsageError(f"{option}: {real} is too much to give to one command")
+    if use == WRITTEN:
+        fix = "name what the command needs there, or another directory"
+        refuse_ours(real, "what is given to be written", fix)
+        if real in (*_SYSTEM, "/", home) or home.startswith(real + "/"):
+            raise UsageError(f"{real} is too much to give to one command to be written")
     return real

@@ -9,6 +9,7 @@ from redoma.flow.events import Told
 from redoma.flow.requests import shell_command
 from redoma.jail.plan import plan as make_plan
 from redoma.model.access import Apply, Network, Syscalls, Writes
+from redoma.model.arguments import flag, number
 from redoma.model.errors import NoEngine
 from redoma.model.guarantee import Guarantee
 from redoma.model.ids import short_id
@@ -49,11 +50,11 @@ class World:
         `mocks` answers what a preview asks of the network, where this machine can. `stdin` is what
         the command reads: said here alone, so that what it reads is what was asked about.
         """
+        self._timeout = None if timeout is None else number("timeout", timeout)
+        self._terminal = flag("terminal", terminal)
+        self._trace_files = flag("trace_files", trace_files)
         self.policy = sandbox.policy()
         self._sandbox = sandbox
-        self._timeout = timeout
-        self._terminal = terminal
-        self._trace_files = trace_files
         self._instead = instead
         self._mocks = mocks
         self.stdin = stdin
@@ -93,6 +94,9 @@ class World:
         return self._planned(request, grant)
 
     def _planned(self, request: Request, grant: Grant) -> Plan:
+        from redoma.flow.execute import refuse_unwaited
+
+        refuse_unwaited()  # what the machine can enforce is tried out with children of ours
         host = self._sandbox.host
         return make_plan(
             request,

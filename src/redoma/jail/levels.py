@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from redoma.jail import places
+from redoma.jail import own, places
 from redoma.jail.quantities import read_limit
 from redoma.model.access import Apply, Grant, Home, Limits, Network, Syscalls, Variables, Writes
 from redoma.model.errors import UsageError
@@ -61,6 +61,8 @@ def load(name: str) -> Profile:
         path = os.path.realpath(name)
         if not os.path.isfile(path):
             raise UsageError(f"there is no profile {name}", hint="levels: " + ", ".join(LEVELS))
+        # Attack: a command that runs under a profile of the project makes the next run's milder.
+        own.believe(os.path.abspath(name))
     elif name in LEVELS:
         path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "profiles", f"{name}.yaml")
     else:
@@ -87,6 +89,7 @@ def _entries(path: str) -> list[tuple[str, str]]:
     if kept:
         fresh = f"{kept}.{os.getpid()}"
         try:
+            places.made_cache()
             with open(fresh, "w", encoding="utf-8") as file:
                 file.write("\n".join([head, *(f"{key}\t{value}" for key, value in entries)]))
             os.rename(fresh, kept)

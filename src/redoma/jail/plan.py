@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from redoma.model.access import SHARED, Grant, Network, Writes
 from redoma.model.errors import NoEngine, UsageError
-from redoma.model.guarantee import Enforcement, EngineReport, Guarantee
+from redoma.model.guarantee import Enforcement, EngineReport, Guarantee, covered
 from redoma.model.plan import Plan
 from redoma.model.request import Request
+from redoma.model.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +25,16 @@ if TYPE_CHECKING:
 
 # Engines whose command has the identity of whoever looks on, and no rule of its own on top of it.
 TRACES_FILES = frozenset({"bubblewrap", "unshare"})
+# Engines that ask a manager for a control group, where this process has none of its own.
+CAPS_ITSELF = frozenset({"systemd"})
+_MEMORY = frozenset({Guarantee.MEMORY_CAPPED, Guarantee.MEMORY_WATCHED})
+WATCHED_ONLY = "no control group of our own here: what can be watched is watched"
+# What only a control group holds for a tree, and the controller that does.
+_BY_CONTROLLER = {
+    Guarantee.MEMORY_CAPPED: "memory",
+    Guarantee.DISK_CAPPED: "memory",
+    Guarantee.CPU_CAPPED: "cpu",
+}
 # Engines that start something which stays; one run alone would pay for it and gain nothing.
 STAYS = frozenset({"warm"})
 
@@ -43,18 +54,22 @@ def plan(
     where it is asked for by name.
     """
     if trace_files and not TRACES_FILES.intersection(grant.prefer):
+        from redoma.model.remedies import Help, Remedy
+
         raise UsageError(
             f"{', '.join(grant.prefer)} cannot tell which files a command opens",
-            hint="--engine bubblewrap, or run it without --trace-files",
+            hint=Remedy(help=Help.TRACING_ENGINE),
         )
     if grant.network is Network.GATED:
         from redoma.jail.egress.request_rules import held
 
         held(grant.reach)
     elif grant.network is Network.OPEN and grant.reach.opens_tls:
+        from redoma.model.remedies import Help, Remedy
+
         raise UsageError(
             "requests are to be read, and an open network has no gate to read them at",
-            hint="--allow-host HOST for each host, or network.allowed_hosts in your sandbox.yaml",
+            hint=Remedy(help=Help.HOSTS_INSTEAD),
         )
     require = grant.require
     if grant.writes is Writes.LAYER:
@@ -75,20 +90,21 @@ def plan(
             tried[name] = "it is not started for one run alone"
             continue
         report = host.report(name)
-        if report.usable and require <= report.guarantees:
+        if report.usable and require <= covered(report.guarantees):
             enforcement = _known_enforcement(grant, require, report, host.controllers())
             if not enforcement.shortfall:
+                chosen = _capping(grant, require, host, enforcement, traced=trace_files)
                 return Plan(
                     request=request,
                     grant=grant,
-                    engine=name,
-                    enforcement=enforcement,
+                    engine=chosen.engine,
+                    enforcement=chosen,
                     terminal=terminal,
                     controllers=host.controllers(),
                     trace_files=trace_files,
                 )
             lost = ", ".join(sorted(g.words for g in enforcement.shortfall))
-            tried[name] = f"not with these limits: {lost} (no control group of our own here)"
+            tried[name] = f"not with these limits: {lost} ({WATCHED_ONLY})"
             continue
         tried[name] = report.why_not(require) or "it cannot be used here"
         hints += report.hints
@@ -96,6 +112,38 @@ def plan(
     raise NoEngine(
         required=required, tried=tried, hint="; ".join(dict.fromkeys([*hints[:1], "redoma doctor"]))
     )
+
+
+def given_here(report: EngineReport, controllers: frozenset[str]) -> EngineReport:
+    """What an engine gives with the control groups that this process may make."""
+    if report.name in CAPS_ITSELF:
+        return report
+    lost = frozenset(g for g, key in _BY_CONTROLLER.items() if key not in controllers)
+    if not lost & report.guarantees:
+        return report
+    why = tuple((g, WATCHED_ONLY) for g in Guarantee if g in lost & report.guarantees)
+    return replace(report, guarantees=report.guarantees - lost, missing=(*report.missing, *why))
+
+
+def _capping(
+    grant: Grant,
+    require: frozenset[Guarantee],
+    host: Reports,
+    first: Enforcement,
+    *,
+    traced: bool,
+) -> Enforcement:
+    """An engine whose own manager caps memory, where the first one could only watch it."""
+    if traced or first.held & _MEMORY != {Guarantee.MEMORY_WATCHED}:
+        return first
+    for name in grant.prefer:
+        if name in CAPS_ITSELF and name != first.engine:
+            report = host.report(name)
+            if report.usable and require <= covered(report.guarantees):
+                found = _known_enforcement(grant, require, report, host.controllers())
+                if not found.shortfall and Guarantee.MEMORY_CAPPED in found.held:
+                    return found
+    return first
 
 
 _lately: list[tuple[Grant, EngineReport, frozenset[str], Enforcement]] = []
@@ -125,17 +173,20 @@ def _enforcement(
     controllers: frozenset[str],
 ) -> Enforcement:
     """What this engine will hold under this grant; more than it asks for is not claimed."""
-    held = set(report.guarantees)
+    held = set(given_here(report, controllers).guarantees)
     limits = grant.limits
     capped = {
         Guarantee.MEMORY_CAPPED: limits.memory,
+        Guarantee.MEMORY_WATCHED: limits.memory,
         Guarantee.PROCESSES_CAPPED: limits.processes,
-        Guarantee.CPU_CAPPED: limits.cpu_percent or limits.cpu_seconds,
+        Guarantee.CPU_CAPPED: limits.cpu_percent,
+        Guarantee.CPU_WATCHED: limits.cpu_seconds,
         Guarantee.DISK_CAPPED: limits.total_written,
+        Guarantee.DISK_WATCHED: limits.total_written or limits.keep_free,
     }
     held -= {guarantee for guarantee, value in capped.items() if value is None}
-    if limits.cpu_percent is not None and "cpu" not in controllers and report.name != "systemd":
-        held.discard(Guarantee.CPU_CAPPED)  # a share of the processor needs a control group
+    if grant.writes not in (Writes.MEMORY, Writes.NONE) or grant.writable:
+        held.discard(Guarantee.DISK_CAPPED)  # only what is memory is capped, with all of it
     if grant.network is not Network.CLOSED:
         held.discard(Guarantee.NETWORK_CLOSED)
     if grant.network is not Network.GATED:
@@ -147,6 +198,6 @@ def _enforcement(
     return Enforcement(
         engine=report.name,
         required=require,
-        held=frozenset(held),
+        held=covered(frozenset(held)),
         mechanisms=tuple((g, how) for g, how in report.mechanisms if g in held),
     )

@@ -45,6 +45,9 @@ _TOOLCHAINS = """
     anaconda3 mambaforge miniconda3 miniforge3
 """.split()
 
+# Where a program on the search path is a shim, what it starts lies beside it, in whoever's home.
+_ROOTS = frozenset(name for name in _TOOLCHAINS if "/" not in name)
+
 # Attack: a PATH entry such as ~/.ssh would show what it holds.
 _NEVER = """
     .ssh .aws .azure .gnupg .kube .docker .config .netrc .password-store .mozilla .thunderbird
@@ -94,10 +97,14 @@ def build(home_view: Home, *, home: str, path: str, keep: tuple[str, ...] = ()) 
 
 
 def _root_of_tools(entry: str, home: str) -> str:
-    """What to show for one entry of the search path: a whole virtual environment, or just it."""
+    """What to show for one entry of the search path: all that it belongs to, or just it."""
     real = os.path.realpath(entry)
     if any(real == s or real.startswith(s + "/") for s in (*_SYSTEM, *_SOFTWARE)):
         return ""
+    parts = entry.split("/")
+    for length, part in enumerate(parts, 1):
+        if part in _ROOTS:
+            return "/".join(parts[:length])
     above = os.path.dirname(entry)
     if os.path.exists(f"{above}/pyvenv.cfg"):
         return above
@@ -149,7 +156,7 @@ def etc() -> str:
     from redoma.jail.etc_copy import copy, remove_unused
 
     # Threads and processes that start side by side would copy into each other's half.
-    with open(f"{places.cache()}/etc.lock", "w") as lock:
+    with open(f"{places.made_cache()}/etc.lock", "w") as lock:
         flock(lock, LOCK_EX)
         if not _made(place, wanted):
             copy([name for name, who in sources if who], place)
@@ -170,6 +177,7 @@ def own_hosts() -> str:
                 return place
     except OSError:
         pass
+    places.made_cache()
     fresh = f"{place}.{os.getpid()}"
     with open(fresh, "w") as file:
         file.write(text)

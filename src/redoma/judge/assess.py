@@ -43,7 +43,10 @@ def examine_write(
     path: str, pack: Pack, knowledge: Knowledge, ground: Ground
 ) -> tuple[Assessment, tuple[Fact, ...]]:
     """The findings and facts of a tool that writes one file."""
-    facts = _write_facts(path, knowledge, ground)
+    if len(path) > pack.longest:
+        facts = [_unknown(path, "length", str(pack.longest))]
+    else:
+        facts = _write_facts(path, knowledge, ground)
     return _judged(path, pack, facts), tuple(facts)
 
 

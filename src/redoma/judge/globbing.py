@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redoma.judge.interpret.patterns import has_glob, translate
+from redoma.judge.interpret.patterns import glob, has_glob
 
 _WELL_KNOWN = (
     ".env",
@@ -54,8 +54,8 @@ def _fits(known: list[str], steps: list[str]) -> bool:
         # A leading dot must be spelled: no shell completes `*` to a hidden name.
         if not has_glob(step) or letters < _FEWEST_LETTERS or (name[0] == "." and step[0] != "."):
             return False
-        pattern = translate(step)
-        if pattern is None or not (pattern.fullmatch(name) or step.rstrip("*?") == name):
+        pattern = glob(step)
+        if pattern is None or not (pattern.fits(name) or step.rstrip("*?") == name):
             return False
         spelled += 1
     return spelled > 0

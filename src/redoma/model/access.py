@@ -74,9 +74,16 @@ class Limits(Value):
     open_files: int | None = None
     file_size: int | None = None
     total_written: int | None = None
+    # What has to stay free on the disk that it writes to, whoever fills it.
+    keep_free: int | None = None
     temporary: int | None = None
+    # How many paths a run may change, and how deep below the workspace, for that to be read and
+    # applied by itself; past it everything is held.
+    changes: int | None = None
+    depth: int | None = None
     wall_seconds: float | None = None
-    # `output` is kept, the rest is read and thrown away; past `output_total` the run is ended.
+    # Of each stream so much is kept and shown, the rest is read and thrown away; without it all is
+    # shown, and 8 MiB kept. Past `output_total` the run is ended.
     output: int | None = None
     output_total: int | None = None
 
@@ -88,6 +95,8 @@ class Grant(Value):
     workspace: str
     writes: Writes = Writes.DIRECT
     apply: Apply = Apply.ON_SUCCESS
+    # Whether what is replaced when changes are applied is kept, so that it can be undone.
+    undo: bool = True
     home: Home = Home.TOOLCHAINS
     network: Network = Network.CLOSED
     # Whom a gated network lets through.
@@ -97,6 +106,8 @@ class Grant(Value):
     writable: tuple[str, ...] = ()
     readable: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
+    # Names that a policy protects beside those that tools obey.
+    protected: tuple[str, ...] = ()
     variables: Variables = Variables.FEW
     # Whether a Python call may start other processes; a command always may.
     subprocesses: bool = True

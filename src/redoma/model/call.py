@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 
+from redoma.model.arguments import WrongType, many, named, number, shown, whole
 from redoma.model.call_errors import (
     CallFailed,
     NotReturnable,
@@ -19,6 +20,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
+
+    from redoma.model.remedies import Remedy
 
 LARGEST = 64 << 20
 """Bytes that an answer may have."""
@@ -45,12 +48,20 @@ class Call:
         collects: int = 0,
         returns: Sequence[type] = (),
     ) -> None:
+        if not callable(target):
+            raise WrongType(f"target: a function is needed, not {shown(target)}")
         self.target = target
-        self.args = tuple(args)
-        self.kwargs = dict(kwargs or {})
-        self.timeout = timeout
-        self.collects = collects
-        self.returns = tuple(returns)
+        self.args = many("args", args, lambda _, given: given, "arguments")
+        self.kwargs = named("kwargs", kwargs or {}, lambda _, given: given)
+        self.timeout = None if timeout is None else number("timeout", timeout)
+        self.collects = whole("collects", collects)
+        self.returns = many("returns", returns, _kind, "types")
+
+
+def _kind(name: str, given: object) -> type:
+    if not isinstance(given, type):
+        raise WrongType(f"{name}: a dataclass or an enum is needed, not {shown(given)}")
+    return given
 
 
 class Failing(Enum):
@@ -81,7 +92,7 @@ class Failure(Value):
     what: str = ""
     constraint: str = ""
     where: str = ""
-    hint: str = ""
+    hint: str | Remedy = ""
 
     def error(self) -> Exception:
         """The exception that says this.

@@ -8,6 +8,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from redoma.model.remedies import Remedy
+
 
 class SandboxViolation(Refused):
     """A call touched what it was not given; `kind` is `read`, `write`, `network`, `subprocess`.
@@ -27,7 +29,7 @@ class SandboxViolation(Refused):
         program: str = "",
         constraint: str = "",
         traceback_text: str = "",
-        hint: str = "",
+        hint: str | Remedy = "",
     ) -> None:
         self.kind = kind
         self.path = path
@@ -67,7 +69,7 @@ class CallFailed(RunError):
         type_name: str = "",
         traceback_text: str = "",
         cause_text: str = "",
-        hint: str = "",
+        hint: str | Remedy = "",
     ) -> None:
         self.type_name = type_name
         self.traceback_text = traceback_text
@@ -84,7 +86,7 @@ class NotSendable(RedomaError):
     code = "not-sendable"
     exit_status = 2
 
-    def __init__(self, message: str, *, where: str = "", hint: str = "") -> None:
+    def __init__(self, message: str, *, where: str = "", hint: str | Remedy = "") -> None:
         self.where = where
         super().__init__(message, hint=hint)
 
@@ -97,7 +99,7 @@ class NotReturnable(RunError):
 
     code = "not-returnable"
 
-    def __init__(self, message: str, *, where: str = "", hint: str = "") -> None:
+    def __init__(self, message: str, *, where: str = "", hint: str | Remedy = "") -> None:
         self.where = where
         super().__init__(message, hint=hint)
 

@@ -5,6 +5,10 @@ from __future__ import annotations
 from redoma.model.enums import Enum
 from redoma.model.value import Value
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 
 class FileKind(Enum):
     """What a path is."""
@@ -63,16 +67,27 @@ class Change(Value):
 
 
 class Changes(Value):
-    """Everything one run changed, sorted by path; held in a layer until applied or discarded."""
+    """Everything one run changed; held in a layer until applied or discarded.
+
+    The items are in the order of the tree: a directory, then what is in it. They are a tuple, or
+    where there are many a sequence that reads them from disk as they are asked for.
+    """
 
     id: str
     workspace: str
-    items: tuple[Change, ...] = ()
+    items: Sequence[Change] = ()
     # When the layer was made, by its file system's clock: a path that changed later than this in
     # the workspace itself was changed by someone else.
     began_ns: int = 0
     # What could not be held or seen, in words; never empty silence.
     warnings: tuple[str, ...] = ()
+    # The limit past which the layer was not read any further: there are changes, and no items.
+    unread: str = ""
+
+    @property
+    def held(self) -> bool:
+        """Whether there is anything to apply or to discard."""
+        return bool(self.items) or bool(self.unread)
 
     def paths(self, did: Did) -> tuple[str, ...]:
         """The paths to which this happened."""

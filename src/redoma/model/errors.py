@@ -3,7 +3,7 @@
 ::
 
     RedomaError
-    ├── UsageError        UnknownPack · PlanSyntax · PlanCycle
+    ├── UsageError        UnknownPack · PlanSyntax · PlanCycle · WrongType · WrongValue
     ├── PolicyError       PolicySyntax · UnknownKey · Loosens · RuleExampleFailed
     ├── Refused           Denied · Declined · ConfirmationNeeded · ConfirmationExpired · RateLimited
     │                     SandboxViolation
@@ -11,10 +11,11 @@
     ├── IsolationError    NoEngine · EngineFailed · GuaranteeLost
     ├── RunError          TimedOut · LimitReached · OutputTooLarge · SandboxTimeout · CallFailed
     │                     NotReturnable
-    ├── ChangeError       ApplyConflict · PreviewGone · UndoImpossible
+    ├── ChangeError       ApplyConflict · PreviewGone · UndoImpossible · NoRoomForUndo
     ├── NotSendable
     ├── PlanError         NothingToResume · PlanChanged · EndUnknown
     ├── RecordError       ChainBroken · RecordUnavailable
+    ├── StateUnavailable
     ├── VaultError        WrongKey · UnknownToken
     └── SessionError      NotAMember · SessionOver
 
@@ -28,9 +29,10 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from typing import ClassVar
+    from typing import ClassVar, Self
 
     from redoma.model.decision import Decision
+    from redoma.model.remedies import Interface, Remedy
 
 
 class RedomaError(Exception):
@@ -39,9 +41,17 @@ class RedomaError(Exception):
     code: ClassVar[str] = "redoma"
     exit_status: ClassVar[int] = 125
 
-    def __init__(self, message: str, *, hint: str = "") -> None:
+    def __init__(self, message: str, *, hint: str | Remedy = "") -> None:
+        """`hint` is what to do next: as it is, or as each interface says it."""
         super().__init__(message)
-        self.hint = hint
+        self.remedy = None if isinstance(hint, str) else hint
+        self.hint: str = hint if isinstance(hint, str) else hint.said()
+
+    def speak(self, by: Interface) -> Self:
+        """The same error, whose hint is in the words of an interface."""
+        if self.remedy is not None:
+            self.hint = self.remedy.said(by)
+        return self
 
     def details(self) -> dict[str, object]:
         """The facts of this error that have a name, ready for JSON."""
@@ -84,7 +94,7 @@ class PolicySyntax(PolicyError):
 
     code = "policy-syntax"
 
-    def __init__(self, message: str, *, location: str, hint: str = "") -> None:
+    def __init__(self, message: str, *, location: str, hint: str | Remedy = "") -> None:
         self.location = location
         super().__init__(f"{location}: {message}", hint=hint)
 
@@ -103,7 +113,7 @@ class RuleExampleFailed(PolicyError):
 
     code = "rule-example-failed"
 
-    def __init__(self, message: str, *, rule: str, example: str, hint: str = "") -> None:
+    def __init__(self, message: str, *, rule: str, example: str, hint: str | Remedy = "") -> None:
         self.rule = rule
         self.example = example
         super().__init__(message, hint=hint)
@@ -124,7 +134,7 @@ class Denied(Refused):
 
     code = "denied"
 
-    def __init__(self, decision: Decision, *, hint: str = "") -> None:
+    def __init__(self, decision: Decision, *, hint: str | Remedy = "") -> None:
         self.decision = decision
         super().__init__("; ".join(decision.because) or "denied by policy", hint=hint)
 
@@ -143,7 +153,7 @@ class ConfirmationNeeded(Refused):
 
     code = "confirmation-needed"
 
-    def __init__(self, message: str, *, question: str, hint: str = "") -> None:
+    def __init__(self, message: str, *, question: str, hint: str | Remedy = "") -> None:
         self.question = question
         super().__init__(message, hint=hint)
 
@@ -162,7 +172,7 @@ class RateLimited(Refused):
 
     code = "rate-limited"
 
-    def __init__(self, message: str, *, retry_after: float, hint: str = "") -> None:
+    def __init__(self, message: str, *, retry_after: float, hint: str | Remedy = "") -> None:
         self.retry_after = retry_after
         super().__init__(message, hint=hint)
 
@@ -250,7 +260,7 @@ class ApplyConflict(ChangeError):
 
     code = "apply-conflict"
 
-    def __init__(self, message: str, *, paths: Iterable[str], hint: str = "") -> None:
+    def __init__(self, message: str, *, paths: Iterable[str], hint: str | Remedy = "") -> None:
         self.paths = tuple(paths)
         super().__init__(message, hint=hint)
 
@@ -269,12 +279,18 @@ class UndoImpossible(ChangeError):
 
     code = "undo-impossible"
 
-    def __init__(self, message: str, *, paths: Iterable[str] = (), hint: str = "") -> None:
+    def __init__(self, message: str, *, paths: Iterable[str] = (), hint: str | Remedy = "") -> None:
         self.paths = tuple(paths)
         super().__init__(message, hint=hint)
 
     def details(self) -> dict[str, object]:
         return {"paths": list(self.paths)}
+
+
+class NoRoomForUndo(ChangeError):
+    """What an apply replaces cannot be kept to undo it; nothing was applied."""
+
+    code = "no-room-for-undo"
 
 
 class RecordError(RedomaError):
@@ -288,7 +304,7 @@ class ChainBroken(RecordError):
 
     code = "chain-broken"
 
-    def __init__(self, message: str, *, entry: int, hint: str = "") -> None:
+    def __init__(self, message: str, *, entry: int, hint: str | Remedy = "") -> None:
         self.entry = entry
         super().__init__(message, hint=hint)
 
@@ -300,6 +316,12 @@ class RecordUnavailable(RecordError):
     """The record cannot be opened or written."""
 
     code = "record-unavailable"
+
+
+class StateUnavailable(RedomaError):
+    """The directory in which Redoma keeps its state cannot be used, or trusted."""
+
+    code = "state-unavailable"
 
 
 class VaultError(RedomaError):

@@ -21,9 +21,13 @@ class Kind(Enum):
     RUN_ENDED = "run-ended"
     INTERRUPTED = "interrupted"  # a start whose end nobody wrote
     PREVIEWED = "previewed"
+    APPLY_STARTING = "apply-starting"
     APPLIED = "applied"
+    APPLY_FAILED = "apply-failed"  # nothing was applied; or it says what else
     DISCARDED = "discarded"
+    UNDO_STARTING = "undo-starting"
     UNDONE = "undone"
+    UNDO_FAILED = "undo-failed"
     VIOLATION = "violation"
     PERMISSION_CHANGED = "permission-changed"
     NETWORK = "network"

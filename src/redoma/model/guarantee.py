@@ -17,10 +17,13 @@ class Guarantee(Enum):
     PROCESSES_HIDDEN = "processes-hidden"
     NO_NEW_PRIVILEGES = "no-new-privileges"
     SYSCALLS_FILTERED = "syscalls-filtered"
-    MEMORY_CAPPED = "memory-capped"
+    MEMORY_CAPPED = "memory-capped"  # the kernel holds the tree as a whole to it
+    MEMORY_WATCHED = "memory-watched"  # we look at the tree, and end it when it is past it
     CPU_CAPPED = "cpu-capped"
+    CPU_WATCHED = "cpu-watched"
     PROCESSES_CAPPED = "processes-capped"
     DISK_CAPPED = "disk-capped"
+    DISK_WATCHED = "disk-watched"
     TREE_KILLED = "tree-killed"
     CHANGES_HELD = "changes-held"
 
@@ -31,6 +34,18 @@ class Guarantee(Enum):
     def words(self) -> str:
         """The guarantee as a reader says it: `writes confined`."""
         return self.value.replace("-", " ")
+
+
+_WEAKER = {
+    Guarantee.MEMORY_CAPPED: Guarantee.MEMORY_WATCHED,
+    Guarantee.CPU_CAPPED: Guarantee.CPU_WATCHED,
+    Guarantee.DISK_CAPPED: Guarantee.DISK_WATCHED,
+}
+
+
+def covered(held: frozenset[Guarantee]) -> frozenset[Guarantee]:
+    """What is held, and what that is more than: whoever wants it watched has it capped."""
+    return held.union(weaker for stronger, weaker in _WEAKER.items() if stronger in held)
 
 
 class EngineReport(Value):
@@ -55,7 +70,7 @@ class EngineReport(Value):
     def why_not(self, required: frozenset[Guarantee]) -> str:
         """Why this engine cannot give what is required, in one line."""
         reasons = dict(self.missing)
-        lacking = sorted(required - self.guarantees, key=lambda g: g.value)
+        lacking = sorted(required - covered(self.guarantees), key=lambda g: g.value)
         told = dict.fromkeys(reasons.get(g, f"does not give {g.words}") for g in lacking)
         return "; ".join(told)
 
@@ -75,7 +90,8 @@ class Enforcement(Value):
 
     def sentence(self) -> str:
         """One line for people: what held, and what did not."""
-        held = [g.words for g in Guarantee if g in self.held]
+        said = self.held - {weaker for more, weaker in _WEAKER.items() if more in self.held}
+        held = [g.words for g in Guarantee if g in said]
         text = f"{self.engine}: {', '.join(held) or 'nothing enforced'}"
         lost = [g.words for g in Guarantee if g in self.shortfall]
         return "; ".join([text, *([f"NOT held: {', '.join(lost)}"] if lost else [])])

@@ -13,6 +13,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from redoma.model.remedies import Remedy
+
 
 class Operation(Enum):
     """What a step does; there is no other kind of step."""
@@ -82,7 +84,9 @@ class PlanSyntax(UsageError):
 
     code = "plan-syntax"
 
-    def __init__(self, message: str, *, location: str, pointer: str = "", hint: str = "") -> None:
+    def __init__(
+        self, message: str, *, location: str, pointer: str = "", hint: str | Remedy = ""
+    ) -> None:
         self.location = location
         self.pointer = pointer
         at = f"{location}: {pointer}" if pointer else location
@@ -130,10 +134,12 @@ class EndUnknown(PlanError):
     code = "plan-end-unknown"
 
     def __init__(self, step: str) -> None:
+        from redoma.model.remedies import Help, Remedy
+
         self.step = step
         super().__init__(
             f"the step {step} was begun, and it is not known how it ended",
-            hint="look at what it did; --resume --redo runs it once more",
+            hint=Remedy(help=Help.REDO),
         )
 
     def details(self) -> dict[str, object]:

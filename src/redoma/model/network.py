@@ -133,8 +133,10 @@ class Connection(Value):
     sent: int = 0
     received: int = 0
     seconds: float = 0.0
-    # How often the same was refused.
+    # How often; of more than once, when first and when last, in seconds since 1970.
     times: int = 1
+    first: float = 0.0
+    last: float = 0.0
     # A policy keeps the list of hosts, so that only a line there would help.
     listed: bool = False
     # Of a request: what was asked for, values of the query left out, and what was answered.
@@ -203,4 +205,5 @@ CERTIFICATE = "the host's certificate cannot be trusted"
 IN_THE_CLEAR = "this host gets a credential, and so it is reached over TLS only"
 PACKED = "the host packs its answer in a way that cannot be searched for the credential"
 BROKEN = "the host's answer cannot be read"
+ONE_OF_MANY = "there were too many to name each: they are counted together"
 GRANTABLE = frozenset((NOT_GRANTED, PORT_NOT_GRANTED, REQUEST_NOT_GRANTED))

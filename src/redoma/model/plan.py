@@ -31,6 +31,8 @@ class Plan(Value):
     controllers: frozenset[str] = frozenset()
     # Whether it is noted which files the command opens.
     trace_files: bool = False
+    # Whether somebody has to look after it where we are killed; not at a trial in a place of ours.
+    journaled: bool = True
 
 
 class Handshake(Value):

@@ -103,6 +103,13 @@ class Confirmation(Value):
     required_for: tuple[Clause, ...] = ()
 
 
+class Judgement(Value):
+    """How long a judgement may take; what takes longer is refused."""
+
+    # Processor time of the thread that judges, and ten times as much by the clock on the wall.
+    deadline_seconds: float = 1.0
+
+
 class DryRun(Value):
     """When a command is previewed before it runs."""
 
@@ -114,8 +121,12 @@ class Filesystem(Value):
 
     allowed_paths: tuple[str, ...] | None = None
     blocked_paths: tuple[str, ...] = ()
+    # Names that no command may write, beside those that tools obey.
+    protected_names: tuple[str, ...] = ()
     max_file_size_mb: int | None = None
     max_total_size_mb: int | None = None
+    max_changes: int | None = None
+    max_depth: int | None = None
 
 
 class NetworkRules(Value):
@@ -218,6 +229,7 @@ class Policy(Value):
     environment: Environment = Environment.DEVELOPMENT
     rules: tuple[Rule, ...] = ()
     isolation: Isolation = Isolation()
+    judgement: Judgement = Judgement()
     confirmation: Confirmation = Confirmation()
     dry_run: DryRun = DryRun()
     allow: tuple[tuple[str, ...], ...] = ()

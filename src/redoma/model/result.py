@@ -60,6 +60,9 @@ LIMIT_OUTCOMES = frozenset(
 )
 
 
+_SIGPIPE = 13
+
+
 class ResourcesUsed(Value):
     """What the whole tree of a run used, as far as the machine tells."""
 
@@ -70,6 +73,16 @@ class ResourcesUsed(Value):
     output_bytes: int = 0
     # Every file that was opened or executed, once; None where nobody asked for it.
     files_accessed: tuple[str, ...] | None = None
+
+
+class Attempt(Value):
+    """Something that a command tried and did not get, as whoever looked on saw it."""
+
+    # `write` of a path, or `network` for an address and its port.
+    kind: str
+    what: str
+    # As the command itself named it, which is what it would complain about.
+    named: str = ""
 
 
 class Exit(Value):
@@ -87,10 +100,19 @@ class Exit(Value):
     limited_by: tuple[tuple[str, str], ...] = ()
     used: ResourcesUsed = ResourcesUsed()
     notes: tuple[str, ...] = ()
+    # Streams (1, 2) whose reader stopped reading while the command ran.
+    unread: tuple[int, ...] = ()
     # What was asked of the network, where a gate stood in the way; None where there was none.
     network_calls: tuple[Connection, ...] | None = None
+    # What it tried to write or to reach in vain, where someone looked on; bounded.
+    refused: tuple[Attempt, ...] = ()
     # What was written to the channel for answers: bytes that nobody has looked at yet.
     answer: bytes = b""
+
+    @property
+    def cut_by(self) -> tuple[str, ...]:
+        """The limits among those met that kept the command from something."""
+        return tuple(name for name in self.limits_reached if name != "output")
 
 
 class HeldBack(Value):
@@ -113,8 +135,11 @@ class Result(Value):
     # The name of this run in the record, and what it changed where its writes were held.
     run: str = ""
     changes: Changes | None = None
-    # Whether the changes are in the workspace; `redoma undo` takes them back.
+    # Whether the changes are in the workspace, and whether `redoma undo` takes them back.
     applied: bool = False
+    undoable: bool = True
+    # Whether it was a dry run: asked for, or wanted by whoever was asked, or by their silence.
+    dry_run: bool = False
     # What a Python call returned; or how it failed.
     value: object = None
     failure: Failure | None = None
@@ -123,7 +148,32 @@ class Result(Value):
     def ok(self) -> bool:
         """Whether the command ran to its own end, called that success, and all of it is real."""
         ended = self.outcome is Outcome.EXITED and self.exit is not None and self.exit.code == 0
-        return ended and self.failure is None and not self.partly_refused
+        whole = not self.partly_refused and not self.limited
+        return ended and self.failure is None and whole
+
+    @property
+    def limited(self) -> tuple[str, ...]:
+        """The limits that any process of the tree met, so that what it wrote may be cut short.
+
+        Output that was not kept is not among them: the command wrote all of it.
+        """
+        return self.exit.cut_by if self.exit is not None else ()
+
+    @property
+    def may_apply(self) -> bool:
+        """Whether what it wrote becomes real on success; a reader that went is no failure."""
+        if self.ok:
+            return True
+        ended = self.exit
+        # `redoma run … | head`: most programs then end by SIGPIPE, others with a status of theirs.
+        return (
+            ended is not None
+            and bool(ended.unread)
+            and self.outcome in (Outcome.EXITED, Outcome.SIGNALLED)
+            and ended.signal in (None, _SIGPIPE)
+            and self.failure is None
+            and not self.limited
+        )
 
     @property
     def partly_refused(self) -> bool:
@@ -140,8 +190,9 @@ class Result(Value):
         if self.exit is None:
             return 0
         if self.exit.code is not None:
-            # Who reads only the status must not believe that everything happened.
-            return 126 if self.exit.code == 0 and self.partly_refused else self.exit.code
+            # What was held back is told beside it: who needs the status needs the command's own.
+            # But who reads only the status must not believe in what a limit cut short.
+            return 126 if self.exit.code == 0 and self.limited else self.exit.code
         return 128 + (self.exit.signal or 9)
 
     @property
@@ -184,11 +235,16 @@ class Result(Value):
         if self.failure is not None:
             raise self.failure.error()
         if self.outcome is Outcome.TIMED_OUT:
-            raise TimedOut("the command ran longer than it may", hint="--timeout SECONDS")
+            from redoma.model.remedies import Help, Remedy
+
+            raise TimedOut("the command ran longer than it may", hint=Remedy(help=Help.TIME))
         if self.outcome is Outcome.OUTPUT_TOO_LARGE:
             raise OutputTooLarge("the command wrote more output than it may")
         if self.outcome in LIMIT_OUTCOMES:
             raise LimitReached(f"the command ended because of a limit: {self.outcome.words}")
+        if self.limited and self.outcome is Outcome.EXITED:
+            met = ", ".join(name.replace("_", " ") for name in self.limited)
+            raise LimitReached(f"a process met a limit: {met}")
         if self.outcome is Outcome.GATE_LOST:
             raise GuaranteeLost("the gate to the network was lost, and the run was ended")
         raise RunError(f"the command ended with status {self.exit_code}")

@@ -7,6 +7,8 @@ from redoma.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from redoma.model.change import Change
     from redoma.model.result import HeldBack
 
@@ -20,6 +22,13 @@ class Standing(Enum):
     DISCARDED = "discarded"
     EXPIRED = "expired"  # what could be undone was let go to make room
     INTERRUPTED = "interrupted"  # ended half-way, and could not be brought to either end
+    FINAL = "final"  # applied with nothing kept: it cannot be undone
+    IN_PROGRESS = "in-progress"  # a living process is applying or undoing it at this moment
+
+    @property
+    def holds(self) -> bool:
+        """Whether something is still kept of it, to be applied or undone."""
+        return self not in (Standing.DISCARDED, Standing.EXPIRED, Standing.FINAL)
 
 
 class HistoryEntry(Value):
@@ -45,18 +54,20 @@ class Applied(Value):
     """What an apply did."""
 
     id: str
-    changes: tuple[Change, ...] = ()
+    changes: Sequence[Change] = ()
     # Paths that nobody chose but that a chosen one cannot be without.
     brought: tuple[str, ...] = ()
     held_back: tuple[HeldBack, ...] = ()
     notes: tuple[str, ...] = ()
+    undoable: bool = True
+    kept: int = 0  # bytes of what it replaced, kept for an undo
 
 
 class Undone(Value):
     """What an undo took back."""
 
     id: str
-    paths: tuple[str, ...] = ()
+    paths: Sequence[str] = ()
     notes: tuple[str, ...] = ()
 
 

@@ -1,5 +1,10 @@
 """Lets old rows go: the newest of each session stay, and the chain can still be verified.
 
+Attack: 1 500 cheap connections, and the refusal before them is old. So rows that a command can make
+at will (connections that passed, those that did not, what was held back) are counted apart: each
+kind has the newest of its own, and none takes the place of a judgement, a question, an answer, a
+run, a change or a refusal.
+
 What goes leaves a gap under the key: which rows, and the links at both ends. So rows that anybody
 else deletes are missing, and rows that retention deleted are not.
 """
@@ -15,6 +20,19 @@ if TYPE_CHECKING:
     from redoma.record.database import Connection
 
 
+# JSON escapes the quotes in a value, so no value can look like this key.
+_RETAINED = "AND kind = 'retained'"
+_ROOMS = (
+    "AND kind NOT IN ('network', 'violation', 'retained')",
+    "AND kind = 'network' AND instr(details, '\"allowed\":true') > 0",
+    "AND kind = 'network' AND instr(details, '\"allowed\":true') = 0",
+    "AND kind = 'violation'",
+    _RETAINED,
+)
+"""Each row belongs to exactly one."""
+MOST_RETAINED = 8
+
+
 class LetGo(Value):
     """Rows of one session that went."""
 
@@ -24,19 +42,22 @@ class LetGo(Value):
 
 
 def let_go(connection: Connection, key: bytes, record: str, keep: int, since: int) -> list[LetGo]:
-    """Deletes what each session with rows after `since` has beyond its newest `keep`."""
+    """Deletes what each session with rows after `since` has beyond its newest `keep` of a room."""
     gone = []
     sessions = connection.execute(
         "SELECT DISTINCT session FROM audit_log WHERE seq > ?", (since,)
     ).fetchall()
     for (session,) in sessions:
-        newest_to_go = connection.execute(
-            "SELECT seq FROM audit_log WHERE session = ? ORDER BY seq DESC LIMIT 1 OFFSET ?",
-            (session, keep),
-        ).fetchone()
-        if newest_to_go is None:
-            continue
-        rows = _whole_rows(connection, session, newest_to_go[0])
+        rows: list[tuple[int, bytes, bytes]] = []
+        for room in _ROOMS:
+            newest_to_go = connection.execute(
+                f"SELECT seq FROM audit_log WHERE session = ? {room} "  # noqa: S608
+                "ORDER BY seq DESC LIMIT 1 OFFSET ?",
+                (session, min(keep, MOST_RETAINED) if room is _RETAINED else keep),
+            ).fetchone()
+            if newest_to_go is not None:
+                rows += _whole_rows(connection, session, room, newest_to_go[0])
+        rows.sort()
         for stretch in _stretches(rows):
             _make_gap(connection, key, record, stretch)
         connection.executemany("DELETE FROM audit_log WHERE seq = ?", [(seq,) for seq, *_ in rows])
@@ -45,7 +66,9 @@ def let_go(connection: Connection, key: bytes, record: str, keep: int, since: in
     return gone
 
 
-def _whole_rows(connection: Connection, session: str, up_to: int) -> list[tuple[int, bytes, bytes]]:
+def _whole_rows(
+    connection: Connection, session: str, room: str, up_to: int
+) -> list[tuple[int, bytes, bytes]]:
     """Rows that may go: number, the link before and their own.
 
     Attack: a row is changed, or the one before it deleted, and then made old by writing many new
@@ -54,7 +77,7 @@ def _whole_rows(connection: Connection, session: str, up_to: int) -> list[tuple[
     found: list[tuple[int, bytes, bytes]] = []
     for *row, own in connection.execute(
         # A run that goes on keeps its rows: its start must be there when its end comes.
-        f"SELECT {COLUMNS}, link FROM audit_log WHERE session = ? AND seq <= ? "  # noqa: S608
+        f"SELECT {COLUMNS}, link FROM audit_log WHERE session = ? AND seq <= ? {room} "  # noqa: S608
         "AND run NOT IN (SELECT run FROM runs WHERE going = 1) ORDER BY seq",
         (session, up_to),
     ).fetchall():

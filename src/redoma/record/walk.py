@@ -106,7 +106,7 @@ class Walk:
             self._fault(
                 Wrong.DELETED,
                 first,
-                "missing" if end == first else f"missing, with those up to {end}",
+                "it is missing" if end == first else f"it is missing, with those up to {end}",
             )
             self.last, self._before = end, None
 

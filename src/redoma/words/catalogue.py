@@ -5,6 +5,10 @@ What stood in a hole is copied as it is, unless the translation marks the hole: 
 message of its own, `{0?}` the name of something, which is `it` where it has none. The message with
 the most words of its own wins, so the answer is always the same.
 
+What is said of something (`'*' would allow every host`, `f has changed since`) is known without it.
+What the system and libraries say (`Permission denied`) is in `libraries.txt`, and is translated
+wherever it fills a hole.
+
 A catalogue is a directory of text files: lines that begin with `<` are the English message, lines
 that begin with `>` its translation; `#` and empty lines are for people.
 """
@@ -21,6 +25,9 @@ if TYPE_CHECKING:
 
 HOLE = re.compile(r"\{(\d+)([~?]?)\}")
 PLACE = re.compile(r"\S+: ")
+SUBJECT = re.compile(r"(?:'[^'\n]*'|\"[^\"\n]*\"|\S+) ")
+ERRNO = re.compile(r"(\[Errno \d+\] )([^:]+)(.*)", re.DOTALL)
+LIBRARIES = "libraries.txt"
 FEWEST_LETTERS = 5
 FEWEST_AT_THE_START = 4
 DEEPEST = 4
@@ -38,13 +45,14 @@ def can_be_known(english: str) -> bool:
 class Template:
     """An English message as its own words and the holes between them."""
 
-    __slots__ = ("foreign", "holes", "literals", "weight")
+    __slots__ = ("foreign", "holes", "inner", "literals", "weight")
 
     def __init__(self, english: str, foreign: str) -> None:
         parts = HOLE.split(english)
         self.literals = tuple(parts[::3])
         self.holes = tuple(map(int, parts[1::3]))
         self.foreign = foreign
+        self.inner = tuple(int(number) for number, mark in HOLE.findall(foreign) if mark == "~")
         self.weight = sum(map(len, self.literals))
 
     def values(self, text: str) -> dict[int, str] | None:
@@ -69,14 +77,11 @@ class Template:
 class Catalogue:
     """Every message of one language."""
 
-    def __init__(self, entries: dict[str, str]) -> None:
-        self.whole = entries
-        templates = [
-            Template(english, foreign)
-            for english, foreign in entries.items()
-            if HOLE.search(english) and can_be_known(english)
-        ]
-        self.templates = sorted(templates, key=lambda t: (-t.weight, t.literals))
+    def __init__(self, entries: dict[str, str], libraries: dict[str, str] | None = None) -> None:
+        self.whole = {**(libraries or {}), **entries}
+        self.templates = _templates(self.whole)
+        self.libraries = libraries or {}
+        self.of_libraries = _templates(self.libraries)
 
     def translated(self, text: str, depth: int = 0) -> str:
         """The text in this language, as far as it is made of messages; white space around stays."""
@@ -106,9 +111,29 @@ class Catalogue:
             rest = text[place.end() :]
             said = self._exact(rest)
             weight, made = (len(rest), said) if said else self._known(rest, depth)
+            if not weight:
+                weight, made = self._said_of(rest, depth)
             if weight > best[0]:
                 return weight, f"{place[0]}{made}"
-        return best
+        return best if best[0] else self._said_of(text, depth)
+
+    def _said_of(self, text: str, depth: int) -> tuple[int, str]:
+        """A message that follows what it is about: a quoted text or a word, after a key or not."""
+        starts = [about.end() for about in (SUBJECT.match(text),) if about]
+        place = PLACE.match(text)
+        about = SUBJECT.match(text, place.end()) if place else None
+        if about:
+            starts.append(about.end())
+        for start in starts:
+            rest = text[start:]
+            said = self._exact(rest)
+            weight, made = (len(rest), said) if said else self._known(rest, depth)
+            if weight and " " in rest:
+                return weight, f"{text[:start]}{made}"
+        # `kubectl apply --dry-run=client: the cluster was not asked`
+        head, colon, rest = text.rpartition(": ")
+        said = self._exact(rest) if colon and " " in rest else ""
+        return (len(rest), f"{head}{colon}{said}") if said else (0, "")
 
     def _exact(self, text: str) -> str:
         """A message without holes, or several of them as a list."""
@@ -120,11 +145,26 @@ class Catalogue:
 
     def _known(self, text: str, depth: int) -> tuple[int, str]:
         """The message with holes that the text is an instance of."""
+        best: tuple[int, Template, dict[int, str]] | None = None
         for template in self.templates:
+            # Of those without messages inside, the first has the most words of its own.
+            if best is not None and not template.inner:
+                continue
             values = template.values(text)
             if values is not None:
-                return template.weight, self._put(template.foreign, values, depth)
-        return 0, ""
+                weight = template.weight + self._inside(template, values, depth)
+                if best is None or weight > best[0]:
+                    best = (weight, template, values)
+        if best is None:
+            return 0, ""
+        weight, template, values = best
+        return weight, self._put(template.foreign, values, depth)
+
+    def _inside(self, template: Template, values: dict[int, str], depth: int) -> int:
+        """The weight of the messages that stand in holes for messages."""
+        if depth >= DEEPEST:
+            return 0
+        return sum(self._one(values[number].strip(), depth + 1)[0] for number in template.inner)
 
     def _several(self, text: str, depth: int) -> str:
         """Messages one after the other; nothing where one of them is none, or all are one."""
@@ -132,11 +172,22 @@ class Catalogue:
             return ""
         for joint in ("; ", ", "):
             parts = text.split(joint)
+            if joint == ", " and self._is_one_list(text, parts):
+                continue
             made = [self._one(part, depth + 1) for part in parts] if len(parts) > 1 else []
             weighs = sum(weight for weight, _ in made)
             if all(weight for weight, _ in made) and weighs > self._one(text, depth)[0]:
                 return joint.join(said for _, said in made)
         return ""
+
+    def _is_one_list(self, text: str, parts: list[str]) -> bool:
+        """`one of: safe, moderate`: words that belong to what stands before the first of them."""
+        if any(part not in self.whole for part in parts[1:]):
+            return False
+        return any(
+            not template.literals[-1] and template.values(text) and template.values(parts[0])
+            for template in self.templates
+        )
 
     def _lines(self, text: str, depth: int) -> str:
         """A text that is no message, but may be put together from some."""
@@ -151,24 +202,60 @@ class Catalogue:
             if hole[2] == "~":
                 return self.translated(held, depth + 1)
             # A rule says `it` of what has no name; whoever has a file of that name reads the same.
-            return self.whole.get(held, held) if hole[2] and held == "it" else held
+            if hole[2] and held == "it":
+                return self.whole.get(held, held)
+            return self._of_library(held)
 
         return HOLE.sub(value, foreign)
+
+    def _of_library(self, text: str) -> str:
+        """What the system or a library says of an error; anything else stays as it is."""
+        numbered = ERRNO.fullmatch(text)
+        if numbered:
+            said = self.libraries.get(numbered[2], numbered[2])
+            return f"{numbered[1]}{said}{numbered[3]}"
+        if text in self.libraries:
+            return self.libraries[text]
+        for template in self.of_libraries:
+            values = template.values(text)
+            if values is not None:
+                return HOLE.sub(lambda hole, held=values: held[int(hole[1])], template.foreign)  # type: ignore[misc]
+        return text
+
+
+def _templates(entries: dict[str, str]) -> list[Template]:
+    """The messages with holes that can be known by their words, those with the most first."""
+    found = [
+        Template(english, foreign)
+        for english, foreign in entries.items()
+        if HOLE.search(english) and can_be_known(english)
+    ]
+    return sorted(found, key=lambda t: (-t.weight, t.literals))
 
 
 @cache
 def of(language: str) -> Catalogue:
     """The catalogue of a language that there is."""
-    return Catalogue(dict(entries(language)))
+    return Catalogue(dict(entries(language)), dict(libraries(language)))
 
 
 def entries(language: str) -> Iterator[tuple[str, str]]:
-    """Every message of a language with its translation, in the order of its files."""
-    place = os.path.join(os.path.dirname(__file__), language.replace("-", "_"))
+    """Every message of ours with its translation, in the order of the files."""
+    place = _place(language)
     for name in sorted(os.listdir(place)):
-        if name.endswith(".txt"):
+        if name.endswith(".txt") and name != LIBRARIES:
             with open(os.path.join(place, name), encoding="utf-8") as file:
                 yield from read(file.read())
+
+
+def libraries(language: str) -> Iterator[tuple[str, str]]:
+    """What the system and the libraries that we use say of errors, with its translation."""
+    with open(os.path.join(_place(language), LIBRARIES), encoding="utf-8") as file:
+        yield from read(file.read())
+
+
+def _place(language: str) -> str:
+    return os.path.join(os.path.dirname(__file__), language.replace("-", "_"))
 
 
 def read(text: str) -> Iterator[tuple[str, str]]:

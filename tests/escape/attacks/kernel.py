@@ -111,7 +111,8 @@ def _reach(name, arguments):
 _ADJUST_TICK = [0, 0x40, 0, 0]  # to a value that is refused as nonsense, after privilege
 _SOFTWARE_EVENT = [1, 0, 0, 0, 112]
 _MAY_BE_MISSING = """
-    delete_module finit_module init_module ioperm iopl kexec_file_load kexec_load
+    delete_module file_getattr finit_module init_module ioperm iopl kexec_file_load kexec_load
+    lsm_get_self_attr lsm_list_modules set_mempolicy_home_node
 """.split()
 
 RARE_CALLS: dict[str, tuple[list[object], frozenset[str]]] = {
@@ -121,6 +122,8 @@ RARE_CALLS: dict[str, tuple[list[object], frozenset[str]]] = {
     "clock_adjtime": ([0, _ADJUST_TICK], frozenset({"root"})),
     "delete_module": (["redoma-nonexistent", 0], frozenset({"root"})),
     "fanotify_init": ([0x200, 0], BOTH),
+    # Newer than most lists of what is forbidden: what no ordinary program asks for is not there.
+    "file_getattr": ([-1, "", [], 24, -1], BOTH),
     "finit_module": ([-1, "", 0], frozenset({"root"})),
     "init_module": ([0, 0, ""], frozenset({"root"})),
     "io_uring_setup": ([1, []], BOTH),
@@ -130,6 +133,8 @@ RARE_CALLS: dict[str, tuple[list[object], frozenset[str]]] = {
     "kexec_file_load": ([-1, -1, 0, "", 0x4000], frozenset({"root"})),
     "kexec_load": ([0, 0, 0, 0xFFFF], frozenset({"root"})),
     "keyctl": ([0, -3, 0], BOTH),
+    "lsm_get_self_attr": ([100, 0, [], -1], BOTH),
+    "lsm_list_modules": ([0, [], -1], BOTH),
     "open_by_handle_at": ([-100, [], 0], frozenset({"root"})),
     "perf_event_open": ([_SOFTWARE_EVENT, 0, -1, -1, 0], frozenset({"root"})),
     "personality": ([0x0040000], BOTH),
@@ -140,6 +145,7 @@ RARE_CALLS: dict[str, tuple[list[object], frozenset[str]]] = {
     "quotactl": ([0x80000700, "/nonexistent", 0, 0], BOTH),
     "reboot": ([0, 0, 0, 0], frozenset({"root"})),  # without the magic numbers it is refused
     "request_key": (["user", "redoma-nonexistent", 0, 0], BOTH),
+    "set_mempolicy_home_node": ([0, 1 << 12, 0, -1], BOTH),
     "setdomainname": (["", -1], frozenset({"root"})),
     "sethostname": (["", -1], frozenset({"root"})),
     "swapoff": (["/nonexistent"], frozenset({"root"})),

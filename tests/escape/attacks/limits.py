@@ -17,6 +17,7 @@ from tests.escape.world import World
 FORKS = "400 forks"
 DISK = "200 MB of disk"
 MB = 1 << 20
+PROCESSES = {"processes": 256}
 
 
 def _fork(count):
@@ -42,7 +43,7 @@ def _fork(count):
 
 @attack(P.FORKS, FORKS, only_bare=True)
 def fork_many_times(world: World, box: Box) -> str:
-    told = box.call(_fork, 400)
+    told = box.call(_fork, 400, limits=PROCESSES)
     return f"{told.value} processes at once" if (told.value or 0) >= 400 else ""
 
 
@@ -67,7 +68,7 @@ def fork_like_a_bomb(world: World, box: Box) -> str:
     """Every process forks, nine times over; after seconds all of them end by themselves."""
     place = world.workspace / "pids"
     place.mkdir()
-    box.call(_fork_tree, 9, place, timeout=10)
+    box.call(_fork_tree, 9, place, timeout=10, limits=PROCESSES)
     seen = len(list(place.iterdir()))
     return f"{seen} processes" if seen >= 400 else ""
 
@@ -92,7 +93,7 @@ def _threads(count):
 @attack(P.FORKS, FORKS, only_bare=True)
 def start_many_threads(world: World, box: Box) -> str:
     """To the kernel's scheduler a thread is a process."""
-    told = box.call(_threads, 400)
+    told = box.call(_threads, 400, limits=PROCESSES)
     return f"{told.value} threads at once" if (told.value or 0) >= 400 else ""
 
 
@@ -106,7 +107,7 @@ def _write_file(path, megabytes):
 
 @attack(P.DISK, DISK, only_bare=True)
 def write_a_large_file(world: World, box: Box) -> str:
-    box.call(_write_file, world.workspace / "large", 200)
+    box.call(_write_file, world.workspace / "large", 200, limits={"file_size": 100 * MB})
     size = _size(world)
     return f"{size >> 20} MB on disk" if size >= 200 * MB else ""
 
@@ -218,7 +219,7 @@ def _sparse(path):
 @attack(P.DISK, "file larger than any limit", only_bare=True)
 def make_a_sparse_file(world: World, box: Box) -> str:
     """A terabyte that takes no space breaks whatever copies it."""
-    box.call(_sparse, world.workspace / "sparse")
+    box.call(_sparse, world.workspace / "sparse", limits={"file_size": 100 * MB})
     place = world.workspace / "sparse"
     size = place.stat().st_size if place.exists() else 0
     return f"a file of {size} bytes" if size > 1 << 39 else ""
@@ -236,7 +237,7 @@ def _open_files(count):
 
 @attack(P.OUTPUT, "open files", works_for="root", only_bare=True)
 def open_many_files(world: World, box: Box) -> str:
-    told = box.call(_open_files, 5000)
+    told = box.call(_open_files, 5000, limits={"open_files": 1024})
     return f"{told.value} files open at once" if (told.value or 0) >= 5000 else ""
 
 

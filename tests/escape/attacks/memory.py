@@ -14,6 +14,8 @@ from tests.escape.promises import P
 from tests.escape.world import World
 
 MEMORY = "1 GiB of memory"
+# A level's own is a share of the machine's.
+LIMITS = {"memory": 1 << 30, "temporary": 512 << 20}
 
 
 def _fill_memory(megabytes):
@@ -27,7 +29,7 @@ def _fill_memory(megabytes):
 
 def _whole(box: Box, payload: object, megabytes: int, *more: object) -> str:
     # Where some of several processes are killed, the others wait for them until the time is over.
-    told = box.call(payload, megabytes, *more, timeout=15)  # type: ignore[arg-type]
+    told = box.call(payload, megabytes, *more, timeout=15, limits=LIMITS)  # type: ignore[arg-type]
     return f"used {told.value} MB" if told.ended and (told.value or 0) >= megabytes else ""
 
 
@@ -175,7 +177,7 @@ def _fill_socket_buffers(megabytes, parts):
 @attack(P.MEMORY, MEMORY, only_bare=True)
 def fill_socket_buffers(world: World, box: Box) -> str:
     """What lies unread between sockets is the kernel's memory, and no process's."""
-    told = box.call(_fill_socket_buffers, 1200, 12)
+    told = box.call(_fill_socket_buffers, 1200, 12, limits=LIMITS)
     return f"used {told.value} MB" if (told.value or 0) >= 1024 else ""
 
 
@@ -199,5 +201,5 @@ def fill_memory_by_temporary_files(world: World, box: Box) -> str:
     own = world.place("/tmp"), world.place("/dev/shm")  # where nothing encloses, only these
     if box.enclosure.name in ("bare", "direct"):
         places = [str(place) for place in own]
-    told = box.call(_fill_directories, 600, places)
+    told = box.call(_fill_directories, 600, places, limits=LIMITS)
     return f"used {told.value} MB" if (told.value or 0) >= 1024 else ""

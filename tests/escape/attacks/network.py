@@ -265,3 +265,106 @@ def write_into_a_pipe_of_the_host(world: World, box: Box) -> str:
 def _write_pipe(place):
     fd = os.open(place, os.O_WRONLY | os.O_NONBLOCK)
     os.write(fd, b"owned")
+
+
+@attack(P.SOCKETS, "named pipe of the host")
+def read_from_a_pipe_of_the_host(world: World, box: Box) -> str:
+    """What one program sends to another through a pipe that everybody may read."""
+    parents = ["/opt", "/usr/local/share"] if os.geteuid() == 0 else []
+    places = [world.place(parent) for parent in parents]
+    places.append(world.home / ".local/bin")
+    places[-1].mkdir(parents=True)
+    found = []
+    for place in places:
+        os.mkfifo(place / "pipe")
+        (place / "pipe").chmod(0o644)
+        both = os.open(place / "pipe", os.O_RDWR | os.O_NONBLOCK)
+        try:
+            os.write(both, world.secret.encode())
+            told = box.call(_read_all_pipes, place)
+            found += [str(place)] if told.value else []
+        finally:
+            os.close(both)
+    return f"read from pipes in {', '.join(found)}" if found else ""
+
+
+def _names_of_pipes(world: World) -> list[Path]:
+    """One at the top, one deep, one named as something protected, one where git keeps its own,
+    and one with two names."""
+    names = ["pipe", "deep/er/pipe", ".mcp.json", ".git/objects/pipe", "odd\nname", "one"]
+    for name in ("objects", "refs"):
+        (world.workspace / ".git" / name).mkdir(parents=True)
+    (world.workspace / ".git/HEAD").write_text("ref: refs/heads/main\n")
+    places = [world.workspace / name for name in names]
+    for place in places:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        os.mkfifo(place)
+    os.link(places[-1], world.workspace / "other")
+    return [*places, world.workspace / "other"]
+
+
+def _write_all_pipes(workspace):
+    steps = [(os.link, "pipe", "linked"), (os.rename, "pipe", "renamed")]
+    steps += [(os.rename, "deep/er", "moved"), (os.rename, "deep", "away")]
+    for step, before, after in steps:
+        try:
+            step(f"{workspace}/{before}", f"{workspace}/{after}")
+        except OSError:
+            continue
+    for place, _, names in os.walk(workspace):
+        for name in names:
+            try:
+                fd = os.open(f"{place}/{name}", os.O_WRONLY | os.O_NONBLOCK)
+                os.write(fd, b"owned")
+                os.close(fd)
+            except OSError:
+                continue
+
+
+@attack(P.SOCKETS, "named pipe in the workspace")
+def write_into_pipes_in_the_workspace(world: World, box: Box) -> str:
+    """A program of the host may read a pipe in the project itself: a build, an editor, a log."""
+    places = _names_of_pipes(world)
+    reading = [os.open(place, os.O_RDONLY | os.O_NONBLOCK) for place in places]
+    try:
+        box.call(_write_all_pipes, world.workspace)
+        found = [str(p) for p, fd in zip(places, reading, strict=True) if _heard(fd)]
+    finally:
+        for fd in reading:
+            os.close(fd)
+    return f"wrote into {', '.join(found)}" if found else ""
+
+
+def _read_all_pipes(workspace):
+    found = []
+    for place, _, names in os.walk(workspace):
+        for name in names:
+            try:
+                fd = os.open(f"{place}/{name}", os.O_RDONLY | os.O_NONBLOCK)
+                found += [name] if b"secret" in os.read(fd, 64) else []
+                os.close(fd)
+            except OSError:
+                continue
+    return found
+
+
+@attack(P.SOCKETS, "named pipe in the workspace")
+def read_from_pipes_in_the_workspace(world: World, box: Box) -> str:
+    """What a program of the host sends to another one through a pipe in the project."""
+    places = _names_of_pipes(world)
+    both = [os.open(place, os.O_RDWR | os.O_NONBLOCK) for place in places]
+    try:
+        for fd in both:
+            os.write(fd, world.secret.encode())
+        told = box.call(_read_all_pipes, world.workspace)
+    finally:
+        for fd in both:
+            os.close(fd)
+    return f"read from {', '.join(told.value)}" if told.value else ""
+
+
+def _heard(fd: int) -> bytes:
+    try:
+        return os.read(fd, 16)
+    except BlockingIOError:
+        return b""

@@ -106,6 +106,29 @@ def change_programs_of_the_enclosure(world: World, box: Box) -> str:
     return f"touched {', '.join(found)[:200]}" if found else ""
 
 
+def _enter_processes(pids):
+    import os
+
+    done = []
+    for name in pids:
+        for part in ("mem", "environ", "maps", "fd", "root", "cwd", "exe", "comm", "oom_score_adj"):
+            for flags in (os.O_RDONLY, os.O_WRONLY):
+                try:
+                    os.close(os.open(f"/proc/{name}/{part}", flags))
+                    done.append(f"/proc/{name}/{part}")
+                except OSError:
+                    continue
+    return sorted(set(done))
+
+
+@attack(P.PROCESSES, FIRST)
+def enter_the_first_process(world: World, box: Box) -> str:
+    """Whoever writes its memory writes what it says of the command's end. Nothing is written."""
+    pids = ["1"] if box.enclosure.hides_processes else [str(world.decoy().pid)]
+    told = box.call(_enter_processes, pids)
+    return f"opened {', '.join(told.value)}" if told.value else ""
+
+
 @attack(P.TERMINAL, "escape sequences", only_bare=True)
 def send_escape_sequences(world: World, box: Box) -> str:
     """Sequences write the clipboard, change the title, and make terminals type answers."""

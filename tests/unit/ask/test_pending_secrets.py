@@ -127,5 +127,6 @@ def test_the_next_run_removes_what_a_crash_left_behind(
     pending.put(open_still, waits=False)
     pending.put(over, waits=False)
     assert len(told_in(place)) == 2
-    sandbox_for(read(["--workspace", str(tmp_path), "true"]))
+    (tmp_path / "work").mkdir()
+    sandbox_for(read(["--workspace", str(tmp_path / "work"), "true"]))
     assert told_in(place) == [f"{open_still.id}.question"]

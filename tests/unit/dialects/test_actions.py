@@ -118,7 +118,7 @@ class TestExecute:
         assert {level: real(level) for level in levels} == {
             "minimal": (0, True),
             "standard": (0, True),
-            "strict": (0, True),
+            "strict": (0, False),  # on a layer, until somebody applies it
             "maximum": (0, False),  # in memory only
         }
 

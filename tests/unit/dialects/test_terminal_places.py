@@ -102,7 +102,38 @@ class TestExecuteSandboxed:
         (project / "below").mkdir()
         assert sandbox.execute_sandboxed("pwd", cwd="below") == (0, f"{project}/below\n", "")
         assert sandbox.execute_sandboxed("pwd", cwd=in_tmp) == (0, f"{in_tmp}\n", "")
-        for refused in ("/etc", "/tmp", os.environ["HOME"]):
+        for refused in ("/etc", "/", "/usr/lib"):
             said = f"[SANDBOX] Diretorio de trabalho nao permitido: {refused}"
             assert sandbox.execute_sandboxed("pwd", cwd=refused) == (-1, "", said)
         assert sandbox.get_metrics().blocked_by_pattern == {"path-not-allowed": 3}
+
+    @pytest.mark.requirement("T9")
+    def test_home_is_a_working_directory_without_what_it_hides(self, project: Path) -> None:
+        home = Path(os.environ["HOME"])
+        (home / "notes").write_text("note\n")
+        (home / ".bashrc").write_text("old")
+        (home / ".token").write_text("secret")
+        script = home / "script"
+        script.write_text(
+            "cat notes; echo new > made; cat .token; echo bad >> .bashrc; echo bad > .zshrc; true"
+        )
+        for sandbox, cwd in ((TerminalSandbox(), "~"), (TerminalSandbox(cwd="~"), "")):
+            assert sandbox.execute_sandboxed("pwd", cwd=cwd) == (0, f"{home}\n", "")
+            plain = TerminalSandbox(strict_mode=False, confirm_callback=lambda *_: True, cwd=cwd)
+            code, out, _ = plain.execute_sandboxed("bash script", cwd="~")
+            assert (code, out) == (0, "note\n")
+            assert (home / "made").read_text() == "new\n"
+            assert sandbox.execute_sandboxed("cat made notes", cwd=home) == (0, "new\nnote\n", "")
+        assert (home / ".bashrc").read_text() == "old"
+        assert not (home / ".zshrc").exists()
+
+    @pytest.mark.requirement("T9")
+    def test_tmp_is_a_working_directory(self, project: Path, in_tmp: Path) -> None:
+        yes = TerminalSandbox(confirm_callback=lambda *_: True)
+        assert yes.execute_sandboxed("pwd", cwd="/tmp") == (0, "/tmp\n", "")
+        name = f"{in_tmp.name}-made"
+        assert yes.execute_sandboxed(f"cat {in_tmp.name}/file", cwd="/tmp") == (0, "old", "")
+        assert yes.execute_sandboxed(f"echo x > {name}", cwd="/tmp") == (0, "", "")
+        assert Path(f"/tmp/{name}").read_text() == "x\n"
+        assert yes.execute_sandboxed(f"rm {name}", cwd="/tmp") == (0, "", "")
+        assert not Path(f"/tmp/{name}").exists()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import redoma
@@ -12,6 +13,9 @@ START = [
     *(sys.executable, "-I", "-S", "-X", "utf8"),
     str(Path(redoma.__file__).parent / "__main__.py"),
 ]
+
+# Nobody's home is there to be written, and nothing that is recorded belongs into one.
+_STATE = tempfile.TemporaryDirectory(prefix="redoma-state-")
 
 
 class Done:
@@ -31,8 +35,13 @@ def run(*arguments: str | bytes, stdin: bytes = b"", cwd: Path | None = None, **
         input=stdin,
         capture_output=True,
         cwd=cwd,
-        env={"PATH": "/usr/bin:/bin", "HOME": "/home/someone", "LC_ALL": "C.UTF-8", **env},
+        env={**_usual(env), **env},
         timeout=60,
         check=False,
     )
     return Done(done)
+
+
+def _usual(env: dict[str, str]) -> dict[str, str]:
+    usual = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": "/home/someone"}
+    return usual if "HOME" in env else {**usual, "XDG_STATE_HOME": _STATE.name}

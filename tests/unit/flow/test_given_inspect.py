@@ -32,6 +32,7 @@ def test_reading_alone_grants_no_host_that_was_not_granted(
         direct=False,
         temporary=False,
         apply="",
+        undo=True,
     )
     made = given.applied_to(load(level).grant("/nowhere"))
     assert (made.network, made.reach.anyone, made.reach.inspect) == (network, anyone, True)

@@ -32,7 +32,9 @@ def ended(met: str, said: bytes = b"") -> Any:
     """A run whose launcher reported no status of its command."""
     launch = Launch(argv=("bwrap",), env={}, fds=[], handshake=Handshake(status=-1, go=-1),
                     complaint="bwrap: ")  # fmt: skip
-    output = SimpleNamespace(number=2, data=said, truncated=False, total=len(said))
+    output = SimpleNamespace(
+        number=2, data=said, truncated=False, total=len(said), unread=False, limited=False
+    )
     return SimpleNamespace(
         launch=launch,
         limiter=Group(*met.split()),
@@ -41,6 +43,8 @@ def ended(met: str, said: bytes = b"") -> Any:
         trace=None,
         gate=None,
         outlet=None,
+        temporary=[],
+        directory="/",
         began=time.monotonic(),
     )
 

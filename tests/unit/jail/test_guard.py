@@ -224,3 +224,28 @@ def test_of_what_was_taken_away_the_oldest_goes_first(tmp_path: Path) -> None:
 
 def test_no_two_runs_are_kept_in_one_place(tmp_path: Path) -> None:
     assert len({held_back.place() for _ in range(20)}) == 20
+
+
+@pytest.mark.parametrize("name", [".git", ".GIT"])
+def test_what_is_planted_before_a_repository_is_made_is_taken_away(
+    tmp_path: Path, name: str
+) -> None:
+    root = tmp_path / "work"
+    (root / "new").mkdir(parents=True)
+    survey = Survey(str(root))
+    survey.look()
+    known, repositories = dict(survey.protected()), survey.git_directories()
+    (root / "new" / name / "hooks").mkdir(parents=True)
+    (root / "new" / name / "hooks/pre-commit").write_text("evil")
+    (root / "new" / name / "config").write_text("[core]\n\tbare = false\n\tfsmonitor = evil\n")
+    survey.look()
+    taken = Sweep(
+        survey,
+        known=known,
+        repositories=repositories,
+        links={},
+        awaited=[],
+        keep_in=str(tmp_path / "kept"),
+    ).run()
+    assert {Path(each.path).name for each in taken} == {"pre-commit", "config"}
+    assert (root / "new" / name / "config").read_text() == "[core]\n\tbare = false\n"

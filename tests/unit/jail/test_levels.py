@@ -39,7 +39,7 @@ def test_the_levels_differ_in_what_they_are_for() -> None:
     assert found == {
         "minimal": (Writes.DIRECT, Home.TOOLCHAINS, Network.OPEN, Syscalls.USUAL),
         "standard": (Writes.LAYER, Home.TOOLCHAINS, Network.CLOSED, Syscalls.USUAL),
-        "strict": (Writes.DIRECT, Home.NOTHING, Network.CLOSED, Syscalls.USUAL),
+        "strict": (Writes.LAYER, Home.NOTHING, Network.CLOSED, Syscalls.USUAL),
         "maximum": (Writes.MEMORY, Home.NOTHING, Network.CLOSED, Syscalls.STRICTEST),
     }
     assert load("strict").limits.processes == 1

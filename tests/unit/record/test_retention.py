@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from redoma.model.event import Kind
+import pytest
+
+from redoma.model.event import Event, Kind
+from redoma.record.retention import MOST_RETAINED
+from redoma.record.store import KEEP as DEFAULT
 from redoma.record.store import Record
 from redoma.record.transaction import BATCH
 from redoma.record.verify import verify
@@ -28,6 +32,21 @@ def test_a_session_keeps_its_newest_entries_and_few_more(tmp_path: Path) -> None
     assert judgements == [f"run-{number}" for number in range(300 - len(judgements), 300)]
 
 
+@pytest.mark.requirement("S12")
+def test_the_last_thousand_of_a_session_stay_where_nobody_says_how_many(tmp_path: Path) -> None:
+    assert DEFAULT == 1000
+    record = Record(str(tmp_path / "audit"))
+    record.append(*(judged(number, session="s") for number in range(1000)))
+    record.append(judged(1000, session="s"))
+    before = [entry.run for entry in entries(tmp_path / "audit") if entry.kind == "judged"]
+    assert "run-1" in before
+    for number in range(1001, 1002 + 2 * BATCH):
+        record.append(judged(number, session="s"))
+    kept = [entry.run for entry in entries(tmp_path / "audit") if entry.kind == "judged"]
+    assert 1000 - BATCH <= len(kept) <= 1000 + BATCH
+    assert kept[-1] == f"run-{1001 + 2 * BATCH}"
+
+
 def test_one_session_does_not_push_out_another(tmp_path: Path) -> None:
     record = fill(tmp_path / "audit", 15)
     for number in range(400):
@@ -49,8 +68,53 @@ def test_letting_go_is_itself_an_entry(tmp_path: Path) -> None:
     fill(tmp_path / "audit", 300)
     told = [entry for entry in entries(tmp_path / "audit") if entry.kind == Kind.RETAINED.value]
     assert told
-    first = entries(tmp_path / "audit")[0].seq
-    assert told[-1].facts()["up_to"] == first - 1
+    first = next(e.seq for e in entries(tmp_path / "audit") if e.kind == "judged")
+    assert told[-1].facts()["up_to"] < first
+    # What says so takes nobody's place.
+    assert len(told) <= MOST_RETAINED + 1
+
+
+def connection(number: int, *, allowed: bool, host: str = "") -> Event:
+    host = host or f"h{number}.test"
+    details = {"target": host, "name": host, "allowed": allowed, "path": '"allowed":true'}
+    return Event(kind=Kind.NETWORK, run="noisy", session="s", details=details)
+
+
+@pytest.mark.requirement("S12")
+def test_connections_push_out_no_judgement_question_answer_run_or_refusal(tmp_path: Path) -> None:
+    # Attack: 1 500 cheap connections, and the refusal before them is among the old rows.
+    record = Record(str(tmp_path / "audit"), keep=KEEP)
+    told = (Kind.JUDGED, Kind.ASKED, Kind.ANSWERED, Kind.REFUSED, Kind.RUN_STARTING, Kind.APPLIED)
+    record.append(*(Event(kind=kind, run="quiet", session="s") for kind in told))
+    for start in range(0, 1500, 100):
+        record.append(*(connection(n, allowed=True) for n in range(start, start + 100)))
+    kept = entries(tmp_path / "audit")
+    assert [e.kind for e in kept if e.run == "quiet"] == [kind.value for kind in told]
+    assert KEEP <= sum(e.kind == "network" for e in kept) <= KEEP + 100 + BATCH
+    assert verify(str(tmp_path / "audit")).faults == ()
+
+
+def test_refused_connections_are_not_pushed_out_by_those_that_passed(tmp_path: Path) -> None:
+    record = Record(str(tmp_path / "audit"), keep=KEEP)
+    record.append(*(connection(n, allowed=False) for n in range(5)))
+    for start in range(0, 600, 100):
+        record.append(*(connection(n, allowed=True) for n in range(start, start + 100)))
+    refused = [e for e in entries(tmp_path / "audit") if e.facts().get("allowed") is False]
+    assert len(refused) == 5
+
+
+def test_what_was_held_back_pushes_out_no_judgement(tmp_path: Path) -> None:
+    record = Record(str(tmp_path / "audit"), keep=KEEP)
+    record.append(judged(0, session="s"))
+    for start in range(0, 600, 100):
+        record.append(
+            *(
+                Event(kind=Kind.VIOLATION, run="r", session="s", details={"path": f"{n}"})
+                for n in range(start, start + 100)
+            )
+        )
+    assert next(e.kind for e in entries(tmp_path / "audit")) == "judged"
+    assert verify(str(tmp_path / "audit")).faults == ()
 
 
 def test_deleting_beside_a_gap_shows(tmp_path: Path) -> None:
@@ -67,7 +131,7 @@ def test_widening_a_gap_without_the_key_shows(tmp_path: Path) -> None:
     tamper(
         tmp_path / "audit",
         f"DELETE FROM audit_log WHERE seq = {first.seq}",
-        f"UPDATE gaps SET last = {first.seq}, after = x'{first.link}'",
+        f"UPDATE gaps SET last = {first.seq}, after = x'{first.link}' WHERE last = {first.seq - 1}",
     )
     faults = verify(str(tmp_path / "audit")).faults
     assert [fault.wrong.value for fault in faults] == ["gap-forged", "deleted"]

@@ -73,9 +73,11 @@ ERRORS: dict[str, tuple[Refusal, str]] = {
     "apply-conflict": (Refusal.VIOLATION, FILES),
     "preview-gone": (Refusal.VIOLATION, FILES),
     "undo-impossible": (Refusal.VIOLATION, FILES),
+    "no-room-for-undo": (Refusal.VIOLATION, FILES),
     "record": (Refusal.VIOLATION, RESOURCE),
     "chain-broken": (Refusal.VIOLATION, RESOURCE),
     "record-unavailable": (Refusal.VIOLATION, RESOURCE),
+    "state-unavailable": (Refusal.VIOLATION, RESOURCE),
 }
 # How a run can end by what it may not do, and the limit behind it.
 OUTCOMES: dict[Outcome, tuple[str, str]] = {

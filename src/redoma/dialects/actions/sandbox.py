@@ -26,6 +26,10 @@ from redoma import (
 )
 from redoma.dialects.actions.fields import BadAction, checked, parsed
 from redoma.dialects.actions.refusals import FILES, OUTCOMES, Refusal, told
+from redoma.dialects.actions.violations import violation
+from redoma.model import arguments
+from redoma.model.arguments import WrongType, shown
+from redoma.model.remedies import Interface
 
 # Given the document's `confirmation_request`; says yes or no, or a `confirmation_response`.
 Confirm = Callable[[dict[str, object]], object]
@@ -33,6 +37,15 @@ Confirm = Callable[[dict[str, object]], object]
 PACK = "skill"
 NO_ALTERNATIVE = "have a person do it, or ask for an exception in the policy"
 _MOST_APPROVED = 256
+
+
+# The document's own numbers, whatever a level says today.
+LIMITS = {
+    "memory": 2048 << 20,
+    "wall_seconds": 300,
+    "file_size": 100 << 20,
+    "total_written": 1000 << 20,
+}
 
 
 class ActionSandbox:
@@ -48,11 +61,13 @@ class ActionSandbox:
         record: str | None = None,
     ) -> None:
         """`confirm` is who is asked; without anybody to ask, the answer is no."""
-        self._workspace = os.path.realpath(workspace or ".")
+        if confirm is not None and not callable(confirm):
+            raise WrongType(f"confirm: a function is needed, not {shown(confirm)}")
+        self._workspace = os.path.realpath(arguments.path("workspace", workspace) or ".")
         self._confirm = confirm
-        self._caller = caller
-        self._phase = phase
-        self._record = record
+        self._caller = arguments.text("caller", caller)
+        self._phase = arguments.text("phase", phase)
+        self._record = None if record is None else arguments.path("record", record)
         self._lock = allocate_lock()
         # What `sandbox.confirm` approved and nobody has executed yet, by digest, each once.
         self._approved: dict[str, None] = {}
@@ -83,6 +98,7 @@ class ActionSandbox:
         except BadAction:
             raise
         except RedomaError as error:
+            error.speak(Interface.ACTIONS)
             return told(error, command, level="unknown", policy="default")
 
     def _sandbox(
@@ -93,9 +109,10 @@ class ActionSandbox:
         return Sandbox(
             self._workspace,
             level=given.get("isolation_level", ""),
+            at_most=LIMITS,
             env=given.get("environment"),
             pack=PACK,
-            ask=ask,  # type: ignore[arg-type] # plain or awaited
+            ask=_Approved(ask) if ask is not None and self._confirm is None else ask,  # type: ignore[arg-type] # plain or awaited
             record=self._record,
             caller=context.get("triggered_by", self._caller),
             phase=context.get("workflow_phase", self._phase),
@@ -116,11 +133,13 @@ class ActionSandbox:
             with sandbox.preview(command, timeout=timeout, cwd=cwd) as preview:
                 return _previewed(preview)
         result = sandbox.run(command, timeout=timeout, cwd=cwd, trace_files=True)
-        if asking.choice is Choice.DRY_RUN and result.outcome is not Outcome.DECLINED:
-            # Whoever was asked wants to see first: it has run on a layer, which is let go.
+        if result.dry_run:
+            # Whoever was asked wants to see first, or the policy does where nobody answers: it
+            # has run on a layer, which is let go.
             with sandbox.as_preview(command, result) as preview:
                 return _previewed(preview)
-        return _ran(result, command, asking)
+        violated = violation(result, command, self._workspace, cwd)
+        return violated or _ran(result, command, asking)
 
     def _confirmed(self, given: Mapping[str, Any]) -> dict[str, object]:
         command: str = given["command"]
@@ -148,6 +167,25 @@ class ActionSandbox:
     def _spend(self, digest: str) -> bool:
         with self._lock:
             return self._approved.pop(digest, self) is None
+
+
+class _Approved:
+    """Knows what was approved before, and leaves the rest to the silence of the policy."""
+
+    def __init__(self, asking: _Asking) -> None:
+        self._asking = asking
+
+    def ask(self, question: Question) -> Answer | None:
+        """A yes for what was approved before; nothing where nobody can be asked."""
+        if self._asking(question) is not True:
+            return None
+        return Answer(
+            question=question.id,
+            digest=question.digest,
+            choice=Choice.APPROVE,
+            approved_by="sandbox.confirm",
+            at=question.asked_at,
+        )
 
 
 class _Asking:
@@ -248,7 +286,7 @@ def _ran(result: Result, command: str, asking: _Asking) -> dict[str, object]:
     return {
         "exit_code": result.exit_code,
         "stdout": result.stdout.decode("utf-8", "replace"),
-        "stderr": result.stderr.decode("utf-8", "replace"),
+        "stderr": result.stderr.decode("utf-8", "replace") + _cut(result),
         "execution_time_ms": round(used.wall_seconds * 1000),
         "resources_used": {
             "memory_mb": round(used.peak_memory / (1 << 20), 1),
@@ -256,6 +294,14 @@ def _ran(result: Result, command: str, asking: _Asking) -> dict[str, object]:
             "files_accessed": list(used.files_accessed or ()),
         },
     }
+
+
+def _cut(result: Result) -> str:
+    """A line about output that is too much to be kept; nothing where all of it is there."""
+    if result.exit is None or not result.exit.truncated:
+        return ""
+    kept, printed = len(result.stdout + result.stderr), result.resources_used.output_bytes
+    return f"\nsandbox: the output was cut: {kept} of {printed} bytes are kept\n"
 
 
 def _previewed(preview: Preview) -> dict[str, object]:

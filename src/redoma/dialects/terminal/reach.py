@@ -3,15 +3,18 @@
 Inside, /tmp is empty and home has only toolchains. What a command names there is opened to it by
 name: a file or a directory to be read, the directory around what it changes. Only what changes
 /tmp itself, such as the removal of a directory right below it, needs the whole of it: held in a
-layer for root, and for anyone else shared with programs that can do nothing but work on files.
+layer for root, and for anyone else shared with programs that can do nothing but work on files. A
+command that works in a home has all of it but what is hidden there by its name.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 import stat
-from dataclasses import dataclass
+import tempfile
+from dataclasses import dataclass, replace
 
 from redoma import Effect, Fact
 from redoma.dialects.terminal.paths import TEMPORARY, allowed, resolved, roots, within
@@ -26,6 +29,13 @@ _PLAIN_PROGRAMS = frozenset(
     """.split()
 )
 _PLAIN_EFFECTS = frozenset((Effect.CALLS, Effect.READS, Effect.WRITES, Effect.DELETES))
+_OBEYED = (
+    *(".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".inputrc"),
+    *(".zshrc", ".zshenv", ".zprofile", ".zlogin", ".cshrc", ".tcshrc", ".kshrc", ".login"),
+    *(".gitconfig", ".ssh", ".gnupg", ".config", ".local", ".vimrc", ".exrc", ".emacs", ".npmrc"),
+    *(".pypirc", ".netrc", ".aws", ".kube", ".docker", ".xinitrc", ".xprofile", ".xsession"),
+    *(".pam_environment", ".forward", ".rhosts", ".tmux.conf", ".screenrc", ".wgetrc", ".curlrc"),
+)
 _ASSIGNMENT = re.compile(r"(?:^|[\s;&|(])\w+\+?=")
 
 
@@ -40,6 +50,55 @@ class Reach:
     writes: tuple[str, ...] = ()
     # The first path that it would change and may not.
     outside: str = ""
+    # What is not there for it, where the whole of a home is.
+    hidden: tuple[str, ...] = ()
+
+
+def place(command: str, facts: tuple[Fact, ...], where: str) -> tuple[Reach, str]:
+    """What has to be opened to a command that runs in a directory, and its workspace.
+
+    A home and /tmp are no workspaces: a command there starts from an empty directory of its own,
+    and is given the one that it works in. `leave` takes that directory away.
+    """
+    found = reach(command, facts, where)
+    if where not in roots():
+        return found, where
+    room = tempfile.mkdtemp(prefix="redoma-terminal-", dir="/var/tmp")
+    if where == TEMPORARY:
+        if whole_temporary():
+            return replace(found, temporary=True), room
+        if _is_plain(command, facts):
+            return replace(found, shared=True), room
+        # Whatever else listens there leads nowhere: it can only be read.
+        return replace(found, reads=(TEMPORARY, *found.reads)), room
+    outside = "" if within(found.outside, where) else found.outside
+    return (
+        replace(
+            found,
+            reads=tuple(path for path in found.reads if not within(path, where)),
+            writes=(where, *(path for path in found.writes if not within(path, where))),
+            outside=outside,
+            hidden=tuple(sorted(_private(where))),
+        ),
+        room,
+    )
+
+
+def leave(room: str, where: str) -> None:
+    """Takes away the empty directory that a command started from."""
+    if room != where:
+        shutil.rmtree(room, ignore_errors=True)
+
+
+def _private(home: str) -> set[str]:
+    """What keeps settings and secrets in a home, there now or not: it is not there for a command.
+
+    Attack: a script that nobody read writes what the next shell obeys, or reads a token under a
+    name that nobody lists.
+    """
+    with os.scandir(home) as entries:
+        found = {entry.path for entry in entries if entry.name.startswith(".")}
+    return {path for path in (*found, *(f"{home}/{name}" for name in _OBEYED)) if path != home}
 
 
 def reach(command: str, facts: tuple[Fact, ...], workspace: str) -> Reach:

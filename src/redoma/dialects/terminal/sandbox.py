@@ -16,8 +16,10 @@ from redoma.dialects.terminal.levels import (
     SandboxMetrics,
     SandboxResult,
 )
-from redoma.dialects.terminal.reach import reach
+from redoma.dialects.terminal.reach import leave, place
 from redoma.dialects.terminal.words import language_named, reason, said
+from redoma.model import arguments
+from redoma.model.remedies import Interface
 
 ConfirmCallback = Callable[[str, CommandRisk, str], object]
 
@@ -54,13 +56,13 @@ class TerminalSandbox:
     ) -> None:
         """`cwd` is where commands run: the directory of this process, unless given."""
         self._mode = _mode(execution_mode)
-        self._strict = _flag("strict_mode", strict_mode)
+        self._strict = arguments.flag("strict_mode", strict_mode)
         self._confirm = _callback(confirm_callback)
         self.language = language_named(language)
-        self._cwd = os.fspath(cwd)
-        self._level = level
-        self._hosts = tuple(allow_hosts)
-        self._record = record
+        self._cwd = arguments.path("cwd", cwd)
+        self._level = arguments.path("level", level)
+        self._hosts = arguments.texts("allow_hosts", allow_hosts, "hosts")
+        self._record = None if record is None else arguments.path("record", record)
         self._counts = Counting()
 
     @property
@@ -77,7 +79,7 @@ class TerminalSandbox:
 
     @strict_mode.setter
     def strict_mode(self, strict: bool) -> None:
-        self._strict = _flag("strict_mode", strict)
+        self._strict = arguments.flag("strict_mode", strict)
 
     @property
     def confirm_callback(self) -> ConfirmCallback | None:
@@ -109,10 +111,10 @@ class TerminalSandbox:
         seconds = sanitize_timeout(timeout)
         # Read once: another thread that changes the mode changes the next command.
         mode, strict, confirm = self._mode, self._strict, self._confirm
-        given = os.fspath(cwd)
+        given = arguments.path("cwd", cwd)
         where = paths.resolved(given or self._cwd or ".", start=self._cwd)
         found = self._analyzed(command, mode, strict=strict, cwd=where)
-        if (given and not self._is_a_place(given)) or where in ("", "/", *paths.roots()):
+        if (given and not self._is_a_place(given)) or where in ("", "/"):
             self._counts.path_refused()
             return self._refused("place", given or where)
         asked: list[bool] = []
@@ -123,16 +125,21 @@ class TerminalSandbox:
             return _plain_yes(confirm, command, found.risk, why)
 
         try:
-            named = reach(command, facts(command, cwd=where), where)
+            named, room = place(command, facts(command, cwd=where), where)
+        except OSError as error:
+            self._counts.failed(found)
+            return self._refused("failed", str(error), found)
+        try:
             sandbox = Sandbox(
-                where,
+                room,
                 level=self._level,
                 allow_hosts=self._hosts,
                 allow_read=named.reads,
                 allow_write=(*named.writes, *((paths.TEMPORARY,) if named.shared else ())),
-                hide=() if named.shared else None,
+                hide=named.hidden if named.hidden or named.shared else None,
                 temporary=named.temporary,
                 apply="always",
+                project=where,
                 env={"PATH": SAFE_PATH},
                 pack="terminal",
                 rules=_rules(mode, strict=strict),
@@ -143,11 +150,13 @@ class TerminalSandbox:
                 sandbox.check(command)  # the record has it that somebody tried
                 self._counts.path_refused()
                 return self._refused("outside", named.outside)
-            result = sandbox.run(command, timeout=seconds)
+            result = sandbox.run(command, timeout=seconds, cwd=where if room != where else "")
         except RedomaError as error:
             self._counts.failed(found)
-            hint = f" ({error.hint})" if error.hint else ""
+            hint = f" ({error.hint})" if error.speak(Interface.TERMINAL).hint else ""
             return self._refused("failed" if not found.blocked else "", f"{error}{hint}", found)
+        finally:
+            leave(room, where)
         return self._told(result, found, mode, seconds, asked=bool(asked))
 
     def get_denied_commands(self) -> list[str]:
@@ -217,8 +226,9 @@ class TerminalSandbox:
             self._counts.declined(found, asked=asked)
             return self._refused("denied" if asked else "nobody", found.reason)
         if result.outcome is Outcome.PREVIEWED:
-            name = result.changes.id if result.changes else ""
-            return self._refused("waits", name)
+            if result.changes is None or not result.changes.items:
+                return self._refused("nobody", found.reason)
+            return self._refused("waits", result.changes.id)
         self._counts.ran(result)
         more = []
         if result.outcome is Outcome.TIMED_OUT:
@@ -226,6 +236,9 @@ class TerminalSandbox:
         elif result.outcome not in (Outcome.EXITED, Outcome.SIGNALLED):
             more.append(said(language, "limit", result.outcome.words))
         more += [said(language, "held back", one.path) for one in result.held_back]
+        if result.exit is not None and result.exit.truncated:
+            kept = len(result.stdout + result.stderr)
+            more.append(said(language, "cut", f"{kept}/{result.resources_used.output_bytes}"))
         error = result.stderr.decode("utf-8", "replace")
         if more:
             error = "\n".join([*([error.rstrip("\n")] if error else []), *more])
@@ -282,12 +295,6 @@ def _mode(mode: object) -> ExecutionMode:
     if not isinstance(mode, ExecutionMode):
         raise TypeError(f"execution_mode: an ExecutionMode is needed, not {mode!r}")
     return mode
-
-
-def _flag(name: str, given: object) -> bool:
-    if not isinstance(given, bool):
-        raise TypeError(f"{name}: True or False is needed, not {given!r}")
-    return given
 
 
 def _callback(callback: object) -> ConfirmCallback | None:

@@ -121,6 +121,10 @@ _SAID = {
         "Retirado, pois somente uma pessoa pode altera-lo: {why}",
         "Taken away, since only a person may change it: {why}",
     ),
+    "cut": (
+        "Saida cortada: {why} bytes mantidos",
+        "The output was cut: {why} bytes are kept",
+    ),
     "place": (
         "Diretorio de trabalho nao permitido: {why}",
         "Working directory not allowed: {why}",

@@ -10,7 +10,7 @@ from typing import Any
 from redoma import SandboxViolation
 from redoma.dialects.tools.constraints import (
     SandboxConstraints,
-    get_safe_defaults,
+    given_or_safe,
     lies_in,
     resolved,
 )
@@ -50,7 +50,8 @@ def adapt_on_sandbox_violation(
     The constraints are those that were violated, where an executor raised it; else the safe
     defaults.
     """
-    held_to = constraints or getattr(violation, "constraints", None) or get_safe_defaults()
+    own = getattr(violation, "constraints", None)
+    held_to = given_or_safe(own if constraints is None else constraints)
     if not isinstance(violation, SandboxViolation):
         return _path(os.fspath(violation), held_to, writing=True)
     if violation.path:

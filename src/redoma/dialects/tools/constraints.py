@@ -8,8 +8,12 @@ from collections.abc import Set
 from dataclasses import dataclass, fields
 from typing import Any
 
+from redoma.model.arguments import WrongType, WrongValue, flag, paths, shown, texts, whole
+
 DEFAULT_TIME = 30.0
 """Seconds, where no limit is said or what is said is none."""
+DEFAULT_MEMORY_MB, DEFAULT_FILE_SIZE_MB = 1024, 100
+MOST_MB = 1 << 30
 SYSTEM = ("/etc", "/sys", "/proc", "/boot")
 CREDENTIALS = tuple(
     f"~/{name}"
@@ -51,15 +55,16 @@ class SandboxConstraints:
     """What a tool may touch and use. Paths are made absolute and resolved when they are given.
 
     `allowed_read_paths` of None is anywhere; an empty `allowed_hosts` with `allow_network` is any
-    host. What is forbidden stays forbidden, whatever else is allowed.
+    host. `max_memory_mb` and `max_file_size_mb` of None is no limit. What is forbidden stays
+    forbidden, whatever else is allowed. A value of another type is an error, never a guess.
     """
 
     allowed_read_paths: Set[str] | None = None
     allowed_write_paths: Set[str] = frozenset()
     forbidden_paths: Set[str] = FORBIDDEN
     max_execution_time: float = DEFAULT_TIME
-    max_memory_mb: int | None = None
-    max_file_size_mb: int | None = None
+    max_memory_mb: int | None = DEFAULT_MEMORY_MB
+    max_file_size_mb: int | None = DEFAULT_FILE_SIZE_MB
     allow_network: bool = False
     allowed_hosts: Set[str] = frozenset()
     allow_subprocess: bool = False
@@ -68,13 +73,16 @@ class SandboxConstraints:
     def __post_init__(self) -> None:
         for name in _PATHS:
             given = getattr(self, name)
-            if given is not None:
+            if given is not None or name != "allowed_read_paths":
                 object.__setattr__(self, name, _paths(name, given))
         object.__setattr__(self, "allowed_hosts", _hosts(self.allowed_hosts))
         object.__setattr__(self, "max_execution_time", _time(self.max_execution_time))
+        for name in ("allow_network", "allow_subprocess"):
+            flag(name, getattr(self, name))
         for name in ("max_memory_mb", "max_file_size_mb"):
-            _count(name, getattr(self, name), least=1)
-        _count("max_subprocesses", self.max_subprocesses, least=0)
+            if getattr(self, name) is not None:
+                whole(name, getattr(self, name), least=1, most=MOST_MB)
+        whole("max_subprocesses", self.max_subprocesses)
 
     def why_not(self, path: object, *, writing: bool) -> str:
         """The constraint that keeps a tool from this path; empty where none does."""
@@ -121,9 +129,7 @@ class SandboxConstraints:
 
 
 def _hosts(given: Any) -> frozenset[str]:
-    if isinstance(given, str | bytes) or not all(isinstance(host, str) for host in given):
-        raise TypeError("allowed_hosts is a set of host names")
-    return frozenset(given)
+    return frozenset(texts("allowed_hosts", given, "host names"))
 
 
 def _names(rule: str, host: str) -> bool:
@@ -133,29 +139,31 @@ def _names(rule: str, host: str) -> bool:
 
 
 def _paths(name: str, given: Any) -> frozenset[str]:
-    if isinstance(given, str | bytes | os.PathLike):
-        raise TypeError(f"{name} is a set of paths, not one path")
     found = []
-    for path in given:
+    for path in paths(name, given):
         real = resolved(path)
         if real is None:
-            raise ValueError(f"{name}: {path!r} is no path")
+            raise WrongValue(f"{name}: {path!r} is no path that can be resolved")
         found.append(real)
     return frozenset(found)
 
 
 def _time(given: object) -> float:
-    """The limit, or the usual one where what is said is no limit."""
-    if isinstance(given, bool) or not isinstance(given, int | float):
+    """The limit, or the usual one where a number or None says none."""
+    if given is None:
         return DEFAULT_TIME
+    if isinstance(given, bool) or not isinstance(given, int | float):
+        raise WrongType(f"max_execution_time: a number is needed, not {shown(given)}")
     return float(given) if math.isfinite(given) and given > 0 else DEFAULT_TIME
 
 
-def _count(name: str, given: object, *, least: int) -> None:
-    if given is None and least:
-        return
-    if isinstance(given, bool) or not isinstance(given, int) or given < least:
-        raise ValueError(f"{name} is a whole number of at least {least}, not {given!r}")
+def given_or_safe(given: object) -> SandboxConstraints:
+    """The constraints that were given; the safe defaults where there are none."""
+    if given is None:
+        return get_safe_defaults()
+    if not isinstance(given, SandboxConstraints):
+        raise WrongType(f"constraints: SandboxConstraints are needed, not {shown(given)}")
+    return given
 
 
 def get_safe_defaults() -> SandboxConstraints:

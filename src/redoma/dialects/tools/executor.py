@@ -17,6 +17,7 @@ from redoma import (
     Choice,
     Outcome,
     Question,
+    RedomaError,
     Result,
     Sandbox,
     SandboxViolation,
@@ -24,10 +25,12 @@ from redoma import (
 from redoma.dialects.tools.constraints import (
     SCRATCH,
     SandboxConstraints,
-    get_safe_defaults,
+    given_or_safe,
     resolved,
 )
 from redoma.dialects.tools.inside import Guarded
+from redoma.model.arguments import WrongType, shown
+from redoma.model.remedies import Interface
 
 T = TypeVar("T")
 Confirm = Callable[[Question], bool | Choice | Answer]
@@ -58,7 +61,9 @@ class SandboxExecutor:
         record: str | None = None,
         session: str = "",
     ) -> None:
-        self.constraints = constraints or get_safe_defaults()
+        self.constraints = given_or_safe(constraints)
+        if ask is not None and not callable(ask):
+            raise WrongType(f"ask: a function is needed, not {shown(ask)}")
         self._relaxing = ""
         self._ask = ask
         self._record = record
@@ -67,16 +72,24 @@ class SandboxExecutor:
 
     def execute(self, function: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
         """What the function returns, run inside; SandboxViolation or SandboxTimeout otherwise."""
-        sandbox = Sandbox(self._workspace(), **self._how())
-        call = Call(Guarded(function, self.constraints), args, kwargs)
-        value: T = self._value(sandbox.perform(call))
+        try:
+            sandbox = Sandbox(self._workspace(), **self._how())
+            call = Call(Guarded(function, self.constraints), args, kwargs)
+            value: T = self._value(sandbox.perform(call))
+        except RedomaError as error:
+            error.speak(Interface.TOOLS)
+            raise
         return value
 
     async def aexecute(self, function: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
         """The same, awaited; cancelling the task ends what it started."""
-        sandbox = AsyncSandbox(self._workspace(), **self._how())
-        call = Call(Guarded(function, self.constraints), args, kwargs)
-        value: T = self._value(await sandbox.perform(call))
+        try:
+            sandbox = AsyncSandbox(self._workspace(), **self._how())
+            call = Call(Guarded(function, self.constraints), args, kwargs)
+            value: T = self._value(await sandbox.perform(call))
+        except RedomaError as error:
+            error.speak(Interface.TOOLS)
+            raise
         return value
 
     def relaxed(self, **changes: Any) -> SandboxExecutor:
@@ -97,11 +110,11 @@ class SandboxExecutor:
     def _how(self) -> dict[str, Any]:
         """The constraints, as the core takes them."""
         held_to = self.constraints
-        limits: dict[str, int | float | None] = {"wall_seconds": held_to.max_execution_time}
-        if held_to.max_memory_mb is not None:
-            limits["memory"] = held_to.max_memory_mb * _MEGABYTE
-        if held_to.max_file_size_mb is not None:
-            limits["file_size"] = held_to.max_file_size_mb * _MEGABYTE
+        limits: dict[str, int | float | None] = {
+            "wall_seconds": held_to.max_execution_time,
+            "memory": _bytes(held_to.max_memory_mb),
+            "file_size": _bytes(held_to.max_file_size_mb),
+        }
         reads = held_to.allowed_read_paths
         if reads is None:
             # The machine's own, where an enclosure would have memory of its own in their place.
@@ -208,6 +221,10 @@ class SandboxExecutor:
             path=resolved(path) or path,
             constraint=constraint,
         )
+
+
+def _bytes(megabytes: int | None) -> int | None:
+    return None if megabytes is None else megabytes * _MEGABYTE
 
 
 def _here() -> str:

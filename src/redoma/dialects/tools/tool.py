@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from redoma.dialects.tools.constraints import SandboxConstraints, get_safe_defaults
+from redoma.dialects.tools.constraints import SandboxConstraints, given_or_safe
 
 if TYPE_CHECKING:
     from redoma.dialects.tools.executor import Confirm, SandboxExecutor
@@ -19,7 +19,7 @@ class SandboxedTool:
     def __init__(
         self, constraints: SandboxConstraints | None = None, *, ask: Confirm | None = None
     ) -> None:
-        self.constraints = constraints or get_safe_defaults()
+        self.constraints = given_or_safe(constraints)
         self._ask = ask
         self._executor: SandboxExecutor | None = None
 

@@ -15,6 +15,7 @@ from redoma.words.choice import for_a_person
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TextIO
 
     from redoma.model.errors import RedomaError
 
@@ -44,7 +45,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 
 INTERRUPTED = 130
+_STOPPED = "stopped; redoma history says what became of it"
 COULD_NOT_WORK = 125
+READER_GONE = 141
 
 
 def main(argv: list[str], language: str | None = None) -> int:
@@ -57,13 +60,14 @@ def main(argv: list[str], language: str | None = None) -> int:
             sys.stdout.flush()
         return status
     except BrokenPipeError:
-        # The reader has gone (`redoma … | head`); keep the interpreter from saying so at exit.
-        import os
-
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return COULD_NOT_WORK
-    except KeyboardInterrupt:
-        return INTERRUPTED
+        # The reader has gone (`redoma … | head`): the status is that of a program which this ends.
+        leave_alone(sys.stdout)
+        return READER_GONE
+    except KeyboardInterrupt as stop:
+        number = getattr(stop, "number", 0)  # where it came when something was at work
+        for said in stop.args or ((_STOPPED,) if number else ()):
+            say(f"redoma: {phrased(str(said))}")
+        return 128 + number if number else INTERRUPTED
     except Exception as error:
         from redoma.model.errors import RedomaError
 
@@ -128,6 +132,7 @@ def complain(error: RedomaError) -> int:
     """Writes what happened and what to do, and returns the status of this kind of error."""
     from redoma.faces.display import harmless
 
+    in_flags(error)
     said = f"redoma: {phrased(str(error))}"
     if error.hint:
         said += phrased("\nhint: {0}", phrased(error.hint))
@@ -135,6 +140,28 @@ def complain(error: RedomaError) -> int:
     return error.exit_status
 
 
+def in_flags(error: RedomaError) -> RedomaError:
+    """The error with what would help as a command line says it."""
+    if error.remedy is None:
+        return error
+    from redoma.model.remedies import Interface
+
+    return error.speak(Interface.COMMAND_LINE)
+
+
 def say(prose: str) -> None:
-    """One message for a person, on standard error."""
-    sys.stderr.write(f"{prose}\n")
+    """One message for a person, on standard error; nothing fails where nobody reads it."""
+    if not prose:
+        return
+    try:
+        sys.stderr.write(f"{prose}\n")
+        sys.stderr.flush()
+    except OSError:
+        leave_alone(sys.stderr)
+
+
+def leave_alone(stream: TextIO) -> None:
+    """Has a stream that nobody reads lead nowhere, so that nothing fails again at the exit."""
+    import os
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC), stream.fileno())

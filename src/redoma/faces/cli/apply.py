@@ -21,11 +21,13 @@ if TYPE_CHECKING:
 
 USAGE = """\
 usage: redoma apply ID [PATH]... [-i]
+       redoma apply ID --no-undo
 
 Makes the changes of a preview real: all of them, or those at or below each PATH. Either everything
 is applied or nothing; nothing is applied where a file has changed since the preview began.
 
   -i, --interactive   asks for each change, and in text files for each hunk
+  --no-undo           keeps nothing to take it back: all of it is applied for good
   --allow-write PATH  also applies what is protected there (may be repeated)
   --json              one JSON object
 ID may be shortened as long as it is clear.
@@ -36,22 +38,27 @@ _HINT = "redoma apply ID [PATH]... [-i]"
 def main(arguments: list[str]) -> int:
     """Applies; every refusal is an error that leaves the workspace as it was."""
     allowed, rest = _allowed(arguments)
-    flags = ("-i", "--interactive", "--json", "-h", "--help")
+    flags = ("-i", "--interactive", "--no-undo", "--json", "-h", "--help")
     options = read_options(rest, flags=flags, usage=_HINT)
     if options.flags & {"-h", "--help"}:
         sys.stdout.write(phrased(USAGE))
         return 0
     if not options.words:
         raise UsageError("which changes? name them by their id", hint="redoma history")
+    from redoma.faces.cli.running import stop_on_signals
     from redoma.flow import changes as held
 
+    stop_on_signals()
     name, *paths = options.words
     changes = held.load(name)
     places = [_place(path, changes) for path in paths] or None
+    undo = "--no-undo" not in options.flags
     if options.flags & {"-i", "--interactive"}:
+        if not undo:
+            raise UsageError("--no-undo and --interactive do not go together")
         applied = _interactively(changes, places, allowed)
     else:
-        applied = _apply(changes, places, {}, allowed)
+        applied = _apply(changes, places, {}, allowed, undo=undo)
     return _told(applied, options)
 
 
@@ -77,7 +84,9 @@ def _told(applied: Applied | None, options: Options) -> int:
         sys.stderr.write(phrased("hint: {0}\n", f"--allow-write {path}"))
     for note in applied.notes:
         sys.stderr.write(f"redoma: {harmless(phrased(note))}\n")
-    if applied.changes:
+    if applied.changes and not applied.undoable:
+        sys.stderr.write(phrased("redoma: nothing was kept: {0} cannot be undone\n", applied.id))
+    elif applied.changes:
         sys.stderr.write(phrased("hint: {0}\n", f"redoma undo {applied.id}"))
     return 0
 
@@ -85,7 +94,14 @@ def _told(applied: Applied | None, options: Options) -> int:
 def as_json(applied: Applied | None) -> dict[str, object]:
     """What was applied, for programs."""
     if applied is None:
-        return {"id": None, "applied": [], "brought": [], "held_back": [], "notes": []}
+        return {
+            "id": None,
+            "applied": [],
+            "brought": [],
+            "held_back": [],
+            "notes": [],
+            "undoable": False,
+        }
     return {
         "id": applied.id,
         "applied": [{"path": item.path, "did": item.did.value} for item in applied.changes],
@@ -94,6 +110,7 @@ def as_json(applied: Applied | None) -> dict[str, object]:
             {"path": back.path, "why": back.why, "kept": back.kept} for back in applied.held_back
         ],
         "notes": list(applied.notes),
+        "undoable": bool(applied.changes) and applied.undoable,
     }
 
 
@@ -121,7 +138,12 @@ def _interactively(
 
 
 def _apply(
-    changes: Changes, paths: list[str] | None, contents: dict[str, bytes], allowed: list[str]
+    changes: Changes,
+    paths: list[str] | None,
+    contents: dict[str, bytes],
+    allowed: list[str],
+    *,
+    undo: bool = True,
 ) -> Applied:
     from redoma.flow.applying import apply
     from redoma.flow.policies import load
@@ -129,7 +151,15 @@ def _apply(
 
     policy = load(changes.workspace)
     ask = Whoever("auto").chain(cleaner(policy))
-    return apply(changes.id, paths, ask=ask, policy=policy, contents=contents, allow_write=allowed)
+    return apply(
+        changes.id,
+        paths,
+        ask=ask,
+        policy=policy,
+        contents=contents,
+        allow_write=allowed,
+        undo=undo,
+    )
 
 
 def asked_for(changes: Changes, places: list[str] | None) -> Iterator[Change]:

@@ -26,7 +26,8 @@ Shows what was judged, asked, run and changed, and verifies that nobody changed 
 filters:
   --session NAME   --caller NAME   --run ID
   --kind KIND[,KIND]...   judged, asked, answered, refused, run-starting, run-ended, interrupted,
-                          previewed, applied, discarded, undone, violation, permission-changed,
+                          previewed, discarded, apply-starting, applied, apply-failed,
+                          undo-starting, undone, undo-failed, violation, permission-changed,
                           network, retained
   --since TIME     --until TIME    2026-11-16, 2026-11-16T05:30 (UTC), or 90s, 30m, 2h, 7d ago
   --text TEXT      somewhere in the command or the details
@@ -50,7 +51,8 @@ def main(arguments: list[str]) -> int:
     if found is None:
         meant = nearest(name, list(COMMANDS))
         hint = f"redoma audit {meant}" if meant else "redoma audit --help"
-        raise UsageError(f"there is no redoma audit {name!r}", hint=hint)
+        told = f"there is no redoma audit {name!r}" if name else "nothing to do"
+        raise UsageError(told, hint=hint)
     command, takes = found
     given = (options.flags | set(options.values)) - takes - {"--json"}
     if given:

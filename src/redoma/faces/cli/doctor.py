@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 
 from redoma.faces.cli.options import read
+from redoma.faces.cli.run_options import LIMITS
 from redoma.flow.doctor import Diagnosis, examine, known_guarantees
+from redoma.flow.limits import SIZES
 from redoma.model.errors import UsageError
 from redoma.words import phrased
 
@@ -24,7 +26,7 @@ def main(arguments: list[str]) -> int:
         sys.stdout.write(phrased(USAGE))
         return 0
     if options.words:
-        raise UsageError(f"redoma doctor takes no {options.words[0]!r}", hint="redoma doctor")
+        raise UsageError(f"nothing is known of {options.words[0]!r} here", hint="redoma doctor")
     found = examine()
     if "--json" in options.flags:
         import json
@@ -58,10 +60,24 @@ def as_text(found: Diagnosis) -> str:
             which = phrased("everything") if not report.usable else ", ".join(names)
             lines.append(phrased("    without {0}: {1}", which, phrased(why)))
     lines += ["", phrased("control groups"), f"  {phrased(found.groups)}"]
+    lines += ["", phrased("limits of a run in standard, and what raises or lowers each")]
+    flags = {limit: flag for flag, limit in LIMITS.items()}
+    for name, value, by in found.limits:
+        label = phrased(name.replace("_", " "))
+        held = f"  {phrased(by)}" if by else ""
+        lines.append(f"  {label:<{width}} {_amount(name, value):>9}  {flags[name]}{held}")
     if found.hints:
         lines += ["", phrased("to get more")]
         lines += [f"  {phrased(hint)}" for hint in found.hints]
     return "\n".join(lines) + "\n"
+
+
+def _amount(name: str, value: float | None) -> str:
+    if value is None:
+        return phrased("none")
+    if name in SIZES:
+        return f"{value / (1 << 30):.1f} GiB"
+    return str(value)
 
 
 def as_json(found: Diagnosis) -> dict[str, object]:
@@ -83,5 +99,7 @@ def as_json(found: Diagnosis) -> dict[str, object]:
             for report in found.engines
         },
         "control_groups": found.groups,
+        "limits": {name: value for name, value, _ in found.limits},
+        "limited_by": {name: by for name, _, by in found.limits if by},
         "hints": list(found.hints),
     }

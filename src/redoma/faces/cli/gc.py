@@ -14,9 +14,11 @@ usage: redoma gc [--dry-run] [--older-than DAYS]
 
 Lets go of what is kept beyond its bounds, the oldest first: 14 days, 2 GiB or a twentieth of the
 disk, 200 transactions; and of what a crash left behind. This also happens now and then by itself.
+What was applied last in each workspace stays.
 
   --dry-run          only says what would go
-  --older-than DAYS  another age than 14 days; 0 for everything that is not in use
+  --older-than DAYS  another age than 14 days; 0 for everything that is not in use, what was
+                     applied last included
   --json             one JSON object
 """
 
@@ -33,11 +35,12 @@ def main(arguments: list[str]) -> int:
         sys.stdout.write(phrased(USAGE))
         return 0
     if options.words:
-        raise UsageError(f"redoma gc takes no {options.words[0]!r}", hint="redoma gc --help")
+        raise UsageError(f"nothing is known of {options.words[0]!r} here", hint="redoma gc --help")
     from redoma.flow.changes import Bounds, collect_garbage
 
     days = options.values.get("--older-than")
-    bounds = Bounds() if days is None else Bounds(age=_days(days) * 86_400)
+    age = None if days is None else _days(days) * 86_400
+    bounds = Bounds() if age is None else Bounds(age=age, newest=age == 0)
     only_tell = "--dry-run" in options.flags
     freed = collect_garbage(bounds, only_tell=only_tell)
     if "--json" in options.flags:

@@ -8,6 +8,7 @@ import sys
 from redoma.faces.cli.options import read
 from redoma.faces.display import harmless, shortened
 from redoma.model.errors import UsageError
+from redoma.model.transaction import Standing
 from redoma.words import phrased
 
 TYPE_CHECKING = False
@@ -102,6 +103,7 @@ def as_json(entry: HistoryEntry) -> dict[str, object]:
         "renamed": entry.renamed,
         "attributes": entry.attributes,
         "size": entry.size,
+        "undoable": entry.standing is Standing.APPLIED,
         "why": entry.why,
     }
 
@@ -120,7 +122,6 @@ def workspace_here(place: str) -> str:
 def _one(name: str, flags: set[str]) -> int:
     """What one transaction changed; its differences only while they are held."""
     from redoma.flow import changes as held
-    from redoma.model.transaction import Standing
 
     whole = held.resolve(name)
     entry = next(entry for entry in held.history() if entry.id == whole)

@@ -38,7 +38,7 @@ def main(arguments: list[str]) -> int:
         sys.stdout.write(phrased(HELP))
         return 0
     if given.words:
-        raise UsageError(f"redoma pending takes no {given.words[0]!r}", hint=USAGE)
+        raise UsageError(f"nothing is known of {given.words[0]!r} here", hint=USAGE)
     if "--watch" in given.flags:
         return _watch(as_json="--json" in given.flags)
     waiting = pending().list()

@@ -62,16 +62,24 @@ def result_lines(result: PlanResult) -> Iterator[str]:
     name = harmless(result.name)
     if result.ok:
         yield phrased("redoma: plan {0}: every step is done ({1})\n", name, result.id)
-        yield phrased("hint: redoma undo {0} takes all of them back\n", result.id)
+        if _can_undo(result):
+            yield phrased("hint: redoma undo {0} takes all of them back\n", result.id)
         return
     if result.stopped_at:
         why = harmless(phrased(result.why))
         yield phrased("redoma: plan {0}: stopped at {1}: {2}\n", name, result.stopped_at, why)
         yield phrased("hint: redoma plan run --resume FILE goes on from there\n")
-        if result.done:
+        if result.done and _can_undo(result):
             yield phrased("hint: redoma undo {0} takes back what is done\n", result.id)
     else:
         yield phrased("redoma: plan {0}: nothing ran: {1}\n", name, harmless(phrased(result.why)))
+
+
+def _can_undo(result: PlanResult) -> bool:
+    """Nothing is promised of steps that wrote directly, or that were let go to make room."""
+    from redoma.flow.plans.undoing import can_undo
+
+    return can_undo(result.id)
 
 
 def result_json(result: PlanResult) -> str:

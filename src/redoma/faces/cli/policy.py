@@ -58,7 +58,8 @@ def main(arguments: list[str]) -> int:
     if command is None:
         meant = options.nearest(name, list(COMMANDS))
         hint = f"redoma policy {meant}" if meant else USAGE
-        raise UsageError(f"there is no redoma policy {name}".rstrip(), hint=hint)
+        told = f"there is no redoma policy {name}" if name else "nothing to do"
+        raise UsageError(told, hint=hint)
     given.words = given.words[1:]
     return command(given)
 

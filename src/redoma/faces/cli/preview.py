@@ -53,6 +53,8 @@ def main(arguments: list[str]) -> int:
         raise UsageError("no command given", hint="redoma preview 'COMMAND'")
     if "tty" in options.flags:
         raise UsageError("a preview has no terminal to give", hint="redoma run -t 'COMMAND'")
+    if "no-undo" in options.flags:
+        raise UsageError("a preview applies nothing", hint="redoma apply ID --no-undo")
     flags = own | {f"--{flag}" for flag in options.flags}
     for only_one in (("--json", "--stat", "--patch"), ("--keep", "--discard")):
         given = [flag for flag in only_one if flag in flags]
@@ -61,9 +63,10 @@ def main(arguments: list[str]) -> int:
     found = _previewed(options)
     show(found, flags)
     if "--discard" in own and found.id:
-        from redoma.flow.changes import discard
+        from redoma.flow.applying import discard
+        from redoma.flow.policies import load
 
-        discard(found.id)
+        discard(found.id, load(found.changes.workspace))
     return found.result.exit_code
 
 

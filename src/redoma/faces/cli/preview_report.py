@@ -29,7 +29,8 @@ def report(found: DryRun, *, stat: bool) -> Iterator[str]:
     yield from changes_report(found.changes, on, stat=stat)
     yield from _listed(phrased("would call"), found.network_calls)
     yield from _listed(phrased("database"), found.database_operations)
-    yield f"{summary(found.changes.items)}\n"
+    if not found.changes.unread:  # a warning says why, and where they are
+        yield f"{summary(found.changes.items)}\n"
 
 
 def changes_report(changes: Changes, on: Screen, *, stat: bool) -> Iterator[str]:

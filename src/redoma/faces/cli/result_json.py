@@ -46,6 +46,9 @@ def whole(result: Result) -> dict[str, object]:
             {"path": _text(h.path), "why": h.why, "kept": _text(h.kept)} for h in result.held_back
         ],
         "network_calls": _calls(result),
+        "transaction": result.changes.id if result.changes and result.changes.items else None,
+        "applied": result.applied,
+        "undoable": result.applied and result.undoable,
         "notes": list(result.notes),
         "enforcement": None,
         "decision": None,

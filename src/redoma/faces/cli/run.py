@@ -5,15 +5,22 @@ from __future__ import annotations
 import os
 import sys
 
+from redoma.faces.cli import COULD_NOT_WORK, say
 from redoma.faces.cli.run_options import RunOptions, read
-from redoma.faces.cli.running import own_input, pass_signals_on, sandbox_for, write, writer
+from redoma.faces.cli.running import (
+    own_input,
+    pass_signals_on,
+    raw_writer,
+    sandbox_for,
+    writer,
+)
 from redoma.model.errors import UsageError
 from redoma.model.result import Outcome
 from redoma.words import phrased
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.model.result import Result
+    from redoma.model.result import HeldBack, Result
 
 
 def main(arguments: list[str]) -> int:
@@ -49,6 +56,7 @@ def start(options: RunOptions) -> int:
     gc.freeze()
     gc.set_threshold(50_000)
     gc.enable()
+    sink = raw_writer() if terminal else writer()
     if terminal:
         from redoma.faces.cli.terminal import attached
 
@@ -56,7 +64,7 @@ def start(options: RunOptions) -> int:
             result = sandbox.run(
                 options.command,
                 stdin=0,
-                sink=write,
+                sink=sink,
                 control=control,
                 terminal=True,
                 trace_files="trace-files" in options.flags,
@@ -66,7 +74,7 @@ def start(options: RunOptions) -> int:
         result = sandbox.run(
             options.command,
             stdin=own_input(),
-            sink=None if as_json else writer(),
+            sink=None if as_json else sink,
             control=control,
             trace_files="trace-files" in options.flags,
         )
@@ -76,8 +84,43 @@ def start(options: RunOptions) -> int:
 
         sys.stdout.write(text(result))
     elif "quiet" not in options.flags or not result.ok or result.held_back:
-        sys.stderr.write(closing_line(result, quiet="quiet" in options.flags))
-    return result.exit_code
+        say(closing_line(result, quiet="quiet" in options.flags).removesuffix("\n"))
+    if sink.trouble is None:
+        return result.exit_code
+    why = sink.trouble.strerror or str(sink.trouble)
+    say(phrased("redoma: the command's output could not be written: {0}", why))
+    return result.exit_code or COULD_NOT_WORK
+
+
+def _outermost(held_back: tuple[HeldBack, ...]) -> list[HeldBack]:
+    """What was held back, without what lies in a directory that was, for the same reason."""
+    shown: list[HeldBack] = []
+    for held in sorted(held_back, key=lambda each: each.path.split("/")):
+        above = shown[-1] if shown else None
+        if above and held.path.startswith(f"{above.path}/") and held.why == above.why:
+            continue
+        shown.append(held)
+    return shown
+
+
+def _held_back_lines(result: Result) -> list[str]:
+    """What a person's tools would obey and was left out of an apply, or taken away after a run."""
+    from redoma.faces.display import harmless
+
+    lines = []
+    for held in _outermost(result.held_back):
+        path, why = harmless(held.path), harmless(phrased(held.why))
+        if result.changes is not None:
+            lines.append(phrased("redoma: did not apply {0}: {1}\n", path, why))
+            continue
+        lines.append(phrased("redoma: took away {0}: {1}\n", path, why))
+        if held.kept:
+            lines.append(phrased("hint: it is kept as {0}\n", harmless(held.kept)))
+    if lines and not result.notes:
+        lines.append(
+            phrased("hint: --allow-write PATH lets a command write what your tools obey\n")
+        )
+    return lines
 
 
 def closing_line(result: Result, *, quiet: bool = False) -> str:
@@ -94,19 +137,29 @@ def closing_line(result: Result, *, quiet: bool = False) -> str:
     if result.enforcement is not None and not quiet:
         said.append(phrased(result.enforcement.sentence()))
     lines = [f"redoma: {'; '.join(said)}\n"] if said else []
+    if reached:
+        from redoma.faces.cli.run_options import LIMITS
+
+        flags = [flag for flag, limit in LIMITS.items() if limit in reached]
+        more = ", ".join(flag for flag in flags if flag != "--keep-free")
+        if more:
+            lines.append(phrased("hint: {0} with a larger value, or none, raises it\n", more))
+        if "--keep-free" in flags:
+            lines.append(
+                phrased("hint: free some space; --keep-free with less, or none, uses it\n")
+            )
     if result.applied and result.changes is not None and not quiet:
-        count = len(result.changes.items)
+        back = {held.path for held in result.held_back}
+        root = result.changes.workspace
+        count = sum(f"{root}/{item.path}" not in back for item in result.changes.items)
         told = "redoma: {0} changes applied; redoma undo {1} takes them back\n"
-        if count == 1:
+        if not result.undoable:
+            told = "redoma: changes applied for good: {0}; nothing was kept to undo {1}\n"
+        elif count == 1:
             told = "redoma: {0} change applied; redoma undo {1} takes it back\n"
         lines.append(phrased(told, count, result.changes.id))
-    for held in result.held_back:
-        from redoma.faces.display import harmless
-
-        path, why = harmless(held.path), harmless(phrased(held.why))
-        lines.append(phrased("redoma: took away {0}: {1}\n", path, why))
-        if held.kept:
-            lines.append(phrased("hint: it is kept as {0}\n", harmless(held.kept)))
+    if result.held_back:
+        lines += _held_back_lines(result)
     for path in result.files_accessed or ():
         from redoma.faces.display import harmless
 

@@ -40,9 +40,11 @@ what it may touch:
   --env NAME[=VALUE]   passes a variable (may be repeated)
 how much it may use (a size as 512M, a time as 90s; none for no limit):
   --timeout TIME  --memory SIZE  --cpu PERCENT  --cpu-time SECONDS  --processes NUMBER
-  --open-files NUMBER  --file-size SIZE  --total-written SIZE  --tmp SIZE  --output SIZE
+  --open-files NUMBER  --file-size SIZE  --total-written SIZE  --keep-free SIZE  --tmp SIZE
+  --output SIZE  --output-total SIZE   (redoma doctor shows the usual ones)
 what becomes of what it writes (in standard it is held, applied when the command succeeds, and
 can be taken back: redoma undo):
+  --no-undo            keeps nothing to take it back: it is applied for good, and room is free
   --direct             writes straight into the workspace, for servers and what a layer cannot do
 who is asked, where the policy wants that:
   --ask HOW            auto (default): you, if this is a terminal; else the question is kept for

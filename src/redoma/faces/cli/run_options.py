@@ -11,6 +11,7 @@ _FLAGS = {
     "--tty": "tty",
     "--json": "json",
     "--direct": "direct",
+    "--no-undo": "no-undo",
     "--inspect": "inspect",
     "--mock": "mock",
     "--trace-files": "trace-files",
@@ -47,8 +48,12 @@ LIMITS = {
     "--open-files": "open_files",
     "--file-size": "file_size",
     "--total-written": "total_written",
+    "--keep-free": "keep_free",
     "--tmp": "temporary",
+    "--changes": "changes",
+    "--depth": "depth",
     "--output": "output",
+    "--output-total": "output_total",
 }
 
 

@@ -10,8 +10,9 @@ from redoma.model.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
+    from redoma.faces.cli.plain import Plain
     from redoma.faces.cli.run_options import RunOptions
     from redoma.flow.running import Control
     from redoma.flow.sandbox import Sandbox
@@ -45,6 +46,7 @@ def sandbox_for(options: RunOptions) -> Sandbox:
         mock=options.one.get("--mock", "mock" in options.flags),
         env=options.environment(),
         direct="direct" in options.flags,
+        no_undo="no-undo" in options.flags,
         ask=Whoever(options.one.get("--ask", "auto")),
         phase=options.one.get("--phase", ""),
         session=options.one.get("--session", ""),
@@ -75,6 +77,8 @@ def pass_signals_on(control: Control) -> None:
     seen: list[int] = []
 
     def handler(number: int, _frame: object) -> None:
+        if control.over:
+            raise signals.Stopped(number)
         seen.append(number)
         if len(seen) > 1:
             control.cancel()
@@ -89,6 +93,17 @@ def pass_signals_on(control: Control) -> None:
         signals.handle(signals.SIGCHLD, lambda _number, _frame: None)
 
 
+def stop_on_signals() -> None:
+    """What would end us stops us instead, so that it can be told what became of the work."""
+
+    def handler(number: int, _frame: object) -> None:
+        raise signals.Stopped(number)
+
+    for number in _TO_THE_COMMAND:
+        if not signals.ignored(number):
+            signals.handle(number, handler)
+
+
 def own_input() -> int | bytes:
     """Our own standard input; nothing where reading it would stop a job in the background."""
     try:
@@ -100,27 +115,46 @@ def own_input() -> int | bytes:
     return 0
 
 
-def writer(out: int = 1) -> Callable[[int, bytes], None]:
-    """Writes what the command prints; where a person reads it, nothing in it acts.
+class Writer:
+    """Writes what a command prints; `BrokenPipeError` where nobody takes it any more."""
+
+    def __init__(self, onto: dict[int, int]) -> None:
+        """`onto` says which of our descriptors each stream of the command goes to."""
+        self._onto = onto
+        self._filters: dict[int, Plain] = {}
+        # Why it could not be written, where that is not a reader's own choice.
+        self.trouble: OSError | None = None
+
+    def made_plain(self) -> Writer:
+        """The same; where a person reads it, nothing in it acts."""
+        if any(os.isatty(own) for own in self._onto.values()):
+            from redoma.faces.cli.plain import Plain
+
+            self._filters = {s: Plain() for s, own in self._onto.items() if os.isatty(own)}
+        return self
+
+    def __call__(self, stream: int, data: bytes) -> None:
+        if stream in self._filters:
+            data = self._filters[stream].filtered(data)
+        view = memoryview(data)
+        try:
+            while view:
+                view = view[os.write(self._onto[stream], view) :]
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            self.trouble = error
+            raise BrokenPipeError(error.errno, error.strerror) from error
+
+
+def writer(out: int = 1) -> Writer:
+    """Writes what the command prints.
 
     `out` is where its standard output goes: to our standard error where ours is kept for data.
     """
-    onto = {1: out, 2: 2}
-    if not os.isatty(out) and not os.isatty(2):
-        return lambda stream, data: write(onto[stream], data)
-    from redoma.faces.cli.plain import Plain
-
-    filters = {stream: Plain() if os.isatty(own) else None for stream, own in onto.items()}
-
-    def write_plainly(stream: int, data: bytes) -> None:
-        plain = filters[stream]
-        write(onto[stream], plain.filtered(data) if plain is not None else data)
-
-    return write_plainly
+    return Writer({1: out, 2: 2}).made_plain()
 
 
-def write(descriptor: int, data: bytes) -> None:
-    """Writes all of it."""
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]
+def raw_writer() -> Writer:
+    """The same for a terminal's output, which a person's own terminal is to obey."""
+    return Writer({1: 1, 2: 2})

@@ -45,9 +45,11 @@ def main(arguments: list[str]) -> int:
     if len(options.words) > 1:
         raise UsageError("one at a time", hint="redoma undo ID")
     from redoma.faces.cli.history import workspace_here
+    from redoma.faces.cli.running import stop_on_signals
     from redoma.flow.applying import undo
     from redoma.flow.policies import load
 
+    stop_on_signals()
     as_json = "--json" in options.flags
     place = options.values.get("--workspace", "")
     if not options.words:

@@ -12,19 +12,18 @@ import sys
 from redoma.words import phrased
 from redoma.words.choice import for_a_person, for_an_agent
 
-USAGE = "redoma hook claude-code|codex|gemini [--pack PACK] [--tighten-only] [--no-ask]"
+USAGE = "redoma hook claude-code|codex|gemini [--pack PACK] [--no-ask]"
 HELP = f"""usage: {USAGE}
        redoma hook install AGENT [--user|--project|--local] [--dry-run] [--json] [OPTION]...
        redoma hook uninstall AGENT [--user|--project|--local] [--dry-run] [--json]
        redoma hook status [AGENT] [--json]
 
 Reads a tool call from standard input as the agent gives it to a hook, judges shell commands and
-the paths of file-writing tools, and answers on standard output in the agent's protocol. Other
-tools get no answer, so the agent's own rules apply. What cannot be read is refused.
+the paths of file-writing tools, and asks or refuses on standard output in the agent's protocol.
+It never answers allow: what it has nothing against, and every other tool, gets no answer, so the
+agent's own rules and prompts apply. What cannot be read is refused.
 
   --pack PACK     the rule pack: default, terminal or skill
-  --tighten-only  never answers allow: adds questions and refusals to the agent's own rules,
-                  and removes none of its prompts
   --no-ask        refuses what a person would have to confirm, for runs that nobody watches
 
 install writes the hook into the agent's settings and keeps everything that is there; uninstall

@@ -1,11 +1,14 @@
 """What each agent calls its tools, and how it wants to be answered.
 
-The three protocols look alike and differ where it matters. Claude Code takes `allow`, `ask` and
-`deny`. Codex takes only `deny`: it reports an explicit `allow` or `ask` as a broken hook and then
-runs the command, so leave is given by silence, and a question becomes a refusal that says how a
-person can go on. Gemini CLI takes all three under other names (`ask` since 0.36; without a
-terminal it waits for the answer for ever). For all of them exit status 2 with a message on
-standard error stops the call, and every other failure of a hook lets it through.
+A hook only ever tightens: it asks, it refuses, or it says nothing and leaves the call to the
+agent's own rules. It never says `allow`, which would skip a prompt that the agent itself shows.
+
+The three protocols look alike and differ where it matters. Claude Code takes `ask` and `deny`.
+Codex takes only `deny`: it reports an explicit `ask` as a broken hook and then runs the command, so
+a question becomes a refusal that says how a person can go on. Gemini CLI takes both under other
+names (`ask` since 0.36; without a terminal it waits for the answer for ever). For all of them exit
+status 2 with a message on standard error stops the call, and every other failure of a hook lets it
+through.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-ALLOW, ASK, DENY = "allow", "ask", "deny"
+ASK, DENY = "ask", "deny"
 
 
 class Agent(Value):
@@ -34,12 +37,13 @@ class Agent(Value):
     worded: tuple[str, ...] = ()  # shell tools that may give the command as a list of words
     foreign: tuple[str, ...] = ()  # tools that run a language we do not read
     directories: tuple[str, ...] = ()  # fields of a shell tool that name where it runs
-    answer: Callable[[str, str], dict[str, object] | None]
+    answer: Callable[[str, str], dict[str, object]]
 
     def says(self, word: str, reason: str) -> str:
-        """The answer in the agent's own words; nothing where silence is the answer."""
-        content = self.answer(word, reason)
-        return "" if content is None else json.dumps(content) + "\n"
+        """A question or a refusal in the agent's own words; there is no other answer."""
+        if word not in (ASK, DENY):
+            raise ValueError(word)
+        return json.dumps(self.answer(word, reason)) + "\n"
 
 
 def _claude_answer(word: str, reason: str) -> dict[str, object]:
@@ -52,9 +56,7 @@ def _claude_answer(word: str, reason: str) -> dict[str, object]:
     }
 
 
-def _codex_answer(word: str, reason: str) -> dict[str, object] | None:
-    if word == ALLOW:
-        return None
+def _codex_answer(word: str, reason: str) -> dict[str, object]:
     if word == ASK:
         reason += phrased(
             " Codex cannot ask from a hook, so this is refused. Do not look for a way around it:"
@@ -64,8 +66,6 @@ def _codex_answer(word: str, reason: str) -> dict[str, object] | None:
 
 
 def _gemini_answer(word: str, reason: str) -> dict[str, object]:
-    if word == ALLOW:
-        return {"decision": ALLOW}
     answer: dict[str, object] = {"decision": word, "reason": reason}
     if word == ASK:
         answer["systemMessage"] = reason  # what the person sees beside the question

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from redoma.faces.display import harmless, shortened
-from redoma.faces.hook.agents import ALLOW, ASK, DENY
+from redoma.faces.hook.agents import ASK, DENY
 from redoma.flow.check import check, check_write
 from redoma.flow.noted import note_judged
 from redoma.flow.policies import load
@@ -25,11 +25,14 @@ LONGEST_REASON = 1000
 LONGEST_PART = 120
 MOST_FINDINGS = 3
 
-WORDS = {Verdict.ALLOW: ALLOW, Verdict.LOG: ALLOW, Verdict.CONFIRM: ASK, Verdict.DENY: DENY}
-
 
 def answer(call: Call, pack: str, agent: str) -> tuple[str, str] | None:
-    """`allow`, `ask` or `deny` with the reason; None where we have no opinion on the tool."""
+    """`ask` or `deny` with the reason; None where the agent's own rules are left to decide.
+
+    Attack: `npx some-package`, `bash setup.sh`, `scp -r . host:` raise no finding that stops them,
+    and the agent would ask about them by itself. An `allow` of ours would take that question away
+    from a command that runs unconfined: so a call that we do not stop gets no answer at all.
+    """
     if call.foreign:
         told = "Redoma reads POSIX shells and cannot judge what {0} runs."
         return ASK, phrased(told, harmless(call.tool))
@@ -45,8 +48,11 @@ def answer(call: Call, pack: str, agent: str) -> tuple[str, str] | None:
         why = phrased("Redoma refuses this: {0}", harmless(phrased(str(error))))
         return DENY, shortened(why, LONGEST_REASON)
     decision = max(decisions, key=lambda d: (d.verdict, d.assessment.risk))
+    if decision.verdict <= Verdict.LOG:
+        return None
     # The reason goes into an agent's prompt and from there anywhere: no secret of the command does.
-    return WORDS[decision.verdict], redact(reason(decision))
+    word = ASK if decision.verdict is Verdict.CONFIRM else DENY
+    return word, redact(reason(decision))
 
 
 def _judged(call: Call, pack: str, policy: Policy) -> list[Decision]:
@@ -62,8 +68,6 @@ def reason(decision: Decision) -> str:
     """Why, in words that fit a prompt: the level, the parts that raised it, the safer way."""
     found = decision.assessment
     level = phrased(found.risk.label)
-    if decision.verdict <= Verdict.LOG:
-        return phrased("Redoma: {0}, allowed by policy {1}.", level, harmless(decision.policy))
     said = "Redoma refuses this ({0})."
     if decision.verdict is Verdict.CONFIRM:
         said = "Redoma asks a person first ({0})."

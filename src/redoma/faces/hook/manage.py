@@ -54,7 +54,7 @@ def _install(arguments: list[str]) -> int:
     flags = (*SCOPE_FLAGS, "--dry-run", "--tighten-only", "--no-ask")
     given, scope = _read(arguments, flags, usage, values=("--pack",))
     agent = _agent(given.words, usage)
-    own: list[str] = [flag for flag in ("--tighten-only", "--no-ask") if flag in given.flags]
+    own: list[str] = ["--no-ask"] if "--no-ask" in given.flags else []
     if "--pack" in given.values:
         own += ["--pack", given.values["--pack"]]
     _try_pack(own)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from redoma.faces.display import harmless, shortened
-from redoma.faces.hook.agents import ALLOW, ASK, DENY
+from redoma.faces.hook.agents import ASK, DENY
 from redoma.faces.hook.answer import LONGEST_REASON, answer
 from redoma.faces.hook.calls import Unreadable, read_call
 from redoma.faces.intake import read_all
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from redoma.faces.hook.agents import Agent
 
 ANSWERED, STOP = 0, 2
+# `--tighten-only` is what every hook does; settings that name it keep working.
 FLAGS = ("--tighten-only", "--no-ask")
 
 
@@ -34,9 +35,8 @@ def respond(agent: Agent, arguments: list[str]) -> int:
     if word == ASK and "--no-ask" in flags:
         word = DENY
         reason += phrased(" Nobody is here to ask, so this is refused.")
-    if not (word == ALLOW and "--tighten-only" in flags):
-        sys.stdout.write(agent.says(word, reason))
-        sys.stdout.flush()
+    sys.stdout.write(agent.says(word, reason))
+    sys.stdout.flush()
     return ANSWERED
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from redoma.flow.deadline import judging
+from redoma.judge.budget import Exhausted
 from redoma.judge.interpret.state import State
 from redoma.judge.interpret.walk import TooMuch, Walker
 from redoma.judge.shell import parse
+from redoma.model.policy import BUILT_IN
 from redoma.model.script import (
     Block,
     Case,
@@ -121,7 +124,7 @@ class _Listener(Walker):
         given_up = bool(self._script.unread)
         try:
             self.script(self._script, State(self.ground))
-        except (TooMuch, RecursionError):
+        except (TooMuch, Exhausted, RecursionError):
             given_up = True
         return Walked(self.seen, self.facts, given_up=given_up)
 
@@ -146,7 +149,8 @@ class _Listener(Walker):
 
 def walked(text: str, ground: Ground, knowledge: Knowledge) -> Walked:
     """Follows a text and lists its calls, outer before inner."""
-    return _Listener(text, ground, knowledge).walk()
+    with judging(BUILT_IN):
+        return _Listener(text, ground, knowledge).walk()
 
 
 def _commands(top: Command) -> Iterator[Command]:

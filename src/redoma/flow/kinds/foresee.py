@@ -8,6 +8,7 @@ Whatever is not understood runs as it is, and a warning says so.
 
 from __future__ import annotations
 
+from redoma.flow.deadline import judging
 from redoma.flow.kinds import outward
 from redoma.flow.kinds.calls import walked
 from redoma.flow.kinds.databases import sent
@@ -19,7 +20,9 @@ from redoma.flow.kinds.web import requests
 from redoma.flow.knowledge import knowledge
 from redoma.flow.knowledge import pack as pack_named
 from redoma.judge.assess import assess
+from redoma.judge.budget import Exhausted
 from redoma.judge.interpret.arg import UNKNOWN
+from redoma.model.policy import BUILT_IN
 from redoma.model.risk import Effect
 from redoma.model.value import Value
 
@@ -162,7 +165,11 @@ def _checked(text: str, insteads: list[Instead], ground: Ground) -> str:
     edits = [edit for one in insteads for edit in one.edits]
     rules = pack_named("default")
     judged = (text, edited(text, edits, for_judge=True))
-    before, after = (assess(one, rules, knowledge(), ground).risk for one in judged)
+    try:
+        with judging(BUILT_IN):
+            before, after = (assess(one, rules, knowledge(), ground).risk for one in judged)
+    except Exhausted:
+        return ""
     return edited(text, edits) if after <= before else ""
 
 

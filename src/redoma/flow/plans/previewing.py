@@ -42,7 +42,7 @@ class PlanPreview(Value):
     @property
     def id(self) -> str:
         """The name to apply or discard it by; empty where nothing is held."""
-        return self.changes.id if self.changes.items else ""
+        return self.changes.id if self.changes.held else ""
 
     @property
     def ok(self) -> bool:

@@ -6,6 +6,7 @@ from redoma.flow.plans import state as kept
 from redoma.flow.plans.calling import perform
 from redoma.flow.plans.checking import StepResult, check_plan
 from redoma.flow.plans.confirming import confirmed, plan_event
+from redoma.model.arguments import flag
 from redoma.model.call import Failing
 from redoma.model.decision import Verdict
 from redoma.model.errors import Declined, RedomaError, Refused, RunError
@@ -105,6 +106,7 @@ def run_plan(
     control: Control | None = None,
 ) -> PlanResult:
     """Does the steps of a plan in order; what was done stays done, and can be gone on from."""
+    resume, redo = flag("resume", resume), flag("redo", redo)
     state = (
         kept.resumed(intent, sandbox.workspace, redo=redo)
         if resume
@@ -242,6 +244,10 @@ def step_result(step: str, result: Result, *, prints: bool) -> StepResult:
         broke = result.failure.how is Failing.VIOLATION
         status = StepStatus.REFUSED if broke else StepStatus.FAILED
         why = str(result.failure.error())
+    elif result.partly_refused:
+        # What follows was planned for all of it.
+        status = StepStatus.REFUSED
+        why = f"took away {result.held_back[0].path}: {result.held_back[0].why}"
     elif not result.ok:
         status = StepStatus.FAILED
         ended = result.outcome is Outcome.EXITED
@@ -250,7 +256,7 @@ def step_result(step: str, result: Result, *, prints: bool) -> StepResult:
         id=step,
         status=status,
         run=result.run,
-        changes=result.changes.id if result.changes is not None and result.changes.items else "",
+        changes=result.changes.id if result.changes is not None and result.changes.held else "",
         exit_code=result.exit_code or (0 if status is StepStatus.DONE else 1),
         why=why,
         stdout=result.stdout if prints else b"",

@@ -12,6 +12,7 @@ import time
 from contextlib import contextmanager, suppress
 
 from redoma.jail import places
+from redoma.model.errors import StateUnavailable
 from redoma.model.ids import short_id
 from redoma.model.intent import EndUnknown, NothingToResume, PlanChanged, PlanError
 from redoma.model.value import Value, fields_of, replace
@@ -68,9 +69,11 @@ def resumed(intent: Intent, workspace: str, *, redo: bool) -> PlanState:
     if not same:
         named = next((state for state in here if state.name == intent.name), None)
         if named is not None:
+            from redoma.model.remedies import Help, Remedy
+
             raise PlanChanged(
                 f"the plan {intent.name} is not as it was when {named.id} stopped",
-                hint="run it from its beginning, without --resume",
+                hint=Remedy(help=Help.FROM_THE_BEGINNING),
             )
         raise NothingToResume(
             f"no run of {intent.name} stopped before its end here", hint="redoma plan run FILE"
@@ -84,10 +87,15 @@ def resumed(intent: Intent, workspace: str, *, redo: bool) -> PlanState:
 def states() -> list[PlanState]:
     """Every run that is remembered, the newest first."""
     found = []
-    for name in os.listdir(_directory()):
+    where = f"{places.state()}/plans"
+    try:
+        names = os.listdir(where)
+    except FileNotFoundError:
+        return []  # no plan was ever run
+    for name in names:
         if name.endswith(".json"):
             with suppress(OSError, ValueError, TypeError, KeyError):
-                found.append(_read(f"{_directory()}/{name}"))
+                found.append(_read(f"{where}/{name}"))
     return sorted(found, key=lambda state: (state.when, state.id), reverse=True)
 
 
@@ -126,9 +134,11 @@ def only_one(state: PlanState) -> Iterator[None]:
 
 def _directory() -> str:
     try:
-        path = f"{places.state()}/plans"
+        path = f"{places.made_state()}/plans"
         with suppress(FileExistsError):
             os.mkdir(path, 0o700)
+    except StateUnavailable as error:
+        raise PlanError(f"how far a plan came cannot be kept: {error}", hint=error.hint) from error
     except OSError as error:
         raise PlanError(
             f"how far a plan came cannot be kept: {error}", hint="set XDG_STATE_HOME"

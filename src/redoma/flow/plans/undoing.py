@@ -5,6 +5,7 @@ from __future__ import annotations
 from redoma.flow import applying
 from redoma.flow.plans import state as kept
 from redoma.jail.overlay.kept import read_entry
+from redoma.jail.overlay.recovery import recover
 from redoma.model.errors import ChangeError, UndoImpossible, UsageError
 from redoma.model.intent import EndUnknown
 from redoma.model.transaction import Standing
@@ -51,8 +52,25 @@ def find(start: str) -> PlanState | None:
     return next(iter(exact or met), None)
 
 
+def can_undo(run: str) -> bool:
+    """Whether everything that a run of a plan did can be taken back, as things stand."""
+    state = find(run)
+    if state is None:
+        return False
+    recover()
+    names = dict(state.changes)
+    good = (Standing.APPLIED, Standing.UNDONE)
+    for step, _ in state.done:
+        if step not in names:
+            return False  # what it wrote was not held
+        if names[step] and read_entry(names[step]).shown.standing not in good:
+            return False
+    return True
+
+
 def undo_plan(state: PlanState, policy: Policy) -> PlanUndone:
     """Takes back every step that is done; each counts as not done as soon as it is."""
+    recover()
     with kept.only_one(state):
         # It may have gone on between our look and the lock.
         state = find(state.id) or state
@@ -92,7 +110,7 @@ def _undo(step: str, changes: dict[str, str], policy: Policy) -> UndoneStep:
     if read_entry(name).shown.standing is Standing.UNDONE:
         return UndoneStep(id=step, changes=name, before=True)
     made = applying.undo(name, policy)
-    return UndoneStep(id=step, changes=name, paths=made.paths, notes=made.notes)
+    return UndoneStep(id=step, changes=name, paths=tuple(made.paths), notes=made.notes)
 
 
 def _told(

@@ -9,6 +9,7 @@ from redoma.jail.calls.reading import Malformed, Reader
 from redoma.model.access import SHARED
 from redoma.model.call import LARGEST, Failing, Failure
 from redoma.model.network import GRANTABLE
+from redoma.model.remedies import Help, Remedy
 from redoma.model.result import LIMIT_OUTCOMES, Outcome
 from redoma.model.value import replace
 
@@ -21,9 +22,9 @@ if TYPE_CHECKING:
 _KINDS = frozenset(("read", "write", "network", "subprocess"))
 _LONGEST = 64 << 10
 _GRANTS = {
-    "read": "allow_read=[…] gives a path to be read",
-    "write": "allow_write=[…] gives a path to be written",
-    "network": "allow_hosts=[…] gives hosts",
+    "read": Remedy(help=Help.READ),
+    "write": Remedy(help=Help.WRITE),
+    "network": Remedy(help=Help.HOST),
 }
 
 
@@ -40,7 +41,7 @@ def answered(result: Result, declared: tuple[type, ...], given: tuple[str, ...] 
             failure=Failure(
                 how=Failing.TIMED_OUT,
                 message="the call ran longer than it may, and was ended",
-                hint='Call(…, timeout=SECONDS), or limits={"wall_seconds": SECONDS}',
+                hint=Remedy(help=Help.CALL_TIME),
             ),
         )
     data = result.exit.answer
@@ -91,7 +92,7 @@ def _failure(ended: bytes, told: Any, result: Result, given: tuple[str, ...]) ->
             return Failure(how=Failing.TOO_MANY_ITEMS, message=message)
         if where == _LOADING:
             return Failure(how=Failing.NOT_LOADABLE, message=message, traceback=trace)
-        return _unfit(where, f"{where} {message}")
+        return _unfit(where, f"{where} {message}", _remedy(said))
     missed = _missed(said, given)
     if ended == form.RAISED and missed is not None:
         return missed
@@ -124,6 +125,7 @@ def _failure(ended: bytes, told: Any, result: Result, given: tuple[str, ...]) ->
 
 
 _LOADING = "the call"
+_MOST_ABOUT = 5
 _MISSING = ("FileNotFoundError", "PermissionError")
 _VERBS = {
     "read": "may not read",
@@ -139,12 +141,15 @@ def _missed(said: dict[Any, Any], given: tuple[str, ...]) -> Failure | None:
     Inside nobody can know that it is: the directory there is another one of the same name.
     """
     path, kind = _text(said, "filename"), _text(said, "tried")
-    known = path.startswith(tuple(f"{place}/" for place in SHARED)) and "\0" not in path
-    known = known and not f"{path}/".startswith(tuple(f"{place}/" for place in given))
-    if not known or _text(said, "type") not in _MISSING or kind not in ("read", "write"):
+    if not path:
+        about = said.get("about")
+        named = about[:_MOST_ABOUT] if type(about) is list else []
+        paths = [each for each in named if type(each) is str and len(each) <= _LONGEST]
+        path, kind = next((each for each in paths if _elsewhere(each, given)), ""), "read"
+    elif _text(said, "type") not in _MISSING or kind not in ("read", "write"):
         return None
     there = os.path.dirname(path) if kind == "write" else path
-    if not os.path.lexists(there):
+    if not path or not _elsewhere(path, given) or not os.path.lexists(there):
         return None
     constraint = "the call has a directory of its own in this place"
     return Failure(
@@ -158,14 +163,31 @@ def _missed(said: dict[Any, Any], given: tuple[str, ...]) -> Failure | None:
     )
 
 
+def _elsewhere(path: str, given: tuple[str, ...]) -> bool:
+    """Whether a path lies where a call has a directory of its own, and was not given."""
+    shared = path.startswith(tuple(f"{place}/" for place in SHARED)) and "\0" not in path
+    return shared and not f"{path}/".startswith(tuple(f"{place}/" for place in given))
+
+
 def _refused_host(result: Result) -> str:
     """A host that the gate refused for not being granted; the gate stands outside."""
     refused = [c for c in result.network_calls or () if not c.allowed and c.why in GRANTABLE]
     return (refused[-1].name or refused[-1].address) if refused else ""
 
 
-def _unfit(where: str, message: str) -> Failure:
-    return Failure(how=Failing.NOT_RETURNABLE, message=message, where=where)
+def _unfit(where: str, message: str, hint: Remedy | str = "") -> Failure:
+    return Failure(how=Failing.NOT_RETURNABLE, message=message, where=where, hint=hint)
+
+
+def _remedy(said: dict[Any, Any]) -> Remedy | str:
+    """What would let a result come back; the name in it was written inside."""
+    name = _text(said, "remedy")
+    if name == Help.COLLECT.value:
+        return Remedy(help=Help.COLLECT)
+    about = _text(said, "about")
+    if name != Help.DECLARE.value or not about.isidentifier():
+        return ""
+    return Remedy(help=Help.DECLARE, about=about)
 
 
 def _no_answer(result: Result) -> Failure:

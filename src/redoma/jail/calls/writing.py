@@ -19,10 +19,13 @@ _LONGEST_KEY = 60
 class NoForm(Exception):
     """A part of a value cannot come back; `where` is the path to it."""
 
-    def __init__(self, why: str) -> None:
+    def __init__(self, why: str, remedy: str = "", about: str = "") -> None:
         super().__init__(why)
         self.why = why
         self.where = ""
+        # What would help, by its name outside; and the type that it is about.
+        self.remedy = remedy
+        self.about = about
 
     def below(self, step: str) -> NoForm:
         """The same, seen from one container further out."""
@@ -55,7 +58,7 @@ class Writer:
         else:
             write = _WRITERS.get(kind) or _inherited(kind)
             if write is None:
-                raise NoForm(_unfit(kind))
+                raise _unfit(kind)
             write(self, value)
         if len(self.data) > self._largest:
             raise NoForm(f"is larger than the {self._largest >> 20} MiB that can come back")
@@ -177,12 +180,24 @@ class Writer:
     def _uuid(self, value: Any) -> None:
         self.data += form.UUID + value.bytes
 
+    def _number(self, value: Any) -> None:
+        """A scalar of NumPy's goes as the number, the truth or the time that it is."""
+        plain = value.item()
+        kind = type(plain)
+        # Of a time in nanoseconds `item` is a bare number, which would be taken for another thing.
+        is_time = type(value).__name__ in ("datetime64", "timedelta64")
+        known = kind in _SCALARS or (kind.__module__ == "datetime" and is_time)
+        if not known or (is_time and kind is int):
+            raise NoForm(f"is a {type_name(type(value))}: str(…) or .astype(…) makes it data")
+        self.put(plain)
+
 
 def _key(key: object) -> str:
     shown = repr(key) if type(key) in (str, int, float, bool, bytes, tuple) else type(key).__name__
     return shown if len(shown) <= _LONGEST_KEY else shown[: _LONGEST_KEY - 1] + "…"
 
 
+_SCALARS = frozenset((bool, int, float, complex, str, bytes))
 _WRITERS: dict[type, Callable[[Writer, Any], None]] = {
     type(None): lambda to, _: to.data.extend(form.NONE),
     bool: lambda to, value: to.data.extend(form.TRUE if value else form.FALSE),
@@ -210,12 +225,15 @@ _BY_NAME: dict[tuple[str, str], Callable[[Writer, Any], None]] = {
     ("pathlib._local", "PosixPath"): lambda to, value: to._text(form.PATH, value),
     ("pathlib", "PurePosixPath"): lambda to, value: to._text(form.PURE_PATH, value),
     ("pathlib._local", "PurePosixPath"): lambda to, value: to._text(form.PURE_PATH, value),
+    ("numpy", "generic"): Writer._number,
 }
+# What makes data of a value, by the method that its class has; the first that it has is named.
+_MADE_DATA = ("tolist", "to_dict", "to_list", "model_dump", "asdict", "item")
 
 
 def _inherited(kind: type) -> Callable[[Writer, Any], None] | None:
     """How the nearest plain class that a class comes from is written."""
-    if issubclass(kind, Enum):
+    if issubclass(kind, Enum) or kind.__name__ == "NaTType":
         return None  # as a bare value it would be taken for something else
     for base in kind.__mro__:
         known = _WRITERS.get(base) or _BY_NAME.get((base.__module__, base.__name__))
@@ -230,10 +248,13 @@ def type_name(kind: type) -> str:
     return name if module == "builtins" else f"{module}.{name}"
 
 
-def _unfit(kind: type) -> str:
+def _unfit(kind: type) -> NoForm:
     name = type_name(kind)
     if name in ("generator", "async_generator"):
-        return f"is a {name}: Call(…, collects=N) takes its items"
+        return NoForm(f"is a {name}, not its items", "collect")
     if hasattr(kind, "__dataclass_fields__") or issubclass(kind, Enum):
-        return f"is a {name}: Call(…, returns=({kind.__name__},)) lets it come back"
-    return f"is a {name}, which is no data"
+        return NoForm(f"is a {name}, which was not expected", "declare", kind.__name__)
+    made = next((each for each in _MADE_DATA if callable(getattr(kind, each, None))), "")
+    if made:
+        return NoForm(f"is a {name}: .{made}() makes it data")
+    return NoForm(f"is a {name}, which is no data")

@@ -29,7 +29,7 @@ _FORMS = ("bearer", "basic")
 _NOT_A_CREDENTIAL = frozenset(
     "host connection content-length transfer-encoding upgrade expect te trailer".split()
 )
-_HINT = "HOST[:PORT]=[bearer:|basic:|HEADER:]VARIABLE, or vault:NAME in the place of VARIABLE"
+_FORM = "HOST[:PORT]=[bearer:|basic:|HEADER:]VARIABLE"
 # Shorter ones would be found everywhere.
 _SHORTEST = 6
 _WITHOUT_BODY = (204, 304)
@@ -77,15 +77,18 @@ def read_all(texts: Sequence[str], granted: Sequence[str]) -> tuple[Credential, 
         if each.host not in granted and not any(
             host.startswith("*.") and each.host.endswith(host[1:]) for host in granted
         ):
+            from redoma.model.remedies import Help, Remedy
+
             raise UsageError(
                 f"a credential for {each.host}, which is not granted",
-                hint=f"--allow-host {each.host}",
+                hint=Remedy(help=Help.HOST, about=each.host),
             )
     return found
 
 
 def _cannot_read(text: str, why: str) -> UsageError:
-    return UsageError(f"the credential {text!r} cannot be read: {why}", hint=f"form: {_HINT}")
+    hint = f"form: {_FORM}, or vault:NAME in the place of VARIABLE"
+    return UsageError(f"the credential {text!r} cannot be read: {why}", hint=hint)
 
 
 def header_value(credential: Credential, secret: Secret) -> bytes:

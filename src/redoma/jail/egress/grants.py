@@ -20,9 +20,11 @@ _MOST_OF_AN_OPEN_NETWORK = 1000
 def gated(grant: Grant, reach: Reach) -> Grant:
     """The same grant with these hosts, and no others; it runs only where a gate holds that."""
     if grant.level in NO_NETWORK or grant.syscalls is Syscalls.STRICTEST:
+        from redoma.model.remedies import Help, Remedy
+
         raise UsageError(
             f"the level {grant.level} has no network, and no host can be granted in it",
-            hint="--level standard",
+            hint=Remedy(help=Help.LEVEL_WITH_NETWORK),
         )
     require = grant.require - {Guarantee.NETWORK_CLOSED} | {Guarantee.NETWORK_ALLOW_LISTED}
     return replace(grant, network=Network.GATED, reach=reach, require=require)

@@ -23,7 +23,7 @@ def handlers(reach: Reach, secrets: tuple[Secret, ...] = ()) -> tuple[Handler, .
         from redoma.jail.egress.cache import Cache
         from redoma.jail.egress.cache_store import Store
 
-        row.append(Cache(reach, Store(places.cache()), private(reach, secrets)))
+        row.append(Cache(reach, Store(places.made_cache()), private(reach, secrets)))
     if reach.credentials:
         from redoma.jail.egress.credentials import Credentials
 

@@ -72,15 +72,17 @@ def held(reach: Reach) -> None:
     """An error where requests would have to be read for a rule or a credential, and are not."""
     if reach.inspect:
         return
+    from redoma.model.remedies import Help, Remedy
+
     named = [rule.text for rule in reach.hosts if rule.by_request]
     if named:
         raise UsageError(
             f"{named[0]!r} grants some requests only, and requests are not read here",
-            hint="--inspect, or network.inspect: true in your sandbox.yaml",
+            hint=Remedy(help=Help.INSPECT),
         )
     if reach.credentials:
         raise UsageError(
             f"the credential for {reach.credentials[0].host} cannot be added: requests are not"
             " read here",
-            hint="--inspect, or network.inspect: true in your sandbox.yaml",
+            hint=Remedy(help=Help.INSPECT),
         )

@@ -95,9 +95,11 @@ def read_cached(hosts: Sequence[str]) -> tuple[str, ...]:
         star = "*." if text.startswith("*.") else ""
         name = normal(text.removeprefix("*."))
         if not name:
+            from redoma.model.remedies import Help, Remedy
+
             raise UsageError(
                 f"answers of {text!r} cannot be kept: it is not a host name",
-                hint="--cache-host api.example.com",
+                hint=Remedy(help=Help.CACHED_HOST),
             )
         made.append(star + name)
     return tuple(dict.fromkeys(made))

@@ -6,13 +6,14 @@ import os
 from _thread import allocate_lock
 
 from redoma.jail.engines import bwrap_binary, hiding, program
-from redoma.jail.engines.frame import Frame
+from redoma.jail.engines.frame import Frame, memory_file, seen_through, words
 from redoma.jail.engines.frame import build as build_frame
 from redoma.jail.guard import journal, worktree
 from redoma.jail.kernel import seccomp
-from redoma.model.access import SHARED, Grant, Network, Syscalls, Writes
+from redoma.jail.kernel.standing import is_machines_root
+from redoma.model.access import Grant, Network, Syscalls, Writes
 from redoma.model.blocks import contextmanager, suppress
-from redoma.model.errors import EngineFailed, UsageError
+from redoma.model.errors import EngineFailed
 from redoma.model.plan import Handshake, Launch, Plan
 from redoma.model.request import Mode
 
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from redoma.jail.egress.authority import Authority
+    from redoma.jail.engines.owned import Owned
     from redoma.jail.engines.shield import Raised, Shield
+    from redoma.jail.guard.survey import Survey
     from redoma.jail.kernel.identity import Stage
     from redoma.jail.overlay.layer import Layer
     from redoma.model.guarantee import EngineReport
@@ -86,8 +89,9 @@ class Bubblewrap:
         self._lock = allocate_lock()
         self._frames: dict[tuple[object, ...], tuple[Frame, tuple[str, ...]]] = {}
         self._last: tuple[Grant, tuple[object, ...], tuple[Frame, tuple[str, ...]]] | None = None
-        self._shields: dict[tuple[str, tuple[str, ...]], Shield] = {}
+        self._shields: dict[tuple[str, tuple[str, ...], tuple[str, ...]], Shield] = {}
         self._filters: dict[tuple[Syscalls, bool, bool], bytes] = {}
+        self._surveys: dict[str, Survey] = {}
         self._entries: list[journal.Entry] = []
         self._stage: Stage | None = None
         self._layered = False
@@ -100,7 +104,7 @@ class Bubblewrap:
     @property
     def as_nobody(self) -> bool:
         """Whether the command gets another kernel uid than the caller's, because that is 0."""
-        return os.geteuid() == 0
+        return is_machines_root()
 
     def prepare(self, plan: Plan) -> AbstractContextManager[Enclosure]:
         """Everything bubblewrap needs, held open as long as the block lasts."""
@@ -138,11 +142,14 @@ class Bubblewrap:
     ) -> Iterator[Enclosure]:
         raised = self._raise(plan.grant, frame)
         cover: list[str] = []
+        guarded: list[tuple[Raised | Owned, str]] = []
+        guarded += zip(raised, dict(frame.writable).values(), strict=True)
         in_memory, before = plan.grant.writes is Writes.MEMORY, 0
         if layer is not None:
             from redoma.jail.engines import covering
 
-            cover = covering.cover(layer, self._place, self._stage)
+            cover = covering.cover(layer, self._place, self._stage, self._show)
+            guarded += covering.ours(layer, self._place, as_nobody=self.as_nobody)
             in_memory = layer.in_memory
             before = covering.used(layer.directory) if in_memory else 0
         fds: list[tuple[int, int]] = []
@@ -153,11 +160,14 @@ class Bubblewrap:
             return str(_FIRST_FD + len(fds) - 1)
 
         def mount() -> None:
-            for one, source in zip(raised, dict(frame.writable).values(), strict=True):
+            for one, source in guarded:
                 for option, fd, path in one.mounts(source):
                     mounts.extend((option, give(fd), path))
-                for socket in one.sockets:
-                    mounts.extend(("--ro-bind", "/dev/null", socket))
+                mounts.extend(one.covers())
+            if frame.as_they_are:
+                from redoma.jail.engines.endpoints import covers_where_read
+
+                mounts.extend(covers_where_read(frame, plan.grant, self._surveys))
 
         status, status_end = os.pipe()
         go_end, go = os.pipe()
@@ -165,20 +175,18 @@ class Bubblewrap:
             go_end = journal.without_end(go_end)
         rest = ["--json-status-fd", give(status_end), "--block-fd", give(go_end)]
         try:
-            if self._stage is None or not any(one.needs_mounts for one in raised):
+            if self._stage is None or not any(one.needs_mounts for one, _ in guarded):
                 mount()
             else:
                 self._stage.call(mount)
             rest += ["--seccomp", give(memory_file(self._filter(plan)))]
             if not plan.terminal:
                 rest.append("--new-session")  # Attack: TIOCSTI into the caller's terminal
-            authority = None
+            authority, named = None, list[str]()
             if plan.grant.network is Network.GATED and plan.grant.reach.opens_tls:
-                authority, laid = self._certificates(give)
+                authority, laid, named = self._certificates(give)
                 mounts += laid
-            rest += [*cover, *mounts, *frame.after]
-            if authority is not None:
-                rest += _certificate_variables()
+            rest += [*cover, *mounts, *frame.after, *named]
             rest += ["--chdir", plan.request.cwd or plan.grant.workspace]
             command = program.command(plan.request.workload, frame.path, frame.visible)
             argv, starter = builder.start_of(frame, rest, command, give)
@@ -202,7 +210,7 @@ class Bubblewrap:
                 authority=authority,
             )
             entry = self._entries.pop() if self._entries else journal.Entry()
-            entry.begin(raised)
+            entry.begin(raised if plan.journaled else None)
             enclosure = Enclosure(launch, raised, notes, entry, layer)
             try:
                 yield enclosure
@@ -268,6 +276,7 @@ class Bubblewrap:
                 widened,
                 place=self._place,
                 show=self._show,
+                read=self._read,
                 base=stage.root if stage is not None else None,
                 as_nobody=self.as_nobody,
                 forgotten=forgotten,
@@ -300,8 +309,22 @@ class Bubblewrap:
             return ["--ro-bind", self.staged().shown(source), target]
         if self.overlays and os.path.isdir(source):
             empty = hiding.empty_beside(source)
-            return ["--overlay-src", empty, "--overlay-src", source, "--ro-overlay", target]
+            return seen_through(empty, source, target)
         return ["--ro-bind", source, target]
+
+    def _read(self, path: str) -> list[str]:
+        """The mount of what was given to be read, as its owner reads it; nobody is reached there.
+
+        Where something is mounted in it the kernel makes no overlay, and it is shown as it is:
+        what listens there is then covered, one by one.
+        """
+        from redoma.jail.kernel.mount_table import has_mounts
+
+        source = self._place(path)
+        if not self.overlays or not os.path.isdir(path) or has_mounts(path):
+            return ["--ro-bind", source, path]
+        empty = self.staged().empty if self.as_nobody else hiding.empty_beside(path)
+        return seen_through(empty, source, path)
 
     def staged(self) -> Stage:
         if self._stage is None:
@@ -313,21 +336,19 @@ class Bubblewrap:
     def _raise(self, grant: Grant, frame: Frame) -> list[Raised]:
         raised = []
         for path, _ in frame.writable:
-            key = (path, grant.writable)
+            key = (path, grant.writable, grant.protected)
             shield = self._shields.get(key)
             if shield is None:
-                from redoma.jail.engines.shared_shield import SharedShield
-                from redoma.jail.engines.shield import Shield
+                from redoma.jail.engines.shared_shield import shield_for
 
-                allowed = tuple(p for p in grant.writable if p != path)
-                kind = SharedShield if path in SHARED else Shield
-                shield = self._shields[key] = kind(path, allowed, as_nobody=self.as_nobody)
+                made = shield_for(path, grant, as_nobody=self.as_nobody)
+                shield = self._shields[key] = made
             below = tuple(p for p in grant.hidden if p.startswith(path.rstrip("/") + "/"))
             raised.append(shield.raised(below))
         return raised
 
-    def _certificates(self, give: Callable[[int], str]) -> tuple[Authority, list[str]]:
-        """An authority for one run, and the mounts by which only that run trusts it."""
+    def _certificates(self, give: Callable[[int], str]) -> tuple[Authority, list[str], list[str]]:
+        """An authority for one run, and the mounts and variables by which only that trusts it."""
         from redoma.jail import view
         from redoma.jail.egress import trusted
 
@@ -336,7 +357,8 @@ class Bubblewrap:
         laid: list[str] = []
         for place in trusted.places(view.etc()):
             laid += ["--perms", "0444", "--ro-bind-data", give(memory_file(data)), place]
-        return made, laid
+        named = [word for name in trusted.VARIABLES for word in ("--setenv", name, trusted.OWN)]
+        return made, laid, named
 
     def _filter(self, plan: Plan) -> bytes:
         grant = plan.grant
@@ -355,17 +377,10 @@ class Bubblewrap:
 
 
 def _identity(path: str) -> tuple[int, int]:
-    try:
+    with suppress(OSError):
         found = os.stat(path)
-    except OSError:
-        return (0, 0)
-    return found.st_dev, found.st_ino
-
-
-def _certificate_variables() -> list[str]:
-    from redoma.jail.egress import trusted
-
-    return [word for name in trusted.VARIABLES for word in ("--setenv", name, trusted.OWN)]
+        return found.st_dev, found.st_ino
+    return (0, 0)
 
 
 def _with_writable(grant: Grant, paths: tuple[str, ...]) -> Grant:
@@ -374,23 +389,6 @@ def _with_writable(grant: Grant, paths: tuple[str, ...]) -> Grant:
     from redoma.model.value import replace
 
     return replace(grant, writable=(*grant.writable, *paths))
-
-
-def words(given: list[str]) -> bytes:
-    """Words as bubblewrap reads them from a file, each ended by a NUL."""
-    # Attack: a NUL in a value would end it, and what follows would be an option of ours.
-    text = "".join([f"{word}\0" for word in given])
-    if text.count("\0") != len(given):
-        raise UsageError("a path, a variable or an argument contains a NUL byte")
-    return text.encode(errors="surrogateescape")
-
-
-def memory_file(data: bytes) -> int:
-    """A descriptor of a file in memory, to be read from its beginning."""
-    fd = os.memfd_create("redoma")
-    os.write(fd, data)
-    os.lseek(fd, 0, os.SEEK_SET)
-    return fd
 
 
 def quarantine() -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from redoma.jail import own
+from redoma.jail.overlay.filesystems import Mounts
 from redoma.jail.overlay.layer import COPY
 from redoma.jail.overlay.spares import open_layer
 from redoma.jail.overlay.store import find_layer, remove_layer
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from redoma.jail.engines.frame import Frame
+    from redoma.jail.engines.owned import Owned
     from redoma.jail.kernel.identity import Stage
     from redoma.jail.overlay.layer import Layer
 
@@ -50,8 +53,16 @@ def held_before(name: str, workspace: str) -> Layer:
     return layer
 
 
-def cover(layer: Layer, place: Callable[[str], str], stage: Stage | None) -> list[str]:
-    """The mount of a layer over its workspace; `place` says where that is found."""
+def cover(
+    layer: Layer,
+    place: Callable[[str], str],
+    stage: Stage | None,
+    show: Callable[[str, str], list[str]],
+) -> list[str]:
+    """The mount of a layer over its workspace; `place` says where that is found.
+
+    `show` gives the mount of what can be read and not written.
+    """
     held = layer.directory
     if stage is not None:
         # What is written belongs on disk to the workspace's owner, not to nobody. All layers are
@@ -60,9 +71,35 @@ def cover(layer: Layer, place: Callable[[str], str], stage: Stage | None) -> lis
         owner = os.stat(layer.workspace)
         held = f"{stage.staged(above, owner.st_uid, owner.st_gid)}/{name}"
     if layer.kind == COPY:
-        return ["--bind", f"{held}/upper", layer.workspace]
+        return ["--bind", f"{held}/upper", layer.workspace, *_mounted(layer, show)]
     source = ["--overlay-src", place(layer.workspace)]
     return [*source, "--overlay", f"{held}/upper", f"{held}/work", layer.workspace]
+
+
+def _mounted(layer: Layer, show: Callable[[str, str], list[str]]) -> list[str]:
+    """What is mounted inside a workspace that was copied: to be read, or covered."""
+    if not layer.mounts:
+        return []
+    made: list[str] = []
+    mounts = Mounts()
+    for below in layer.mounts:
+        point = f"{layer.workspace}/{below}"
+        if mounts.can_be_shown(point):
+            made += show(point, point)
+        elif os.path.isdir(point):
+            made += ["--perms", "0555", "--tmpfs", point, "--remount-ro", point]
+        else:
+            made += ["--ro-bind", "/dev/null", point]
+    return made
+
+
+def ours(layer: Layer, place: Callable[[str], str], *, as_nobody: bool) -> list[tuple[Owned, str]]:
+    """What Redoma itself is made of in the workspace of a layer, and where that is found."""
+    if not own.parts_below(layer.workspace):
+        return []
+    from redoma.jail.engines.owned import Owned
+
+    return [(Owned(layer.workspace, as_nobody=as_nobody), place(layer.workspace))]
 
 
 def used(directory: str) -> int:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 
-from redoma.jail import environment, view
+from redoma.jail import environment, root_parts, view
 from redoma.jail.engines import hiding
 from redoma.model.access import Grant, Home, Network, Writes
+from redoma.model.blocks import suppress
+from redoma.model.errors import UsageError
 from redoma.model.value import Value
 
 TYPE_CHECKING = False
@@ -17,9 +19,6 @@ if TYPE_CHECKING:
     Pairs: TypeAlias = tuple[tuple[str, str], ...]
     BaseRoot: TypeAlias = Callable[[Pairs, Pairs, tuple[str, ...]], str]
 
-_HOME_SIZE = 64 << 20
-_SHM_SIZE = 64 << 20
-_TEMPORARY = 512 << 20
 _PAGE = 4096
 # Where a command may write everywhere in the workspace, and something of that is kept.
 _WHOLLY = (Writes.DIRECT, Writes.LAYER)
@@ -42,6 +41,8 @@ class Frame(Value):
     in_memory: tuple[str, ...]
     # Directories that can be written, and nothing of that lasts.
     forgotten: tuple[str, ...] = ()
+    # Directories that are only read and are the machine's own, with whatever listens in them.
+    as_they_are: tuple[str, ...] = ()
 
 
 def build(
@@ -49,6 +50,7 @@ def build(
     *,
     place: Callable[[str], str],
     show: Callable[[str, str], list[str]],
+    read: Callable[[str], list[str]],
     base: BaseRoot | None,
     as_nobody: bool,
     forgotten: tuple[str, ...] = (),
@@ -56,14 +58,14 @@ def build(
     """The frame for a grant.
 
     `place` says where a source is found (staged, when root runs it); `show` orders the mount of
-    what is only there to be read; `base` puts the read-only
+    what everybody may read; `read` that of what was given to be read; `base` puts the read-only
     part of the root together once for all runs, where that can be done; what is written to the
     directories of `forgotten` is gone when the run ends.
     """
     workspace = grant.workspace
     home = environment.home_directory()
     readable = tuple(path for path in grant.readable if path != "/")
-    everything = hiding.top() if readable != grant.readable else ()
+    everything = _everything(grant, readable, as_nobody=as_nobody)
     roots = (workspace, *grant.writable, *readable, *everything, *forgotten)
     seen = view.build(grant.home, home=home, path=os.environ.get("PATH", ""), keep=roots)
     arguments = list(_namespaces(grant))
@@ -93,17 +95,15 @@ def build(
             # Every name is asked for at the gate: one that this machine knows by itself would
             # lead to an address that stands for nobody there.
             arguments += show(view.own_hosts(), "/etc/hosts")
-    temporary = grant.limits.temporary or _TEMPORARY
+    temporary = grant.limits.temporary or os.sysconf("SC_PHYS_PAGES") * _PAGE
     arguments += ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
-    if not as_nobody:
-        # Attack: /proc/1/exe leads to the launcher's own program, past every mount made here, and
-        # its owner could change its mode, its times or, when the run is over, its contents.
-        arguments += [*_memory(_PAGE, "/proc/1", "0555"), "--remount-ro", "/proc/1"]
+    first = root_parts.FIRST_PROCESS
+    arguments += [*_memory(_PAGE, first, "0555"), "--remount-ro", first]
     arguments += ["--dev", "/dev"]
     # Together they stay within the limit of one, or near it: all of them are memory.
     shared = temporary // 2 if apart else temporary
     in_memory = ["/dev/shm", "/tmp"]
-    arguments += _memory(min(temporary, _SHM_SIZE), "/dev/shm", "1777")
+    arguments += _memory(temporary, "/dev/shm", "1777")
     arguments += ["--remount-ro", "/dev"]
     arguments += _memory(shared, "/tmp", "1777")
     if apart:
@@ -111,13 +111,14 @@ def build(
         arguments += _memory(shared, "/var/tmp", "1777")
     if home != "/" and not home.startswith(("/usr", "/etc", "/nonexistent")):
         in_memory.append(home)
-        arguments += _memory(min(temporary, _HOME_SIZE), home, "0755")
+        arguments += _memory(temporary, home, "0755")
         if grant.home is Home.TOOLCHAINS:
             arguments += ["--symlink", "/etc/redoma/gitconfig", f"{home}/.gitconfig"]
     ready, arguments = arguments, _own_places(seen, home, show)
-    arguments += _readable(readable, everything, place, show)
+    given = _given(grant, readable, read)
+    arguments += _readable(everything, [given[path] for path in readable], show)
     arguments += hiding.passages(everything, roots) if as_nobody else []
-    mounts, writable = _written(grant, place)
+    mounts, writable = _written(grant, place, given)
     arguments += mounts
     for path in forgotten:
         arguments += ["--overlay-src", place(path), "--tmp-overlay", path]
@@ -128,6 +129,7 @@ def build(
         hiding.reachable(grant, everything) if as_nobody else grant.hidden,
         inside,
         etc="/etc" if everything else known,
+        show=show,
     )
     if base is None:
         after += ["--remount-ro", "/"]
@@ -153,34 +155,58 @@ def build(
         home=home,
         in_memory=tuple(in_memory),
         forgotten=forgotten,
+        as_they_are=tuple(path for path, how in given.items() if how[0] == "--ro-bind"),
     )
 
 
+def _everything(grant: Grant, readable: tuple[str, ...], *, as_nobody: bool) -> tuple[str, ...]:
+    """What there is to read where all of it may be; nothing where only some of it may."""
+    if readable == grant.readable:
+        return ()
+    return hiding.top(as_nobody=as_nobody, given=(*readable, *grant.writable))
+
+
 def _readable(
-    paths: tuple[str, ...],
     everything: tuple[str, ...],
-    place: Callable[[str], str],
+    given: list[list[str]],
     show: Callable[[str, str], list[str]],
 ) -> list[str]:
     """The mounts of what may be read: as everybody may where it is all, else as its owner."""
-    made: list[str] = []
-    for path in (*(("/etc",) if everything else ()), *everything):
-        made += show(path, path)
-    for path in paths:
-        made += ["--ro-bind", place(path), path]
+    made: list[str] = show("/etc", "/etc") if everything else []
+    for path in everything:
+        # One that is gone meanwhile, or of a kind that cannot be shown as nobody's, is left out.
+        with suppress(OSError):
+            made += show(path, path)
+    for how in given:
+        made += how
     return made
+
+
+def _given(
+    grant: Grant, readable: tuple[str, ...], read: Callable[[str], list[str]]
+) -> dict[str, list[str]]:
+    """By path, the mount of what was given and is only read."""
+    whole = (grant.workspace,) if grant.writes is Writes.NONE else ()
+    return {path: read(path) for path in (*readable, *whole)}
 
 
 def _own_places(seen: view.View, home: str, show: Callable[[str, str], list[str]]) -> list[str]:
     """What is shown of the machine below directories that are the run's own."""
     made: list[str] = []
+    above: dict[str, None] = {}
     for source, target in seen.binds:
         if target.startswith(("/tmp/", "/var/tmp/", home + "/")):
+            way = os.path.dirname(target)
+            if way.startswith(home + "/") and way not in above:
+                above[way] = None
+                made += ["--perms", "0755", "--dir", way]
             made += show(source, target)
     return made
 
 
-def _written(grant: Grant, place: Callable[[str], str]) -> tuple[list[str], list[tuple[str, str]]]:
+def _written(
+    grant: Grant, place: Callable[[str], str], given: dict[str, list[str]]
+) -> tuple[list[str], list[tuple[str, str]]]:
     """The mounts of what may be written, and those that are written directly."""
     workspace = grant.workspace
     arguments: list[str] = []
@@ -189,11 +215,13 @@ def _written(grant: Grant, place: Callable[[str], str]) -> tuple[list[str], list
         if path == workspace and grant.writes is Writes.LAYER:
             continue  # each run has a layer of its own
         if path == workspace and grant.writes is Writes.NONE:
-            arguments += ["--ro-bind", place(path), path]
+            arguments += given[path]
         elif path == workspace and grant.writes is Writes.MEMORY:
             arguments += ["--overlay-src", place(path), "--tmp-overlay", path]
         elif grant.writes in _WHOLLY and path.startswith(workspace + "/"):
             continue  # writable already; a mount of its own could not be replaced by a rename
+        elif path.startswith(workspace + "/") and not os.path.lexists(path):
+            continue  # a name for what is to be made, where nothing may be made
         else:
             arguments += ["--bind", place(path), path]
             writable.append((path, place(path)))
@@ -208,5 +236,28 @@ def _namespaces(grant: Grant) -> list[str]:
     return [*made, "--die-with-parent", "--cap-drop", "ALL"]
 
 
+def seen_through(empty: str, source: str, target: str) -> list[str]:
+    """The mount of an overlay that is only read; bubblewrap gives it its flags afterwards."""
+    made = ["--overlay-src", empty, "--overlay-src", source, "--ro-overlay", target]
+    return [*made, "--remount-ro", target]
+
+
 def _memory(size: int, path: str, mode: str) -> list[str]:
     return ["--size", str(size), "--perms", mode, "--tmpfs", path]
+
+
+def words(given: list[str]) -> bytes:
+    """Words as bubblewrap reads them from a file, each ended by a NUL."""
+    # Attack: a NUL in a value would end it, and what follows would be an option of ours.
+    text = "".join([f"{word}\0" for word in given])
+    if text.count("\0") != len(given):
+        raise UsageError("a path, a variable or an argument contains a NUL byte")
+    return text.encode(errors="surrogateescape")
+
+
+def memory_file(data: bytes) -> int:
+    """A descriptor of a file in memory, to be read from its beginning."""
+    fd = os.memfd_create("redoma")
+    os.write(fd, data)
+    os.lseek(fd, 0, os.SEEK_SET)
+    return fd

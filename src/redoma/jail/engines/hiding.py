@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 
-from redoma.jail import places
+from redoma.jail import own, places
 from redoma.model.blocks import suppress
 from redoma.model.errors import EngineFailed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from redoma.model.access import Grant
 
 _PAGE = 4096
@@ -24,15 +26,24 @@ def in_everything(path: str) -> bool:
     return "/" + path.split("/", 2)[1] not in _NEVER
 
 
-def top() -> tuple[str, ...]:
-    """What stands at the top of this machine, apart from what every enclosure has of its own."""
-    mounts = tuple(_mounts())
+def top(*, as_nobody: bool = False, given: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """What stands at the top of this machine, apart from what every enclosure has of its own.
+
+    What is `given` by its own name is not taken apart: it is shown as that.
+    """
+    from redoma.jail.kernel import mount_table
+
+    mounts = tuple(mount_table.places())
     shown: list[str] = []
     pending = [path for path in reversed(_directories("/")) if path not in _OF_ITS_OWN]
     while pending and len(shown) < _MOST:
         path = pending.pop()
-        # What has other mounts in it cannot be shown through an overlay; each part of it can.
-        if any(mount.startswith(f"{path}/") for mount in mounts):
+        if path in given:
+            continue
+        # What has other mounts in it cannot be shown through an overlay; each part of it can. Parts
+        # of /var/tmp come and go: root, whose mounts take others with them, shows all of it.
+        whole = as_nobody and path == "/var/tmp"
+        if not whole and any(mount.startswith(f"{path}/") for mount in mounts):
             pending += reversed(_directories(path))
         else:
             shown.append(path)
@@ -42,7 +53,7 @@ def top() -> tuple[str, ...]:
 def empty_beside(source: str) -> str:
     """An empty directory of our own that does not lie in `source`: overlays may not overlap."""
     uid = os.geteuid()
-    for place in (places.cache(), f"/var/tmp/redoma-{uid}", f"/tmp/redoma-{uid}"):
+    for place in (places.made_cache(), f"/var/tmp/redoma-{uid}", f"/tmp/redoma-{uid}"):
         real = os.path.realpath(place)
         if not f"{real}/".startswith(f"{source}/") and places.ours(real):
             with suppress(FileExistsError):
@@ -57,11 +68,6 @@ def _directories(path: str) -> list[str]:
             return sorted(each.path for each in found if each.is_dir(follow_symlinks=False))
     except OSError:
         return []
-
-
-def _mounts() -> list[str]:
-    with open("/proc/self/mountinfo") as file:
-        return [line.split()[4] for line in file]
 
 
 def passages(everything: tuple[str, ...], roots: tuple[str, ...]) -> list[str]:
@@ -87,18 +93,34 @@ def reachable(grant: Grant, everything: tuple[str, ...]) -> tuple[str, ...]:
     )
 
 
-def cover(paths: tuple[str, ...], inside: tuple[str, ...], *, etc: str) -> list[str]:
-    """What covers each path that can be seen inside; /etc is seen as it is in `etc`."""
+def cover(
+    paths: tuple[str, ...],
+    inside: tuple[str, ...],
+    *,
+    etc: str,
+    show: Callable[[str, str], list[str]],
+) -> list[str]:
+    """What covers each path that can be seen inside; /etc is seen as it is in `etc`.
+
+    `show` orders the mount of what calls import from, where that lies in a directory of ours.
+    """
     made: list[str] = []
+    ours = {os.path.realpath(place) for place in places.all_places()}
     for path in paths:
         below = f"{path}/"
+        if any(path.startswith(f"{other}/") for other in paths):
+            continue  # covered with what it lies in
         if path == "/dev" or not any(
             path == each or each.startswith(below) or path.startswith(f"{each}/") for each in inside
         ):
             continue
         source = etc + path.removeprefix("/etc") if path.startswith("/etc/") else path
         if os.path.isdir(source):
-            made += ["--perms", "0555", "--tmpfs", path, "--remount-ro", path]
+            made += ["--perms", "0555", "--tmpfs", path]
+            of_ours = any(f"{place}/".startswith(below) for place in ours)
+            libraries = own.environment_in(path) if of_ours else ""
+            made += show(libraries, libraries) if libraries else []
+            made += ["--remount-ro", path]
         elif os.path.exists(source):
             made += ["--ro-bind", "/dev/null", path]
     return made

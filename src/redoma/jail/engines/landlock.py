@@ -14,8 +14,10 @@ from contextlib import contextmanager, suppress
 
 from redoma.jail import own, view
 from redoma.jail.engines import program
+from redoma.jail.engines.endpoints import pipes_below
 from redoma.jail.engines.shield import Shield
 from redoma.jail.engines.simple import Plain, seen_by
+from redoma.jail.kernel.standing import is_machines_root
 from redoma.model.access import Writes
 from redoma.model.errors import EngineFailed
 from redoma.model.plan import Handshake, Launch, Plan
@@ -56,11 +58,23 @@ class Landlock:
     @contextmanager
     def prepare(self, plan: Plan) -> Iterator[Plain]:
         """The command behind a keeper that confines it."""
+        from redoma.model.remedies import Help, Remedy
+
         grant = plan.grant
         if grant.writes in (Writes.MEMORY, Writes.LAYER):
             raise EngineFailed("landlock cannot hold changes apart", hint="redoma doctor")
-        if os.geteuid() == 0:
-            raise EngineFailed("landlock does not run for root", hint="--engine bubblewrap")
+        if is_machines_root():
+            raise EngineFailed("landlock does not run for root", hint=Remedy(help=Help.BUBBLEWRAP))
+        for place in (grant.workspace, *grant.writable, *grant.readable):
+            for pipe in pipes_below(place) if place != "/" else ():
+                # Attack: whoever reads a named pipe is talked to through it; no rule of Landlock
+                # takes one file out of a directory.
+                raise EngineFailed(
+                    f"landlock cannot keep a command away from the named pipe {pipe}",
+                    hint=Remedy(help=Help.BUBBLEWRAP),
+                )
+        if grant.writes is Writes.DIRECT:
+            _refuse_ours((grant.workspace, *grant.writable))
         temporary = tempfile.mkdtemp(prefix="redoma-")
         status, status_end = os.pipe()
         go_end, go = os.pipe()
@@ -89,7 +103,11 @@ class Landlock:
                 complaint="redoma: ",
             )
             direct = grant.writes is Writes.DIRECT
-            protected = [Shield(grant.workspace, grant.writable).raised()] if direct else []
+            protected = (
+                [Shield(grant.workspace, grant.writable, grant.protected).raised()]
+                if direct
+                else []
+            )
             enclosure = Plain(launch, protected, (_NO_ATTRIBUTES,))
             try:
                 yield enclosure
@@ -131,3 +149,14 @@ class Landlock:
         if self.trial:
             words += ["try", self.trial]
         return words, env
+
+
+def _refuse_ours(written: tuple[str, ...]) -> None:
+    """Landlock gives a directory as a whole: no part of one can stay ours alone."""
+    for root in written:
+        ours = own.parts_below(root)
+        if ours:
+            raise EngineFailed(
+                f"landlock cannot keep commands from writing {ours[0]}, and Redoma runs from it",
+                hint="install Redoma elsewhere: pipx install redoma",
+            )

@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 
 from redoma.jail.engines.shield import Raised, Shield
+from redoma.model.access import SHARED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from redoma.model.access import Grant
     from redoma.model.result import HeldBack
 
 
 class SharedShield(Shield):
-    """No project of anybody's is protected here; sockets are covered, and hidden paths held."""
+    """No project of anybody's is protected here; sockets and pipes are covered."""
 
     def raised(self, hidden: tuple[str, ...] = ()) -> Raised:
         with self.lock:
@@ -43,3 +45,10 @@ class SharedRaised(Raised):
                 keep_in=keep_in(),
                 allowed=self.shield.allowed,
             ).run()
+
+
+def shield_for(path: str, grant: Grant, *, as_nobody: bool) -> Shield:
+    """The protection of one directory that may be written under a grant."""
+    allowed = tuple(place for place in grant.writable if place != path)
+    kind = SharedShield if path in SHARED else Shield
+    return kind(path, allowed, grant.protected, as_nobody=as_nobody)

@@ -7,7 +7,7 @@ import stat
 from _thread import allocate_lock
 
 from redoma.jail import own
-from redoma.jail.guard.below import open_below
+from redoma.jail.engines.owned import opened
 from redoma.jail.guard.journal import others_at
 from redoma.jail.guard.survey import Survey
 from redoma.model.errors import EngineFailed
@@ -24,11 +24,20 @@ _MOST_MOUNTS = 1500
 class Shield:
     """What is protected below `root`, remembered from run to run."""
 
-    def __init__(self, root: str, allowed: tuple[str, ...], *, as_nobody: bool = False) -> None:
+    def __init__(
+        self,
+        root: str,
+        allowed: tuple[str, ...],
+        names: tuple[str, ...] = (),
+        *,
+        as_nobody: bool = False,
+    ) -> None:
+        """`names` are those that a policy protects beside what is known."""
         self.root = root
         self.allowed = allowed
         self.as_nobody = as_nobody
-        self.survey = Survey(root)
+        self.names = names
+        self.survey = Survey(root, own.inodes(), names)
         self.lock = allocate_lock()
         self._going = 0
         self._known: dict[str, int] = {}
@@ -92,7 +101,13 @@ class Raised:
         self.pinned: list[str] = own.ways_to(there, shield.root)
         # What git would obey there, though nothing is there yet.
         self.awaited: list[str] = [path for path in hidden if not os.path.lexists(path)]
-        self.sockets = list(shield.survey.sockets())
+        # Sockets and named pipes: whoever listens there is no part of the run.
+        self.endpoints = list(shield.survey.endpoints())
+        if shield.root in self.endpoints:
+            raise EngineFailed(
+                f"{shield.root} cannot be listed, so nobody can tell what listens in it",
+                hint=f"chmod +r {shield.root}, by its owner",
+            )
         self.steps = {path: programs_of_a_rebase(path) for path in repositories}
         self._plan()
 
@@ -106,7 +121,11 @@ class Raised:
         # Attack: what we import or start later, outside, is changed by a command before that.
         ours = own.parts_below(root)
         paths += ours
-        self.pinned += [path for path in own.ways_to(ours, root) if path not in self.pinned]
+        # What would be ours if it were there: the way to it keeps its name, too.
+        self.missing = own.missing_below(root)
+        self.awaited += [*self.missing, *own.modules_below(root)]
+        ways = own.ways_to([*ours, *self.missing], root)
+        self.pinned += [path for path in ways if path not in self.pinned and _is_place(path)]
         for repository in self.repositories:
             awaited = [path for path in obeyed(repository) if not self.shield.may(path)]
             paths += awaited
@@ -128,18 +147,28 @@ class Raised:
                 self.read_only.append(path)
         if self.shield.as_nobody:
             self._leave_out_what_is_closed()
-        if len(self.read_only) + len(self.pinned) + len(self.sockets) > _MOST_MOUNTS:
+        if len(self.read_only) + len(self.pinned) + len(self.endpoints) > _MOST_MOUNTS:
+            from redoma.model.remedies import Help, Remedy
+
             raise EngineFailed(
                 f"{root} has more than {_MOST_MOUNTS} protected paths",
-                hint="run in a smaller workspace: --workspace DIR",
+                hint=Remedy(help=Help.SMALLER_WORKSPACE),
             )
 
     def _leave_out_what_is_closed(self) -> None:
         from redoma.jail.engines.closed import Closed
 
         closed = Closed(self.shield.root)
-        for paths in (self.pinned, self.read_only, self.sockets):
+        for paths in (self.pinned, self.read_only, self.endpoints):
             paths[:] = [path for path in paths if not closed.holds(path)]
+
+    def covers(self) -> list[str]:
+        """The mounts that put nothing where something listens."""
+        if not self.endpoints:
+            return []
+        from redoma.jail.engines.endpoints import covers
+
+        return covers(self.endpoints)
 
     @property
     def needs_mounts(self) -> bool:
@@ -147,28 +176,11 @@ class Raised:
 
     def mounts(self, source: str) -> list[tuple[str, int, str]]:
         """(option, descriptor, place) for each mount; `source` is where the root is found."""
-        made: list[tuple[str, int, str]] = []
-        root = self.shield.root
-
-        def add(option: str, path: str) -> None:
-            try:
-                fd = open_below(source, source + path.removeprefix(root))
-            except OSError as error:
-                for _, opened, _ in made:
-                    os.close(opened)
-                # Attack: a run beside this one swaps a directory on the way for a link.
-                raise EngineFailed(
-                    f"{path} changed while it was being protected: {error.strerror}",
-                    hint="try again",
-                ) from error
-            made.append((option, fd, path))
-
-        for path in sorted(self.pinned):
-            add("--bind-fd", path)
+        wanted = [("--bind-fd", path) for path in sorted(self.pinned)]
         for path in sorted(set(self.read_only)):
             if not any(path.startswith(other + "/") for other in self.read_only):
-                add("--ro-bind-fd", path)
-        return made
+                wanted.append(("--ro-bind-fd", path))
+        return opened(source, self.shield.root, wanted)
 
     def _new_steps(self) -> list[str]:
         """Rebases in the middle that got programs to run since.
@@ -193,6 +205,7 @@ class Raised:
                 and shield.survey.git_directories() == self.repositories
                 and not any(os.path.lexists(path) for path in self.awaited)
                 and not self._new_steps()
+                and not own.links_to(self.missing, shield.root)
                 and all(_leads_to(path, target) for path, target in self.links.items())
             ):
                 return ()
@@ -203,10 +216,18 @@ class Raised:
                 known=self.known,
                 repositories=self.repositories,
                 links=self.links,
-                awaited=self.awaited + self._new_steps(),
+                awaited=[
+                    *own.links_to(self.missing, shield.root),
+                    *self.awaited,
+                    *self._new_steps(),
+                ],
                 keep_in=keep_in(),
                 allowed=shield.allowed,
             ).run()
+
+
+def _is_place(path: str) -> bool:
+    return os.path.isdir(path) and not os.path.islink(path)
 
 
 def _leads_to(path: str, target: str) -> bool:

@@ -11,7 +11,8 @@ import sys
 from contextlib import contextmanager
 
 from redoma.jail import own
-from redoma.jail.engines.bubblewrap import Bubblewrap, memory_file, words
+from redoma.jail.engines.bubblewrap import Bubblewrap
+from redoma.jail.engines.frame import memory_file, words
 from redoma.model.access import Network
 from redoma.model.value import replace
 

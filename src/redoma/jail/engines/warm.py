@@ -13,7 +13,8 @@ from _thread import allocate_lock
 from contextlib import contextmanager, suppress
 
 from redoma.jail import own
-from redoma.jail.engines.bubblewrap import Bubblewrap, memory_file, words
+from redoma.jail.engines.bubblewrap import Bubblewrap
+from redoma.jail.engines.frame import memory_file, words
 from redoma.jail.inner.request import packed
 from redoma.jail.kernel import clone
 from redoma.jail.run.launcher import Launcher, LauncherGone, asking

@@ -19,7 +19,7 @@ _numbers = count(1)
 
 def place(name: str = "") -> str:
     """A directory of its own for what one run made and may not keep; room is made for it."""
-    kept = f"{places.state()}/held-back"
+    kept = f"{places.made_state()}/held-back"
     trim(kept, runs=MOST_RUNS - 1, size=MOST_BYTES)
     moment = time.strftime("%Y%m%d-%H%M%S")
     return f"{kept}/{moment}-{os.getpid()}-{next(_numbers)}{name}"

@@ -33,13 +33,15 @@ class Entry:
         self._fd = -1
         self._content = b""
 
-    def begin(self, raised: list[Raised]) -> None:
-        """A run is going on from here."""
+    def begin(self, raised: list[Raised] | None) -> None:
+        """A run is going on from here; None where nobody has to know of it."""
+        if raised is None:
+            return
         content = _content(raised)
         if content != self._content or self._fd < 0:
             self.close()
             pid = os.getpid()
-            self._path = f"{_directory()}/{pid}-{started(pid)}-{next(_numbers)}"
+            self._path = f"{_made_directory()}/{pid}-{started(pid)}-{next(_numbers)}"
             self._fd = os.open(self._path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
             os.write(self._fd, _GOING + content)
             self._content = content
@@ -92,6 +94,7 @@ def _content(raised: list[Raised]) -> bytes:
         lines += [f"link\0{target}\0{path}" for path, target in one.links.items()]
         lines += [f"awaited\0\0{path}" for path in one.awaited]
         lines += [f"allowed\0\0{path}" for path in one.shield.allowed]
+        lines += [f"name\0\0{name}" for name in one.shield.names]
     return "\n\0".join(lines).encode(errors="surrogateescape")
 
 
@@ -99,7 +102,7 @@ def finish_others() -> tuple[HeldBack, ...]:
     """Settles runs whose supervisor is gone."""
     taken: list[HeldBack] = []
     directory = _directory()
-    gone = [name for name in os.listdir(directory) if not maker_lives(name)]
+    gone = [name for name in _entries() if not maker_lives(name)]
     if gone:
         from redoma.jail.guard.waiting import end_left_behind
 
@@ -113,17 +116,28 @@ def finish_others() -> tuple[HeldBack, ...]:
 
 
 def _directory() -> str:
-    path = f"{places.state()}/runs"
+    return f"{places.state()}/runs"
+
+
+def _made_directory() -> str:
+    path = f"{places.made_state()}/runs"
     with suppress(FileExistsError):
         os.mkdir(path, 0o700)
     return path
+
+
+def _entries() -> list[str]:
+    try:
+        return os.listdir(_directory())
+    except FileNotFoundError:
+        return []  # nothing ever ran
 
 
 def others_at(root: str) -> list[tuple[dict[str, int], dict[str, int]]]:
     """What other supervisors that are at work in the same directory found there when they began."""
     own = f"{os.getpid()}-"
     found = []
-    for name in os.listdir(_directory()):
+    for name in _entries():
         if not name.startswith(own) and maker_lives(name):
             with suppress(OSError, ValueError):
                 found += [
@@ -144,6 +158,7 @@ class _Record:
         self.links: dict[str, str] = {}
         self.awaited: list[str] = []
         self.allowed: list[str] = []
+        self.names: list[str] = []
 
 
 def _records(path: str) -> list[_Record]:
@@ -170,6 +185,8 @@ def _records(path: str) -> list[_Record]:
             record.awaited.append(name)
         elif kind == "allowed":
             record.allowed.append(name)
+        elif kind == "name":
+            record.names.append(name)
     return found
 
 
@@ -180,7 +197,7 @@ def _settle(path: str) -> list[HeldBack]:
 
     taken: list[HeldBack] = []
     for record in _records(path):
-        survey = Survey(record.root)
+        survey = Survey(record.root, more=tuple(record.names))
         survey.look()
         taken += Sweep(
             survey,

@@ -17,7 +17,7 @@ from redoma.model.blocks import contextmanager, suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 # Change times come from a clock that ticks every few milliseconds.
 _CLOCK_SLACK = 50_000_000
@@ -26,7 +26,16 @@ _CLOCK_SLACK = 50_000_000
 class Seen:
     """One directory as it was last read."""
 
-    __slots__ = ("changed", "children", "git", "inode", "protected", "sockets")
+    __slots__ = (
+        "changed",
+        "children",
+        "endpoints",
+        "git",
+        "inode",
+        "protected",
+        "stores",
+        "unlisted",
+    )
 
     def __init__(self, inode: int, changed: int) -> None:
         self.inode = inode
@@ -34,17 +43,34 @@ class Seen:
         self.children: tuple[str, ...] = ()
         # (name, inode): what a person's tools obey.
         self.protected: tuple[tuple[str, int], ...] = ()
-        self.sockets: tuple[str, ...] = ()
+        # Sockets and named pipes: another program may listen at the other end.
+        self.endpoints: tuple[str, ...] = ()
+        # Directories of git itself, in which nothing that is obeyed can lie.
+        self.stores: tuple[str, ...] = ()
+        # Whether names in it can be used and not listed.
+        self.unlisted = False
         self.git = False
 
 
 class Survey:
     """What is protected below one directory."""
 
-    def __init__(self, root: str) -> None:
+    def __init__(
+        self,
+        root: str,
+        ours: Mapping[int, frozenset[int]] | None = None,
+        more: tuple[str, ...] = (),
+    ) -> None:
+        """`ours` are the numbers of our own files, by device: other names of them count too.
+
+        `more` are names that a policy protects beside those that are known.
+        """
         self.root = root
+        self.ours = ours or {}
+        self.names = names.obeyed().with_more(more)
         self.looked = 0
         self.seen: dict[str, Seen] = {}
+        self._stores: dict[str, Survey] = {}
 
     def look(self) -> None:
         """Reads what is new or has changed since the last look."""
@@ -68,7 +94,8 @@ class Survey:
             ):
                 seen = known
             else:
-                seen = _read(self.root, path, status)
+                ours = self.ours.get(status.st_dev, frozenset())
+                seen = _read(self.root, path, status, ours, self.names)
             self.seen[path] = seen
             pending += [f"{path}/{name}" for name in seen.children]
 
@@ -82,47 +109,69 @@ class Survey:
         """Every directory that git would take for a repository, with its inode."""
         return {path: seen.inode for path, seen in self.seen.items() if seen.git}
 
-    def sockets(self) -> Iterator[str]:
-        """Sockets of other programs that a command could connect to by path."""
+    def endpoints(self) -> Iterator[str]:
+        """Sockets and named pipes of other programs that a command could reach by path.
+
+        Where names can be used and not listed, it is the whole directory.
+        """
         for path, seen in self.seen.items():
-            for name in seen.sockets:
+            for name in seen.endpoints:
                 yield f"{path}/{name}"
+            if seen.unlisted:
+                yield path
+            for name in seen.stores:
+                store = self._stores.setdefault(f"{path}/{name}", Survey(f"{path}/{name}"))
+                store.look()
+                yield from store.endpoints()
 
 
-def _read(root: str, path: str, status: os.stat_result) -> Seen:
+def _read(
+    root: str, path: str, status: os.stat_result, ours: frozenset[int], obeyed: names.Names
+) -> Seen:
     seen = Seen(status.st_ino, status.st_ctime_ns)
     children: list[str] = []
     protected: list[tuple[str, int]] = []
-    sockets: list[str] = []
+    endpoints: list[str] = []
     all_names: set[str] = set()
-    links = own.LINKS.get(path, frozenset()) | {".git"}
+    links = own.LINKS.get(path, frozenset())
+    here = names.folded(path)
+    seen.unlisted = True
     with suppress(OSError), _readable(root, path, status) as place, os.scandir(place) as entries:
+        seen.unlisted = False
         for entry in entries:
             name = entry.name
             all_names.add(name)
             if entry.is_dir(follow_symlinks=False):
                 children.append(name)
-                if name in names.DIRECTORIES:
+                if obeyed.of_directory(names.folded(name), here) is not None:
                     protected.append((name, entry.inode()))
-            elif (
-                name in names.FILES or name in names.DIRECTORIES or name == ".git" or name in links
+                continue
+            if (
+                name in links
+                or names.is_git(name)
+                or obeyed.of_file(names.folded(name), here) is not None
+                or (ours and entry.inode() in ours)
             ):
                 protected.append((name, entry.inode()))
-            elif not entry.is_file(follow_symlinks=False) and not entry.is_symlink():
+            if not entry.is_file(follow_symlinks=False) and not entry.is_symlink():
                 mode = entry.stat(follow_symlinks=False).st_mode
-                if stat.S_ISSOCK(mode):
-                    sockets.append(name)
-    seen.git = names.is_git_directory(all_names)
-    parts = names.GIT_PARTS if seen.git else names.HG_PARTS if path.endswith("/.hg") else ()
-    for name in parts:
-        if name in all_names:
+                if stat.S_ISSOCK(mode) or stat.S_ISFIFO(mode):
+                    endpoints.append(name)
+    # Attack: in a directory of another owner's that we may enter and not list, a pipe is reached by
+    # whoever knows its name.
+    seen.unlisted = seen.unlisted and os.access(path, os.X_OK)
+    # Attack: what is planted where `git init` will make a repository only later.
+    seen.git = names.is_git_directory(all_names) or names.is_git(path.rpartition("/")[2])
+    for name in all_names if seen.git else ():
+        if names.folded(name) in names.GIT_PARTS:
             with suppress(OSError):
                 protected.append((name, os.lstat(f"{path}/{name}").st_ino))
     if seen.git and names.is_gits_own(path):
+        seen.stores = tuple(name for name in children if name in names.GIT_STORES)
         children = [name for name in children if name not in names.GIT_STORES]
     seen.children = tuple(children)
     seen.protected = tuple(protected)
-    seen.sockets = tuple(sockets)
+    seen.endpoints = tuple(endpoints)
     return seen
 
 

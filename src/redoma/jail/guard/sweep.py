@@ -79,9 +79,9 @@ class Sweep:
             parent, _, name = path.rpartition("/")
             if self.known.get(path) == inode or self._may(path):
                 continue
-            if name in names.GIT_PARTS and parent in repositories:
+            if names.folded(name) in names.GIT_PARTS and parent in repositories:
                 continue  # judged with its repository
-            if name == ".git":
+            if names.is_git(name):
                 self._try(path, self._judge_link)
             else:
                 self._try(path, lambda p: self._take(p, "a tool of yours would obey it"))
@@ -143,8 +143,14 @@ class Sweep:
     def _judge_repository(self, path: str, *, known: bool) -> None:
         if self._may(path):
             return
-        for name in names.GIT_PARTS:
-            part = f"{path}/{name}"
+        try:
+            entries = os.listdir(path)
+        except OSError:
+            entries = list(names.GIT_PARTS)
+        for entry in entries:
+            part, name = f"{path}/{entry}", names.folded(entry)
+            if name not in names.GIT_PARTS:
+                continue
             try:
                 inode = os.lstat(part).st_ino
             except OSError:

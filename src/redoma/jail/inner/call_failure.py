@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 _LONGEST_MESSAGE = 16 << 10
 _LONGEST_TRACEBACK = 64 << 10
 _LONGEST_ARGUMENTS = 256 << 10
+_OWN = ("/tmp/", "/var/tmp/")
+_MOST_ABOUT = 5
 
 
 class TooManyItems(Exception):
@@ -36,7 +38,9 @@ def described(error: BaseException, watch: Watch) -> bytearray:
 def _described(error: BaseException, watch: Watch) -> bytearray:
     kind = type(error)
     if isinstance(error, NoForm):
-        return _answer(form.UNFIT, {"where": f"result{error.where}", "message": error.why})
+        told_unfit: dict[str, object] = {"where": f"result{error.where}", "message": error.why}
+        told_unfit |= {"remedy": error.remedy, "about": error.about[:100]}
+        return _answer(form.UNFIT, told_unfit)
     if isinstance(error, TooManyItems):
         return _answer(form.UNFIT, {"where": "", "message": str(error)})
     if isinstance(error, NotLoaded):
@@ -65,6 +69,8 @@ def _described(error: BaseException, watch: Watch) -> bytearray:
     if isinstance(filename, str):
         raised["filename"] = filename[:_LONGEST_MESSAGE]
         raised["tried"] = watch.tried(filename)
+    else:
+        raised["about"] = _safely(lambda: _about(error, watch), [])
     return _answer(form.RAISED, raised)
 
 
@@ -96,6 +102,11 @@ def _traceback(error: BaseException) -> str:
 def _cause(error: BaseException) -> str:
     cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     return f"{type_name(type(cause))}: {_text(cause)}" if cause is not None else ""
+
+
+def _about(error: BaseException, watch: Watch) -> list[str]:
+    """Paths in the call's own temporary directories: whether they are there, others know."""
+    return [path for path in watch.about(error) if path.startswith(_OWN)][:_MOST_ABOUT]
 
 
 def _arguments(error: BaseException) -> tuple[object, ...] | None:

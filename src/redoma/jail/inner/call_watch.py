@@ -35,7 +35,8 @@ _CHANGES = {
     "os.truncate": (0,),
     "os.utime": (0,),
 }
-_LOOKS = ("os.listdir", "os.scandir", "os.chdir", "sqlite3.connect")
+_LOOKS = ("os.listdir", "os.scandir", "os.chdir")
+_READ_ONLY, _CANNOT_OPEN = 8, 14  # of SQLite
 _STARTS = (
     "os.exec",
     "os.fork",
@@ -71,12 +72,14 @@ class Watch:
         self._network = orders.network
         self._subprocesses = orders.subprocesses
         self._tried: dict[str, str] = {}
+        self._databases: dict[str, None] = {}
         self._started = False
         self._events: dict[str, Callable[[tuple[Any, ...]], None]] = {"open": self._open}
         for event, places in _CHANGES.items():
             self._events[event] = lambda given, places=places: self._changes(given, places)  # type: ignore[misc]
         for event in _LOOKS:
             self._events[event] = lambda given: self._path(given[0], READ)
+        self._events["sqlite3.connect"] = self._database
         for event in _STARTS:
             self._events[event] = self._starts
         if not orders.network:
@@ -121,6 +124,22 @@ class Watch:
         if kind == WRITE and not _within(real, self._writable):
             raise Refusal(WRITE, path, "this path is not among those that may be written")
 
+    def _database(self, given: tuple[Any, ...]) -> None:
+        """SQLite opens its file later and by itself, and names it in no error."""
+        from redoma.jail.inner.call_evidence import as_path
+
+        name = given[0]
+        if isinstance(name, bytes):
+            name = os.fsdecode(name)
+        elif not isinstance(name, str) and hasattr(type(name), "__fspath__"):
+            name = os.fspath(name)
+        if not isinstance(name, str) or name in ("", ":memory:"):
+            return
+        path = as_path(name) or os.path.abspath(name)
+        if len(self._databases) < _MOST_NOTED:
+            self._databases[path] = None
+        self._path(path, READ)
+
     def _starts(self, given: tuple[Any, ...]) -> None:
         self._started = True
         if not self._subprocesses:
@@ -145,11 +164,48 @@ class Watch:
                 break
             if isinstance(known, Refusal):
                 return known
-            if isinstance(known, OSError):
-                found = self._explained(known)
-                if found is not None:
-                    return found
+            found = self._explained(known) if isinstance(known, OSError) else None
+            found = found or self._behind(known)
+            if found is not None:
+                return found
             known = known.__cause__ or known.__context__
+        return None
+
+    def about(self, error: BaseException) -> list[str]:
+        """Every path that an error may be about, though it names none."""
+        from redoma.jail.inner.call_evidence import paths_behind, paths_in
+
+        if type(error).__module__ != "sqlite3":
+            return paths_behind(error)
+        if _sqlite_number(error) not in (_READ_ONLY, _CANNOT_OPEN):
+            return paths_in(str(error))  # a table that is not there is about no file
+        return list(dict.fromkeys((*paths_behind(error), *self._databases)))
+
+    def _behind(self, error: BaseException) -> Refusal | None:
+        """What the enclosure refused to a library that only says that something failed."""
+        if isinstance(error, OSError) and error.errno not in (*_OUT_OF_REACH, None):
+            return None
+        number = _sqlite_number(error)
+        system = error.errno if isinstance(error, OSError) else None
+        refused: Refusal | None = None
+        for path in self.about(error):
+            found = self._out_of_reach(path, system, number)
+            if found is None and not os.path.lexists(path) and _within(path, self._writable):
+                return None  # it may be made and is not there, which is reason enough
+            refused = refused or found
+        return refused
+
+    def _out_of_reach(self, path: str, number: int | None, sqlite: int | None) -> Refusal | None:
+        real = os.path.realpath(path)
+        kind = WRITE if number == errno.EROFS or sqlite == _READ_ONLY else READ
+        kind = self._tried.get(path, kind)
+        if _within(path, self._hidden) or _within(real, self._hidden):
+            return Refusal(kind, path, "this path is hidden from the call")
+        if not _within(real, self._seen) and not _within(path, self._seen):
+            return Refusal(kind, path, "this path is not among those that may be read")
+        made = sqlite == _CANNOT_OPEN and not os.path.lexists(path)
+        if (kind == WRITE or made) and not _within(real, self._writable):
+            return Refusal(WRITE, path, "this path is not among those that may be written")
         return None
 
     def tried(self, path: str) -> str:
@@ -174,6 +230,11 @@ class Watch:
         if not _within(real, self._seen) and not _within(path, self._seen):
             return Refusal(kind, path, "this path is not among those that may be read")
         return None
+
+
+def _sqlite_number(error: BaseException) -> int | None:
+    code = getattr(error, "sqlite_errorcode", None)
+    return code & 0xFF if type(code) is int else None
 
 
 def _within(path: str, roots: tuple[str, ...]) -> bool:

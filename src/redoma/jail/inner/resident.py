@@ -125,10 +125,14 @@ def _load_entry() -> None:
 
 
 def _load_pickler() -> None:
-    """What functions that come by value are made from again; only this is taken from beside us."""
+    """What functions that come by value are made from again; only this is taken from beside us.
+
+    The libraries that it imports are found where they are here, and not where they are inside.
+    """
     if "cloudpickle" not in sys.modules:
         import importlib
 
+        moved.libraries([(inside, here) for here, inside in _moves()])
         sys.path.append(sys.argv[2])
         with suppress(ImportError):
             importlib.import_module("cloudpickle")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from redoma.jail import root_parts
 from redoma.jail.guard.below import open_below
 from redoma.jail.inner.orders import Order
 from redoma.jail.kernel import calls, mounts
@@ -16,16 +17,6 @@ if TYPE_CHECKING:
 # Where the step works: a file system of its own over a directory that every machine has.
 _BASE = "/tmp"
 _NEW, _OLD = "/new", "/old"
-_DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
-_LINKS = (
-    ("fd", "/proc/self/fd"),
-    ("stdin", "/proc/self/fd/0"),
-    ("stdout", "/proc/self/fd/1"),
-    ("stderr", "/proc/self/fd/2"),
-    ("core", "/proc/kcore"),
-    ("ptmx", "pts/ptmx"),
-)
-_COVERED = ("sys", "sysrq-trigger", "irq", "bus")
 
 
 class Root:
@@ -36,6 +27,7 @@ class Root:
         self.no_user_namespaces = no_user_namespaces
         self._overlays = 0
         self._files = 0
+        self._read_only: set[str] = set()
 
     def begin(self) -> None:
         """An empty root to put things into; what the machine has is found below `/old`."""
@@ -71,7 +63,7 @@ class Root:
 
     def _do(self, step: Order) -> None:
         name, place = step.name, step.place
-        if place == "/proc/1":
+        if place == root_parts.FIRST_PROCESS:
             return  # covered for bubblewrap's first process; ours keeps everybody out by itself
         if name in ("--bind", "--ro-bind"):
             source = step.source
@@ -98,9 +90,7 @@ class Root:
                 place, lambda at: mounts.memory(at, size=step.size, mode=mode, owner=self.owner)
             )
         elif name == "--remount-ro":
-            fd = open_below(_NEW, _NEW + place.rstrip("/"))
-            mounts.restrict(fd, read_only=True, devices=place == "/dev", below=False)
-            os.close(fd)
+            self._make_read_only(place)
         elif name == "--proc":
             self._processes(place)
         elif name == "--dev":
@@ -116,8 +106,16 @@ class Root:
             _directory(place)
             layers = [_found(layer) for layer in reversed(step.layers)]
             self._on(place, lambda at: mounts.overlay(at, lower=layers))
+            self._read_only.add(place)
         else:
             raise OSError(0, "nobody knows how to do that")
+
+    def _make_read_only(self, place: str) -> None:
+        if place in self._read_only:
+            return  # an overlay that nothing can be written in has had its flags from the beginning
+        fd = open_below(_NEW, _NEW + place.rstrip("/"))
+        mounts.restrict(fd, read_only=True, devices=place == "/dev", below=False)
+        os.close(fd)
 
     def _bind(self, source: str, place: str, *, read_only: bool, devices: bool = False) -> None:
         if os.path.isdir(source):
@@ -161,25 +159,26 @@ class Root:
 
     def _processes(self, place: str) -> None:
         _directory(place)
-        self._on(place, mounts.processes)
+        self._on(place, lambda at: mounts.processes(at, root_parts.PROC_OPTIONS))
         if self.no_user_namespaces:
             # Attack: in a user namespace of its own a command has every capability again. One more
             # is made by the inner step itself.
             with open(f"{_NEW}{place}/sys/user/max_user_namespaces", "w") as limit:
                 limit.write("1")
-        for name in _COVERED:
-            if os.path.exists(f"{_NEW}{place}/{name}"):
+        for name in root_parts.READ_ONLY_IN_PROC:
+            # `sys` always: modes say little there, and settings of namespaces are their owner's.
+            if name == "sys" or os.access(f"{_NEW}{place}/{name}", os.W_OK):
                 self._bind(f"{_NEW}{place}/{name}", f"{place}/{name}", read_only=True)
 
     def _devices(self, place: str) -> None:
         _directory(place)
         self._on(place, lambda at: mounts.memory(at, size=1 << 16, mode=0o755, owner=self.owner))
-        for name in _DEVICES:
+        for name in root_parts.DEVICES:
             if os.path.exists(f"{_OLD}/dev/{name}"):
                 self._bind(f"{_OLD}/dev/{name}", f"{place}/{name}", read_only=False, devices=True)
-        for name, target in _LINKS:
+        for name, target in root_parts.DEVICE_LINKS:
             os.symlink(target, f"{_NEW}{place}/{name}")
-        for name in ("shm", "pts"):
+        for name in root_parts.DEVICE_DIRECTORIES:
             os.mkdir(f"{_NEW}{place}/{name}", 0o755)
         self._on(f"{place}/pts", mounts.terminals)
 

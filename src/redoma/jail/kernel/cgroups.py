@@ -149,8 +149,11 @@ class Group:
         self._usage = self._number("memory", file)
 
     def _oom_kills(self) -> int:
-        file = "memory.oom_control" if self.version == 1 else "memory.events"
-        return _field(self._read("memory", file), "oom_kill")
+        if self.version == 1:
+            return _field(self._read("memory", "memory.oom_control"), "oom_kill")
+        found = self._read("memory", "memory.events")
+        # An allocation that fails without a kill is counted as well, where the kernel tells it.
+        return max(_field(found, "oom_kill"), _field(found, "oom"))
 
     def _fork_refusals(self) -> int:
         return _field(self._read("pids", "pids.events"), "max")

@@ -9,12 +9,15 @@ appear as that uid's.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import struct
 from _thread import allocate_lock, start_new_thread
 
 from redoma.jail.kernel import calls
+from redoma.jail.kernel.mount_table import has_mounts
+from redoma.jail.kernel.mount_table import places as mounted_places
 from redoma.jail.run.namespaces import user_namespace
 from redoma.model.access import NOBODYS_UID
 from redoma.model.blocks import suppress
@@ -33,10 +36,11 @@ _AT_FDCWD = -100
 _MOVE_MOUNT_F_EMPTY_PATH = 4
 _MOUNT_ATTR_IDMAP = 0x00100000
 _READ_ONLY = 0x1 | 0x2 | 0x4  # read-only, no set-user-id, no devices
-_MS_NOSUID, _MS_NODEV = 0x2, 0x4
+_MS_READ_ONLY, _MS_NOSUID, _MS_NODEV, _MS_BIND = 0x1, 0x2, 0x4, 0x1000
 _MS_BIND_READ_ONLY = 0x1000 | 0x20 | 0x1 | _MS_NOSUID | _MS_NODEV  # bind, remount, read-only
 # A directory that every machine has and that no launcher needs; covered in our namespace only.
 _STAGE = "/sys"
+_LOWERS, _EMPTY = f"{_STAGE}/lowers", f"{_STAGE}/empty"
 # An id that no file has.
 _NO_ONE = 2**32 - 10
 
@@ -49,12 +53,17 @@ class Stage:
     reach it although the original lies in a directory closed to others, such as `/root`.
     """
 
+    # A directory that everybody reaches and nothing is in.
+    empty = _EMPTY
+
     def __init__(self) -> None:
         from _queue import SimpleQueue  # `queue` itself costs a cold start a millisecond
 
         self._jobs: SimpleQueue[Any] = SimpleQueue()
         self._staged: dict[tuple[object, ...], str] = {}
         self._maps: dict[tuple[int, int], int] = {}
+        self._lowers = 0
+        self._mounted = mounted_places()
         self._turn = allocate_lock()  # runs side by side may need the same thing, or two at once
         self._over = allocate_lock()
         self._over.acquire()
@@ -80,6 +89,7 @@ class Stage:
         """
 
         def as_nobody() -> int:
+            self._forget_lowers()
             calls.set_groups_of_thread()
             calls.set_ids_of_thread(NOBODYS_UID)
             try:
@@ -102,12 +112,13 @@ class Stage:
         """Where `path` is found, to be read as everybody may read it.
 
         Attack: a read-only mount stops nobody from connecting to a socket in it, or from writing
-        into a named pipe. Where the owner of a file has no name at all, nobody may write it.
+        into a named pipe or reading from one. Through an overlay both lead nowhere; and where the
+        owner of a file has no name at all, nobody may write it.
         """
         status = os.stat(path)
         if status.st_mode & 0o005 != 0o005:
-            return self.staged(path, status.st_uid, status.st_gid)
-        return self.staged(path, _NO_ONE, _NO_ONE)
+            return self._staged_by(self._way(path), path, status.st_uid, status.st_gid)
+        return self._staged_by(self._way(path), path, _NO_ONE, _NO_ONE)
 
     def nobodys(self) -> int:
         """The map in which no owner has a name."""
@@ -115,15 +126,29 @@ class Stage:
 
     def staged(self, path: str, uid: int, gid: int) -> str:
         """Where `path` is found on the stage, files of `uid` appearing as the enclosure's own."""
+        return self._staged_by(self._put, path, uid, gid)
+
+    def _staged_by(
+        self, put: Callable[[int, str, int], None], path: str, uid: int, gid: int
+    ) -> str:
         found = os.stat(path)
         # What is there now: a directory may have been replaced, or something mounted on it.
-        key = (path, uid, gid, found.st_dev, found.st_ino)
+        key = (path, uid, gid, found.st_dev, found.st_ino, put.__name__)
         with self._turn:
             if key not in self._staged:
                 place = f"{_STAGE}/{len(self._staged)}"
                 # Taken here: what was mounted on the machine since is not on the stage.
                 taken = _taken(path)
-                self.call(lambda: self._put(taken, place, self._map(uid, gid)))
+                id_map = self._map(uid, gid)
+                try:
+                    self.call(lambda: put(taken, place, id_map))
+                except OSError as error:
+                    if error.errno != errno.EINVAL:
+                        raise
+                    # Something below is of a kind whose owners cannot be renamed, such as /proc.
+                    parts = apart(path)
+                    how = 0 if put.__name__ == self._put.__name__ else _READ_ONLY
+                    self.call(lambda: self._put_apart(parts, place, id_map, how))
                 self._staged[key] = place
             return self._staged[key]
 
@@ -173,7 +198,7 @@ class Stage:
             os.symlink(target, place + link)
         for source, target in binds:
             os.makedirs(os.path.dirname(place + target), 0o755, exist_ok=True)
-            self._put(_taken(source), place + target, id_map, _READ_ONLY)
+            self._way(source)(_taken(source), place + target, id_map)
         calls.mount("none", place, "", _MS_BIND_READ_ONLY)
 
     def _map(self, uid: int, gid: int) -> int:
@@ -201,20 +226,80 @@ class Stage:
         with suppress(OSError):
             calls.detach(_STAGE)
         calls.mount("redoma", _STAGE, "tmpfs", 0, "mode=755,size=64k")
+        os.mkdir(_EMPTY, 0o755)
+        os.mkdir(_LOWERS, 0o755)
+
+    def _way(self, path: str) -> Callable[[int, str, int], None]:
+        """How what is only read is put: an overlay shows nothing that is mounted below."""
+        return self._put_to_read if has_mounts(path, self._mounted) else self._show
+
+    def _put_to_read(self, tree: int, place: str, id_map: int) -> None:
+        self._put(tree, place, id_map, _READ_ONLY)
+
+    def _show(self, tree: int, place: str, id_map: int) -> None:
+        """Puts what is only read: a directory through an overlay, where one can be made of it."""
+        if not stat.S_ISDIR(os.fstat(tree).st_mode):
+            self._put(tree, place, id_map, _READ_ONLY)
+            return
+        if not self._lowers:
+            calls.mount("redoma", _LOWERS, "tmpfs", 0, "mode=755,size=64k")
+        self._lowers += 1
+        lower = f"{_LOWERS}/{self._lowers}"
+        self._put(tree, lower, id_map, _READ_ONLY)
+        os.mkdir(place)
+        try:
+            flags = _MS_READ_ONLY | _MS_NOSUID | _MS_NODEV
+            calls.mount("overlay", place, "overlay", flags, f"lowerdir={lower}:{_EMPTY}")
+        except OSError:  # an older kernel, or a file system that is no part of an overlay
+            calls.mount(lower, place, "", _MS_BIND | _MS_REC)
+
+    def _forget_lowers(self) -> None:
+        """Overlays hold what they are made of; all at once, since the kernel waits at each end."""
+        if self._lowers:
+            calls.detach(_LOWERS)
+            self._lowers = 0
+
+    def _put_apart(
+        self, parts: list[tuple[int, str]], place: str, id_map: int, attributes: int
+    ) -> None:
+        """Every mount of a tree by itself; what cannot be shown as another's is covered."""
+        covered: list[str] = []
+        try:
+            while parts:
+                tree, below = parts.pop(0)
+                if below.startswith(tuple(covered)) or (
+                    below and not os.path.exists(place + below)
+                ):
+                    os.close(tree)
+                    continue
+                try:
+                    self._put(tree, place + below, id_map, attributes, recursive=False)
+                except OSError as error:
+                    if error.errno != errno.EINVAL or not below:
+                        raise
+                    _cover(place + below)
+                    covered.append(f"{below}/")
+        finally:
+            for tree, _ in parts:
+                os.close(tree)
 
     @staticmethod
-    def _put(tree: int, place: str, id_map: int, attributes: int = 0) -> None:
+    def _put(
+        tree: int, place: str, id_map: int, attributes: int = 0, *, recursive: bool = True
+    ) -> None:
         try:
             change = struct.pack("QQQQ", _MOUNT_ATTR_IDMAP | attributes, 0, 0, id_map)
             calls.syscall(
                 calls.MOUNT_SETATTR,
                 tree,
                 b"",
-                _AT_EMPTY_PATH | _AT_RECURSIVE,
+                _AT_EMPTY_PATH | (_AT_RECURSIVE if recursive else 0),
                 change,
                 len(change),
             )
-            if stat.S_ISDIR(os.fstat(tree).st_mode):
+            if os.path.lexists(place):
+                pass  # a part of a tree, on its own place in it
+            elif stat.S_ISDIR(os.fstat(tree).st_mode):
                 os.mkdir(place)
             else:
                 os.close(os.open(place, os.O_CREAT | os.O_WRONLY, 0o644))
@@ -230,7 +315,7 @@ class Stage:
             os.close(tree)
 
 
-def _taken(path: str) -> int:
+def _taken(path: str, *, recursive: bool = True) -> int:
     """A copy of what is mounted at `path` and below it, which is nowhere yet."""
     # Attack: the last part of the path becomes a symbolic link to somewhere else.
     source = os.open(path, os.O_PATH | os.O_NOFOLLOW)
@@ -239,7 +324,43 @@ def _taken(path: str) -> int:
             calls.OPEN_TREE,
             source,
             b"",
-            _OPEN_TREE_CLONE | os.O_CLOEXEC | _AT_EMPTY_PATH | _AT_RECURSIVE,
+            _OPEN_TREE_CLONE | os.O_CLOEXEC | _AT_EMPTY_PATH | (_AT_RECURSIVE if recursive else 0),
         )
     finally:
         os.close(source)
+
+
+def apart(path: str) -> list[tuple[int, str]]:
+    """The same as a copy of each mount by itself, with its place below `path`, outer ones first."""
+    found = [(_taken(path, recursive=False), "")]
+    try:
+        for point in _mounted_below(path):
+            with suppress(OSError):  # gone meanwhile, or not ours to see
+                found.append((_taken(point, recursive=False), point[len(path.rstrip("/")) :]))
+    except BaseException:
+        for tree, _ in found:
+            os.close(tree)
+        raise
+    return found
+
+
+def _mounted_below(path: str) -> list[str]:
+    """The points below a path on which something is mounted, each once, outer ones first."""
+    start = path.rstrip("/") + "/"
+    points: dict[str, None] = {}
+    with open("/proc/self/mountinfo", "rb") as mounts:
+        for line in mounts:
+            escaped = line.split()[4]
+            point = os.fsdecode(escaped.decode("unicode_escape").encode("latin-1"))
+            if point.startswith(start):
+                points[point] = None
+    return sorted(points, key=lambda each: each.count("/"))
+
+
+def _cover(place: str) -> None:
+    """An empty directory, or an empty file, over what is not shown: not what lies beneath it."""
+    if os.path.isdir(place):
+        calls.mount("redoma", place, "tmpfs", _MS_NOSUID | _MS_NODEV, "mode=755,size=4k")
+        calls.mount("none", place, "", _MS_BIND_READ_ONLY)
+    else:
+        calls.mount("/dev/null", place, "", _MS_BIND)

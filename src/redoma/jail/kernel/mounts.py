@@ -33,9 +33,9 @@ def memory(target: str, *, size: int | None, mode: int, owner: tuple[int, int]) 
     calls.mount("tmpfs", target, "tmpfs", _NOSUID | _NODEV, data)
 
 
-def processes(target: str) -> None:
+def processes(target: str, options: str = "") -> None:
     """The process file system of this process namespace."""
-    calls.mount("proc", target, "proc", _NOSUID | _NODEV | _NOEXEC)
+    calls.mount("proc", target, "proc", _NOSUID | _NODEV | _NOEXEC, options)
 
 
 def terminals(target: str) -> None:

@@ -28,13 +28,34 @@ _WHERE: dict[str, tuple[int | None, int, int | None]] = {
     "truncate": (None, 0, None),
     "execve": (None, 0, None),
     "execveat": (0, 1, 4),
+    # What makes, moves or removes a name: the path that it would be at.
+    "mkdir": (None, 0, None),
+    "mkdirat": (0, 1, None),
+    "mknod": (None, 0, None),
+    "mknodat": (0, 1, None),
+    "rmdir": (None, 0, None),
+    "unlink": (None, 0, None),
+    "unlinkat": (0, 1, None),
+    "rename": (None, 1, None),
+    "renameat": (2, 3, None),
+    "renameat2": (2, 3, None),
+    "link": (None, 1, None),
+    "linkat": (2, 3, None),
+    "symlink": (None, 1, None),
+    "symlinkat": (1, 2, None),
+    "chmod": (None, 0, None),
+    "fchmodat": (0, 1, None),
+    # An address in the place of a path.
+    "connect": (None, 1, None),
 }
+_FAMILY_4, _FAMILY_6 = 2, 10
+_LONGEST_ADDRESS = 28
 
 
 class Notice:
     """One call that waits for our word."""
 
-    __slots__ = ("call", "directory", "flags", "id", "path_at", "thread")
+    __slots__ = ("call", "directory", "flags", "id", "length", "path_at", "thread")
 
     def __init__(self, data: bytes | bytearray, names: dict[int, str]) -> None:
         self.id, self.thread, call = unpack_from("=QI4xi", data)
@@ -45,6 +66,7 @@ class Notice:
         given = None if directory is None else arguments[directory] & 0xFFFFFFFF
         self.directory = None if given is None or given == 2**32 - 100 else given
         self.path_at = arguments[path]
+        self.length = arguments[2] & 0xFFFFFFFF  # of an address, where that is what is given
         self.flags = 0 if flags is None else arguments[flags] & 0xFFFFFFFF
 
 
@@ -82,7 +104,7 @@ class Notices:
 
 
 def filter_of_calls(machine: str = "") -> bytes:
-    """Asks about the calls that open, cut or execute a file, and lets every other one pass."""
+    """Asks about calls that open, change or execute a file, or reach out; lets others pass."""
     machine = machine or os.uname().machine
     made = seccomp.Filter(machine)
     made.report_only([n for n in _WHERE if number(n, machine) is not None], MACHINES[machine][0])
@@ -105,6 +127,24 @@ def text_at(thread: int, address: int) -> bytes:
     finally:
         os.close(memory)
     return found
+
+
+def address_at(notice: Notice) -> tuple[str, int] | None:
+    """The internet address and the port that a process asks for; None for another family."""
+    size = min(notice.length, _LONGEST_ADDRESS)
+    memory = os.open(f"/proc/{notice.thread}/mem", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        data = os.pread(memory, size, notice.path_at)
+    finally:
+        os.close(memory)
+    family = unpack_from("=H", data)[0] if len(data) >= 2 else 0
+    from _socket import inet_ntop
+
+    if family == _FAMILY_4 and len(data) >= 8:
+        return inet_ntop(family, data[4:8]), unpack_from(">H", data, 2)[0]
+    if family == _FAMILY_6 and len(data) >= 24:
+        return inet_ntop(family, data[8:24]), unpack_from(">H", data, 2)[0]
+    return None
 
 
 def open_in_root(root: int, path: bytes, flags: int) -> int:

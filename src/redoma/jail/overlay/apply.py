@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import os
+import stat
 import time
 from contextlib import suppress
 
+from redoma.jail import places
 from redoma.jail.guard.names import GIT_PARTS
 from redoma.jail.overlay import kept
-from redoma.jail.overlay.carrying import room_for
-from redoma.jail.overlay.choosing import choose
+from redoma.jail.overlay.choosing import choose, is_directory, was_directory
+from redoma.jail.overlay.collect import Bounds, remove_kept_layer
 from redoma.jail.overlay.conflicts import Ground
+from redoma.jail.overlay.failure import told as told_of
+from redoma.jail.overlay.interruption import Interruption
 from redoma.jail.overlay.journal import Book, Phase
 from redoma.jail.overlay.kept import layer_of
-from redoma.jail.overlay.lock import locked
+from redoma.jail.overlay.layer import COPY
+from redoma.jail.overlay.overlaps import others_since
 from redoma.jail.overlay.planning import Planner
 from redoma.jail.overlay.protect import protected
-from redoma.jail.overlay.recovery import recover_under
+from redoma.jail.overlay.recovery import settled
+from redoma.jail.overlay.rows import CHANGES
 from redoma.jail.overlay.running import Run, begin, errors_of, settle_root
 from redoma.jail.overlay.site import Site
-from redoma.model.errors import ApplyConflict, ChangeError, PreviewGone
+from redoma.jail.overlay.spool import Spooler, found_in
+from redoma.model.errors import ApplyConflict, ChangeError, NoRoomForUndo, PreviewGone
 from redoma.model.transaction import Applied, Standing
 from redoma.model.value import replace
 
@@ -30,6 +37,7 @@ if TYPE_CHECKING:
     from redoma.jail.overlay.conflicts import Conflict
     from redoma.jail.overlay.journal import Journal
     from redoma.jail.overlay.kept import Entry
+    from redoma.jail.overlay.layer import Layer
     from redoma.jail.overlay.lock import Held
     from redoma.model.change import Change, Changes
 
@@ -42,43 +50,93 @@ def apply(
     *,
     contents: Mapping[str, bytes] | None = None,
     allowed: Iterable[str] = (),
+    undo: bool = True,
+    names: tuple[str, ...] = (),
 ) -> Applied:
     """Applies what is still held, or what of it lies at or below `paths`.
 
     `contents` stands in for what the layer has of a file. What a person's own tools obey is held
-    back, but for `allowed`: absolute paths that a person gave by name.
+    back, but for `allowed`: absolute paths that a person gave by name. With `undo` what is replaced
+    is kept, and NoRoomForUndo raised where it cannot be; without it nothing is.
     """
-    with locked() as lock:
-        assert lock is not None
-        recover_under(lock)
+    with settled(kept.read_entry(name)) as lock:
         entry = kept.read_entry(name)
         changes = kept.load(name)
         layer = layer_of(name, entry)
         book = Book(kept.directory(name))
         remaining = _remaining(changes, book)
-        why = protected(remaining, layer.upper, tuple(allowed))
+        why = protected(remaining, layer.upper, tuple(allowed), names)
         remaining = _without_ties(remaining, why)
         choice = choose(remaining, paths, why=why, kept_in=layer.upper)
         opened = Site(entry.shown.workspace, entry.root, layer.directory)
         with opened as site, errors_of("the apply"):
             if not choice.items:
                 return Applied(id=name, held_back=choice.held_back)
-            ground = Ground(
-                site.ground, lambda: kept.windows_of(changes.workspace), changes.began_ns
-            )
-            _refuse(name, ground.check(choice.items), len(choice.items))
+            found = _conflicts(site, entry, choice.items, lock, layer if paths is None else None)
+            _refuse(name, found, len(choice.items))
             number = max(book.numbers(), default=0) + 1
             slots = _written(site, number, remaining, contents or {})
             journal = _planned(site, remaining, choice.items, number, slots)
-            run = Run(site, book, journal)
-            _run(site, entry, run, lock)
+            if undo and site.copies:
+                _room_for(name, journal, site.directory)
+            run = Run(site, book, replace(journal, undoable=undo))
+            with Interruption():
+                _run(site, entry, run, lock)
+    if not undo and run.is_settled:
+        remove_kept_layer(name)
     return Applied(
         id=name,
         changes=choice.items,
         brought=choice.brought,
         held_back=choice.held_back,
         notes=_notes(run, choice.items),
+        undoable=undo,
+        kept=journal.size if undo else 0,
     )
+
+
+def _room_for(name: str, journal: Journal, directory: str) -> None:
+    """Refuses, before anything is done, where what leaves the workspace could not be kept.
+
+    Only what has to be copied takes room. What is renamed lies where it lay.
+    """
+    found = os.statvfs(directory)
+    free, most = found.f_bavail * found.f_frsize, Bounds().bytes
+    if journal.size <= min(free, most):
+        return
+    why = f"{free} are free in {directory}" if journal.size > free else f"{most} may be kept"
+    raise NoRoomForUndo(
+        f"what this replaces cannot be kept to undo it: {journal.size} bytes are needed, {why}",
+        hint=f"redoma apply {name} --no-undo applies it all the same, for good",
+    )
+
+
+def _conflicts(
+    site: Site, entry: Entry, items: Sequence[Change], lock: Held, whole: Layer | None
+) -> Sequence[Conflict]:
+    """What someone else changed since the command began: a person, or another transaction.
+
+    `whole` is the layer where everything in it is applied, what it removed included.
+    """
+    ground = Ground(site.ground, lambda: kept.windows_of(entry), entry.began_ns, entry.windows)
+    if lock.moved_since(entry.began_ns):
+        ground.check_others(items, others_since(entry), lambda path: _removed(site, path, whole))
+    return ground.check(items)
+
+
+def _removed(site: Site, path: str, layer: Layer | None) -> bool:
+    """Whether a command removed a path in its layer that is not in the workspace any more."""
+    if layer is None:
+        return False
+    try:
+        if site.ground.status(path) is not None:
+            return False
+        status = site.home.status(f"upper/{path}")
+    except OSError:
+        return False
+    if layer.kind == COPY:
+        return status is None
+    return status is not None and stat.S_ISCHR(status.st_mode) and status.st_rdev == 0
 
 
 def _remaining(changes: Changes, book: Book) -> Changes:
@@ -87,7 +145,11 @@ def _remaining(changes: Changes, book: Book) -> Changes:
     for number in book.numbers():
         if book.phase(number) is Phase.APPLIED:
             applied.update(book.read(number).paths)
-    items = tuple(item for item in changes.items if item.path not in applied)
+    if not applied and changes.items:
+        return changes
+    left = Spooler(CHANGES, places.made_state())
+    left.extend(item for item in changes.items if item.path not in applied)
+    items = left.sealed()
     if not items:
         raise PreviewGone(f"{changes.id} is applied already", hint=f"redoma undo {changes.id}")
     return replace(changes, items=items)
@@ -98,9 +160,9 @@ def _written(
 ) -> dict[str, str]:
     """The slots of contents that a person put together; each like the layer's file but for that."""
     slots: dict[str, str] = {}
-    by_path = {item.path: item for item in changes.items}
+    find = found_in(changes.items) if contents else None
     for index, (path, content) in enumerate(contents.items()):
-        item = by_path.get(path)
+        item = find(path) if find is not None else None
         if item is None or item.after is None or item.after.kind is not item.after.kind.FILE:
             raise ChangeError(f"{path} is no changed file, so its content cannot be chosen")
         # Attack: half of a configuration that is harmless as a whole.
@@ -125,7 +187,7 @@ def _written(
 
 
 def _planned(
-    site: Site, changes: Changes, chosen: tuple[Change, ...], number: int, slots: dict[str, str]
+    site: Site, changes: Changes, chosen: Sequence[Change], number: int, slots: dict[str, str]
 ) -> Journal:
     try:
         planner = Planner(
@@ -138,13 +200,12 @@ def _planned(
             contents=slots,
         )
         journal = planner.journal()
-        if site.copies:
-            room_for(journal, site.directory)
-        else:
+        if not site.copies:
             site.settle(journal.placed, slots)
     except OSError as error:
-        why = error.strerror or str(error)
-        raise ChangeError(f"nothing was applied: {why}", hint="redoma history") from error
+        raise ChangeError(
+            f"nothing was applied: {told_of(error)}", hint="redoma history"
+        ) from error
     return journal
 
 
@@ -163,12 +224,14 @@ def _run(site: Site, entry: Entry, run: Run, lock: Held) -> None:
             size = run.journal.size
             if entry.shown.standing is Standing.APPLIED:
                 size += entry.shown.size
-            shown = replace(entry.shown, standing=Standing.APPLIED, size=size, why="")
+            standing = Standing.APPLIED if run.journal.undoable else Standing.FINAL
+            size = size if run.journal.undoable else 0
+            shown = replace(entry.shown, standing=standing, size=size, why="")
             entry = replace(entry, shown=shown, active=time.time())
             _drop_undone(run.book)
         kept.write_entry(entry, durably=True)
         if run.is_settled:
-            lock.end()
+            lock.end(work)
 
 
 def _drop_undone(book: Book) -> None:
@@ -180,10 +243,13 @@ def _drop_undone(book: Book) -> None:
 
 def _refuse(name: str, conflicts: Sequence[Conflict], count: int) -> None:
     if conflicts:
+        hint = f"redoma apply {name} PATH… for the others, or redoma discard {name}"
+        if len(conflicts) >= count:
+            hint = f"run it again on what is there now, and redoma discard {name}"
         raise ApplyConflict(
             f"{told(conflicts)}\nnothing was applied of {count} changes",
             paths=[conflict.path for conflict in conflicts],
-            hint=f"redoma apply {name} PATH… for the others, or redoma discard {name}",
+            hint=hint,
         )
 
 
@@ -198,13 +264,25 @@ def told(conflicts: Sequence[Conflict]) -> str:
 def _notes(run: Run, items: Iterable[Change]) -> tuple[str, ...]:
     site = run.site
     notes = [run.untidy] if run.untidy else []
+    if run.journal.undoable and run.journal.size > (most := Bounds().bytes):
+        size, most = run.journal.size >> 20, most >> 20
+        notes.append(
+            f"what it replaced ({size} MiB, of {most} MiB that are kept for longer) can be taken"
+            " back until the next change is applied here; its room is free after that"
+        )
     if site.copies:
         notes.append("the layer is on another file system than the workspace: files were copied")
-    several = [i.path for i in items if i.before is not None and i.before.links > 1 and i.after]
-    several = [path for path in several if not os.path.isdir(f"{site.workspace}/{path}")]
+    several = next((item.path for item in items if _had_other_names(item)), "")
     if several:
-        notes.append(f"other names of {several[0]} keep the old content (hard links)")
+        notes.append(f"other names of {several} keep the old content (hard links)")
     return tuple(notes)
+
+
+def _had_other_names(item: Change) -> bool:
+    before, after = item.before, item.after
+    if before is None or after is None or before.links <= 1 or was_directory(item):
+        return False
+    return not is_directory(item)
 
 
 def _without_ties(changes: Changes, held: Mapping[str, str]) -> Changes:
@@ -214,11 +292,13 @@ def _without_ties(changes: Changes, held: Mapping[str, str]) -> Changes:
     applied, or bring the protected one with it.
     """
     first: dict[str, str] = {}
-    items = []
+    if not held:
+        return changes
+    items = Spooler(CHANGES, places.made_state())
     for item in changes.items:
         tie = item.hard_link_of
         if tie in held and item.path not in held:
             other = first.setdefault(tie, item.path)
             item = replace(item, hard_link_of="" if other == item.path else other)  # noqa: PLW2901
         items.append(item)
-    return replace(changes, items=tuple(items)) if first else changes
+    return replace(changes, items=items.sealed()) if first else changes

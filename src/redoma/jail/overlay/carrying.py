@@ -14,10 +14,11 @@ from contextlib import suppress
 from redoma.jail.guard.removal import remove_tree
 from redoma.jail.kernel.openat2 import flush_file_system
 from redoma.jail.overlay.copying import copy_contents
+from redoma.jail.overlay.failure import at
+from redoma.jail.overlay.interruption import look
 from redoma.jail.overlay.journal import Journal, Kind
 from redoma.jail.overlay.marks import own_attributes
 from redoma.jail.overlay.moving import open_to_owner
-from redoma.model.errors import ChangeError
 from redoma.model.value import replace
 
 TYPE_CHECKING = False
@@ -40,21 +41,24 @@ class Carrier:
         self.inodes: dict[int, int] = {}  # of a source: of its copy
         self._files = 0
 
-    def copy(self, path: str, place: str) -> None:
-        """`path` of the source, whole, at `place` of the target."""
+    def copy(self, path: str, place: str, shown: str) -> None:
+        """`path` of the source, whole, at `place` of the target; an error speaks of `shown`."""
         status = self.source.status(path)
         assert status is not None
         directories = []
-        self._one(path, place, status)
+        with at(shown, "copied to the other side"):
+            self._one(path, place, status)
         if stat.S_ISDIR(status.st_mode):
             directories.append((path, place, status))
             for inner, found in self.source.below(path):
                 there = place + inner.removeprefix(path)
-                self._one(inner, there, found)
+                with at(shown + inner.removeprefix(path), "copied to the other side"):
+                    self._one(inner, there, found)
                 if stat.S_ISDIR(found.st_mode):
                     directories.append((inner, there, found))
         for inner, there, found in reversed(directories):
-            self._attributes(inner, there, found)
+            with at(shown + inner.removeprefix(path), "given its attributes"):
+                self._attributes(inner, there, found)
 
     def flush(self) -> None:
         """What was copied is on disk; each of a few files is already."""
@@ -63,6 +67,7 @@ class Carrier:
                 flush_file_system(fd)
 
     def _one(self, path: str, place: str, status: os.stat_result) -> None:
+        look()
         key = (status.st_dev, status.st_ino)
         directory, name = self.target.parent(place)
         kind = stat.S_IFMT(status.st_mode)
@@ -141,7 +146,7 @@ def carry_in(journal: Journal, home: Beneath, ground: Beneath, *, undo: bool) ->
     comes = (Kind.TAKE, Kind.SWAP) if undo else (Kind.PUT, Kind.SWAP)
     for index, step in enumerate(journal.steps):
         if step.kind in comes and not step.link_of:
-            carrier.copy(step.slot, f"{journal.staging}/{index}")
+            carrier.copy(step.slot, f"{journal.staging}/{index}", step.path)
     carrier.flush()
     if undo:
         return replace(journal, steps=_going_back(journal, ground))
@@ -181,7 +186,7 @@ def carry_out(journal: Journal, home: Beneath, ground: Beneath, directory: str) 
     for index, step in enumerate(journal.steps):
         place = f"{journal.staging}/{index}"
         if step.slot and not step.link_of and ground.status(place) is not None:
-            carrier.copy(place, f"{room}/{index}")
+            carrier.copy(place, f"{room}/{index}", step.path)
             held.append(index)
     for index, step in enumerate(journal.steps):
         if step.slot and not step.link_of:
@@ -209,18 +214,6 @@ def drop_staging(name: str, ground: Beneath) -> None:
         drop_staging(gone, ground)
         os.rename(name, gone, src_dir_fd=ground.root, dst_dir_fd=ground.root)
     remove_tree(f"/proc/self/fd/{ground.root}/{gone}")
-
-
-def room_for(journal: Journal, directory: str) -> None:
-    """Refuses, before anything is done, where what leaves the workspace could not be kept."""
-    found = os.statvfs(directory)
-    free = found.f_bavail * found.f_frsize
-    if journal.size > free:
-        raise ChangeError(
-            f"there is no room to keep what this replaces: {journal.size} bytes are needed,"
-            f" {free} are free in {directory}",
-            hint="redoma gc",
-        )
 
 
 def _clear(home: Beneath, slot: str) -> None:

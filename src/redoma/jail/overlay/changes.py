@@ -4,54 +4,138 @@ from __future__ import annotations
 
 import time
 
-from redoma.jail.overlay import renames
-from redoma.jail.overlay.compare import Comparison
+from redoma.jail import places
+from redoma.jail.overlay.compare import Comparison, Exceeded
+from redoma.jail.overlay.failure import told
 from redoma.jail.overlay.layer import COPY, Layer
-from redoma.jail.overlay.links import with_hard_links
+from redoma.jail.overlay.rows import CHANGES
+from redoma.jail.overlay.spool import Spooler
 from redoma.jail.overlay.tree import Tree
 from redoma.model.change import Change, Changes, Did
 from redoma.model.errors import ChangeError
+from redoma.model.value import replace
 
-_MANY_LINKS_SHOWN = 3
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from redoma.jail.overlay.overlaid import Overlaid
+    from redoma.model.access import Limits
+
+_MANY_SHOWN = 3
 
 
-def read_changes(layer: Layer) -> Changes:
-    """Every path that is not as it was; called when the last process of the run is gone."""
+def read_changes(layer: Layer, most: Limits | None = None) -> Changes:
+    """Every path that is not as it was; called when the last process of the run is gone.
+
+    Past `most` nothing more is read: the layer is kept as it is, and says of itself that it is.
+    """
     try:
-        return _read(layer)
+        return _read(layer, most)
+    except Exceeded as more:
+        return Changes(
+            id=layer.id,
+            workspace=layer.workspace,
+            began_ns=layer.began_ns,
+            warnings=(*layer.notes, _TOO_MUCH[more.limit].format(more.most)),
+            unread=more.limit,
+        )
     except OSError as error:
         raise ChangeError(
-            f"the changes of {layer.id} cannot be read: {error}",
+            f"the changes of {layer.id} cannot be read: {told(error)}",
             hint=f"redoma discard {layer.id}",
         ) from error
 
 
-def _read(layer: Layer) -> Changes:
+_TOO_MUCH = {
+    "changes": "the command changed more than {0} paths: they are held, and were not read",
+    "depth": "the command worked more than {0} directories deep: all is held, and was not read",
+}
+
+
+def _read(layer: Layer, most: Limits | None) -> Changes:
     overlay = layer.kind != COPY
     held = Tree(layer.upper, in_overlay=overlay, ours=True)
     with Tree(layer.workspace) as lower, held as upper:
-        comparison = Comparison(lower, upper, began_ns=layer.began_ns, ended_ns=time.time_ns())
+        comparison = Comparison(
+            lower,
+            upper,
+            Spooler(CHANGES, places.made_state()),
+            began_ns=layer.began_ns,
+            ended_ns=time.time_ns(),
+            most=most,
+        )
         if overlay:
             from redoma.jail.overlay.overlaid import Overlaid
 
-            Overlaid(comparison).read()
+            walk = Overlaid(comparison)
+            walk.read()
+            items, warnings = _seen_whole(comparison, walk)
         else:
             from redoma.jail.overlay.copied import Copied
 
-            Copied(comparison).read()
-        found = with_hard_links(comparison)
-        found, unsure = renames.find(found, lower, upper)
-    warnings = [*layer.notes, *comparison.warnings, *unsure, *_broken_links(found)]
+            Copied(comparison, frozenset(layer.mounts)).read()
+            items, warnings = _seen_whole(comparison, None)
     return Changes(
         id=layer.id,
         workspace=layer.workspace,
-        items=tuple(sorted(found, key=lambda item: item.path)),
+        items=items,
         began_ns=layer.began_ns,
-        warnings=tuple(warnings),
+        warnings=(*layer.notes, *comparison.warnings, *warnings),
     )
 
 
-def _broken_links(items: list[Change]) -> list[str]:
+def _seen_whole(found: Comparison, walk: Overlaid | None) -> tuple[Sequence[Change], list[str]]:
+    """The changes, with what can only be said of them when all are known."""
+    items: Sequence[Change] = found.items.sealed()
+    if not items:
+        return items, []
+    from redoma.jail.overlay.links import hard_links
+    from redoma.jail.overlay.privileges import grants_more, without_privileges
+    from redoma.jail.overlay.renames import Renames, find
+
+    links = hard_links(found)
+    renames = Renames()
+    if found.counts[Did.CREATED] and found.counts[Did.DELETED]:
+        count = found.counts[Did.CREATED] + found.counts[Did.DELETED]
+        renames = find((_linked(item, links) for item in items), count, found.lower, found.upper)
+    warnings = [*renames.warnings]
+    replaced = walk is not None and walk.replaced
+    if links or renames.found or replaced or found.privileged:
+        whole = Spooler(CHANGES, places.made_state())
+        revoked: list[str] = []
+        for item in walk.with_replaced(items) if walk is not None else items:
+            if item.did is Did.DELETED and item.path in renames.deleted:
+                continue
+            if item.did is Did.CREATED and item.path in renames.created:
+                if item.path not in renames.found:
+                    continue  # it moved along with a directory
+                named = renames.found[item.path]
+            else:
+                named = _linked(item, links)
+            if grants_more(named.after):
+                kept = without_privileges(named, found.upper)
+                if kept is not named:
+                    revoked.append(named.path)
+                named = kept
+            whole.append(named)
+        items = whole.sealed()
+        if revoked:
+            lost = f"{_shown(revoked)} loses its set-id bit, since its content changed"
+            warnings.append(lost)
+    return items, [*warnings, *_broken_links(items)]
+
+
+def _linked(item: Change, links: dict[str, str]) -> Change:
+    return replace(item, hard_link_of=links[item.path]) if item.path in links else item
+
+
+def _shown(paths: list[str]) -> str:
+    more = f" and {len(paths) - _MANY_SHOWN} more" if len(paths) > _MANY_SHOWN else ""
+    return ", ".join(paths[:_MANY_SHOWN]) + more
+
+
+def _broken_links(items: Sequence[Change]) -> list[str]:
     """A layer copies a file before it is written, so its other names keep the old content."""
     broken = [
         item.path
@@ -63,6 +147,4 @@ def _broken_links(items: list[Change]) -> list[str]:
     ]
     if not broken:
         return []
-    shown = ", ".join(broken[:_MANY_LINKS_SHOWN])
-    more = f" and {len(broken) - _MANY_LINKS_SHOWN} more" if len(broken) > _MANY_LINKS_SHOWN else ""
-    return [f"only one name changes of a file that has several (hard links): {shown}{more}"]
+    return [f"only one name changes of a file that has several (hard links): {_shown(broken)}"]

@@ -1,4 +1,9 @@
-"""Keeps what is held for undo within bounds: lets the oldest go, never one in use."""
+"""Keeps what is held for undo within bounds: lets the oldest go, never one in use.
+
+What was applied last in a workspace is never let go by itself, whatever its size: a person was told
+that it can be undone. With a layer on the workspace's own file system it costs nothing but that its
+room is not free yet.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +12,10 @@ import time
 
 from redoma.jail import places
 from redoma.jail.overlay import kept, store
-from redoma.jail.overlay.lock import locked
-from redoma.jail.overlay.recovery import recover_under
+from redoma.jail.overlay.lock import collecting, locked, remove_old
+from redoma.jail.overlay.recovery import recover
+from redoma.model.blocks import suppress
+from redoma.model.errors import PreviewGone
 from redoma.model.transaction import Freed, Standing
 from redoma.model.value import Value, replace
 
@@ -22,35 +29,49 @@ _KEEPING = frozenset({Standing.HELD, Standing.APPLIED, Standing.UNDONE, Standing
 
 
 class Bounds(Value):
-    """How much is kept; what is older, larger or more is let go."""
+    """How much is kept beside the newest of each workspace; what is older or more is let go."""
 
     age: float = 14 * _DAY
     size: int = 2 << 30
     share: float = 0.05  # of the disk, where that is less than `size`
     count: int = 200
     lines: int = 1000  # of the history
+    # Whether what was applied last in each workspace goes as well, and not only what is before it.
+    newest: bool = False
+
+    @property
+    def bytes(self) -> int:
+        """How many bytes are kept at most."""
+        found = os.statvfs(places.made_state())
+        return min(self.size, int(found.f_blocks * found.f_frsize * self.share))
 
 
-def collect(bounds: Bounds | None = None, *, only_tell: bool = False) -> Freed:
-    """Lets go of what is past the bounds, and of layers whose run never came to an end."""
+def collect(bounds: Bounds | None = None, *, only_tell: bool = False, wait: bool = True) -> Freed:
+    """Lets go of what is past the bounds, and of layers whose run never came to an end.
+
+    No workspace is locked for longer than it takes to write that one of its transactions is gone.
+    """
     bounds = bounds or Bounds()
-    with locked() as lock:
-        assert lock is not None
-        recover_under(lock)
+    if not os.path.lexists(places.state()):
+        return Freed(ids=(), size=0)  # nothing was ever kept
+    recover()
+    freed: list[tuple[str, int]] = []
+    with collecting(wait=wait) as ours:
+        if not ours:
+            return Freed()
         every = kept.entries()
-        known = {entry.id for entry in every}
-        freed: list[tuple[str, int]] = []
+        claimed = {entry.id for entry in every if entry.shown.standing in _KEEPING}
         for layer in store.layers():
-            if layer.id not in known and not store.maker_lives(layer):
+            if layer.id not in claimed and not store.maker_lives(layer):
                 freed.append((layer.id, kept.weight(layer.directory)))
                 if not only_tell:
                     store.remove_layer(layer)
         for entry in _past(every, bounds):
-            freed.append((entry.id, entry.shown.size))
-            if not only_tell:
-                expire(entry)
+            if only_tell or _expired(entry):
+                freed.append((entry.id, entry.shown.size))
         if not only_tell:
             _shorten(bounds)
+            remove_old(time.time() - _DAY)
             _note_the_time()
     return Freed(ids=tuple(name for name, _ in freed), size=sum(size for _, size in freed))
 
@@ -59,20 +80,42 @@ def _past(every: list[Entry], bounds: Bounds) -> list[Entry]:
     """What has to go, the oldest first."""
     now = time.time()
     keeping = [entry for entry in every if entry.shown.standing in _KEEPING]
+    newest = set() if bounds.newest else _newest(keeping)
     keeping.sort(key=_moment)
-    size = sum(entry.shown.size for entry in keeping)
-    most = min(bounds.size, int(_disk() * bounds.share))
+    size = sum(entry.shown.size for entry in keeping if entry.id not in newest)
     count = len(keeping)
+    most = bounds.bytes
     past = []
     for entry in keeping:
+        applied = entry.shown.standing is Standing.APPLIED
         old = now - _moment(entry) > bounds.age
         # What ended half-way waits for a person, as long as anything waits.
-        movable = entry.shown.standing is not Standing.INTERRUPTED
+        movable = entry.shown.standing is not Standing.INTERRUPTED and entry.id not in newest
+        if entry.id in newest and applied:
+            continue
         if (old or (movable and (size > most or count > bounds.count))) and not in_use(entry):
             past.append(entry)
-            size -= entry.shown.size
             count -= 1
+            size -= entry.shown.size if entry.id not in newest else 0
     return past
+
+
+def _newest(keeping: list[Entry]) -> set[str]:
+    """The last transaction of each workspace that is still there, and the last one applied."""
+    found: dict[tuple[object, ...], Entry] = {}
+    for entry in keeping:
+        for key in (entry.root, (*entry.root, entry.shown.standing is Standing.APPLIED)):
+            if key[2:] != (False,) and _moment(found.setdefault(key, entry)) <= _moment(entry):
+                found[key] = entry
+    return {entry.id for entry in found.values() if _stands(entry)}
+
+
+def _stands(entry: Entry) -> bool:
+    """Whether the workspace of a transaction is still where it was."""
+    with suppress(OSError):
+        status = os.stat(entry.shown.workspace)
+        return (status.st_dev, status.st_ino) == entry.root
+    return False
 
 
 def _moment(entry: Entry) -> float:
@@ -87,13 +130,35 @@ def in_use(entry: Entry) -> bool:
     return layer is not None and store.maker_lives(layer)
 
 
-def expire(entry: Entry, standing: Standing = Standing.EXPIRED) -> None:
-    """Lets go of everything a transaction keeps; its line in the history stays."""
-    # The line goes first: a crash leaves a layer that nobody claims, which the next round takes.
+def _expired(entry: Entry) -> bool:
+    """Whether a transaction was let go; not while someone is at work in its workspace."""
+    with locked(entry.shown.workspace, entry.root, wait=False) as lock:
+        if lock is None:
+            return False
+        with suppress(PreviewGone):
+            now = kept.read_entry(entry.id)
+            if (now.shown.standing, now.active) != (entry.shown.standing, entry.active):
+                return False
+            let_go(now)
+    remove_kept_layer(entry.id)
+    return True
+
+
+def let_go(entry: Entry, standing: Standing = Standing.EXPIRED) -> None:
+    """Forgets what a transaction could do; its line in the history stays.
+
+    Its layer is removed by `remove_kept_layer`, when the lock is free again: that may take long. A
+    crash leaves a layer that nobody claims, which the next round takes.
+    """
     shown = replace(entry.shown, standing=standing, size=0)
     kept.write_entry(replace(entry, shown=shown))
-    kept.forget(entry.id)
-    layer = store.find_layer(entry.id)
+    if standing is not Standing.FINAL:
+        kept.forget(entry.id)  # of that, others may still ask which paths it changed
+
+
+def remove_kept_layer(name: str) -> None:
+    """Removes the layer of a transaction that was let go."""
+    layer = store.find_layer(name)
     if layer is not None:
         store.remove_layer(layer)
 
@@ -103,11 +168,15 @@ def _shorten(bounds: Bounds) -> None:
     total = len(kept.entries())
     for entry in over[: max(0, total - bounds.lines)]:
         kept.forget_entry(entry.id)
+    for entry in over[max(0, total - bounds.lines) :]:
+        if entry.shown.standing is Standing.FINAL and time.time() - _moment(entry) > _DAY:
+            kept.forget(entry.id)
 
 
-def _disk() -> int:
-    found = os.statvfs(places.state())
-    return found.f_blocks * found.f_frsize
+def make_due() -> None:
+    """Has the next apply make room: what was the newest until then is not kept for longer."""
+    with suppress(FileNotFoundError):
+        os.unlink(_stamp())
 
 
 def is_due() -> bool:
@@ -123,6 +192,7 @@ def _stamp() -> str:
 
 
 def _note_the_time() -> None:
+    kept.made_root()
     fd = os.open(_stamp(), os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600)
     try:
         os.utime(fd)

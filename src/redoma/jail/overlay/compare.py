@@ -6,33 +6,61 @@ import os
 import stat
 
 from redoma.jail.overlay.content import Budget, TooMuch, same
+from redoma.model.access import Limits
 from redoma.model.change import Change, Did, FileKind
 from redoma.model.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from redoma.jail.overlay.spool import Spooler
     from redoma.jail.overlay.tree import Tree
     from redoma.model.change import FileState
 
 # How much is read at most to tell a file that was only touched from one that was written.
 _MOST_COMPARED = 8 << 30
+_SET_ID = 0o6000
 # Times come from a clock that ticks every few milliseconds.
 _CLOCK_SLACK = 50_000_000
+
+
+class Exceeded(Exception):
+    """There is more than a run may change: the name of the limit, and how much it allows."""
+
+    def __init__(self, limit: str, most: int) -> None:
+        super().__init__(limit)
+        self.limit = limit
+        self.most = most
 
 
 class Comparison:
     """The two sides of a run's changes, and what was found so far."""
 
-    def __init__(self, lower: Tree, upper: Tree, *, began_ns: int, ended_ns: int) -> None:
+    def __init__(
+        self,
+        lower: Tree,
+        upper: Tree,
+        items: Spooler,
+        *,
+        began_ns: int,
+        ended_ns: int,
+        most: Limits | None = None,
+    ) -> None:
         self.lower = lower
         self.upper = upper
         self.began_ns = began_ns
         self._ended_ns = ended_ns
-        self.items: list[Change] = []
+        # In the order of the tree: a directory, then what is in it.
+        self.items = items
+        self.counts = dict.fromkeys(Did, 0)
+        # Whether the file of any change may have rights that its content has not earned.
+        self.privileged = False
         self.warnings: list[str] = []
-        # Names of files in the layer that have more than one, by inode; with what changed of each.
-        self.linked: dict[int, list[tuple[str, Change | None]]] = {}
+        # Names of files in the layer that have more than one, by inode; with what became of each.
+        self.linked: dict[int, list[tuple[str, Did | None]]] = {}
         self._budget = Budget(_MOST_COMPARED)
+        self._most = most or Limits()
 
     def created(self, path: str, status: os.stat_result) -> None:
         """A path that was not there."""
@@ -44,33 +72,38 @@ class Comparison:
 
     def deleted(self, path: str, status: os.stat_result) -> None:
         """A path that is gone, with everything below it."""
-        pending = [(path, status)]
-        while pending:
-            here, found = pending.pop()
-            self.items.append(
-                Change(path=here, did=Did.DELETED, before=self.lower.state(here, found))
-            )
-            if stat.S_ISDIR(found.st_mode):
-                pending += self._below(here)
+        self._deleted(path, status)
+        if stat.S_ISDIR(status.st_mode):
+            self.deleted_below(path)
 
     def deleted_below(self, path: str) -> None:
         """What lay in a directory in whose place something else stands."""
-        for below, status in self._below(path):
-            self.deleted(below, status)
+        pending = [self._below(path)]
+        above = path.count("/")
+        while pending:
+            for below, status in pending[-1]:
+                self._deleted(below, status)
+                if stat.S_ISDIR(status.st_mode):
+                    pending.append(self._below(below))
+                    self.enter(above + len(pending))
+                    break
+            else:
+                pending.pop()
 
-    def _below(self, path: str) -> list[tuple[str, os.stat_result]]:
+    def _deleted(self, path: str, status: os.stat_result) -> None:
+        self._add(Change(path=path, did=Did.DELETED, before=self.lower.state(path, status)))
+
+    def _below(self, path: str) -> Iterator[tuple[str, os.stat_result]]:
         try:
-            names = self.lower.names(path)
+            names = sorted(self.lower.names(path))
         except PermissionError:
             self.warnings.append(f"what was in {path} cannot be read")
-            return []
-        found = []
+            return
         for name in names:
             below = f"{path}/{name}" if path else name
             status = self.lower.status(below)
             if status is not None:
-                found.append((below, status))
-        return found
+                yield below, status
 
     def root(self) -> None:
         """Notes what became of the root itself, which is on both sides."""
@@ -95,9 +128,27 @@ class Comparison:
 
     def _note(self, path: str, status: os.stat_result, change: Change | None) -> None:
         if status.st_nlink > 1 and not stat.S_ISDIR(status.st_mode):
-            self.linked.setdefault(status.st_ino, []).append((path, change))
-        elif change is not None:
-            self.items.append(change)
+            did = None if change is None else change.did
+            self.linked.setdefault(status.st_ino, []).append((path, did))
+        if change is not None:
+            self._add(change)
+
+    def _add(self, change: Change) -> None:
+        self.counts[change.did] += 1
+        after = change.after
+        if after is not None and (after.mode & _SET_ID or after.xattrs):
+            self.privileged = True
+        self.items.append(change)
+        if self._most.changes is not None and len(self.items) > self._most.changes:
+            raise Exceeded("changes", self._most.changes)
+
+    def enter(self, depth: int) -> None:
+        """So many levels below the root we are now.
+
+        Attack: each level makes every path below it longer, so that little on disk is much to say.
+        """
+        if self._most.depth is not None and depth > self._most.depth:
+            raise Exceeded("depth", self._most.depth)
 
     def _difference(self, path: str, before: FileState, after: FileState) -> Did | None:
         if before.kind is not after.kind or before.target != after.target:

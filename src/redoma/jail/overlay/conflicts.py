@@ -6,17 +6,27 @@ import os
 import stat
 from contextlib import suppress
 
-from redoma.jail.overlay.choosing import is_directory, parents, replaces_kind, was_directory
+from redoma.jail.overlay.choosing import (
+    goes,
+    is_directory,
+    makes_directory,
+    was_directory,
+)
+from redoma.jail.overlay.failure import reason
 from redoma.jail.overlay.marks import own_attributes
+from redoma.jail.overlay.overlaps import changed_in
+from redoma.jail.overlay.roots import Roots
+from redoma.jail.overlay.spool import found_in
 from redoma.model.change import Did, FileKind
 from redoma.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from redoma.jail.overlay.below import Beneath
     from redoma.jail.overlay.journal import Directory, Journal, Mark, Window
+    from redoma.jail.overlay.overlaps import Touched
     from redoma.model.change import Change, FileState
 
 _KINDS = {
@@ -28,6 +38,9 @@ _KINDS = {
 }
 
 
+_WHILE_IT_RAN = "was changed by someone else while the command ran"
+
+
 class Conflict(Value):
     """A path and what is wrong with it, as it follows the path in a sentence."""
 
@@ -36,19 +49,55 @@ class Conflict(Value):
 
 
 class Ground:
-    """The workspace as it is now, asked whether it is still as it was."""
+    """The workspace as it is now, asked whether it is still as it was.
+
+    A file that we ourselves moved away and back has another change time, and is the same. What we
+    ourselves changed since a command began is as much a conflict as what a person changed.
+    """
 
     def __init__(
-        self, tree: Beneath, windows: Callable[[], Iterable[Window]], began_ns: int
+        self,
+        tree: Beneath,
+        windows: Callable[[], Iterable[Window]],
+        began_ns: int,
+        own: Iterable[Window] = (),
     ) -> None:
         self.tree = tree
+        self._own = tuple(own)  # when this very transaction moved things
         self._windows = windows  # asked for only where something is not as it was
         self._known: tuple[Window, ...] | None = None
         self.began_ns = began_ns
         self.found: list[Conflict] = []
+        self._noted: set[str] = set()
+
+    def check_others(
+        self,
+        items: Iterable[Change],
+        others: Iterable[tuple[str, Touched]],
+        removes: Callable[[str], bool],
+    ) -> None:
+        """Notes what other transactions, each with its name, changed while the command ran.
+
+        `removes` says whether the command itself removed a path that is gone by now: nothing else
+        would tell of what it moved elsewhere.
+        """
+        for name, touched in others:
+            removed = Roots(touched.removed)
+            for item in items:
+                if path := changed_in(touched, removed, item):
+                    self._note(path, f"was changed by {name} since the command began")
+            for path in sorted(touched.removed):
+                if removes(path):
+                    self._note(path, f"was removed by {name} since the command began")
+
+    def note_later(self, path: str, name: str) -> None:
+        """Notes a path that another transaction changed after the one to be undone."""
+        self._note(path, f"was changed by {name} since")
 
     def _note(self, path: str, why: str) -> None:
-        self.found.append(Conflict(path=path, why=why))
+        if path not in self._noted:
+            self._noted.add(path)
+            self.found.append(Conflict(path=path, why=why))
 
     def _status(self, path: str) -> os.stat_result | None:
         try:
@@ -56,7 +105,7 @@ class Ground:
         except PermissionError:
             raise  # the callers know what a closed directory means
         except OSError as error:
-            self._note(path, f"cannot be reached any more ({error.strerror})")
+            self._note(path, f"cannot be reached any more ({reason(error)})")
             return None
 
     def ours(self, moment: int, *, copied: bool = False) -> bool:
@@ -65,12 +114,12 @@ class Ground:
             self._known = tuple(self._windows())
         return any(w.holds(moment) and (w.copied or not copied) for w in self._known)
 
-    def check(self, items: Iterable[Change]) -> list[Conflict]:
-        """Everything that keeps these changes from being applied."""
-        items = tuple(items)
-        self._items = {item.path: item for item in items}
-        self._gone = {item.path for item in items if item.did is Did.DELETED}
-        self._gone |= {item.renamed_from for item in items if item.renamed_from}
+    def check(self, items: Sequence[Change]) -> list[Conflict]:
+        """Everything that keeps these changes, in the order of the tree, from being applied."""
+        self._items = items
+        self._find = found_in(items)
+        self._made = ""  # the directory that comes with this apply, and in which the next one lies
+        self._moved: frozenset[str] | None = None
         for item in items:
             try:
                 self._check(item)
@@ -79,16 +128,21 @@ class Ground:
         return self.found
 
     def _check(self, item: Change) -> None:
+        try:
+            self._check_alone(item)
+        finally:
+            if makes_directory(item) and not (self._made and item.path.startswith(self._made)):
+                self._made = f"{item.path}/"
+
+    def _check_alone(self, item: Change) -> None:
         if item.did in (Did.CREATED, Did.RENAMED):
             self._must_be_free(item)
         if item.did is not Did.CREATED:
             self._must_be_as_before(item.renamed_from or item.path, item)
 
     def _must_be_free(self, item: Change) -> None:
-        for parent in parents(item.path):
-            above = self._items.get(parent)
-            if above is not None and (above.did is Did.CREATED or replaces_kind(above)):
-                return  # it comes with this apply, so nothing can lie in it
+        if self._made and item.path.startswith(self._made):
+            return  # its directory comes with this apply, so nothing can lie in it
         if self._status(item.path) is not None:
             self._note(item.path, "has been made by someone else since")
             return
@@ -96,13 +150,15 @@ class Ground:
         above_now = self._status(parent) if parent else os.fstat(self.tree.root)
         if above_now is None or not stat.S_ISDIR(above_now.st_mode):
             self._note(item.path, "has no directory to lie in any more")
-        if item.hard_link_of and item.hard_link_of not in self._items:
+        if item.hard_link_of and self._find(item.hard_link_of) is None:
             linked = self._status(item.hard_link_of)
             if linked is None or not stat.S_ISREG(linked.st_mode) or self._newer(linked):
                 self._note(item.hard_link_of, "has changed since; a new name is for it as it was")
 
     def _newer(self, status: os.stat_result) -> bool:
-        return status.st_ctime_ns > self.began_ns and not self.ours(status.st_ctime_ns)
+        """Whether a file changed since the command began; by a new name of it that is ours, not."""
+        moment = status.st_ctime_ns
+        return moment > self.began_ns and not any(w.holds(moment) for w in self._own)
 
     def _must_be_as_before(self, path: str, item: Change) -> None:
         assert item.before is not None
@@ -114,8 +170,8 @@ class Ground:
             self._directory(path, item, now)
         elif not self._same(item.before, now):
             self._note(path, "has changed since")
-        elif item.before.ctime_ns > self.began_ns and not self.ours(item.before.ctime_ns):
-            self._note(path, "was changed by someone else while the command ran")
+        elif item.before.ctime_ns > self.began_ns:
+            self._note(path, _WHILE_IT_RAN)
 
     def _same(self, before: FileState, now: os.stat_result) -> bool:
         kind = _KINDS.get(before.kind)
@@ -146,8 +202,11 @@ class Ground:
             self.tree.named(path), in_overlay=False
         ):
             self._note(path, "has other attributes since")
-        goes = item.did is Did.DELETED or item.did is Did.RENAMED or replaces_kind(item)
-        if not goes:
+        if not goes(item):
+            return
+        if before.ctime_ns > self.began_ns:
+            # Attack on a person's work: what came into it by a rename has the times it had before.
+            self._note(path, _WHILE_IT_RAN)
             return
         try:
             if item.did is Did.RENAMED:
@@ -155,14 +214,22 @@ class Ground:
             else:
                 self._nothing_new(path)
         except OSError as error:
-            self._note(path, f"cannot be read through ({error.strerror})")
+            self._note(path, f"cannot be read through ({reason(error)})")
 
     def _nothing_new(self, path: str) -> None:
         """Attack on a person's work: a file made in a directory that is about to go with it."""
-        for name in self.tree.names(path):
+        for name in sorted(self.tree.names(path)):
             inner = f"{path}/{name}"
-            if inner not in self._gone:
+            if not self._goes_too(inner):
                 self._note(inner, f"is new in {path}, which would be removed")
+
+    def _goes_too(self, path: str) -> bool:
+        item = self._find(path)
+        if item is not None and item.did is Did.DELETED:
+            return True
+        if self._moved is None:
+            self._moved = frozenset(item.renamed_from for item in self._items)
+        return path in self._moved
 
     def _untouched(self, path: str) -> None:
         for inner, status in self.tree.below(path):
@@ -172,7 +239,7 @@ class Ground:
 
     def check_undo(self, journal: Journal) -> list[Conflict]:
         """Everything that keeps an apply from being taken back."""
-        marks = {mark.path: mark for mark in journal.placed}
+        marked = found_in(journal.placed)
         for mark in journal.placed:
             # A directory that its owner closed still is, by its own mark, and holds what it held.
             with suppress(PermissionError):
@@ -185,13 +252,13 @@ class Ground:
             if (status := self._status(path)) is None or not stat.S_ISDIR(status.st_mode):
                 continue  # told above
             for inner, _ in self.tree.below(path, skip_closed=True):
-                if inner not in marks:
+                if marked(inner) is None:
                     self._note(inner, "is new since, in a directory that would be removed")
         for path in _left_empty(journal):
             if self._status(path) is not None:
                 self._note(path, "has been made by someone else since")
         for directory in journal.directories:
-            if directory.meant and directory.path not in marks:
+            if directory.meant and marked(directory.path) is None:
                 self._rights_as_left(directory)
         return self.found
 

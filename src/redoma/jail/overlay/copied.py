@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import stat
 
+from redoma.jail.overlay.failure import at
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterator
 
     from redoma.jail.overlay.compare import Comparison
 
@@ -18,53 +21,64 @@ class Copied:
     is not read again, and what someone else did to its original meanwhile is no change of the run.
     """
 
-    def __init__(self, comparison: Comparison) -> None:
+    def __init__(self, comparison: Comparison, mounts: frozenset[str] = frozenset()) -> None:
         self._found = comparison
-        # With each directory, whether it could have been moved to where it is.
-        self._pending: list[tuple[str, bool]] = []
+        self._mounts = mounts  # read-only inside: nothing there is the run's
 
     def read(self) -> None:
-        """Every difference that the run made, in no order."""
+        """Every difference that the run made, in the order of the tree."""
         self._found.root()
-        self._pending.append(("", False))
-        while self._pending:
-            path, moved = self._pending.pop()
-            self._directory(path, moved=moved)
+        pending = [self._directory("", moved=False)]
+        while pending:
+            for path, moved in pending[-1]:
+                pending.append(self._directory(path, moved=moved))
+                self._found.enter(len(pending) - 1)
+                break
+            else:
+                pending.pop()
 
-    def _directory(self, path: str, *, moved: bool) -> None:
+    def _directory(self, path: str, *, moved: bool) -> Iterator[tuple[str, bool]]:
+        """Compares the entries of a directory; gives each directory when its turn has come.
+
+        With each comes whether it could have been moved to where it is.
+        """
         found = self._found
-        was = found.lower.status(path)
-        before = found.lower.names(path) if was is not None and stat.S_ISDIR(was.st_mode) else []
-        after = found.upper.names(path)
-        for name in after:
+        with at(path, "read for the preview"):
+            was = found.lower.status(path)
+            before = found.lower.names(path) if was and stat.S_ISDIR(was.st_mode) else []
+            after = frozenset(found.upper.names(path))
+        for name in sorted(after.union(before)):
             entry = f"{path}/{name}" if path else name
-            now = found.upper.status(entry)
-            assert now is not None
-            self._entry(entry, found.lower.status(entry) if before else None, now, moved=moved)
-        here = frozenset(after)
-        for name in before:
-            entry = f"{path}/{name}" if path else name
-            if name not in here:
-                gone = found.lower.status(entry)
-                if gone is not None and not self._appeared(gone):
-                    found.deleted(entry, gone)
+            if entry in self._mounts:
+                continue
+            with at(entry, "read for the preview"):
+                if name not in after:
+                    gone = found.lower.status(entry)
+                    if gone is not None and not self._appeared(gone):
+                        found.deleted(entry, gone)
+                    continue
+                now = found.upper.status(entry)
+                assert now is not None
+                old = found.lower.status(entry) if before else None
+                untouched = self._entry(entry, old, now, moved=moved)
+            if stat.S_ISDIR(now.st_mode):
+                # What lies in a directory that was moved is not touched, and yet elsewhere.
+                yield entry, not untouched
 
     def _entry(
         self, path: str, was: os.stat_result | None, now: os.stat_result, *, moved: bool
-    ) -> None:
+    ) -> bool:
         found = self._found
         untouched = now.st_ctime_ns < found.began_ns and not moved
-        if stat.S_ISDIR(now.st_mode):
-            # What lies in a directory that was moved is not touched, and yet elsewhere.
-            self._pending.append((path, not untouched))
         if untouched:
-            return
+            return True
         if was is None:
             found.created(path, now)
-            return
+            return False
+        found.both(path, was, now)
         if stat.S_ISDIR(was.st_mode) and not stat.S_ISDIR(now.st_mode):
             found.deleted_below(path)
-        found.both(path, was, now)
+        return False
 
     def _appeared(self, status: os.stat_result) -> bool:
         """Whether something is only there since the run began, or was never copied."""

@@ -6,6 +6,7 @@ import os
 import stat
 from contextlib import suppress
 
+from redoma.jail.overlay.failure import at, told
 from redoma.jail.overlay.tree import Tree
 from redoma.model.errors import EngineFailed
 
@@ -18,9 +19,10 @@ _HINT = "write directly (redoma run), or choose a smaller --workspace DIR"
 class _Copy:
     """One copy in the making."""
 
-    def __init__(self, source: Tree, target: str) -> None:
+    def __init__(self, source: Tree, target: str, aside: frozenset[str]) -> None:
         self._source = source
         self._target = target
+        self._aside = aside
         self._files = self._bytes = 0
         self._names: dict[tuple[int, int], str] = {}
         # Set at the end: what is made in a directory changes its time, and may not be allowed.
@@ -36,10 +38,12 @@ class _Copy:
                 if status is None:
                     continue  # someone else removed it meanwhile
                 self._count(status)
-                if self._one(entry, status):
-                    pending.append(entry)
+                with at(entry, "copied to the other side"):
+                    if self._one(entry, status):
+                        pending.append(entry)
         for path, status in reversed(self._directories):
-            self._attributes(path, status)
+            with at(path, "copied to the other side"):
+                self._attributes(path, status)
 
     def _count(self, status: os.stat_result) -> None:
         self._files += 1
@@ -54,6 +58,10 @@ class _Copy:
     def _one(self, path: str, status: os.stat_result) -> bool:
         """Copies one entry; True for a directory, whose entries are still to come."""
         place, kind = f"{self._target}/{path}", stat.S_IFMT(status.st_mode)
+        if path in self._aside:
+            # Something is mounted there, and will be inside: only its place is made.
+            os.mkdir(place) if kind == stat.S_IFDIR else os.mknod(place, stat.S_IFREG | 0o600)
+            return False
         if kind == stat.S_IFDIR:
             os.mkdir(place, 0o700)
             self._directories.append((path, status))
@@ -101,13 +109,16 @@ class _Copy:
         os.utime(place, ns=times, follow_symlinks=False)
 
 
-def copy_tree(source: str, target: str) -> None:
-    """Everything below `source` into the empty directory `target`; EngineFailed where it cannot."""
+def copy_tree(source: str, target: str, aside: frozenset[str] = frozenset()) -> None:
+    """Everything below `source` into the empty directory `target`; EngineFailed where it cannot.
+
+    Of `aside`, where something is mounted, only the place itself.
+    """
     try:
         with Tree(source) as tree:
-            _Copy(tree, target).run()
+            _Copy(tree, target, aside).run()
     except OSError as error:
-        raise EngineFailed(f"the workspace cannot be copied: {error}", hint=_HINT) from error
+        raise EngineFailed(f"the workspace cannot be copied: {told(error)}", hint=_HINT) from error
 
 
 def copy_contents(source: int, target: int) -> None:

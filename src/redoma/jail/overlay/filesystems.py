@@ -2,7 +2,23 @@
 
 from __future__ import annotations
 
+import os
+
 from redoma.model.value import Value
+
+# Where the kernel takes no layer, or takes one and then fails in the middle of a run.
+_NO_LAYERS = frozenset("overlay aufs nfs nfs4 cifs smb3 vfat exfat ntfs3 9p ecryptfs".split())
+# Where one file has several spellings: the kernel covers none of these.
+NO_COVER = frozenset("vfat msdos exfat ntfs ntfs3 hfs hfsplus".split())
+_KERNELS_OWN = frozenset(
+    "proc sysfs devtmpfs devpts cgroup cgroup2 debugfs tracefs securityfs configfs bpf mqueue"
+    " pstore efivarfs hugetlbfs binfmt_misc fusectl autofs rpc_pipefs nsfs".split()
+)
+
+
+def takes_no_layers(kind: str) -> bool:
+    """Whether a kind of file system takes no layers, and shows no owner as another."""
+    return kind in _NO_LAYERS or kind.startswith("fuse")
 
 
 class Mount(Value):
@@ -41,9 +57,31 @@ class Mounts:
         self._found[path] = found
         return found
 
+    def points(self) -> set[str]:
+        """Every place where something is mounted."""
+        return {mount.point for mount in self._all}
+
     def below(self, path: str) -> list[str]:
         """Where something is mounted below a directory."""
         return sorted({m.point for m in self._all if m.point.startswith(path.rstrip("/") + "/")})
+
+    def outermost(self, path: str) -> list[str]:
+        """The same, without what is mounted in one of the others."""
+        found: list[str] = []
+        for point in self.below(path):
+            if not found or not point.startswith(found[-1] + "/"):
+                found.append(point)
+        return found
+
+    def can_be_shown(self, point: str) -> bool:
+        """Whether what is mounted at a point may be seen by a command, and can be.
+
+        Attack: the kernel's own file systems tell of every process of the machine.
+        """
+        kind = self.of(point).kind
+        if kind in _KERNELS_OWN or kind in NO_COVER or self.below(point):
+            return False
+        return os.geteuid() != 0 or not takes_no_layers(kind)
 
 
 # The table that was read last, and what was looked up in it: it seldom changes.

@@ -8,18 +8,26 @@ from __future__ import annotations
 
 import json
 import os
+import stat
+import time
 from contextlib import suppress
 
+from redoma.jail.overlay.spool import Form, Spool, made, stored
 from redoma.model.enums import Enum
 from redoma.model.errors import ChangeError
 from redoma.model.value import Value, fields_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
-VERSION = 1
+    from redoma.model.change import FileState
+
+VERSION = 2
+_OLD = 1  # in which a time of -1 was no time
 LARGEST = 1 << 28
+_ROWS = ".rows"
 
 
 class Kind(Enum):
@@ -59,9 +67,30 @@ class Attributes(Value):
     mode: int
     uid: int
     gid: int
-    mtime_ns: int = -1  # less than nothing: whatever it comes to be
+    mtime_ns: int | None = None  # None: whatever it comes to be
     # None: not ours to touch.
     xattrs: tuple[tuple[str, bytes], ...] | None = None
+
+
+def attributes_now(status: os.stat_result) -> Attributes:
+    """What a directory has at this moment."""
+    return Attributes(
+        mode=stat.S_IMODE(status.st_mode),
+        uid=status.st_uid,
+        gid=status.st_gid,
+        mtime_ns=status.st_mtime_ns,
+    )
+
+
+def attributes_after(state: FileState) -> Attributes:
+    """What a directory should have, as a command left it."""
+    return Attributes(
+        mode=state.mode,
+        uid=state.uid,
+        gid=state.gid,
+        mtime_ns=state.mtime_ns,
+        xattrs=state.xattrs,
+    )
 
 
 class Directory(Value):
@@ -112,46 +141,70 @@ class Journal(Value):
     number: int
     workspace: str
     root: tuple[int, int]  # device and inode of the workspace itself
-    steps: tuple[Step, ...] = ()
-    directories: tuple[Directory, ...] = ()
-    placed: tuple[Mark, ...] = ()
+    steps: Sequence[Step] = ()
+    directories: Sequence[Directory] = ()
+    placed: Sequence[Mark] = ()  # in the order of the tree
     # Directories that came whole, or were made: nothing may be in them but what was placed.
-    trees: tuple[str, ...] = ()
-    paths: tuple[str, ...] = ()  # of the changes applied
+    trees: Sequence[str] = ()
+    paths: Sequence[str] = ()  # of the changes applied
     # The directory in the workspace where slots are worked on; empty: where they lie.
     staging: str = ""
     size: int = 0  # bytes that are kept for an undo
+    undoable: bool = True  # whether they are kept
 
 
-def to_text(journal: Journal) -> str:
-    """The journal as JSON; undecodable names keep their bytes."""
+def to_text(journal: Journal, rows: int = -1) -> str:
+    """The journal as JSON; undecodable names keep their bytes.
+
+    What is long lies in the file `rows`, and the text says where.
+    """
     content = fields_of(journal)
-    content["steps"] = [_row(step) for step in journal.steps]
-    content["directories"] = [_row(directory) for directory in journal.directories]
-    content["placed"] = [_row(mark) for mark in journal.placed]
+    for name, form in FORMS.items():
+        long = content[name]
+        if isinstance(long, Spool) and rows >= 0:
+            content[name] = long.store(rows)
+        else:
+            content[name] = [form.row(value) for value in long]
     return json.dumps({"version": VERSION, **content})
 
 
-def from_text(text: str) -> Journal:
-    """The journal again."""
+def from_text(text: str, directory: str = "") -> Journal:
+    """The journal again; what is long is read from the directory that it lies in."""
     content = json.loads(text)
-    if content.pop("version") != VERSION:
+    rows = f"{directory}/{os.path.basename(content.pop('rows', ''))}"
+    version = content.pop("version")
+    if version == _OLD:
+        return _from_old(content)
+    if version != VERSION:
         raise ValueError("a journal of another version")
+    for name, form in FORMS.items():
+        where = content[name]
+        if isinstance(where, dict):
+            content[name] = stored(form, rows, where)
+        else:
+            content[name] = tuple(form.value(path, rest) for path, rest in where)
+    content["root"] = tuple(content["root"])
+    return Journal(**content)
+
+
+def _from_old(content: dict[str, Any]) -> Journal:
     content["steps"] = tuple(
         Step(**{**_named(Step, row), "kind": Kind(row[0])}) for row in content["steps"]
     )
-    content["directories"] = tuple(_directory(row) for row in content["directories"])
+    content["directories"] = tuple(_directory(row, no_time=-1) for row in content["directories"])
     content["placed"] = tuple(Mark(**_named(Mark, row)) for row in content["placed"])
     for name in ("root", "trees", "paths"):
         content[name] = tuple(content[name])
     return Journal(**content)
 
 
-def _directory(row: list[Any]) -> Directory:
+def _directory(row: list[Any], *, no_time: int | None = None) -> Directory:
     fields = _named(Directory, row)
     for name in ("before", "after"):
         if fields[name] is not None:
             inner = _named(Attributes, fields[name])
+            if inner["mtime_ns"] == no_time:
+                inner["mtime_ns"] = None
             if inner["xattrs"] is not None:
                 inner["xattrs"] = tuple((key, bytes.fromhex(v)) for key, v in inner["xattrs"])
             fields[name] = Attributes(**inner)
@@ -176,6 +229,49 @@ def _plain(field: object) -> Any:
     return field.hex() if isinstance(field, bytes) else field
 
 
+_BESIDE = "upper/"
+
+
+def _beside(slot: str, path: str) -> str | None:
+    """A slot, or None where it is the layer's own place for a path: that need not be said twice."""
+    return None if slot == _BESIDE + path else slot
+
+
+def _step_row(step: Step) -> tuple[str, list[Any]]:
+    slot = _beside(step.slot, step.path)
+    return step.path, [step.kind.value, slot, step.leaves, step.comes, step.link_of]
+
+
+def _step(path: str, rest: list[Any]) -> Step:
+    kind, slot, leaves, comes, link_of = rest
+    where = _BESIDE + path if slot is None else slot
+    return made(Step, [_KINDS[kind], path, where, leaves, comes, link_of])
+
+
+def _directory_row(directory: Directory) -> tuple[str, list[Any]]:
+    path, *rest = _row(directory)
+    rest[2] = _beside(directory.slot, path)
+    return path, rest
+
+
+def _directory_of(path: str, rest: list[Any]) -> Directory:
+    before, after, slot, meant = rest
+    return _directory([path, before, after, _BESIDE + path if slot is None else slot, meant])
+
+
+_KINDS = {kind.value: kind for kind in Kind}
+FORMS = {
+    "steps": Form(_step_row, _step),
+    "directories": Form(_directory_row, _directory_of),
+    "placed": Form(
+        lambda mark: (mark.path, list(mark._content()[1:])),
+        lambda path, rest: made(Mark, [path, *rest]),
+    ),
+    "trees": Form(lambda path: (path, []), lambda path, _: path),
+    "paths": Form(lambda path: (path, []), lambda path, _: path),
+}
+
+
 class Book:
     """The files of one transaction's journals, in a directory that is ours alone."""
 
@@ -185,8 +281,29 @@ class Book:
 
     def write(self, journal: Journal, phase: Phase) -> None:
         """The journal is on disk before this returns."""
-        write_durably(f"{self.directory}/apply-{journal.number}.json", to_text(journal))
+        rows = ""
+        if any(isinstance(getattr(journal, name), Spool) for name in FORMS):
+            # Under a name of its own: a crash leaves the old text with the rows that it knows.
+            rows = f"apply-{journal.number}-{time.time_ns()}{_ROWS}"
+            flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC
+            fd = os.open(f"{self.directory}/{rows}", flags, 0o600)
+            try:
+                text = to_text(journal, fd)
+                os.fsync(fd)
+            finally:
+                os.close(fd)
+            text = json.dumps({"rows": rows, **json.loads(text)})
+        else:
+            text = to_text(journal)
+        write_durably(f"{self.directory}/apply-{journal.number}.json", text)
+        self._drop_rows(journal.number, but=rows)
         self.mark(journal.number, phase)
+
+    def _drop_rows(self, number: int, *, but: str = "") -> None:
+        for name in os.listdir(self.directory):
+            if name.startswith(f"apply-{number}-") and name.endswith(_ROWS) and name != but:
+                with suppress(FileNotFoundError):
+                    os.unlink(f"{self.directory}/{name}")
 
     def mark(self, number: int, phase: Phase) -> None:
         """Notes how far it has come, durably; a crash leaves the old word or the new one."""
@@ -197,6 +314,7 @@ class Book:
         for ending in ("phase", "json"):
             with suppress(FileNotFoundError):
                 os.unlink(f"{self.directory}/apply-{number}.{ending}")
+        self._drop_rows(number)
 
     def phase(self, number: int) -> Phase | None:
         """How far an apply came; None where it never began."""
@@ -213,7 +331,7 @@ class Book:
             if os.stat(path).st_size > LARGEST:
                 raise ValueError("larger than any journal")
             with open(path, encoding="utf-8") as file:
-                return from_text(file.read())
+                return from_text(file.read(), self.directory)
         except (OSError, ValueError, TypeError, KeyError) as error:
             raise ChangeError(
                 f"the journal of this apply cannot be read ({error})",

@@ -12,8 +12,10 @@ import time
 from contextlib import suppress
 
 from redoma.jail import places
-from redoma.jail.overlay.journal import LARGEST, Window, write_durably
-from redoma.model.change import Change, Changes, Did, FileKind, FileState
+from redoma.jail.overlay.journal import LARGEST, Phase, Window, write_durably
+from redoma.jail.overlay.rows import CHANGES, change_of, change_row
+from redoma.jail.overlay.spool import Spool, stored
+from redoma.model.change import Changes, Did
 from redoma.model.errors import PreviewGone, UsageError
 from redoma.model.transaction import HistoryEntry, Standing
 from redoma.model.value import Value, fields_of, replace
@@ -23,11 +25,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from redoma.jail.overlay.journal import Book
     from redoma.jail.overlay.layer import Layer
 
 VERSION = 1
 _LARGEST_ENTRY = 1 << 20
-_MOST_WINDOWS = 8
+MOST_WINDOWS = 8
+_SLACK = 20_000_000
 
 
 class Entry(Value):
@@ -36,6 +40,8 @@ class Entry(Value):
     shown: HistoryEntry
     root: tuple[int, int]  # device and inode of the workspace
     began_ns: int
+    # When its changes had been read: what is there now is compared with how it was then.
+    ended_ns: int = 0
     windows: tuple[Window, ...] = ()
     active: float = 0.0  # when it was last applied or undone
 
@@ -45,7 +51,7 @@ class Entry(Value):
 
     def worked(self, *windows: Window) -> Entry:
         """The same entry, and when it moved things; a file has the time of its last move only."""
-        return replace(self, windows=(*self.windows, *windows)[-_MOST_WINDOWS:])
+        return replace(self, windows=(*self.windows, *windows)[-MOST_WINDOWS:])
 
     def standing(self, standing: Standing, *, why: str = "") -> Entry:
         """The same entry, standing so from now on."""
@@ -53,8 +59,14 @@ class Entry(Value):
 
 
 def root() -> str:
-    """The directory of all transactions."""
-    path = f"{places.state()}/changes"
+    """The directory of all transactions; whoever looks does not make it."""
+    return f"{places.state()}/changes"
+
+
+def made_root() -> str:
+    """The same, and it is there."""
+    places.made_state()
+    path = root()
     with suppress(FileExistsError):
         os.mkdir(path, 0o700)
     return path
@@ -73,7 +85,9 @@ def directory(name: str) -> str:
 def keep(layer: Layer, changes: Changes, *, command: str = "", asks: tuple[str, ...] = ()) -> Entry:
     """Remembers what a run changed, so that it can be applied later, by another process too."""
     status = os.stat(changes.workspace)
-    counts = {did: len(changes.paths(did)) for did in Did}
+    counts = dict.fromkeys(Did, 0)
+    for item in changes.items:
+        counts[item.did] += 1
     entry = Entry(
         shown=HistoryEntry(
             id=changes.id,
@@ -87,23 +101,45 @@ def keep(layer: Layer, changes: Changes, *, command: str = "", asks: tuple[str, 
             deleted=counts[Did.DELETED],
             renamed=counts[Did.RENAMED],
             attributes=counts[Did.ATTRIBUTES],
-            size=_size(layer, changes),
+            size=held_size(layer, changes),
         ),
         root=(status.st_dev, status.st_ino),
-        began_ns=changes.began_ns,
+        began_ns=_began(layer, changes),
+        ended_ns=time.time_ns(),
     )
+    made_root()
     where = directory(changes.id)
     with suppress(FileExistsError):
         os.mkdir(where, 0o700)
-    _write(f"{where}/changes.json", json.dumps({"version": VERSION, **_plain(changes)}))
+    plain = _plain(changes, f"{where}/changes.rows")
+    _write(f"{where}/changes.json", json.dumps({"version": VERSION, **plain}))
     write_entry(entry)
     return entry
 
 
-def _size(layer: Layer, changes: Changes) -> int:
+def _began(layer: Layer, changes: Changes) -> int:
+    """From when on someone else's change was not seen: a copy is made before the command begins."""
+    if layer.kind != "copy":
+        return changes.began_ns
+    return min(changes.began_ns, os.stat(layer.directory).st_mtime_ns)
+
+
+def held_size(layer: Layer, changes: Changes) -> int:
+    """How many bytes a transaction takes while nothing of it is applied."""
     if layer.kind == "copy":
         return weight(layer.directory)
     return sum(item.after.size for item in changes.items if item.after is not None)
+
+
+def weighed(entry: Entry, book: Book) -> Entry:
+    """The entry with the bytes that are kept of it now: what it replaced, or what it holds."""
+    applied = [number for number in book.numbers() if book.phase(number) is Phase.APPLIED]
+    size = 0
+    if applied and entry.shown.standing is not Standing.FINAL:
+        size = sum(book.read(number).size for number in applied)
+    elif not applied:
+        size = held_size(layer_of(entry.id, entry), load(entry.id))
+    return replace(entry, shown=replace(entry.shown, size=size))
 
 
 def weight(place: str) -> int:
@@ -125,14 +161,31 @@ def set_asks(name: str, asks: tuple[str, ...]) -> None:
 def load(name: str) -> Changes:
     """The changes of a transaction that can still be applied or undone."""
     entry = read_entry(name)
-    path = f"{directory(name)}/changes.json"
+    where = directory(name)
     try:
-        return _changes(_read(path, LARGEST))
+        changes = _changes(_read(f"{where}/changes.json", LARGEST), f"{where}/changes.rows")
     except FileNotFoundError:
         said = entry.shown.standing.value
         raise PreviewGone(
             f"{name} is {said}: its changes are gone", hint="redoma history"
         ) from None
+    return _read_now(entry, changes) if changes.unread else changes
+
+
+def _read_now(entry: Entry, unread: Changes) -> Changes:
+    """What a run changed past its limits, read when a person asks for it."""
+    from redoma.jail.overlay.changes import read_changes
+
+    changes = read_changes(layer_of(unread.id, entry))
+    where = directory(unread.id)
+    plain = _plain(changes, f"{where}/changes.rows")
+    _write(f"{where}/changes.json", json.dumps({"version": VERSION, **plain}))
+    counts = dict.fromkeys(Did, 0)
+    for item in changes.items:
+        counts[item.did] += 1
+    told = {did.value: count for did, count in counts.items()}
+    write_entry(replace(entry, shown=replace(entry.shown, **told)))
+    return changes
 
 
 def layer_of(name: str, entry: Entry) -> Layer:
@@ -170,18 +223,42 @@ def write_entry(entry: Entry, *, durably: bool = False) -> None:
 def entries() -> list[Entry]:
     """Every transaction that is remembered, the newest first."""
     found = []
-    for name in os.listdir(root()):
+    try:
+        names = os.listdir(root())
+    except FileNotFoundError:
+        return []  # nothing was ever held
+    for name in names:
         if name.isalnum():
             with suppress(PreviewGone):
                 found.append(read_entry(name))
     return sorted(found, key=lambda entry: (entry.shown.when, entry.id), reverse=True)
 
 
-def windows_of(workspace: str) -> Iterator[Window]:
-    """The times in which we ourselves moved things in a workspace."""
-    for entry in entries():
-        if entry.shown.workspace == workspace:
-            yield from entry.windows
+def windows_of(entry: Entry) -> Iterator[Window]:
+    """The times in which we ourselves moved things in a transaction's workspace, or around it."""
+    yield from entry.windows
+    for other in entries():
+        if other.id != entry.id and overlap(entry, other):
+            yield from other.windows
+
+
+def overlap(one: Entry, other: Entry) -> bool:
+    """Whether the workspaces of two transactions are the same, or one lies in the other."""
+    first, second = f"{one.shown.workspace}/", f"{other.shown.workspace}/"
+    return one.root == other.root or first.startswith(second) or second.startswith(first)
+
+
+def entries_since(moment: int) -> list[Entry]:
+    """The transactions that were applied or undone since then, or may have been."""
+    found = []
+    place = root()
+    for name in os.listdir(place):
+        if name.isalnum():
+            with suppress(OSError, PreviewGone):
+                written = os.stat(f"{place}/{name}/entry.json").st_mtime_ns
+                if written + _SLACK >= moment:
+                    found.append(read_entry(name))
+    return found
 
 
 def forget(name: str) -> None:
@@ -240,48 +317,26 @@ def _entry(content: dict[str, Any]) -> Entry:
     return Entry(**content)
 
 
-def _plain(changes: Changes) -> dict[str, Any]:
+def _plain(changes: Changes, rows: str) -> dict[str, Any]:
+    """Changes as JSON can say them; many of them lie in a file of their own."""
     content = fields_of(changes)
-    content["items"] = [_change_row(item) for item in changes.items]
+    if isinstance(changes.items, Spool):
+        fd = os.open(f"{rows}.new", os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        try:
+            content["items"] = changes.items.store(fd)
+        finally:
+            os.close(fd)
+        os.rename(f"{rows}.new", rows)
+    else:
+        content["items"] = [change_row(item) for item in changes.items]
     return content
 
 
-def _change_row(item: Change) -> list[Any]:
-    row = list(item._content())
-    names = Change._fields
-    row[names.index("did")] = item.did.value
-    for name in ("before", "after"):
-        row[names.index(name)] = _state_row(getattr(item, name))
-    return row
-
-
-def _state_row(state: FileState | None) -> list[Any] | None:
-    if state is None:
-        return None
-    row = list(state._content())
-    row[FileState._fields.index("kind")] = state.kind.value
-    row[FileState._fields.index("xattrs")] = [[name, value.hex()] for name, value in state.xattrs]
-    return row
-
-
-def _changes(content: dict[str, Any]) -> Changes:
-    content["items"] = tuple(_change(row) for row in content["items"])
+def _changes(content: dict[str, Any], rows: str) -> Changes:
+    items = content["items"]
+    if isinstance(items, dict):
+        content["items"] = stored(CHANGES, rows, items)
+    else:
+        content["items"] = tuple(change_of(row) for row in items)
     content["warnings"] = tuple(content["warnings"])
     return Changes(**content)
-
-
-def _change(row: list[Any]) -> Change:
-    fields = dict(zip(Change._fields, row, strict=True))
-    fields["did"] = Did(fields["did"])
-    for name in ("before", "after"):
-        fields[name] = _state(fields[name])
-    return Change(**fields)
-
-
-def _state(row: list[Any] | None) -> FileState | None:
-    if row is None:
-        return None
-    fields = dict(zip(FileState._fields, row, strict=True))
-    fields["kind"] = FileKind(fields["kind"])
-    fields["xattrs"] = tuple((name, bytes.fromhex(value)) for name, value in fields["xattrs"])
-    return FileState(**fields)

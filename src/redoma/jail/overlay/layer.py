@@ -33,6 +33,8 @@ class Layer(Value):
     began_ns: int = 0
     # The process that made it, as `PID-START`.
     maker: str = ""
+    # Paths below the workspace where something else is mounted: read-only inside, in no layer.
+    mounts: tuple[str, ...] = ()
     # What a person should know of this layer.
     notes: tuple[str, ...] = ()
 
@@ -63,7 +65,8 @@ def from_file(path: str) -> Layer | None:
             return None
         if not _sound(found):
             return None
-        layer = Layer(**{**found, "notes": tuple(found["notes"]), "began_ns": written})
+        lists = {name: tuple(found.get(name, ())) for name in ("notes", "mounts")}
+        layer = Layer(**{**found, **lists, "began_ns": written})
     except (OSError, ValueError, TypeError, KeyError):
         return None
     return layer

@@ -8,14 +8,19 @@ stores what a command calls `user.overlay.x` as `user.overlay.overlay.x`; only t
 from __future__ import annotations
 
 import os
+import stat
 
 from redoma.model.blocks import suppress
 
+_ACCESS_LISTS = ("system.posix_acl_access", "system.posix_acl_default")
+_NAMED_USER, _NAMED_GROUP = 0x02, 0x08
 _PREFIX = "user.overlay."
 _ESCAPED = "user.overlay.overlay."
 OPAQUE = "user.overlay.opaque"
 # Labels that the machine gives, not a command; they follow from where a file lies.
 _LABELS = frozenset({"security.selinux", "security.ima", "security.evm", "security.SMACK64"})
+# Root's own, which no command in a user namespace sees, and which no layer has a copy of.
+_TRUSTED = "trusted."
 
 
 def is_mark(name: str) -> bool:
@@ -23,20 +28,22 @@ def is_mark(name: str) -> bool:
     return name.startswith(_PREFIX) and not name.startswith(_ESCAPED)
 
 
-def own_attributes(place: str, *, in_overlay: bool) -> tuple[tuple[str, bytes], ...]:
+def own_attributes(
+    place: str, *, in_overlay: bool, follow: bool = False
+) -> tuple[tuple[str, bytes], ...]:
     """The attributes of a file as its owner sees them: no marks, no labels."""
     try:
-        names = os.listxattr(place, follow_symlinks=False)
+        names = os.listxattr(place, follow_symlinks=follow)
     except OSError:
         return ()
     if not names:
         return ()
     found = []
     for name in sorted(names):
-        if name in _LABELS or (in_overlay and is_mark(name)):
+        if name in _LABELS or name.startswith(_TRUSTED) or (in_overlay and is_mark(name)):
             continue
         with suppress(OSError):
-            value = os.getxattr(place, name, follow_symlinks=False)
+            value = os.getxattr(place, name, follow_symlinks=follow)
             found.append((_seen_inside(name) if in_overlay else name, value))
     return tuple(found)
 
@@ -49,19 +56,50 @@ def is_opaque(place: str) -> bool:
         return False
 
 
-def strip_marks(place: str | int) -> None:
+def names_others(place: str) -> bool:
+    """Whether an access control list of a directory names users or groups by number."""
+    for name in _ACCESS_LISTS:
+        with suppress(OSError):
+            value = os.getxattr(place, name)
+            # A version of 4 bytes, then 8 for each row, which begin with what it is about.
+            if {_NAMED_USER, _NAMED_GROUP}.intersection(value[4::8]):
+                return True
+    return False
+
+
+def strip_marks(place: str) -> None:
     """Makes something that leaves a layer what it is outside: no marks, its own names back.
 
-    `place` is a path whose last part is not followed, or a descriptor.
+    The last part of `place` is not followed. The kernel lets only who may write a file change its
+    attributes: one that is closed to its owner (0400, as keys and git's objects are) is opened for
+    that moment.
     """
-    follow = isinstance(place, int)
-    for name in os.listxattr(place, follow_symlinks=follow):
+    try:
+        _strip(place)
+    except PermissionError:
+        status = os.lstat(place)
+        if status.st_uid != os.geteuid() or stat.S_ISLNK(status.st_mode):
+            raise
+        fd = os.open(place, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            here = f"/proc/self/fd/{fd}"
+            os.chmod(here, 0o600 | stat.S_IMODE(status.st_mode))
+            try:
+                _strip(place)
+            finally:
+                os.chmod(here, stat.S_IMODE(status.st_mode))
+        finally:
+            os.close(fd)
+
+
+def _strip(place: str) -> None:
+    for name in os.listxattr(place, follow_symlinks=False):
         if is_mark(name):
-            os.removexattr(place, name, follow_symlinks=follow)
+            os.removexattr(place, name, follow_symlinks=False)
         elif name.startswith(_ESCAPED):
-            value = os.getxattr(place, name, follow_symlinks=follow)
-            os.setxattr(place, _seen_inside(name), value, follow_symlinks=follow)
-            os.removexattr(place, name, follow_symlinks=follow)
+            value = os.getxattr(place, name, follow_symlinks=False)
+            os.setxattr(place, _seen_inside(name), value, follow_symlinks=False)
+            os.removexattr(place, name, follow_symlinks=False)
 
 
 def _seen_inside(name: str) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from contextlib import suppress
 
 from redoma.jail.kernel.openat2 import exchange, move
+from redoma.jail.overlay.failure import at
 from redoma.jail.overlay.journal import Attributes, Kind, Step
+from redoma.jail.overlay.marks import own_attributes
 from redoma.model.errors import ApplyConflict
 
 TYPE_CHECKING = False
@@ -17,6 +18,16 @@ if TYPE_CHECKING:
 
     from redoma.jail.overlay.below import Beneath
     from redoma.jail.overlay.journal import Directory
+
+
+_DOING = {
+    Kind.PUT: "moved into the workspace",
+    Kind.TAKE: "moved out of the workspace",
+    Kind.SWAP: "replaced in the workspace",
+    Kind.MAKE: "made in the workspace",
+    Kind.REMOVE: "removed from the workspace",
+}
+_LEAVES = (Kind.TAKE, Kind.SWAP, Kind.REMOVE)
 
 
 class Moving:
@@ -44,7 +55,16 @@ class Moving:
         return held is None or held.st_ino != step.comes
 
     def do(self, step: Step) -> None:
-        """One step forward."""
+        """One step forward; an error names its path."""
+        with at(step.path, _DOING[step.kind]):
+            self._do(step)
+
+    def take_back(self, step: Step) -> None:
+        """The same step the other way round."""
+        with at(step.path, "put back" if step.kind in _LEAVES else "taken back out"):
+            self._take_back(step)
+
+    def _do(self, step: Step) -> None:
         if step.kind is Kind.MAKE:
             self._make(step.path)
         elif step.kind is Kind.REMOVE:
@@ -56,8 +76,7 @@ class Moving:
         else:
             self._swap(step, step.leaves)
 
-    def take_back(self, step: Step) -> None:
-        """The same step the other way round."""
+    def _take_back(self, step: Step) -> None:
         if step.kind is Kind.MAKE:
             self._remove(step.path)
         elif step.kind is Kind.REMOVE:
@@ -70,26 +89,36 @@ class Moving:
             self._swap(step, step.comes)
 
     def _make(self, path: str) -> None:
+        self.ground.forget(path)
         directory, name = self.ground.parent(path)
         os.mkdir(name, 0o700, dir_fd=directory)
 
     def _remove(self, path: str) -> None:
+        self.ground.forget(path)
         directory, name = self.ground.parent(path)
         os.rmdir(name, dir_fd=directory)
 
     def _put(self, step: Step) -> None:
+        self._forget(step)
         try:
             move(self.slots.parent(step.slot), self.ground.parent(step.path))
         except FileExistsError:
             raise _raced(step.path) from None
 
     def _take(self, step: Step, expected: int) -> None:
+        self._forget(step)
         move(self.ground.parent(step.path), self.slots.parent(step.slot))
         self._compare(step, expected)
 
     def _swap(self, step: Step, expected: int) -> None:
+        self._forget(step)
         exchange(self.ground.parent(step.path), self.slots.parent(step.slot))
         self._compare(step, expected)
+
+    def _forget(self, step: Step) -> None:
+        """What stands at either path from now on is another thing than what was looked at."""
+        self.ground.forget(step.path)
+        self.slots.forget(step.slot)
 
     def _compare(self, step: Step, expected: int) -> None:
         """Attack: the path was replaced between the look and the move; then it goes back."""
@@ -109,8 +138,9 @@ def _raced(path: str) -> ApplyConflict:
 def open_up(moving: Moving, directories: Iterable[Directory]) -> None:
     """Gives the owner the rights that moving things in these directories needs."""
     for directory in directories:
-        open_to_owner(moving.ground, directory.path)
-        open_to_owner(moving.slots, directory.slot)
+        with at(directory.path, "opened to its owner"):
+            open_to_owner(moving.ground, directory.path)
+            open_to_owner(moving.slots, directory.slot)
 
 
 def open_to_owner(tree: Beneath, path: str) -> None:
@@ -131,31 +161,36 @@ def close_down(moving: Moving, directories: Iterable[tuple[Directory, Attributes
     """Gives each directory the attributes it should have, the deepest first."""
     order = sorted(directories, key=lambda pair: pair[0].path.count("/"), reverse=True)
     order.sort(key=lambda pair: pair[0].path == ".")
+    failed: OSError | None = None
     for directory, wanted in order:
-        if wanted is not None:
-            with moving.ground.opened(directory.path, os.O_PATH | os.O_DIRECTORY) as fd:
-                set_attributes(f"/proc/self/fd/{fd}", wanted)
+        if wanted is None:
+            continue
+        try:
+            with at(directory.path, "given its attributes"):
+                with moving.ground.opened(directory.path, os.O_PATH | os.O_DIRECTORY) as fd:
+                    set_attributes(f"/proc/self/fd/{fd}", wanted)
+                moving.ground.settle(directory.path)
+        except OSError as error:
+            failed = failed or error  # the others get theirs all the same
+    if failed is not None:
+        raise failed
 
 
 def set_attributes(place: str, wanted: Attributes) -> None:
     """Makes a directory's attributes these, and touches none that already are."""
     found = os.stat(place)
     if wanted.xattrs is not None:
-        for name in os.listxattr(place):
-            if name.startswith("user.") and name not in dict(wanted.xattrs):
-                os.removexattr(place, name)
+        there = dict(own_attributes(place, in_overlay=False, follow=True))
+        for name in there.keys() - dict(wanted.xattrs).keys():
+            os.removexattr(place, name)
         for name, value in wanted.xattrs:
-            if _attribute(place, name) != value:
+            if there.get(name) != value:
                 os.setxattr(place, name, value)
     if (found.st_uid, found.st_gid) != (wanted.uid, wanted.gid):
         os.chown(place, wanted.uid, wanted.gid)
     if stat.S_IMODE(os.stat(place).st_mode) != wanted.mode:
         os.chmod(place, wanted.mode)
-    if wanted.mtime_ns >= 0 and os.stat(place).st_mtime_ns != wanted.mtime_ns:
+    if os.geteuid() not in (0, found.st_uid):
+        return  # its times are for its owner to set
+    if wanted.mtime_ns is not None and os.stat(place).st_mtime_ns != wanted.mtime_ns:
         os.utime(place, ns=(found.st_atime_ns, wanted.mtime_ns))
-
-
-def _attribute(place: str, name: str) -> bytes | None:
-    with suppress(OSError):
-        return os.getxattr(place, name)
-    return None

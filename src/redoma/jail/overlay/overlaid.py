@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import stat
 
+from redoma.jail.overlay.failure import at
 from redoma.jail.overlay.marks import is_opaque
 from redoma.model.change import Change, Did
 from redoma.model.value import replace
@@ -11,7 +12,7 @@ from redoma.model.value import replace
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from redoma.jail.overlay.compare import Comparison
 
@@ -26,88 +27,99 @@ class Overlaid:
 
     def __init__(self, comparison: Comparison) -> None:
         self._found = comparison
-        self._pending: list[tuple[str, str]] = []
-        self._replaced: list[str] = []
+        # Directories in whose place another stands, in the order of the tree.
+        self.replaced: list[str] = []
 
     def read(self) -> None:
-        """Every difference that the layer makes, in no order."""
+        """Every difference that the layer makes, in the order of the tree."""
         self._found.root()
-        self._pending.append(("", _MERGED))
-        while self._pending:
-            self._directory(*self._pending.pop())
-        self._mark_replaced()
+        pending = [self._directory("", _MERGED)]
+        while pending:
+            for path, below in pending[-1]:
+                pending.append(self._directory(path, below))
+                self._found.enter(len(pending) - 1)
+                break
+            else:
+                pending.pop()
 
-    def _directory(self, path: str, below: str) -> None:
+    def _directory(self, path: str, below: str) -> Iterator[tuple[str, str]]:
+        """Compares the entries of a directory; gives each directory when its turn has come."""
         found = self._found
-        names = found.upper.names(path)
-        if below == _HIDDEN:
-            seen = frozenset(names)
-            for name in found.lower.names(path):
-                gone = f"{path}/{name}"
-                if name not in seen and (was := found.lower.status(gone)) is not None:
-                    found.deleted(gone, was)
+        with at(path, "read for the preview"):
+            here = found.upper.names(path)
+            gone = found.lower.names(path) if below == _HIDDEN else []
+        names = sorted({*here, *gone}) if gone else sorted(here)
+        only_gone = frozenset(gone).difference(here)
         for name in names:
             entry = f"{path}/{name}" if path else name
-            now = found.upper.status(entry)
-            assert now is not None
-            was = None if below == _NOTHING else found.lower.status(entry)
-            self._entry(entry, was, now, below)
+            with at(entry, "read for the preview"):
+                if name in only_gone:
+                    was = found.lower.status(entry)
+                    if was is not None:
+                        found.deleted(entry, was)
+                    continue
+                now = found.upper.status(entry)
+                assert now is not None
+                was = None if below == _NOTHING else found.lower.status(entry)
+                inside = self._entry(entry, was, now, below)
+            if inside:
+                yield entry, inside
 
-    def _entry(
-        self, path: str, was: os.stat_result | None, now: os.stat_result, below: str
-    ) -> None:
+    def _entry(self, path: str, was: os.stat_result | None, now: os.stat_result, below: str) -> str:
+        """One entry; what the kernel shows below it, where it is a directory of the layer."""
         found = self._found
         if _is_whiteout(now):
             if was is not None:
                 found.deleted(path, was)
-            return
+            return ""
         if not stat.S_ISDIR(now.st_mode):
             if was is None:
                 found.created(path, now)
-                return
+                return ""
+            found.both(path, was, now)
             if stat.S_ISDIR(was.st_mode):
                 found.deleted_below(path)
-            found.both(path, was, now)
-            return
+            return ""
         if was is None or not stat.S_ISDIR(was.st_mode):
             if was is None:
                 found.created(path, now)
             else:
                 found.both(path, was, now)
-            self._pending.append((path, _NOTHING))
-            return
+            return _NOTHING
         found.both(path, was, now)
         if below == _HIDDEN or is_opaque(found.upper.place(path)):
             if below != _HIDDEN:
-                self._replaced.append(path)
-            self._pending.append((path, _HIDDEN))
-        else:
-            self._pending.append((path, _MERGED))
+                self.replaced.append(path)
+            return _HIDDEN
+        return _MERGED
 
-    def _mark_replaced(self) -> None:
-        """Says of a directory that another stands in its place, if any difference shows that."""
-        if not self._replaced:
-            return
-        items = self._found.items
-        paths = {item.path: place for place, item in enumerate(items)}
-        touched = _above(paths)
-        for path in self._replaced:
-            if path in paths:
-                at = paths[path]
-                items[at] = replace(items[at], did=Did.MODIFIED, replaces_tree=True)
-            elif path in touched:
-                was, now = self._found.lower.status(path), self._found.upper.status(path)
-                assert was is not None
-                assert now is not None
-                items.append(
-                    Change(
-                        path=path,
-                        did=Did.MODIFIED,
-                        before=self._found.lower.state(path, was),
-                        after=self._found.upper.state(path, now),
-                        replaces_tree=True,
-                    )
-                )
+    def with_replaced(self, items: Iterable[Change]) -> Iterator[Change]:
+        """The changes, saying where another directory stands in place of one, if any shows that."""
+        from redoma.jail.overlay.roots import in_order
+
+        waiting = iter(self.replaced)
+        path = next(waiting, "")
+        for item in items:
+            found = item
+            while path and in_order(path) <= in_order(item.path):
+                if path == item.path:
+                    found = replace(item, did=Did.MODIFIED, replaces_tree=True)
+                elif item.path.startswith(f"{path}/"):
+                    yield self._replaced_tree(path)
+                path = next(waiting, "")
+            yield found
+
+    def _replaced_tree(self, path: str) -> Change:
+        was, now = self._found.lower.status(path), self._found.upper.status(path)
+        assert was is not None
+        assert now is not None
+        return Change(
+            path=path,
+            did=Did.MODIFIED,
+            before=self._found.lower.state(path, was),
+            after=self._found.upper.state(path, now),
+            replaces_tree=True,
+        )
 
 
 def _is_whiteout(status: os.stat_result) -> bool:
@@ -117,14 +129,3 @@ def _is_whiteout(status: os.stat_result) -> bool:
     overlay.
     """
     return stat.S_ISCHR(status.st_mode) and status.st_rdev == 0
-
-
-def _above(paths: Iterable[str]) -> set[str]:
-    """Every directory in which one of these lies, however deep."""
-    found: set[str] = set()
-    for path in paths:
-        above = path.rpartition("/")[0]
-        while above and above not in found:
-            found.add(above)
-            above = above.rpartition("/")[0]
-    return found

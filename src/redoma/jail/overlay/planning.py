@@ -2,22 +2,39 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import time
 from contextlib import suppress
 
+from redoma.jail import places
 from redoma.jail.overlay.choosing import is_directory, parents, replaces_kind, was_directory
 from redoma.jail.overlay.conflicts import leaves_directory
-from redoma.jail.overlay.journal import Attributes, Directory, Journal, Kind, Mark, Step
+from redoma.jail.overlay.failure import at
+from redoma.jail.overlay.filesystems import Mounts
+from redoma.jail.overlay.journal import (
+    FORMS,
+    Attributes,
+    Directory,
+    Journal,
+    Kind,
+    Mark,
+    Step,
+    attributes_after,
+    attributes_now,
+)
 from redoma.jail.overlay.marks import strip_marks
+from redoma.jail.overlay.rights import refuse_forbidden
+from redoma.jail.overlay.roots import Roots, in_order
+from redoma.jail.overlay.spool import Spooler, found_in
 from redoma.model.change import Did
 from redoma.model.errors import ApplyConflict
 from redoma.model.value import Value, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from redoma.jail.overlay.below import Beneath
     from redoma.model.change import Change, Changes, FileState
@@ -39,7 +56,7 @@ class Planner:
     def __init__(
         self,
         changes: Changes,
-        chosen: tuple[Change, ...],
+        chosen: Sequence[Change],
         *,
         number: int,
         ground: Beneath,
@@ -55,40 +72,52 @@ class Planner:
         self.ways = ways
         # By path: the slot of a content that a person put together instead of the layer's.
         self.contents = contents
-        self.steps: list[Step] = []
-        self.placed: list[Mark] = []
+        self.steps = Spooler(FORMS["steps"], places.made_state())
+        self.placed = Spooler(FORMS["placed"], places.made_state())
+        self.paths = Spooler(FORMS["paths"], places.made_state())
         self.trees: list[str] = []
         self.moved: list[tuple[str, str]] = []  # directories that move themselves, and their slots
         self.size = 0
-        self._all = {item.path for item in changes.items}
+        self._mounts = Mounts()
+        self._find = found_in(changes.items)
+        # Where everything is applied, no question about the rest needs an answer.
+        self._whole = chosen is changes.items
 
     def journal(self) -> Journal:
         """The whole plan."""
+        refuse_forbidden(self.changes.id, self.chosen, self.ground)
         self._count()
         self._open_closed()
-        gone = self._plan_going()
-        self._plan_coming(gone)
+        if self.ways.moves_directories:
+            self._plan_going()
+        else:
+            self._plan_going_apart()
+        self._plan_coming()
+        steps = self.steps.sealed()
         status = os.fstat(self.ground.root)
         return Journal(
             number=self.number,
             workspace=self.changes.workspace,
             root=(status.st_dev, status.st_ino),
-            steps=tuple(self.steps),
-            directories=self._directories(),
-            placed=tuple(self.placed),
+            steps=steps,
+            directories=self._directories(steps),
+            placed=self.placed.sealed(),
             trees=tuple(self.trees),
-            paths=tuple(item.path for item in self.chosen),
+            paths=self.paths.sealed(),
             size=self.size,
         )
 
     def _count(self) -> None:
         """Which new directories come with everything that is in them."""
         self._missing: set[str] = set()
-        chosen = {item.path for item in self.chosen}
+        chosen = None if self._whole else found_in(self.chosen)
         for item in self.changes.items:
             apart = item.path in self.contents or self._links_to(item)
-            if item.path not in chosen or apart:
-                self._missing.update(parents(item.path))
+            if apart or (chosen is not None and chosen(item.path) is None):
+                for parent in parents(item.path):
+                    if parent in self._missing:
+                        break
+                    self._missing.add(parent)
 
     def _open_closed(self) -> None:
         """Opens directories of the layer that their owner closed; they are closed again at the end.
@@ -96,52 +125,59 @@ class Planner:
         What lies in them could be neither looked at nor moved.
         """
         self._closed: dict[str, Change] = {}
-        for item in self.chosen:
-            if os.geteuid() == 0 or not is_directory(item) or item.after is None:
-                continue
-            if item.after.mode & 0o700 != 0o700:
+        for item in self.chosen if os.geteuid() != 0 else ():
+            if is_directory(item) and item.after is not None and item.after.mode & 0o700 != 0o700:
                 self._closed[item.path] = item
-                if self.home.status(f"{UPPER}/{item.path}") is not None:
-                    os.chmod(self.home.named(f"{UPPER}/{item.path}"), item.after.mode | 0o700)
+                with at(item.path, "opened to its owner"):
+                    if self.home.status(f"{UPPER}/{item.path}") is not None:
+                        os.chmod(self.home.named(f"{UPPER}/{item.path}"), item.after.mode | 0o700)
 
     def _links_to(self, item: Change) -> str:
         """The path of which this one is a second name, where that path itself does not change."""
-        return item.hard_link_of if item.hard_link_of not in self._all else ""
+        link = item.hard_link_of
+        return link if link and self._find(link) is None else ""
 
     def _slot(self) -> str:
         return f"old-{self.number}/{len(self.steps)}"
 
-    def _plan_going(self) -> set[str]:
+    def _plan_going(self) -> None:
         """What leaves the workspace and is not replaced in the same move, whole trees at once."""
-        going: list[tuple[str, Change]] = []
+        whole: list[str] = []  # directories that go with all that is in them
+        renamed: list[tuple[str, bool]] = []
         for item in self.chosen:
-            if item.did is Did.DELETED:
-                going.append((item.path, item))
-            elif item.did is Did.RENAMED:
-                going.append((item.renamed_from, item))
-            elif replaces_kind(item) and was_directory(item) and not self._swaps(item):
-                going.append((item.path, item))
-        roots = {path for path, item in going if was_directory(item)}
-        if self.ways.moves_directories:
-            roots |= {i.path for i in self.chosen if replaces_kind(i) and was_directory(i)}
-        removed: list[str] = []
-        for path, item in sorted(going, key=lambda pair: pair[0].split("/")):
-            if self.ways.moves_directories:
-                if not any(parent in roots for parent in parents(path)):
-                    self._take(path)
-            elif not was_directory(item):
+            if item.did is Did.RENAMED:
+                renamed.append((item.renamed_from, was_directory(item)))
+            elif not (whole and item.path.startswith(f"{whole[-1]}/")):
+                replaced = replaces_kind(item) and was_directory(item)
+                if item.did is Did.DELETED or (replaced and not self._swaps(item)):
+                    self._take(item.path)
+                if was_directory(item) and (item.did is Did.DELETED or replaced):
+                    whole.append(item.path)
+        roots = Roots((*whole, *(path for path, directory in renamed if directory)))
+        for path, _ in sorted(renamed, key=lambda pair: in_order(pair[0])):
+            if not roots.around(path):
                 self._take(path)
-            else:
-                removed.append(path)
-                if item.did is Did.RENAMED:
-                    for inner, status in self.ground.below(path):
-                        if stat.S_ISDIR(status.st_mode):
-                            removed.append(inner)
-                        else:
-                            self._take(inner)
+
+    def _plan_going_apart(self) -> None:
+        """The same where no directory can be renamed: file by file, and the directories at last."""
+        removed: list[str] = []
+        for item in self.chosen:
+            path = item.renamed_from or item.path
+            goes = item.did is Did.DELETED or item.did is Did.RENAMED
+            if not goes and not (replaces_kind(item) and was_directory(item)):
+                continue
+            if not was_directory(item):
+                self._take(path)
+                continue
+            removed.append(path)
+            if item.did is Did.RENAMED:
+                for inner, status in self.ground.below(path):
+                    if stat.S_ISDIR(status.st_mode):
+                        removed.append(inner)
+                    else:
+                        self._take(inner)
         for path in sorted(removed, key=lambda path: path.count("/"), reverse=True):
             self.steps.append(Step(kind=Kind.REMOVE, path=path))
-        return {path for path, _ in going}
 
     def _swaps(self, item: Change) -> bool:
         return self.ways.exchanges and (self.ways.moves_directories or not was_directory(item))
@@ -151,7 +187,8 @@ class Planner:
 
         Attack: a parent is replaced between that look and this one.
         """
-        status = self.ground.status(path)
+        with at(path, "looked at"):
+            status = self.ground.status(path)
         if status is None:
             raise ApplyConflict(
                 f"{path} is not there any more\nnothing was applied", paths=[path], hint="try again"
@@ -163,8 +200,19 @@ class Planner:
         slot = self._slot()
         self._weigh(path, status)
         if stat.S_ISDIR(status.st_mode):
+            self._refuse_mounts(path)
             self.moved.append((path, slot))
         self.steps.append(Step(kind=Kind.TAKE, path=path, slot=slot, leaves=status.st_ino))
+
+    def _refuse_mounts(self, path: str) -> None:
+        """Attack: what is mounted in a directory would go with it, into a layer that is removed."""
+        place = f"{self.changes.workspace.rstrip('/')}/{path}"
+        if place in self._mounts.points() or self._mounts.below(place):
+            raise ApplyConflict(
+                f"{path} cannot be moved: something is mounted there\nnothing was applied",
+                paths=[path],
+                hint=f"unmount it, or redoma discard {self.changes.id}",
+            )
 
     def _weigh(self, path: str, status: os.stat_result) -> None:
         self.size += status.st_blocks * 512
@@ -172,9 +220,10 @@ class Planner:
             with suppress(PermissionError):  # what its owner closed is not looked into for this
                 self.size += sum(inner.st_blocks * 512 for _, inner in self.ground.below(path))
 
-    def _plan_coming(self, gone: set[str]) -> None:
+    def _plan_coming(self) -> None:
         whole = ""
         for item in self.chosen:
+            self.paths.append(item.path)
             if item.did is Did.DELETED:
                 continue
             if whole and item.path.startswith(whole):
@@ -192,7 +241,7 @@ class Planner:
                 assert item.after is not None
                 self.placed.append(_made(item.path, item.after))
                 continue
-            self._bring(item, vacated=item.path in gone)
+            self._bring(item)
             if is_directory(item):
                 whole = item.path + "/"
                 self.trees.append(item.path)
@@ -202,11 +251,12 @@ class Planner:
     def _mark_below(self, item: Change) -> None:
         """What moved along with a directory is no item of its own."""
         if is_directory(item):
-            for inner, _ in list(self.home.below(f"{UPPER}/{item.path}")):
+            for inner, _ in self.home.below(f"{UPPER}/{item.path}"):
                 self._mark(inner.removeprefix(f"{UPPER}/"), inner)
 
-    def _bring(self, item: Change, *, vacated: bool) -> None:
+    def _bring(self, item: Change) -> None:
         """One path that comes from the layer, in place of what stands there."""
+        vacated = replaces_kind(item) and was_directory(item) and not self._swaps(item)
         link_of = self._links_to(item)
         replaced = item.before is not None and item.did is not Did.RENAMED and not vacated
         if replaced and not self._swaps(item):
@@ -221,6 +271,8 @@ class Planner:
         leaves = 0
         if swap:
             standing = self._standing(item.path)
+            if stat.S_ISDIR(standing.st_mode):
+                self._refuse_mounts(item.path)
             self._weigh(item.path, standing)
             leaves = standing.st_ino
         if is_directory(item) or (swap and was_directory(item)):
@@ -238,24 +290,27 @@ class Planner:
 
     def _mark(self, path: str, slot: str) -> os.stat_result:
         """Notes what comes, freed of the marks that only mean something inside a layer."""
-        strip_marks(self.home.named(slot))
-        status = self.home.status(slot)
-        if status is None:
-            raise FileNotFoundError(f"{path} is missing from the layer")
+        with at(path, "read in the layer"):
+            status = self.home.status(slot)
+            if status is None:
+                raise FileNotFoundError(errno.ENOENT, "it is missing there")
+            strip_marks(self.home.named(slot))
+            status = self.home.status(slot)
+            assert status is not None
         mark = _mark(path, status)
         if path in self._closed and (after := self._closed[path].after):
             mark = replace(mark, mode=stat.S_IFDIR | after.mode)
         self.placed.append(mark)
         return status
 
-    def _directories(self) -> tuple[Directory, ...]:
+    def _directories(self, steps: Sequence[Step]) -> tuple[Directory, ...]:
         touched: dict[str, Directory] = {}
-        complete = self._complete()
-        items = {item.path: item for item in self.chosen}
-        for step in self.steps:
+        partial = self._partial()
+        item_at = self._find if self._whole else found_in(self.chosen)
+        for step in steps:
             path = step.path.rpartition("/")[0] or "."
             if path not in touched:
-                touched[path] = self._parent(path, items.get(path), complete=path in complete)
+                touched[path] = self._parent(path, item_at(path), complete=path not in partial)
             if step.kind is Kind.REMOVE:
                 touched[step.path] = Directory(path=step.path, before=self._now(step.path))
         if "." not in touched:  # its times are set again where slots are worked on inside it
@@ -266,7 +321,7 @@ class Planner:
             elif is_directory(item) and item.path in self._missing and item.after is not None:
                 touched[item.path] = Directory(
                     path=item.path,
-                    after=_attributes(item.after),
+                    after=attributes_after(item.after),
                     slot=f"{UPPER}/{item.path}",
                     meant=True,
                 )
@@ -274,15 +329,15 @@ class Planner:
             before, after = self._now(path), None
             status = self.home.status(slot)
             if status is not None and stat.S_ISDIR(status.st_mode):
-                after = _now(status)
+                after = attributes_now(status)
             touched[path] = Directory(path=path, before=before, after=after, slot=slot)
         for path, item in self._closed.items():
             if item.after is not None and not leaves_directory(item):
                 before = touched[path].before if path in touched else None
                 slot = f"{UPPER}/{path}"
-                after = _attributes(item.after)
+                after = attributes_after(item.after)
                 touched[path] = Directory(path=path, before=before, after=after, slot=slot)
-        return tuple(touched[path] for path in sorted(touched, key=lambda path: path.split("/")))
+        return tuple(touched[path] for path in sorted(touched, key=in_order))
 
     def _parent(self, path: str, item: Change | None, *, complete: bool) -> Directory:
         before = self._now(path)
@@ -291,7 +346,7 @@ class Planner:
             return Directory(
                 path=path,
                 before=replace(before, xattrs=item.before.xattrs),
-                after=_attributes(item.after),
+                after=attributes_after(item.after),
                 slot=inside,
                 meant=True,
             )
@@ -303,20 +358,24 @@ class Planner:
         return Directory(path=path, before=before, after=after, slot=inside)
 
     def _now(self, path: str) -> Attributes | None:
-        status = self.ground.status(path)
-        return _now(status) if status is not None and stat.S_ISDIR(status.st_mode) else None
+        with at(path, "looked at"):
+            status = self.ground.status(path)
+        return (
+            attributes_now(status) if status is not None and stat.S_ISDIR(status.st_mode) else None
+        )
 
-    def _complete(self) -> set[str]:
-        """Directories in which every change is applied: they get the time the command left."""
-        chosen = {item.path for item in self.chosen}
-        found: set[str] = set()
+    def _partial(self) -> set[str]:
+        """Directories in which not every change is applied: the others get the command's time."""
         partial: set[str] = set()
+        if self._whole:
+            return partial
+        chosen = found_in(self.chosen)
         for item in self.changes.items:
-            for path in (item.path, item.renamed_from):
-                if path:
-                    where = found if item.path in chosen else partial
-                    where.add(path.rpartition("/")[0] or ".")
-        return found - partial
+            if chosen(item.path) is None:
+                for path in (item.path, item.renamed_from):
+                    if path:
+                        partial.add(path.rpartition("/")[0] or ".")
+        return partial
 
 
 def _mark(path: str, status: os.stat_result) -> Mark:
@@ -334,22 +393,3 @@ def _mark(path: str, status: os.stat_result) -> Mark:
 
 def _made(path: str, after: FileState) -> Mark:
     return Mark(path=path, mode=stat.S_IFDIR | after.mode, uid=after.uid, gid=after.gid)
-
-
-def _now(status: os.stat_result) -> Attributes:
-    return Attributes(
-        mode=stat.S_IMODE(status.st_mode),
-        uid=status.st_uid,
-        gid=status.st_gid,
-        mtime_ns=status.st_mtime_ns,
-    )
-
-
-def _attributes(state: FileState) -> Attributes:
-    return Attributes(
-        mode=state.mode,
-        uid=state.uid,
-        gid=state.gid,
-        mtime_ns=state.mtime_ns,
-        xattrs=state.xattrs,
-    )

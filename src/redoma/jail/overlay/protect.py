@@ -10,28 +10,42 @@ import os
 import stat
 from contextlib import suppress
 
-from redoma.jail import own
 from redoma.jail.engines.shield import obeyed, programs_of_a_rebase
 from redoma.jail.guard import gitconfig, names
 from redoma.jail.guard.survey import Survey
 from redoma.jail.guard.sweep import leads_out, text_of
+from redoma.jail.overlay.below import Beneath
+from redoma.jail.overlay.ours import Ours
+from redoma.jail.overlay.roots import Roots
+from redoma.jail.overlay.spool import found_in
 from redoma.model.change import Change, Changes, Did, FileKind
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _OBEYED = "a tool of yours would obey it"
 _RUN = "git would run it"
+_OURS = "Redoma itself runs from it"
 _LEADS = "it would lead git to a repository of the command's own making"
 _TODO = "/rebase-merge/git-rebase-todo"
 _MAKES_A_REPOSITORY = frozenset({"HEAD", "objects", "refs", "commondir"})
 
 
-def protected(changes: Changes, upper: str, allowed: tuple[str, ...] = ()) -> dict[str, str]:
+def protected(
+    changes: Changes,
+    upper: str,
+    allowed: tuple[str, ...] = (),
+    more: tuple[str, ...] = (),
+) -> dict[str, str]:
     """The paths among the changes that must not be applied, each with the reason.
 
     `allowed` are absolute paths that a person gave by name: they and what is below may be written.
+    `more` are names that a policy protects beside those that are known.
     """
     if not changes.items:
         return {}
-    judge = _Judge(changes, upper, allowed)
+    judge = _Judge(changes, upper, allowed, more)
     found: dict[str, str] = {}
     for item in changes.items:
         why = judge.why(item)
@@ -43,20 +57,24 @@ def protected(changes: Changes, upper: str, allowed: tuple[str, ...] = ()) -> di
 class _Judge:
     """The workspace as it stands, which no held change has touched, and the layer over it."""
 
-    def __init__(self, changes: Changes, upper: str, allowed: tuple[str, ...]) -> None:
+    def __init__(
+        self, changes: Changes, upper: str, allowed: tuple[str, ...], more: tuple[str, ...]
+    ) -> None:
         self._root = changes.workspace
         self._upper = upper
         self._allowed = allowed
-        self._items = {item.path: item for item in changes.items}
-        survey = Survey(self._root)
+        self._names = names.obeyed().with_more(more)
+        self._find = found_in(changes.items)
+        survey = Survey(self._root, more=more)
         survey.look()
         self._repositories = frozenset(survey.git_directories())
-        self._known = self._obeyed_now(survey)
+        self._obeyed = self._obeyed_now(survey)
+        self._known = Roots(self._obeyed)
+        self._ours = Ours(self._root)
 
     def _obeyed_now(self, survey: Survey) -> frozenset[str]:
         """What a tool obeys already, and where the links among that lead."""
         found = {path for path, _ in survey.protected()}
-        found.update(own.parts_below(self._root))
         for repository in self._repositories:
             found.update(obeyed(repository))
         # Attack: what stands behind a protected link is changed in its place.
@@ -67,6 +85,9 @@ class _Judge:
         """Why a change may not be applied, or nothing."""
         if item.path == ".":
             return ""
+        # Before anything that a person may have allowed: nobody gives us away by name.
+        if self._ours.touched_by(item, self._below):
+            return _OURS
         if item.renamed_from:
             why = self._why_moved(item)
             if why:
@@ -82,7 +103,7 @@ class _Judge:
 
     def _why_moved(self, item: Change) -> str:
         old = f"{self._root}/{item.renamed_from}"
-        if any(place == old or place.startswith(old + "/") for place in self._known):
+        if old in self._obeyed or self._known.below(old):
             return "" if self._may(old) else "a tool of yours obeys what lies there"
         return self._within_known(old)
 
@@ -100,37 +121,33 @@ class _Judge:
         return why or ("" if gone else self._why_new(path, place))
 
     def _within_known(self, place: str) -> str:
-        here = place
-        while len(here) > len(self._root):
-            if here in self._known:
-                return _OBEYED
-            here = here.rpartition("/")[0]
-        return ""
+        return _OBEYED if self._known.over(place) else ""
 
     def _why_new(self, path: str, place: str) -> str:
-        parts = path.split("/")
-        if any(part in names.DIRECTORIES for part in parts):
-            return _OBEYED
         directory = self._kind(path) is FileKind.DIRECTORY
-        if not directory and parts[-1] in names.FILES:
-            return _OBEYED
-        if parts[-1] in names.HG_PARTS and parts[-2:-1] == [".hg"]:
-            return _OBEYED
-        if not directory and parts[-1] == ".git":
+        row = self._names.of_path(path, directory=directory)
+        if row is not None:
+            return _by_policy(row) or f"{row.tool} would obey it"
+        last = path.rpartition("/")[2]
+        if not directory and names.is_git(last):
             return self._why_link(path, place)
         if place.endswith(_TODO) and self._is_repository(place.removesuffix(_TODO)):
             repository = place.removesuffix(_TODO)
             new = programs_of_a_rebase(f"{self._upper}/{path.removesuffix(_TODO)}")
             return _RUN if new - programs_of_a_rebase(repository) else ""
-        if parts[-1] in _MAKES_A_REPOSITORY:
+        if last in _MAKES_A_REPOSITORY:
             why = self._why_repository(place.rpartition("/")[0])
             if why:
                 return why
-        return self._why_part(path, parts, directory=directory)
+        folded = names.folded(path)
+        if not _has_part(folded, names.GIT_PARTS):
+            return ""
+        return self._why_part(path, folded, directory=directory)
 
-    def _why_part(self, path: str, parts: list[str], *, directory: bool) -> str:
+    def _why_part(self, path: str, folded: str, *, directory: bool) -> str:
         """Parts of a repository by which git is told what to do."""
-        for at, part in enumerate(parts):
+        parts = path.split("/")
+        for at, part in enumerate(folded.split("/")):
             if part not in names.GIT_PARTS:
                 continue
             repository = "/".join((self._root, *parts[:at]))
@@ -152,13 +169,13 @@ class _Judge:
             return ""
         for name in ("config", "config.worktree"):
             part = f"{place}/{name}".removeprefix(self._root + "/")
-            there = part not in self._items and self._exists(part)
+            there = self._find(part) is None and self._exists(part)
             if there and self._why_config(part, f"{place}/{name}"):
                 return f"it would make git obey {part}"
         hooks = f"{place}/hooks".removeprefix(self._root + "/")
         with suppress(OSError):
             for name in os.listdir(f"{self._root}/{hooks}"):
-                if not name.endswith(".sample") and f"{hooks}/{name}" not in self._items:
+                if not name.endswith(".sample") and self._find(f"{hooks}/{name}") is None:
                     return f"it would make git run what is in {hooks}"
         return ""
 
@@ -197,13 +214,16 @@ class _Judge:
             return True
         if place != self._root and not place.startswith(self._root + "/"):
             return False
+        # Attack: hooks and settings are planted where `git init` makes a repository only later.
+        if names.is_git(place.rpartition("/")[2]) or names.is_gits_own(place):
+            return True
         path = place.removeprefix(self._root).lstrip("/")
         wanted = ("HEAD", "objects", "refs", "commondir")
         there = {name for name in wanted if self._exists(f"{path}/{name}".lstrip("/"))}
         return names.is_git_directory(there)
 
     def _exists(self, path: str) -> bool:
-        item = self._items.get(path)
+        item = self._find(path)
         if item is not None:
             return item.did is not Did.DELETED
         return os.path.lexists(self._now(path))
@@ -214,7 +234,7 @@ class _Judge:
         return held if os.path.lexists(held) else f"{self._root}/{path}"
 
     def _kind(self, path: str) -> FileKind | None:
-        item = self._items.get(path)
+        item = self._find(path)
         if item is not None and item.after is not None:
             return item.after.kind
         with suppress(OSError):
@@ -223,11 +243,18 @@ class _Judge:
         return None
 
     def _below(self, path: str) -> list[str]:
-        found = []
-        for place, directories, files in os.walk(f"{self._upper}/{path}"):
-            inside = place.removeprefix(f"{self._upper}/")
-            found += [f"{inside}/{name}" for name in (*directories, *files)]
-        return found
+        with Beneath(self._upper) as tree:
+            return [inner for inner, _ in tree.below(path, skip_closed=True)]
 
     def _may(self, place: str) -> bool:
         return any(place == given or place.startswith(given + "/") for given in self._allowed)
+
+
+def _by_policy(row: names.Row) -> str:
+    return "" if row.source else row.why
+
+
+def _has_part(path: str, wanted: Iterable[str]) -> bool:
+    """Whether a directory or file on the way has one of these names; a path may have many parts."""
+    inside = f"/{path}/"
+    return any(f"/{name}/" in inside for name in wanted)

@@ -7,10 +7,11 @@ from bisect import bisect_left
 
 from redoma.jail.overlay.content import Budget, TooMuch, digest, same
 from redoma.model.change import Change, Did, FileKind
-from redoma.model.value import replace
+from redoma.model.value import Value, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import TypeAlias
 
     from redoma.jail.overlay.tree import Tree
@@ -21,39 +22,58 @@ if TYPE_CHECKING:
 # How much is read at most, and of how many files, to find out where something came from.
 _MOST_READ = 2 << 30
 _MOST_FILES = 20_000
+_MOST_STEPS = 2_000_000
+# How many paths that came or went are looked at: all of them are in memory for that.
+_MOST_SEARCHED = 40_000
 _UNSURE = "there is too much to look for everything that was renamed: some is shown as new and gone"
 
 
-def find(items: list[Change], lower: Tree, upper: Tree) -> tuple[list[Change], list[str]]:
-    """The changes with renames among them, and what a person should know about that."""
+class Renames(Value):
+    """What was found: the renames by their new paths, and which changes they stand for."""
+
+    found: dict[str, Change] = {}  # noqa: RUF012 — never written to
+    created: frozenset[str] = frozenset()
+    deleted: frozenset[str] = frozenset()
+    warnings: tuple[str, ...] = ()
+
+
+def find(items: Iterable[Change], count: int, lower: Tree, upper: Tree) -> Renames:
+    """The renames among what was created and deleted, `count` paths in all."""
+    if count > _MOST_SEARCHED:
+        return Renames(warnings=(_UNSURE,))
     search = _Search(items, lower, upper)
-    if not search.created or not search.deleted:
-        return items, []
+    created, deleted = frozenset(search.created), frozenset(search.deleted)
+    warnings: tuple[str, ...] = ()
     try:
         search.directories()
         search.files()
     except TooMuch:
-        return search.result(), [_UNSURE]
-    return search.result(), []
+        warnings = (_UNSURE,)
+    return Renames(
+        found={item.path: item for item in search.found},
+        created=created.difference(search.created),
+        deleted=deleted.difference(search.deleted),
+        warnings=warnings,
+    )
 
 
 class _Search:
     """One look for what belongs together."""
 
-    def __init__(self, items: list[Change], lower: Tree, upper: Tree) -> None:
-        self._items = items
+    def __init__(self, items: Iterable[Change], lower: Tree, upper: Tree) -> None:
         self._lower = lower
         self._upper = upper
         self._budget = Budget(_MOST_READ)
-        self.created = {item.path: item for item in items if item.did is Did.CREATED}
-        self.deleted = {item.path: item for item in items if item.did is Did.DELETED}
-        self._found: list[Change] = []
+        self._steps = Budget(_MOST_STEPS)
+        self.created: dict[str, Change] = {}
+        self.deleted: dict[str, Change] = {}
+        for item in items:
+            if item.did is Did.CREATED:
+                self.created[item.path] = item
+            elif item.did is Did.DELETED:
+                self.deleted[item.path] = item
+        self.found: list[Change] = []
         self._sorted = sorted(self.created)
-
-    def result(self) -> list[Change]:
-        """Everything, each pair as one."""
-        left = [item for item in self._items if item.did not in (Did.CREATED, Did.DELETED)]
-        return [*left, *self.created.values(), *self.deleted.values(), *self._found]
 
     def directories(self) -> None:
         """Directories that moved with all that is in them, the outermost first."""
@@ -74,6 +94,7 @@ class _Search:
 
     def _same_below(self, old: str, new: str) -> bool:
         for path in self._created_below(new):
+            self._steps.spend(1)  # Attack: trees in each other that are nearly the same
             state = self.created[path].after
             if old + path[len(new) :] not in self.deleted:
                 return False
@@ -94,7 +115,7 @@ class _Search:
         for path in below:
             del self.created[path]
             del self.deleted[old + path[len(new) :]]
-        self._found.append(_renamed(before, after, moved_along=len(below)))
+        self.found.append(_renamed(before, after, moved_along=len(below)))
 
     def files(self) -> None:
         """Single files and links that moved."""
@@ -117,7 +138,7 @@ class _Search:
             content = self._content(path, self._upper)
             candidates = [old for old in known[key].get(content, ()) if old in self.deleted]
             for old in _likeliest(candidates, path)[:1]:
-                self._found.append(_renamed(self.deleted.pop(old), self.created.pop(path)))
+                self.found.append(_renamed(self.deleted.pop(old), self.created.pop(path)))
 
     def _by_content(self, paths: list[str], tree: Tree) -> dict[bytes, list[str]]:
         found: dict[bytes, list[str]] = {}

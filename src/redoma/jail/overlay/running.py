@@ -7,6 +7,8 @@ from contextlib import contextmanager, suppress
 
 from redoma.jail.guard.removal import remove_tree
 from redoma.jail.overlay.carrying import carry_in, carry_out, drop_staging, staging_of
+from redoma.jail.overlay.failure import at, told
+from redoma.jail.overlay.interruption import heed_no_more, look
 from redoma.jail.overlay.journal import Phase
 from redoma.jail.overlay.lock import Unfinished
 from redoma.jail.overlay.moving import Moving, close_down, open_up
@@ -15,7 +17,7 @@ from redoma.model.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from redoma.jail.overlay.journal import Book, Directory, Journal, Step
     from redoma.jail.overlay.lock import Held
@@ -44,8 +46,10 @@ class Run:
             self._link()
             self.book.write(self.journal, Phase.APPLYING)
             self._forward()
+            heed_no_more()
             self.book.mark(number, Phase.APPLIED)
         except BaseException:
+            heed_no_more()
             self.abandon_apply()
             raise
 
@@ -59,8 +63,10 @@ class Run:
                 self.journal = carry_in(self.journal, self.site.home, self.site.ground, undo=True)
             self.book.write(self.journal, Phase.UNDOING)
             self._back()
+            heed_no_more()
             self.book.mark(self.journal.number, Phase.UNDONE)
         except BaseException:
+            heed_no_more()
             self.abandon_undo()
             raise
 
@@ -89,7 +95,7 @@ class Run:
         except OSError as error:
             self.untidy = (
                 f"what it replaced still lies in {self.site.workspace}/{self.journal.staging}:"
-                f" {error.strerror or error}"
+                f" {told(error)}"
             )
 
     @property
@@ -100,9 +106,7 @@ class Run:
 
     def failed(self, error: OSError, what: str) -> ChangeError:
         """The error that says what became of the work."""
-        why = error.strerror or str(error)
-        if error.filename:
-            why += f" ({error.filename})"
+        why = told(error)
         if self.is_settled:
             return ChangeError(f"nothing was {what}: {why}", hint="redoma history")
         return ChangeError(
@@ -115,13 +119,15 @@ class Run:
         if self.book.phase(self.journal.number) is Phase.UNDONE:
             self._unlink()
         if self.journal.staging:
-            carry_out(self.journal, self.site.home, self.site.ground, self.site.directory)
+            if self.journal.undoable:
+                carry_out(self.journal, self.site.home, self.site.ground, self.site.directory)
             drop_staging(self.journal.staging, self.site.ground)
 
     def _forward(self) -> None:
         moving, steps, directories = self._working()
         open_up(moving, directories)
         for step in steps:
+            look()
             if not moving.is_done(step):
                 moving.do(step)
         close_down(moving, [(directory, directory.after) for directory in directories])
@@ -130,16 +136,17 @@ class Run:
         moving, steps, directories = self._working()
         open_up(moving, directories)
         for step in reversed(steps):
+            look()
             if moving.is_done(step):
                 moving.take_back(step)
         close_down(moving, [(directory, directory.before) for directory in directories])
 
-    def _working(self) -> tuple[Moving, list[Step], list[Directory]]:
+    def _working(self) -> tuple[Moving, Sequence[Step], Sequence[Directory]]:
         """The steps, with their slots where they are worked on."""
         journal, site = self.journal, self.site
         if not journal.staging:
             moving = Moving(site.ground, site.home, keeps_inodes=not site.in_overlay)
-            return moving, list(journal.steps), list(journal.directories)
+            return moving, journal.steps, journal.directories
         moving = Moving(site.ground, site.inside, keeps_inodes=not site.in_overlay)
         places = {
             step.slot: f"{journal.staging}/{index}"
@@ -172,7 +179,7 @@ class Run:
                 mode=mode,
                 uid=uid,
                 gid=gid,
-                mtime_ns=directory.before.mtime_ns if ours else -1,
+                mtime_ns=directory.before.mtime_ns if ours else None,
             )
             after = replace(
                 directory.after, mode=mode, uid=uid, gid=gid, mtime_ns=status.st_mtime_ns
@@ -180,7 +187,7 @@ class Run:
             directories.append(replace(directory, before=before, after=after))
         return replace(self.journal, directories=tuple(directories), steps=self._steps_as_found())
 
-    def _steps_as_found(self) -> tuple[Step, ...]:
+    def _steps_as_found(self) -> Sequence[Step]:
         """The steps, with the numbers of files that were copied back by another undo since."""
         if not self.site.copies:
             return self.journal.steps
@@ -194,7 +201,9 @@ class Run:
         """Slots that are second names of files in the workspace."""
         moving, steps, _ = self._working()
         for step in steps:
-            if step.link_of:
+            if not step.link_of:
+                continue
+            with at(step.path, "made a second name of another file"):
                 source, name = self.site.ground.parent(step.link_of)
                 source = os.dup(source)
                 try:
@@ -218,7 +227,7 @@ def errors_of(what: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        why = error.strerror or str(error)
+        why = told(error)
         raise ChangeError(
             f"{what} did not come to its end: {why}",
             hint="the next start of redoma brings it to one; redoma history",
@@ -245,13 +254,14 @@ def settle_root(site: Site, book: Book, work: Unfinished) -> None:
     """
     if not site.copies:
         return
-    moment, phase = work.root_mtime, book.phase(work.number)
+    moment: int | None = work.root_mtime
+    phase = book.phase(work.number)
     if phase is (Phase.UNDONE if work.undoing else Phase.APPLIED):
         top = next(d for d in book.read(work.number).directories if d.path == ".")
         wanted = top.before if work.undoing else top.after
-        moment = wanted.mtime_ns if wanted is not None else -1
+        moment = wanted.mtime_ns if wanted is not None else None
     status = os.fstat(site.ground.root)
-    if moment >= 0 and status.st_mtime_ns != moment:
+    if moment is not None and status.st_mtime_ns != moment:
         os.utime(f"/proc/self/fd/{site.ground.root}", ns=(status.st_atime_ns, moment))
 
 

@@ -10,19 +10,16 @@ import os
 
 from redoma.jail import places
 from redoma.jail.kernel import cgroups
+from redoma.jail.kernel.standing import is_machines_root
 from redoma.jail.overlay import layer as layers_of
-from redoma.jail.overlay.filesystems import Mounts
+from redoma.jail.overlay.filesystems import NO_COVER, Mounts, takes_no_layers
 from redoma.jail.overlay.layer import COPY, OVERLAY, Layer
-from redoma.jail.overlay.marks import is_mark
+from redoma.jail.overlay.marks import is_mark, names_others
 from redoma.model.blocks import suppress
 from redoma.model.errors import EngineFailed
 from redoma.model.ids import short_id
 from redoma.model.value import Value, replace
 
-# Where the kernel takes no layer, or takes one and then fails in the middle of a run.
-_NO_LAYERS = frozenset("overlay aufs nfs nfs4 cifs smb3 vfat exfat ntfs3 9p ecryptfs".split())
-# Where one file has several spellings: the kernel covers none of these.
-_NO_COVER = frozenset("vfat msdos exfat ntfs ntfs3 hfs hfsplus".split())
 _SHARED_MEMORY = "/dev/shm"
 _MEMORY = ("tmpfs", "ramfs")
 _TRIED = "user.redoma"
@@ -49,7 +46,7 @@ def base_of(workspace: str) -> Base:
     """The best place for layers of this workspace."""
     mounts = Mounts()
     status = os.stat(workspace)
-    owner = (status.st_uid, status.st_gid, os.geteuid(), os.getegid())
+    owner = (status.st_uid, status.st_gid, os.geteuid(), os.getegid(), names_others(workspace))
     key = (workspace, mounts.text, owner, places.state())
     known = _bases.get(key)
     if known is None or not places.ours(known.directory):
@@ -68,18 +65,21 @@ def _best(workspace: str, mounts: Mounts) -> Base:
     if below:
         # An overlay does not show what is mounted inside the directory it covers.
         return _copied(mounts, workspace, f"{below[0]} is mounted inside the workspace")
-    if here.kind in _NO_COVER:
+    if here.kind in NO_COVER:
         return _copied(mounts, workspace, f"the kernel takes no {here.kind} below a layer")
-    if os.geteuid() == 0 and _poor(here.kind):
+    if is_machines_root() and takes_no_layers(here.kind):
         # Its owner's files have to appear as those of someone who is not root.
         return _copied(mounts, workspace, f"{here.kind} cannot show its files as another user's")
     status = os.stat(workspace)
-    if os.geteuid() != 0 and (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
+    if not is_machines_root() and (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
         # In a user namespace only one user and one group have a name: the kernel copies no file
         # of another's into a layer.
         return _copied(mounts, workspace, "it belongs to another user or group than yours")
+    if names_others(workspace):
+        # The kernel copies no list into a layer that names someone who has no name there.
+        return _copied(mounts, workspace, "its access list names other users or groups")
     own = f"redoma-{os.geteuid()}"
-    state = os.path.realpath(places.state())
+    state = os.path.realpath(places.made_state())
     for directory in (state, f"/var/tmp/{own}", f"{here.point.rstrip('/')}/.{own}"):
         beside = mounts.of(_above(directory)).id == here.id
         if beside and _fits(directory, workspace, mounts):
@@ -98,7 +98,7 @@ def _best(workspace: str, mounts: Mounts) -> Base:
 def _copied(mounts: Mounts, workspace: str, why: str) -> Base:
     """A place for a copy of the whole workspace: on a disk, else in memory."""
     own = f"redoma-{os.geteuid()}"
-    for directory in (os.path.realpath(places.state()), f"{_SHARED_MEMORY}/{own}"):
+    for directory in (os.path.realpath(places.made_state()), f"{_SHARED_MEMORY}/{own}"):
         if os.geteuid() == 0:
             fits = _fits(directory, workspace, mounts)
         else:
@@ -122,11 +122,6 @@ def _inside(directory: str, workspace: str) -> bool:
     return directory == workspace or directory.startswith(workspace + "/")
 
 
-def _poor(kind: str) -> bool:
-    """Whether a kind of file system takes no layers, and shows no owner as another."""
-    return kind in _NO_LAYERS or kind.startswith("fuse")
-
-
 def _above(directory: str) -> str:
     """A directory itself, or the one in which it would be made."""
     return directory if os.path.isdir(directory) else os.path.dirname(directory)
@@ -137,7 +132,7 @@ def _fits(directory: str, workspace: str, mounts: Mounts) -> bool:
     if _inside(directory, workspace):
         return False  # the kernel refuses a layer inside what it covers, and it is in people's way
     at = mounts.of(_above(directory))
-    if _poor(at.kind):
+    if takes_no_layers(at.kind):
         return False
     if not os.access(_above(directory), os.W_OK) or not places.ours(directory):
         return False
@@ -175,6 +170,8 @@ def open_layer(workspace: str, base: Base | None = None, *, notes: tuple[str, ..
         maker=_this_process(),
         notes=(*base.notes, *notes),
     )
+    if layer.kind == COPY:
+        layer = _with_mounts(layer)
     layer = recorded(layer)
     try:
         for place in (directory, layer.upper, layer.work):
@@ -184,13 +181,27 @@ def open_layer(workspace: str, base: Base | None = None, *, notes: tuple[str, ..
         if layer.kind == COPY:
             from redoma.jail.overlay.copying import copy_tree
 
-            copy_tree(workspace, layer.upper)
+            copy_tree(workspace, layer.upper, frozenset(layer.mounts))
             layer = recorded(layer)  # what is copied is from before the run
         take_after(layer.upper, workspace, status)
     except BaseException:
         remove_layer(layer)
         raise
     return layer
+
+
+def _with_mounts(layer: Layer) -> Layer:
+    """The layer, with what is mounted inside its workspace: no change of that could be applied."""
+    mounts = Mounts()
+    points = mounts.outermost(layer.workspace)
+    notes = [
+        f"{point} is another file system: it cannot be written in this run"
+        if mounts.can_be_shown(point)
+        else f"{point} is another file system: it is not shown in this run"
+        for point in points
+    ]
+    below = tuple(point.removeprefix(layer.workspace.rstrip("/") + "/") for point in points)
+    return replace(layer, mounts=below, notes=(*layer.notes, *notes))
 
 
 def take_after(upper: str, workspace: str, status: os.stat_result) -> None:
@@ -223,7 +234,11 @@ def find_layer(name: str) -> Layer | None:
 def layers() -> list[Layer]:
     """Every layer that is recorded, finished or not."""
     found = []
-    for name in sorted(os.listdir(_records())):
+    try:
+        names = os.listdir(f"{places.state()}/layers")
+    except FileNotFoundError:
+        return []  # no run ever had one
+    for name in sorted(names):
         if name.endswith(".json") and (layer := find_layer(name.removesuffix(".json"))):
             found.append(layer)
     return found
@@ -243,7 +258,7 @@ def remove_layer(layer: Layer) -> None:
 
 
 def _records() -> str:
-    path = f"{places.state()}/layers"
+    path = f"{places.made_state()}/layers"
     with suppress(FileExistsError):
         os.mkdir(path)
         os.chmod(path, _PASSAGE)

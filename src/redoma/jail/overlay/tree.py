@@ -10,6 +10,7 @@ import os
 import stat
 
 from redoma.jail.overlay.marks import own_attributes
+from redoma.model.blocks import suppress
 from redoma.model.change import FileKind, FileState
 
 TYPE_CHECKING = False
@@ -54,10 +55,8 @@ class Tree:
     def _close_again(self) -> None:
         for path, mode in reversed(self._opened_up.items()):
             parent, _, name = path.rpartition("/")
-            if name:
-                os.chmod(name, mode, dir_fd=self.folder(parent))
-            else:
-                os.fchmod(self._root, mode)
+            with suppress(FileNotFoundError, NotADirectoryError):
+                _set_mode(name or ".", self.folder(parent) if name else self._root, mode)
         self._opened_up.clear()
 
     def folder(self, path: str) -> int:
@@ -68,9 +67,10 @@ class Tree:
         if fd >= 0:
             self._open[path] = fd  # the last in the row: the first is closed next
             return fd
-        above = path
-        while above and above not in self._open:
-            above = above.rpartition("/")[0]
+        above = ""
+        for known in self._open:
+            if len(known) > len(above) and path[len(known) :][:1] == "/" and path.startswith(known):
+                above = known
         fd = self._open[above] if above else self._root
         for part in path[len(above) :].lstrip("/").split("/"):
             above = f"{above}/{part}" if above else part
@@ -81,12 +81,18 @@ class Tree:
         return fd
 
     def _entered(self, path: str, name: str, parent: int | None) -> int:
-        """Attack: a command closes a directory to its owner, so that nobody sees what is in it."""
-        if self._ours and path not in self._opened_up:
+        """Attack: a command closes a directory to its owner, so that nobody sees what is in it.
+
+        One in the workspace that its owner closed is opened to them for as long as it is read.
+        """
+        wanted = 0o700 if self._ours else 0o500 if os.geteuid() != 0 else 0
+        if wanted and path not in self._opened_up:
             status = os.stat(name, dir_fd=parent, follow_symlinks=False)
-            if stat.S_ISDIR(status.st_mode) and status.st_mode & 0o700 != 0o700:
-                self._opened_up[path] = stat.S_IMODE(status.st_mode)
-                os.chmod(name, self._opened_up[path] | 0o700, dir_fd=parent)
+            mode = stat.S_IMODE(status.st_mode)
+            may = self._ours or status.st_uid == os.geteuid()
+            if stat.S_ISDIR(status.st_mode) and mode & wanted != wanted and may:
+                self._opened_up[path] = mode
+                _set_mode(name, parent, mode | wanted)
         return _open(name, parent, _DIRECTORY)
 
     def status(self, path: str) -> os.stat_result | None:
@@ -133,6 +139,18 @@ class Tree:
             finally:
                 os.chmod(name, stat.S_IMODE(status.st_mode), dir_fd=folder)
 
+    def revoke(self, path: str) -> None:
+        """Clears the set-id bits and the capabilities of a file, as the kernel does at a write."""
+        parent, _, name = path.rpartition("/")
+        fd = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=self.folder(parent))
+        try:
+            here = f"/proc/self/fd/{fd}"
+            os.chmod(here, stat.S_IMODE(os.fstat(fd).st_mode) & 0o1777)
+            with suppress(OSError):
+                os.removexattr(here, "security.capability")
+        finally:
+            os.close(fd)
+
     def state(self, path: str, status: os.stat_result) -> FileState:
         """A path as it stands."""
         kind = _KINDS.get(stat.S_IFMT(status.st_mode), FileKind.DEVICE)
@@ -153,6 +171,15 @@ class Tree:
 
 
 _TOO_MANY_LINKS = 40
+
+
+def _set_mode(name: str, parent: int | None, mode: int) -> None:
+    """Attack: a link takes the place of the directory at this moment; so it is not followed."""
+    fd = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+    try:
+        os.chmod(f"/proc/self/fd/{fd}", mode)
+    finally:
+        os.close(fd)
 
 
 def _open(name: str, parent: int | None, flags: int) -> int:

@@ -7,10 +7,12 @@ import time
 from redoma.jail.overlay import kept
 from redoma.jail.overlay.apply import told
 from redoma.jail.overlay.conflicts import Ground
+from redoma.jail.overlay.interruption import Interruption
 from redoma.jail.overlay.journal import Book, Phase
 from redoma.jail.overlay.kept import layer_of
-from redoma.jail.overlay.lock import locked
-from redoma.jail.overlay.recovery import recover_under
+from redoma.jail.overlay.ours import Ours
+from redoma.jail.overlay.overlaps import paths_of, touched_by
+from redoma.jail.overlay.recovery import settled
 from redoma.jail.overlay.running import Run, begin, errors_of, settle_root
 from redoma.jail.overlay.site import Site
 from redoma.model.errors import PreviewGone, UndoImpossible
@@ -19,32 +21,40 @@ from redoma.model.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from redoma.jail.overlay.conflicts import Conflict
-    from redoma.jail.overlay.journal import Journal, Window
+    from redoma.jail.overlay.journal import Journal
     from redoma.jail.overlay.kept import Entry
     from redoma.jail.overlay.lock import Held
 
 
 def last_applied(workspace: str = "") -> str:
     """The transaction that was applied last, in one workspace or in any."""
+    done = (Standing.APPLIED, Standing.FINAL)
     applied = [
         entry
         for entry in kept.entries()
-        if entry.shown.standing is Standing.APPLIED and workspace in ("", entry.shown.workspace)
+        if entry.shown.standing in done and workspace in ("", entry.shown.workspace)
     ]
-    if not applied:
+    if not any(entry.shown.standing is Standing.APPLIED for entry in applied):
         raise UndoImpossible("nothing that was applied can be undone", hint="redoma history")
-    return max(applied, key=lambda entry: entry.active).id
+    last = max(applied, key=lambda entry: entry.active)
+    _refuse_final(last)
+    return last.id
+
+
+def _refuse_final(entry: Entry) -> None:
+    if entry.shown.standing is Standing.FINAL:
+        raise UndoImpossible(
+            f"{entry.id} was applied with nothing kept to undo it",
+            hint="redoma undo ID for one before it; redoma history",
+        )
 
 
 def undo(name: str) -> Undone:
     """Takes back the last apply of a transaction; UndoImpossible where that would lose work."""
-    with locked() as lock:
-        assert lock is not None
-        recover_under(lock)
+    with settled(kept.read_entry(name)) as lock:
         entry = kept.read_entry(name)
+        _refuse_final(entry)
         book = Book(kept.directory(name))
         number = book.in_phase(Phase.APPLIED)
         if number is None:
@@ -59,18 +69,31 @@ def undo(name: str) -> Undone:
             raise UndoImpossible(str(gone), hint="redoma history") from None
         opened = Site(entry.shown.workspace, entry.root, layer.directory)
         with opened as site, errors_of("the undo"):
-            ground = Ground(site.ground, lambda: _windows(entry), entry.began_ns)
+            ground = Ground(site.ground, lambda: kept.windows_of(entry), entry.began_ns)
+            later = _applied_later(entry, journal)
+            for other, path in later:
+                ground.note_later(path, other)
+            _refuse_ours(name, entry, journal)
             conflicts = ground.check_undo(journal)
             if conflicts:
-                raise _impossible(name, entry, conflicts)
+                raise _impossible(name, conflicts, later)
             run = Run(site, book, journal)
-            _run(site, entry, run, lock)
+            with Interruption():
+                _run(site, entry, run, lock)
     return Undone(id=name, paths=journal.paths, notes=(run.untidy,) if run.untidy else ())
 
 
-def _windows(entry: Entry) -> Iterator[Window]:
-    yield from entry.windows
-    yield from kept.windows_of(entry.shown.workspace)
+def _refuse_ours(name: str, entry: Entry, journal: Journal) -> None:
+    """Attack: a command's file is removed, Redoma is installed there, and the removal is undone."""
+    root = entry.shown.workspace
+    ours = Ours(root)
+    paths = [path for path in sorted(paths_of(journal)) if ours.has(path)]
+    if paths:
+        raise UndoImpossible(
+            f"Redoma itself runs from {root}/{paths[0]} now: nothing of {name} was taken back",
+            paths=paths,
+            hint="install Redoma elsewhere (pipx install redoma), and undo it from there",
+        )
 
 
 def _run(site: Site, entry: Entry, run: Run, lock: Held) -> None:
@@ -83,39 +106,38 @@ def _run(site: Site, entry: Entry, run: Run, lock: Held) -> None:
     finally:
         settle_root(site, run.book, work)
         window = site.window(work.start, copied=site.copies)
-        entry = replace(entry.worked(window), active=time.time())
-        if run.book.in_phase(Phase.APPLIED) is None:
-            entry = entry.standing(Standing.UNDONE)
+        entry = entry.worked(window)
+        if run.book.phase(run.journal.number) is Phase.UNDONE:
+            entry = replace(entry, active=time.time())
+            if run.book.in_phase(Phase.APPLIED) is None:
+                entry = entry.standing(Standing.UNDONE)
+            entry = kept.weighed(entry, run.book)
         kept.write_entry(entry, durably=True)
         if run.is_settled:
-            lock.end()
+            lock.end(work)
 
 
-def _impossible(name: str, entry: Entry, conflicts: list[Conflict]) -> UndoImpossible:
+def _impossible(
+    name: str, conflicts: list[Conflict], later: list[tuple[str, str]]
+) -> UndoImpossible:
     paths = [conflict.path for conflict in conflicts]
-    later = _applied_later(entry, set(paths))
-    hint = f"redoma undo {later[0]} first" if later else "redoma history"
+    hint = "redoma history"
+    if later and kept.read_entry(later[0][0]).shown.standing is Standing.APPLIED:
+        hint = f"redoma undo {later[0][0]} first"
     return UndoImpossible(
         f"{told(conflicts)}\nnothing of {name} was taken back", paths=paths, hint=hint
     )
 
 
-def _applied_later(entry: Entry, paths: set[str]) -> list[str]:
-    """Other transactions that changed the same paths, the last one first."""
+def _applied_later(entry: Entry, journal: Journal) -> list[tuple[str, str]]:
+    """Other transactions that changed the same paths since, the last one first, and which paths."""
+    ours = paths_of(journal)
     found = []
-    for other in sorted(kept.entries(), key=lambda e: e.active, reverse=True):
-        if (
-            other.id == entry.id
-            or other.active < entry.active
-            or other.shown.workspace != entry.shown.workspace
-        ):
+    since = [o for o in kept.entries_since(int(entry.active * 1e9)) if o.active >= entry.active]
+    for other in sorted(since, key=lambda each: each.active, reverse=True):
+        if other.id == entry.id or not kept.overlap(entry, other):
             continue
-        book = Book(kept.directory(other.id))
-        number = book.in_phase(Phase.APPLIED)
-        if number is not None and paths & _touched(book.read(number)):
-            found.append(other.id)
+        if Book(kept.directory(other.id)).in_phase(Phase.APPLIED) is not None:
+            both = sorted(ours & touched_by(other, entry, only=Phase.APPLIED).paths)
+            found += [(other.id, path) for path in both]
     return found
-
-
-def _touched(journal: Journal) -> set[str]:
-    return {step.path for step in journal.steps} | {mark.path for mark in journal.placed}

@@ -11,6 +11,7 @@ import os
 from redoma.jail import places
 from redoma.jail.engines.catalog import Catalog
 from redoma.jail.kernel.cgroups import Groups, find
+from redoma.jail.plan import CAPS_ITSELF
 from redoma.model.blocks import suppress
 from redoma.model.guarantee import EngineReport, Guarantee
 
@@ -18,7 +19,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.jail.engines.base import Engine
 
-_VERSION = "redoma-probe-4"
+_VERSION = "redoma-probe-6"
+_RIGHTS = ("CapEff", "CapBnd", "NoNewPrivs", "Seccomp")
 
 
 class Host:
@@ -41,11 +43,15 @@ class Host:
         if name not in self._reports or anew:
             engine = self.catalog.engine(name)
             key = f"{_identity()} {self.catalog.identity(name)}"
+            if name in CAPS_ITSELF:
+                key += f" {os.environ.get('XDG_RUNTIME_DIR', '')}"
             known = None if anew else _recall(f"engine-{name}", key)
             report = _parse(name, known) if known is not None else None
             if report is None:
                 report = engine.probe()
-                if report.usable:  # what does not work may be mended at any moment
+                # What does not work may be mended at any moment; but where memory can only be
+                # watched, every start would ask systemd anew. `redoma doctor` does.
+                if report.usable or name in CAPS_ITSELF:
                     _remember(f"engine-{name}", key, _lines(report))
             self._reports[name] = report
             if report.program and hasattr(engine, "binary"):
@@ -98,7 +104,22 @@ class Host:
 
 def _identity() -> str:
     boot = _text("/proc/sys/kernel/random/boot_id")
-    return f"{_VERSION} {boot} {os.uname().release} {os.geteuid()}"
+    return f"{_VERSION} {boot} {os.uname().release} {os.geteuid()} {_around()}"
+
+
+def _around() -> str:
+    """What holds this process itself: in a container or a namespace engines enforce other things.
+
+    Without it, what was found outside of one would be believed inside, where the cache is the same.
+    """
+    status = _text("/proc/self/status")
+    rights = [status.partition(f"\n{name}:")[2].split(None, 1)[0:1] for name in _RIGHTS]
+    try:
+        users = os.readlink("/proc/self/ns/user")
+    except OSError:
+        users = ""
+    inside = "inside" if os.path.exists("/etc/redoma/certificates.pem") else ""
+    return " ".join([users, *(each[0] for each in rights if each), inside])
 
 
 def _own_group() -> str:
@@ -124,7 +145,7 @@ def _recall(name: str, key: str) -> list[str] | None:
 
 def _remember(name: str, key: str, lines: list[str]) -> None:
     try:
-        path = f"{places.cache()}/probe-{name}"
+        path = f"{places.made_cache()}/probe-{name}"
         fresh = f"{path}.{os.getpid()}"
         with open(fresh, "w", encoding="utf-8") as file:
             file.write("\n".join([key, *lines]))

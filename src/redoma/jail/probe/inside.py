@@ -29,6 +29,20 @@ echo done
 """
 
 
+# Held of every tree that is supervised; those that are capped where there is a control group.
+LIMITS = frozenset(
+    {
+        Guarantee.MEMORY_CAPPED,
+        Guarantee.MEMORY_WATCHED,
+        Guarantee.CPU_CAPPED,
+        Guarantee.CPU_WATCHED,
+        Guarantee.PROCESSES_CAPPED,
+        Guarantee.DISK_CAPPED,
+        Guarantee.DISK_WATCHED,
+    }
+)
+
+
 def read(text: str) -> frozenset[Guarantee]:
     """The guarantees that the script's answers show."""
     lines = text.splitlines()
@@ -37,10 +51,7 @@ def read(text: str) -> frozenset[Guarantee]:
     held = {
         Guarantee.PROTECTED_PATHS,
         Guarantee.TREE_KILLED,
-        Guarantee.MEMORY_CAPPED,
-        Guarantee.CPU_CAPPED,
-        Guarantee.PROCESSES_CAPPED,
-        Guarantee.DISK_CAPPED,
+        *LIMITS,
     }
     if not any(line.startswith("wrote ") for line in lines):
         held.add(Guarantee.WRITES_CONFINED)

@@ -8,6 +8,9 @@ import tempfile
 
 from redoma.jail import places
 from redoma.jail.kernel import landlock, seccomp
+from redoma.jail.kernel.standing import is_machines_root
+from redoma.jail.probe.inside import LIMITS
+from redoma.jail.probe.surroundings import obstacle
 from redoma.jail.run.supervise import run
 from redoma.model.access import Grant, Limits
 from redoma.model.errors import IsolationError
@@ -29,10 +32,7 @@ _SHOWN_BY = {
 _WITH_IT = {
     Guarantee.NO_NEW_PRIVILEGES,
     Guarantee.SYSCALLS_FILTERED,
-    Guarantee.MEMORY_CAPPED,
-    Guarantee.CPU_CAPPED,
-    Guarantee.PROCESSES_CAPPED,
-    Guarantee.DISK_CAPPED,
+    *LIMITS,
 }
 _NEVER = {
     Guarantee.PROTECTED_PATHS: "Landlock cannot make a part of the workspace read-only",
@@ -46,10 +46,13 @@ _HOW = {
     Guarantee.NETWORK_CLOSED: "seccomp: no sockets; Landlock: no TCP",
     Guarantee.NO_NEW_PRIVILEGES: "no_new_privs, no capabilities",
     Guarantee.SYSCALLS_FILTERED: "seccomp",
-    Guarantee.MEMORY_CAPPED: "rlimit for each process, the tree watched",
-    Guarantee.CPU_CAPPED: "rlimit for each process, the tree watched",
+    Guarantee.MEMORY_CAPPED: "control group",
+    Guarantee.MEMORY_WATCHED: "rlimit for each process, the tree watched",
+    Guarantee.CPU_CAPPED: "control group",
+    Guarantee.CPU_WATCHED: "rlimit for each process, the tree watched",
     Guarantee.PROCESSES_CAPPED: "rlimit above what the user ran at the start",
-    Guarantee.DISK_CAPPED: "watched",
+    Guarantee.DISK_CAPPED: "control group",
+    Guarantee.DISK_WATCHED: "watched",
     Guarantee.TREE_KILLED: "a keeper that ends all it can signal: Landlock's signal scope",
 }
 
@@ -62,10 +65,12 @@ def report(engine: Landlock) -> EngineReport:
         why = "this kernel has no Landlock, or it is not switched on (lsm=landlock,…)"
     elif not seccomp.supported(os.uname().machine):
         why = f"no filter of system calls is known for {os.uname().machine}"
-    elif os.geteuid() == 0:
+    elif is_machines_root():
         why = "run by root the command would keep root's kernel uid"
     else:
         held, why = _try(engine)
+        found = obstacle(why) if not held else None
+        why = found.why if found is not None else why
     lost = f"not with version {version} of Landlock"
     return EngineReport(
         name=engine.name,
@@ -77,8 +82,8 @@ def report(engine: Landlock) -> EngineReport:
 
 
 def _try(engine: Landlock) -> tuple[frozenset[Guarantee], str]:
-    outside = tempfile.mkdtemp(prefix="probe-", dir=places.cache())
-    workspace = tempfile.mkdtemp(prefix="probe-", dir=places.cache())
+    outside = tempfile.mkdtemp(prefix="probe-", dir=places.made_cache())
+    workspace = tempfile.mkdtemp(prefix="probe-", dir=places.made_cache())
     with open(f"{outside}/read-me", "w") as file:
         file.write("nothing")
     made = Plan(

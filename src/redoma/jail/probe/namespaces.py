@@ -8,6 +8,7 @@ import tempfile
 from redoma.jail import places
 from redoma.jail.kernel import seccomp
 from redoma.jail.probe.inside import SCRIPT, read
+from redoma.jail.probe.surroundings import obstacle
 from redoma.jail.run.supervise import run
 from redoma.model.access import Grant, Limits, Network, Writes
 from redoma.model.errors import IsolationError
@@ -62,10 +63,12 @@ def tried(engine: Bubblewrap | Unshare | Warm, *, version: str, program: str) ->
 
 def nothing_held(name: str, why: str) -> EngineReport:
     """The report of an engine that is of no use here, and what would change that."""
+    found = None if "not installed" in why else obstacle(why)
+    said = why if found is None else found.why
     return EngineReport(
         name=name,
-        missing=tuple((g, why) for g in Guarantee if g in EVERYTHING),
-        hints=hints(why),
+        missing=tuple((g, said) for g in Guarantee if g in EVERYTHING),
+        hints=hints(why) if found is None else (found.hint,),
     )
 
 
@@ -73,7 +76,7 @@ def _try_out(engine: Engine) -> tuple[frozenset[Guarantee], str]:
     """What held in a real enclosure, and what was said where it could not be built."""
     if not seccomp.supported(os.uname().machine):
         return frozenset(), f"no filter of system calls is known for {os.uname().machine}"
-    place = tempfile.mkdtemp(prefix="probe-", dir=places.cache())
+    place = tempfile.mkdtemp(prefix="probe-", dir=places.made_cache())
     try:
         limits = Limits(memory=1 << 28, processes=16, total_written=1 << 20, wall_seconds=10)
         held, why = _one(engine, Grant(level="probe", workspace=place, limits=limits))
@@ -96,7 +99,13 @@ def _try_out(engine: Engine) -> tuple[frozenset[Guarantee], str]:
 def _one(engine: Engine, grant: Grant) -> tuple[frozenset[Guarantee], str]:
     request = Request(workload=ShellCommand(text=SCRIPT))
     nothing = Enforcement(engine=engine.name, required=frozenset(), held=frozenset())
-    made = Plan(request=request, grant=grant, engine=engine.name, enforcement=nothing)
+    made = Plan(
+        request=request,
+        grant=grant,
+        engine=engine.name,
+        enforcement=nothing,
+        journaled=False,
+    )
     outside = f"{places.cache()}/probe-outside"
     try:
         with engine.prepare(made) as enclosure:

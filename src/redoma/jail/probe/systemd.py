@@ -16,6 +16,7 @@ _BY_SYSTEMD = {
     Guarantee.MEMORY_CAPPED: "systemd scope: MemoryMax, MemorySwapMax",
     Guarantee.PROCESSES_CAPPED: "systemd scope: TasksMax",
     Guarantee.CPU_CAPPED: "systemd scope: CPUQuota",
+    Guarantee.DISK_CAPPED: "systemd scope: MemoryMax",
 }
 _LIMITS = Limits(memory=1 << 28, processes=61, cpu_percent=50)
 _SHOWN = {

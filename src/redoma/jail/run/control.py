@@ -23,6 +23,8 @@ class Control:
         self._lock = allocate_lock()
         self._closed = False
         self.cancelled = False
+        # Whether the command is gone, and a signal is meant for what we do with its changes.
+        self.over = False
         self.signals: list[int] = []
         self.size: tuple[int, int] | None = None
         self.input: list[bytes] = []

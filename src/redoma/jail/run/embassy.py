@@ -16,6 +16,7 @@ from contextlib import suppress
 from struct import pack, unpack_from
 
 from redoma.jail.kernel import calls, datagrams, netlink
+from redoma.jail.kernel.standing import is_machines_root
 from redoma.model.errors import EngineFailed
 
 TYPE_CHECKING = False
@@ -179,7 +180,7 @@ def _enter(network: int) -> None:
     Not the namespace that a process of the enclosure is in now: bubblewrap moves it into another.
     """
     owner = fcntl.ioctl(network, _GET_USER_NAMESPACE)
-    if os.geteuid() == 0:
+    if is_machines_root():
         uid = unpack_from("I", fcntl.ioctl(owner, _GET_OWNER, pack("I", 0)))[0]
         os.setgroups([])
         os.setresgid(uid, uid, uid)

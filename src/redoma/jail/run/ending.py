@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import time
+from resource import RUSAGE_SELF, getrusage
 
+from redoma.jail.run.limiter import free_on, full
 from redoma.jail.run.streams import ANSWER
 from redoma.model import signals
 from redoma.model.errors import EngineFailed
@@ -12,18 +14,28 @@ from redoma.model.result import Exit, Outcome, ResourcesUsed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from resource import struct_rusage
 
     from redoma.jail.run.supervise import Supervisor
 
 _BLOCK = 512
+_FULL = 1 << 20  # less than this on a disk, and something was refused it
+_LAUNCHER = 64 << 20  # more than an interpreter that starts commands by forking
 # How a run ends that was past a limit which nothing in the kernel holds.
 PAST = {
     "memory": Outcome.OUT_OF_MEMORY,
     "total_written": Outcome.DISK_FULL,
+    "keep_free": Outcome.DISK_FULL,
     "cpu_seconds": Outcome.CPU_TIME_SPENT,
 }
-_BY_LIMIT = {"memory": Outcome.OUT_OF_MEMORY, "processes": Outcome.TOO_MANY_PROCESSES}
+_BY_LIMIT = {
+    **PAST,
+    "processes": Outcome.TOO_MANY_PROCESSES,
+    "file_size": Outcome.DISK_FULL,
+    "temporary": Outcome.DISK_FULL,
+}
+_BY_SIGNAL = {signals.SIGXFSZ: ("file_size",), signals.SIGXCPU: ("cpu_seconds",)}
 
 
 class Ending:
@@ -56,29 +68,20 @@ class Ending:
 
     def exit(self, run: Supervisor, status: bytes) -> Exit:
         """The whole end as a value."""
-        for limit in run.limiter.reached():
-            if limit not in self.reached:
-                self.reached.append(limit)
+        self._met(run.limiter.reached())
         # An engine that holds limits itself says on its own channel which were met.
-        for limit in ("memory", "processes"):
-            if b'"reached": "%s"' % limit.encode() in status and limit not in self.reached:
-                self.reached.append(limit)
+        held = ("memory", "processes")
+        self._met(name for name in held if b'"reached": "%s"' % name.encode() in status)
         code, number = self._code(run, status)
         if run.watch is not None:
-            self.reached += [name for name in run.watch.seen if name not in self.reached]
+            self._met(run.watch.seen)
         truncated = any(output.truncated for output in run.outputs)
-        if truncated:
-            self.reached.append("output")
-        if number == signals.SIGXFSZ:
-            self.reached.append("file_size")
-        if number == signals.SIGXCPU:
-            self.reached.append("cpu_seconds")
+        self._met(["output"] if any(output.limited for output in run.outputs) else [])
+        self._met(_BY_SIGNAL.get(number or 0, ()))
         used = self._used(run)
-        total = run.launch.limits.total_written
-        if total is not None and used.bytes_written > total and "total_written" not in self.reached:
-            self.reached.append("total_written")
+        self._met(self._past(run, used))
         return Exit(
-            outcome=self._outcome(code, number),
+            outcome=self._outcome(number),
             code=code,
             signal=number,
             stdout=next((o.data for o in run.outputs if o.number == 1), b""),
@@ -88,9 +91,39 @@ class Ending:
             limited_by=run.limiter.mechanisms(),
             used=used,
             notes=_notes(run),
+            unread=tuple(output.number for output in run.outputs if output.unread),
             network_calls=run.gate.close() if run.gate is not None else None,
+            refused=run.trace.refused() if run.trace is not None else (),
             answer=next((o.data for o in run.outputs if o.number == ANSWER), b""),
         )
+
+    def _met(self, limits: Iterable[str]) -> None:
+        self.reached += [name for name in limits if name not in self.reached]
+
+    def _past(self, run: Supervisor, used: ResourcesUsed) -> list[str]:
+        """What the whole tree used up, by the kernel's own sums: no look had to be in time."""
+        limits = run.launch.limits
+        found = []
+        if limits.total_written is not None and used.bytes_written > limits.total_written:
+            found.append("total_written")
+        # Who met the limit of a process has spent all of it, and the tree at least as much; but the
+        # kernel ends it by ticks, which may be a tenth ahead of what it counts in the end.
+        if limits.cpu_seconds is not None and used.cpu_seconds >= limits.cpu_seconds * 0.9 - 0.1:
+            found.append("cpu_seconds")
+        if limits.memory is not None and "memory" not in run.limiter.held:
+            # Before it became the command it was as large as whoever started it.
+            before = max(_LAUNCHER, getrusage(RUSAGE_SELF).ru_maxrss * 1024)
+            if self._largest() > max(limits.memory, before):
+                found.append("memory")
+        if limits.keep_free is not None:
+            least = run.watch.keep if run.watch is not None else _FULL
+            if free_on(run.directory) < min(least, limits.keep_free):
+                found.append("keep_free")
+        return [*found, *full(run.temporary)]
+
+    def _largest(self) -> int:
+        usage = self.tree_usage or self.usage
+        return usage.ru_maxrss * 1024 if usage is not None else 0
 
     def _code(self, run: Supervisor, status: bytes) -> tuple[int | None, int | None]:
         if self.outcome is not None:
@@ -111,17 +144,13 @@ class Ending:
             return None, code - 128
         return code, None
 
-    def _outcome(self, code: int | None, number: int | None) -> Outcome:
+    def _outcome(self, number: int | None) -> Outcome:
         if self.outcome is not None:
             return self.outcome
-        if code != 0:
-            for limit in self.reached:
-                if limit in _BY_LIMIT:
-                    return _BY_LIMIT[limit]
-        if number == signals.SIGXFSZ:
-            return Outcome.DISK_FULL
-        if number == signals.SIGXCPU:
-            return Outcome.CPU_TIME_SPENT
+        # Whatever the command makes of it: a shell goes on after what a limit cut short.
+        for limit in self.reached:
+            if limit in _BY_LIMIT:
+                return _BY_LIMIT[limit]
         return Outcome.SIGNALLED if number is not None else Outcome.EXITED
 
     def _used(self, run: Supervisor) -> ResourcesUsed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import time
 
 from redoma.model.access import Limits
 from redoma.model.blocks import suppress
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from redoma.jail.kernel.cgroups import Group, Groups
 
-_OTHERWISE = {
+OTHERWISE = {
     "memory": "rlimit for each process, the tree watched",
     "address_space": "rlimit for each process",
     "processes": "rlimit in its own user namespace",
@@ -23,11 +24,24 @@ _OTHERWISE = {
     "open_files": "rlimit",
     "file_size": "rlimit",
     "total_written": "watched",
+    "keep_free": "watched",
     "temporary": "tmpfs size",
     "wall_seconds": "supervisor",
     "output": "supervisor",
     "output_total": "supervisor",
 }
+_LONGEST_MADE = 0.05
+_SMALL = 4  # pages: what has no room by its nature
+# What is looked at while it runs: to end a run that is past it, or to say that it was met.
+_WATCHED = (
+    "memory",
+    "processes",
+    "cpu_seconds",
+    "open_files",
+    "total_written",
+    "keep_free",
+    "temporary",
+)
 
 
 class Limiter:
@@ -115,16 +129,11 @@ class Limiter:
     @property
     def watched(self) -> frozenset[str]:
         """Limits that nothing in the kernel holds for the tree as a whole."""
-        wanted = {
+        return frozenset(
             name
-            for name in ("memory", "processes")
+            for name in _WATCHED
             if getattr(self.limits, name) is not None and name not in self.held
-        }
-        if self.limits.total_written is not None:
-            wanted.add("total_written")
-        if self.limits.cpu_seconds is not None:
-            wanted.add("cpu_seconds")
-        return frozenset(wanted)
+        )
 
     def reached(self) -> list[str]:
         """Which limits the control group saw being met, since it was last asked."""
@@ -150,8 +159,8 @@ class Limiter:
                 continue
             if name in self.held:
                 found.append((name, by_group))
-            elif name in _OTHERWISE:
-                found.append((name, _OTHERWISE[name]))
+            elif name in OTHERWISE:
+                found.append((name, OTHERWISE[name]))
         return tuple(found)
 
     def release(self) -> None:
@@ -205,3 +214,49 @@ def _of_each_process(limits: Limits) -> list[tuple[int, int]]:
         (resource.RLIMIT_AS, limits.address_space),
     )
     return [(kind, value) for kind, value in wanted if value is not None]
+
+
+def opened_below(roots: tuple[str, ...], paths: tuple[str, ...]) -> list[int]:
+    """Directories that are file systems of their own; a descriptor outlives their namespace."""
+    found = []
+    for path in paths:
+        for root in roots:
+            with suppress(OSError):
+                fd = os.open(root + path, os.O_PATH | os.O_CLOEXEC | os.O_DIRECTORY)
+                if not os.path.exists(path) or os.fstat(fd).st_dev != os.stat(path).st_dev:
+                    found.append(fd)
+                    break
+                os.close(fd)  # the machine's own: the root inside does not stand yet
+    return found
+
+
+def standing(first: int, paths: tuple[str, ...]) -> list[int]:
+    """The same of an enclosure that is being made: its last mount comes before the command."""
+    until = time.monotonic() + _LONGEST_MADE
+    while True:
+        found = opened_below((f"/proc/{first}/root",), paths)
+        if len(found) == len(paths) or time.monotonic() > until:
+            return found
+        for fd in found:
+            os.close(fd)
+        time.sleep(0.0002)
+
+
+def full(temporary: list[int]) -> list[str]:
+    """`temporary` where one of these file systems has no room left: something was refused it."""
+    for fd in temporary:
+        with suppress(OSError):
+            status = os.statvfs(fd)
+            # Of what is cut in the middle of a page, a page may be left.
+            if status.f_blocks > _SMALL and status.f_bfree <= 1:
+                return ["temporary"]
+    return []
+
+
+def free_on(directory: str) -> int:
+    """The bytes that are left to whoever writes there."""
+    try:
+        status = os.statvfs(directory)
+    except OSError:
+        return 0
+    return status.f_bavail * status.f_frsize

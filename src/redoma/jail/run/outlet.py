@@ -39,6 +39,8 @@ class Outlet:
         # Each is written by one thread only: what came, and what was handed on.
         self._came = self._handed = 0
         self.error: BaseException | None = None
+        # Streams whose reader stopped reading, as the sink says by `BrokenPipeError`.
+        self.gone: set[int] = set()
         self.abandoned = False
         self._over = allocate_lock()
         self._over.acquire()
@@ -81,14 +83,19 @@ class Outlet:
 
     def _work(self) -> None:
         while self.error is None and (item := self._items.get()) is not None:
+            went = False
             try:
-                self._sink(item[0], item[1])
+                if item[0] not in self.gone:
+                    self._sink(item[0], item[1])
+            except BrokenPipeError:
+                self.gone.add(item[0])
+                went = True
             except BaseException as error:
                 self.error = error
             size = item[2]
             self._handed += size
             # In this order: either the supervisor sees that there is room, or we see that it waits.
-            if self._came - self._handed + size > _MOST_WAITING or self.error is not None:
+            if self._came - self._handed + size > _MOST_WAITING or went or self.error is not None:
                 self._wake()
         self._over.release()
 

@@ -42,9 +42,11 @@ def start(
         said, beside, _, _ = ours.recvmsg(256, socket.CMSG_SPACE(calcsize("i")))
     if not beside:
         os.waitpid(child, 0)
+        from redoma.model.remedies import Help, Remedy
+
         raise UsageError(
             f"it cannot be told here which files a command opens: {said.decode() or 'it died'}",
-            hint="run it without --trace-files",
+            hint=Remedy(help=Help.NO_TRACE),
         )
     (reports,) = unpack("i", beside[0][2])
     os.set_inheritable(reports, False)  # noqa: FBT003

@@ -12,11 +12,15 @@ if TYPE_CHECKING:
     Sink: TypeAlias = Callable[[int, bytes], None]
 
 _CHUNK = 1 << 16
+_KEPT = 8 << 20  # of each stream, where nobody said how much
 ANSWER = 3  # the number of the stream on which a Python call answers
 
 
 class Output:
-    """One stream: read to its end whatever happens, so that the command never blocks on us."""
+    """One stream: read to its end whatever happens, so that the command never blocks on us.
+
+    `cap` is how much of it is kept and shown; without one all of it is shown, and some kept.
+    """
 
     def __init__(self, fd: int, number: int, cap: int | None, sink: Sink | None) -> None:
         self.fd = fd
@@ -26,7 +30,9 @@ class Output:
         self._kept: list[bytes] = []
         self._size = 0
         self.total = 0
-        self.truncated = False
+        self.truncated = self.limited = False
+        # Whether its reader stopped reading while the command ran.
+        self.unread = False
         self.open = True
         os.set_blocking(fd, False)
 
@@ -42,15 +48,24 @@ class Output:
             self.open = False
             return False
         self.total += len(data)
-        if self._cap is not None and self._size + len(data) > self._cap:
+        keep = data[: max(0, (_KEPT if self._cap is None else self._cap) - self._size)]
+        if len(keep) < len(data):
             self.truncated = True
-            data = data[: max(0, self._cap - self._size)]
-        if data:
-            self._size += len(data)
-            self._kept.append(data)
-            if self._sink is not None:
-                self._sink(self.number, data)
+            # Whoever is shown all of it as it comes has lost nothing that is not kept.
+            self.limited = self._cap is not None or self._sink is None
+        if keep:
+            self._size += len(keep)
+            self._kept.append(keep)
+        shown = data if self._cap is None else keep
+        if shown and self._sink is not None:
+            self._sink(self.number, shown)
         return True
+
+    def shut(self) -> None:
+        """Reads no more: who still writes gets SIGPIPE, as in a shell's pipe."""
+        self.open, self.unread = False, True
+        os.close(self.fd)
+        self.fd = -1
 
     def rest(self) -> None:
         """Reads what is left after the tree has ended."""

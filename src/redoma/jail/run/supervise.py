@@ -10,7 +10,7 @@ from redoma.jail.kernel.reaper import reaper
 from redoma.jail.run.control import Control
 from redoma.jail.run.ending import PAST, Ending
 from redoma.jail.run.handshake import begin, last_words
-from redoma.jail.run.limiter import Limiter, tree
+from redoma.jail.run.limiter import Limiter, standing, tree
 from redoma.jail.run.mounts_kept import MountsKept
 from redoma.jail.run.spawn import spawn
 from redoma.jail.run.streams import ANSWER, Input, Output
@@ -92,6 +92,7 @@ class Supervisor:
         self.input: Input | None = None
         self.master = self.source = self.root = -1
         self.source_over = True
+        self.temporary: list[int] = []
         self.ending = Ending()
         self.watch: Watch | None = None
         self.trace: Trace | None = None
@@ -167,6 +168,7 @@ class Supervisor:
     def keep_root(self, first: int) -> None:
         """The root inside, to count what is written there; also before, and for the same reason."""
         with suppress(OSError):
+            self.temporary = standing(first, self.launch.temporary)
             self.root = os.open(f"/proc/{first}/root", os.O_PATH | os.O_CLOEXEC)
 
     def open_gate(self, first: int) -> None:
@@ -242,6 +244,12 @@ class Supervisor:
             return
         if self.outlet.error is not None:
             raise self.outlet.error
+        for output in self.outputs:
+            # A terminal's output is thrown away: to close it would end its input as well.
+            if output.number in self.outlet.gone and output.open and not self.launch.terminal:
+                if not self._held_up:
+                    self._poll.unregister(output.fd)
+                output.shut()
         if self.outlet.full != self._held_up:
             self._held_up = not self._held_up
             for output in self.outputs:
@@ -305,15 +313,7 @@ class Supervisor:
         if self.watch is None:
             from redoma.jail.run.watch import Watch
 
-            self.watch = Watch(
-                self.limiter,
-                self.first or self.pid,
-                self.directory,
-                in_memory=self.launch.in_memory,
-                temporary=self.launch.temporary,
-                before=self.launch.in_memory_before,
-                inside=self.root,
-            )
+            self.watch = Watch.of(self)
         past = self.watch.look()
         if past and not self.ending.said:
             self._end_because(PAST[past], past)
@@ -393,8 +393,8 @@ class Supervisor:
         if self.input is not None:
             self.input.close()
         ours = (self.master, self.root, self.process, self.first_process)
-        for fd in (*(output.fd for output in self.outputs), *ours):
+        for fd in (*(output.fd for output in self.outputs), *ours, *self.temporary):
             if fd >= 0:
                 os.close(fd)
-        self.outputs = []
+        self.outputs, self.temporary = [], []
         self.master = self.root = self.process = self.first_process = -1

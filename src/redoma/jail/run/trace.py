@@ -1,4 +1,6 @@
-"""Notes which files a command opens or executes, by looking on from a thread of its own.
+"""Notes which files a command opens or executes, and what it may not write or reach.
+
+It looks on from a thread of its own.
 
 It is a report and not a boundary: what it reads of a process is what the process shows.
 """
@@ -12,10 +14,14 @@ import stat
 import threading
 from contextlib import suppress
 
-from redoma.jail.kernel.notices import Notice, Notices, open_in_root, text_at
+from redoma.jail.kernel.notices import Notice, Notices, address_at, open_in_root, text_at
+from redoma.model.result import Attempt
 
 MOST_FILES = 10_000
+MOST_REFUSED = 200
 _EXECUTIONS = ("execve", "execveat")
+_OPENS = ("open", "openat")
+_DNS = 53
 _NEEDS = {
     os.O_RDONLY: os.R_OK,
     os.O_WRONLY: os.W_OK,
@@ -31,6 +37,7 @@ class Trace:
     def __init__(self) -> None:
         # As the command's own mounts name them, links resolved; in order of their first use.
         self._files: dict[bytes, None] = {}
+        self._refused: dict[Attempt, None] = {}
         self._unread = 0
         self._more = self._armed = self._recording = False
         self._stopped, self._stop = os.pipe()
@@ -69,6 +76,10 @@ class Trace:
         """Every file once; bytes that are no text are kept as surrogates."""
         return tuple(os.fsdecode(path) for path in self._files)
 
+    def refused(self) -> tuple[Attempt, ...]:
+        """What could not be written, and which addresses were asked for, in order."""
+        return tuple(self._refused)
+
     def notes(self) -> tuple[str, ...]:
         """What the list does not say."""
         made = []
@@ -99,16 +110,30 @@ class Trace:
     def _note(self, notice: Notice, notices: Notices) -> None:
         if self._armed and notice.call in _EXECUTIONS:
             self._recording = True
-        if not self._recording or self._more:
+        if not self._recording:
             return
         try:
-            found = _found(notice, _whole_path(notice))
+            attempt: Attempt | None = None
+            found: bytes | None = None
+            if notice.call == "connect":
+                attempt = _reached(notice)
+            else:
+                named = text_at(notice.thread, notice.path_at)
+                path = _whole_path(notice, named)
+                if notice.call in _EXECUTIONS or notice.call in (*_OPENS, "creat", "truncate"):
+                    found = _found(notice, path)
+                if found is None and _writes(notice) and not _writable(notice, path):
+                    attempt = _of_write(path, named)
         except OSError:
             if notices.still_there(notice):
-                self._unread += 1
+                self._unread += notice.call != "connect"
             return
         # Attack: the thread ended meanwhile, and its number is now that of a program outside.
-        if found is None or found in self._files or not notices.still_there(notice):
+        if not notices.still_there(notice):
+            return
+        if attempt is not None and len(self._refused) < MOST_REFUSED:
+            self._refused[attempt] = None
+        if found is None or found in self._files or self._more:
             return
         if len(self._files) >= MOST_FILES:
             self._more = True
@@ -116,9 +141,54 @@ class Trace:
         self._files[found] = None
 
 
-def _whole_path(notice: Notice) -> bytes:
+def _reached(notice: Notice) -> Attempt | None:
+    """Another machine, or whoever could tell its address."""
+    found = address_at(notice)
+    if found is None:
+        return None
+    address, port = found
+    if port != _DNS and (address.startswith("127.") or address in ("::1", "::ffff:127.0.0.1")):
+        return None
+    return Attempt(kind="network", what=f"{address}:{port}")
+
+
+def _of_write(path: bytes, named: bytes) -> Attempt:
+    whole = os.fsdecode(os.path.normpath(path))
+    return Attempt(kind="write", what=whole, named=os.fsdecode(named))
+
+
+def _writes(notice: Notice) -> bool:
+    if notice.call not in _OPENS:
+        return notice.call not in _EXECUTIONS
+    return bool(notice.flags & (os.O_ACCMODE | os.O_CREAT | os.O_TRUNC))
+
+
+def _writable(notice: Notice, path: bytes) -> bool:
+    """Whether whoever asks may change what is there, or make it where it is not."""
+    root = os.open(f"/proc/{notice.thread}/root", os.O_PATH | os.O_CLOEXEC)
+    fd = -1
+    try:
+        try:
+            fd = open_in_root(root, path, 0)
+            if notice.call not in (*_OPENS, "creat", "truncate"):
+                os.close(fd)  # its name is changed, which is its directory's
+                fd = -1
+                fd = open_in_root(root, os.path.dirname(path.rstrip(b"/")) or b"/", 0)
+        except FileNotFoundError:
+            if notice.call in _OPENS and not notice.flags & os.O_CREAT:
+                return True  # it is not there, and was not to be made
+            fd = open_in_root(root, os.path.dirname(path.rstrip(b"/")) or b"/", 0)
+        return os.access(f"/proc/self/fd/{fd}", os.W_OK)
+    except OSError:
+        return False
+    finally:
+        os.close(root)
+        if fd >= 0:
+            os.close(fd)
+
+
+def _whole_path(notice: Notice, text: bytes) -> bytes:
     """The path that was asked for, from the root."""
-    text = text_at(notice.thread, notice.path_at)
     if text.startswith(b"/"):
         return text
     link = "cwd" if notice.directory is None else f"fd/{notice.directory}"

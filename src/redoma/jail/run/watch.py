@@ -6,21 +6,31 @@ import os
 import time
 from contextlib import suppress
 
-from redoma.jail.run.limiter import Limiter, tree
+from redoma.jail.run.limiter import Limiter, free_on, full, opened_below, tree
+from redoma.jail.run.tree_memory import TreeMemory
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.jail.run.supervise import Supervisor
 
 TICK = 0.02
-_PAGE = os.sysconf("SC_PAGE_SIZE")
 _FULL_LOOK = 0.25
 _SHORT_LOOK = 0.05
 _SHORTEST_LOOK = 0.002
+_SOON = 1.0
 # What lies unread in a socket is the kernel's memory. As much as one holds by default, for each
 # above a number that ordinary programs stay below.
 _SOCKET = 256 << 10  # the usual buffer, and the piece that may go over it
 _FREE_SOCKETS = 256
+# What is only watched gives way to whoever watches: else a tree with many processes has taken
+# everything before we are on a processor again.
+_GIVES_WAY = 5
+_SIZES = frozenset({"memory", "processes", "cpu_seconds"})
+_DESCRIPTORS = frozenset({"memory", "open_files"})
 
 
 class Watch:
-    """Counts memory, processes, CPU time and written bytes of one tree."""
+    """Counts memory, processes, CPU time, open files and written bytes of one tree."""
 
     def __init__(
         self,
@@ -37,36 +47,72 @@ class Watch:
         self._before = before
         self._in_memory = [(path, _device(path)) for path in in_memory]
         self._temporary = [(path, _device(path)) for path in temporary]
-        self._limiter = limiter
         self._limits = limiter.limits
         self._watched = limiter.watched
         self._root = root
         self._roots = (f"/proc/{root}/root", f"/proc/self/fd/{inside}")
         self._directory = directory
-        self._written: dict[int, int] = {}
-        self._free = self._free_now()
+        self._written = Written()
+        self._free = free_on(self._directory)
+        # A disk that was nearly full before is not the command's doing: half of the rest is its.
+        self.keep = min(self._limits.keep_free or 0, self._free // 2)
         self._next_full = 0.0
-        self._many_sockets = False
-        self._pace = Pace(limiter.limits.memory) if "memory" in limiter.watched else None
+        self._paces = {
+            "memory": Pace(self._limits.memory if "memory" in self._watched else None),
+            "disk": Pace(self._limits.total_written),
+            "free": Pace(self._free - self.keep if self._limits.keep_free else None),
+        }
+        self._memory = TreeMemory()
+        # File systems of their own that can run full, held open beyond their namespace.
+        self.sized: list[int] = []
         self.bytes_written = 0
         self.peak_memory = 0
         self.seen: set[str] = set()
 
-    @property
-    def needed(self) -> bool:
-        return bool(self._watched)
+    @classmethod
+    def of(cls, run: Supervisor) -> Watch:
+        """The watch over a run that has begun."""
+        made = cls(
+            run.limiter,
+            run.first or run.pid,
+            run.directory,
+            in_memory=run.launch.in_memory,
+            temporary=run.launch.temporary,
+            before=run.launch.in_memory_before,
+            inside=run.root,
+        )
+        if not run.temporary:
+            # When the run began, its root may not have stood yet.
+            run.temporary += opened_below(made._roots, run.launch.temporary)
+        made.sized = run.temporary
+        if "memory" in made._watched:
+            made._give_way()
+        return made
+
+    def _give_way(self) -> None:
+        """Lowers the priority of the tree, and so of all that it starts."""
+        for pid in tree(self._root):
+            with suppress(OSError):
+                os.setpriority(
+                    os.PRIO_PROCESS, pid, os.getpriority(os.PRIO_PROCESS, 0) + _GIVES_WAY
+                )
 
     @property
     def patience(self) -> float:
         """Seconds after which it should be asked to look again at the latest."""
-        return TICK if self._pace is None else min(TICK, self._pace.patience)
+        return min(TICK, *(pace.patience for pace in self._paces.values()))
 
     def look(self) -> str:
         """The name of a limit that the tree is past, or nothing."""
         now = time.monotonic()
-        total = self._limits.total_written
+        total, keep = self._limits.total_written, self._limits.keep_free
         # One call tells whether the disk filled at all; only then, or seldom, is each process read.
-        filled = self._free - self._free_now() if total is not None else 0
+        free = free_on(self._directory) if total is not None or keep is not None else self._free
+        filled = self._free - free
+        if keep is not None:
+            self._paces["free"].saw(filled, now)
+            if free < self.keep:
+                return "keep_free"
         urgent = total is not None and (filled > total // 8 or bool(self._in_memory))
         if not urgent and now < self._next_full:
             return ""
@@ -75,58 +121,72 @@ class Watch:
         verdict = self._full(total)
         spent = time.thread_time() - began
         pause = _SHORT_LOOK if "memory" in self._watched else _FULL_LOOK
-        # Attack: buffers are filled faster than a busy watcher comes round again.
-        self._next_full = now if self._many_sockets else now + pause + 10 * spent
-        if self._pace is not None and self._pace.patience < _SHORT_LOOK:
-            self._next_full = min(self._next_full, now + self._pace.patience)
+        self._next_full = now + pause + 10 * spent
+        for pace in (self._paces["memory"], self._paces["disk"]):
+            # However dear a look is, the next one is not put off while it could come too late.
+            if pace.left < _SOON:
+                self._next_full = min(self._next_full, now + pace.patience)
         return verdict
 
     def _full(self, total: int | None) -> str:
-        memory = processes = cpu = descriptors = 0
+        limits = self._limits
+        processes = cpu = descriptors = 0
+        written: dict[int, int] = {}
         pids = tree(self._root)
+        self._memory.begin()
         for pid in pids:
             with suppress(OSError, ValueError, IndexError):
-                if self._watched & {"memory", "processes"}:
-                    memory += int(_read(f"/proc/{pid}/statm").split()[1]) * _PAGE
-                    processes += len(os.listdir(f"/proc/{pid}/task"))
-                if "cpu_seconds" in self._watched:
+                if self._watched & _SIZES:
                     fields = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
                     cpu += sum(int(field) for field in fields[11:15])
+                    processes += int(fields[17])  # its threads
+                    pages, faults = int(fields[21]), int(fields[7])
+                    self._memory.add(pid, state=fields[0], pages=pages, faults=faults)
                 if total is not None:
-                    for line in _read(f"/proc/{pid}/io").splitlines():
-                        if line.startswith("write_bytes:"):
-                            self._written[pid] = int(line.split()[1])
-                if "memory" in self._watched:
+                    written[pid] = _written_by(pid)
+                if self._watched & _DESCRIPTORS:
                     # Since Linux 6.2 the size is the number of entries; before it is nought.
                     open_ones = f"/proc/{pid}/fd"
-                    descriptors += os.stat(open_ones).st_size or len(os.listdir(open_ones))
+                    count = os.stat(open_ones).st_size or len(os.listdir(open_ones))
+                    descriptors += count
+                    if limits.open_files is not None and count >= limits.open_files:
+                        self.seen.add("open_files")
+        self.seen.update(full(self.sized))
         held = max(0, self._held(self._in_memory) - self._before)
-        memory += held
-        if "memory" in self._watched:
-            memory += self._held(self._temporary)
-            most_memory = self._limits.memory or 0
-            # Attack: buffers of sockets that nobody reads are in no process's size. They are
-            # counted only where all together could matter.
-            self._many_sockets = (descriptors - _FREE_SOCKETS) * _SOCKET > most_memory // 4
-            if self._many_sockets:
-                memory += max(0, self._sockets(pids) - _FREE_SOCKETS) * _SOCKET
-        self.bytes_written = sum(self._written.values()) + held
-        self.peak_memory = max(self.peak_memory, memory)
-        if self._pace is not None:
-            self._pace.saw(memory, time.monotonic())
-        limits = self._limits
+        self.bytes_written = self._written.total(written) + held
+        now = time.monotonic()
+        self._paces["disk"].saw(self.bytes_written, now)
         # One of them is the enclosure's own. At the limit the kernel refuses the next one, and
         # there is nothing to end; a limit of one is always met, and says nothing.
         most = limits.processes or 0
         if "processes" in self._watched and most > 1 and processes - 1 >= most:
             self.seen.add("processes")
-        if "memory" in self._watched and limits.memory is not None and memory > limits.memory:
-            return "memory"
+        if "memory" in self._watched and limits.memory is not None:
+            beside = held + self._held(self._temporary)
+            memory = self._memory.bytes(limits.memory - beside) + beside
+            sockets = self._in_sockets(pids, descriptors, limits.memory - memory)
+            self.peak_memory = max(self.peak_memory, memory)
+            self._paces["memory"].saw(memory + sockets, time.monotonic())
+            if memory + sockets > limits.memory:
+                return "memory"
         if total is not None and self.bytes_written > total:
             return "total_written"
         if limits.cpu_seconds is not None and cpu / os.sysconf("SC_CLK_TCK") > limits.cpu_seconds:
             return "cpu_seconds"
         return ""
+
+    def _in_sockets(self, pids: list[int], descriptors: int, left: int) -> int:
+        """What may lie in the buffers of sockets: counted only where that could pass what is left.
+
+        Attack: buffers of sockets that nobody reads are in no process's size, and are filled
+        faster than all descriptors are looked at. So the tree stands still meanwhile.
+        """
+        likely = max(0, descriptors - _FREE_SOCKETS) * _SOCKET
+        if likely <= left or left < 0:
+            return likely
+        return self._memory.standing_still(
+            lambda: max(0, self._sockets(pids) - _FREE_SOCKETS) * _SOCKET, left
+        )
 
     def _sockets(self, pids: list[int]) -> int:
         """How many sockets there are: by the network's own count, where it is the tree's own."""
@@ -151,16 +211,35 @@ class Watch:
                     break
         return held
 
-    def _free_now(self) -> int:
-        try:
-            status = os.statvfs(self._directory)
-        except OSError:
-            return 0
-        return status.f_bfree * status.f_frsize
+
+class Written:
+    """What a tree wrote, each byte once.
+
+    A process that was waited for is in the count of whoever waited. One that nobody waits for (its
+    parent ignores SIGCHLD) is in none: so a sum that stays smaller shows how much left with it.
+    """
+
+    def __init__(self) -> None:
+        self._most = self._left = 0
+        self._smaller: int | None = None
+
+    def total(self, alive: dict[int, int]) -> int:
+        """The bytes of all, by what each living process says of itself."""
+        now = sum(alive.values())
+        if now >= self._most:
+            self._most, self._smaller = now, None
+        elif self._smaller is None:
+            # It may be between two: its parent was read before it waited, and it itself too late.
+            self._smaller = now
+        else:
+            rest = max(now, self._smaller)
+            self._left += self._most - rest
+            self._most, self._smaller = rest, None
+        return self._most + self._left
 
 
 class Pace:
-    """How soon memory has to be looked at again, by how fast it grows.
+    """How soon something has to be looked at again, by how fast it grows.
 
     Attack: everything is taken at once, between one look and the next.
     """
@@ -168,18 +247,24 @@ class Pace:
     def __init__(self, most: int | None) -> None:
         self._most = most
         self._before: tuple[int, float] | None = None
+        self._rate = 0.0  # bytes a second, as it was of late
+        self.left = float("inf")  # seconds, at that rate
         self.patience = _SHORT_LOOK
 
-    def saw(self, memory: int, now: float) -> None:
-        """So much was there at that time: the next look comes before half the way is gone."""
-        before, self._before = self._before, (memory, now)
+    def saw(self, amount: int, now: float) -> None:
+        """So much was there at that time: the next look comes before a third of the way is gone."""
+        before, self._before = self._before, (amount, now)
         self.patience = _SHORT_LOOK
         if before is None or self._most is None:
             return
-        grown, took = memory - before[0], now - before[1]
-        if grown > 0 and took > 0:
-            left = (self._most - memory) * took / grown
-            self.patience = max(_SHORTEST_LOOK, min(_SHORT_LOOK, left / 2))
+        grown, took = amount - before[0], now - before[1]
+        # Counting exactly what was estimated before looks like less: it goes on growing all the
+        # same, and is believed to be slower only little by little.
+        rate = grown / took if took > 0 else 0.0
+        self._rate = max(rate, self._rate * 0.75)
+        if self._rate > 0:
+            self.left = (self._most - amount) / self._rate
+            self.patience = max(_SHORTEST_LOOK, min(_SHORT_LOOK, self.left / 3))
 
 
 def _open_sockets(pids: list[int]) -> int:
@@ -193,6 +278,15 @@ def _open_sockets(pids: list[int]) -> int:
                     if target.startswith("socket:"):
                         found.add(target)
     return len(found)
+
+
+def _written_by(pid: int) -> int:
+    """What a process and all that it waited for wrote; nothing where it lets nobody look."""
+    with suppress(OSError):
+        for line in _read(f"/proc/{pid}/io").splitlines():
+            if line.startswith("write_bytes:"):
+                return int(line.split()[1])
+    return 0
 
 
 def _device(path: str) -> int | None:

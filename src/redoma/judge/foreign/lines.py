@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
 
 _TCL_COMMANDS = re.compile(
-    r"(?:^|[;\n\[{])\s*(exec|spawn|system|open|socket|source|eval|file|send)\b([^;\n\]}]*)"
+    r"(?:^|[;\n\[{])[^\S\n]*+(exec|spawn|system|open|socket|source|eval|file|send)\b([^;\n\]}]*)"
 )
 
 

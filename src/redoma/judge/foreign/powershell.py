@@ -13,7 +13,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
 
-_WORD = re.compile(r"""'(?:[^']|'')*'|"(?:[^"`]|`.)*"|[^\s;|()'"{}]+|[;|(){}\n]""")
+_WORD = re.compile(
+    r"""'(?:[^']++|'')*+(?:'|\Z)|"(?:[^"`]++|`.)*+(?:"|`?\Z)|[^\s;|()'"{}]+|[;|(){}\n]"""
+)
 _REMOVES = frozenset(
     "remove-item ri rm rmdir rd del erase clear-content clc remove-itemproperty".split()
 )
@@ -78,7 +80,7 @@ def _commands(text: str) -> list[list[str]]:
         if word in (";", "|", "\n", "(", ")", "{", "}"):
             out.append([])
         else:
-            out[-1].append(word[1:-1] if word[0] in "'\"" else word)
+            out[-1].append(word[1:].removesuffix(word[0]) if word[0] in "'\"" else word)
     return [words for words in out if words]
 
 

@@ -14,15 +14,16 @@ _NUMBER = re.compile(r"0[xX][0-9A-Fa-f]+|\d+")
 _BLANKS = re.compile(r"[ \t\r]+")
 _ESCAPE = re.compile(r"\\(x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|[0-7]{3}|.)", re.DOTALL)
 _SIMPLE = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "a": "\a", "e": "\x1b"}
+# What nothing closes reaches to the end, so that it is looked through once.
 _HOLES = {
-    "javascript": re.compile(r"\$\{[^}]*\}"),
-    "ruby": re.compile(r"#\{[^}]*\}"),
-    "perl": re.compile(r"[$@]\{?\w+\}?(?:\[[^\]]*\]|\{[^}]*\})?"),
-    "php": re.compile(r"\{\$[^}]*\}|\$\w+(?:\[[^\]]*\]|->\w+)*"),
-    "julia": re.compile(r"\$\([^)]*\)|\$\w+"),
-    "elixir": re.compile(r"#\{[^}]*\}"),
-    "groovy": re.compile(r"\$\{[^}]*\}|\$\w+"),
-    "tcl": re.compile(r"\$\w+|\[[^\]]*\]"),
+    "javascript": re.compile(r"\$\{[^}]*+(?:\}|\Z)"),
+    "ruby": re.compile(r"#\{[^}]*+(?:\}|\Z)"),
+    "perl": re.compile(r"[$@]\{?\w++\}?(?:\[[^\]]*+(?:\]|\Z)|\{[^}]*+(?:\}|\Z))?"),
+    "php": re.compile(r"\{\$[^}]*+(?:\}|\Z)|\$\w++(?:\[[^\]]*+(?:\]|\Z)|->\w++)*+"),
+    "julia": re.compile(r"\$\([^)]*+(?:\)|\Z)|\$\w+"),
+    "elixir": re.compile(r"#\{[^}]*+(?:\}|\Z)"),
+    "groovy": re.compile(r"\$\{[^}]*+(?:\}|\Z)|\$\w+"),
+    "tcl": re.compile(r"\$\w+|\[[^\]]*+(?:\]|\Z)"),
 }
 _LINE_COMMENTS = {
     **dict.fromkeys(("javascript", "php", "groovy"), "//"),

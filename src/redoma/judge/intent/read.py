@@ -136,7 +136,7 @@ class _Reader:
                 raise self._wrong(f"{what} has no {name!r}", f"{pointer}/{escaped(name)}", hint)
         for name, field in fields.items():
             if field.required and name not in entry:
-                raise self._wrong(f"{what} needs {name!r}", pointer, field.about)
+                raise self._wrong(f"{what} needs {name!r}", pointer, "redoma plan schema")
         for name, value in entry.items():
             self._field(name, value, fields[name], f"{pointer}/{name}")
         return entry

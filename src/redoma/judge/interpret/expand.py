@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from redoma.judge.budget import spend
 from redoma.judge.interpret.arg import PLAIN, UNKNOWN, Arg, arg
 from redoma.judge.interpret.variables import judge_steering
 from redoma.model.pattern import lazy
@@ -28,9 +29,11 @@ _USER = lazy(r"[\w.-]+")
 _TOKENS = lazy(r"\d+|[-+*/%()]")
 _CHANGES = lazy(r"\+\+|--|(?<![=!<>])=(?!=)|<<=|>>=")
 _CHANGED_NAME = lazy(
-    r"([A-Za-z_]\w*)\s*(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?=(?!=))|(?:\+\+|--)\s*([A-Za-z_]\w*)"
+    r"(?<!\w)([A-Za-z_]\w*+)\s*+(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?=(?!=))|(?:\+\+|--)\s*+([A-Za-z_]\w*+)"
 )
 _HOLE = lazy("\x02(\\d+)\x03")
+WORD = 16
+"""What a word is taken to cost those who look at it."""
 LONGEST = 16384
 """A longer word is not followed: doubling a variable would cost more at every step."""
 
@@ -63,7 +66,10 @@ class Expander:
                     out.append(arg(part.text, word.span))
                     continue
             for variant in self._braced(word):
+                before = len(out)
                 self._fields(variant, word.span, state, out)
+                # Attack: `set -- "$@" "$@"` again and again, `{1..250}` a thousand times.
+                spend(WORD * (len(out) - before) + sum(map(len, out[before:])) // 8)
         return out
 
     def one(self, word: Word | None, state: State) -> Arg:
@@ -81,7 +87,9 @@ class Expander:
         taint = PLAIN
         for piece in pieces:
             taint |= piece.taint
-        return arg(_bounded("".join(p.text for p in pieces)), word.span, taint)
+        text = "".join(p.text for p in pieces)
+        spend(1 + len(text) // 8)
+        return arg(_bounded(text), word.span, taint)
 
     def _braced(self, word: Word) -> list[tuple[Part, ...]]:
         parts = word.parts
@@ -132,17 +140,23 @@ class Expander:
                 continue
             several = self._several(part, state, separators)
             if several is not None:
+                spend(WORD * len(several))
                 for position, item in enumerate(several):
                     if position and current is not None:
                         out.append(arg("".join(current), span, taint))
                         current, taint = None, PLAIN
-                    current = (current or []) + [item]
+                    if current is None:
+                        current = []
+                    current.append(item)
                     taint |= item.taint
                 continue
             piece = self._piece(part, state)
+            spend(4 + len(piece.text) // 8)
             taint |= piece.taint
             if piece.quoted:
-                current = (current or []) + [piece.text]
+                if current is None:
+                    current = []
+                current.append(piece.text)
                 continue
             fields, opens, closes = _split(piece.text, separators)
             if opens and current is not None and fields:
@@ -152,7 +166,9 @@ class Expander:
                 if position and current is not None:
                     out.append(arg("".join(current), span, taint))
                     current = None
-                current = (current or []) + [field]
+                if current is None:
+                    current = []
+                current.append(field)
             if closes and current is not None:
                 out.append(arg("".join(current), span, taint))
                 current = None

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from redoma.judge.interpret.arg import PLAIN, SECRET, UNKNOWN, Arg, arg
 from redoma.judge.interpret.formats import unescaped
-from redoma.judge.interpret.patterns import translate
+from redoma.judge.interpret.patterns import glob
 from redoma.judge.interpret.variables import judge_steering
 from redoma.judge.sensitive import is_secret_variable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.expand import Expander
+    from redoma.judge.interpret.patterns import Glob
     from redoma.judge.interpret.state import State
     from redoma.model.script import Parameter, Word
 
@@ -221,12 +222,11 @@ def _changed(op: str, value: Arg, given: Arg, state: State, expander: Expander) 
         return _substring(value, str(given), state, expander)
     if not value.known or not given.known or len(value) > 8192:
         return None
-    if op in ("#", "##"):
-        return _without_prefix(value, given, longest=op == "##")
-    if op in ("%", "%%"):
-        return _without_suffix(value, given, longest=op == "%%")
+    extended = expander.walker.extglob
+    if op in ("#", "##", "%", "%%"):
+        return _without(op, value, glob(str(given), extended=extended))
     if op in ("/", "//", "/#", "/%"):
-        return _replaced(op, value, given)
+        return _replaced(op, value, str(given), extended=extended)
     if op in ("^^", ",,"):
         return value.upper() if op == "^^" else value.lower()
     if op in ("^", ","):
@@ -246,41 +246,30 @@ def _substring(value: Arg, given: str, state: State, expander: Expander) -> str 
     return value[start : len(value) + length] if length < 0 else value[start : start + length]
 
 
-def _without_prefix(value: str, given: str, *, longest: bool) -> str | None:
-    pattern = translate(given, greedy=longest)
+def _without(op: str, value: str, pattern: Glob | None) -> str | None:
     if pattern is None:
         return None
-    match = pattern.match(value)
-    return value[match.end() :] if match else value
+    if op[0] == "#":
+        end = pattern.prefix(value, longest=op == "##")
+        return value if end is None else value[end:]
+    start = pattern.suffix(value, longest=op == "%%")
+    return value if start is None else value[:start]
 
 
-def _without_suffix(value: str, given: str, *, longest: bool) -> str | None:
-    pattern = translate(given)
-    if pattern is None:
-        return None
-    starts = range(len(value) + 1) if longest else range(len(value), -1, -1)
-    for start in starts:
-        if len(value) > 1024 and start > 1024:
-            return None
-        if pattern.fullmatch(value, start):
-            return value[:start]
-    return value
-
-
-def _replaced(op: str, value: str, given: str) -> str | None:
+def _replaced(op: str, value: str, given: str, *, extended: bool) -> str | None:
     if op == "/" and given[:1] in ("/", "#", "%"):
         op, given = "/" + given[0], given[1:]
     searched, _, replacement = _cut(given)
-    pattern = translate(searched)
+    pattern = glob(searched, extended=extended)
     if pattern is None or not searched:
         return None if pattern is None else value
     if op == "/#":
-        match = pattern.match(value)
-        return replacement + value[match.end() :] if match else value
+        end = pattern.prefix(value, longest=True)
+        return value if end is None else replacement + value[end:]
     if op == "/%":
-        cut = _without_suffix(value, searched, longest=True)
-        return None if cut is None else (cut + replacement if cut != value else value)
-    return pattern.sub(lambda _m: replacement, value, count=0 if op == "//" else 1)
+        start = pattern.suffix(value, longest=True)
+        return value if start is None else value[:start] + replacement
+    return pattern.replaced(value, replacement, every=op == "//")
 
 
 def _cut(given: str) -> tuple[str, str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from redoma.judge.budget import spend
 from redoma.judge.interpret import builtins as shell_builtins
 from redoma.judge.interpret.arg import (
     ANYTHING,
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from redoma.model.script import Command, ProcessSubstitution, Script, Span
 
 MOST_STEPS = 1500
+STEP = 256
+"""What a step is taken to cost, beside what loops of its own pay for."""
 MOST_NESTED_TEXT = 49152
 DEEPEST = 24
 
@@ -79,6 +82,7 @@ class Walker:
 
     def spend(self, steps: int) -> None:
         """Counts work; a text that asks for too much of it is given up as a whole."""
+        spend(STEP * steps)
         self.steps += steps
         if self.steps > MOST_STEPS:
             raise TooMuch

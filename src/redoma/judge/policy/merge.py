@@ -70,6 +70,7 @@ def _tightened(policy: Policy, layer: Layer) -> Policy:
         ("confirmation", "required_for"),
         ("dry_run", "auto_enable_for"),
         ("filesystem", "blocked_paths"),
+        ("filesystem", "protected_names"),
         ("network", "blocked_ports"),
     ):
         lower, upper = getattr(policy, section), getattr(made, section)

@@ -31,6 +31,16 @@ def scalar(path: str, name: str, node: yaml.Node) -> str:
     return str(node.value)
 
 
+def plain(path: str, name: str, node: yaml.Node) -> str:
+    """A single value that is no text: a number, true or false; in quotes it would be one."""
+    found = scalar(path, name, node)
+    if getattr(node, "style", None) is not None:
+        raise PolicySyntax(
+            f"{name}: {found!r} in quotes is a text", location=location(path, node), hint=found[:40]
+        )
+    return found
+
+
 def items(path: str, name: str, node: yaml.Node) -> list[yaml.Node]:
     """The entries of a list."""
     import yaml
@@ -46,7 +56,12 @@ def pairs(path: str, node: yaml.Node, name: str) -> list[tuple[str, yaml.Node, y
     import yaml
 
     if not isinstance(node, yaml.MappingNode):
-        raise PolicySyntax(f"{name} is made of keys with values", location=location(path, node))
+        told = (
+            f"{name} is made of keys with values"
+            if name
+            else "a policy is made of keys with values"
+        )
+        raise PolicySyntax(told, location=location(path, node))
     found: dict[str, tuple[str, yaml.Node, yaml.Node]] = {}
     for key, value in node.value:
         text = scalar(path, f"a key of {name}", key)

@@ -5,7 +5,13 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from redoma.judge.budget import spend
+from redoma.judge.matcher import CHARS, MANY, Places
 from redoma.model.pattern import lazy
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.judge.matcher import Step
 
 _WHOLE_WORD = r"(?<![^\s;&|(]){}(?![^\s;&|)])"
 _META = frozenset("\\.*+?[](){}|^$")
@@ -27,7 +33,16 @@ def expanded(pattern: str, workspace: str, home: str) -> str:
 
 def within(path: str, pattern: str) -> bool:
     """Whether an absolute path is what a pattern names, or lies below that."""
-    return pattern == "/" or _path_pattern(pattern).fullmatch(path) is not None
+    if pattern == "/":
+        return True
+    steps = _path_pattern(pattern)
+    if steps is None:
+        spend(1)
+        return path == pattern or path.startswith(f"{pattern}/")
+    places = Places(path)
+    ends = places.ends(steps, 1)
+    # It may end where the path does, or before a slash of it.
+    return bool(ends & (places.where(_is_slash) | 1 << places.size))
 
 
 def above(path: str, pattern: str) -> bool:
@@ -37,23 +52,33 @@ def above(path: str, pattern: str) -> bool:
 
 
 @lru_cache(maxsize=512)
-def _path_pattern(pattern: str) -> re.Pattern[str]:
-    made = ""
+def _path_pattern(pattern: str) -> list[Step] | None:
+    """A pattern of paths as steps; None where it is a path as it stands."""
+    if "*" not in pattern and "?" not in pattern:
+        return None
+    made: list[Step] = []
     place = 0
     while place < len(pattern):
         if pattern.startswith("**", place):
-            made += ".*"
+            made.append((MANY, None))
             place += 2
-        elif pattern[place] == "*":
-            made += "[^/]*"
-            place += 1
+            continue
+        if pattern[place] == "*":
+            made.append((MANY, _is_no_slash))
         elif pattern[place] == "?":
-            made += "[^/]"
-            place += 1
+            made.append((CHARS, _is_no_slash))
         else:
-            made += re.escape(pattern[place])
-            place += 1
-    return re.compile(f"{made}(?:/.*)?", re.S)
+            made.append((CHARS, pattern[place].__eq__))
+        place += 1
+    return made
+
+
+def _is_slash(char: str) -> bool:
+    return char == "/"
+
+
+def _is_no_slash(char: str) -> bool:
+    return char != "/"
 
 
 def request_of(entry: str) -> tuple[tuple[str, ...], str, str]:
@@ -111,6 +136,7 @@ def found_in(entry: str, text: str) -> bool:
         from redoma.judge.policy.expressions import expression
 
         return expression(entry).finds(text)
+    spend(4 + len(text) // 8)
     return _words_pattern(entry).search(text) is not None
 
 

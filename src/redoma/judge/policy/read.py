@@ -126,7 +126,7 @@ class _File:
         start = f"{above}." if above else ""
         known = [name for name in (*KEYS, *WRAPPED) if name.startswith(start)]
         wanted = dict.fromkeys(name[len(start) :].partition(".")[0] for name in known)
-        for name, key, value in pairs(self.path, tree, above or "a policy"):
+        for name, key, value in pairs(self.path, tree, above):
             if name not in wanted:
                 raise self._unknown(name, location(self.path, key), start, list(wanted))
             full = start + name

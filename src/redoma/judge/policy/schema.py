@@ -68,6 +68,13 @@ KEYS: Mapping[str, Key] = {
     "isolation.phases": Key(
         kind="phases", about="The isolation of each phase of a workflow.", order="up"
     ),
+    "judgement.deadline_seconds": Key(
+        kind="number",
+        about="Processor time that judging may take; what takes longer is refused.",
+        order="smaller",
+        least=0,
+        most=10,
+    ),
     "confirmation.timeout_seconds": Key(
         kind="number", about="How long an answer is waited for.", order="smaller", most=86_400
     ),
@@ -89,8 +96,13 @@ KEYS: Mapping[str, Key] = {
     "filesystem.blocked_paths": Key(
         kind="paths", about="Paths that are neither read nor written.", order="add"
     ),
+    "filesystem.protected_names": Key(
+        kind="names", about="Names that no command may write, wherever they lie.", order="add"
+    ),
     "filesystem.max_file_size_mb": _count("The size of one file."),
     "filesystem.max_total_size_mb": _count("All that a run may write."),
+    "filesystem.max_changes": _count("Paths that a run may change and have applied by itself."),
+    "filesystem.max_depth": _count("Levels of directories in which it may do so."),
     "network.allowed_hosts": Key(
         kind="hosts", about="The only hosts that a command may name.", order="subset"
     ),

@@ -211,6 +211,11 @@ def _goes_out(fact: Fact) -> bool:
     return not fact.targets or any(t.place is not Place.LOOPBACK for t in fact.targets)
 
 
+def _is_pattern(word: str) -> bool:
+    """Whether a word can be several files: a pattern, or a part that is not known."""
+    return not set("*?[\0").isdisjoint(word)
+
+
 def _files_changed(facts: tuple[Fact, ...], workspace: str) -> tuple[int, bool]:
     """How many files the text names as changed, and whether it could be more."""
     changed: set[str] = set()
@@ -218,13 +223,15 @@ def _files_changed(facts: tuple[Fact, ...], workspace: str) -> tuple[int, bool]:
     for fact in facts:
         if fact.effect is Effect.CALLS:
             words = fact.detail.split("\x1f")
-            operands = [word for word in words[1:] if word[:1] != "-"]
-            if words[0] in _COPIERS:
-                more += max(0, len(operands) - 2)
+            git = words[:2] == ["git", "mv"]  # its facts name no file
+            operands = [word for word in words[1 + git :] if word[:1] != "-"]
+            if words[0] in _COPIERS or git:
+                # What is copied or moved is only read; how many files that is, these words tell.
+                more += max(0, len(operands) - 2 + git)
+                uncertain = uncertain or any(map(_is_pattern, words[1:]))
         elif fact.effect in _CHANGES:
             paths = paths_of(fact, workspace)
             changed.update(paths)
-            several = any(not set("*?[\0").isdisjoint(path) for path in paths)
-            if several or (not _MANY.isdisjoint(fact.tags)):
+            if any(map(_is_pattern, paths)) or not _MANY.isdisjoint(fact.tags):
                 uncertain = True
     return len(changed) + more, uncertain

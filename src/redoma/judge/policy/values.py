@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redoma.judge.policy.conditions import ConditionError, parse
-from redoma.judge.policy.nodes import items, location, pairs, scalar
+from redoma.judge.policy.nodes import items, location, pairs, plain, scalar
 from redoma.judge.policy.patterns import expression_problem, host_problem, request_of
 from redoma.judge.policy.phrases import clause
 from redoma.judge.policy.schema import ACTIONS, EXPECTED, RULE_KEYS, TEST_KEYS, Key
@@ -56,24 +56,26 @@ def _choice(path: str, name: str, key: Key, node: yaml.Node) -> str:
 
 
 def _flag(path: str, name: str, _key: Key, node: yaml.Node) -> bool:
-    text = scalar(path, name, node)
+    text = plain(path, name, node)
     if text.lower() not in ("true", "false"):
         raise _wrong(path, node, f"{name} is true or false, not {text!r}")
     return text.lower() == "true"
 
 
 def _integer(path: str, name: str, key: Key, node: yaml.Node) -> int:
-    text = scalar(path, name, node).replace("_", "")
+    text = plain(path, name, node).replace("_", "")
     if not (text.isascii() and text.isdigit()) or len(text) > 20:
         raise _wrong(path, node, f"{name} is a whole number, not {text!r}")
     return int(_bounded(path, name, key, node, int(text)))
 
 
 def _number(path: str, name: str, key: Key, node: yaml.Node) -> float:
-    text = scalar(path, name, node)
-    plain = text.replace(".", "", 1)
-    if not (plain.isascii() and plain.isdigit()) or len(text) > 20:
+    text = plain(path, name, node)
+    digits = text.replace(".", "", 1)
+    if not (digits.isascii() and digits.isdigit()) or len(text) > 20:
         raise _wrong(path, node, f"{name} is a number of seconds, not {text!r}")
+    if not float(text):
+        raise _wrong(path, node, f"{name} is more than 0")
     return _bounded(path, name, key, node, float(text))
 
 
@@ -179,6 +181,18 @@ def _path(path: str, name: str, _key: Key, node: yaml.Node) -> str:
     return text
 
 
+def _name(path: str, name: str, _key: Key, node: yaml.Node) -> str:
+    text = scalar(path, name, node)
+    parts = text.rstrip("/").split("/")
+    plain = all(part and part not in (".", "..", "*") and "\n" not in part for part in parts)
+    stars = text.count("*")
+    if not plain or stars > 1 or (stars and not (len(parts) == 1 and text.startswith("*."))):
+        raise _wrong(
+            path, node, f"{name}: {text!r} is no name", "deploy.sh, secrets/, ci/run.sh or *.tf"
+        )
+    return text
+
+
 def _host(path: str, name: str, _key: Key, node: yaml.Node) -> str:
     text = scalar(path, name, node)
     problem = host_problem(text)
@@ -239,6 +253,7 @@ _EACH: dict[str, Callable[[str, str, Key, Any], Any]] = {
     "blocks": _block,
     "paths": _path,
     "hosts": _host,
+    "names": _name,
     "ports": _integer,
     "choices": _choice,
     "tests": _test,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from redoma.judge.budget import spend
 from redoma.judge.interpret.arg import ANYTHING, UNKNOWN, Arg, Stream, arg
 from redoma.judge.programs.options import split
 from redoma.model.risk import Effect
@@ -28,7 +29,7 @@ _TOKEN = re.compile(
     |(?P<op>\|&|\|\||&&|>>|[=!<>]=|!~|\+\+|--|[-+*%^]=|[\s\S])""",
     re.VERBOSE,
 )
-_REGEX = re.compile(r"/(?:[^/\\\n\[]|\\.|\[\^?\]?(?:[^\]\\\n]|\\.)*\])*/")
+_REGEX = re.compile(r"/(?:[^/\\\n\[]++|\\.|\[\^?+\]?+(?:[^\]\\\n]++|\\.)*+\])*+/")
 _ENDS = frozenset((";", "}", "\n", "{"))
 MOST_TOKENS = 4000
 
@@ -197,6 +198,7 @@ def _tokens(text: str) -> list[tuple[str, str]]:
     index = 0
     while index < len(text) and len(out) < MOST_TOKENS:
         if text[index] == "/" and (not out or _before_regex(out[-1])):
+            spend(8 + (len(text) - index) // 8)
             regex = _REGEX.match(text, index)
             if regex:
                 out.append(("regex", regex[0]))

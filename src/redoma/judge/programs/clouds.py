@@ -103,7 +103,7 @@ def _aws_commands(call: Call, options: Options) -> None:
 
 def _commands(text: str) -> list[str]:
     """The commands in `commands=…`, `commands=["a","b"]` or the JSON form of it."""
-    quoted = re.findall(r"\"((?:[^\"\\]|\\.)*)\"", text)
+    quoted = re.findall(r"\"((?:[^\"\\]++|\\.)*+)(?:\"|\\?\Z)", text)
     listed = [q.replace('\\"', '"') for q in quoted if q not in ("commands", "workingDirectory")]
     if listed:
         return listed

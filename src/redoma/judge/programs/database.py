@@ -76,6 +76,9 @@ def _note(
         call.fact(Effect.WRITES, tags=("settings-of-session",), at=text.span, detail=told)
     elif store is not None and kind in _ON_A_FILE:
         call.writes(store)
+        if kind in ("create", "alter"):
+            effect, tags = _EFFECTS[kind]
+            call.fact(effect, tags=(*tags, "local"), at=text.span, detail=told)
     else:
         effect, tags = _EFFECTS[kind]
         call.fact(effect, tags=tags, at=text.span, detail=told)

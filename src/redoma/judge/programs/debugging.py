@@ -118,11 +118,10 @@ def _debugger_command(call: Call, text: Arg) -> None:
 
         read_code(call, "python", text.like(code[1]))
         return
-    called = re.search(r"system\s*\(\s*\"((?:[^\"\\]|\\.)*)\"", command)
+    called = re.search(r"system\s*+\(\s*+\"((?:[^\"\\]++|\\.)*+)(?:\"|\\?\Z)", command)
     if called:
         call.run_shell(text.like(called[1]))
-    wrote = re.match(r"(?:dump|generate-core-file|gcore|save)\b.*?(/\S+|\S+)$", command)
-    if wrote:
+    if re.match(r"(?:dump|generate-core-file|gcore|save)\b.", command):
         call.fact(Effect.WRITES, tags=("project",), at=text.span)
     call.fact(Effect.EXECUTES, tags=("flag",), at=text.span)
 

@@ -151,7 +151,7 @@ def ed(call: Call) -> Stream:
 
 
 _ELISP = re.compile(
-    r'\((?:shell-command(?:-to-string)?|async-shell-command|compile|term|ansi-term)\s+"((?:[^"\\]|\\.)*)"'
+    r'\((?:shell-command(?:-to-string)?|async-shell-command|compile|term|ansi-term)\s+"((?:[^"\\]++|\\.)*+)(?:"|\\?\Z)'
 )
 _PROCESS = re.compile(
     r"\((?:call-process|start-process|process-file|make-process|process-lines)\b([^()]*)"
@@ -159,7 +159,8 @@ _PROCESS = re.compile(
 _LISP_FILE = re.compile(
     r"\((delete-file|delete-directory|write-region|write-file|append-to-file|load-file|find-file)\b([^()]*)"
 )
-_LISP_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
+# A string that nothing closes reaches to the end, so that it is looked through once.
+_LISP_STRING = re.compile(r'"((?:[^"\\]++|\\.)*+)(?:"|\\?\Z)')
 _EMACS_TAKES = frozenset(
     "--eval -eval --execute -execute -l --load -load --script -script -x --chdir -f "
     "--funcall -funcall -u --user -T --title -d --display --init-directory --insert "

@@ -60,7 +60,8 @@ _EDITORS = re.compile(
 _HELPERS = re.compile(
     r"(?:cache(?: --timeout[= ]\d+)?|store(?: --file[= ][\w./~-]+)?"
     r"|osxkeychain|manager(?:-core)?|libsecret|wincred"
-    r"|gcloud\.sh|!?(?:/\S*/)?(?:gh auth|glab auth|aws codecommit|gcloud auth|az)\b[\w -]*[\w$@]*)?"
+    r"|gcloud\.sh|!?(?:/\S*/)?"
+    r"(?:gh auth|glab auth|aws codecommit|gcloud auth|az)\b[\w -]*+[\w$@]*+)?"
 )
 _SIGNERS = re.compile(r"(?:/usr/(?:local/)?bin/|/opt/homebrew/bin/)?(?:gpg2?|gpgsm|ssh-keygen)")
 _LOOSE = frozenset(("false", "0", "no", "off"))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import marshal
 import sys
 
+from redoma.judge.budget import Uncounted
 from redoma.judge.interpret.arg import ANYTHING, PLAIN, SECRET, UNKNOWN, Stream
-from redoma.judge.interpret.patterns import has_glob, translate
+from redoma.judge.interpret.patterns import glob, has_glob
 from redoma.judge.programs.cards import follow
 from redoma.judge.programs.carried import judge_carried
 from redoma.judge.programs.registry import HANDLERS
@@ -52,7 +53,9 @@ _NOT_SHOWN = frozenset(("names", "search", "literal", "credentials"))
 def _handlers(module: str) -> dict[str, Any]:
     """What answers for the programs that a module of this room knows."""
     path = f"redoma.judge.programs.{module}"
-    __import__(path)
+    if path not in sys.modules:
+        with Uncounted():
+            __import__(path)
     found: dict[str, Any] = sys.modules[path].PROGRAMS
     return found
 
@@ -176,10 +179,10 @@ class Knowledge:
         if bare and not has_glob(bare):
             candidates = [bare.rpartition("/")[2]]
         elif bare:
-            pattern = translate(bare.rpartition("/")[2])
+            pattern = glob(bare.rpartition("/")[2])
             call.fact(Effect.UNKNOWN, tags=("command",), at=word.span)
             if pattern is not None:
-                candidates = [n for n in _LIKELY if pattern.fullmatch(n)]
+                candidates = [n for n in _LIKELY if pattern.fits(n)]
         for candidate in candidates[:3]:
             if candidate in self:
                 call.run_args([word.like(candidate), *call.args])

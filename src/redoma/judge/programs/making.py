@@ -29,7 +29,7 @@ _MAKE_OPTIONAL = frozenset(
     ("-j", "--jobs", "-l", "--load-average", "-O", "--output-sync", "--debug")
 )
 _MAKE_FILES = ("GNUmakefile", "makefile", "Makefile")
-_SHELL_CALL = re.compile(r"\$[({]shell\s+(.*?)[)}]")
+_SHELL_CALL = re.compile(r"\$[({]shell\s++([^)}\n]*+)(?:[)}]|$)", re.MULTILINE)
 _FILE_CALL = re.compile(r"\$[({]file\s+>{1,2}\s*([^,)}\s]+)")
 
 

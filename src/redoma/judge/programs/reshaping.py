@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from redoma.judge.budget import spend
+from redoma.judge.expressions import parsed, tries
 from redoma.judge.interpret.arg import NAMES, UNKNOWN
 from redoma.judge.places import normal
 from redoma.judge.programs.options import split
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 LONGEST = 16384
 MOST_TRIES = 200_000
+MOST_TRIES_OF_ALL = 1_000_000
 
 
 def reshaped(call: Call) -> str | None:
@@ -193,18 +196,42 @@ def _substituted(text: str, script: str, *, basic: bool) -> str | None:
         if script[0] != "s" or len(script) < 4:
             return None
         end = re.escape(script[1])
-        piece = rf"((?:\\.|(?!{end})[^\\])*)"
+        piece = rf"((?:\\.|(?!{end})[^\\])*+)"
         match = re.match(rf"s{end}{piece}{end}{piece}{end}([gip\d]*)", script, re.DOTALL)
         if match is None:
             return None
         search = _expression(match[1], basic=basic, fixed=False, any_case="i" in match[3])
         if search is None or not _cheap(search, text) or "p" in match[3] or match[3].isdigit():
             return None
-        made = _filled(match[2])
-        count = 0 if "g" in match[3] else 1
-        text = _together([search.sub(made, line, count=count) for line in _lines(text)])
+        changed = _changed(text, search, _filled(match[2]), every="g" in match[3])
+        if changed is None:
+            return None
+        text = changed
         script = script[match.end() :]
     return None
+
+
+def _changed(
+    text: str, search: re.Pattern[str], fill: Callable[[re.Match[str]], str], *, every: bool
+) -> str | None:
+    """The lines with what was found replaced; None where that makes more than can be followed.
+
+    Attack: `s/a/&&&&&&&&/g`, again and again, makes a text of any size out of a short one.
+    """
+    room = LONGEST
+    out: list[str] = []
+    for line in _lines(text):
+        at = 0
+        for match in search.finditer(line):
+            out += line[at : match.start()], fill(match)
+            at = match.end()
+            room -= len(out[-1]) + 1
+            if room < 0:
+                return None
+            if not every:
+                break
+        out += line[at:], "\n"
+    return "".join(out)
 
 
 def _filled(replacement: str) -> Callable[[re.Match[str]], str]:
@@ -245,17 +272,21 @@ def _plain(sign: str) -> str:
 
 
 def _cheap(search: re.Pattern[str], text: str) -> bool:
-    """Attack: an expression that backtracks without end; each repetition multiplies the tries."""
-    repeats = len(re.findall(r"[*+{?]", search.pattern))
+    """Attack: an expression that backtracks without end: repetitions, alternatives, groups."""
     longest = max((len(line) for line in _lines(text)), default=0)
-    nested = re.search(r"\)[*+{]", search.pattern) is not None
-    return not nested and longest ** (repeats + 1) <= MOST_TRIES
+    ways = tries(parsed(search.pattern, search.flags), longest)
+    if (longest + 1) * ways > MOST_TRIES or len(text) * ways > MOST_TRIES_OF_ALL:
+        return False
+    spend(len(text) * ways)
+    return True
 
 
 # Printing and paths -------------------------------------------------------------------------------
 
-_BEGIN = re.compile(r'\s*BEGIN\s*\{\s*print(f?)\s*\(?\s*"((?:[^"\\]|\\.)*)"\s*\)?;?\s*\}\s*')
-_COLUMN = re.compile(r"\s*\{\s*print\s*(?:\$(\d{1,3}))?;?\s*\}\s*|1")
+_BEGIN = re.compile(
+    r'\s*+BEGIN\s*+\{\s*+print(f?)\s*+\(?\s*+"((?:[^"\\]++|\\.)*+)"\s*+\)?;?\s*+\}\s*+'
+)
+_COLUMN = re.compile(r"\s*+\{\s*+print\s*+(?:\$(\d{1,3}))?;?\s*+\}\s*+|1")
 
 
 def _awk(call: Call) -> str | None:

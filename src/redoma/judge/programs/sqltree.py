@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from redoma.judge.budget import Uncounted, spend
+from redoma.model.remembered import remembered
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sqlglot import exp
+    from sqlglot.parser import Parser
 
     Deed = tuple[str, str]
 
 LONGEST = 8000
+MOVE = 256
 DEEPEST = 12
 _DIALECTS = frozenset(
     "postgres mysql sqlite duckdb tsql clickhouse bigquery athena snowflake trino hive spark "
@@ -20,15 +25,18 @@ def parsed_deeds(text: str, dialect: str, told: str) -> list[Deed]:
     """Deeds found in the tree; none when the text cannot be parsed, since its words were read."""
     if len(text) > LONGEST:
         return _unread(text)
-    import logging
+    with Uncounted():
+        import logging
 
-    import sqlglot
-    from sqlglot import exp
-    from sqlglot.errors import SqlglotError
+        import sqlglot
+        from sqlglot import exp
+        from sqlglot.errors import SqlglotError
 
-    logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
+        logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
+        asked = sqlglot.Dialect.get_or_raise(dialect if dialect in _DIALECTS else None)
+        parser = _counted(asked.parser_class)(dialect=asked)
     try:
-        trees = sqlglot.parse(text, read=dialect if dialect in _DIALECTS else None)
+        trees = parser.parse(asked.tokenize(text), text)
     except RecursionError:
         return _unread(text)
     except (SqlglotError, ValueError, TypeError, AttributeError, KeyError, IndexError):
@@ -50,6 +58,21 @@ def parsed_deeds(text: str, dialect: str, told: str) -> list[Deed]:
             elif isinstance(node, exp.TruncateTable):
                 out.append(("drop", told))
     return out
+
+
+@remembered(32)
+def _counted(base: type[Parser]) -> type[Parser]:
+    """A parser whose every move is paid for.
+
+    Attack: `FROM a JOIN b JOIN c JOIN d …` without ON: the parser tries each two ways.
+    """
+
+    class Counted(base):  # type: ignore[misc,valid-type]
+        def _advance(self, times: int = 1) -> None:
+            spend(MOVE)
+            super()._advance(times)
+
+    return Counted
 
 
 def _unread(text: str) -> list[Deed]:

@@ -29,8 +29,9 @@ _KEYS = re.compile(
 )
 
 
-# `#(command)` in a format is replaced by what the command prints.
-_FORMAT_COMMAND = re.compile(r"#\(([^)]*)\)")
+# `#(command)` in a format is replaced by what the command prints. One that nothing closes reaches
+# to the end: looking for its end anew from each of many would take quadratic time.
+_FORMAT_COMMAND = re.compile(r"#\(([^)]*+)(?:\)|\Z)")
 
 
 def _letters(words: list[Arg]) -> set[str]:
@@ -210,7 +211,9 @@ def crontab(call: Call) -> Stream:
     return NOTHING
 
 
-_SPAWN = re.compile(r"(?:^|[;\n{\[])\s*(?:spawn|exec|system|overlay)\s+(?:-noecho\s+)?([^;\n\]}]+)")
+_SPAWN = re.compile(
+    r"(?:^|[;\n{\[])[^\S\n]*+(?:spawn|exec|system|overlay)\s++(?:-noecho\s++)?([^;\n\]}]+)"
+)
 
 
 def expect(call: Call) -> Stream:

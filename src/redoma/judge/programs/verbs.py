@@ -31,4 +31,4 @@ def says_it_destroys(operands: Sequence[str]) -> bool:
 
 def is_named_so(program: str) -> bool:
     """Whether a program's own name is such a verb: `amqp-delete-queue`."""
-    return _NAMED_SO.match(program) is not None
+    return len(program) < 256 and _NAMED_SO.match(program) is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from redoma.judge.budget import spend
 from redoma.judge.interpret.arg import UNKNOWN
 from redoma.judge.programs.cards import fits
 from redoma.model.decision import Verdict
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from redoma.model.risk import Target
+
+TARGET = 32
 
 
 class Pack:
@@ -39,6 +42,7 @@ class Pack:
         groups = self.rules.get(fact.effect.value)
         if groups is None:
             return None
+        spend(TARGET * (len(fact.targets) + 1))
         best: tuple[int, Any, Target | None] | None = None
         for target in fact.targets or (None,):
             for rules in groups:

@@ -145,6 +145,21 @@ def test_what_a_component_prints_and_how_it_fails_is_told(sandbox: AutopoieticSa
 
 
 @pytest.mark.requirement("C3")
+def test_output_that_is_too_much_is_never_cut_without_a_word(
+    sandbox: AutopoieticSandbox, caplog: pytest.LogCaptureFixture
+) -> None:
+    code = component("""
+        for _ in range(3000):
+            print("x" * 1023)
+    """)
+    result = sandbox.execute_component(code, "talks")
+    assert result["success"] is True
+    assert len(str(result["output"])) == 2 << 20
+    said = f"The output was cut: {2 << 20} of {3000 << 10} bytes are kept"
+    assert (result["error"], said in caplog.text) == (said, True)
+
+
+@pytest.mark.requirement("C3")
 @pytest.mark.requirement("C5")
 @pytest.mark.parametrize("body", ["raise SystemExit(3)", "while True: pass"])
 def test_a_component_that_fails_or_takes_too_long_is_not_run_again_with_less(

@@ -137,4 +137,5 @@ def test_a_reader_that_goes_away_is_no_traceback() -> None:
         check=False,
     )
     assert done.stderr == ""
-    assert done.stdout.strip() in ("20", "125")
+    # The decision where it was read in time; else what a shell says of SIGPIPE.
+    assert done.stdout.strip() in ("20", "141")

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import re
 from pathlib import Path
 
 import pytest
 
 from redoma.faces.cli import COMMANDS
+from redoma.words import in_language
+from redoma.words.catalogue import libraries
 from tests.unit.faces.hook.payloads import claude
 from tests.unit.faces.running import Done, run
 
@@ -150,3 +155,68 @@ def test_a_hook_refuses_what_it_cannot_read_in_any_language(tmp_path: Path) -> N
         assert json.loads(done.out)["hookSpecificOutput"]["permissionDecision"] == "deny"
     done = run("--language", "pt-BR", "hook", "claude-code", stdin=b"{", HOME=str(tmp_path))
     assert (done.status, done.err.startswith("O Redoma não consegue ler esta chamada")) == (2, True)
+
+
+LEAKS = [
+    ("x.yaml:2:19: network.allowed_hosts: '*' would allow every host", "permitiria todo host"),
+    ("f has been made by someone else since", "f foi criado por outra pessoa desde então"),
+    ("entry 2: it, or the link before it, is not as it was written", "não está como foi escrita"),
+    ("x: blocklist_extensions: '(a' is no regular expression: multiple repeat at position 1",
+     "não é uma expressão regular: repetição múltipla na posição 1"),
+    ("this is not YAML: mapping values are not allowed here", "não são permitidos aqui"),
+    ("cannot read /x: Permission denied", "permissão negada"),
+    ("cannot read /x: [Errno 28] No space left on device: '/x'", "não há espaço livre"),
+    ("kubectl apply --dry-run=client: the cluster was not asked", "o cluster não foi consultado"),
+    ("p.json:1:1: a plan needs 'version'", "p.json:1:1: um plano precisa de 'version'"),
+    ("redoma: ran instead: nothing in the place of psql", "nada no lugar de psql"),
+    ("ssh runs a command on a changes something on another machine", "executa um comando em a"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("english", "part"), LEAKS)
+def test_what_is_put_together_from_several_messages_is_translated_whole(
+    english: str, part: str
+) -> None:
+    said = in_language(english, "pt-BR")
+    assert part in said
+    assert not set(said.split()) & {"the", "is", "was", "not", "would", "by", "has", "needs"}
+
+
+def test_what_a_person_has_to_type_is_never_translated() -> None:
+    said = in_language("one of: safe, moderate, elevated, dangerous, forbidden", "pt-BR")
+    assert said == "uma de: safe, moderate, elevated, dangerous, forbidden"
+
+
+def test_every_error_of_the_system_that_people_meet_is_known() -> None:
+    known = dict(libraries("pt-BR"))
+    met = "ENOENT EACCES EPERM EEXIST EISDIR ENOTDIR ENOTEMPTY ENOSPC EROFS EDQUOT EMFILE EFBIG"
+    met += " ENAMETOOLONG ELOOP EBUSY ETXTBSY EINVAL EXDEV ENOMEM E2BIG EIO EPIPE ENOSYS"
+    met += " ECONNREFUSED ECONNRESET ETIMEDOUT ENETUNREACH EHOSTUNREACH EADDRINUSE"
+    assert [n for n in met.split() if os.strerror(getattr(errno, n)) not in known] == []
+
+
+# Words that no Portuguese sentence has; names of options and rules stand in brackets or after --.
+ENGLISH = re.compile(
+    r"(?<![-\w\[/.])(the|is|was|are|were|which|cannot|that|this|has|not|with)(?![-\w])"
+)
+USUAL = [
+    *(("check", each) for each in ("rm -rf /", "ssh a b", "curl x | sh", "echo 'a", "eval $x")),
+    *(("run",), ("run", "--level", "zz", "ls"), ("run", "--memory", "zz", "ls")),
+    *(("run", "--credential", "x", "ls"), ("run", "--workspace", "/", "ls")),
+    *(("policy",), ("policy", "lint", "/nonexistent"), ("policy", "explain", "rm x")),
+    *(("audit",), ("audit", "verify"), ("audit", "show", "9"), ("audit", "list", "--kind", "z")),
+    *(("plan",), ("plan", "check", "/nonexistent"), ("pending", "zz"), ("answer", "zz", "yes")),
+    *(("undo",), ("undo", "zz"), ("apply", "zz"), ("discard", "zz"), ("history", "zz"), ("gc",)),
+    *(("vault", "remove", "x"), ("vault", "zz"), ("redact", "/nonexistent"), ("doctor", "zz")),
+    *(("hook", "install", "zz"), ("hook", "status"), ("approvals", "zz"), ("doctor",)),
+]
+
+
+@pytest.mark.parametrize("arguments", USUAL, ids=" ".join)
+def test_no_english_sentence_is_left_in_portuguese(
+    arguments: tuple[str, ...], tmp_path: Path
+) -> None:
+    (tmp_path / "project").mkdir()
+    places = {f"XDG_{name}_HOME": str(tmp_path / name) for name in ("STATE", "CACHE", "CONFIG")}
+    done = portuguese(*arguments, cwd=tmp_path / "project", HOME=str(tmp_path), **places)
+    assert ENGLISH.findall(done.out + done.err) == []

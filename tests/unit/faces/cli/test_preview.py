@@ -233,6 +233,7 @@ def test_only_the_chosen_paths_are_applied(project: Project) -> None:
         "brought": ["d"],
         "held_back": [],
         "notes": [],
+        "undoable": True,
     }
     assert project.tree() == {"a.txt": "one\ntwo\n", "d/b.txt": "new\n"}
 

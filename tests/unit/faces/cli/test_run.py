@@ -101,7 +101,7 @@ def test_json_tells_the_whole_story(workspace: Path) -> None:
         "outcome": "exited", "ok": False, "exit_code": 4, "stdout": "out\n", "stderr": "err\n",
     }  # fmt: skip
     assert set(told["enforcement"]["required"]) <= set(told["enforcement"]["held"])
-    assert told["limited_by"]["file_size"] == "rlimit"
+    assert told["limited_by"]["temporary"] == "tmpfs size"
 
 
 def test_output_past_its_cap_is_dropped_and_the_command_goes_on(workspace: Path) -> None:
@@ -150,7 +150,7 @@ def test_what_is_allowed_by_name_can_be_written_as_git_writes_it(
     config = {"XDG_CONFIG_HOME": str(tmp_path / "config")}
     order = "git config core.fsmonitor ./something && touch beside"
     refused = redoma(workspace, "run", "-q", order, **config)
-    assert (refused.returncode, b"took away" in refused.stderr) == (126, True)
+    assert (refused.returncode, b"did not apply" in refused.stderr) == (0, True)
     assert "fsmonitor" not in (workspace / ".git/config").read_text()
     assert (workspace / "beside").exists()
     allowed = redoma(workspace, "run", "-q", "--allow-write", ".git/config", order, **config)
@@ -167,3 +167,43 @@ def test_the_files_that_were_opened_are_told_where_asked(workspace: Path) -> Non
     assert json.loads(quiet.stdout)["resources_used"]["files_accessed"] is None
     lines = redoma(workspace, "run", "--trace-files", "cat plain").stderr.decode().splitlines()
     assert f"redoma: opened {workspace}/plain" in lines
+
+
+@pytest.mark.parametrize(
+    ("mode", "code"),
+    [([], 0), (["--direct"], 0), (["--direct"], 3), (["--level", "minimal"], 3)],
+)
+def test_the_status_is_the_commands_own_where_a_file_was_taken_away(
+    workspace: Path, tmp_path: Path, mode: list[str], code: int
+) -> None:
+    subprocess.run(["git", "init", "-q", "--template="], cwd=workspace, check=True)
+    own = tmp_path / "config/redoma"
+    own.mkdir(parents=True)
+    (own / "sandbox.yaml").write_text('version: "1.0"\npolicy: isolation-only\n')
+    config = {"XDG_CONFIG_HOME": str(tmp_path / "config")}
+    order = f"mkdir -p .git/hooks; echo x > .git/hooks/post-merge; exit {code}"
+    done = redoma(workspace, "run", *mode, order, **config)
+    told = b"took away" if mode or code else b"did not apply"
+    assert (done.returncode, told in done.stderr) == (code, True)
+    assert b"changes applied" not in done.stderr
+    (workspace / ".git/hooks").rmdir()
+    done = redoma(workspace, "run", "--json", *mode, order, **config)
+    told = json.loads(done.stdout)
+    assert (told["exit_code"], done.returncode) == (code, code)
+    assert [held["path"] for held in told["held_back"]] == [f"{workspace}/.git/hooks/post-merge"]
+    assert not (workspace / ".git/hooks/post-merge").exists()
+
+
+def test_where_all_is_held_back_nothing_is_said_to_be_applied(workspace: Path) -> None:
+    done = redoma(workspace, "run", "echo import os > x.pth")
+    said = done.stderr.decode()
+    assert ("applied;" in said, "did not apply" in said, "--allow-write x.pth" in said) == (
+        False,
+        True,
+        True,
+    )
+    told = json.loads(redoma(workspace, "run", "--json", "echo import os > y.pth").stdout)
+    assert (told["applied"], (workspace / "y.pth").exists()) == (False, False)
+    name = json.loads(redoma(workspace, "history", "--json").stdout)["history"][0]["id"]
+    kept = redoma(workspace, "apply", name, "y.pth", "--allow-write", "y.pth")
+    assert (kept.returncode, (workspace / "y.pth").exists()) == (0, True)

@@ -22,13 +22,15 @@ def claude(word: str) -> dict[str, object]:
     }
 
 
-@pytest.mark.parametrize("word", ["allow", "ask", "deny"])
-def test_claude_code_is_told_all_three(word: str) -> None:
+@pytest.mark.parametrize("word", ["ask", "deny"])
+def test_claude_code_is_asked_and_refused(word: str) -> None:
     assert json.loads(AGENTS["claude-code"].says(word, "why")) == claude(word)
 
 
-def test_codex_hears_leave_as_silence_since_it_takes_a_spoken_one_for_a_failure() -> None:
-    assert AGENTS["codex"].says("allow", "why") == ""
+@pytest.mark.parametrize("agent", AGENTS)
+def test_no_agent_has_words_for_leave(agent: str) -> None:
+    with pytest.raises(ValueError, match="allow"):
+        AGENTS[agent].says("allow", "why")
 
 
 def test_codex_is_told_no_where_a_person_would_be_asked_and_how_to_go_on() -> None:
@@ -39,9 +41,8 @@ def test_codex_is_told_no_where_a_person_would_be_asked_and_how_to_go_on() -> No
     assert json.loads(AGENTS["codex"].says("deny", "why")) == claude("deny")
 
 
-def test_gemini_is_told_all_three_in_its_own_words() -> None:
+def test_gemini_is_asked_and_refused_in_its_own_words() -> None:
     says = AGENTS["gemini"].says
-    assert json.loads(says("allow", "why")) == {"decision": "allow"}
     assert json.loads(says("deny", "why")) == {"decision": "deny", "reason": "why"}
     assert json.loads(says("ask", "why")) == {
         "decision": "ask",
@@ -65,10 +66,6 @@ def test_a_reason_names_the_part_that_raised_the_level_and_the_safer_way() -> No
 def test_a_part_that_is_the_whole_command_is_not_said_again() -> None:
     decision = judged("rm -rf /", finding((0, 8), Risk.FORBIDDEN, reason="deletes everything"))
     assert reason(decision) == "Redoma refuses this (forbidden). deletes everything."
-
-
-def test_leave_says_the_level() -> None:
-    assert reason(judged("ls")) == "Redoma: safe, allowed by policy default."
 
 
 def test_a_long_reason_is_cut() -> None:

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redoma.faces import hook
+from redoma.faces.hook.agents import AGENTS
 from redoma.faces.intake import MOST_BYTES
 from tests.unit.faces.hook.payloads import PATCH, claude, codex, gemini
 from tests.unit.faces.running import Done, run
@@ -41,13 +42,13 @@ def word(agent: str, done: Done) -> str:
 @pytest.mark.parametrize(
     ("agent", "command", "said"),
     [
-        ("claude-code", ALLOWED, "allow"),
+        ("claude-code", ALLOWED, "silent"),
         ("claude-code", ASKED, "ask"),
         ("claude-code", DENIED, "deny"),
         ("codex", ALLOWED, "silent"),
         ("codex", ASKED, "deny"),
         ("codex", DENIED, "deny"),
-        ("gemini", ALLOWED, "allow"),
+        ("gemini", ALLOWED, "silent"),
         ("gemini", ASKED, "ask"),
         ("gemini", DENIED, "deny"),
     ],
@@ -76,16 +77,29 @@ def test_a_file_of_the_system_is_not_written_without_a_person(agent: str, payloa
 
 
 @pytest.mark.parametrize(
-    ("agent", "payload", "said"),
+    ("agent", "payload"),
     [
-        ("claude-code", claude("Write", file_path="src/app.py", content="x"), "allow"),
-        ("codex", codex("apply_patch", command=PATCH), "silent"),
-        ("gemini", gemini("write_file", file_path="src/app.py", content="x"), "allow"),
+        ("claude-code", claude("Write", file_path="src/app.py", content="x")),
+        ("codex", codex("apply_patch", command=PATCH)),
+        ("gemini", gemini("write_file", file_path="src/app.py", content="x")),
     ],
 )
-def test_a_file_of_the_project_is_written(agent: str, payload: bytes, said: str) -> None:
+def test_a_file_of_the_project_is_left_to_the_agents_own_rules(agent: str, payload: bytes) -> None:
     done = run("hook", agent, stdin=payload)
-    assert (done.status, word(agent, done)) == (0, said)
+    assert (done.status, done.out, done.err) == (0, "", "")
+
+
+@pytest.mark.parametrize("agent", SHELLS)
+@pytest.mark.parametrize(
+    "command",
+    ["npx some-package", "bash setup.sh", "scp -r . host:", "ls -la", "make", "pip install x"],
+)
+def test_a_hook_never_takes_away_a_prompt_of_the_agents(agent: str, command: str) -> None:
+    # Attack: leave given by a hook skips the question that the agent itself would put.
+    done = run("hook", agent, stdin=call(agent, command))
+    assert (done.status, done.err) == (0, "")
+    assert "allow" not in done.out
+    assert word(agent, done) in ("silent", "ask", "deny")
 
 
 @pytest.mark.parametrize(
@@ -135,7 +149,7 @@ def test_with_no_ask_a_question_is_a_refusal() -> None:
         assert "Nobody is here to ask" in done.out
 
 
-def test_with_tighten_only_leave_is_silence_and_nothing_else_changes() -> None:
+def test_settings_that_name_tighten_only_keep_working() -> None:
     said = {
         command: word("claude-code", run("hook", "claude-code", "--tighten-only", stdin=payload))
         for command in (ALLOWED, ASKED, DENIED)
@@ -204,7 +218,12 @@ def test_no_bytes_are_allowed_that_are_not_a_call(payload: bytes) -> None:
             patch.setattr(sys, "stderr", err)
             status = hook.main([agent])
         assert status in (0, 2)
-        if status == 0 and '"allow"' in out.getvalue():
+        assert '"allow"' not in out.getvalue()
+        if status == 0 and not out.getvalue() and _is_shell(payload, agent):
             command = json.loads(payload)["tool_input"]["command"]
             assert isinstance(command, str)
             assert command.strip()
+
+
+def _is_shell(payload: bytes, agent: str) -> bool:
+    return json.loads(payload).get("tool_name") in AGENTS[agent].shells

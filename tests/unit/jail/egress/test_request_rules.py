@@ -13,6 +13,7 @@ from redoma.jail.egress.request_rules import held
 from redoma.jail.egress.requests import Body, Request, Response
 from redoma.model.errors import UsageError
 from redoma.model.network import REQUEST_NOT_GRANTED, Connection, Credential, HostRule, Reach
+from redoma.model.remedies import Interface
 from redoma.model.secret import Secret
 from redoma.model.value import replace
 
@@ -66,6 +67,7 @@ def test_a_rule_for_requests_needs_someone_who_reads_them() -> None:
     reach = rules.read(["GET api.test/x"])
     with pytest.raises(UsageError) as error:
         held(reach)
+    error.value.speak(Interface.COMMAND_LINE)
     assert error.value.hint == "--inspect, or network.inspect: true in your sandbox.yaml"
     held(replace(reach, inspect=True))
     with pytest.raises(UsageError):
@@ -126,7 +128,9 @@ def test_a_credential_that_cannot_be_meant_is_an_error(text: str) -> None:
 def test_a_credential_is_for_a_host_that_is_granted() -> None:
     with pytest.raises(UsageError) as error:
         read_all(["api.test=TOKEN"], ["b.test"])
-    assert error.value.hint == "--allow-host api.test"
+    assert error.value.hint == "allow_hosts=[…] gives hosts"
+    flag = error.value.speak(Interface.COMMAND_LINE).hint
+    assert flag == "--allow-host api.test"
     assert len(read_all(["a.b.test=TOKEN"], ["*.b.test"])) == 1
 
 

@@ -17,7 +17,8 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
 from redoma.jail.overlay.store import find_layer  # noqa: E402
 from redoma.model.errors import EngineFailed  # noqa: E402
-from tests.unit.jail.overlay.held import run, snapshot, told  # noqa: E402
+from redoma.model.result import Outcome  # noqa: E402
+from tests.unit.jail.overlay.held import sandbox, snapshot, told  # noqa: E402
 
 # One of which the user is a member, beside the user's own.
 GROUP = 23456
@@ -42,6 +43,26 @@ def overlay(place: Path, base: Path) -> None:
     place.mkdir(parents=True, exist_ok=True)
     layers = f"lowerdir={base}/lower,upperdir={base}/upper,workdir={base}/work"
     mount("-t", "overlay", "overlay", "-o", layers, str(place))
+
+
+def open_the_way(base: Path, *places: str) -> None:
+    """Lets every user enter the directories above these places, among our own mounts alone.
+
+    An interpreter or a checkout may lie below a home that only its owner can enter (pyenv of root).
+    """
+    above = {parent for place in places for parent in Path(place).parents}
+    closed = {parent for parent in above if not parent.stat().st_mode & 0o001}
+    outermost = [parent for parent in closed if closed.isdisjoint(parent.parents)]
+    hidden = [place for place in places if not closed.isdisjoint(Path(place).parents)]
+    for number, place in enumerate(hidden):
+        (base / f"way-{number}").mkdir()
+        mount("--rbind", place, str(base / f"way-{number}"))
+    for parent in outermost:
+        mount("-t", "tmpfs", "-o", "mode=755", "tmpfs", str(parent))
+    for number, place in enumerate(hidden):
+        Path(place).mkdir(parents=True, exist_ok=True)
+        mount("--move", str(base / f"way-{number}"), place)
+        (base / f"way-{number}").rmdir()
 
 
 def filled(work: Path) -> Path:
@@ -81,8 +102,8 @@ def made(scenario: str, base: Path) -> Path:
         return filled(base / "work")
     assert scenario == "nested"
     work = filled(base / "work")
-    tmpfs(work / "e")
-    (work / "e/inside").write_text("on another file system\n")
+    tmpfs(work / "m")
+    (work / "m/inside").write_text("on another file system\n")
     return work
 
 
@@ -91,6 +112,7 @@ def main() -> None:
     scenario, base, user = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
     work = made(scenario, base)
     if user:
+        open_the_way(base, *map(os.path.realpath, {str(ROOT), sys.prefix, sys.base_prefix}))
         os.environ["XDG_CACHE_HOME"] = str(base / "cache")
         subprocess.run(["chown", "-R", f"{user}:{user}", str(base)], check=True)
         if scenario == "group":
@@ -101,10 +123,12 @@ def main() -> None:
     before = snapshot(work)
     script = SCRIPT + "; head -c 2M /dev/zero > big 2> /dev/null || true" * (scenario == "small")
     try:
-        result = run(work, script)
+        result = sandbox(work).run(script)
     except EngineFailed as error:
         print(json.dumps({"refused": str(error).replace(str(base), "BASE")}))
         return
+    wanted = (Outcome.DISK_FULL if scenario == "small" else Outcome.EXITED, b"")
+    assert (result.outcome, result.stderr) == wanted, (result.outcome, result.stderr)
     assert result.changes is not None
     layer = find_layer(result.changes.id)
     assert layer is not None

@@ -112,16 +112,16 @@ def test_what_a_persons_tools_obey_is_held_back_and_the_rest_applied(work: Path)
     found = hold(work, script)
     applied = held.apply(found.id)
     layer = held.layer_of(found.id)
-    why = "a tool of yours would obey it"
+    why, code = "a tool of yours would obey it", "Visual Studio Code would obey it"
     assert applied.held_back == (
-        HeldBack(path=f"{work}/.envrc", why=why, kept=f"{layer}/.envrc"),
+        HeldBack(path=f"{work}/.envrc", why="direnv would obey it", kept=f"{layer}/.envrc"),
         HeldBack(
             path=f"{work}/.git/hooks/pre-commit", why=why, kept=f"{layer}/.git/hooks/pre-commit"
         ),
-        HeldBack(path=f"{work}/new/.vscode", why=why, kept=f"{layer}/new/.vscode"),
+        HeldBack(path=f"{work}/new/.vscode", why=code, kept=f"{layer}/new/.vscode"),
         HeldBack(
             path=f"{work}/new/.vscode/tasks.json",
-            why=why,
+            why=code,
             kept=f"{layer}/new/.vscode/tasks.json",
         ),
     )

@@ -19,11 +19,14 @@ ORDERED = [
     ("isolation.default_level", "strict", "maximum", "standard"),
     ("isolation.phases", "{build: strict}", "{build: maximum}", "{build: standard}"),
     ("isolation.phases", "{build: strict}", "{build: strict}", "{build: profile.yaml}"),
+    ("judgement.deadline_seconds", "0.5", "0.4", "2"),
     ("confirmation.timeout_seconds", "30", "10", "31"),
     ("confirmation.default_action", "deny", "deny", "dry_run"),
     ("filesystem.allowed_paths", "['${PROJECT_ROOT}', ~/data]", "[~/data/in]", "[~/other]"),
     ("filesystem.max_file_size_mb", "10", "10", "11"),
     ("filesystem.max_total_size_mb", "10", "9", "11"),
+    ("filesystem.max_changes", "10", "9", "11"),
+    ("filesystem.max_depth", "10", "9", "11"),
     ("network.allowed_hosts", "[github.com, '*.example.org']", "[a.example.org]", "[gitlab.com]"),
     ("network.allowed_hosts", "[a.example.org]", "[a.example.org]", "['*.example.org']"),
     ("network.allowed_hosts", "[a.test]", "['GET a.test/x/**']", "['GET b.test/x/**']"),
@@ -51,6 +54,7 @@ ORDERED = [
 GROWING = {
     *("rules", "blocklist_extensions", "isolation.strict_for", "confirmation.required_for"),
     *("dry_run.auto_enable_for", "filesystem.blocked_paths", "network.blocked_ports", "tests"),
+    "filesystem.protected_names",
 }
 
 

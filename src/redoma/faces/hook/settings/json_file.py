@@ -15,8 +15,9 @@ def parse(text: str) -> dict[str, object]:
     except RecursionError as error:
         raise UsageError("is nested too deeply") from error
     except ValueError as error:
-        kind = "has comments, which JSON does not" if _commented(text) else "is not JSON"
-        raise UsageError(f"{kind}: {error}") from error
+        if _commented(text):
+            raise UsageError(f"has comments, which JSON does not: {error}") from error
+        raise UsageError(f"is not JSON: {error}") from error
     if not isinstance(settings, dict):
         raise UsageError("is not a JSON object")
     return settings

@@ -9,6 +9,7 @@ from redoma.judge.deception import deceptions
 from redoma.judge.python.component.marks import missing_marks
 from redoma.judge.python.component.walk import Walk
 from redoma.judge.python.parsing import parsed
+from redoma.model.arguments import WrongType, shown, texts
 from redoma.model.component import Problem, Validation
 
 MOST_CHARACTERS = 1 << 18
@@ -30,10 +31,13 @@ _DECEIVING = {
 
 
 def validate_component(code: str, *, modules: tuple[str, ...] = ()) -> Validation:
-    """Everything that keeps a component from running; never raises.
+    """Everything that keeps a component from running; whatever the text, it never raises.
 
     `modules` are those that it may use beside the ones that are known as harmless.
     """
+    modules = texts("modules", modules, "module names")
+    if not isinstance(code, str):
+        raise WrongType(f"code: a text is needed, not {shown(code)}")
     if len(code) > MOST_CHARACTERS:
         return _only(Problem(line=1, column=1, reason="the component is too large to be read"))
     text = code.replace("\r\n", "\n")
