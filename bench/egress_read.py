@@ -21,8 +21,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from egress import PYTHON, direct, in_an_enclosure, started
-from redoma.jail.egress.grants import gated
-from redoma.jail.egress.rules import read
+from redoma.egress.grants import gated
+from redoma.egress.rules import read
 from redoma.jail.levels import load
 from redoma.model.value import replace
 

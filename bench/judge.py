@@ -22,8 +22,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
-from redoma.flow.check import check  # noqa: E402
 from redoma.model.risk import Risk  # noqa: E402
+from redoma.pipeline.check import check  # noqa: E402
 
 NAIVE = [
     re.compile(pattern)

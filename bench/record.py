@@ -20,11 +20,11 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
 from redoma import Sandbox  # noqa: E402
-from redoma.flow.wiring import redact  # noqa: E402
+from redoma.audit.search import Reader  # noqa: E402
+from redoma.audit.store import Record  # noqa: E402
+from redoma.audit.verify import verify  # noqa: E402
 from redoma.model.event import Event, Kind  # noqa: E402
-from redoma.record.search import Reader  # noqa: E402
-from redoma.record.store import Record  # noqa: E402
-from redoma.record.verify import verify  # noqa: E402
+from redoma.pipeline.wiring import redact  # noqa: E402
 
 PROCESSES = 4
 APPENDS_A_SECOND = 1500

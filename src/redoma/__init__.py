@@ -5,15 +5,7 @@ Public names load when they are first used, so that a door pays only for what it
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.flow.async_sandbox import AsyncSandbox as AsyncSandbox
-    from redoma.flow.check import check as check
-    from redoma.flow.check import facts as facts
-    from redoma.flow.components import validate_component as validate_component
-    from redoma.flow.knowledge import rules as rules
-    from redoma.flow.plans.plan import Plan as Plan
-    from redoma.flow.preview import Preview as Preview
-    from redoma.flow.redaction import SecretSanitizer as SecretSanitizer
-    from redoma.flow.sandbox import Sandbox as Sandbox
+    from redoma.i18n import in_language as in_language
     from redoma.model.call import Call as Call
     from redoma.model.call_errors import CallFailed as CallFailed
     from redoma.model.call_errors import NotReturnable as NotReturnable
@@ -39,7 +31,15 @@ if TYPE_CHECKING:
     from redoma.model.risk import Fact as Fact
     from redoma.model.risk import Finding as Finding
     from redoma.model.risk import Risk as Risk
-    from redoma.words import in_language as in_language
+    from redoma.pipeline.async_sandbox import AsyncSandbox as AsyncSandbox
+    from redoma.pipeline.check import check as check
+    from redoma.pipeline.check import facts as facts
+    from redoma.pipeline.components import validate_component as validate_component
+    from redoma.pipeline.knowledge import rules as rules
+    from redoma.pipeline.plans.plan import Plan as Plan
+    from redoma.pipeline.preview import Preview as Preview
+    from redoma.pipeline.redaction import SecretSanitizer as SecretSanitizer
+    from redoma.pipeline.sandbox import Sandbox as Sandbox
 
 __version__ = "0.1.0"
 __all__ = [
@@ -84,7 +84,7 @@ __all__ = [
 _HOMES = {
     "Answer": "redoma.model.question",
     "Assessment": "redoma.model.risk",
-    "AsyncSandbox": "redoma.flow.async_sandbox",
+    "AsyncSandbox": "redoma.pipeline.async_sandbox",
     "Call": "redoma.model.call",
     "CallFailed": "redoma.model.call_errors",
     "Choice": "redoma.model.question",
@@ -97,26 +97,26 @@ _HOMES = {
     "NotReturnable": "redoma.model.call_errors",
     "NotSendable": "redoma.model.call_errors",
     "Outcome": "redoma.model.result",
-    "Plan": "redoma.flow.plans.plan",
-    "Preview": "redoma.flow.preview",
+    "Plan": "redoma.pipeline.plans.plan",
+    "Preview": "redoma.pipeline.preview",
     "Problem": "redoma.model.component",
     "Question": "redoma.model.question",
     "RedomaError": "redoma.model.errors",
     "Result": "redoma.model.result",
     "Risk": "redoma.model.risk",
-    "Sandbox": "redoma.flow.sandbox",
+    "Sandbox": "redoma.pipeline.sandbox",
     "SandboxTimeout": "redoma.model.call_errors",
     "SandboxViolation": "redoma.model.call_errors",
-    "SecretSanitizer": "redoma.flow.redaction",
+    "SecretSanitizer": "redoma.pipeline.redaction",
     "Validation": "redoma.model.component",
     "Verdict": "redoma.model.decision",
-    "check": "redoma.flow.check",
+    "check": "redoma.pipeline.check",
     "confirmation_request": "redoma.model.confirmation",
     "confirmation_response": "redoma.model.confirmation",
-    "facts": "redoma.flow.check",
-    "in_language": "redoma.words",
-    "rules": "redoma.flow.knowledge",
-    "validate_component": "redoma.flow.components",
+    "facts": "redoma.pipeline.check",
+    "in_language": "redoma.i18n",
+    "rules": "redoma.pipeline.knowledge",
+    "validate_component": "redoma.pipeline.components",
 }
 
 

@@ -20,23 +20,23 @@ def main(argv: list[str] | None = None) -> int:
     hook = "hook" in arguments[:3]  # as far as anyone can tell before the options are read
     try:
         if None in (sys.stdin, sys.stdout, sys.stderr):
-            from redoma.faces.streams import open_closed
+            from redoma.cli.standard_streams import open_closed
 
             open_closed()
         if any(argument.startswith("--language") for argument in arguments):
-            from redoma.words.choice import taken
+            from redoma.i18n.choice import taken
 
             language, arguments = taken(arguments)
         hook = "hook" in arguments[:1]
-        from redoma.faces.bundle import begin
+        from redoma.base.import_cache import begin
 
         bundle = begin(arguments)
         try:
             if hook:
-                from redoma.faces.hook import main as open_hook
+                from redoma.hook import main as open_hook
 
                 return open_hook(arguments[1:], language)
-            from redoma.faces.cli import main as open_cli
+            from redoma.cli import main as open_cli
 
             return open_cli(arguments, language)
         finally:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from redoma.flow.sandbox import Sandbox, this_host
 from redoma.model.guarantee import EngineReport, Guarantee
+from redoma.pipeline.sandbox import Sandbox, this_host
 
 # Engines and guarantees whose absence is a failure here, as `REDOMA_REQUIRE=bubblewrap,unshare`.
 REQUIRED = frozenset(os.environ.get("REDOMA_REQUIRE", "").replace(",", " ").split())

@@ -9,7 +9,7 @@ import pytest
 from redoma import Call, SandboxTimeout, SandboxViolation
 from redoma.model.guarantee import Guarantee
 from tests.contract.machine import Machine, claims
-from tests.flow.called import (
+from tests.pipeline.called import (
     doubled,
     forever,
     reads,

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from redoma.flow.sandbox import Sandbox, this_host
 from redoma.jail.engines.catalog import NAMES
 from redoma.jail.levels import ENGINES, LEVELS, load
 from redoma.jail.plan import plan
@@ -14,6 +13,7 @@ from redoma.model.access import Grant, Limits
 from redoma.model.errors import NoEngine, UsageError
 from redoma.model.guarantee import EngineReport, Guarantee
 from redoma.model.request import Request, ShellCommand
+from redoma.pipeline.sandbox import Sandbox, this_host
 from tests.contract.machine import ALL, usable
 
 pytestmark = pytest.mark.both_users

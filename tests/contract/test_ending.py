@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from redoma.flow.async_sandbox import AsyncSandbox
 from redoma.jail.run.control import Control
 from redoma.model.guarantee import Guarantee
 from redoma.model.result import Outcome
+from redoma.pipeline.async_sandbox import AsyncSandbox
 from tests.contract.machine import Machine, claims
 
 pytestmark = pytest.mark.both_users

@@ -25,8 +25,8 @@ sys.path[:0] = [{root!r}, {root!r} + "/src"]
 from pathlib import Path
 from tests.contract.machine import Machine
 from tests.contract.test_permit import planned
-from redoma.flow.execute import execute
-from redoma.flow.sandbox import this_host
+from redoma.pipeline.execute import execute
+from redoma.pipeline.sandbox import this_host
 
 made = Machine.__new__(Machine)
 made.engine, made.base = {engine!r}, Path({base!r})
@@ -44,7 +44,7 @@ execute(planned(made, {command!r}), this_host(), permit={permit})
 NEXT = """
 import sys
 sys.path[:0] = [{root!r} + "/src"]
-from redoma.flow.sandbox import this_host
+from redoma.pipeline.sandbox import this_host
 this_host()
 """
 

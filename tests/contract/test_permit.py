@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from redoma.flow.execute import execute
-from redoma.flow.sandbox import this_host
 from redoma.jail.levels import load
 from redoma.jail.plan import plan
 from redoma.model.errors import RecordUnavailable
 from redoma.model.plan import Plan
 from redoma.model.request import Request, ShellCommand
 from redoma.model.value import replace
+from redoma.pipeline.execute import execute
+from redoma.pipeline.sandbox import this_host
 from tests.contract.machine import Machine
 
 pytestmark = pytest.mark.both_users

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from redoma.flow.sandbox import Sandbox
+from redoma.pipeline.sandbox import Sandbox
 from tests.contract.machine import usable
 from tests.tidy import remove
 

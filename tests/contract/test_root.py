@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from redoma.flow.sandbox import Sandbox
 from redoma.jail import root_parts
+from redoma.pipeline.sandbox import Sandbox
 from tests.contract.machine import usable
 from tests.tidy import remove
 

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from redoma.faces.cli.result_json import whole
+from redoma.cli.result_json import whole
 from redoma.jail.plan import TRACES_FILES
 from redoma.jail.run.trace import MOST_FILES
 from redoma.model.errors import UsageError

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from redoma import Sandbox
-from redoma.flow.changes import undo
 from redoma.model.guarantee import Guarantee
+from redoma.pipeline.changes import undo
 from tests.contract.machine import Machine, claims
 
 pytestmark = pytest.mark.both_users

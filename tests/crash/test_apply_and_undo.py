@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from redoma.flow import changes as held
 from redoma.jail.guard.removal import remove_tree
 from redoma.model.transaction import Standing
+from redoma.pipeline import changes as held
 from tests.crash.victim import events_of, killed_at
 from tests.unit.jail.overlay.applied import populate, tree
 

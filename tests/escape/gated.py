@@ -12,10 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from redoma.flow.execute import execute
-from redoma.flow.sandbox import this_host
-from redoma.jail.egress import rules
-from redoma.jail.egress.grants import gated
+from redoma.egress import rules
+from redoma.egress.grants import gated
 from redoma.jail.levels import load
 from redoma.jail.plan import plan
 from redoma.model.access import Writes
@@ -24,6 +22,8 @@ from redoma.model.network import Reach
 from redoma.model.request import Program, Request
 from redoma.model.result import Result
 from redoma.model.value import replace
+from redoma.pipeline.execute import execute
+from redoma.pipeline.sandbox import this_host
 from tests.tidy import remove
 
 PYTHON = "/usr/bin/python3"

@@ -80,7 +80,7 @@ def test_our_own_package_in_a_workspace_is_only_read(place: Path, engine: str) -
         box = Sandbox(f"{{place}}/work", policy="isolation-only", direct=True, engine={engine!r})
         command = '''
             echo evil >> .venv/lib/redoma/__init__.py || echo kept
-            rm -r .venv/lib/redoma/flow || echo kept
+            rm -r .venv/lib/redoma/pipeline || echo kept
             mv .venv other || echo kept
             mv .venv/lib other || echo kept
             touch .venv/lib/beside && echo beside
@@ -93,7 +93,7 @@ def test_our_own_package_in_a_workspace_is_only_read(place: Path, engine: str) -
     before = (library / "redoma/__init__.py").read_bytes()
     assert said([sys.executable], text, place, library) == ["kept kept kept kept beside", "True"]
     assert (library / "redoma/__init__.py").read_bytes() == before
-    assert (library / "redoma/flow/sandbox.py").exists()
+    assert (library / "redoma/pipeline/sandbox.py").exists()
 
 
 def peeked(path: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from redoma.jail.egress.credentials import read_all
+from redoma.egress.credentials import read_all
 from redoma.model.errors import UsageError
 from redoma.model.network import IN_THE_CLEAR, MANY_READINGS, REQUEST_NOT_GRANTED
 from tests.escape.gated import PRELUDE, PYTHON, behind_a_gate, refusals, run, said, workspace

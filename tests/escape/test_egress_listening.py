@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from redoma.jail.egress.gate import Gate
-from redoma.jail.egress.rules import read
+from redoma.egress.gate import Gate
+from redoma.egress.rules import read
 from redoma.jail.run.embassy import LISTEN, Embassy
 from redoma.model.network import NOT_GRANTED, OTHER_NAME, Connection
 from tests.escape.gated import PRELUDE, PYTHON, Server

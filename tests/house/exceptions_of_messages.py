@@ -9,13 +9,13 @@ MODULES_WITHOUT: tuple[str, ...] = (
     "redoma.ask.prefixes",  # programs and their subcommands
     "redoma.jail.kernel.allowed_calls",  # names of system calls, and reasons for whoever reads the list
     "redoma.jail.probe.inside",  # a script that is run inside
-    "redoma.jail.egress.cache_store",  # SQL
-    "redoma.jail.egress.http",  # what is sent to a peer
+    "redoma.egress.cache_store",  # SQL
+    "redoma.egress.http",  # what is sent to a peer
     "redoma.judge.intent.schema",
     "redoma.judge.policy.schema",  # JSON Schema is for editors
     "redoma.judge.policy.template",  # a file that is written, and read again
-    "redoma.record.schema",
-    "redoma.record.stats",  # Prometheus' format
+    "redoma.audit.schema",
+    "redoma.audit.stats",  # Prometheus' format
 )
 # Scripts, expressions and files for other programs, known by how they begin.
 CODE = re.compile(

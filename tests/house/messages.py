@@ -17,7 +17,9 @@ from pathlib import Path
 
 import yaml
 
-from redoma.faces.cli.run_options import LIMITS
+from redoma.audit.verify import Wrong
+from redoma.cli.run_options import LIMITS
+from redoma.i18n.catalogue import HOLE
 from redoma.model import errors
 from redoma.model.change import Did, FileKind
 from redoma.model.decision import Verdict
@@ -27,8 +29,6 @@ from redoma.model.question import Choice
 from redoma.model.result import Outcome
 from redoma.model.risk import Risk
 from redoma.model.transaction import Standing
-from redoma.record.verify import Wrong
-from redoma.words.catalogue import HOLE
 from tests.house.exceptions_of_messages import CODE, MODULES_WITHOUT, NOT_MESSAGES
 from tests.house.tree import PACKAGE, modules, tree_of
 
@@ -277,14 +277,14 @@ def as_missing(missing: dict[str, str]) -> str:
 
 def main(wanted: list[str]) -> int:
     """Prints what is missing by room; 1 where anything is."""
-    from redoma.words.catalogue import entries
+    from redoma.i18n.catalogue import entries
 
     translated = dict(entries("pt-BR"))
     found = 0
     for room, said in sorted(rooms().items()):
         missing = {text: where for text, where in said.items() if text not in translated}
         if missing and (not wanted or room in wanted):
-            print(f"# src/redoma/words/pt_BR/{room}.txt\n\n{as_missing(missing)}")
+            print(f"# src/redoma/i18n/pt_BR/{room}.txt\n\n{as_missing(missing)}")
             found += len(missing)
     stale = [text for text in translated if text not in messages()]
     print("".join(f"# not said any more: {text!r}\n" for text in stale), end="")

@@ -6,7 +6,7 @@ import pytest
 
 from tests.again import may_be_tried_again
 
-ORDINARY = "tests/flow/test_path.py::test_a"
+ORDINARY = "tests/pipeline/test_path.py::test_a"
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ ORDINARY = "tests/flow/test_path.py::test_a"
         ([f"{ORDINARY}[{number}]" for number in range(6)], False),
         ([ORDINARY, "tests/escape/test_promises.py::test_b"], False),
         (["tests/house/test_whole_run.py::test_c"], False),
-        (["tests/flow/test_path.py"], False),
+        (["tests/pipeline/test_path.py"], False),
         ([], False),
     ],
 )

@@ -9,23 +9,23 @@ import pytest
 from tests.house.tree import ROOT, imports_of, modules, room_of, tree_of
 
 PUBLIC = ""  # the package's own public names
-BELOW_FLOW = {"model", "keeping", "judge", "ask", "jail", "record", "vault", "fleet"}
+BELOW_PIPELINE = {"model", "base", "judge", "ask", "jail", "egress", "audit", "vault"}
 MAY_IMPORT = {
-    PUBLIC: {"model", "flow", "words"},
-    "__main__": {"faces", "words"},
+    PUBLIC: {"model", "pipeline", "i18n"},
+    "__main__": {"base", "cli", "hook", "i18n"},
     "model": set(),
-    "judge": {"model"},
-    "ask": {"model", "words"},
-    "jail": {"model"},
-    "keeping": {"model"},
-    "record": {"model", "keeping"},
-    "vault": {"model", "keeping"},
-    "words": {"model", PUBLIC},
-    "fleet": {"jail", "model"},
-    "flow": BELOW_FLOW,
-    "sessions": {"flow", "model"},
-    "faces": {"flow", "sessions", "model", "words", PUBLIC},
-    "dialects": {PUBLIC, "model"},
+    "base": {"model"},
+    "judge": {"model", "base"},
+    "ask": {"model", "base", "i18n"},
+    "jail": {"model", "base", "egress"},
+    "egress": {"model", "base", "jail"},
+    "audit": {"model", "base"},
+    "vault": {"model", "base"},
+    "i18n": {"model", "base", PUBLIC},
+    "pipeline": BELOW_PIPELINE,
+    "cli": {"pipeline", "model", "base", "i18n", PUBLIC},
+    "hook": {"cli", "pipeline", "model", "base", "i18n", PUBLIC},
+    "dialects": {PUBLIC, "model", "base"},
     "testing": {PUBLIC, "model"},
 }
 STARTS_PROCESSES = {"subprocess", "multiprocessing", "pty", "concurrent.futures"}

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import redoma
-from redoma.faces.cli import COMMANDS
+from redoma.cli import COMMANDS
 from tests.house.tree import PACKAGE, ROOT
 
 PYTHON_PAGE = (ROOT / "docs/reference/python.md").read_text(encoding="utf-8")

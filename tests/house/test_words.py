@@ -6,8 +6,8 @@ import ast
 
 import pytest
 
-from redoma.words import LANGUAGES
-from redoma.words.catalogue import HOLE, can_be_known, entries, of
+from redoma.i18n import LANGUAGES
+from redoma.i18n.catalogue import HOLE, can_be_known, entries, of
 from tests.house.exceptions_of_messages import COGNATES, MODULES_WITHOUT, NOT_MESSAGES
 from tests.house.messages import as_missing, messages, rooms, texts, written_plainly
 from tests.house.tree import modules, tree_of
@@ -113,7 +113,7 @@ def _put(text: str, values: list[str]) -> str:
     return "".join(pieces)
 
 
-@pytest.mark.parametrize("room", ["redoma.faces", "redoma.ask"])
+@pytest.mark.parametrize("room", ["redoma.cli", "redoma.hook", "redoma.ask"])
 def test_what_is_written_for_people_is_said_in_their_language(room: str) -> None:
     strays = [
         f"{module}:{line}: {text}"

@@ -13,9 +13,9 @@ from types import ModuleType
 from typing import Any
 
 import redoma
-from redoma.model.pattern import compiled
+from redoma.base.pattern import compiled
 
-ROOMS = ("judge", "vault", "dialects.terminal", "flow", "model", "faces.hook")
+ROOMS = ("judge", "vault", "dialects.terminal", "pipeline", "model", "base", "hook")
 
 
 def modules() -> Iterator[ModuleType]:

@@ -16,12 +16,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from redoma.flow import changes as held
-from redoma.flow.held import remember
 from redoma.jail.guard.removal import remove_tree
 from redoma.model.access import Writes
 from redoma.model.result import Result
 from redoma.model.value import replace
+from redoma.pipeline import changes as held
+from redoma.pipeline.held import remember
 from tests.unit.jail.overlay.applied import tree
 from tests.unit.jail.overlay.held import PYTHON, Box, needs_python, sandbox
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from redoma.flow.check import check
 from redoma.model.decision import Verdict
+from redoma.pipeline.check import check
 from tests.pace import slowness
 from tests.property.fragments import GLUE, PIECES
 

@@ -17,8 +17,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from redoma.flow import changes as held
 from redoma.model.errors import ApplyConflict, UndoImpossible
+from redoma.pipeline import changes as held
 from tests.property.test_apply_undo import own_places
 from tests.unit.jail.overlay.applied import populate
 from tests.unit.jail.overlay.overlapping import Going

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from redoma.flow.sandbox import Sandbox
 from redoma.jail.overlay.changes import read_changes
 from redoma.jail.overlay.layer import COPY
 from redoma.jail.overlay.store import Base, open_layer
 from redoma.model.change import Changes, Did, FileKind
+from redoma.pipeline.sandbox import Sandbox
 from tests.property.test_apply_undo import (
     age,
     inside,

@@ -6,10 +6,10 @@ from redoma.ask.hidden import safely, without_secrets
 from redoma.ask.marked import Layout, command_rows, fold, middle_cut
 from redoma.ask.prefixes import prefix_of
 from redoma.ask.remembered import can_remember
+from redoma.i18n import phrased
 from redoma.model.question import Choice, Remember
 from redoma.model.risk import Risk
 from redoma.model.value import Value
-from redoma.words import phrased
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

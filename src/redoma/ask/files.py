@@ -9,8 +9,8 @@ import stat
 import time
 from contextlib import contextmanager, suppress
 
+from redoma.base.ids import short_id
 from redoma.model.errors import AskUnavailable
-from redoma.model.ids import short_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ are always shown, and every row of a command stands behind a margin that nothing
 
 from __future__ import annotations
 
+from redoma.i18n import phrased
 from redoma.model.display import cell, escape
 from redoma.model.value import Value
-from redoma.words import phrased
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

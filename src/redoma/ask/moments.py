@@ -36,7 +36,7 @@ def boot() -> str:
                 _boots.append(file.read().strip())
         except OSError:
             # Without a name for it no moment of another process can be trusted to be of this start.
-            from redoma.model.ids import uuid
+            from redoma.base.ids import uuid
 
             _boots.append(uuid())
     return _boots[0]

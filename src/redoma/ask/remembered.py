@@ -14,8 +14,8 @@ from hashlib import sha256
 from redoma.ask import files, moments
 from redoma.ask.answers import told
 from redoma.ask.prefixes import options_of, prefix_of
+from redoma.base.ids import short_id
 from redoma.model.errors import AskUnavailable, UsageError
-from redoma.model.ids import short_id
 from redoma.model.question import Choice, Remember
 from redoma.model.risk import Risk
 from redoma.model.value import Value, fields_of

@@ -16,8 +16,8 @@ from redoma.ask.card import HELP, card, keys_for
 from redoma.ask.editline import PROMPT, Line
 from redoma.ask.hidden import safely
 from redoma.ask.keyboard import Gone, opened
+from redoma.i18n import phrased
 from redoma.model.question import Choice, Remember
-from redoma.words import phrased
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import errno
 import os
 import stat
 
-from redoma.model.blocks import suppress
-from redoma.model.cache_home import cache_home
+from redoma.base.blocks import suppress
+from redoma.base.cache_home import cache_home
 from redoma.model.errors import StateUnavailable
 
 _NAME = "redoma"

@@ -6,8 +6,8 @@ that belong to them pass. What counts is a sign that a reader takes for another 
 
 from __future__ import annotations
 
+from redoma.base.pattern import lazy
 from redoma.judge.appearance import DASHES
-from redoma.model.pattern import lazy
 from redoma.model.risk import Effect, Fact
 
 _PLAIN = lazy(r"[\n\t\x20-\x7e]*")

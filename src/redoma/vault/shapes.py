@@ -11,7 +11,7 @@ A run has no upper end: what is longer than expected is a secret as well.
 
 from __future__ import annotations
 
-from redoma.model.pattern import compiled
+from redoma.base.pattern import compiled
 from redoma.vault.spans import Span
 
 TYPE_CHECKING = False

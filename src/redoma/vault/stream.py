@@ -9,7 +9,7 @@ Attack: a secret that is cut in two by a buffer's end looks like a secret in nei
 
 from __future__ import annotations
 
-from redoma.model.pattern import lazy
+from redoma.base.pattern import lazy
 from redoma.vault.spans import Span, merged
 
 TYPE_CHECKING = False

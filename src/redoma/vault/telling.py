@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from redoma.base.pattern import lazy
+from redoma.base.remembered import remembered
 from redoma.model.enums import IntEnum
-from redoma.model.pattern import lazy
-from redoma.model.remembered import remembered
 
 
 class Tells(IntEnum):

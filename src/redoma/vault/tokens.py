@@ -13,7 +13,7 @@ import re
 from contextlib import closing, contextmanager, suppress
 from itertools import count
 
-from redoma.keeping import Key, is_own_directory, is_own_file, make_directory
+from redoma.base.private_file import Key, is_own_directory, is_own_file, make_directory
 from redoma.model.errors import UnknownToken, UsageError, VaultError, WrongKey
 from redoma.model.secret import Secret
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-    from redoma.keeping import KeyPlace
+    from redoma.base.private_file import KeyPlace
 
 FILE = "secrets.db"
 KEY_FILE = "vault.key"

@@ -52,7 +52,7 @@ DELETES = replace(
 
 def question(**changes: object) -> Question:
     """A question of its own id, with some fields changed."""
-    from redoma.model.ids import uuid
+    from redoma.base.ids import uuid
 
     return replace(FORCE_PUSH, **{"id": uuid(), **changes})
 

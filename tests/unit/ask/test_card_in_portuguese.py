@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from redoma import words
+from redoma import i18n as words
 from redoma.ask.card import Look, card
 from redoma.model.question import Choice
 from tests.unit.ask.asked import FORCE_PUSH

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from redoma.ask.pending import Pending
-from redoma.faces.cli.run_options import read
-from redoma.faces.cli.running import sandbox_for
+from redoma.cli.run_options import read
+from redoma.cli.running import sandbox_for
 from redoma.model.errors import ConfirmationExpired
 from redoma.model.question import Answer, Choice, Question
 from redoma.model.value import replace

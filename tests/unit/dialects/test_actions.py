@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from redoma.audit.search import Reader, Wanted
 from redoma.dialects.actions import ActionSandbox, handle, perform
-from redoma.record.search import Reader, Wanted
 
 RECOVERY = {
     "SANDBOX_001": ["use_alternative_command", "request_policy_exception", "use_dry_run_mode"],

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from redoma.audit.search import Reader, Wanted
 from redoma.dialects import terminal
 from redoma.dialects.terminal import (
     CommandRisk,
@@ -22,7 +23,6 @@ from redoma.dialects.terminal import (
 )
 from redoma.dialects.terminal.counting import MOST_DENIED, Counting
 from redoma.dialects.terminal.levels import SandboxResult
-from redoma.record.search import Reader, Wanted
 
 AUTONOMOUS = ExecutionMode.AUTONOMOUS
 CRITICAL_IN_AUTONOMOUS = "[SANDBOX] Comando critico bloqueado em modo autonomo"

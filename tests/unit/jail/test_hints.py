@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from redoma.faces.cli.doctor import as_text
-from redoma.flow.doctor import examine
+from redoma.cli.doctor import as_text
 from redoma.jail.engines.catalog import NAMES
 from redoma.jail.probe.namespaces import EVERYTHING, hints
 from redoma.model.guarantee import EngineReport, Guarantee
+from redoma.pipeline.doctor import examine
 
 UBUNTU = "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"
 

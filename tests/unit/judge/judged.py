@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from redoma.flow.check import check
-from redoma.flow.knowledge import knowledge
 from redoma.judge.interpret.state import Ground, State
 from redoma.judge.interpret.walk import Walker
 from redoma.judge.shell import parse
 from redoma.model.decision import Decision
 from redoma.model.risk import Effect, Fact, Risk
+from redoma.pipeline.check import check
+from redoma.pipeline.knowledge import knowledge
 
 PROJECT = "/home/user/project"
 HOME = "/home/user"

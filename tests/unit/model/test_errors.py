@@ -6,7 +6,7 @@ import pytest
 
 from redoma.model import errors
 from redoma.model.errors import NoEngine, RedomaError, UnknownPack
-from tests.unit.faces.judged import finding, judged
+from tests.unit.cli.judged import finding, judged
 
 
 def every_kind(root: type[RedomaError] = RedomaError) -> list[type[RedomaError]]:

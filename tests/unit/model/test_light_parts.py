@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from redoma.model import blocks, enums, plain_json
-from redoma.model.pattern import _taken_apart, _used, compiled, known, lazy
-from redoma.model.remembered import remembered
+from redoma.base import blocks, plain_json
+from redoma.base.pattern import _taken_apart, _used, compiled, known, lazy
+from redoma.base.remembered import remembered
+from redoma.model import enums
 from redoma.model.request import Program
 from redoma.model.result import Outcome
 from redoma.model.risk import Risk

@@ -47,12 +47,14 @@ def test_an_error_speaks_python_until_somebody_else_shows_it() -> None:
     assert UsageError("no", hint="redoma doctor").speak(Interface.TOOLS).hint == "redoma doctor"
 
 
-def test_no_error_below_the_faces_has_an_interfaces_words_in_its_hint() -> None:
+def test_no_error_below_the_entry_points_has_an_interfaces_words_in_its_hint() -> None:
     """A flag of `redoma …`, a command to type, is everybody's; a flag alone is one interface's."""
     parameter = re.compile("|".join(MARKS))
     strays = []
     for module, path in modules().items():
-        if module.startswith(("redoma.faces", "redoma.dialects", "redoma.model.remedies")):
+        if module.startswith(
+            ("redoma.cli", "redoma.hook", "redoma.dialects", "redoma.model.remedies")
+        ):
             continue
         for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.keyword) and node.arg == "hint":

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from redoma.keeping import KeyPlace
+from redoma.base.private_file import KeyPlace
 from redoma.model.errors import UnknownToken, UsageError, VaultError, WrongKey
 from redoma.model.secret import Secret
 from redoma.vault.tokens import Tokens

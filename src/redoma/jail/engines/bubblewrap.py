@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from _thread import allocate_lock
 
+from redoma.base.blocks import contextmanager, suppress
 from redoma.jail.engines import bwrap_binary, hiding, program
 from redoma.jail.engines.frame import Frame, memory_file, seen_through, words
 from redoma.jail.engines.frame import build as build_frame
@@ -12,7 +13,6 @@ from redoma.jail.guard import journal, worktree
 from redoma.jail.kernel import seccomp
 from redoma.jail.kernel.standing import is_machines_root
 from redoma.model.access import Grant, Network, Syscalls, Writes
-from redoma.model.blocks import contextmanager, suppress
 from redoma.model.errors import EngineFailed
 from redoma.model.plan import Handshake, Launch, Plan
 from redoma.model.request import Mode
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import Protocol
 
-    from redoma.jail.egress.authority import Authority
+    from redoma.egress.authority import Authority
     from redoma.jail.engines.owned import Owned
     from redoma.jail.engines.shield import Raised, Shield
     from redoma.jail.guard.survey import Survey
@@ -349,8 +349,8 @@ class Bubblewrap:
 
     def _certificates(self, give: Callable[[int], str]) -> tuple[Authority, list[str], list[str]]:
         """An authority for one run, and the mounts and variables by which only that trusts it."""
+        from redoma.egress import trusted
         from redoma.jail import view
-        from redoma.jail.egress import trusted
 
         made = trusted.authority()
         data = trusted.bundle(made)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 
+from redoma.base.blocks import contextmanager
 from redoma.jail import own
 from redoma.jail.overlay.filesystems import Mounts
 from redoma.jail.overlay.layer import COPY
 from redoma.jail.overlay.spares import open_layer
 from redoma.jail.overlay.store import find_layer, remove_layer
-from redoma.model.blocks import contextmanager
 from redoma.model.errors import EngineFailed, PreviewGone
 
 TYPE_CHECKING = False

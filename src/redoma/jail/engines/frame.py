@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
+from redoma.base.blocks import suppress
 from redoma.jail import environment, root_parts, view
 from redoma.jail.engines import hiding
 from redoma.model.access import Grant, Home, Network, Writes
-from redoma.model.blocks import suppress
 from redoma.model.errors import UsageError
 from redoma.model.value import Value
 

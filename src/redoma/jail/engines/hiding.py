@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
+from redoma.base.blocks import suppress
 from redoma.jail import own, places
-from redoma.model.blocks import suppress
 from redoma.model.errors import EngineFailed
 
 TYPE_CHECKING = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from redoma.model.blocks import contextmanager
+from redoma.base.blocks import contextmanager
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 from itertools import count
 
+from redoma.base.blocks import suppress
 from redoma.jail import places
 from redoma.jail.kernel.cgroups import maker_lives, started
-from redoma.model.blocks import suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ import os
 import stat
 import time
 
+from redoma.base.blocks import contextmanager, suppress
 from redoma.jail import own
 from redoma.jail.guard import names
 from redoma.jail.guard.below import opened_below
-from redoma.model.blocks import contextmanager, suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

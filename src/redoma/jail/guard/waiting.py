@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import os
 
+from redoma.base import signals
+from redoma.base.blocks import suppress
 from redoma.jail.guard.journal import MARK, namespace
 from redoma.jail.kernel.cgroups import maker_lives
-from redoma.model import signals
 from redoma.model.access import NOBODYS_UID
-from redoma.model.blocks import suppress
 
 
 def end_left_behind() -> None:

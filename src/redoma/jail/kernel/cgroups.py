@@ -10,8 +10,8 @@ import os
 from _thread import allocate_lock
 from itertools import count
 
+from redoma.base.blocks import suppress
 from redoma.model.access import Limits
-from redoma.model.blocks import suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,12 +15,12 @@ import stat
 import struct
 from _thread import allocate_lock, start_new_thread
 
+from redoma.base.blocks import suppress
 from redoma.jail.kernel import calls
 from redoma.jail.kernel.mount_table import has_mounts
 from redoma.jail.kernel.mount_table import places as mounted_places
 from redoma.jail.run.namespaces import user_namespace
 from redoma.model.access import NOBODYS_UID
-from redoma.model.blocks import suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

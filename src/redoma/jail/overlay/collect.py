@@ -10,11 +10,11 @@ from __future__ import annotations
 import os
 import time
 
+from redoma.base.blocks import suppress
 from redoma.jail import places
 from redoma.jail.overlay import kept, store
 from redoma.jail.overlay.lock import collecting, locked, remove_old
 from redoma.jail.overlay.recovery import recover
-from redoma.model.blocks import suppress
 from redoma.model.errors import PreviewGone
 from redoma.model.transaction import Freed, Standing
 from redoma.model.value import Value, replace

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from _thread import get_ident
 
-from redoma.model import signals
-from redoma.model.signals import Stopped
+from redoma.base import signals
+from redoma.base.signals import Stopped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Self
 
-    from redoma.model.signals import Handler
+    from redoma.base.signals import Handler
 
 _SIGNALS = (signals.SIGHUP, signals.SIGQUIT, signals.SIGTERM, signals.SIGINT)
 _working: dict[int, Interruption] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from redoma.model import plain_json
+from redoma.base import plain_json
 from redoma.model.value import Value, fields_of
 
 TYPE_CHECKING = False

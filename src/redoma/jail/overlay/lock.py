@@ -13,8 +13,8 @@ from __future__ import annotations
 import fcntl
 import os
 
+from redoma.base.blocks import contextmanager, suppress
 from redoma.jail import places
-from redoma.model.blocks import contextmanager, suppress
 from redoma.model.value import Value
 
 TYPE_CHECKING = False

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import stat
 
-from redoma.model.blocks import suppress
+from redoma.base.blocks import suppress
 
 _ACCESS_LISTS = ("system.posix_acl_access", "system.posix_acl_default")
 _NAMED_USER, _NAMED_GROUP = 0x02, 0x08

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from redoma.base.blocks import contextmanager
 from redoma.jail.overlay.lock import anything_unfinished, forget, locked, unfinished
-from redoma.model.blocks import contextmanager
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

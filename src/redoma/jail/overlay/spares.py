@@ -10,11 +10,11 @@ import os
 import time
 from _thread import allocate_lock
 
+from redoma.base.blocks import suppress
+from redoma.base.ids import short_id
 from redoma.jail.overlay import layer as records
 from redoma.jail.overlay import store
 from redoma.jail.overlay.layer import OVERLAY, Layer
-from redoma.model.blocks import suppress
-from redoma.model.ids import short_id
 from redoma.model.value import replace
 
 _SUFFIX = ".idle"

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 
+from redoma.base.blocks import suppress
+from redoma.base.ids import short_id
 from redoma.jail import places
 from redoma.jail.kernel import cgroups
 from redoma.jail.kernel.standing import is_machines_root
@@ -15,9 +17,7 @@ from redoma.jail.overlay import layer as layers_of
 from redoma.jail.overlay.filesystems import NO_COVER, Mounts, takes_no_layers
 from redoma.jail.overlay.layer import COPY, OVERLAY, Layer
 from redoma.jail.overlay.marks import is_mark, names_others
-from redoma.model.blocks import suppress
 from redoma.model.errors import EngineFailed
-from redoma.model.ids import short_id
 from redoma.model.value import Value, replace
 
 _SHARED_MEMORY = "/dev/shm"

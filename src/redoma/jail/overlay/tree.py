@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import stat
 
+from redoma.base.blocks import suppress
 from redoma.jail.overlay.marks import own_attributes
-from redoma.model.blocks import suppress
 from redoma.model.change import FileKind, FileState
 
 TYPE_CHECKING = False

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 
+from redoma.base.blocks import suppress
 from redoma.jail import places
 from redoma.jail.engines.catalog import Catalog
 from redoma.jail.kernel.cgroups import Groups, find
 from redoma.jail.plan import CAPS_ITSELF
-from redoma.model.blocks import suppress
 from redoma.model.guarantee import EngineReport, Guarantee
 
 TYPE_CHECKING = False

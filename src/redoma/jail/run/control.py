@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from _thread import allocate_lock
 
-from redoma.model.blocks import suppress
+from redoma.base.blocks import suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

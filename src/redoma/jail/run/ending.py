@@ -6,9 +6,9 @@ import os
 import time
 from resource import RUSAGE_SELF, getrusage
 
+from redoma.base import signals
 from redoma.jail.run.limiter import free_on, full
 from redoma.jail.run.streams import ANSWER
-from redoma.model import signals
 from redoma.model.errors import EngineFailed
 from redoma.model.result import Exit, Outcome, ResourcesUsed
 

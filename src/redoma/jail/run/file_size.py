@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import time
 
+from redoma.base.blocks import suppress
 from redoma.model.access import Writes
-from redoma.model.blocks import suppress
 from redoma.model.change import FileKind
 from redoma.model.result import Outcome
 from redoma.model.value import replace

@@ -6,10 +6,10 @@ import os
 import select
 import time
 
-from redoma.model import signals
-from redoma.model.blocks import suppress
+from redoma.base import signals
+from redoma.base.blocks import suppress
+from redoma.base.remembered import remembered
 from redoma.model.errors import EngineFailed
-from redoma.model.remembered import remembered
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

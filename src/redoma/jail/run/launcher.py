@@ -15,9 +15,9 @@ from _thread import allocate_lock
 from contextlib import suppress
 from struct import pack
 
+from redoma.base import signals
 from redoma.jail.inner import packets
 from redoma.jail.run.spawn import inherited
-from redoma.model import signals
 from redoma.model.errors import EngineFailed
 
 TYPE_CHECKING = False

@@ -6,8 +6,8 @@ import os
 import resource
 import time
 
+from redoma.base.blocks import suppress
 from redoma.model.access import Limits
-from redoma.model.blocks import suppress
 from redoma.model.errors import EngineFailed
 
 TYPE_CHECKING = False

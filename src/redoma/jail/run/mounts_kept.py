@@ -12,7 +12,7 @@ import os
 import time
 from _thread import allocate_lock, start_new_thread
 
-from redoma.model.blocks import suppress
+from redoma.base.blocks import suppress
 
 LATER = 0.25
 _lock = allocate_lock()

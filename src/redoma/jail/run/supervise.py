@@ -6,6 +6,8 @@ import os
 import select
 import time
 
+from redoma.base import signals
+from redoma.base.blocks import suppress
 from redoma.jail.kernel.reaper import reaper
 from redoma.jail.run.control import Control
 from redoma.jail.run.ending import PAST, Ending
@@ -14,9 +16,7 @@ from redoma.jail.run.limiter import Limiter, standing, tree
 from redoma.jail.run.mounts_kept import MountsKept
 from redoma.jail.run.spawn import spawn
 from redoma.jail.run.streams import ANSWER, Input, Output
-from redoma.model import signals
 from redoma.model.access import NOBODYS_UID
-from redoma.model.blocks import suppress
 from redoma.model.plan import Launch
 from redoma.model.result import Exit, Outcome
 
@@ -24,7 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from redoma.jail.egress.opening import OpenGate
+    from redoma.egress.opening import OpenGate
     from redoma.jail.kernel.cgroups import Groups
     from redoma.jail.run.outlet import Outlet
     from redoma.jail.run.streams import Sink
@@ -173,7 +173,7 @@ class Supervisor:
 
     def open_gate(self, first: int) -> None:
         """Has the enclosure's connections answered, before anything in it can make one."""
-        from redoma.jail.egress.opening import OpenGate
+        from redoma.egress.opening import OpenGate
         from redoma.jail.run.outlet import narrated
 
         tell = narrated(self.control, self.outlet)

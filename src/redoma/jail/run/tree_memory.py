@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from redoma.model import signals
+from redoma.base import signals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

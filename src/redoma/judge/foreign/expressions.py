@@ -6,10 +6,10 @@ import base64
 import binascii
 import codecs
 
+from redoma.base.pattern import lazy
 from redoma.judge.foreign.languages import DECODERS
 from redoma.judge.foreign.tokens import NAME, SIGN, STRING, Token
 from redoma.judge.interpret.arg import UNKNOWN
-from redoma.model.pattern import lazy
 
 _JOINING = frozenset(("+", ".", "~", "<>", "&"))
 _ENDING = frozenset((";", "\n", "}", ")"))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from redoma.base.pattern import lazy
 from redoma.judge.foreign.expressions import LONGEST_ARGUMENTS, Expressions
 from redoma.judge.foreign.languages import ACTIONS, DECODERS
 from redoma.judge.foreign.tokens import COMMAND, MOST, NAME, STRING, Token, tokens
 from redoma.judge.interpret.arg import NETWORK, SECRET, UNKNOWN, Arg, Stream
-from redoma.model.pattern import lazy
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False

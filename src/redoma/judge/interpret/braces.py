@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from redoma.model.pattern import lazy
+from redoma.base.pattern import lazy
 
 MOST_WORDS = 256
 MOST_TRIES = 64

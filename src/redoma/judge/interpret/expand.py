@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from redoma.base.pattern import lazy
 from redoma.judge.budget import spend
 from redoma.judge.interpret.arg import PLAIN, UNKNOWN, Arg, arg
 from redoma.judge.interpret.variables import judge_steering
-from redoma.model.pattern import lazy
 from redoma.model.script import (
     Arithmetic,
     CommandSubstitution,

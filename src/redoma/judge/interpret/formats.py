@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from redoma.base.pattern import lazy
 from redoma.judge.interpret.arg import UNKNOWN
-from redoma.model.pattern import lazy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from redoma.base.pattern import lazy
 from redoma.judge.interpret.arg import ANYTHING, NOTHING, UNKNOWN, Arg, Stream, arg
 from redoma.judge.interpret.variables import judge_steering, judge_variable
-from redoma.model.pattern import lazy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

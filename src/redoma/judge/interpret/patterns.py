@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from redoma.base.remembered import remembered
 from redoma.judge.matcher import ANY, CHARS, EITHER, MANY, NOT, REPEAT, Places, first, last
-from redoma.model.remembered import remembered
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

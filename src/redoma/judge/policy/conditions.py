@@ -14,7 +14,7 @@ some value fits, a rule that allows only when every value does; so what is not k
 
 from __future__ import annotations
 
-from redoma.model.pattern import lazy
+from redoma.base.pattern import lazy
 from redoma.model.policy import Environment
 from redoma.model.risk import Effect, Risk
 

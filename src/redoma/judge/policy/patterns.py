@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from redoma.base.pattern import lazy
 from redoma.judge.budget import spend
 from redoma.judge.matcher import CHARS, MANY, Places
-from redoma.model.pattern import lazy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
+from redoma.base.pattern import lazy
 from redoma.judge.interpret.arg import IDENTITY, NETWORK, SECRET, UNKNOWN, Arg, Stream
 from redoma.judge.programs.options import split
-from redoma.model.pattern import lazy
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False

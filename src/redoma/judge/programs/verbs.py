@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redoma.model.pattern import lazy
+from redoma.base.pattern import lazy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

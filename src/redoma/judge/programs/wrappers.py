@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
+from redoma.base.pattern import lazy
 from redoma.judge.interpret.arg import ANYTHING, NOTHING, SECRET, UNKNOWN, Arg, Stream, arg
 from redoma.judge.interpret.variables import judge_variable
 from redoma.judge.programs.options import split
-from redoma.model.pattern import lazy
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False

@@ -5,7 +5,7 @@ A cold process that judges one plain command has no time to load all of a parser
 
 from __future__ import annotations
 
-from redoma.model.pattern import lazy
+from redoma.base.pattern import lazy
 from redoma.model.script import Arithmetic, CommandSubstitution, Parameter, Script
 
 TYPE_CHECKING = False

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from redoma.base.pattern import lazy
 from redoma.judge.shell import simple
 from redoma.judge.shell.reader import HEAD, TOO_LARGE, Reader
-from redoma.model.pattern import lazy
 from redoma.model.script import (
     Command,
     Literal,

@@ -6,7 +6,7 @@ be read is noted with `fail`, and reading goes on after it.
 
 from __future__ import annotations
 
-from redoma.model.pattern import lazy
+from redoma.base.pattern import lazy
 from redoma.model.script import Unread
 
 TYPE_CHECKING = False

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from redoma.base.pattern import lazy
 from redoma.judge.shell import wording
 from redoma.judge.shell.pieces import Pieces
 from redoma.judge.shell.reader import TOO_LARGE, Reader
-from redoma.model.pattern import lazy
 from redoma.model.script import Assignment, Command, Literal, Redirect, Simple, Word
 
 TYPE_CHECKING = False

@@ -9,14 +9,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from redoma.flow.held import remember
-from redoma.flow.sandbox import Sandbox
 from redoma.jail.guard.removal import remove_tree
 from redoma.jail.overlay.changes import read_changes
 from redoma.jail.overlay.kept import keep
 from redoma.jail.overlay.layer import COPY
 from redoma.jail.overlay.store import Base, open_layer
 from redoma.model.change import Changes
+from redoma.pipeline.held import remember
+from redoma.pipeline.sandbox import Sandbox
 from tests.unit.jail.overlay.held import run
 
 SCRIPTS = [

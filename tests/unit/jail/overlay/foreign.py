@@ -15,9 +15,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[4]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
-from redoma.flow import changes as held  # noqa: E402
-from redoma.flow.held import remember  # noqa: E402
 from redoma.model.errors import RedomaError  # noqa: E402
+from redoma.pipeline import changes as held  # noqa: E402
+from redoma.pipeline.held import remember  # noqa: E402
 from tests.unit.jail.overlay.applied import populate, tree  # noqa: E402
 from tests.unit.jail.overlay.elsewhere import mount, open_the_way, tmpfs  # noqa: E402
 from tests.unit.jail.overlay.held import sandbox  # noqa: E402

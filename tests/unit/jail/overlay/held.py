@@ -11,9 +11,6 @@ from typing import Any
 
 import pytest
 
-from redoma.flow.execute import execute
-from redoma.flow.requests import request_for
-from redoma.flow.sandbox import this_host
 from redoma.jail.levels import load
 from redoma.jail.plan import plan
 from redoma.model.access import Writes
@@ -21,6 +18,9 @@ from redoma.model.change import Changes
 from redoma.model.request import Mode
 from redoma.model.result import Result
 from redoma.model.value import replace
+from redoma.pipeline.execute import execute
+from redoma.pipeline.requests import request_for
+from redoma.pipeline.sandbox import this_host
 
 PYTHON = "/usr/bin/python3"
 needs_python = pytest.mark.skipif(not os.path.exists(PYTHON), reason=f"needs {PYTHON} inside")

@@ -7,9 +7,9 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import Self
 
-from redoma.flow.held import remember
 from redoma.model.change import Changes
 from redoma.model.result import Result
+from redoma.pipeline.held import remember
 from tests.unit.jail.overlay.held import sandbox
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from redoma.flow import changes as held
 from redoma.model.transaction import Standing
+from redoma.pipeline import changes as held
 from tests.unit.jail.overlay.applied import SCRIPTS, hold, populate, run_bare, tree
 from tests.unit.jail.overlay.places import own_places
 

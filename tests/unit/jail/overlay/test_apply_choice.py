@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from redoma.flow import changes as held
-from redoma.flow.dry_run import DryRun
-from redoma.flow.preview import Preview
-from redoma.flow.sandbox import Sandbox
 from redoma.model.change import Changes
 from redoma.model.errors import ChangeError, PreviewGone, UsageError
 from redoma.model.result import HeldBack, Outcome, Result
 from redoma.model.transaction import Applied, Standing
+from redoma.pipeline import changes as held
+from redoma.pipeline.dry_run import DryRun
+from redoma.pipeline.preview import Preview
+from redoma.pipeline.sandbox import Sandbox
 from tests.unit.jail.overlay.applied import hold, populate, tree
 from tests.unit.jail.overlay.held import git
 from tests.unit.jail.overlay.places import own_places

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from redoma.flow import changes as held
+from redoma.pipeline import changes as held
 from tests.unit.jail.overlay.applied import hold, populate, tree
 from tests.unit.jail.overlay.held import needs_python, python, told
 from tests.unit.jail.overlay.places import own_places

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from redoma.flow import changes as held
 from redoma.jail.overlay import kept, store
 from redoma.jail.overlay.collect import Bounds
 from redoma.jail.overlay.journal import Book, from_text, to_text
@@ -19,6 +18,7 @@ from redoma.jail.overlay.lock import locked
 from redoma.model.errors import PreviewGone, UndoImpossible, UsageError
 from redoma.model.transaction import Freed, HistoryEntry, Standing
 from redoma.model.value import replace
+from redoma.pipeline import changes as held
 from tests.unit.jail.overlay.applied import hold, populate, tree
 from tests.unit.jail.overlay.places import own_places
 
@@ -154,7 +154,7 @@ def test_the_history_itself_is_bounded(work: Path) -> None:
 
 def test_two_processes_take_turns(work: Path) -> None:
     found = hold(work, "echo 1 > a")
-    code = f"from redoma.flow.changes import apply; print(apply({found.id!r}).id)"
+    code = f"from redoma.pipeline.changes import apply; print(apply({found.id!r}).id)"
     with locked(str(work), kept.read_entry(found.id).root):
         other = subprocess.Popen(
             [sys.executable, "-c", code],

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from redoma.flow import changes as held
 from redoma.jail.guard.removal import remove_tree
 from redoma.model.errors import ChangeError
 from redoma.model.transaction import Standing
+from redoma.pipeline import changes as held
 from tests.unit.jail.overlay.applied import (
     SCRIPTS,
     another_file_system,

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from redoma.flow import changes as held
 from redoma.model.errors import ChangeError
+from redoma.pipeline import changes as held
 from tests.unit.jail.overlay.applied import hold, populate, tree
 from tests.unit.jail.overlay.places import own_places
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from redoma.flow import changes as held
 from redoma.model.errors import (
     ApplyConflict,
     ChangeError,
@@ -17,6 +16,7 @@ from redoma.model.errors import (
     UsageError,
 )
 from redoma.model.transaction import Standing
+from redoma.pipeline import changes as held
 from tests.unit.jail.overlay.applied import hold, populate, tree
 from tests.unit.jail.overlay.places import own_places
 

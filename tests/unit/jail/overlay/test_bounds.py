@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from redoma.flow import changes as held
-from redoma.flow.sandbox import Sandbox
 from redoma.jail.overlay import spool
 from redoma.jail.overlay.roots import Roots
 from redoma.jail.overlay.rows import CHANGES
 from redoma.jail.overlay.spool import Spool, Spooler, found_in, stored
 from redoma.model.change import Change, Did, FileKind, FileState
+from redoma.pipeline import changes as held
+from redoma.pipeline.sandbox import Sandbox
 from tests.unit.jail.overlay.applied import hold, populate, tree
 from tests.unit.jail.overlay.held import needs_python, python
 from tests.unit.jail.overlay.places import own_places
@@ -135,7 +135,7 @@ def test_what_is_within_the_bounds_is_applied_by_itself(work: Path) -> None:
 
 
 def test_a_preview_past_a_bound_does_not_say_that_nothing_changed(work: Path) -> None:
-    from redoma.faces.cli.preview_report import report
+    from redoma.cli.preview_report import report
 
     with Sandbox(str(work), policy="isolation-only", limits={"changes": 2}).preview(
         "rm -r src"

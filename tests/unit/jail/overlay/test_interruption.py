@@ -13,12 +13,12 @@ from types import FrameType
 import pytest
 
 from redoma import Sandbox
-from redoma.flow import applying, execute
-from redoma.flow import changes as held
-from redoma.flow.policies import load
-from redoma.flow.wiring import Whoever, redact
 from redoma.jail.overlay import changes, kept, moving, store
 from redoma.model.transaction import Standing
+from redoma.pipeline import applying, execute
+from redoma.pipeline import changes as held
+from redoma.pipeline.policies import load
+from redoma.pipeline.wiring import Whoever, redact
 from tests.crash.victim import events_of
 from tests.unit.jail.overlay.applied import (
     another_file_system,

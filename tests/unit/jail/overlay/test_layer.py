@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from redoma.flow.sandbox import this_host
 from redoma.jail.guard.removal import remove_tree
 from redoma.jail.overlay.layer import Layer
 from redoma.jail.overlay.store import base_of, find_layer, layers, open_layer, remove_layer
 from redoma.model.errors import NoEngine, UsageError
 from redoma.model.request import Mode
 from redoma.model.result import Outcome
+from redoma.pipeline.sandbox import this_host
 from tests.unit.jail.overlay.held import changes, git, run, sandbox, snapshot, told
 from tests.unit.jail.overlay.places import own_places
 

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from redoma.flow import changes as held
 from redoma.jail.overlay import kept, lock, moving
 from redoma.jail.overlay.lock import Unfinished, anything_unfinished, locked, unfinished
 from redoma.model.transaction import Standing
+from redoma.pipeline import changes as held
 from tests.unit.jail.overlay.applied import hold, populate, tree
 from tests.unit.jail.overlay.places import own_places
 

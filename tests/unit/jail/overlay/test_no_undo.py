@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from redoma.flow import changes as held
 from redoma.jail.overlay import kept, store
 from redoma.jail.overlay.collect import Bounds
 from redoma.model.errors import NoRoomForUndo, PreviewGone, UndoImpossible, UsageError
 from redoma.model.transaction import Standing
+from redoma.pipeline import changes as held
 from tests.crash.victim import events_of, killed_at
 from tests.unit.jail.overlay.applied import (
     another_file_system,

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from redoma.flow import changes as held
 from redoma.jail.overlay import kept
 from redoma.model.errors import ApplyConflict, UndoImpossible
 from redoma.model.transaction import Standing
+from redoma.pipeline import changes as held
 from tests.unit.jail.overlay.applied import hold, hold_elsewhere, populate, tree
 from tests.unit.jail.overlay.overlapping import Going
 from tests.unit.jail.overlay.places import own_places

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from redoma.flow.check import check
 from redoma.judge.policy.merge import merge
 from redoma.judge.policy.read import read
 from redoma.model.decision import Decision
 from redoma.model.policy import Circumstances, Policy
+from redoma.pipeline.check import check
 
 PROJECT = "/home/user/project"
 HOME = "/home/user"

@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 import pytest
 
-from redoma.flow.policies import tightened
-from redoma.flow.policy_tools import tried
 from redoma.jail.levels import load
 from redoma.judge.policy.schema import KEYS, WRAPPED
 from redoma.model.access import Grant, Limits, Network, Writes
@@ -19,6 +17,8 @@ from redoma.model.network import HostRule, Reach
 from redoma.model.policy import LogLevel, Policy
 from redoma.model.question import Choice
 from redoma.model.value import replace
+from redoma.pipeline.policies import tightened
+from redoma.pipeline.policy_tools import tried
 from tests.unit.judge.policy.asked import DOCUMENT, ENVIRONMENT, HOME, PROJECT, policy, under
 
 MEGABYTE = 1 << 20

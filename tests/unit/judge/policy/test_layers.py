@@ -203,9 +203,9 @@ def test_a_phase_has_its_isolation() -> None:
 
 
 def test_without_facts_what_is_not_known_is_taken_for_the_worst() -> None:
-    from redoma.flow.check import check, ground
-    from redoma.flow.knowledge import pack
     from redoma.judge.decide import decide
+    from redoma.pipeline.check import check, ground
+    from redoma.pipeline.knowledge import pack
 
     asked = policy("rules: [{name: no, condition: program == git, action: block}]\n")
     where = ground("/home/user/project", "/home/user")

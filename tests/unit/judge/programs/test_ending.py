@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from redoma.flow.check import check
 from redoma.model.risk import Risk
+from redoma.pipeline.check import check
 
 ENDS = r"""
 acli jira workitem delete X

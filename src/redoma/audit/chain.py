@@ -1,0 +1,91 @@
+"""The chain: each row's link covers the row and the link before it, and the head is under a key.
+
+Who changes a row must change every link after it, and then the head, which takes the key. Rows
+that retention lets go leave a gap, and a gap is under the key as well: it says which rows went and
+which links stood at its two ends.
+"""
+
+from __future__ import annotations
+
+from redoma.audit.encoding import row_bytes
+from redoma.model.value import Value
+
+try:  # the built-in alone: hashlib also loads OpenSSL
+    from _blake2 import blake2b
+except ImportError:  # pragma: no cover
+    from hashlib import blake2b
+
+GENESIS = bytes(32)
+
+
+class Head(Value):
+    """The end of the chain as the record itself keeps it, and the ledger's clock."""
+
+    record: str  # the record's own name: a head of another record does not fit
+    seq: int = 0
+    link: bytes = GENESIS
+    # See redoma.audit.clock.
+    ledger: int = 0
+    boot: str = ""
+    uptime: int = 0
+    wall: int = 0
+
+
+class Gap(Value):
+    """Rows `first` to `last` were let go; `before` and `after` are the links at the two ends."""
+
+    first: int
+    last: int
+    before: bytes
+    after: bytes
+
+
+def link(before: bytes, row: bytes) -> bytes:
+    """The link of a row whose predecessor's link is `before`."""
+    return blake2b(before + row, digest_size=32).digest()
+
+
+def fits(before: bytes, row: tuple[object, ...], own: object) -> bool:
+    """Whether a row as it was read is the one that this link was made for."""
+    try:
+        return link(before, row_bytes(row)) == own
+    except (TypeError, ValueError):  # a column has another type than it was written with
+        return False
+
+
+def head_mac(key: bytes, head: Head) -> bytes:
+    """The head under the key."""
+    spelled = (
+        f"{head.record} {head.seq:d} {head.link.hex()} {head.ledger:d} {head.boot} "
+        f"{head.uptime:d} {head.wall:d}"
+    )
+    return _mac(key, b"redoma.head", spelled.encode())
+
+
+def gap_mac(key: bytes, record: str, gap: Gap) -> bytes:
+    """A gap under the key."""
+    spelled = f"{record} {gap.first:d} {gap.last:d} {gap.before.hex()} {gap.after.hex()}"
+    return _mac(key, b"redoma.gap", spelled.encode())
+
+
+def anchor_mac(key: bytes, content: bytes) -> bytes:
+    """The head file's content under the key."""
+    return _mac(key, b"redoma.anchor", content)
+
+
+def command_digest(key: bytes, command: str) -> str:
+    """A command's name in the ledger.
+
+    Attack: a command holds a short secret, and who sees an export tries all secrets until the
+    digest fits. Under the key there is nothing to try against.
+    """
+    return _mac(key, b"redoma.command", command.encode("utf-8", "surrogatepass")).hex()[:32]
+
+
+def fingerprint(key: bytes) -> str:
+    """What may be shown of a key, to tell it from another."""
+    return _mac(key, b"redoma.name", b"").hex()[:16]
+
+
+def _mac(key: bytes, purpose: bytes, content: bytes) -> bytes:
+    return blake2b(content, key=key, person=purpose, digest_size=32).digest()

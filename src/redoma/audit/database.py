@@ -1,0 +1,162 @@
+"""Opens the database of a record, and says in words what SQLite says in codes.
+
+`sqlite3` itself also loads `datetime` and more; its core is all that is needed here.
+"""
+
+from __future__ import annotations
+
+import os
+from _sqlite3 import Connection, DatabaseError, Error, connect
+
+from redoma.audit.place import DATABASE
+from redoma.audit.schema import APPLICATION, TABLES, VERSION
+from redoma.base.blocks import contextmanager
+from redoma.model.errors import RecordUnavailable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["Connection", "DatabaseError", "Error"]
+
+_BUSY_SECONDS = 10.0
+# Frames of the log that a cold start has to read before it can write.
+_CHECKPOINT_PAGES = 128
+_WORDS = {
+    "SQLITE_FULL": ("the disk is full", "free some space; nothing runs without a record"),
+    "SQLITE_READONLY": ("it cannot be written", "make it writable; nothing runs without a record"),
+    "SQLITE_CANTOPEN": ("it cannot be opened", "look at its directory's owner and mode"),
+    "SQLITE_BUSY": ("another process keeps it", "try again; see who: fuser -v {path}"),
+    "SQLITE_CORRUPT": ("it is damaged", "redoma audit verify"),
+    "SQLITE_NOTADB": ("it is damaged", "redoma audit verify"),
+    "SQLITE_IOERR": ("the disk does not take it", "look for space, quotas and file size limits"),
+}
+
+
+def path_of(directory: str) -> str:
+    """The database file of a record."""
+    return os.path.join(directory, DATABASE)
+
+
+def open_to_write(directory: str) -> Connection:
+    """A connection to write with; `Log.force` puts its commits on disk. Made if needed."""
+    path = path_of(directory)
+    with worded(path):
+        if not os.path.exists(path):
+            flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+            os.close(os.open(path, flags, 0o600))
+        connection = _connected(path)
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if version == 0:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("BEGIN IMMEDIATE")
+            for statement in TABLES:
+                connection.execute(statement)
+            connection.execute("COMMIT")
+        elif version != VERSION:
+            raise RecordUnavailable(
+                f"{path} is of version {version}, and this Redoma writes version {VERSION}",
+                hint="use the Redoma that wrote it, or move it aside",
+            )
+        return connection
+
+
+def open_to_read(directory: str) -> Connection:
+    """A connection for looking; works in a directory that cannot be written as well."""
+    path = path_of(directory)
+    with worded(path):
+        if os.access(directory, os.W_OK) and os.access(path, os.W_OK):
+            connection = _connected(path)
+            connection.execute("PRAGMA query_only = ON")
+            return connection
+        log = f"{path}-wal"
+        whole = not os.path.exists(log) or os.stat(log).st_size == 0
+        from urllib.parse import quote
+
+        mode = "mode=ro&immutable=1" if whole else "mode=ro"
+        return connect(
+            f"file:{quote(path)}?{mode}", uri=True, isolation_level=None, check_same_thread=False
+        )
+
+
+def lenient(text: bytes) -> str:
+    """Text as it is stored, even where somebody stored what is no UTF-8.
+
+    Attack: one such byte in one row, and a reader that insists stops before all later ones.
+    """
+    return text.decode("utf-8", "surrogateescape")
+
+
+def is_ours(connection: Connection) -> bool:
+    """Whether the file says of itself that it is a record."""
+    return bool(connection.execute("PRAGMA application_id").fetchone()[0] == APPLICATION)
+
+
+def _connected(path: str) -> Connection:
+    # Each call is under the record's own lock, so a connection may go from thread to thread.
+    connection = connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    # Attack: a prepared database makes SQLite call functions by its schema.
+    connection.execute("PRAGMA trusted_schema = OFF")
+    return connection
+
+
+class Log:
+    """The log that commits go to first.
+
+    SQLite would force it to disk with each commit or with none, and changing its mind takes as
+    long as a commit. So it is told not to, and who needs it forces the log.
+    """
+
+    def __init__(self, database: str) -> None:
+        self._path = f"{database}-wal"
+        self._descriptor = -1
+        self._is_new = not os.path.exists(self._path)
+
+    def force(self) -> None:
+        """Everything that was committed is on disk when this returns."""
+        if self._descriptor < 0:
+            flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+            self._descriptor = os.open(self._path, flags)
+            if self._is_new:
+                force_names(os.path.dirname(self._path))
+        os.fdatasync(self._descriptor)
+
+    def close(self) -> None:
+        """Closes the log; the connection keeps its own."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+def force_names(directory: str) -> None:
+    """The names of new files in a directory are on disk when this returns."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def worded(path: str) -> Iterator[None]:
+    """Turns what SQLite and the system say into RecordUnavailable with a hint."""
+    try:
+        yield
+    except (Error, OSError) as error:
+        raise unavailable(path, error) from error
+
+
+def unavailable(path: str, error: Exception) -> RecordUnavailable:
+    """What SQLite or the system said, in words, with a hint."""
+    if isinstance(error, OSError):
+        words = error.strerror or str(error)
+        hint = "make its directory writable; nothing runs without a record"
+    else:
+        name = getattr(error, "sqlite_errorname", "") or ""
+        words, hint = _WORDS.get("_".join(name.split("_")[:2]), ("", "redoma audit verify"))
+        words = f"{words} ({name})" if words else str(error)
+    return RecordUnavailable(
+        f"the record {path} is not available: {words}", hint=hint.format(path=path)
+    )

@@ -1,0 +1,151 @@
+"""What limits and estimates count: runs that go on, what was spent, how long commands took.
+
+A start and an end touch one row of `runs` each, because a command waits for them; from there what
+a run used is added up later, a batch at a time. Every time is the ledger's own (see `clock`).
+"""
+
+from __future__ import annotations
+
+from redoma.audit import makers
+from redoma.audit.clock import DAY, MINUTE
+from redoma.model.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from redoma.audit.database import Connection
+    from redoma.audit.transaction import Draft
+
+HOUR = 60 * MINUTE
+KEPT_DURATIONS = 16
+MOST_COMMANDS = 20_000
+_BEGIN = "INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, 1, 0, 0, NULL)"
+_END = "UPDATE runs SET going = 0, cpu_seconds = ?, bytes = ?, took = ? WHERE run = ? AND going = 1"
+
+
+class Going(Value):
+    """A run that was started and whose end is not written."""
+
+    run: str
+    seq: int
+    caller: str
+    session: str
+
+
+def begin(connection: Connection, start: Draft, seq: int, now: int) -> None:
+    """A run has started."""
+    connection.execute(
+        _BEGIN, (start.run, seq, start.caller, start.session, start.digest, makers.own(), now)
+    )
+
+
+def end(connection: Connection, run: str, details: Mapping[str, object]) -> None:
+    """A run has ended; `details` say what it used."""
+    size = int(number(details, "bytes_written") + number(details, "output_bytes"))
+    took = number(details, "wall_seconds") if details.get("outcome") == "exited" else None
+    connection.execute(_END, (number(details, "cpu_seconds"), size, took, run))
+
+
+def interrupted(connection: Connection, now: int) -> list[Going]:
+    """The runs whose process is gone; they do not go on from here."""
+    found = []
+    for run, seq, caller, session, maker, started in connection.execute(
+        "SELECT run, seq, caller, session, maker, started FROM runs WHERE going = 1"
+    ).fetchall():
+        if makers.gone(maker, now - started):
+            connection.execute("UPDATE runs SET going = 0 WHERE run = ?", (run,))
+            found.append(Going(run=run, seq=seq, caller=caller, session=session))
+    return found
+
+
+def add_up(connection: Connection, now: int) -> None:
+    """Moves runs that are over from `runs` to the sums, and lets go of what nothing counts."""
+    over = connection.execute(
+        "SELECT caller, session, digest, started, cpu_seconds, bytes, took FROM runs "
+        "WHERE going = 0 AND started <= ? ORDER BY seq",
+        (now - MINUTE,),
+    ).fetchall()
+    for caller, session, digest, started, cpu, size, took in over:
+        for scope in (caller_scope(caller), session_scope(session)):
+            connection.execute(
+                "INSERT INTO spent VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
+                "cpu_seconds = cpu_seconds + excluded.cpu_seconds, bytes = bytes + excluded.bytes",
+                (scope, started // HOUR, cpu, size),
+            )
+        if digest:
+            known = _kept_durations(connection, digest)
+            kept = (*known, took)[-KEPT_DURATIONS:] if took is not None else known
+            connection.execute(
+                "INSERT OR REPLACE INTO commands VALUES (?, ?, ?)",
+                (digest, started, " ".join(f"{each:.6f}" for each in kept)),
+            )
+    connection.execute("DELETE FROM runs WHERE going = 0 AND started <= ?", (now - MINUTE,))
+    connection.execute("DELETE FROM spent WHERE hour < ?", ((now - DAY) // HOUR - 1,))
+    connection.execute(
+        "DELETE FROM commands WHERE digest IN "
+        "(SELECT digest FROM commands ORDER BY last DESC LIMIT -1 OFFSET ?)",
+        (MOST_COMMANDS,),
+    )
+
+
+def has_run(connection: Connection, digest: str) -> bool:
+    """Whether a command has ever been started."""
+    return any(
+        connection.execute(f"SELECT 1 FROM {table} WHERE digest = ?", (digest,)).fetchone()  # noqa: S608
+        for table in ("commands", "runs")
+    )
+
+
+def durations(connection: Connection, digest: str) -> tuple[float, ...]:
+    """How many seconds its last runs took, oldest first."""
+    newer = connection.execute(
+        "SELECT took FROM runs WHERE digest = ? AND took IS NOT NULL ORDER BY seq", (digest,)
+    )
+    known = (*_kept_durations(connection, digest), *(took for (took,) in newer))
+    return known[-KEPT_DURATIONS:]
+
+
+def spent_by_hour(
+    connection: Connection, column: str, who: str, amount: str, now: int
+) -> list[tuple[int, float]]:
+    """What a caller or a session spent in the last day: (hour, amount), oldest first."""
+    first = (now - DAY) // HOUR - 1
+    found: dict[int, float] = dict(
+        connection.execute(
+            f"SELECT hour, {amount} FROM spent WHERE scope = ? AND hour > ?",  # noqa: S608
+            (f"{column} {who}", first),
+        )
+    )
+    for started, size in connection.execute(
+        f"SELECT started, {amount} FROM runs WHERE {column} = ?",  # noqa: S608
+        (who,),
+    ):
+        hour = max(started // HOUR, first + 1)
+        found[hour] = found.get(hour, 0) + size
+    return sorted(found.items())
+
+
+def caller_scope(caller: str) -> str:
+    """The name under which a caller's spending is kept."""
+    return f"caller {caller}"
+
+
+def session_scope(session: str) -> str:
+    """The name under which a session's spending is kept."""
+    return f"session {session}"
+
+
+def number(details: Mapping[str, object], name: str) -> float:
+    """A number of an event's details that can be counted; zero where there is none."""
+    value = details.get(name)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return 0.0
+    return float(value) if 0 <= value < 1e18 else 0.0
+
+
+def _kept_durations(connection: Connection, digest: str) -> tuple[float, ...]:
+    found = connection.execute(
+        "SELECT durations FROM commands WHERE digest = ?", (digest,)
+    ).fetchone()
+    return tuple(map(float, found[0].split())) if found else ()

@@ -1,0 +1,216 @@
+"""`redoma apply`: makes held changes real, all of them or those that were chosen."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from redoma.cli.display import harmless
+from redoma.cli.options import Options
+from redoma.cli.options import read as read_options
+from redoma.i18n import phrased
+from redoma.model.change import Did, FileKind
+from redoma.model.errors import UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from redoma.model.change import Change, Changes
+    from redoma.model.transaction import Applied
+
+USAGE = """\
+usage: redoma apply ID [PATH]... [-i]
+       redoma apply ID --no-undo
+
+Makes the changes of a preview real: all of them, or those at or below each PATH. Either everything
+is applied or nothing; nothing is applied where a file has changed since the preview began.
+
+  -i, --interactive   asks for each change, and in text files for each hunk
+  --no-undo           keeps nothing to take it back: all of it is applied for good
+  --allow-write PATH  also applies what is protected there (may be repeated)
+  --json              one JSON object
+ID may be shortened as long as it is clear.
+"""
+_HINT = "redoma apply ID [PATH]... [-i]"
+
+
+def main(arguments: list[str]) -> int:
+    """Applies; every refusal is an error that leaves the workspace as it was."""
+    allowed, rest = _allowed(arguments)
+    flags = ("-i", "--interactive", "--no-undo", "--json", "-h", "--help")
+    options = read_options(rest, flags=flags, usage=_HINT)
+    if options.flags & {"-h", "--help"}:
+        sys.stdout.write(phrased(USAGE))
+        return 0
+    if not options.words:
+        raise UsageError("which changes? name them by their id", hint="redoma history")
+    from redoma.cli.running import stop_on_signals
+    from redoma.pipeline import changes as held
+
+    stop_on_signals()
+    name, *paths = options.words
+    changes = held.load(name)
+    places = [_place(path, changes) for path in paths] or None
+    undo = "--no-undo" not in options.flags
+    if options.flags & {"-i", "--interactive"}:
+        if not undo:
+            raise UsageError("--no-undo and --interactive do not go together")
+        applied = _interactively(changes, places, allowed)
+    else:
+        applied = _apply(changes, places, {}, allowed, undo=undo)
+    return _told(applied, options)
+
+
+def _told(applied: Applied | None, options: Options) -> int:
+    if "--json" in options.flags:
+        import json
+
+        sys.stdout.write(json.dumps(as_json(applied)) + "\n")
+        return 0
+    if applied is None:
+        sys.stderr.write(phrased("redoma: nothing was chosen, nothing was applied\n"))
+        return 0
+    from redoma.cli.tree import summary
+
+    sys.stdout.write(phrased("applied {0}: {1}\n", applied.id, summary(applied.changes)))
+    sys.stdout.flush()
+    for path in applied.brought:
+        also = phrased("redoma: also applied, because it is needed: {0}\n", harmless(path))
+        sys.stderr.write(also)
+    for back in applied.held_back:
+        path, why = harmless(back.path), harmless(phrased(back.why))
+        sys.stderr.write(phrased("redoma: held back {0}: {1}\n", path, why))
+        sys.stderr.write(phrased("hint: {0}\n", f"--allow-write {path}"))
+    for note in applied.notes:
+        sys.stderr.write(f"redoma: {harmless(phrased(note))}\n")
+    if applied.changes and not applied.undoable:
+        sys.stderr.write(phrased("redoma: nothing was kept: {0} cannot be undone\n", applied.id))
+    elif applied.changes:
+        sys.stderr.write(phrased("hint: {0}\n", f"redoma undo {applied.id}"))
+    return 0
+
+
+def as_json(applied: Applied | None) -> dict[str, object]:
+    """What was applied, for programs."""
+    if applied is None:
+        return {
+            "id": None,
+            "applied": [],
+            "brought": [],
+            "held_back": [],
+            "notes": [],
+            "undoable": False,
+        }
+    return {
+        "id": applied.id,
+        "applied": [{"path": item.path, "did": item.did.value} for item in applied.changes],
+        "brought": list(applied.brought),
+        "held_back": [
+            {"path": back.path, "why": back.why, "kept": back.kept} for back in applied.held_back
+        ],
+        "notes": list(applied.notes),
+        "undoable": bool(applied.changes) and applied.undoable,
+    }
+
+
+def _interactively(
+    changes: Changes, places: list[str] | None, allowed: list[str]
+) -> Applied | None:
+    """Asks for each change; nothing is applied before the last answer."""
+    from redoma.cli.hunks import choose
+    from redoma.cli.keys import ask, need_a_person
+    from redoma.cli.prose import screen
+    from redoma.pipeline.diffs import chosen_content, file_diffs
+
+    need_a_person("redoma apply -i", "redoma apply ID PATH...")
+    items = list(asked_for(changes, places))
+    chosen = choose(file_diffs(changes, items), screen(sys.stderr), ask, sys.stderr.write)
+    if chosen.nothing:
+        return None
+    contents = {
+        diff.change.path: chosen_content(changes, diff, hunks) for diff, hunks in chosen.hunks
+    }
+    paths = [*chosen.paths, *contents]
+    if not contents and places is None and len(paths) == len(items):
+        return _apply(changes, None, {}, allowed)
+    return _apply(changes, paths, contents, allowed)
+
+
+def _apply(
+    changes: Changes,
+    paths: list[str] | None,
+    contents: dict[str, bytes],
+    allowed: list[str],
+    *,
+    undo: bool = True,
+) -> Applied:
+    from redoma.pipeline.applying import apply
+    from redoma.pipeline.policies import load
+    from redoma.pipeline.wiring import Whoever, cleaner
+
+    policy = load(changes.workspace)
+    ask = Whoever("auto").chain(cleaner(policy))
+    return apply(
+        changes.id,
+        paths,
+        ask=ask,
+        policy=policy,
+        contents=contents,
+        allow_write=allowed,
+        undo=undo,
+    )
+
+
+def asked_for(changes: Changes, places: list[str] | None) -> Iterator[Change]:
+    """The changes worth a question of their own.
+
+    A new directory comes with what is put in it; a deleted one is one question, not one for each
+    file that was in it.
+    """
+    gone: list[str] = []
+    below = {item.path.rpartition("/")[0] for item in changes.items}
+    for item in changes.items:
+        if places is not None and not any(_at_or_below(item, changes, place) for place in places):
+            continue
+        if any(item.path.startswith(f"{path}/") for path in gone):
+            continue
+        state = item.after or item.before
+        if state is not None and state.kind is FileKind.DIRECTORY:
+            if item.did is Did.DELETED:
+                gone.append(item.path)
+            elif item.did is Did.CREATED and item.path in below:
+                continue
+        yield item
+
+
+def _at_or_below(item: Change, changes: Changes, place: str) -> bool:
+    whole = f"{changes.workspace}/{item.path}"
+    wanted = place if place.startswith("/") else f"{changes.workspace}/{place}"
+    return f"{whole}/".startswith(f"{wanted.rstrip('/')}/")
+
+
+def _place(path: str, changes: Changes) -> str:
+    """A path as the person at this prompt means it: from here, if here is in the workspace."""
+    whole = os.path.normpath(os.path.join(os.path.realpath("."), path))
+    inside = f"{whole}/".startswith(f"{changes.workspace}/")
+    return whole if inside else path
+
+
+def _allowed(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """`--allow-write PATH`, taken out of the rest as often as it stands there."""
+    allowed: list[str] = []
+    rest: list[str] = []
+    left = iter(arguments)
+    for argument in left:
+        name, equals, value = argument.partition("=")
+        if argument == "--":
+            rest += [argument, *left]
+        elif name != "--allow-write":
+            rest.append(argument)
+        else:
+            path = value if equals else next(left, "")
+            if not path:
+                raise UsageError("--allow-write needs a value", hint=_HINT)
+            allowed.append(path)
+    return allowed, rest

@@ -1,0 +1,169 @@
+"""`redoma audit`: what happened, whether anybody changed it, and what it adds up to."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from redoma.cli import audit_views as views
+from redoma.cli.audit_options import FILTERS, limit_of, wanted_of
+from redoma.cli.display import harmless
+from redoma.cli.options import Options, nearest, read
+from redoma.i18n import phrased
+from redoma.model.errors import UsageError
+from redoma.pipeline import audit
+
+USAGE = """\
+usage: redoma audit list   [FILTER]... [--limit N] [--json]
+       redoma audit show   ENTRY|RUN [--json]
+       redoma audit tail   [-f] [FILTER]... [--limit N] [--json]
+       redoma audit verify [--expect ENTRY:LINK] [--json]
+       redoma audit export --format jsonl|csv [FILTER]...
+       redoma audit stats  [FILTER]... [--json | --prometheus]
+
+Shows what was judged, asked, run and changed, and verifies that nobody changed the record.
+
+filters:
+  --session NAME   --caller NAME   --run ID
+  --kind KIND[,KIND]...   judged, asked, answered, refused, run-starting, run-ended, interrupted,
+                          previewed, discarded, apply-starting, applied, apply-failed,
+                          undo-starting, undone, undo-failed, violation, permission-changed,
+                          network, retained
+  --since TIME     --until TIME    2026-11-16, 2026-11-16T05:30 (UTC), or 90s, 30m, 2h, 7d ago
+  --text TEXT      somewhere in the command or the details
+
+exit status: verify: 0 as it was written, 1 changed; show: 1 where there is no such entry
+"""
+VALUES = (*FILTERS, "--limit", "--format", "--expect")
+FLAGS = ("--json", "--prometheus", "-f", "--follow", "-h", "--help")
+
+
+def main(arguments: list[str]) -> int:
+    """Runs one of the sub-commands."""
+    options = read(arguments, flags=FLAGS, values=VALUES, usage="redoma audit --help")
+    if options.flags & {"-h", "--help"}:
+        sys.stdout.write(phrased(USAGE))
+        return 0
+    if not options.words:
+        raise UsageError("redoma audit what?", hint="redoma audit list, or redoma audit --help")
+    name = options.words.pop(0)
+    found = COMMANDS.get(name)
+    if found is None:
+        meant = nearest(name, list(COMMANDS))
+        hint = f"redoma audit {meant}" if meant else "redoma audit --help"
+        told = f"there is no redoma audit {name!r}" if name else "nothing to do"
+        raise UsageError(told, hint=hint)
+    command, takes = found
+    given = (options.flags | set(options.values)) - takes - {"--json"}
+    if given:
+        raise UsageError(f"redoma audit {name} takes no {min(given)}", hint="redoma audit --help")
+    if options.words and name != "show":
+        raise UsageError(
+            f"redoma audit {name} takes no {options.words[0]!r}", hint="redoma audit --help"
+        )
+    return command(options)
+
+
+def _list(options: Options) -> int:
+    entries = audit.newest(limit_of(options, 50), wanted_of(options))
+    if "--json" in options.flags:
+        _print(json.dumps([views.as_json(entry) for entry in entries]))
+    else:
+        for entry in entries:
+            _print(views.line(entry))
+    return 0
+
+
+def _show(options: Options) -> int:
+    if len(options.words) != 1:
+        raise UsageError("redoma audit show takes one entry or run", hint="redoma audit list")
+    which = options.words[0]
+    if which.isascii() and which.isdigit() and len(which) < 19:
+        one = audit.one(int(which))
+        entries = [one] if one else []
+    else:
+        entries = list(audit.entries(audit.Wanted(run=which)))
+    if not entries:
+        sys.stderr.write(phrased("redoma: the record has no {0}\n", harmless(which)))
+        return 1
+    if "--json" in options.flags:
+        _print(json.dumps([views.as_json(entry) for entry in entries]))
+    else:
+        _print("\n".join(views.whole(entry) for entry in entries).rstrip("\n"))
+    return 0
+
+
+def _tail(options: Options) -> int:
+    shown = views.json_line if "--json" in options.flags else views.line
+    wanted = wanted_of(options)
+    after = 0
+    for entry in audit.newest(limit_of(options, 10), wanted):
+        _print(shown(entry))
+        after = entry.seq
+    if options.flags & {"-f", "--follow"}:
+        sys.stdout.flush()
+        for entry in audit.follow(audit.behind(wanted, after)):
+            _print(shown(entry))
+            sys.stdout.flush()
+    return 0
+
+
+def _verify(options: Options) -> int:
+    found = audit.verified(_expected(options.values.get("--expect")))
+    if "--json" in options.flags:
+        _print(json.dumps(views.verification_json(found)))
+    else:
+        _print(views.verification(found))
+    return 0 if found.ok else 1
+
+
+def _export(options: Options) -> int:
+    form = options.values.get("--format", "jsonl")
+    if form not in ("jsonl", "csv"):
+        raise UsageError(f"there is no format {form!r}", hint="--format jsonl or --format csv")
+    shown = views.json_line if form == "jsonl" else views.csv_line
+    if form == "csv":
+        _print(views.CSV_HEAD)
+    for entry in audit.entries(wanted_of(options)):
+        _print(shown(entry))
+    return 0
+
+
+def _stats(options: Options) -> int:
+    wanted = wanted_of(options)
+    if "--prometheus" in options.flags:
+        if "--json" in options.flags:
+            raise UsageError("--json and --prometheus do not go together")
+        sys.stdout.write(audit.prometheus(wanted))
+    elif "--json" in options.flags:
+        _print(json.dumps(views.stats_json(audit.stats(wanted))))
+    else:
+        _print(views.stats(audit.stats(wanted)))
+    return 0
+
+
+def _expected(said: str | None) -> tuple[int, str] | None:
+    if said is None:
+        return None
+    number, colon, link = said.partition(":")
+    if not (colon and number.isascii() and number.isdigit() and len(link) == 64):
+        raise UsageError(
+            "--expect takes ENTRY:LINK, as redoma audit verify prints it",
+            hint="redoma audit verify --expect 12:0123…",
+        )
+    return int(number), link.lower()
+
+
+def _print(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+
+
+_FILTERED = set(FILTERS)
+COMMANDS = {
+    "list": (_list, _FILTERED | {"--limit"}),
+    "show": (_show, set[str]()),
+    "tail": (_tail, _FILTERED | {"--limit", "-f", "--follow"}),
+    "verify": (_verify, {"--expect"}),
+    "export": (_export, _FILTERED | {"--format"}),
+    "stats": (_stats, _FILTERED | {"--prometheus"}),
+}

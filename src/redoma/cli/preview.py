@@ -1,0 +1,135 @@
+"""`redoma preview`: a command really run, its changes held and shown, nothing of it lasting."""
+
+from __future__ import annotations
+
+import sys
+
+from redoma.cli.display import harmless
+from redoma.cli.run_options import RunOptions, read
+from redoma.i18n import phrased
+from redoma.model.errors import UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.pipeline.dry_run import DryRun
+
+USAGE = """\
+usage: redoma preview [OPTION]... 'COMMAND'
+       redoma preview [OPTION]... -- PROGRAM [ARGUMENT]...
+
+Runs a command on a layer over the workspace and shows what it changed there. The workspace itself
+stays as it is, and no other machine is reached: requests over HTTP are listed and answered by a
+mock, and what else the command would have called is told as far as its text says.
+
+how it is shown:
+  --stat         only the tree of changes, without the differences in files
+  --patch        a patch for `git apply` instead
+  --json         one JSON object with everything that is known
+  --no-pager     does not stop at each screenful
+  -q, --quiet    does not show what the command itself prints
+what becomes of it:
+  --keep         keeps the changes for `redoma apply` (the default)
+  --discard      lets them go after they were shown
+options of `redoma run`, with the same meaning:
+  --workspace DIR  --level LEVEL  --profile FILE  --engine NAME
+  --allow-write PATH  --allow-read PATH  --env NAME[=VALUE]  --mock=FILE
+  --timeout TIME  --memory SIZE  --cpu PERCENT  --cpu-time SECONDS  --processes NUMBER
+  --open-files NUMBER  --file-size SIZE  --total-written SIZE  --tmp SIZE  --output SIZE
+
+What the command prints goes to standard error, what it changed to standard output.
+exit status: the command's own, as with `redoma run`
+"""
+_OWN = ("--stat", "--patch", "--no-pager", "--keep", "--discard")
+
+
+def main(arguments: list[str]) -> int:
+    """Previews what the command line says; returns the command's own status."""
+    own, rest = _taken(arguments)
+    options = read(rest)
+    if "help" in options.flags:
+        sys.stdout.write(phrased(USAGE))
+        return 0
+    if not options.command or (isinstance(options.command, str) and not options.command.strip()):
+        raise UsageError("no command given", hint="redoma preview 'COMMAND'")
+    if "tty" in options.flags:
+        raise UsageError("a preview has no terminal to give", hint="redoma run -t 'COMMAND'")
+    if "no-undo" in options.flags:
+        raise UsageError("a preview applies nothing", hint="redoma apply ID --no-undo")
+    flags = own | {f"--{flag}" for flag in options.flags}
+    for only_one in (("--json", "--stat", "--patch"), ("--keep", "--discard")):
+        given = [flag for flag in only_one if flag in flags]
+        if len(given) > 1:
+            raise UsageError(f"{given[0]} and {given[1]} do not go together")
+    found = _previewed(options)
+    show(found, flags)
+    if "--discard" in own and found.id:
+        from redoma.pipeline.applying import discard
+        from redoma.pipeline.policies import load
+
+        discard(found.id, load(found.changes.workspace))
+    return found.result.exit_code
+
+
+def show(found: DryRun, flags: set[str]) -> None:
+    """The preview in the asked-for form on standard output; what to do next on standard error."""
+    if "--json" in flags:
+        from redoma.cli.preview_json import text
+
+        sys.stdout.write(text(found))
+        return
+    if "--patch" in flags:
+        from redoma.cli.preview_report import write_patch
+
+        write_patch(found.changes, pager="--no-pager" not in flags)
+    else:
+        from redoma.cli.pager import page
+        from redoma.cli.preview_report import report
+
+        page(report(found, stat="--stat" in flags), wanted="--no-pager" not in flags)
+    sys.stdout.flush()
+    for line in closing(found, kept="--discard" not in flags):
+        sys.stderr.write(f"{line}\n")
+
+
+def closing(found: DryRun, *, kept: bool) -> list[str]:
+    """What a person should know and can do, line by line."""
+    lines = []
+    if not found.would_execute:
+        because = found.result.decision.because if found.result.decision else ()
+        reasons = "; ".join(harmless(phrased(reason)) for reason in because)
+        lines.append(f"redoma: {phrased(found.result.outcome.words)}: {reasons}")
+    lines += [phrased("warning: {0}", harmless(phrased(each))) for each in found.warnings]
+    if found.result.enforcement is not None:
+        lines.append(f"redoma: {phrased(found.result.enforcement.sentence())}")
+    lines += [phrased("redoma: ran instead: {0}", harmless(ran)) for ran in found.ran_instead]
+    if not found.id:
+        lines.append(phrased("redoma: no file would change"))
+    elif kept:
+        held = "redoma: the changes are held as {0}; the workspace is as it was"
+        lines.append(phrased(held, found.id))
+        lines.append(phrased("hint: redoma apply {0}, or redoma discard {0}", found.id))
+    else:
+        lines.append(phrased("redoma: the changes were let go; the workspace is as it was"))
+    if found.id and kept and found.lasting:
+        lines.append(
+            phrased("hint: applying keeps the files; what is not a file is done by running it")
+        )
+    return lines
+
+
+def _previewed(options: RunOptions) -> DryRun:
+    from redoma.cli.running import own_input, sandbox_for, steered, writer
+
+    sink = None if options.flags & {"json", "quiet"} else writer(out=2)
+    with steered() as control:
+        sandbox = sandbox_for(options)
+        held = sandbox.preview(options.command, stdin=own_input(), sink=sink, control=control)
+        return held.found
+
+
+def _taken(arguments: list[str]) -> tuple[set[str], list[str]]:
+    """Our own flags, and the rest of the command line as `redoma run` reads it."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    own = {argument for argument in arguments[:end] if argument in _OWN}
+    rest = [argument for argument in arguments[:end] if argument not in _OWN]
+    return own, rest + arguments[end:]

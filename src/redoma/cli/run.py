@@ -1,0 +1,221 @@
+"""`redoma run`: a command in an enclosure, its output as it comes, its exit status as its own."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from redoma.cli import COULD_NOT_WORK, say
+from redoma.cli.run_options import RunOptions, read
+from redoma.cli.running import (
+    own_input,
+    pass_signals_on,
+    raw_writer,
+    sandbox_for,
+    writer,
+)
+from redoma.i18n import phrased
+from redoma.model.errors import UsageError
+from redoma.model.result import Outcome
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.model.result import HeldBack, Result
+
+
+def main(arguments: list[str]) -> int:
+    """Runs what the command line says; returns the command's own status."""
+    options = read(arguments)
+    if "help" in options.flags:
+        from redoma.cli.run_help import OPTIONS, RUN
+
+        sys.stdout.write(phrased(RUN) + phrased(OPTIONS))
+        return 0
+    if not options.command or (isinstance(options.command, str) and not options.command.strip()):
+        raise UsageError("no command given", hint="redoma run 'COMMAND', or redoma run --help")
+    return start(options)
+
+
+def start(options: RunOptions) -> int:
+    """Runs a command line that was read."""
+    import gc
+
+    from redoma.pipeline.running import Control
+
+    sandbox = sandbox_for(options)
+    as_json = "json" in options.flags
+    terminal = "tty" in options.flags
+    if terminal and as_json:
+        raise UsageError("--tty and --json do not go together")
+    control = Control()
+    if "quiet" not in options.flags and not as_json and os.isatty(2):
+        from redoma.cli.network import live
+
+        control.narrate = live(raw=terminal)
+    # What is loaded stays: looking through it again and again would cost a tenth of a start.
+    gc.freeze()
+    gc.set_threshold(50_000)
+    gc.enable()
+    sink = raw_writer() if terminal else writer()
+    if terminal:
+        from redoma.cli.terminal import attached
+
+        with attached(control):
+            result = sandbox.run(
+                options.command,
+                stdin=0,
+                sink=sink,
+                control=control,
+                terminal=True,
+                trace_files="trace-files" in options.flags,
+            )
+    else:
+        pass_signals_on(control)
+        result = sandbox.run(
+            options.command,
+            stdin=own_input(),
+            sink=None if as_json else sink,
+            control=control,
+            trace_files="trace-files" in options.flags,
+        )
+    control.close()
+    if as_json:
+        from redoma.cli.result_json import text
+
+        sys.stdout.write(text(result))
+    elif "quiet" not in options.flags or not result.ok or result.held_back:
+        say(closing_line(result, quiet="quiet" in options.flags).removesuffix("\n"))
+    if sink.trouble is None:
+        return result.exit_code
+    why = sink.trouble.strerror or str(sink.trouble)
+    say(phrased("redoma: the command's output could not be written: {0}", why))
+    return result.exit_code or COULD_NOT_WORK
+
+
+def _outermost(held_back: tuple[HeldBack, ...]) -> list[HeldBack]:
+    """What was held back, without what lies in a directory that was, for the same reason."""
+    shown: list[HeldBack] = []
+    for held in sorted(held_back, key=lambda each: each.path.split("/")):
+        above = shown[-1] if shown else None
+        if above and held.path.startswith(f"{above.path}/") and held.why == above.why:
+            continue
+        shown.append(held)
+    return shown
+
+
+def _held_back_lines(result: Result) -> list[str]:
+    """What a person's tools would obey and was left out of an apply, or taken away after a run."""
+    from redoma.cli.display import harmless
+
+    lines = []
+    for held in _outermost(result.held_back):
+        path, why = harmless(held.path), harmless(phrased(held.why))
+        if result.changes is not None:
+            lines.append(phrased("redoma: did not apply {0}: {1}\n", path, why))
+            continue
+        lines.append(phrased("redoma: took away {0}: {1}\n", path, why))
+        if held.kept:
+            lines.append(phrased("hint: it is kept as {0}\n", harmless(held.kept)))
+    if lines and not result.notes:
+        lines.append(
+            phrased("hint: --allow-write PATH lets a command write what your tools obey\n")
+        )
+    return lines
+
+
+def closing_line(result: Result, *, quiet: bool = False) -> str:
+    """One line: how it ended if that needs saying, what was enforced, what was taken away."""
+    if result.decision is not None and result.outcome in (Outcome.DENIED, Outcome.DECLINED):
+        return refusal(result)
+    said = []
+    if result.outcome not in (Outcome.EXITED, Outcome.SIGNALLED):
+        said.append(phrased(result.outcome.words))
+    reached = result.exit.limits_reached if result.exit else ()
+    if reached:
+        names = ", ".join(phrased(name.replace("_", " ")) for name in reached)
+        said.append(phrased("limits met: {0}", names))
+    if result.enforcement is not None and not quiet:
+        said.append(phrased(result.enforcement.sentence()))
+    lines = [f"redoma: {'; '.join(said)}\n"] if said else []
+    if reached:
+        from redoma.cli.run_options import LIMITS
+
+        flags = [flag for flag, limit in LIMITS.items() if limit in reached]
+        more = ", ".join(flag for flag in flags if flag != "--keep-free")
+        if more:
+            lines.append(phrased("hint: {0} with a larger value, or none, raises it\n", more))
+        if "--keep-free" in flags:
+            lines.append(
+                phrased("hint: free some space; --keep-free with less, or none, uses it\n")
+            )
+    if result.applied and result.changes is not None and not quiet:
+        back = {held.path for held in result.held_back}
+        root = result.changes.workspace
+        count = sum(f"{root}/{item.path}" not in back for item in result.changes.items)
+        told = "redoma: {0} changes applied; redoma undo {1} takes them back\n"
+        if not result.undoable:
+            told = "redoma: changes applied for good: {0}; nothing was kept to undo {1}\n"
+        elif count == 1:
+            told = "redoma: {0} change applied; redoma undo {1} takes it back\n"
+        lines.append(phrased(told, count, result.changes.id))
+    if result.held_back:
+        lines += _held_back_lines(result)
+    for path in result.files_accessed or ():
+        from redoma.cli.display import harmless
+
+        lines.append(phrased("redoma: opened {0}\n", harmless(path)))
+    if result.network_calls:
+        from redoma.cli.network import lines as network_lines
+
+        lines += network_lines(result.network_calls)
+    lines += [f"redoma: {phrased(note)}\n" for note in result.notes]
+    if not result.ok and _misses_the_network(result):
+        lines.append(
+            phrased("hint: the network is closed here; --allow-host HOST opens it to one host\n")
+        )
+    if not result.ok and _misses_the_disk(result):
+        lines.append(
+            phrased("hint: a layer cannot do this; --direct writes straight into the workspace\n")
+        )
+    return "".join(lines)
+
+
+def refusal(result: Result) -> str:
+    """Why nothing ran, and what can be done about it."""
+    assert result.decision is not None
+    from redoma.cli.prose import report, screen
+
+    text = report(result.decision, screen(sys.stderr))
+    if result.outcome is Outcome.DECLINED:
+        text += phrased("redoma: nobody approved this, so nothing ran\n")
+    else:
+        text += phrased("redoma: the policy refuses this, so nothing ran\n")
+    for note in result.notes:
+        text += phrased("hint: {0}\n", phrased(note))
+    return text
+
+
+_NO_NETWORK = (
+    b"name resolution",
+    b"could not resolve",
+    b"network is unreachable",
+    b"eai_again",
+    b"enotfound",
+    b"no such host",
+    b"(from versions: none)",
+)
+
+
+def _misses_the_network(result: Result) -> bool:
+    """Whether a failed command complained of what a closed network looks like; only for a hint."""
+    held = result.enforcement.held if result.enforcement is not None else frozenset()
+    said = (result.stdout[-4096:] + result.stderr[-4096:]).lower()
+    closed = any(guarantee.value == "network-closed" for guarantee in held)
+    return closed and any(words in said for words in _NO_NETWORK)
+
+
+def _misses_the_disk(result: Result) -> bool:
+    """Whether a failed command complained of what a layer does not do as a disk does."""
+    said = (result.stdout[-4096:] + result.stderr[-4096:]).lower()
+    words = (b"cross-device link", b"exdev", b"hardlink different from source")
+    return result.changes is not None and any(each in said for each in words)

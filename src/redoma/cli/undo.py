@@ -1,0 +1,159 @@
+"""`redoma undo`: takes back what was applied, of one command or of a whole plan."""
+
+from __future__ import annotations
+
+import sys
+
+from redoma.cli.display import harmless
+from redoma.cli.options import read
+from redoma.i18n import phrased
+from redoma.model.errors import PreviewGone, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.model.transaction import Undone
+    from redoma.pipeline.plans.state import PlanState
+    from redoma.pipeline.plans.undoing import PlanUndone, UndoneStep
+
+USAGE = """\
+usage: redoma undo [ID]
+
+Takes back what was applied: the files are again as they were before. Without an ID it is the last
+that was applied in this workspace. Refused where a file has changed since.
+
+With the ID of a run of `redoma plan run`, takes back all its steps, the last one first, and stops
+at the first that cannot be taken back; what is taken back then stays so.
+
+  --workspace DIR  the workspace, if it is not the current directory
+  --json           one JSON object
+ID may be shortened as long as it is clear.
+"""
+_SHOWN = 20
+
+
+def main(arguments: list[str]) -> int:
+    """Undoes; every refusal is an error that leaves the workspace as it was."""
+    options = read(
+        arguments,
+        flags=("--json", "-h", "--help"),
+        values=("--workspace",),
+        usage="redoma undo [ID]",
+    )
+    if options.flags & {"-h", "--help"}:
+        sys.stdout.write(phrased(USAGE))
+        return 0
+    if len(options.words) > 1:
+        raise UsageError("one at a time", hint="redoma undo ID")
+    from redoma.cli.history import workspace_here
+    from redoma.cli.running import stop_on_signals
+    from redoma.pipeline.applying import undo
+    from redoma.pipeline.policies import load
+
+    stop_on_signals()
+    as_json = "--json" in options.flags
+    place = options.values.get("--workspace", "")
+    if not options.words:
+        here = workspace_here(place)
+        return _one(undo(None, load(here), workspace=here), as_json=as_json)
+    if place:
+        raise UsageError("an ID says which workspace is meant", hint="redoma undo ID")
+    state = _plan(options.words[0])
+    if state is None:
+        return _one(undo(options.words[0], load(".")), as_json=as_json)
+    from redoma.pipeline.plans.undoing import undo_plan
+
+    return _whole_plan(undo_plan(state, load(".")), as_json=as_json)
+
+
+def _plan(word: str) -> PlanState | None:
+    """The run of a plan that is meant; None where it is no run of a plan."""
+    from redoma.pipeline.changes import resolve
+    from redoma.pipeline.plans.undoing import find
+
+    state = find(word)
+    if state is None or state.id == word:
+        return state
+    try:
+        other = resolve(word)
+    except PreviewGone:
+        return state
+    if other == word:
+        return None
+    names = ", ".join((state.id, other))
+    raise UsageError(f"{word} is the beginning of several: {names}")
+
+
+def _one(undone: Undone, *, as_json: bool) -> int:
+    if as_json:
+        return _as_json({"id": undone.id, "paths": list(undone.paths), "notes": list(undone.notes)})
+    told = "undid {0}: {1} paths are as they were\n"
+    if len(undone.paths) == 1:
+        told = "undid {0}: {1} path is as it was\n"
+    _list(phrased(told, undone.id, len(undone.paths)), undone)
+    sys.stderr.write(phrased("hint: redoma apply {0} brings them back\n", undone.id))
+    return 0
+
+
+def _whole_plan(undone: PlanUndone, *, as_json: bool) -> int:
+    error = undone.error
+    status = 0 if error is None else error.exit_status
+    if as_json:
+        steps = [
+            {"id": step.id, "changes": step.changes or None, "paths": list(step.paths)}
+            for step in undone.steps
+        ]
+        _as_json(
+            {
+                "plan": undone.name,
+                "run": undone.id,
+                "ok": undone.ok,
+                "steps": steps,
+                "stopped_at": undone.stopped_at or None,
+                "error": error.as_dict() if error is not None else None,
+            }
+        )
+        return status
+    for step in undone.steps:
+        _step(step)
+    name = harmless(undone.name)
+    if error is None:
+        told = "redoma: plan {0}: every step is taken back ({1})\n"
+        sys.stderr.write(phrased(told, name, undone.id))
+        return status
+    why = "; ".join(harmless(line) for line in phrased(str(error)).splitlines())
+    told = "redoma: plan {0}: stopped at {1}, which stays as it is with all before it: {2}\n"
+    sys.stderr.write(phrased(told, name, undone.stopped_at, why))
+    if error.hint:
+        sys.stderr.write(phrased("hint: {0}\n", phrased(error.hint)))
+    return status
+
+
+def _step(step: UndoneStep) -> None:
+    count = len(step.paths)
+    told = "took back step {0}: {1} paths are as they were\n"
+    if step.before:
+        told = "step {0} had been taken back before\n"
+    elif count == 0:
+        told = "took back step {0}: it had changed no file\n"
+    elif count == 1:
+        told = "took back step {0}: {1} path is as it was\n"
+    _list(phrased(told, step.id, count), step)
+
+
+def _list(head: str, undone: Undone | UndoneStep) -> None:
+    """A line that says what was taken back, the paths below it, and what there is to remark."""
+    sys.stdout.write(head)
+    for path in undone.paths[:_SHOWN]:
+        sys.stdout.write(f"  {harmless(path)}\n")
+    if len(undone.paths) > _SHOWN:
+        sys.stdout.write(phrased("  and {0} more\n", len(undone.paths) - _SHOWN))
+    sys.stdout.flush()
+    for note in undone.notes:
+        sys.stderr.write(f"redoma: {harmless(phrased(note))}\n")
+
+
+def _as_json(content: dict[str, object]) -> int:
+    import json
+
+    sys.stdout.write(json.dumps(content) + "\n")
+    return 0

@@ -1,0 +1,189 @@
+"""Adds a secret to requests to one host, so that the command that sends them never has it.
+
+Attack: the command asks the host to say the secret back. What comes back unencoded is searched
+for it, and has stars in its place.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import aclosing
+
+from redoma.egress.decoding import decoded
+from redoma.egress.names import normal
+from redoma.model.errors import UsageError
+from redoma.model.network import LAST_PORT, Credential
+from redoma.model.value import replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+    from redoma.egress.requests import Forward, Headers, Request, Response
+    from redoma.model.secret import Secret
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,127}\Z")
+_HEADER = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,63}\Z")
+_FORMS = ("bearer", "basic")
+# What the gate itself decides by, or what frames a request.
+_NOT_A_CREDENTIAL = frozenset(
+    "host connection content-length transfer-encoding upgrade expect te trailer".split()
+)
+_FORM = "HOST[:PORT]=[bearer:|basic:|HEADER:]VARIABLE"
+# Shorter ones would be found everywhere.
+_SHORTEST = 6
+_WITHOUT_BODY = (204, 304)
+
+
+def read(text: str) -> Credential:
+    """`api.example.com=TOKEN`, `git.example.com=basic:vault:git`, `a.example=X-Api-Key:KEY`."""
+    place, equals, given = text.strip().partition("=")
+    host, colon, port = place.partition(":")
+    name = normal(host)
+    if not equals or not name or host.startswith("*"):
+        raise _cannot_read(text, "it begins with one host, by its name")
+    if colon and not (port.isascii() and port.isdigit() and 0 < int(port[:6]) <= LAST_PORT):
+        raise _cannot_read(text, f"{port!r} is no port")
+    words = given.split(":")
+    in_vault = len(words) > 1 and words[-2] == "vault"
+    secret = words.pop() if in_vault else ""
+    source = words.pop()
+    how = words.pop() if words else "bearer"
+    if words or not _NAME.match(secret if in_vault else source) or not _HEADER.match(how):
+        raise _cannot_read(text, "after = stands where the secret is")
+    header = "authorization" if how in _FORMS else how.lower()
+    if header in _NOT_A_CREDENTIAL:
+        raise _cannot_read(text, f"{how} is no header for a secret")
+    return Credential(
+        text=text.strip(),
+        host=name,
+        port=int(port) if colon else 443,
+        header=header,
+        form=how if how in _FORMS else "plain",
+        variable="" if secret else source,
+        secret=secret,
+    )
+
+
+def read_all(texts: Sequence[str], granted: Sequence[str]) -> tuple[Credential, ...]:
+    """All of them; two for one header of a host, or one for a host not granted, is an error."""
+    found = tuple(read(text) for text in texts)
+    seen: set[tuple[str, int, str]] = set()
+    for each in found:
+        key = (each.host, each.port, each.header)
+        if key in seen:
+            raise UsageError(f"two credentials for the same header of {each.host}")
+        seen.add(key)
+        if each.host not in granted and not any(
+            host.startswith("*.") and each.host.endswith(host[1:]) for host in granted
+        ):
+            from redoma.model.remedies import Help, Remedy
+
+            raise UsageError(
+                f"a credential for {each.host}, which is not granted",
+                hint=Remedy(help=Help.HOST, about=each.host),
+            )
+    return found
+
+
+def _cannot_read(text: str, why: str) -> UsageError:
+    hint = f"form: {_FORM}, or vault:NAME in the place of VARIABLE"
+    return UsageError(f"the credential {text!r} cannot be read: {why}", hint=hint)
+
+
+def header_value(credential: Credential, secret: Secret) -> bytes:
+    """What is sent; an error where the secret cannot stand in a header."""
+    text = secret.reveal().strip()
+    if not text or not text.isascii() or not text.isprintable():
+        raise UsageError(
+            f"the secret for {credential.host} cannot be sent in a header",
+            hint="a secret is one line of printable ASCII",
+        )
+    if credential.form == "bearer":
+        return b"Bearer " + text.encode()
+    if credential.form == "basic":
+        from base64 import b64encode
+
+        return b"Basic " + b64encode(text.encode())
+    return text.encode()
+
+
+class Credentials:
+    """A handler that adds secrets on the way out, and takes them out of what comes back."""
+
+    def __init__(self, known: tuple[tuple[Credential, Secret], ...]) -> None:
+        self._values: dict[tuple[str, int], list[tuple[bytes, bytes]]] = {}
+        self._hidden: dict[tuple[str, int], tuple[bytes, ...]] = {}
+        for credential, secret in known:
+            key = (credential.host, credential.port)
+            value = header_value(credential, secret)
+            self._values.setdefault(key, []).append((credential.header.encode(), value))
+            text = secret.reveal().strip()
+            # Of user:password the password is the secret part, alone as well.
+            parts = [text, text.partition(":")[2]] if credential.form == "basic" else [text]
+            needles = {*(part.encode() for part in parts), value.rpartition(b" ")[2]}
+            kept = {*self._hidden.get(key, ()), *(n for n in needles if len(n) >= _SHORTEST)}
+            self._hidden[key] = tuple(sorted(kept, key=len, reverse=True))
+
+    async def handle(self, request: Request, forward: Forward) -> Response:
+        """Adds what belongs to this host, over TLS only; everything else passes as it is."""
+        key = (request.host, request.port)
+        added = self._values.get(key)
+        if added is None or request.scheme != "https":
+            return await forward(request)
+        # A body that is compressed has to be unpacked to be searched.
+        replaced = {b"accept-encoding", *(name for name, _ in added)}
+        headers = [each for each in request.headers if each[0] not in replaced]
+        headers += [*added, (b"accept-encoding", b"identity")]
+        hidden = self._hidden[key]
+
+        async def inform(status: int, said: Headers) -> None:
+            # Attack: a host that says it back before its answer, in early hints.
+            await request.inform(status, _without_in(said, hidden))
+
+        asked = replace(request, headers=tuple(headers), inform=inform)
+        response = _without(await forward(asked), hidden)
+        bodiless = request.method == "HEAD" or response.status in _WITHOUT_BODY
+        if bodiless or response.upgraded is not None:
+            return response
+        return _searched_in(decoded(response), hidden)
+
+
+def _without_in(headers: Headers, hidden: tuple[bytes, ...]) -> Headers:
+    # Names come in lower case, whatever the case of what they say.
+    small = tuple(secret.lower() for secret in hidden)
+    return tuple((starred(name, small), starred(value, hidden)) for name, value in headers)
+
+
+def _without(response: Response, hidden: tuple[bytes, ...]) -> Response:
+    headers = _without_in(response.headers, hidden)
+    return replace(response, headers=headers, reason=starred(response.reason, hidden))
+
+
+def _searched_in(response: Response, hidden: tuple[bytes, ...]) -> Response:
+    body = response.body
+    searched = starred(body, hidden) if isinstance(body, bytes) else _searched(body, hidden)
+    return replace(response, body=searched)
+
+
+def starred(data: bytes, hidden: tuple[bytes, ...]) -> bytes:
+    """The same with stars for each secret, so that lengths stay what they are."""
+    for secret in hidden:
+        if secret in data:
+            data = data.replace(secret, b"*" * len(secret))
+    return data
+
+
+async def _searched(body: AsyncIterator[bytes], hidden: tuple[bytes, ...]) -> AsyncIterator[bytes]:
+    """The same body; a secret may begin in one piece and end in another."""
+    keep = max((len(secret) for secret in hidden), default=1) - 1
+    held = b""
+    async with aclosing(body) as pieces:  # type: ignore[type-var]
+        async for piece in pieces:
+            held = starred(held + piece, hidden)
+            if len(held) > keep:
+                end = len(held) - keep
+                yield held[:end]
+                held = held[end:]
+    if held:
+        yield held

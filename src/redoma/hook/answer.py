@@ -1,0 +1,94 @@
+"""From a call to an answer: judge it, and say in a few sentences why."""
+
+from __future__ import annotations
+
+import os
+
+from redoma.cli.display import harmless, shortened
+from redoma.hook.agents import ASK, DENY
+from redoma.i18n import phrased
+from redoma.model.decision import Decision, Verdict
+from redoma.model.errors import PolicyError, RecordError
+from redoma.pipeline.check import check, check_write
+from redoma.pipeline.noted import note_judged
+from redoma.pipeline.policies import load
+from redoma.pipeline.requests import Who
+from redoma.pipeline.wiring import redact
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.hook.calls import Call
+    from redoma.model.policy import Policy
+    from redoma.model.risk import Finding
+
+LONGEST_REASON = 1000
+LONGEST_PART = 120
+MOST_FINDINGS = 3
+
+
+def answer(call: Call, pack: str, agent: str) -> tuple[str, str] | None:
+    """`ask` or `deny` with the reason; None where the agent's own rules are left to decide.
+
+    Attack: `npx some-package`, `bash setup.sh`, `scp -r . host:` raise no finding that stops them,
+    and the agent would ask about them by itself. An `allow` of ours would take that question away
+    from a command that runs unconfined: so a call that we do not stop gets no answer at all.
+    """
+    if call.foreign:
+        told = "Redoma reads POSIX shells and cannot judge what {0} runs."
+        return ASK, phrased(told, harmless(call.tool))
+    if call.command is None and not call.paths:
+        return None
+    try:
+        policy = load(call.project or call.cwd or ".", home=os.environ.get("HOME"))
+        decisions = _judged(call, pack, policy)
+        note_judged(decisions, policy, Who(caller=agent, session=call.session))
+    except (PolicyError, RecordError) as error:
+        # Who breaks the policy must not get rid of it, and what cannot be written down does not
+        # happen: nothing is judged until it is right.
+        why = phrased("Redoma refuses this: {0}", harmless(phrased(str(error))))
+        return DENY, shortened(why, LONGEST_REASON)
+    decision = max(decisions, key=lambda d: (d.verdict, d.assessment.risk))
+    if decision.verdict <= Verdict.LOG:
+        return None
+    # The reason goes into an agent's prompt and from there anywhere: no secret of the command does.
+    word = ASK if decision.verdict is Verdict.CONFIRM else DENY
+    return word, redact(reason(decision))
+
+
+def _judged(call: Call, pack: str, policy: Policy) -> list[Decision]:
+    home = os.environ.get("HOME")
+    if call.command is not None:
+        return [check(call.command, pack=pack, cwd=call.cwd, home=home, policy=policy)]
+    return [
+        check_write(path, pack=pack, cwd=call.cwd, home=home, policy=policy) for path in call.paths
+    ]
+
+
+def reason(decision: Decision) -> str:
+    """Why, in words that fit a prompt: the level, the parts that raised it, the safer way."""
+    found = decision.assessment
+    level = phrased(found.risk.label)
+    said = "Redoma refuses this ({0})."
+    if decision.verdict is Verdict.CONFIRM:
+        said = "Redoma asks a person first ({0})."
+    sentences = [phrased(said, level)]
+    worst = found.worst[:MOST_FINDINGS]
+    sentences += [_sentence(finding, found.text) for finding in worst]
+    if len(found.worst) > len(worst):
+        sentences.append(phrased("And {0} more.", len(found.worst) - len(worst)))
+    told = {finding.reason for finding in found.worst}
+    own = [because for because in decision.because if because not in told]
+    sentences += [f"{harmless(phrased(because))}." for because in own[:MOST_FINDINGS]]
+    other = next((finding.alternative for finding in worst if finding.alternative), "")
+    if other:
+        sentences.append(phrased("Instead: {0}.", harmless(phrased(other)).rstrip(".")))
+    return shortened(" ".join(sentences), LONGEST_REASON)
+
+
+def _sentence(finding: Finding, text: str) -> str:
+    start, end = finding.span
+    part = text[start:end].strip()
+    said = harmless(phrased(finding.reason))
+    if not part or part == text.strip():
+        return f"{said}."
+    return phrased("{0}, in: {1}.", said, shortened(harmless(part), LONGEST_PART))

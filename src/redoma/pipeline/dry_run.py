@@ -1,0 +1,168 @@
+"""A preview's answer: what a command would do to files, to other machines and to databases."""
+
+from __future__ import annotations
+
+import os
+
+from redoma.model.change import Changes
+from redoma.model.request import Program
+from redoma.model.result import Outcome, Result
+from redoma.model.value import Value, replace
+from redoma.pipeline.check import ground
+from redoma.pipeline.kinds.foresee import Foreseen, foresee
+from redoma.pipeline.kinds.git_push import reported
+from redoma.pipeline.kinds.mocked import mocked
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Protocol
+
+    from redoma.pipeline.kinds.databases import ReadFile
+
+    # How long this command took before, in seconds; None where nobody remembers.
+    Duration = Callable[[str], float | None]
+
+    class Held(Protocol):
+        """Runs a command, or what stands for it, with its writes held."""
+
+        workspace: str
+        # Paths that the command may write but that no layer lies over: only read in a preview.
+        not_held: tuple[str, ...]
+
+        def __call__(
+            self, command: str | Sequence[str], instead: str = "", *, mocks: bool = False
+        ) -> Result: ...
+
+
+_LARGEST_SCRIPT = 1 << 20
+
+
+class DryRun(Value):
+    """Everything a preview knows; the names of the first eight are the specified ones."""
+
+    command: str
+    would_execute: bool
+    network_calls: tuple[str, ...] = ()
+    database_operations: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    estimated_duration: str = ""
+    rollback_available: bool = True
+    changes: Changes
+    result: Result
+    # What ran in place of parts of the command, in words.
+    ran_instead: tuple[str, ...] = ()
+    # The command does more than change files: applying keeps the files, and does not do the rest.
+    lasting: bool = False
+
+    @property
+    def id(self) -> str:
+        """The name to apply or discard it by; empty where nothing is held."""
+        return self.changes.id if self.changes.held else ""
+
+
+def preview(
+    command: str | Sequence[str],
+    run: Held,
+    *,
+    home: str | None = None,
+    duration: Duration | None = None,
+) -> DryRun:
+    """Runs a command on a layer and tells what it did and what it would have done beyond."""
+    from redoma.pipeline.held import remember
+
+    text = command if isinstance(command, str) else Program(argv=tuple(command)).shown
+    foreseen = foresee(text, ground(run.workspace, home), reader(run.workspace))
+    closed = tuple(
+        f"{path} could only be read: what would be written there is not shown"
+        for path in run.not_held
+    )
+    foreseen = replace(
+        foreseen,
+        warnings=(*foreseen.warnings, *closed),
+        lasting=foreseen.lasting or bool(closed),
+    )
+    result = run(command, foreseen.command, mocks=foreseen.may_call)
+    told = answer(text, foreseen, result, run.workspace, duration)
+    remember(replace(result, changes=told.changes), text)
+    return told
+
+
+def told_of(text: str, result: Result, workspace: str, duration: Duration) -> DryRun:
+    """The answer for a command that has already run on a layer, as it is and not as a trial."""
+    foreseen = foresee(text, ground(workspace), reader(workspace))
+    if result.outcome is Outcome.PREVIEWED:
+        # A run that became this: the command ended by itself, and that it was one is plain here.
+        result = replace(result, outcome=Outcome.EXITED, notes=result.notes[:-1])
+    return answer(text, replace(foreseen, command="", runs=()), result, workspace, duration)
+
+
+def answer(
+    text: str,
+    foreseen: Foreseen,
+    result: Result,
+    workspace: str,
+    duration: Duration | None = None,
+) -> DryRun:
+    """What was foreseen and what was seen, put together."""
+    ran = result.outcome not in (Outcome.DENIED, Outcome.DECLINED)
+    held = result.changes or Changes(id="", workspace=workspace)
+    pushed = reported(result.stderr) if foreseen.awaited else ()
+    unheard = foreseen.awaited if foreseen.awaited and not pushed else ()
+    foreseen = mocked(foreseen, result)
+    warnings = [*foreseen.warnings, *held.warnings, *result.notes, *_endings(result)]
+    if unheard and ran:
+        warnings.append("what would be pushed is not known: the command did not come so far")
+    warnings = list(dict.fromkeys(warnings))
+    return DryRun(
+        command=text,
+        would_execute=ran,
+        network_calls=(*foreseen.network_calls, *pushed, *unheard),
+        database_operations=foreseen.database_operations,
+        warnings=tuple(warnings),
+        estimated_duration=_duration(text, result, duration),
+        rollback_available=ran and not foreseen.lasting and not _beyond_the_layer(held),
+        changes=replace(held, warnings=tuple(warnings)),
+        result=result,
+        ran_instead=foreseen.runs,
+        lasting=foreseen.lasting,
+    )
+
+
+def reader(workspace: str) -> ReadFile:
+    """Reads a script of the workspace for a look at it; never a file outside."""
+    from redoma.jail.overlay.diff_sides import read_file
+
+    root = os.path.realpath(workspace)
+
+    def read(directory: str, path: str) -> str | None:
+        whole = os.path.normpath(os.path.join(directory, path))
+        if not whole.startswith(f"{root}/"):
+            return None
+        data = read_file(root, whole[len(root) + 1 :], _LARGEST_SCRIPT)
+        return None if data is None else data.decode("utf-8", "replace")
+
+    return read
+
+
+def _beyond_the_layer(held: Changes) -> bool:
+    """Whether the command writes where no undo of ours reaches, such as a worktree's repository."""
+    return any(warning.endswith((": not held", ": not shown")) for warning in held.warnings)
+
+
+def _endings(result: Result) -> list[str]:
+    """What cut the preview short, so that the command might do more than was seen."""
+    if result.outcome in (Outcome.EXITED, Outcome.DENIED, Outcome.DECLINED, Outcome.CHECKED):
+        failed = result.exit is not None and result.exit.code not in (0, None)
+        return [f"the command ended with status {result.exit_code}"] if failed else []
+    return [f"the preview was cut short: {result.outcome.words}"]
+
+
+def _duration(text: str, result: Result, duration: Duration | None) -> str:
+    """How long it took before; where nobody remembers, how long it took just now."""
+    known = duration(text) if duration is not None else None
+    if known is not None:
+        return f"{known:.1f}s"
+    if result.exit is None:
+        return "unknown"
+    return f"{result.exit.used.wall_seconds:.1f}s in this preview"

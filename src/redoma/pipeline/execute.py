@@ -1,0 +1,195 @@
+"""Runs a plan on this machine: enclosure, supervisor, and what is taken back afterwards."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+from redoma.base import signals
+from redoma.jail import own, places
+from redoma.jail.kernel.openat2 import open_plain
+from redoma.jail.run.supervise import run
+from redoma.model.access import Writes
+from redoma.model.errors import EngineFailed, UsageError
+from redoma.model.request import PythonCall
+from redoma.model.result import Result
+from redoma.model.value import replace
+from redoma.pipeline.workspace import refuse_ours
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from redoma.jail.overlay.layer import Layer
+    from redoma.jail.probe.host import Host
+    from redoma.jail.run.control import Control
+    from redoma.jail.run.streams import Sink
+    from redoma.model.access import Grant, Limits
+    from redoma.model.change import Changes
+    from redoma.model.plan import Launch, Plan
+    from redoma.model.result import Exit
+
+
+# What a program says that may not write or move what is mounted.
+_REFUSED_BY_A_MOUNT = (b"ead-only file system", b"Errno 30]", b"EROFS", b"esource busy", b"EBUSY")
+
+LET_GO = "stopped: the workspace is as it was, and what the command wrote was let go"
+
+
+def execute(
+    plan: Plan,
+    host: Host,
+    *,
+    stdin: bytes | int | None = b"",
+    sink: Sink | None = None,
+    control: Control | None = None,
+    permit: Callable[[], Callable[[], object]] | None = None,
+) -> Result:
+    """The result of running a plan; an enclosure that cannot be built is an error, never a run.
+
+    `permit` is asked while the enclosure is made, and gives what to wait for: the command begins
+    when that returns, and not at all where either of them raises.
+    """
+    _refuse_links(plan.grant)
+    _refuse_ours(plan.grant)
+    refuse_unwaited()
+    engine = host.engine(plan.engine)
+    host.has_run = True
+    if plan.grant.limits.file_size is not None:
+        from redoma.jail.run import file_size
+
+        began = file_size.clock()
+        limits = file_size.with_existing(plan.grant.limits, plan.grant)
+    try:
+        with engine.prepare(plan) as enclosure:
+            layer = enclosure.layer
+            launch = enclosure.launch
+            if isinstance(plan.request.workload, PythonCall):
+                from redoma.model.call import LARGEST
+
+                launch = replace(launch, answers=LARGEST + 1)
+            if plan.grant.limits.file_size is not None:
+                launch = replace(launch, limits=replace(launch.limits, file_size=limits.file_size))
+            ended = run(
+                _with_secrets(launch),
+                stdin=stdin,
+                sink=sink,
+                control=control,
+                permit=permit,
+                meanwhile=lambda: _load_what_follows(layer),
+                groups=host.groups(),
+                directory=layer.directory if layer is not None else plan.grant.workspace,
+            )
+            taken = enclosure.settle()
+            notes = (*enclosure.notes, *ended.notes, *_about_ours(plan.grant, ended))
+            changes = None
+            if layer is not None:
+                if control is not None:
+                    control.over = True
+                changes = _held(layer, plan.grant.limits)
+                if changes.unread:
+                    ended = replace(ended, limits_reached=(*ended.limits_reached, changes.unread))
+            if plan.grant.limits.file_size is not None:
+                ended = file_size.seen(ended, plan.grant, changes, began)
+    except EngineFailed:
+        host.forget(plan.engine)
+        raise
+    return Result(
+        outcome=ended.outcome,
+        exit=ended,
+        enforcement=plan.enforcement,
+        held_back=taken,
+        notes=notes,
+        changes=changes,
+    )
+
+
+def _refuse_links(grant: Grant) -> None:
+    """An error where what was given is reached through a link: it was not when it was given.
+
+    Attack: a run in the directory above replaces a workspace by a link to somebody's keys.
+    """
+    for path in (grant.workspace, *grant.writable, *grant.readable):
+        try:
+            os.close(open_plain(path))
+            linked = False
+        except OSError as error:
+            linked = error.errno == errno.ELOOP
+            if error.errno == errno.ENOSYS:
+                linked = os.path.realpath(path) != path
+        if linked:
+            raise EngineFailed(
+                f"{path} is reached through a link now, and leads elsewhere than it was given",
+                hint="see what replaced it, and name the place itself",
+            )
+
+
+def _refuse_ours(grant: Grant) -> None:
+    """An error where what may be written is our own: a policy may have given it, or it moved."""
+    if grant.writes in (Writes.DIRECT, Writes.LAYER):
+        refuse_ours(grant.workspace, "the workspace", elsewhere="WORKSPACE")
+    for path in grant.writable:
+        refuse_ours(path, "what may be written", "see filesystem.allowed_paths in your policy")
+    # Attack: what we make there while the command runs is covered only if it was there before.
+    written = tuple(f"{path}/" for path in (grant.workspace, *grant.writable))
+    if os.path.realpath(places.state()).startswith(written):
+        places.made_state()
+    if os.path.realpath(places.cache()).startswith(written):
+        places.made_cache()
+
+
+def refuse_unwaited() -> None:
+    """An error where the kernel throws away how our children end: we would wait for ever."""
+    if signals.ignored(signals.SIGCHLD):
+        raise UsageError(
+            "this program ignores SIGCHLD, so nothing that it starts can be waited for",
+            hint="set it back: signal.signal(signal.SIGCHLD, signal.SIG_DFL)",
+        )
+
+
+def _about_ours(grant: Grant, ended: Exit) -> tuple[str, ...]:
+    """Says why something in the workspace could not be written, to whose command failed."""
+    said = ended.stderr + ended.stdout
+    if ended.code == 0 or not any(sign in said for sign in _REFUSED_BY_A_MOUNT):
+        return ()
+    ours = [p for p in own.parts_below(grant.workspace) if not os.path.islink(p)]
+    if not ours and grant.writes is Writes.DIRECT:
+        return (
+            "what your own tools obey is read-only in a direct run; --allow-write PATH opens it",
+        )
+    if not ours:
+        return ()
+    return (
+        f"{ours[0]} is read-only here, since Redoma itself runs from it: change it without Redoma, "
+        "or install Redoma elsewhere (pipx install redoma)",
+    )
+
+
+def _with_secrets(launch: Launch) -> Launch:
+    """The same, with what its gate adds to requests; taken only when everything else stands."""
+    if launch.gate is None or not launch.gate.credentials:
+        return launch
+    from redoma.pipeline.credentials import secrets_of
+
+    return replace(launch, secrets=secrets_of(launch.gate.credentials))
+
+
+def _load_what_follows(layer: Layer | None) -> None:
+    """Loads what reads a layer while the command runs: after a short one it would be waited for."""
+    if layer is not None:
+        from redoma.jail.overlay import changes, overlaid, spares  # noqa: F401
+
+
+def _held(layer: Layer, limits: Limits) -> Changes:
+    """What a run's layer holds; one that holds nothing is not kept."""
+    from redoma.jail.overlay.changes import read_changes
+    from redoma.jail.overlay.spares import put_aside
+
+    try:
+        changes = read_changes(layer, limits)
+    except KeyboardInterrupt as stop:
+        stop.args = (LET_GO,)  # the layer is removed on the way out
+        raise
+    if not changes.held:
+        put_aside(layer)
+    return changes

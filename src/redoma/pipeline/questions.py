@@ -1,0 +1,169 @@
+"""Makes the question that a person answers: what would run, why it is asked, what it touches.
+
+The digest says exactly what an approval is for: this workload with this input, in this place,
+with these rights, under this policy. Nobody approves one thing and runs another.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from hashlib import sha256
+
+from redoma.ask.moments import now
+from redoma.base.ids import uuid
+from redoma.judge.assess import examine_call, facts_of
+from redoma.judge.budget import Exhausted
+from redoma.judge.likeness import NOTHING, Likeness, likeness, program_likeness
+from redoma.model.display import shortened
+from redoma.model.enums import Enum
+from redoma.model.policy import BUILT_IN
+from redoma.model.question import Context, Question
+from redoma.model.request import Program, PythonCall, ShellCommand
+from redoma.model.risk import Risk
+from redoma.model.value import Value, fields_of
+from redoma.pipeline.check import ground
+from redoma.pipeline.deadline import judging, unjudged
+from redoma.pipeline.impact import impact
+from redoma.pipeline.knowledge import knowledge, pack
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.model.access import Grant
+    from redoma.model.change import Changes
+    from redoma.model.decision import Decision
+    from redoma.model.policy import Policy
+    from redoma.model.request import Request, Workload
+    from redoma.model.risk import Fact, Finding
+    from redoma.model.script import Span
+
+
+LONGEST_INPUT = 400
+
+
+def question(
+    request: Request,
+    decision: Decision,
+    *,
+    grant: Grant,
+    policy: Policy,
+    changes: Changes | None = None,
+    previous: tuple[str, ...] = (),
+    home: str | None = None,
+) -> Question:
+    """The question for one request; `changes` are those of a preview, where one ran."""
+    found = decision.assessment.findings
+    risk = decision.assessment.risk
+    like = _like(request.workload)
+    cwd = place(request, grant)
+    # Attack: the same words mean another thing with another input, so they are not known again.
+    known = not request.stdin
+    return Question(
+        id=uuid(),
+        digest=digest(request, grant=grant, policy=policy),
+        command=request.workload.shown,
+        risk=risk,
+        safety_level=decision.level or risk.label,
+        because=(
+            *(decision.because or tuple(finding.reason for finding in found)),
+            *_reads(request.stdin),
+        ),
+        spans=_spans(found, risk),
+        alternative=next((finding.alternative for finding in found if finding.alternative), ""),
+        impact=impact(decision, grant, _facts(request, decision, cwd, home), changes),
+        context=Context(
+            triggered_by=request.caller,
+            workflow_phase=request.phase,
+            previous_commands=previous,
+        ),
+        workspace=grant.workspace,
+        session=request.session,
+        argvs=like.argvs if known else (),
+        joins=like.joins if known else (),
+        cwd=cwd,
+        grant=rights(grant),
+        rules=tuple(sorted({finding.rule for finding in found})),
+        asked_at=now(),
+        timeout_seconds=policy.confirmation.timeout_seconds,
+        default_action=policy.confirmation.default_action,
+        policy=f"{policy.name}: {decision.rule}" if decision.rule else policy.name,
+    )
+
+
+def _reads(stdin: bytes) -> tuple[str, ...]:
+    """What it is given to read: nobody should approve a text that they cannot see."""
+    if not stdin:
+        return ()
+    text = shortened(stdin.decode("utf-8", "replace"), LONGEST_INPUT)
+    return (f"it reads {len(stdin)} bytes from its standard input: {text!r}",)
+
+
+def _like(workload: Workload) -> Likeness:
+    """What an approval that lasts is known by; a call's arguments are objects, like nothing."""
+    if isinstance(workload, Program):
+        return program_likeness(workload.argv)
+    return likeness(workload.text) if isinstance(workload, ShellCommand) else NOTHING
+
+
+def digest(request: Request, *, grant: Grant, policy: Policy) -> str:
+    """One name for exactly this: the workload, its input, its place, the grant and the policy."""
+    return _named(
+        type(request.workload).__name__,
+        request.workload,
+        sha256(request.stdin).hexdigest(),
+        place(request, grant),
+        grant,
+        policy.digest,
+    )
+
+
+def rights(grant: Grant) -> str:
+    """One name for what a run may touch, whatever its limits of time and size."""
+    return _named({name: value for name, value in fields_of(grant).items() if name != "limits"})
+
+
+def place(request: Request, grant: Grant) -> str:
+    """The directory that the request runs in, absolute."""
+    return os.path.normpath(os.path.join(grant.workspace, request.cwd))
+
+
+def _named(*parts: object) -> str:
+    return sha256(json.dumps([_plain(part) for part in parts]).encode("ascii")).hexdigest()
+
+
+def _plain(value: object) -> object:
+    """The value as JSON that is the same for the same value; what is not known is an error."""
+    if isinstance(value, Value):
+        return _plain(fields_of(value))
+    if isinstance(value, Enum):
+        return [type(value).__name__, value.value]
+    if isinstance(value, dict):
+        return [[str(name), _plain(value[name])] for name in sorted(value)]
+    if isinstance(value, frozenset):
+        return sorted(json.dumps(_plain(item)) for item in value)
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if isinstance(value, bytes):
+        return sha256(value).hexdigest()
+    raise TypeError(f"{type(value).__name__} has no name of its own")
+
+
+def _facts(request: Request, decision: Decision, cwd: str, home: str | None) -> list[Fact]:
+    """Everything that the command does, also what is too harmless to be a finding."""
+    found = decision.assessment
+    rules, known = pack(found.pack), knowledge()
+    try:
+        with judging(BUILT_IN):
+            if isinstance(request.workload, PythonCall):
+                return list(examine_call(request.workload, rules, known, ground(cwd))[1])
+            return facts_of(found.text, rules, known, ground(cwd, home))
+    except Exhausted:
+        return list(unjudged(found.text))
+
+
+def _spans(found: tuple[Finding, ...], risk: Risk) -> tuple[Span, ...]:
+    """The parts that a person must see: whatever is as risky as the whole, or elevated."""
+    least = min(risk, Risk.ELEVATED)
+    return tuple(dict.fromkeys(one.span for one in found if one.risk >= max(least, Risk.MODERATE)))

@@ -1,0 +1,88 @@
+"""Makes requests: a shell command or a program, by whom, and in which session."""
+
+from __future__ import annotations
+
+import os
+
+from redoma.base.ids import short_id
+from redoma.model import arguments
+from redoma.model.arguments import WrongType, shown
+from redoma.model.errors import UsageError
+from redoma.model.request import Mode, Program, Request, ShellCommand
+from redoma.model.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_BASH = "/bin/bash"
+
+
+class Who(Value):
+    """Who asks, in which session, and in which phase of a workflow; empty for the usual."""
+
+    caller: str = ""
+    session: str = ""
+    phase: str = ""
+    # The run of a plan, and its step.
+    plan: str = ""
+    step: str = ""
+
+
+def request_for(
+    command: str | Sequence[str],
+    cwd: str = "",
+    mode: Mode = Mode.RUN,
+    who: Who | None = None,
+    *,
+    stdin: bytes | int | None = b"",
+) -> Request:
+    """The request for a shell command or a program."""
+    words = (command,) if isinstance(command, str) else _words(command)
+    cwd = arguments.path("cwd", cwd)
+    if not (stdin is None or isinstance(stdin, bytes) or type(stdin) is int):
+        raise WrongType(f"stdin: bytes or a descriptor are needed, not {shown(stdin)}")
+    if not words or not words[0]:
+        raise UsageError("there is no command to run")
+    if any("\0" in word for word in words):
+        raise UsageError("a command cannot contain a NUL byte")
+    who = who or Who()
+    return Request(
+        workload=shell_command(command) if isinstance(command, str) else Program(argv=words),
+        id=short_id(),
+        cwd=cwd,
+        stdin=stdin if isinstance(stdin, bytes) else b"",
+        mode=mode,
+        caller=who.caller or this_caller(),
+        session=who.session or this_session(),
+        phase=who.phase,
+        plan=who.plan,
+        step=who.step,
+    )
+
+
+def _words(command: object) -> tuple[str, ...]:
+    """The words of a program; a NUL byte in one of them is said by whoever looks at all of them."""
+
+    def word(name: str, given: object) -> str:
+        if not isinstance(given, str):
+            raise WrongType(f"{name}: each word is a text, not {shown(given)}")
+        return given
+
+    return arguments.many("command", command, word, "words, or one text,")
+
+
+def shell_command(text: str) -> ShellCommand:
+    """A line for the shell that reads commands here."""
+    return ShellCommand(text=text, shell=_BASH if os.path.exists(_BASH) else "/bin/sh")
+
+
+def this_caller() -> str:
+    """Who calls, where nobody said: `REDOMA_CALLER`, or the user of this process."""
+    return os.environ.get("REDOMA_CALLER", "")[:200] or f"uid:{os.getuid()}"
+
+
+def this_session() -> str:
+    """The session of this process: `REDOMA_SESSION`, or the login session it belongs to."""
+    named = os.environ.get("REDOMA_SESSION", "")[:200]
+    return named or f"terminal:{os.getsid(0)}"

@@ -1,0 +1,279 @@
+"""A door's modules come out of one file, and never are anything but what their sources say."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.house.tree import PACKAGE
+
+pytestmark = pytest.mark.both_users
+
+OTHER_PYTHON = "/usr/bin/python3"
+FROM_THE_BUNDLE = """
+import sys; sys.path.append({tree!r})
+from redoma.base import import_cache as bundle
+bundle.begin(["run"])
+import redoma.cli.run as module
+print(type(module.__loader__).__name__, module.__file__, module.__spec__.origin)
+"""
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A copy of the package that is nobody else's."""
+    made = tmp_path / "src"
+    shutil.copytree(
+        PACKAGE, made / "redoma", ignore=shutil.ignore_patterns("__pycache__", "judge", "*.yaml")
+    )
+    return made
+
+
+def started(tree: Path, *flags: str, python: str = sys.executable, **more: str) -> str:
+    """What `redoma run --help` of a tree prints, in a cold process."""
+    done = subprocess.run(
+        [python, "-I", "-S", *flags, str(tree / "redoma/__main__.py"), "run", "--help"],
+        env={"HOME": str(tree.parent), **more},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def bundles(place: Path) -> list[Path]:
+    return sorted(place.rglob("*.bundle"))
+
+
+def loader(tree: Path) -> str:
+    """Who loads a module of this door, from where."""
+    return printed(tree, FROM_THE_BUNDLE.format(tree=str(tree))).split()[0]
+
+
+def printed(tree: Path, code: str) -> str:
+    """What a bare interpreter prints that runs this."""
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", code],
+        env={"HOME": str(tree.parent)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
+
+def edit(tree: Path) -> None:
+    source = tree / "redoma/cli/run_help.py"
+    source.write_text(source.read_text().replace("usage: redoma run", "usage, edited: redoma run"))
+
+
+def test_the_second_start_takes_its_modules_from_what_the_first_left(tree: Path) -> None:
+    assert loader(tree) == "SourceFileLoader"
+    first = started(tree)
+    (kept,) = bundles(tree)
+    before = kept.read_bytes()
+    assert started(tree) == first
+    assert loader(tree) == "_Loader"
+    assert kept.read_bytes() == before
+
+
+IN_WHICH_ORDER = """
+import sys; sys.path.append({tree!r})
+from redoma.base import import_cache as bundle
+made = bundle.begin(["run"])
+before = set(sys.modules)
+{first}
+import redoma.cli.run
+print([name for name in sys.modules if name not in before])
+print([
+    (name, module.__package__, module.__spec__.name, module.__spec__.parent, module.__file__)
+    for name, module in sorted(sys.modules.items())
+    if name.startswith("redoma.") and name not in before
+])
+print(redoma.cli.run is sys.modules["redoma"].cli.run, hasattr(redoma.model, "result"))
+print(redoma.model.errors.__spec__._initializing)
+"""
+
+
+def loaded(tree: Path, first: str = "") -> str:
+    """What a start has loaded, in which order, and what it knows of itself."""
+    return printed(tree, IN_WHICH_ORDER.format(tree=str(tree), first=first))
+
+
+A_THREAD = "import _thread; held = _thread.allocate_lock(); held.acquire()"
+A_THREAD += "; _thread.start_new_thread(held.acquire, ())"
+
+
+@pytest.mark.parametrize("first", ["", A_THREAD])
+def test_modules_that_come_in_one_go_are_as_the_interpreter_loads_them(
+    tree: Path, first: str
+) -> None:
+    alone = loaded(tree, first)
+    started(tree)
+    assert loaded(tree, first) == alone
+
+
+def test_a_module_that_fails_says_so_where_it_is_asked_for(tree: Path) -> None:
+    source = tree / "redoma/model/result.py"
+    source.write_text(
+        source.read_text().replace(
+            "from redoma.model.value",
+            "import os\nif 'FAIL' in os.environ: 1 / 0\nfrom redoma.model.value",
+            1,
+        )
+    )
+    started(tree)
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", str(tree / "redoma/__main__.py"), "run", "--help"],
+        env={"HOME": str(tree.parent), "FAIL": "yes"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (125, "")
+    assert "could not do its work: ZeroDivisionError" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "how", ["import redoma.model.second", "from redoma.model.second import LATER"]
+)
+def test_modules_that_load_each_other_are_each_loaded_once(tree: Path, how: str) -> None:
+    said = "import sys\nsys.stdout.write(__name__ + ' ')\n"
+    (tree / "redoma/model/first.py").write_text(f"{said}{how}\nHERE = 1\n")
+    (tree / "redoma/model/second.py").write_text(f"{said}import redoma.model.first\nLATER = 2\n")
+    help_text = tree / "redoma/cli/run_help.py"
+    help_text.write_text(
+        f"{help_text.read_text()}\nimport redoma.model.first as first\nfirst.HERE\n"
+    )
+    first, *later = [started(tree).partition("usage")[0].split() for _ in range(3)]
+    assert first == ["redoma.model.first", "redoma.model.second"]
+    # Where one cannot be loaded before the other, it is tried, and loaded as ever.
+    assert [sorted(set(each)) for each in later] == [first, first]
+    assert how.startswith("from") or [len(each) for each in later] == [2, 2]
+
+
+def test_a_pattern_is_compiled_by_one_start_and_used_by_the_next(tree: Path) -> None:
+    code = (
+        f"import sys; sys.path.append({str(tree)!r})\n"
+        "from redoma.base import import_cache as bundle\n"
+        "made = bundle.begin(['run'])\n"
+        "from redoma.base.pattern import lazy\n"
+        "print(lazy('(a+)b').findall('aab ab'), 're' in sys.modules)\n"
+        "made.end()\n"
+    )
+    said = [
+        subprocess.run(
+            [sys.executable, "-I", "-S", "-c", code],
+            env={"HOME": str(tree.parent)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for _ in range(2)
+    ]
+    assert said == ["['aa', 'a'] True\n", "['aa', 'a'] False\n"]
+
+
+def test_a_changed_source_is_what_counts(tree: Path) -> None:
+    started(tree)
+    (kept,) = bundles(tree)
+    before = kept.read_bytes()
+    edit(tree)
+    assert started(tree).startswith("usage, edited: ")
+    assert kept.read_bytes() != before
+    assert started(tree).startswith("usage, edited: ")
+
+
+def test_a_source_that_is_gone_is_gone(tree: Path) -> None:
+    started(tree)
+    (tree / "redoma/cli/run_options.py").unlink()
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", str(tree / "redoma/__main__.py"), "run", "--help"],
+        env={"HOME": str(tree.parent)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 125
+    assert "run_options" in done.stderr
+
+
+def test_a_copied_tree_does_not_run_the_code_of_its_original(tree: Path) -> None:
+    started(tree)
+    copy = tree.parent / "copy"
+    shutil.copytree(tree, copy, copy_function=shutil.copy2)
+    edit(copy)
+    assert started(copy).startswith("usage, edited: ")
+    assert started(tree).startswith("usage: ")
+
+
+@pytest.mark.parametrize("rubbish", [b"", b"rubbish", b"\x04" + bytes(7) + b"N.\0\0", bytes(64)])
+def test_a_broken_bundle_is_made_anew(tree: Path, rubbish: bytes) -> None:
+    first = started(tree)
+    (kept,) = bundles(tree)
+    whole = kept.read_bytes()
+    kept.write_bytes(rubbish)
+    assert started(tree) == first
+    assert len(kept.read_bytes()) == len(whole)
+
+
+def test_code_that_cannot_be_read_is_read_from_its_source(tree: Path) -> None:
+    first = started(tree)
+    (kept,) = bundles(tree)
+    whole = kept.read_bytes()
+    head = 8 + int.from_bytes(whole[:8], "little")
+    kept.write_bytes(whole[:head])  # an index, and no code behind it
+    assert started(tree) == first
+
+
+@pytest.mark.root
+def test_a_bundle_of_another_user_is_not_believed(tree: Path) -> None:
+    started(tree)
+    (kept,) = bundles(tree)
+    os.chown(kept, 12345, 12345)
+    assert loader(tree) == "SourceFileLoader"
+
+
+def test_a_bundle_that_others_can_write_is_not_believed(tree: Path) -> None:
+    started(tree)
+    (kept,) = bundles(tree)
+    kept.chmod(0o666)
+    assert loader(tree) == "SourceFileLoader"
+
+
+@pytest.mark.not_root
+def test_a_package_that_cannot_be_written_has_its_bundle_in_the_users_cache(tree: Path) -> None:
+    cache = tree.parent / "cache"
+    (tree / "redoma").chmod(0o555)
+    first = started(tree, XDG_CACHE_HOME=str(cache))
+    assert (bundles(tree), len(bundles(cache))) == ([], 1)
+    assert started(tree, XDG_CACHE_HOME=str(cache)) == first
+
+
+def test_where_no_compiled_code_is_wanted_no_bundle_is_left(tree: Path) -> None:
+    started(tree, "-B")
+    started(tree, "-O")
+    assert bundles(tree) == []
+
+
+def test_compiled_code_that_has_its_own_place_has_its_bundle_there(tree: Path) -> None:
+    prefix = tree.parent / "prefix"
+    started(tree, "-X", f"pycache_prefix={prefix}")
+    assert (bundles(tree), len(bundles(prefix))) == ([], 1)
+
+
+@pytest.mark.skipif(not os.path.exists(OTHER_PYTHON), reason=f"there is no {OTHER_PYTHON}")
+def test_two_interpreters_do_not_take_each_others_code(tree: Path) -> None:
+    version = subprocess.run(
+        [OTHER_PYTHON, "-c", "import sys; print(sys.hexversion)"], capture_output=True, check=True
+    )
+    if int(version.stdout) == sys.hexversion:
+        pytest.skip("both are the same version")
+    assert started(tree) == started(tree, python=OTHER_PYTHON) == started(tree)
+    assert len(bundles(tree)) == 2

@@ -1,0 +1,71 @@
+"""What was refused is told with what to type, and nothing in it acts on a terminal."""
+
+from __future__ import annotations
+
+import pytest
+
+from redoma.cli.network import lines
+from redoma.cli.run_options import read
+from redoma.model.errors import UsageError
+from redoma.model.network import (
+    DATAGRAM,
+    NOT_GRANTED,
+    OTHER_NAME,
+    PORT_NOT_GRANTED,
+    Connection,
+)
+
+
+def refused(why: str, **known: object) -> Connection:
+    return Connection(allowed=False, why=why, **known)  # type: ignore[arg-type]
+
+
+def test_a_refusal_says_what_to_grant() -> None:
+    told = lines(
+        (
+            Connection(allowed=True, name="a.example", port=443),
+            Connection(allowed=True, name="a.example", port=443),
+            refused(NOT_GRANTED, kind="dns", name="b.example"),
+            refused(PORT_NOT_GRANTED, name="a.example", port=22),
+            refused(NOT_GRANTED, address="192.0.2.1", port=443),
+            refused(NOT_GRANTED, address="2001:db8::1", port=443),
+            refused(OTHER_NAME, name="a.example", port=443),
+            refused(DATAGRAM, kind="udp", name="a.example", port=443),
+            refused(NOT_GRANTED, name="c.example", port=443, listed=True),
+            refused(PORT_NOT_GRANTED, name="c.example", port=22, listed=True),
+        )
+    )
+    assert told == [
+        "redoma: reached a.example:443\n",
+        "redoma: refused: b.example — grant it with --allow-host b.example\n",
+        "redoma: refused: a.example:22 — grant it with --allow-host a.example:22\n",
+        "redoma: refused: 192.0.2.1:443 — grant it with --allow-host 192.0.2.1:443\n",
+        "redoma: refused: [2001:db8::1]:443 — grant it with --allow-host [2001:db8::1]:443\n",
+        f"redoma: refused: a.example:443: {OTHER_NAME}\n",
+        f"redoma: refused: a.example:443 by UDP: {DATAGRAM}\n",
+        "redoma: refused: c.example:443 — the policy has to list it,"
+        " as in network.allowed_hosts: [c.example]\n",
+        "redoma: refused: c.example:22 — the policy has to list it,"
+        " as in network.allowed_hosts: [c.example:22]\n",
+    ]
+
+
+def test_a_long_story_is_told_in_short() -> None:
+    told = lines(tuple(refused(NOT_GRANTED, name=f"n{n}.example") for n in range(30)))
+    assert (len(told), told[-1]) == (11, "redoma: refused: 20 more (--json lists them)\n")
+
+
+def test_a_name_cannot_act_on_a_terminal() -> None:
+    (told,) = lines((refused(NOT_GRANTED, name="a\x1b[2Jb"),))
+    assert "\x1b" not in told
+
+
+def test_ports_to_publish_are_numbers() -> None:
+    assert read(["--publish", "8000", "--publish=9000", "x"]).published() == [8000, 9000]
+    with pytest.raises(UsageError):
+        read(["--publish", "8000:80", "x"]).published()
+
+
+def test_hosts_are_collected() -> None:
+    found = read(["--allow-host", "a.example", "--allow-host=b.example:22", "x"])
+    assert found.many["--allow-host"] == ["a.example", "b.example:22"]

@@ -1,0 +1,168 @@
+"""A host is asked over one connection as long as that stands, and never takes a part for a whole."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import pytest
+
+from redoma.egress.requests import Body, Failed, Request, Response
+from redoma.egress.upstream import Upstream, end_to_end
+from redoma.model.network import BROKEN, UNREACHABLE
+
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+
+class Host:
+    """Answers what it hears with what it is told to, one script for each connection."""
+
+    def __init__(self, *scripts: list[bytes]) -> None:
+        self.heard: list[bytes] = []
+        self.connections = 0
+        self._scripts = list(scripts)
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        script = self._scripts[self.connections]
+        self.connections += 1
+        for answer in script:
+            head = await reader.readuntil(b"\r\n\r\n")
+            self.heard.append(head.split(b"\r\n")[0])
+            writer.write(answer)
+            await writer.drain()
+        writer.close()
+
+
+async def _nothing(*_: object) -> None:
+    return
+
+
+def request(method: str = "GET", *parts: bytes, breaks: bool = False) -> Request:
+    async def pieces() -> AsyncIterator[bytes]:
+        for part in parts:
+            yield part
+        if breaks:
+            raise ConnectionResetError
+
+    return Request(
+        method=method,
+        scheme="http",
+        host="a.test",
+        port=80,
+        target="/",
+        headers=((b"host", b"a.test"),),
+        body=Body(pieces(), _nothing, empty=not parts),
+        inform=_nothing,
+    )
+
+
+async def whole(response: Response) -> bytes:
+    assert not isinstance(response.body, bytes)
+    return b"".join([piece async for piece in response.body])
+
+
+def asked(host: Host, use: Callable[[Upstream], Awaitable[object]]) -> object:
+    """What comes of using a host that listens on this machine."""
+
+    async def go() -> object:
+        server = await asyncio.start_server(host.serve, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        upstream = Upstream("a.test", [("127.0.0.1", port)], None)
+        try:
+            return await asyncio.wait_for(use(upstream), 20)
+        finally:
+            await upstream.close()
+            server.close()
+
+    return asyncio.run(go())
+
+
+def test_one_connection_serves_request_after_request() -> None:
+    host = Host([OK, OK])
+
+    async def use(upstream: Upstream) -> list[bytes]:
+        return [await whole(await upstream.ask(request())) for _ in range(2)]
+
+    assert (asked(host, use), host.connections) == ([b"ok", b"ok"], 1)
+
+
+def test_a_connection_that_the_host_has_closed_is_made_anew() -> None:
+    host = Host([OK], [OK])
+
+    async def use(upstream: Upstream) -> list[bytes]:
+        first = await whole(await upstream.ask(request()))
+        await asyncio.sleep(0.1)
+        return [first, await whole(await upstream.ask(request("POST", b"body")))]
+
+    assert (asked(host, use), host.connections) == ([b"ok", b"ok"], 2)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"",
+        b"nonsense\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nok",
+    ],
+)
+def test_an_answer_that_cannot_be_read_whole_is_a_failure(answer: bytes) -> None:
+    async def use(upstream: Upstream) -> str:
+        try:
+            return repr(await whole(await upstream.ask(request())))
+        except Failed as failed:
+            return failed.why
+
+    assert asked(Host([answer]), use) == BROKEN
+
+
+def test_a_host_that_nobody_is_is_a_failure() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+
+    async def go() -> str:
+        try:
+            await Upstream("a.test", [("127.0.0.1", port)], None).ask(request())
+        except Failed as failed:
+            return failed.why
+        return ""
+
+    assert asyncio.run(go()) == UNREACHABLE
+
+
+def test_a_body_that_breaks_off_ends_in_no_answer() -> None:
+    async def use(upstream: Upstream) -> str:
+        try:
+            await upstream.ask(request("POST", b"half", breaks=True))
+        except (Failed, OSError) as error:
+            return type(error).__name__
+        return ""
+
+    assert asked(Host([b""]), use) == "Failed"
+
+
+def test_an_answer_before_the_body_is_heard_is_passed_on() -> None:
+    early = b"HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n"
+    host = Host([early], [OK])
+
+    async def use(upstream: Upstream) -> tuple[int, bytes]:
+        first = await upstream.ask(request("POST", *(b"x" * 100_000,) * 50))
+        await whole(first)
+        return first.status, await whole(await upstream.ask(request()))
+
+    assert asked(host, use) == (413, b"ok")
+
+
+def test_what_is_about_one_connection_stays_on_it() -> None:
+    fields = (
+        (b"host", b"a.test"),
+        (b"connection", b"close, X-Own, Host"),
+        (b"x-own", b"1"),
+        (b"upgrade", b"h2c"),
+        (b"http2-settings", b"AAMAAABk"),
+        (b"te", b"trailers"),
+        (b"x-other", b"2"),
+    )
+    assert end_to_end(fields) == ((b"host", b"a.test"), (b"x-other", b"2"))
