@@ -312,17 +312,22 @@ def test_runs_leave_no_process_and_no_descriptor(box: Sandbox) -> None:
         children = [c.read_text().split() for c in Path("/proc/self/task").glob("*/children")]
         return sum(map(len, children)), len(os.listdir("/proc/self/fd"))
 
+    def less(some: tuple[int, int], others: tuple[int, int]) -> bool:
+        return some[0] <= others[0] and some[1] <= others[1]
+
     out(box, "true")
     time.sleep(2 * LATER)
     before = traces()
     for _ in range(20):
         box.run("sleep 60 & true")
     time.sleep(2 * LATER)
-    out(box, "true")  # of a kind that is asked for quickly two stand ready, until it is not
+    out(box, "true")
     until = time.monotonic() + 20
-    while traces() != before and time.monotonic() < until:
-        time.sleep(0.1)  # layers' mounts are let go a little later
-    assert traces() == before
+    # Of a kind that is asked for quickly two stand ready, until it is not: so there may be one less
+    # than before. Layers' mounts are let go a little later.
+    while not less(traces(), before) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert less(traces(), before), (before, traces())
 
 
 def test_a_workspace_that_was_replaced_is_the_new_one(box: Sandbox) -> None:
