@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-FORMAT = 4
+FORMAT = 5
 PACKS = ("default", "terminal", "skill")
 _JUDGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "judge")
 _CARDS = os.path.join(_JUDGE, "programs", "cards")

@@ -114,12 +114,3 @@ def extension(call: Call) -> Stream:
             if str(value).endswith(".vsix") or is_address(str(value)):
                 call.fact(Effect.INSTALLS, tags=("url",), at=word.span, detail=str(value))
     return follow(call, call.walker.knowledge.cards[call.name])
-
-
-PROGRAMS = dict.fromkeys(
-    "claude codex gemini qwen opencode amp cursor-agent crush droid aider".split(), agent
-)
-PROGRAMS["redoma"] = guard
-PROGRAMS.update(
-    dict.fromkeys("code code-insiders codium vscodium cursor windsurf".split(), extension)
-)

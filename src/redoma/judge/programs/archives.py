@@ -248,10 +248,3 @@ def ar(call: Call) -> Stream:
         for word in words[1:2]:
             call.writes(word)
     return ANYTHING
-
-
-PROGRAMS = {
-    **dict.fromkeys(("tar", "gtar", "bsdtar"), tar),
-    **dict.fromkeys(("cpio", "pax"), cpio),
-    "ar": ar,
-}

@@ -225,6 +225,3 @@ def _unescaped(text: str) -> str:
     from redoma.judge.interpret.formats import unescaped
 
     return unescaped(text)
-
-
-PROGRAMS = dict.fromkeys(("awk", "gawk", "mawk", "nawk", "original-awk", "goawk", "frawk"), awk)

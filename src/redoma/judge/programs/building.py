@@ -125,6 +125,3 @@ _PROJECT = (
     "inv doit jest vitest mocha webpack rollup vite next nuxt astro gulp grunt pre-commit rspec "
     "phpunit ctest"
 )
-PROGRAMS = dict.fromkeys(_PROJECT.split(), project)
-PROGRAMS.update(dict.fromkeys("jq gojq jaq yq".split(), query))
-PROGRAMS.update({"deno": deno, "go": go, "just": just, "rtk": proxied})

@@ -184,6 +184,3 @@ def gcloud(call: Call) -> Stream:
         says_sent(call, call.reads(value).taint, "gcloud")
     all_rights(call, deed)
     return Stream(None, SECRET, "gcloud") if deed == "secret" else out
-
-
-PROGRAMS = {"aws": aws, "az": az, "gcloud": gcloud}

@@ -275,15 +275,3 @@ def remote_runner(call: Call) -> Stream:
         if words:
             remote_shell(call, words[0].like(" ".join(words)), call.name)
     return Stream(None, SECRET, call.name) if deed == "secret" else out
-
-
-PROGRAMS = {
-    **dict.fromkeys("kubectl oc k kubecolor microk8s.kubectl".split(), kubectl),
-    "helm": helm,
-    "ansible": ansible,
-    **dict.fromkeys(
-        "doppler op infisical chamber aws-vault saml2aws railway akeyless dcli envkey".split(),
-        secret_runner,
-    ),
-    **dict.fromkeys("heroku flyctl fly doctl vagrant".split(), remote_runner),
-}

@@ -216,11 +216,3 @@ def seven(call: Call) -> Stream:
         return NOTHING
     call.fact(Effect.UNKNOWN, tags=("subcommand",), detail=f"{call.name} {letter}")
     return ANYTHING
-
-
-PROGRAMS = {
-    **dict.fromkeys((*_ENDINGS, *_UNPACKERS, *_SHOWERS), squeeze),
-    "zip": zip_,
-    "unzip": unzip,
-    **dict.fromkeys(("7z", "7za", "7zr", "7zz", "p7zip", "rar", "unrar"), seven),
-}

@@ -273,9 +273,3 @@ def compose(call: Call, words: list[Arg] | None = None) -> Stream:
             call.fact(Effect.UNKNOWN, tags=("subcommand",), detail="exec without a command")
         return Stream(None)
     return follow(call, card)
-
-
-PROGRAMS = {
-    **dict.fromkeys("docker podman nerdctl finch docker.io".split(), docker),
-    **dict.fromkeys("docker-compose podman-compose".split(), compose),
-}

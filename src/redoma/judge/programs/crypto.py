@@ -214,10 +214,3 @@ def opened(call: Call) -> Stream:
         carried |= call.reads(word).taint
     do(call, "write")
     return Stream(None, carried)
-
-
-PROGRAMS = {
-    "openssl": openssl,
-    **dict.fromkeys(("gpg", "gpg2", "gpgv"), gpg),
-    **dict.fromkeys(("age", "rage", "sops", "ansible-vault", "git-crypt"), opened),
-}

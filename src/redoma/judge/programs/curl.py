@@ -257,6 +257,3 @@ def _written(call: Call, options: Options, urls: list[Arg]) -> None:
     for word in options.values(*_WRITTEN):
         if word not in ("-", "%"):
             call.writes(word)
-
-
-PROGRAMS = {"curl": curl}

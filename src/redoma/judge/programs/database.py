@@ -289,19 +289,3 @@ def osqueryi(call: Call) -> Stream:
     """`osqueryi`: reads only, by design."""
     call.fact(Effect.READS)
     return Stream(None)
-
-
-PROGRAMS = {
-    **dict.fromkeys(CLIENTS, client),
-    **dict.fromkeys(SAME, client),
-    "cockroach": subcommand,
-    "dolt": subcommand,
-    "clickhouse": subcommand,
-    "sqlite3": file_client,
-    "sqlite": file_client,
-    "duckdb": file_client,
-    "sqlcmd": sqlcmd,
-    "mssql-cli": sqlcmd,
-    "bq": bq,
-    "osqueryi": osqueryi,
-}

@@ -124,10 +124,3 @@ def _debugger_command(call: Call, text: Arg) -> None:
     if re.match(r"(?:dump|generate-core-file|gcore|save)\b.", command):
         call.fact(Effect.WRITES, tags=("project",), at=text.span)
     call.fact(Effect.EXECUTES, tags=("flag",), at=text.span)
-
-
-PROGRAMS = {
-    "perf": perf,
-    **dict.fromkeys(("gdb", "gdb-multiarch", "cgdb"), gdb),
-    "lldb": lldb,
-}

@@ -264,23 +264,3 @@ def pager(call: Call) -> Stream:
         return NOTHING
     streams = [call.reads(w) for w in words if w != "-"] or [call.stdin]
     return call.passes_on(*streams) if len(streams) != 1 else streams[0]
-
-
-PROGRAMS = {
-    **dict.fromkeys(
-        "vim vi nvim ex view rvim rview gvim gview evim vimdiff nvimdiff vim.tiny "
-        "vim.basic vimx elvis nvi neovim".split(),
-        vim,
-    ),
-    **dict.fromkeys(("ed", "red"), ed),
-    **dict.fromkeys(("emacs", "emacsclient", "emacs-nox", "xemacs", "zile", "mg"), emacs),
-    **dict.fromkeys(
-        "nano pico rnano micro joe jed mcedit kak hx helix ne tilde jmacs jstar".split(),
-        plain_editor,
-    ),
-    **dict.fromkeys(
-        "less more most pg bat batcat zless zmore bzless xzless lzless xzmore bzmore "
-        "lesspipe lv vimpager moar ov".split(),
-        pager,
-    ),
-}

@@ -188,13 +188,3 @@ def ln(call: Call) -> Stream:
         held = call.reads(word)
         call.walker.files.put(call.path(target), held)
     return NOTHING
-
-
-PROGRAMS = {
-    "gio": gio,
-    "cmake": cmake,
-    **dict.fromkeys(("rm", "grm", "unlink", "srm", "trash", "trash-put", "gio-trash"), rm),
-    **dict.fromkeys(("rmdir", "grmdir"), rmdir),
-    **dict.fromkeys(("cp", "gcp", "mv", "gmv", "install", "ginstall"), copy),
-    **dict.fromkeys(("ln", "gln", "link", "symlink"), ln),
-}

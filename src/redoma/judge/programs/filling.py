@@ -200,26 +200,3 @@ def make_filesystem(call: Call) -> Stream:
     if not words:
         call.fact(Effect.SYSTEM, tags=("device",))
     return NOTHING
-
-
-PROGRAMS = {
-    "dd": dd,
-    **dict.fromkeys(("dcfldd", "dc3dd", "gdd"), dd),
-    **dict.fromkeys(("shred", "gshred", "wipe", "scrub"), shred),
-    **dict.fromkeys(("truncate", "gtruncate"), truncate),
-    **dict.fromkeys(("touch", "gtouch"), touch),
-    **dict.fromkeys(("mkdir", "gmkdir", "mkfifo"), mkdir),
-    "mknod": mknod,
-    **dict.fromkeys(("fallocate", "mkswap"), fallocate),
-    **dict.fromkeys(("mktemp", "gmktemp", "tempfile"), mktemp),
-    **dict.fromkeys(("split", "gsplit", "csplit"), cut_up),
-    **dict.fromkeys(("patch", "gpatch"), patch),
-    "sponge": sponge,
-    **dict.fromkeys(
-        "mkfs mke2fs mkfs.ext2 mkfs.ext3 mkfs.ext4 mkfs.xfs mkfs.btrfs mkfs.vfat mkfs.fat "
-        "mkfs.exfat mkfs.ntfs mkfs.f2fs mkfs.minix mkfs.bfs mkfs.cramfs mkfs.jfs mkfs.reiserfs "
-        "mkfs.erofs mkfs.nilfs2 mkfs.msdos mkfs.ubifs mkdosfs mkntfs mkexfatfs newfs newfs_apfs "
-        "newfs_hfs newfs_msdos".split(),
-        make_filesystem,
-    ),
-}

@@ -273,20 +273,3 @@ def through(call: Call) -> Stream:
     """Passes its input on unchanged while showing how much there was (`pv`)."""
     options = split(call.args, frozenset("-L -B -s -i -w -H -N -F -d -R -m -P".split()))
     return gathered(call, options.operands)
-
-
-PROGRAMS = {
-    **dict.fromkeys(("cat", "gcat"), cat),
-    **dict.fromkeys(("head", "tail", "ghead", "gtail"), head),
-    **dict.fromkeys(("echo", "printf", "true", "false", "test", "[", "pwd"), as_builtin),
-    "tac": tac,
-    "rev": rev,
-    "uniq": uniq,
-    "tr": tr,
-    **dict.fromkeys(("base64", "base32", "gbase64"), base64),
-    "basenc": basenc,
-    "xxd": xxd,
-    "tee": tee,
-    "ps": ps,
-    "pv": through,
-}

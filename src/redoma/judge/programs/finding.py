@@ -264,9 +264,3 @@ def fd(call: Call) -> Stream:
             )
             _run(search, command if holds else [*command, command[0].like("{}")])
     return ANYTHING
-
-
-PROGRAMS = {
-    **dict.fromkeys(("find", "gfind", "bfs"), find),
-    **dict.fromkeys(("fd", "fdfind"), fd),
-}

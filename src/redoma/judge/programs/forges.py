@@ -125,6 +125,3 @@ def _api(call: Call) -> Stream:
     if options.has("--hostname") or options.has("-H", "--header", "--cache", "-p", "--preview"):
         call.fact(Effect.UNKNOWN, tags=("host",), detail=detail)
     return Stream(None, 2, f"{call.name} api")
-
-
-PROGRAMS = {"gh": forge, "glab": forge}

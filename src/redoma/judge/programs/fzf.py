@@ -128,6 +128,3 @@ def _filled(text: Arg) -> Arg:
     return text.like(
         re.sub(r"\{[+*sfrn]*(?:q|n|\d*(?:\.\.\d*)?(?:,\d+)*)(?::\d)?\}", "$__chosen", text)
     )
-
-
-PROGRAMS = dict.fromkeys(("fzf", "fzf-tmux", "sk", "peco", "fzy"), fzf)

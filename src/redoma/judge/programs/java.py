@@ -78,6 +78,3 @@ def _client(call: Call, words: list[str]) -> None:
     )
     reads = verb.startswith(("list-", "get-", "who-am-i", "help", "version", "console", "tail"))
     call.fact(Effect.READS if reads else Effect.REMOTE, detail=verb)
-
-
-PROGRAMS = {"java": java}

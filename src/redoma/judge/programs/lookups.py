@@ -138,14 +138,3 @@ def scan(call: Call) -> Stream:
     for host in options.operands:
         call.host(host, "scan")
     return Stream(None)
-
-
-PROGRAMS = {
-    **dict.fromkeys((*_TAKES, *_FOR_ALL), lookup),
-    "nsupdate": nsupdate,
-    **dict.fromkeys(
-        ("whoami", "hostname", "id", "logname", "hostnamectl", "users", "groups"), identity
-    ),
-    "printenv": printenv,
-    **dict.fromkeys(("nmap", "masscan", "zmap", "rustscan", "nikto"), scan),
-}

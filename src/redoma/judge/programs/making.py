@@ -103,6 +103,3 @@ def recipes(call: Call, text: Arg) -> None:
         command = re.sub(r"\$[({](\w+)[)}]", r"${\1}", command.lstrip("@-+ ").replace("$$", "$"))
         if command:
             call.run_shell(text.like(command))
-
-
-PROGRAMS = dict.fromkeys("make gmake bmake remake mingw32-make".split(), make)

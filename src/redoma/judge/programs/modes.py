@@ -123,14 +123,3 @@ def _each(call: Call, words: list[Arg], options: Options, tags: list[str]) -> No
         if recursive and target.place is Place.TEMP and call.path(word) in ("/tmp", "/var/tmp"):
             marks.append("temp-root")
         call.writes(word, *marks)
-
-
-PROGRAMS = {
-    **dict.fromkeys(("chmod", "gchmod"), chmod),
-    **dict.fromkeys(("chown", "gchown", "chgrp", "gchgrp", "chcon", "lchown"), chown),
-    "chattr": chattr,
-    "chflags": chown,
-    "setfacl": setfacl,
-    "setcap": setcap,
-    "setfattr": setfattr,
-}

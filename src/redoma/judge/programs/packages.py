@@ -253,15 +253,3 @@ def _bare(word: Arg) -> str:
     if word.startswith("@"):
         return "@" + word[1:].partition("@")[0]
     return re.split(r"[@=<>~!\[]", word, maxsplit=1)[0]
-
-
-PROGRAMS = dict.fromkeys(
-    (
-        "pip pip3 pip2 uv uvx pipx poetry pipenv pdm rye hatch pixi conda mamba micromamba npm "
-        "npx bunx pnpx pnpm yarn bun bundle bundler composer mise rtx asdf pyenv rbenv nodenv "
-        "goenv jenv volta fnm cabal stack opam dune devbox aqua corepack rustup nvm lerna nx "
-        "cargo gem brew apt apt-get aptitude yum dnf zypper apk luarocks cpan cpanm mvn mvnw "
-        "gradle gradlew sbt mix dotnet"
-    ).split(),
-    manage,
-)

@@ -298,26 +298,3 @@ def carrier(call: Call) -> Stream:
 def ssh_as(call: Call, words: list[Arg]) -> Stream:
     """Reads the words as those of `ssh`."""
     return call.run_args([call.word.like("ssh"), *words])
-
-
-PROGRAMS = {
-    "ssh": ssh,
-    "slogin": ssh,
-    "scp": copy,
-    **dict.fromkeys(("sftp", "ftp", "tftp", "lftp", "ncftp"), file_session),
-    "ssh-keygen": keygen,
-    **dict.fromkeys(("ssh-add", "ssh-copy-id", "ssh-agent"), agent),
-    **dict.fromkeys(
-        (
-            "sshpass",
-            "autossh",
-            "mosh",
-            "torsocks",
-            "torify",
-            "proxychains",
-            "proxychains4",
-            "tsocks",
-        ),
-        carrier,
-    ),
-}

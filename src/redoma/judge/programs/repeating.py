@@ -185,13 +185,3 @@ def hyperfine(call: Call) -> Stream:
     for text in [*options.values(*extra), *options.operands]:
         call.run_shell(text)
     return ANYTHING
-
-
-PROGRAMS = {
-    **dict.fromkeys(("parallel", "sem", "rush"), parallel),
-    "watch": watch,
-    "viddy": watch,
-    "entr": entr,
-    "watchexec": watchexec,
-    "hyperfine": hyperfine,
-}

@@ -99,6 +99,3 @@ def _copies(call: Call, options: Options, sources: list[Arg], target: Arg) -> No
     if fetched or carried.taint:
         held = Stream(None, carried.taint | fetched, str(sources[0]))
         call.walker.files.put(call.path(target).rstrip("/") + "/", held)
-
-
-PROGRAMS = dict.fromkeys(("rsync", "openrsync", "grsync", "rsync-ssl"), rsync)

@@ -220,20 +220,3 @@ def opener(call: Call) -> Stream:
             call.executes_file(path, "")
     call.fact(Effect.EXECUTES, tags=("desktop",))
     return NOTHING
-
-
-PROGRAMS = {
-    **dict.fromkeys(("xdg-open", "gnome-open", "kde-open", "exo-open", "wslview"), opener),
-    **dict.fromkeys(("busybox", "toybox", "coreutils", "sbase-box", "ubase-box"), busybox),
-    "flock": flock,
-    "setarch": setarch,
-    "arch": arch,
-    "sg": sg,
-    "ast-grep": ast_grep,
-    "runuser": runuser,
-    "capsh": capsh,
-    **dict.fromkeys(("systemd-run", "run0"), systemd_run),
-    "start-stop-daemon": start_stop_daemon,
-    "bwrap": bwrap,
-    "firejail": firejail,
-}

@@ -125,13 +125,3 @@ def locate(call: Call) -> Stream:
             target = Target(text=word, place=Place.SECRET)
             call.fact(Effect.SECRETS, target, tags=("search",), at=word.span)
     return Stream(None)
-
-
-PROGRAMS = {
-    **dict.fromkeys(
-        "grep egrep fgrep rgrep ggrep zgrep zegrep zfgrep bzgrep xzgrep zstdgrep lzgrep pcregrep "
-        "pcre2grep ugrep ug rg ag ack sift pt".split(),
-        grep,
-    ),
-    **dict.fromkeys(("locate", "mlocate", "plocate", "slocate", "glocate"), locate),
-}

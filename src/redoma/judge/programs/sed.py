@@ -182,6 +182,3 @@ def _substitute(call: Call, script: Arg, text: str, index: int) -> int:
         elif flag not in "gpiImM0123456789":
             return index
     return place
-
-
-PROGRAMS = dict.fromkeys(("sed", "gsed", "ssed"), sed)

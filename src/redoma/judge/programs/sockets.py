@@ -207,11 +207,3 @@ def channel(call: Call) -> Stream:
         taint |= call.reads(data.like(data[1:])).taint
     call.sends(taint, target)
     return Stream(None, NETWORK, str(target))
-
-
-PROGRAMS = {
-    **dict.fromkeys(("nc", "ncat", "netcat", "nc.traditional", "nc.openbsd"), nc),
-    "telnet": telnet,
-    "socat": socat,
-    **dict.fromkeys(("websocat", "wscat", "grpcurl"), channel),
-}

@@ -237,12 +237,3 @@ def _mongo_stdin(call: Call) -> None:
     else:
         target = Target(text=call.name, place=Place.WORKSPACE)
         call.fact(Effect.EXECUTES, target, tags=("interactive",))
-
-
-PROGRAMS = {
-    "redis-cli": redis,
-    "valkey-cli": redis,
-    "keydb-cli": redis,
-    "mongosh": mongo,
-    "mongo": mongo,
-}

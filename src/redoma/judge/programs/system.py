@@ -273,19 +273,3 @@ def dc(call: Call) -> Stream:
     for word in [*options.values("-f", "--file"), *options.operands]:
         call.reads(word)
     return ANYTHING
-
-
-PROGRAMS = {
-    "sysctl": sysctl,
-    **dict.fromkeys(("date", "gdate"), date),
-    "ifconfig": ifconfig,
-    **dict.fromkeys(("route", "arp"), route),
-    "ip": ip,
-    **dict.fromkeys(("mount", "umount"), mount),
-    "kill": kill,
-    **dict.fromkeys(("pkill", "killall", "skill", "slay", "pgkill", "zkill"), pkill),
-    "killall5": killall5,
-    "fuser": fuser,
-    **dict.fromkeys(("renice", "snice"), renice),
-    "dc": dc,
-}

@@ -232,13 +232,3 @@ def expect(call: Call) -> Stream:
     if not texts and not files:
         call.fact(Effect.EXECUTES, tags=("interactive",))
     return ANYTHING
-
-
-PROGRAMS = {
-    **dict.fromkeys(("tmux", "byobu"), tmux),
-    "screen": screen,
-    "script": script,
-    **dict.fromkeys(("at", "batch"), at),
-    "crontab": crontab,
-    **dict.fromkeys(("expect", "autoexpect"), expect),
-}

@@ -107,6 +107,3 @@ def says_sent(call: Call, taint: int, where: str) -> None:
 
     if taint & SECRET:
         call.fact(Effect.EXFILTRATES, detail=where)
-
-
-PROGRAMS = dict.fromkeys("gsutil rclone s3cmd s5cmd mc mcli azcopy".split(), store)

@@ -269,12 +269,3 @@ def browser(call: Call) -> Stream:
     if interactive and not call.walker.forks:
         call.fact(Effect.EXECUTES, tags=("desktop",))
     return Stream(None, taint, str(options.operands[0]) if options.operands else "")
-
-
-PROGRAMS = {
-    "wget": wget,
-    "wget2": wget,
-    **dict.fromkeys(("http", "https", "xh", "xhs"), httpie),
-    **dict.fromkeys(("aria2c", "axel"), fetcher),
-    **dict.fromkeys(("lynx", "w3m", "links", "elinks"), browser),
-}

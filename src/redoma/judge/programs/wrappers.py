@@ -306,17 +306,3 @@ def scheduling(call: Call) -> Stream:
     if sets:
         call.fact(Effect.SYSTEM, tags=("service",), detail=f"{name} of a running process")
     return _wrapped(call, words) if words else NOTHING
-
-
-PROGRAMS = {
-    "sudo": sudo,
-    "doas": sudo,
-    "pkexec": sudo,
-    "su": su,
-    **dict.fromkeys(("env", "genv"), env),
-    **dict.fromkeys(("xargs", "gxargs"), xargs),
-    **dict.fromkeys(("timeout", "gtimeout"), timeout),
-    **dict.fromkeys(("nice", "gnice"), nice),
-    **dict.fromkeys(("nohup", "gnohup"), nohup),
-    **dict.fromkeys(_SCHEDULING_TAKES, scheduling),
-}
