@@ -41,10 +41,6 @@ _MODULE_PROGRAMS = {
         ).split()
     ),
 }
-_DJANGO_READS = frozenset(
-    "check showmigrations diffsettings sqlmigrate sqlsequencereset sqlflush inspectdb "
-    "help version findstatic get_default_username".split()
-)
 _DJANGO_DESTROYS = frozenset(
     "flush reset_db sqlflush_run remove_stale_contenttypes delete_squashed_migrations".split()
 )
