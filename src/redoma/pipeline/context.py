@@ -14,7 +14,7 @@ from redoma.model.guarantee import Guarantee
 from redoma.model.network import Reach
 from redoma.model.request import Mode
 from redoma.model.value import replace
-from redoma.pipeline.events import Told
+from redoma.pipeline.audit_events import Told
 from redoma.pipeline.requests import shell_command
 
 TYPE_CHECKING = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from redoma.pipeline.check import ground
-from redoma.pipeline.kinds.foresee import CLOSED, Foreseen, foresee
+from redoma.pipeline.foresight.forecast import CLOSED, Foreseen, foresee
 
 pytestmark = pytest.mark.requirement("K5")
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from redoma.pipeline.check import ground
-from redoma.pipeline.kinds.foresee import foresee
-from redoma.pipeline.kinds.git_push import reported
+from redoma.pipeline.foresight.forecast import foresee
+from redoma.pipeline.foresight.git_push import reported
 
 pytestmark = pytest.mark.requirement("K5")
 

@@ -8,7 +8,7 @@ from redoma.model.errors import ChangeError, UndoImpossible, UsageError
 from redoma.model.intent import EndUnknown
 from redoma.model.transaction import Standing
 from redoma.model.value import Value, replace
-from redoma.pipeline import applying
+from redoma.pipeline import transactions
 from redoma.pipeline.plans import state as kept
 
 TYPE_CHECKING = False
@@ -109,7 +109,7 @@ def _undo(step: str, changes: dict[str, str], policy: Policy) -> UndoneStep:
         return UndoneStep(id=step)
     if read_entry(name).shown.standing is Standing.UNDONE:
         return UndoneStep(id=step, changes=name, before=True)
-    made = applying.undo(name, policy)
+    made = transactions.undo(name, policy)
     return UndoneStep(id=step, changes=name, paths=tuple(made.paths), notes=made.notes)
 
 

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from redoma.jail.run.streams import Sink
     from redoma.model.event import Event
     from redoma.model.question import Answer
+    from redoma.pipeline.context import World
     from redoma.pipeline.sandbox import Sandbox
     from redoma.pipeline.steps import Apply, Ask, Discard, Execute, Hold, Note
-    from redoma.pipeline.world import World
 
 
 class Hands:
@@ -113,14 +113,14 @@ class Hands:
         kept.set_asks(step.changes.id, (step.why,))
 
     def apply(self, step: Apply) -> Result:
-        from redoma.pipeline.changes import apply
+        from redoma.pipeline.stored_changes import apply
 
         allowed = step.plan.grant.writable
         try:
             names = step.plan.grant.protected
             applied = apply(step.changes.id, allow_write=allowed, undo=step.undo, names=names)
         except KeyboardInterrupt:
-            from redoma.pipeline.changes import applied_after_all
+            from redoma.pipeline.stored_changes import applied_after_all
 
             if not (applied_already := applied_after_all(step.changes.id)):
                 raise
@@ -134,7 +134,7 @@ class Hands:
         )
 
     def discard(self, step: Discard) -> None:
-        from redoma.pipeline.changes import discard
+        from redoma.pipeline.stored_changes import discard
 
         try:
             discard(step.changes.id)

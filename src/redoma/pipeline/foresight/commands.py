@@ -1,4 +1,4 @@
-"""Every program that a text would call, as the judge follows it, and which can be rewritten."""
+"""Every program that a text would call, as the judge follows it, and the edits of that text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from redoma.model.script import (
     While,
     Word,
 )
-from redoma.pipeline.deadline import judging
+from redoma.model.value import Value
+from redoma.pipeline.check import judging
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,6 +35,38 @@ if TYPE_CHECKING:
     from redoma.judge.programs.knowledge import Knowledge
     from redoma.model.risk import Fact
     from redoma.model.script import Command, Span
+
+
+class Edit(Value):
+    """A stretch of the command's text and what stands there instead."""
+
+    place: Span
+    text: str
+    # What the judge reads in its place, where the text holds a script of our own.
+    judged: str = ""
+
+
+class Instead(Value):
+    """One command that a preview runs in another form."""
+
+    edits: tuple[Edit, ...]
+    # In words, as `npm publish --dry-run`.
+    runs: str
+    warnings: tuple[str, ...] = ()
+    # What it would have called, where the form that runs does not tell.
+    calls: tuple[str, ...] = ()
+    # The form that runs says what would have been sent, on lines of its own.
+    reports: bool = False
+
+
+def edited(text: str, edits: list[Edit], *, for_judge: bool = False) -> str:
+    """The text with every edit made: to be run, or to be judged."""
+    for edit in sorted(edits, key=lambda e: e.place, reverse=True):
+        start, end = edit.place
+        put = edit.judged if for_judge and edit.judged else edit.text
+        text = text[:start] + put + text[end:]
+    return text
+
 
 _EXPANDS = frozenset("*?[]{}~$`\\")
 

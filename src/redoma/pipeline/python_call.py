@@ -16,9 +16,9 @@ from redoma.model.errors import Declined, UsageError
 from redoma.model.request import PythonCall, Request
 from redoma.model.result import Outcome
 from redoma.model.value import replace
-from redoma.pipeline.hands import Hands
+from redoma.pipeline.context import World
 from redoma.pipeline.requests import this_caller, this_session
-from redoma.pipeline.world import World
+from redoma.pipeline.step_runner import Hands
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from redoma.model.question import Context, Impact, Question
 from redoma.model.risk import Risk
 from redoma.model.transaction import Undone
 from redoma.model.value import replace
-from redoma.pipeline import changes as held
+from redoma.pipeline import stored_changes
 from redoma.pipeline.path import unwritten, without_undo
 from redoma.pipeline.requests import Who, this_caller, this_session
 
@@ -52,9 +52,9 @@ def apply(
 
     So it does where what they replace cannot be kept; without `undo` nothing is kept anyway.
     """
-    entry = kept.read_entry(held.resolve(name)).shown
+    entry = kept.read_entry(stored_changes.resolve(name)).shown
     book = _Book(entry, record or _own(policy))
-    asked = _question(entry, held.load(entry.id), policy)
+    asked = _question(entry, stored_changes.load(entry.id), policy)
     if entry.asks:
         book.confirmed(asked, ask)
 
@@ -78,17 +78,17 @@ def apply(
 
 def discard(name: str, policy: Policy, *, record: Record | None = None) -> None:
     """Lets held changes go."""
-    entry = kept.read_entry(held.resolve(name)).shown
-    held.refuse_discard(entry)
+    entry = kept.read_entry(stored_changes.resolve(name)).shown
+    stored_changes.refuse_discard(entry)
     _Book(entry, record or _own(policy)).append(Kind.DISCARDED, [])
-    held.discard(entry.id)
+    stored_changes.discard(entry.id)
 
 
 def undo(
     name: str | None, policy: Policy, *, workspace: str = "", record: Record | None = None
 ) -> Undone:
     """Takes back what was applied; without a name, the last of a workspace."""
-    whole = held.resolve(name) if name else held.last_applied(workspace)
+    whole = stored_changes.resolve(name) if name else stored_changes.last_applied(workspace)
     book = _Book(kept.read_entry(whole).shown, record or _own(policy))
     return book.written(
         Kind.UNDO_STARTING,
@@ -109,11 +109,11 @@ def _apply(
 ) -> Applied:
     before = kept.read_entry(name).active
     try:
-        return held.apply(
+        return stored_changes.apply(
             name, paths, contents=contents, allow_write=allow_write, undo=undo, names=names
         )
     except KeyboardInterrupt:
-        made = held.applied_after_all(name)
+        made = stored_changes.applied_after_all(name)
         if made is None or kept.read_entry(name).active == before:
             raise
         return made
@@ -122,7 +122,7 @@ def _apply(
 def _undo(name: str) -> Undone:
     before = kept.read_entry(name).active
     try:
-        return held.undo(name)
+        return stored_changes.undo(name)
     except KeyboardInterrupt:
         if kept.read_entry(name).active == before:
             raise

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from functools import cache
 
-from redoma.pipeline.kinds.instead import Edit, Instead
+from redoma.pipeline.foresight.commands import Edit, Instead
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.pipeline.kinds.calls import Seen, Written
+    from redoma.pipeline.foresight.commands import Seen, Written
 
 REPORT = "redoma: git push: "
 _FORCE = {"-f": "force", "--force": "force", "--force-if-includes": "lease"}

@@ -8,7 +8,7 @@ from redoma.jail.levels import load
 from redoma.model.access import Network
 from redoma.model.network import Reach
 from redoma.pipeline.credentials import reach_of
-from redoma.pipeline.given import Given
+from redoma.pipeline.overrides import Given
 
 
 @pytest.mark.parametrize(

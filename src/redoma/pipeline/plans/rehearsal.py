@@ -10,12 +10,12 @@ from redoma.model.request import Mode
 from redoma.model.value import Value, replace
 from redoma.pipeline.dry_run import answer
 from redoma.pipeline.dry_run import preview as dry_run
+from redoma.pipeline.foresight.forecast import Foreseen
 from redoma.pipeline.held import HeldRun
-from redoma.pipeline.kinds.foresee import Foreseen
 from redoma.pipeline.plans.calling import directory, perform
-from redoma.pipeline.plans.checking import StepResult, check_plan
+from redoma.pipeline.plans.execution import Reached, exit_code, step_result
+from redoma.pipeline.plans.judgement import StepResult, check_plan
 from redoma.pipeline.plans.narrowing import outside
-from redoma.pipeline.plans.running import Reached, exit_code, step_result
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from redoma.jail.run.streams import Sink
     from redoma.model.intent import Intent
     from redoma.pipeline.dry_run import DryRun
-    from redoma.pipeline.plans.checking import JudgedStep
-    from redoma.pipeline.plans.running import Progress
+    from redoma.pipeline.plans.execution import Progress
+    from redoma.pipeline.plans.judgement import JudgedStep
     from redoma.pipeline.sandbox import Sandbox
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from functools import wraps
 
 from redoma.jail.quantities import checked_limit
 from redoma.model import arguments
-from redoma.model.access import Apply, Limits, Network, Writes
+from redoma.model.access import Apply, Grant, Limits, Network, Writes
 from redoma.model.arguments import WrongType, WrongValue, shown
-from redoma.model.errors import UsageError
+from redoma.model.errors import EngineFailed, UsageError
 from redoma.model.guarantee import Guarantee
 from redoma.model.network import Reach
 from redoma.model.value import replace
@@ -22,6 +23,35 @@ if TYPE_CHECKING:
     from redoma.model.policy import Policy
 
     F = TypeVar("F", bound=Callable[..., None])
+
+PLACE = "/tmp"
+
+
+def with_temporary(grant: Grant) -> Grant:
+    """The grant over /tmp, in which the workspace is written directly.
+
+    Attack: /tmp is everybody's, with the sockets of terminals and key agents in it. In a layer
+    they lead nowhere, nobody else's file is written before the command has ended, and what it did
+    to /tmp can be taken back.
+    """
+    if os.stat(PLACE).st_uid != os.geteuid():
+        # Without one, all of it would be copied; and nobody else's files could be.
+        from redoma.model.remedies import Help, Remedy
+
+        raise EngineFailed(
+            f"{PLACE} belongs to another user, and the kernel lets only its owner hold a layer",
+            hint=Remedy(help=Help.WRITE),
+        )
+    workspace = grant.workspace
+    beside = () if workspace.startswith(f"{PLACE}/") else (workspace,)
+    return replace(
+        grant,
+        workspace=PLACE,
+        writes=Writes.LAYER,
+        writable=tuple(dict.fromkeys((*beside, *grant.writable))),
+        require=grant.require | {Guarantee.CHANGES_HELD},
+    )
+
 
 _LAST_PORT = 65535
 _ALL = 1 << 50
@@ -124,8 +154,6 @@ class Given:
             prefer=(self._engine,) if self._engine else grant.prefer,
         )
         if self.temporary:
-            from redoma.pipeline.temporary import with_temporary
-
             made = with_temporary(made)
         if self._reach is None:
             return made
@@ -166,7 +194,7 @@ def policy_beside(pack: str, rules: Sequence[tuple[str, str, str]]) -> Policy | 
     """What counts beside the policy in the files; None where nothing does."""
     if not pack and not rules:
         return None
-    from redoma.pipeline.policy_beside import own
+    from redoma.pipeline.caller_rules import own
 
     return own(pack, rules)
 

@@ -1,15 +1,18 @@
-"""SQL that a command would send: its statements, parsed; servers are never contacted.
+"""Whom a command would contact: HTTP requests and SQL statements, as far as its words tell.
 
-A database in a file of the workspace is another matter: its client really runs, on the layer.
+No server is ever contacted. A database in a file of the workspace is another matter: its client
+really runs, on the overlay.
 """
 
 from __future__ import annotations
 
 from redoma.judge.interpret.arg import UNKNOWN
 from redoma.judge.programs.clients import CLIENTS, SAME
+from redoma.judge.programs.curl import TAKES as CURL_TAKES
 from redoma.judge.programs.options import split
+from redoma.model.risk import Effect
 from redoma.model.value import Value
-from redoma.pipeline.kinds.instead import Edit, Instead
+from redoma.pipeline.foresight.commands import Edit, Instead
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
 
     from redoma.judge.interpret.arg import Arg
     from redoma.judge.programs.clients import Client
-    from redoma.pipeline.kinds.calls import Seen
+    from redoma.pipeline.foresight.commands import Seen
 
     ReadFile = Callable[[str, str], str | None]  # directory, path -> text, where it may be read
 
@@ -155,3 +158,53 @@ def _taken_to_succeed(
         edits=(Edit(place=seen.written.place, text=nothing),),
         runs=f"nothing in the place of {seen.name}",
     )
+
+
+_WGET_TAKES = frozenset(
+    "--method --post-data --post-file --body-data --body-file -O -o -P -U --user-agent --header "
+    "--output-document --directory-prefix -t -T".split()
+)
+_METHODS = frozenset("GET POST PUT PATCH DELETE HEAD OPTIONS".split())
+_CLIENTS = frozenset("curl wget wget2 http https httpie xh xhs curlie".split())
+
+
+def requests(seen: Seen) -> list[str]:
+    """`POST https://host/path` for each address, where the program is one of the web."""
+    if seen.name not in _CLIENTS:
+        return []
+    method = _method(seen)
+    addresses = [
+        str(target.text)
+        for fact in seen.facts
+        if fact.effect is Effect.NETWORK and fact.program == seen.name
+        for target in fact.targets
+    ]
+    return [f"{method} {_without_login(address)}" for address in dict.fromkeys(addresses)]
+
+
+def _method(seen: Seen) -> str:
+    sends = any("upload" in fact.tags for fact in seen.facts if fact.program == seen.name)
+    if seen.name in ("curl", "curlie"):
+        options = split(seen.args, CURL_TAKES)
+        named = options.value("-X", "--request")
+        if options.has("-G", "--get"):
+            sends = False
+        told = "HEAD" if options.has("-I", "--head") else ""
+        told = "PUT" if options.has("-T", "--upload-file") else told
+    elif seen.name.startswith("wget"):
+        options = split(seen.args, _WGET_TAKES)
+        named = options.value("--method")
+        told = "HEAD" if options.has("--spider") else ""
+    else:
+        named = next((word for word in seen.args if word.upper() in _METHODS), None)
+        told = ""
+    if named is not None and named.known:
+        return named.upper()
+    return told or ("POST" if sends else "GET")
+
+
+def _without_login(address: str) -> str:
+    """The address without a name and password in it: a report is kept and shown."""
+    scheme, separator, rest = address.rpartition("://")
+    host, slash, path = rest.partition("/")
+    return f"{scheme}{separator}{host.rpartition('@')[2]}{slash}{path}"

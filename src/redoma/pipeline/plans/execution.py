@@ -13,8 +13,7 @@ from redoma.model.result import Outcome
 from redoma.model.value import Value, replace
 from redoma.pipeline.plans import state as kept
 from redoma.pipeline.plans.calling import perform
-from redoma.pipeline.plans.checking import StepResult, check_plan
-from redoma.pipeline.plans.confirming import confirmed, plan_event
+from redoma.pipeline.plans.judgement import StepResult, check_plan, confirmed, plan_event
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from redoma.model.intent import Intent
     from redoma.model.question import Answerer
     from redoma.model.result import Result
-    from redoma.pipeline.plans.checking import JudgedStep
+    from redoma.pipeline.plans.judgement import JudgedStep
     from redoma.pipeline.plans.state import PlanState
     from redoma.pipeline.sandbox import Sandbox
 

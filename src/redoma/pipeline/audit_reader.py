@@ -5,7 +5,7 @@ from __future__ import annotations
 from redoma.audit.faults import Verification
 from redoma.audit.search import Entry, Reader, Wanted
 from redoma.audit.stats import Stats
-from redoma.pipeline.recording import directory, key_place
+from redoma.pipeline.audit_log import directory, key_place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

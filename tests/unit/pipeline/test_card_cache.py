@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from redoma.pipeline.shelf import Shelf, keep
+from redoma.pipeline.knowledge import CardCache, keep
 
 CARDS = {"git": b"one", "hub": b"one", "ls": b"another", "ls-é": b"", "g": b"x" * 5000}
 
@@ -24,24 +24,24 @@ class Maker:
         return dict(self._cards)
 
 
-def everything(shelf: Shelf) -> dict[str, bytes | None]:
+def everything(cache: CardCache) -> dict[str, bytes | None]:
     asked = (*CARDS, "it", "gi", "l", "", "ls\0", "a\nb", "0", "\udcff")
-    return {name: card for name in asked if (card := shelf.find(name)) is not None}
+    return {name: card for name in asked if (card := cache.find(name)) is not None}
 
 
 def test_every_card_is_found_by_its_name_and_by_no_other(tmp_path: Path) -> None:
     maker = Maker()
     place = [str(tmp_path / "deep/cards")]
-    assert everything(Shelf((1,), place, maker)) == CARDS
-    assert everything(Shelf((1,), place, maker)) == CARDS
+    assert everything(CardCache((1,), place, maker)) == CARDS
+    assert everything(CardCache((1,), place, maker)) == CARDS
     assert maker.made == 1
 
 
 def test_cards_of_another_stamp_are_made_anew(tmp_path: Path) -> None:
     place = [str(tmp_path / "cards")]
-    Shelf((1,), place, Maker())
+    CardCache((1,), place, Maker())
     newer = Maker({"git": b"newer"})
-    assert Shelf((2,), place, newer).find("git") == b"newer"
+    assert CardCache((2,), place, newer).find("git") == b"newer"
     assert newer.made == 1
 
 
@@ -49,35 +49,35 @@ def test_cards_of_another_stamp_are_made_anew(tmp_path: Path) -> None:
 def test_a_broken_file_is_made_anew(tmp_path: Path, rubbish: bytes) -> None:
     place = tmp_path / "cards"
     place.write_bytes(rubbish)
-    assert everything(Shelf((1,), [str(place)], Maker())) == CARDS
+    assert everything(CardCache((1,), [str(place)], Maker())) == CARDS
     assert place.read_bytes() != rubbish
 
 
 def test_cards_that_were_replaced_or_removed_meanwhile_are_never_mixed(tmp_path: Path) -> None:
     place = tmp_path / "cards"
-    shelf = Shelf((1,), [str(place)], Maker())
-    assert shelf.find("git") == b"one"
+    cache = CardCache((1,), [str(place)], Maker())
+    assert cache.find("git") == b"one"
     place.unlink()
-    Shelf((2,), [str(place)], Maker({"a": b"y" * 9000, "git": b"two"}))
-    assert shelf.find("git") == b"one"
+    CardCache((2,), [str(place)], Maker({"a": b"y" * 9000, "git": b"two"}))
+    assert cache.find("git") == b"one"
     place.unlink()
-    assert shelf.find("ls") == b"another"
+    assert cache.find("ls") == b"another"
 
 
 def test_where_nothing_can_be_kept_cards_are_found_all_the_same(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     maker = Maker()
-    shelf = Shelf((1,), [str(tmp_path / "file/cards")], maker)
-    assert everything(shelf) == CARDS
+    cache = CardCache((1,), [str(tmp_path / "file/cards")], maker)
+    assert everything(cache) == CARDS
     assert maker.made == 1
 
 
 @pytest.mark.root
 def test_cards_of_another_user_are_not_believed(tmp_path: Path) -> None:
     place = tmp_path / "cards"
-    Shelf((1,), [str(place)], Maker({"git": b"theirs"}))
+    CardCache((1,), [str(place)], Maker({"git": b"theirs"}))
     os.chown(place, 12345, 12345)
-    assert Shelf((1,), [str(place)], Maker()).find("git") == b"one"
+    assert CardCache((1,), [str(place)], Maker()).find("git") == b"one"
 
 
 def test_what_is_kept_is_never_written_through_a_link(tmp_path: Path) -> None:
