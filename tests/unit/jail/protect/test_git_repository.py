@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redoma.jail.guard.gitconfig import harmless, obeyed_places
+from redoma.jail.protect.git_repository import harmless, obeyed_places
 
 CLONE = """\
 [core]

@@ -30,7 +30,7 @@ class Treat(Enum):
     ASK = "ask"
 
 
-class Row(Value):
+class ObeyedRow(Value):
     """One tool: what it obeys, and what that would do."""
 
     tool: str
@@ -40,17 +40,17 @@ class Row(Value):
     source: str = ""
 
 
-class Names:
+class ObeyedNames:
     """Names to be looked for; each is looked up as a file system finds it."""
 
-    def __init__(self, rows: Iterable[Row]) -> None:
+    def __init__(self, rows: Iterable[ObeyedRow]) -> None:
         self.rows = tuple(rows)
-        self._files: dict[str, Row] = {}
-        self._ends: dict[str, Row] = {}
-        self._directories: dict[str, Row] = {}
+        self._files: dict[str, ObeyedRow] = {}
+        self._ends: dict[str, ObeyedRow] = {}
+        self._directories: dict[str, ObeyedRow] = {}
         # Names that count in a certain directory: the last one, then the whole of it.
-        self._files_in: dict[str, dict[str, Row]] = {}
-        self._directories_in: dict[str, dict[str, Row]] = {}
+        self._files_in: dict[str, dict[str, ObeyedRow]] = {}
+        self._directories_in: dict[str, dict[str, ObeyedRow]] = {}
         for row in self.rows:
             for name in row.names:
                 self._add(folded(name.rstrip("/")), row, directory=name.endswith("/"))
@@ -59,7 +59,7 @@ class Names:
             inside |= {f"{end}/": row for end, row in each.items()}
         self._inside = tuple(inside.items())
 
-    def _add(self, name: str, row: Row, *, directory: bool) -> None:
+    def _add(self, name: str, row: ObeyedRow, *, directory: bool) -> None:
         last = name.rpartition("/")[2]
         if last != name:
             within = self._directories_in if directory else self._files_in
@@ -71,14 +71,14 @@ class Names:
         else:
             self._files.setdefault(name, row)
 
-    def of_directory(self, name: str, above: str) -> Row | None:
+    def of_directory(self, name: str, above: str) -> ObeyedRow | None:
         """Who obeys all that is in a directory of this name, which lies in `above`; both folded."""
         found = self._directories.get(name)
         if found is None and name in self._directories_in:
             found = _ending(f"{above}/{name}", self._directories_in[name])
         return found
 
-    def of_file(self, name: str, above: str) -> Row | None:
+    def of_file(self, name: str, above: str) -> ObeyedRow | None:
         """Who obeys a file of this name, also where it stands in the place of a directory."""
         found = self._files.get(name) or self.of_directory(name, above)
         if found is None and name in self._files_in:
@@ -87,7 +87,7 @@ class Names:
             found = self._ends.get(name.rpartition(".")[2])
         return found
 
-    def of_path(self, path: str, *, directory: bool) -> Row | None:
+    def of_path(self, path: str, *, directory: bool) -> ObeyedRow | None:
         """Who obeys what lies at a path, by its own name or by that of a directory on the way."""
         text = f"/{folded(path)}/"
         for inside, row in self._inside:
@@ -96,15 +96,17 @@ class Names:
         above, _, last = text[:-1].rpartition("/")
         return None if directory else self.of_file(last, above)
 
-    def with_more(self, names: tuple[str, ...]) -> Names:
+    def with_more(self, names: tuple[str, ...]) -> ObeyedNames:
         """The same, and names that a policy adds."""
         if not names:
             return self
-        added = Row(tool="policy", treat=Treat.NEVER, names=names, why="your policy protects it")
-        return Names((added, *self.rows))
+        added = ObeyedRow(
+            tool="policy", treat=Treat.NEVER, names=names, why="your policy protects it"
+        )
+        return ObeyedNames((added, *self.rows))
 
 
-def _ending(path: str, ends: dict[str, Row]) -> Row | None:
+def _ending(path: str, ends: dict[str, ObeyedRow]) -> ObeyedRow | None:
     return next((row for end, row in ends.items() if path.endswith(end)), None)
 
 
@@ -120,7 +122,7 @@ def folded(text: str) -> str:
     return text
 
 
-def read(text: str) -> list[Row]:
+def read(text: str) -> list[ObeyedRow]:
     """The rows of a list; a small part of YAML, since what reads all of it costs every run."""
     rows: list[dict[str, str]] = []
     for line in text.split("\n"):
@@ -133,7 +135,7 @@ def read(text: str) -> list[Row]:
             raise ValueError(f"no row of a list: {line}")
         rows[-1][key] = value.strip().strip('"')
     return [
-        Row(
+        ObeyedRow(
             tool=row["tool"],
             treat=Treat(row["treat"]),
             names=tuple(row["names"].split()),
@@ -144,15 +146,15 @@ def read(text: str) -> list[Row]:
     ]
 
 
-_known: list[Names] = []
+_known: list[ObeyedNames] = []
 
 
-def obeyed() -> Names:
+def obeyed() -> ObeyedNames:
     """Every name that is known, read once."""
     if not _known:
         path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "obeyed.yaml")
         with open(path, encoding="utf-8") as file:
-            _known.append(Names(read(file.read())))
+            _known.append(ObeyedNames(read(file.read())))
     return _known[0]
 
 

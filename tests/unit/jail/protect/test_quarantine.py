@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from redoma.jail.engines.shield import Shield
-from redoma.jail.guard import held_back, removal, worktree
-from redoma.jail.guard.survey import Survey
-from redoma.jail.guard.sweep import Sweep
+from redoma.jail.protect import git_repository, quarantine, untrusted_paths
+from redoma.jail.protect.quarantine import Sweep
+from redoma.jail.protect.run_journal import ProtectedState
+from redoma.jail.protect.survey import Survey
 from redoma.model.errors import GuaranteeLost
 
 
@@ -123,20 +124,20 @@ def test_only_a_repository_that_names_the_worktree_back_is_opened(tmp_path: Path
     git(main, "add", "a")
     git(main, "commit", "-qm", "a")
     git(main, "worktree", "add", "-q", str(tmp_path / "linked"))
-    assert worktree.outside(str(tmp_path / "linked")) == (f"{main}/.git",)
+    assert git_repository.repository_outside(str(tmp_path / "linked")) == (f"{main}/.git",)
     forged = tmp_path / "forged"
     forged.mkdir()
     (forged / ".git").write_text(f"gitdir: {main}/.git/worktrees/linked\n")
-    assert worktree.outside(str(forged)) == ()
+    assert git_repository.repository_outside(str(forged)) == ()
     (forged / ".git").write_text(f"gitdir: {main}/.git\n")
-    assert worktree.outside(str(forged)) == ()
+    assert git_repository.repository_outside(str(forged)) == ()
 
 
 def sweep(project: Path, keep_in: Path) -> Sweep:
     """A sweep that knows nothing of what is there."""
     survey = Survey(str(project))
     survey.look()
-    return Sweep(survey, known={}, repositories={}, links={}, awaited=[], keep_in=str(keep_in))
+    return Sweep(survey, ProtectedState(root=str(project)), keep_in=str(keep_in))
 
 
 def test_a_directory_that_was_swapped_since_the_look_is_looked_at_again(tmp_path: Path) -> None:
@@ -204,7 +205,7 @@ def test_any_directory_can_be_removed_and_nothing_beside_it(tmp_path: Path) -> N
     nested(tmp_path / "made", 3000)
     (tmp_path / "made/link").symlink_to(tmp_path / "outside")
     (tmp_path / "made/closed").mkdir(mode=0)
-    removal.remove(str(tmp_path / "made"))
+    untrusted_paths.remove(str(tmp_path / "made"))
     assert sorted(p.name for p in tmp_path.iterdir()) == ["outside"]
     assert (tmp_path / "outside/kept").read_text() == "kept"
 
@@ -215,15 +216,15 @@ def test_of_what_was_taken_away_the_oldest_goes_first(tmp_path: Path) -> None:
         (kept / f"{number}").mkdir(parents=True)
         (kept / f"{number}/file").write_bytes(b"x" * 100_000)
         os.utime(kept / f"{number}", (number, number))
-    held_back.trim(str(kept), runs=4, size=1 << 30)
+    quarantine.trim(str(kept), runs=4, size=1 << 30)
     assert sorted(p.name for p in kept.iterdir()) == ["2", "3", "4", "5"]
-    held_back.trim(str(kept), runs=4, size=250_000)
+    quarantine.trim(str(kept), runs=4, size=250_000)
     assert sorted(p.name for p in kept.iterdir()) == ["4", "5"]
-    held_back.trim(str(tmp_path / "nowhere"), runs=1, size=1)
+    quarantine.trim(str(tmp_path / "nowhere"), runs=1, size=1)
 
 
 def test_no_two_runs_are_kept_in_one_place(tmp_path: Path) -> None:
-    assert len({held_back.place() for _ in range(20)}) == 20
+    assert len({quarantine.quarantine_directory() for _ in range(20)}) == 20
 
 
 @pytest.mark.parametrize("name", [".git", ".GIT"])
@@ -239,13 +240,7 @@ def test_what_is_planted_before_a_repository_is_made_is_taken_away(
     (root / "new" / name / "hooks/pre-commit").write_text("evil")
     (root / "new" / name / "config").write_text("[core]\n\tbare = false\n\tfsmonitor = evil\n")
     survey.look()
-    taken = Sweep(
-        survey,
-        known=known,
-        repositories=repositories,
-        links={},
-        awaited=[],
-        keep_in=str(tmp_path / "kept"),
-    ).run()
+    before = ProtectedState(root=str(root), known=known, repositories=repositories)
+    taken = Sweep(survey, before, keep_in=str(tmp_path / "kept")).run()
     assert {Path(each.path).name for each in taken} == {"pre-commit", "config"}
     assert (root / "new" / name / "config").read_text() == "[core]\n\tbare = false\n"

@@ -12,8 +12,17 @@ import time
 
 from redoma.base.blocks import contextmanager, suppress
 from redoma.jail import own
-from redoma.jail.guard import names
-from redoma.jail.guard.below import opened_below
+from redoma.jail.protect.obeyed_names import (
+    GIT_PARTS,
+    GIT_STORES,
+    ObeyedNames,
+    folded,
+    is_git,
+    is_git_directory,
+    is_gits_own,
+    obeyed,
+)
+from redoma.jail.protect.untrusted_paths import opened_below
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +32,7 @@ if TYPE_CHECKING:
 _CLOCK_SLACK = 50_000_000
 
 
-class Seen:
+class SurveyedDirectory:
     """One directory as it was last read."""
 
     __slots__ = (
@@ -67,9 +76,9 @@ class Survey:
         """
         self.root = root
         self.ours = ours or {}
-        self.names = names.obeyed().with_more(more)
+        self.names = obeyed().with_more(more)
         self.looked = 0
-        self.seen: dict[str, Seen] = {}
+        self.seen: dict[str, SurveyedDirectory] = {}
         self._stores: dict[str, Survey] = {}
 
     def look(self) -> None:
@@ -126,15 +135,19 @@ class Survey:
 
 
 def _read(
-    root: str, path: str, status: os.stat_result, ours: frozenset[int], obeyed: names.Names
-) -> Seen:
-    seen = Seen(status.st_ino, status.st_ctime_ns)
+    root: str,
+    path: str,
+    status: os.stat_result,
+    ours: frozenset[int],
+    known: ObeyedNames,
+) -> SurveyedDirectory:
+    seen = SurveyedDirectory(status.st_ino, status.st_ctime_ns)
     children: list[str] = []
     protected: list[tuple[str, int]] = []
     endpoints: list[str] = []
     all_names: set[str] = set()
     links = own.LINKS.get(path, frozenset())
-    here = names.folded(path)
+    here = folded(path)
     seen.unlisted = True
     with suppress(OSError), _readable(root, path, status) as place, os.scandir(place) as entries:
         seen.unlisted = False
@@ -143,13 +156,13 @@ def _read(
             all_names.add(name)
             if entry.is_dir(follow_symlinks=False):
                 children.append(name)
-                if obeyed.of_directory(names.folded(name), here) is not None:
+                if known.of_directory(folded(name), here) is not None:
                     protected.append((name, entry.inode()))
                 continue
             if (
                 name in links
-                or names.is_git(name)
-                or obeyed.of_file(names.folded(name), here) is not None
+                or is_git(name)
+                or known.of_file(folded(name), here) is not None
                 or (ours and entry.inode() in ours)
             ):
                 protected.append((name, entry.inode()))
@@ -161,14 +174,14 @@ def _read(
     # whoever knows its name.
     seen.unlisted = seen.unlisted and os.access(path, os.X_OK)
     # Attack: what is planted where `git init` will make a repository only later.
-    seen.git = names.is_git_directory(all_names) or names.is_git(path.rpartition("/")[2])
+    seen.git = is_git_directory(all_names) or is_git(path.rpartition("/")[2])
     for name in all_names if seen.git else ():
-        if names.folded(name) in names.GIT_PARTS:
+        if folded(name) in GIT_PARTS:
             with suppress(OSError):
                 protected.append((name, os.lstat(f"{path}/{name}").st_ino))
-    if seen.git and names.is_gits_own(path):
-        seen.stores = tuple(name for name in children if name in names.GIT_STORES)
-        children = [name for name in children if name not in names.GIT_STORES]
+    if seen.git and is_gits_own(path):
+        seen.stores = tuple(name for name in children if name in GIT_STORES)
+        children = [name for name in children if name not in GIT_STORES]
     seen.children = tuple(children)
     seen.protected = tuple(protected)
     seen.endpoints = tuple(endpoints)

@@ -11,11 +11,14 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+import time
 from contextlib import suppress
+from itertools import count
 
-from redoma.jail.guard import gitconfig, names, removal
-from redoma.jail.guard.below import opened_below
-from redoma.jail.guard.survey import Survey
+from redoma.jail import places
+from redoma.jail.protect import obeyed_names
+from redoma.jail.protect.git_repository import harmless, leads_out, text_of
+from redoma.jail.protect.untrusted_paths import opened_below, remove, size_of
 from redoma.model.errors import GuaranteeLost
 from redoma.model.result import HeldBack
 
@@ -23,7 +26,41 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_LARGEST_CONFIG = 1 << 20
+    from redoma.jail.protect.run_journal import ProtectedState
+    from redoma.jail.protect.survey import Survey
+
+# What older runs left goes, the oldest first, until no more than this is kept.
+MOST_RUNS = 100
+MOST_BYTES = 1 << 30
+_numbers = count(1)
+
+
+def quarantine_directory(name: str = "") -> str:
+    """A directory of its own for what one run made and may not keep; room is made for it."""
+    kept = f"{places.made_state()}/held-back"
+    trim(kept, runs=MOST_RUNS - 1, size=MOST_BYTES)
+    moment = time.strftime("%Y%m%d-%H%M%S")
+    return f"{kept}/{moment}-{os.getpid()}-{next(_numbers)}{name}"
+
+
+def trim(directory: str, *, runs: int, size: int) -> None:
+    """Removes what is oldest in `directory` until so many are left, and so many bytes.
+
+    Attack: each run may leave as much here as it may write, and nobody looks for it.
+    """
+    found: list[tuple[int, str]] = []
+    with suppress(OSError), os.scandir(directory) as entries:
+        for entry in entries:
+            with suppress(OSError):
+                found.append((entry.stat(follow_symlinks=False).st_mtime_ns, entry.path))
+    used = 0
+    for number, (_, path) in enumerate(sorted(found, reverse=True), 1):
+        used += size_of(path)
+        if number > runs or used > size:
+            with suppress(OSError):  # what cannot be removed now is tried again next time
+                remove(path)
+
+
 _MOST_PASSES = 5
 _OBEYED = "a repository's configuration makes git obey it"
 _LEADS_GIT = "it would lead git to configuration of the command's own making"
@@ -32,24 +69,10 @@ _LEADS_GIT = "it would lead git to configuration of the command's own making"
 class Sweep:
     """One pass over a workspace after a run, against what was there before it."""
 
-    def __init__(
-        self,
-        survey: Survey,
-        *,
-        known: dict[str, int],
-        repositories: dict[str, int],
-        links: dict[str, str],
-        awaited: list[str],
-        keep_in: str,
-        allowed: tuple[str, ...] = (),
-    ) -> None:
+    def __init__(self, survey: Survey, before: ProtectedState, *, keep_in: str) -> None:
         self.survey = survey
+        self.before = before
         self.keep_in = keep_in
-        self.allowed = allowed
-        self.known = known
-        self.repositories = repositories
-        self.links = links
-        self.awaited = awaited
         self.taken: list[HeldBack] = []
         self._failed: dict[str, OSError] = {}
 
@@ -77,20 +100,20 @@ class Sweep:
         repositories = self.survey.git_directories()
         for path, inode in list(self.survey.protected()):
             parent, _, name = path.rpartition("/")
-            if self.known.get(path) == inode or self._may(path):
+            if self.before.known.get(path) == inode or self._may(path):
                 continue
-            if names.folded(name) in names.GIT_PARTS and parent in repositories:
+            if obeyed_names.folded(name) in obeyed_names.GIT_PARTS and parent in repositories:
                 continue  # judged with its repository
-            if names.is_git(name):
+            if obeyed_names.is_git(name):
                 self._try(path, self._judge_link)
             else:
                 self._try(path, lambda p: self._take(p, "a tool of yours would obey it"))
         for path, inode in repositories.items():
-            self._judge_repository(path, known=self.repositories.get(path) == inode)
-        for path in self.awaited:
+            self._judge_repository(path, known=self.before.repositories.get(path) == inode)
+        for path in self.before.awaited:
             if real := self._found(path):
                 self._try(real, lambda p: self._take(p, _OBEYED))
-        for path in self.links:
+        for path in self.before.links:
             self._try(path, self._restore_link)
 
     def _try(self, path: str, judge: Callable[[str], None]) -> None:
@@ -101,7 +124,7 @@ class Sweep:
 
     def _restore_link(self, path: str) -> None:
         """Protected links cannot be mounts, so they are put back as they were."""
-        target = self.links[path]
+        target = self.before.links[path]
         if real := self._found(path):
             if os.path.islink(real) and os.readlink(real) == target:
                 return
@@ -122,7 +145,7 @@ class Sweep:
         return real if inside and os.path.lexists(real) else ""
 
     def _may(self, path: str) -> bool:
-        return any(path == place or path.startswith(place + "/") for place in self.allowed)
+        return any(path == place or path.startswith(place + "/") for place in self.before.allowed)
 
     def _judge_link(self, path: str) -> None:
         """A new `.git` that is a file or a link: it may only lead into a repository's own part."""
@@ -146,16 +169,16 @@ class Sweep:
         try:
             entries = os.listdir(path)
         except OSError:
-            entries = list(names.GIT_PARTS)
+            entries = list(obeyed_names.GIT_PARTS)
         for entry in entries:
-            part, name = f"{path}/{entry}", names.folded(entry)
-            if name not in names.GIT_PARTS:
+            part, name = f"{path}/{entry}", obeyed_names.folded(entry)
+            if name not in obeyed_names.GIT_PARTS:
                 continue
             try:
                 inode = os.lstat(part).st_ino
             except OSError:
                 continue
-            if (known and self.known.get(part) == inode) or self._may(part):
+            if (known and self.before.known.get(part) == inode) or self._may(part):
                 continue
             if name == "hooks":
                 self._try(part, self._judge_hooks)
@@ -182,7 +205,7 @@ class Sweep:
 
     def _judge_config(self, path: str) -> None:
         try:
-            kept, dropped = gitconfig.harmless(text_of(path))
+            kept, dropped = harmless(text_of(path))
         except (OSError, UnicodeDecodeError):
             self._take(path, "it is no configuration")
             return
@@ -216,32 +239,8 @@ class Sweep:
                 os.rename(name, kept, src_dir_fd=parent)
             except OSError:  # another file system
                 _copy(held, kept)
-                removal.remove(held)
+                remove(held)
         self.taken.append(HeldBack(path=path, why=why, kept=kept if os.path.lexists(kept) else ""))
-
-
-def leads_out(root: str, path: str, text: str) -> bool:
-    """Whether the work tree that a configuration at `path` names lies outside of `root`."""
-    for line in text.split("\n"):
-        key, equals, value = line.partition("=")
-        if equals and key.strip().lower() == "worktree":
-            tree = os.path.realpath(os.path.join(os.path.dirname(path), value.strip(' \t"')))
-            if tree != root and not tree.startswith(root + "/"):
-                return True
-    return False
-
-
-def text_of(path: str) -> str:
-    """The text of a small regular file; an error for anything else."""
-    # Attack: a link to a file of the person's, or a pipe that never ends.
-    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    with open(fd, "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise OSError("not a regular file")
-        # Attack: settings behind a megabyte of nothing, for a reader that stops there.
-        if os.fstat(file.fileno()).st_size > _LARGEST_CONFIG:
-            raise OSError("too long to be read")
-        return file.read().decode()
 
 
 def _open_up(parent: int, name: str) -> None:

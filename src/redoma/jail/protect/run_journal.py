@@ -13,10 +13,11 @@ from itertools import count
 from redoma.base.blocks import suppress
 from redoma.jail import places
 from redoma.jail.kernel.cgroups import maker_lives, started
+from redoma.model.access import NOBODYS_UID
+from redoma.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.jail.engines.shield import Raised
     from redoma.model.result import HeldBack
 
 # Begins the word on a command line by which a process says whose word it waits for.
@@ -25,7 +26,21 @@ _IDLE, _GOING = b"-", b"+"
 _numbers = count(1)
 
 
-class Entry:
+class ProtectedState(Value):
+    """What was protected below one directory when a run began."""
+
+    root: str
+    known: dict[str, int] = {}  # noqa: RUF012 — never written to
+    repositories: dict[str, int] = {}  # noqa: RUF012
+    links: dict[str, str] = {}  # noqa: RUF012
+    # What git would obey, or would be ours, though nothing was there.
+    awaited: list[str] = []  # noqa: RUF012
+    # What someone allowed to be written by name, and names that a policy protects.
+    allowed: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+
+
+class RunEntry:
     """What was protected when a run began; one file, used again while nothing of that changes."""
 
     def __init__(self) -> None:
@@ -33,11 +48,11 @@ class Entry:
         self._fd = -1
         self._content = b""
 
-    def begin(self, raised: list[Raised] | None) -> None:
+    def begin(self, states: list[ProtectedState] | None) -> None:
         """A run is going on from here; None where nobody has to know of it."""
-        if raised is None:
+        if states is None:
             return
-        content = _content(raised)
+        content = _content(states)
         if content != self._content or self._fd < 0:
             self.close()
             pid = os.getpid()
@@ -85,16 +100,16 @@ def without_end(reads: int) -> int:
         os.close(reads)
 
 
-def _content(raised: list[Raised]) -> bytes:
+def _content(states: list[ProtectedState]) -> bytes:
     lines = []
-    for one in raised:
-        lines.append(f"root\0{one.shield.root}")
+    for one in states:
+        lines.append(f"root\0{one.root}")
         lines += [f"known\0{inode}\0{path}" for path, inode in one.known.items()]
         lines += [f"repository\0{inode}\0{path}" for path, inode in one.repositories.items()]
         lines += [f"link\0{target}\0{path}" for path, target in one.links.items()]
         lines += [f"awaited\0\0{path}" for path in one.awaited]
-        lines += [f"allowed\0\0{path}" for path in one.shield.allowed]
-        lines += [f"name\0\0{name}" for name in one.shield.names]
+        lines += [f"allowed\0\0{path}" for path in one.allowed]
+        lines += [f"name\0\0{name}" for name in one.names]
     return "\n\0".join(lines).encode(errors="surrogateescape")
 
 
@@ -104,9 +119,7 @@ def finish_others() -> tuple[HeldBack, ...]:
     directory = _directory()
     gone = [name for name in _entries() if not maker_lives(name)]
     if gone:
-        from redoma.jail.guard.waiting import end_left_behind
-
-        end_left_behind()
+        kill_orphaned_waiters()
     for name in gone:
         with suppress(OSError, ValueError):
             taken += _settle(f"{directory}/{name}")
@@ -148,64 +161,80 @@ def others_at(root: str) -> list[tuple[dict[str, int], dict[str, int]]]:
     return found
 
 
-class _Record:
-    """What an entry says of one directory."""
-
-    def __init__(self, root: str) -> None:
-        self.root = root
-        self.known: dict[str, int] = {}
-        self.repositories: dict[str, int] = {}
-        self.links: dict[str, str] = {}
-        self.awaited: list[str] = []
-        self.allowed: list[str] = []
-        self.names: list[str] = []
-
-
-def _records(path: str) -> list[_Record]:
+def _records(path: str) -> list[ProtectedState]:
     """An entry's content; nothing where no run was going on."""
     with open(path, "rb") as file:
         if file.read(1) != _GOING:
             return []
         text = file.read().decode(errors="surrogateescape")
-    found: list[_Record] = []
+    found: list[tuple[str, dict[str, dict[str, str]]]] = []
     for line in text.split("\n\0") if text else ():
         kind, _, rest = line.partition("\0")
         if kind == "root":
-            found.append(_Record(rest))
-            continue
-        record = found[-1]
-        value, _, name = rest.partition("\0")
-        if kind == "known":
-            record.known[name] = int(value)
-        elif kind == "repository":
-            record.repositories[name] = int(value)
-        elif kind == "link":
-            record.links[name] = value
-        elif kind == "awaited":
-            record.awaited.append(name)
-        elif kind == "allowed":
-            record.allowed.append(name)
-        elif kind == "name":
-            record.names.append(name)
-    return found
+            found.append((rest, {}))
+        else:
+            value, _, name = rest.partition("\0")
+            found[-1][1].setdefault(kind, {})[name] = value
+    return [
+        ProtectedState(
+            root=root,
+            known={path: int(inode) for path, inode in rows.get("known", {}).items()},
+            repositories={path: int(inode) for path, inode in rows.get("repository", {}).items()},
+            links=rows.get("link", {}),
+            awaited=list(rows.get("awaited", ())),
+            allowed=tuple(rows.get("allowed", ())),
+            names=tuple(rows.get("name", ())),
+        )
+        for root, rows in found
+    ]
 
 
 def _settle(path: str) -> list[HeldBack]:
-    from redoma.jail.guard import held_back
-    from redoma.jail.guard.survey import Survey
-    from redoma.jail.guard.sweep import Sweep
+    from redoma.jail.protect.quarantine import Sweep, quarantine_directory
+    from redoma.jail.protect.survey import Survey
 
     taken: list[HeldBack] = []
-    for record in _records(path):
-        survey = Survey(record.root, more=tuple(record.names))
+    for state in _records(path):
+        survey = Survey(state.root, more=state.names)
         survey.look()
-        taken += Sweep(
-            survey,
-            known=record.known,
-            repositories=record.repositories,
-            links=record.links,
-            awaited=record.awaited,
-            keep_in=held_back.place("-after-a-crash"),
-            allowed=tuple(record.allowed),
-        ).run()
+        taken += Sweep(survey, state, keep_in=quarantine_directory("-after-a-crash")).run()
     return taken
+
+
+def kill_orphaned_waiters() -> None:
+    """Kills every process that waits for a supervisor of this machine which is gone.
+
+    Bubblewrap's first process is told when to begin, and dies with whoever started it only from
+    then on. Killed before, we can tell it nothing: it never begins, but it stays. Its command line
+    names us, so that the next start knows whose it is and that nobody will come any more.
+    """
+    from redoma.base import signals
+
+    for name in os.listdir("/proc"):
+        if name.isdigit() and _is_orphaned_waiter(name):
+            with suppress(OSError):
+                process = os.pidfd_open(int(name))
+                try:
+                    # Attack: the number is another's by now; so the process that is held is looked
+                    # at once more, and it alone is signalled.
+                    if _is_orphaned_waiter(name):
+                        signals.send(process, signals.SIGKILL)
+                finally:
+                    os.close(process)
+
+
+def _is_orphaned_waiter(name: str) -> bool:
+    try:
+        with open(f"/proc/{name}/cmdline", "rb") as file:
+            words = file.read(4096).decode(errors="replace").split("\0")
+        told = next((word for word in words if word.startswith(MARK)), "")
+        if not told:
+            return False
+        with open(f"/proc/{name}/status") as file:
+            uid = next(line.split()[1] for line in file if line.startswith("Uid:"))
+    except (OSError, StopIteration):
+        return False
+    where, _, maker = told.removeprefix(MARK).partition("-")
+    # In another namespace of processes our numbers name others: what waits there is left alone.
+    ours = where == namespace() and int(uid) in (os.geteuid(), NOBODYS_UID)
+    return ours and not maker_lives(maker)
