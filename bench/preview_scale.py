@@ -103,7 +103,7 @@ def measured(kind: str, count: int) -> dict[str, float]:
         done = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True)
         return {**json.loads(done.stdout), "bare": plain}
     finally:
-        from redoma.jail.guard.removal import remove_tree
+        from redoma.jail.protect.untrusted_paths import remove_tree
 
         remove_tree(work)
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from redoma.jail.guard.removal import remove_tree
+from redoma.jail.protect.untrusted_paths import remove_tree
 from redoma.model.transaction import Standing
 from redoma.pipeline import stored_changes
 from tests.crash.victim import events_of, killed_at

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from redoma.jail.guard.removal import remove_tree
+from redoma.jail.protect.untrusted_paths import remove_tree
 from redoma.model.access import Writes
 from redoma.model.result import Result
 from redoma.model.value import replace

@@ -6,9 +6,9 @@ import os
 from time import monotonic, thread_time
 
 from redoma.judge.assess import assess, assess_write, examine, examine_call, examine_write
-from redoma.judge.budget import Budget, Exhausted, Judging, spend
 from redoma.judge.decide import decide
 from redoma.judge.interpret.state import Ground
+from redoma.judge.text.budget import Budget, Exhausted, Judging, spend
 from redoma.model.decision import Decision, Verdict
 from redoma.model.policy import BUILT_IN, ISOLATION_ONLY, Circumstances, Environment
 from redoma.model.risk import Assessment, Effect, Fact, Finding, Risk

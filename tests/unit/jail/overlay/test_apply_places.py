@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from redoma.jail.guard.removal import remove_tree
+from redoma.jail.protect.untrusted_paths import remove_tree
 from redoma.model.errors import ChangeError
 from redoma.model.transaction import Standing
 from redoma.pipeline import stored_changes
