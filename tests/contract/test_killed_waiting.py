@@ -13,7 +13,7 @@ import pytest
 
 from redoma.jail.guard.journal import MARK, mark
 from redoma.jail.guard.waiting import end_left_behind
-from redoma.jail.run.handshake import end_unseen
+from redoma.jail.supervisor.handshake import end_unseen
 from tests.contract.machine import Machine
 from tests.contract.test_permit import waiting_for
 

@@ -10,7 +10,7 @@ import pytest
 
 from redoma.cli.result_json import whole
 from redoma.jail.plan import TRACES_FILES
-from redoma.jail.run.trace import MOST_FILES
+from redoma.jail.supervisor.file_trace import MOST_FILES
 from redoma.model.errors import UsageError
 from redoma.model.result import Outcome, Result
 from tests.contract.machine import ENGINES, Machine

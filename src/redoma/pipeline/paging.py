@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from redoma.jail.run.pager import fed
+from redoma.jail.supervisor.tty import fed
 
 __all__ = ["fed"]

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from redoma.jail.run.control import Control
+from redoma.jail.supervisor.control import Control
 
 __all__ = ["Control"]

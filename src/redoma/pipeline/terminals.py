@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from redoma.jail.run.terminal import raw, size_of
+from redoma.jail.supervisor.tty import raw, size_of
 
 __all__ = ["raw", "size_of"]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from redoma.cli.pager import pager
-from redoma.jail.run.pager import fed
+from redoma.jail.supervisor.tty import fed
 from tests.house.tree import PACKAGE
 
 
