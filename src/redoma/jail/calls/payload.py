@@ -10,7 +10,7 @@ from _thread import allocate_lock
 from redoma.jail import own
 from redoma.jail.engines.program import own_library
 from redoma.jail.environment import home_directory
-from redoma.jail.guard.links import led_out
+from redoma.jail.protect.untrusted_paths import led_out
 from redoma.model.call_errors import NotSendable
 from redoma.model.request import PythonCall
 

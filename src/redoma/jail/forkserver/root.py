@@ -6,9 +6,9 @@ import os
 
 from redoma.jail import root_parts
 from redoma.jail.forkserver.description import Order
-from redoma.jail.guard.below import open_below
 from redoma.jail.kernel import calls, mounts
 from redoma.jail.kernel.openat2 import open_in_root
+from redoma.jail.protect.untrusted_paths import open_below
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
