@@ -12,7 +12,7 @@ from redoma.model.decision import Verdict
 from redoma.model.display import harmless
 from redoma.model.errors import PolicyError, UsageError
 from redoma.model.value import replace
-from redoma.pipeline.broken import refuse_broken
+from redoma.pipeline.check import refuse_broken
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from redoma.pipeline.running import Control
+    from redoma.pipeline.host_services import Control
 
 _TO_THE_COMMAND = (signals.SIGINT, signals.SIGTERM, signals.SIGHUP, signals.SIGQUIT)
 
@@ -19,7 +19,7 @@ def steered() -> Iterator[Control]:
     """A hand on what runs in the block: signals go to it, and afterwards to us again."""
     import signal
 
-    from redoma.pipeline.running import Control
+    from redoma.pipeline.host_services import Control
 
     control = Control()
     before = {number: signal.getsignal(number) for number in _TO_THE_COMMAND}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from redoma.base.pattern import lazy
-from redoma.judge.budget import spend
 from redoma.judge.interpret.arg import PLAIN, UNKNOWN, Arg, arg
 from redoma.judge.interpret.variables import judge_steering
+from redoma.judge.text.budget import spend
 from redoma.model.script import (
     Arithmetic,
     CommandSubstitution,
@@ -101,7 +101,7 @@ class Expander:
                 template.append(part.text)
             else:
                 template.append(f"\x02{index}\x03")
-        from redoma.judge.interpret.braces import expand_braces
+        from redoma.judge.text.braces import expand_braces
 
         variants = expand_braces("".join(template))
         if variants is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from redoma.base.pattern import lazy
 from redoma.judge.interpret.arg import UNKNOWN, Arg
-from redoma.judge.places import normal, place_of
+from redoma.judge.interpret.paths import normal, place_of
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
