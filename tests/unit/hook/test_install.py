@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from redoma import hook
-from redoma.hook.settings import changes, entry
+from redoma.hook import entry
+from redoma.hook import install as changes
 from redoma.model.errors import RedomaError
 from tests.unit.cli.running import START
 from tests.unit.hook.payloads import claude

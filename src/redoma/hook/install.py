@@ -6,14 +6,138 @@ import os
 import sys
 
 from redoma.cli import complain, options
-from redoma.cli.display import harmless
-from redoma.hook import HELP
+from redoma.hook import HELP, entry
+from redoma.hook import settings_file as files
 from redoma.hook.agents import AGENTS
-from redoma.hook.respond import read_options
-from redoma.hook.settings import changes, entry
-from redoma.hook.settings.places import SCOPES, places, scopes
+from redoma.hook.answer import read_options
+from redoma.hook.settings_file import SCOPES, Place, places, scopes
 from redoma.i18n import phrased
+from redoma.model.display import harmless
 from redoma.model.errors import RedomaError, UsageError
+from redoma.model.value import Value
+
+
+class SettingsChange(Value):
+    """A settings file before and after; `after` None means that the file goes."""
+
+    kept: files.Kept
+    after: str | None
+    keeps_backup: bool = False
+    exact: bool = False
+
+    @property
+    def changed(self) -> bool:
+        return self.after != self.kept.text
+
+
+def handler(place: Place) -> entry.JsonSettings | entry.TomlSettings:
+    """What edits the format of a file."""
+    return entry.TomlSettings() if place.is_toml else entry.JsonSettings()
+
+
+def installed(
+    agent: str, scope: str, wanted: dict[str, object] | None = None
+) -> list[tuple[files.Kept, list[dict[str, object]]]]:
+    """The files of a scope, with the groups of ours in each; `wanted` is shown if one is broken."""
+    return [(kept, _groups(kept, wanted)) for kept in map(files.read_place, places(agent, scope))]
+
+
+def _groups(kept: files.Kept, wanted: dict[str, object] | None) -> list[dict[str, object]]:
+    try:
+        return handler(kept.place).groups(kept.text, kept.place.agent)
+    except UsageError as error:
+        raise UsageError(f"{kept.real} {error}", hint=_by_hand(kept, wanted)) from error
+
+
+def install(agent: str, scope: str, options: list[str]) -> SettingsChange:
+    """The change that puts our hook in, or brings it up to date."""
+    group = entry.group(agent, options)
+    here = installed(agent, scope, group)
+    target, ours = next(((kept, found) for kept, found in here if found), _fresh(here))
+    if ours == [group]:
+        return SettingsChange(kept=target, after=target.text)
+    try:
+        edit = handler(target.place)
+        text = edit.remove(target.text, agent) if ours and target.text else target.text
+        after = edit.add(text, agent, group)
+    except UsageError as error:
+        raise UsageError(f"{target.real} {error}", hint=_by_hand(target, group)) from error
+    # A file that already had ours keeps the backup of the time before us.
+    return SettingsChange(
+        kept=target, after=after, keeps_backup=target.text is not None and not ours
+    )
+
+
+def _fresh(
+    here: list[tuple[files.Kept, list[dict[str, object]]]],
+) -> tuple[files.Kept, list[dict[str, object]]]:
+    """Where a new hook goes: beside hooks that are there, as Codex warns of two kinds of file."""
+    for kept, ours in here:
+        if kept.text is not None and kept.text.strip():
+            settings = handler(kept.place).parse(kept.text)
+            if settings.get("hooks"):
+                return kept, ours
+    return here[0]
+
+
+def uninstall(agent: str, scope: str) -> list[SettingsChange]:
+    """The changes that take our hook out, and with it all that was added for it."""
+    changes: list[SettingsChange] = []
+    for kept, ours in installed(agent, scope):
+        if not ours or kept.text is None:
+            continue
+        edit = handler(kept.place)
+        before = files.read_backup(kept)
+        if len(ours) == 1 and _made(edit, before, agent, ours[0]) == kept.text:
+            changes.append(SettingsChange(kept=kept, after=before, exact=True))
+            continue
+        try:
+            after = edit.remove(kept.text, agent)
+        except UsageError as error:
+            raise UsageError(f"{kept.real} {error}") from error
+        emptied = before is None and after.strip() in ("", "{}")
+        changes.append(SettingsChange(kept=kept, after=None if emptied else after))
+    return changes
+
+
+def _made(
+    edit: entry.JsonSettings | entry.TomlSettings,
+    before: str | None,
+    agent: str,
+    group: dict[str, object],
+) -> str | None:
+    """What installing made of the file that was there before."""
+    try:
+        return edit.add(before, agent, group)
+    except UsageError:
+        return None
+
+
+def carry_out(change: SettingsChange) -> None:
+    """Writes a change; the backup comes first, and goes when the file is as it was."""
+    if not change.changed:
+        return
+    if change.keeps_backup:
+        files.write_backup(change.kept)
+    if change.after is None:
+        files.delete(change.kept.real)
+    else:
+        files.write(change.kept, change.after)
+    if change.exact:
+        files.delete(change.kept.backup)
+
+
+def _by_hand(kept: files.Kept, group: dict[str, object] | None) -> str:
+    if group is None:
+        return "mend the file, then try again"
+    agent = kept.place.agent
+    if kept.place.is_toml:
+        return f"add this by hand:\n{entry.toml_block(agent, group)}"
+    import json
+
+    entry_text = json.dumps({"hooks": {entry.event(agent): [group]}}, indent=2)
+    return f"add this by hand:\n{entry_text}"
+
 
 SCOPE_FLAGS = tuple(f"--{scope}" for scope in SCOPES)
 
@@ -58,9 +182,9 @@ def _install(arguments: list[str]) -> int:
     if "--pack" in given.values:
         own += ["--pack", given.values["--pack"]]
     _try_pack(own)
-    change = changes.install(agent, scope, own)
+    change = install(agent, scope, own)
     if "--dry-run" not in given.flags:
-        changes.carry_out(change)
+        carry_out(change)
     done = _told(change, given.flags, notes=_notes(agent, scope))
     if "--json" in given.flags:
         _write_json({"agent": agent, "scope": scope, **done})
@@ -82,11 +206,11 @@ def _uninstall(arguments: list[str]) -> int:
     usage = "redoma hook uninstall AGENT [--user|--project|--local] [--dry-run] [--json]"
     given, scope = _read(arguments, (*SCOPE_FLAGS, "--dry-run"), usage)
     agent = _agent(given.words, usage)
-    found = changes.uninstall(agent, scope)
+    found = uninstall(agent, scope)
     results = []
     for change in found:
         if "--dry-run" not in given.flags:
-            changes.carry_out(change)
+            carry_out(change)
         results.append(_told(change, given.flags, notes=[]))
     if "--json" in given.flags:
         _write_json({"agent": agent, "scope": scope, "changes": results})
@@ -96,7 +220,7 @@ def _uninstall(arguments: list[str]) -> int:
     return 0
 
 
-def _told(change: changes.Change, flags: set[str], notes: list[str]) -> dict[str, object]:
+def _told(change: SettingsChange, flags: set[str], notes: list[str]) -> dict[str, object]:
     """Says what was or would be done, and returns it as data."""
     kept = change.kept
     dry = "--dry-run" in flags
@@ -123,7 +247,7 @@ def _told(change: changes.Change, flags: set[str], notes: list[str]) -> dict[str
     }
 
 
-def _difference(change: changes.Change) -> str:
+def _difference(change: SettingsChange) -> str:
     import difflib
 
     before = (change.kept.text or "").splitlines(keepends=True)
@@ -157,8 +281,8 @@ def _switched_off(agent: str, scope: str) -> list[str]:
         "gemini": (("hooksConfig.enabled", False),),
     }[agent]
     found = []
-    for kept, _ in changes.installed(agent, scope):
-        settings = changes.handler(kept.place).parse(kept.text) if kept.text else {}
+    for kept, _ in installed(agent, scope):
+        settings = handler(kept.place).parse(kept.text) if kept.text else {}
         for name, off in keys:
             value: object = settings
             for part in name.split("."):
@@ -186,7 +310,7 @@ def _rows(agent: str, scope: str) -> list[dict[str, object]]:
     """One row for each file with our hook; where there is none, one that says so."""
     rows: list[dict[str, object]] = []
     try:
-        for kept, ours in changes.installed(agent, scope):
+        for kept, ours in installed(agent, scope):
             for group in ours:
                 command = str(group["hooks"][0]["command"])  # type: ignore[index]
                 state = "installed" if entry.starts(command) else "cannot start"

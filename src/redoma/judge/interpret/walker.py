@@ -14,12 +14,11 @@ from redoma.judge.interpret.arg import (
     joined,
 )
 from redoma.judge.interpret.call import Call
-from redoma.judge.interpret.expand import Expander
-from redoma.judge.interpret.frame import Frame
+from redoma.judge.interpret.commands import compound, simple
+from redoma.judge.interpret.expansion import Expander
+from redoma.judge.interpret.files import Files, Redirects, run_written, settle
 from redoma.judge.interpret.paths import normal
-from redoma.judge.interpret.redirects import Redirects, settle
-from redoma.judge.interpret.simple import simple
-from redoma.judge.interpret.state import Files, Ground, State
+from redoma.judge.interpret.state import Frame, Ground, State
 from redoma.judge.shell import parse
 from redoma.judge.text.budget import spend
 from redoma.judge.text.glob import has_glob
@@ -35,9 +34,24 @@ from redoma.model.script import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any, Protocol
 
-    from redoma.judge.programs.knowledge import Knowledge
     from redoma.model.script import Command, ProcessSubstitution, Script, Span
+
+    class Programs(Protocol):
+        """What a walk asks about programs and other languages; the caller gives it one."""
+
+        cards: Any
+
+        def __contains__(self, name: object) -> bool:
+            """Whether a program of this name is known."""
+
+        def run(self, call: Call) -> Stream:
+            """Notes what a call does; gives what is known of its output."""
+
+        def read_code(self, call: Call, language: str, text: Arg) -> Stream:
+            """Notes what code in another language does; gives what it prints, if that is known."""
+
 
 MOST_STEPS = 1500
 STEP = 256
@@ -53,7 +67,7 @@ class TooMuch(Exception):
 class Walker:
     """One walk over one text: collects facts, remembers files, counts steps."""
 
-    def __init__(self, text: str, ground: Ground, knowledge: Knowledge) -> None:
+    def __init__(self, text: str, ground: Ground, knowledge: Programs) -> None:
         self.text = text
         self.source = text
         """The text that is being walked: the caller's, or one nested in it."""
@@ -98,8 +112,6 @@ class Walker:
             _, (function, then) = self.uncalled.popitem()
             self.command(function.body, then.copy(), ANYTHING)
         if self.depth == 0 and self.files.by_path:
-            from redoma.judge.interpret.written import run_written
-
             run_written(self, state)
         return out
 
@@ -255,8 +267,6 @@ class Walker:
         self.depth += 1
         try:
             redirects = Redirects(self, node.redirects, state, stdin)
-            from redoma.judge.interpret.branches import compound
-
             out = compound(self, node, state, redirects.stdin)
             return redirects.finish(out)
         finally:

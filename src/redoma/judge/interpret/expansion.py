@@ -18,7 +18,7 @@ from redoma.model.script import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.state import State
-    from redoma.judge.interpret.walk import Walker
+    from redoma.judge.interpret.walker import Walker
     from redoma.model.script import Part, Span
 
 _SPECIAL = lazy(r"[~{]")
@@ -101,7 +101,7 @@ class Expander:
                 template.append(part.text)
             else:
                 template.append(f"\x02{index}\x03")
-        from redoma.judge.text.braces import expand_braces
+        from redoma.judge.text.glob import expand_braces
 
         variants = expand_braces("".join(template))
         if variants is None:

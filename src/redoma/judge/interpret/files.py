@@ -1,30 +1,85 @@
-"""Redirections: what flows in, and where what flows out ends up."""
+"""Files of a script: what redirections read and write, what lies in them, who runs it later."""
 
 from __future__ import annotations
 
-from redoma.judge.interpret.arg import (
-    ANYTHING,
-    NETWORK,
-    NOTHING,
-    SECRET,
-    UNKNOWN,
-    Arg,
-    Stream,
-    arg,
-)
-from redoma.judge.interpret.globbing import reaches_accounts
+from redoma.judge.interpret.arg import ANYTHING, NETWORK, NOTHING, SECRET, UNKNOWN, Arg, Stream, arg
+from redoma.judge.interpret.call import Call
 from redoma.judge.interpret.paths import normal, place_of
-from redoma.judge.interpret.sensitive import is_secret
+from redoma.judge.interpret.sensitive import is_secret, reaches_accounts
 from redoma.judge.interpret.variables import judge_steering
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from redoma.judge.interpret.state import State
-    from redoma.judge.interpret.walk import Walker
+    from redoma.judge.interpret.walker import Walker
     from redoma.model.script import Redirect, Span
 
 _WRITING = frozenset((">", ">>", ">|", "&>", "&>>", "<>", ">&"))
+
+
+class Files:
+    """What the script itself has put into files and descriptors."""
+
+    __slots__ = ("by_path", "changes", "count", "doubts", "sinks")
+
+    def __init__(self) -> None:
+        self.by_path: dict[str, Stream] = {}
+        self.count = 0
+        self.changes = 0
+        self.doubts = 0
+        """How many conditions stand around what is written now: it may not happen."""
+        self.sinks: dict[str, Callable[[Stream], None]] = {}
+        """Processes that read what is written to a path: `>(…)`, coprocesses."""
+
+    def put(self, path: str, stream: Stream, *, append: bool = False) -> None:
+        arriving = stream
+        earlier = self.by_path.get(path)
+        if earlier is not None and not append:
+            doubtful = self.doubts and earlier.taint & ~stream.taint
+            earlier = None
+            if doubtful:
+                stream = Stream(None, stream.taint | doubtful, stream.source)
+        if earlier is not None:
+            known = earlier.text is not None and stream.text is not None
+            stream = Stream(
+                f"{earlier.text}{stream.text}" if known else None,
+                earlier.taint | stream.taint,
+                stream.source or earlier.source,
+            )
+        self.by_path[path] = stream
+        self.changes += 1
+        sink = self.sinks.get(path)
+        if sink is not None:
+            sink(arriving)
+
+    def get(self, path: str) -> Stream | None:
+        """What lies at a path, or in a directory that was fetched as a whole."""
+        found = self.by_path.get(path)
+        if found is not None:
+            return found
+        while "/" in path[1:]:
+            path = path.rpartition("/")[0]
+            found = self.by_path.get(path + "/")
+            if found is not None:
+                return Stream(None, found.taint, found.source)
+        return None
+
+    def below(self, path: str) -> list[tuple[str, Stream]]:
+        """What the script has put into a directory, at any depth."""
+        if not self.by_path:
+            return []
+        start = path.rstrip("/") + "/"
+        return [(name, held) for name, held in self.by_path.items() if name.startswith(start)]
+
+    def descriptor(self, stream: Stream) -> str:
+        """A name such as /dev/fd/63 for a stream that a process substitution gives."""
+        self.count += 1
+        path = f"/dev/fd/{64 + self.count}"
+        self.by_path[path] = stream
+        return path
 
 
 class Redirects:
@@ -221,3 +276,96 @@ def settle(
         tags_ = (*tags_, "secret")
     call.fact(Effect.WRITES, target, tags=(*tags_, *marks), at=span)
     walker.files.put(path, carried, append=append)
+
+
+_LANGUAGES = {
+    ".sh": "shell",
+    ".bash": "shell",
+    ".py": "python",
+    ".js": "javascript",
+    ".mjs": "javascript",
+    ".cjs": "javascript",
+    ".ts": "typescript",
+    ".rb": "ruby",
+    ".pl": "perl",
+    ".php": "php",
+    ".lua": "lua",
+}
+_NAMED = {"Rakefile": "ruby", "Gemfile": "ruby", "justfile": "shell", "Justfile": "shell"}
+_RUN_BY_NAME = frozenset(
+    "Makefile makefile GNUmakefile package.json setup.py conftest.py Rakefile Gemfile justfile "
+    "build.rs build.gradle build.gradle.kts CMakeLists.txt noxfile.py tasks.py gulpfile.js "
+    "Gruntfile.js vite.config.js jest.config.js sitecustomize.py".split()
+)
+"""Files that build tools run because of their names."""
+_RUNNING = frozenset((Effect.EXECUTES, Effect.INSTALLS))
+_EXCUSED = frozenset(("prepared", "eval", "source"))
+MOST_FILES = 12
+_SHEBANGS = (
+    ("python", "python"),
+    ("node", "javascript"),
+    ("deno", "javascript"),
+    ("bun", "javascript"),
+    ("perl", "perl"),
+    ("ruby", "ruby"),
+    ("php", "php"),
+    ("lua", "lua"),
+    ("Rscript", "r"),
+    ("julia", "julia"),
+    ("tclsh", "tcl"),
+    ("expect", "tcl"),
+    ("elixir", "elixir"),
+    ("groovy", "groovy"),
+    ("osascript", "applescript"),
+    ("pwsh", "powershell"),
+)
+
+
+def language_of(text: str) -> str:
+    """The language that a script's first line names; without one the shell reads it."""
+    first = text.partition("\n")[0]
+    if first.startswith("#!"):
+        for mark, language in _SHEBANGS:
+            if mark in first:
+                return language
+    return "shell"
+
+
+def run_written(walker: Walker, state: State) -> None:
+    """Attack: `conftest.py` is written, then `pytest` runs it: the code is read as if it ran.
+
+    Only where something is run at all: a script that only writes files runs nothing.
+    """
+    if not any(f.effect in _RUNNING and f.tags.isdisjoint(_EXCUSED) for f in walker.facts):
+        return
+    span = (0, len(walker.text))
+    for path, held in list(walker.files.by_path.items())[:MOST_FILES]:
+        text = held.text
+        if held.taint & NETWORK and path.rpartition("/")[2] in _RUN_BY_NAME:
+            walker.note(Effect.DOWNLOADS_AND_EXECUTES, span, detail=path)
+        if not text or UNKNOWN in text or path.startswith("/dev/"):
+            continue
+        call = Call(walker, [arg(path, span)], state.copy(), NOTHING, {}, span)
+        name = path.rpartition("/")[2]
+        if name == "package.json":
+            for script in _scripts(text):
+                call.run_shell(arg(script, span))
+            continue
+        dot = name.rfind(".")
+        language = _NAMED.get(name) or _LANGUAGES.get(name[dot:] if dot >= 0 else "")
+        if language is not None:
+            call.reads_code(language, arg(text, span))
+
+
+def _scripts(text: str) -> list[str]:
+    """The commands that a `package.json` names; a broken one names none that npm would run."""
+    try:
+        from json import loads
+
+        held = loads(text)
+    except ValueError:
+        return []
+    scripts = held.get("scripts") if isinstance(held, dict) else None
+    if not isinstance(scripts, dict):
+        return []
+    return [script for script in scripts.values() if isinstance(script, str)][:MOST_FILES]

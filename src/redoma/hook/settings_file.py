@@ -5,10 +5,70 @@ from __future__ import annotations
 import os
 import stat
 
-from redoma.cli.intake import MOST_BYTES
-from redoma.hook.settings.places import Place
+from redoma.cli.streams import MOST_BYTES
 from redoma.model.errors import RedomaError, UsageError
 from redoma.model.value import Value
+
+SCOPES = ("user", "project", "local")
+
+
+class Place(Value):
+    """A settings file; `within` is the directory it must really lie in, if there is one."""
+
+    agent: str
+    scope: str
+    path: str
+    within: str | None = None
+
+    @property
+    def is_toml(self) -> bool:
+        return self.path.endswith(".toml")
+
+
+def places(agent: str, scope: str) -> list[Place]:
+    """The files that may hold our hook, the usual one first."""
+    if scope == "user":
+        folder, within = _user_folder(agent), None
+    elif scope == "local" and agent != "claude-code":
+        raise UsageError(f"{agent} has no local settings", hint="use --project or --user")
+    else:
+        within = os.getcwd()
+        folder = os.path.join(within, _folder_name(agent))
+    names = _file_names(agent, scope)
+    return [
+        Place(agent=agent, scope=scope, path=os.path.join(folder, name), within=within)
+        for name in names
+    ]
+
+
+def scopes(agent: str) -> tuple[str, ...]:
+    """The scopes that an agent knows."""
+    return SCOPES if agent == "claude-code" else SCOPES[:2]
+
+
+def _file_names(agent: str, scope: str) -> tuple[str, ...]:
+    if agent == "codex":
+        return ("hooks.json", "config.toml")
+    return ("settings.local.json",) if scope == "local" else ("settings.json",)
+
+
+def _folder_name(agent: str) -> str:
+    return {"claude-code": ".claude", "codex": ".codex", "gemini": ".gemini"}[agent]
+
+
+def _user_folder(agent: str) -> str:
+    """The agent's own folder of this user, where the agent's environment variable may move it."""
+    home = os.environ.get("HOME", "")
+    if agent == "claude-code" and os.environ.get("CLAUDE_CONFIG_DIR"):
+        return os.path.abspath(os.environ["CLAUDE_CONFIG_DIR"])
+    if agent == "codex" and os.environ.get("CODEX_HOME"):
+        return os.path.abspath(os.environ["CODEX_HOME"])
+    if agent == "gemini":
+        home = os.environ.get("GEMINI_CLI_HOME", home)
+    if not os.path.isabs(home):
+        raise UsageError("HOME is not set, so the user's settings cannot be found")
+    return os.path.join(home, _folder_name(agent))
+
 
 BACKUP = ".before-redoma"
 
@@ -31,7 +91,7 @@ class Kept(Value):
         return self.real != self.place.path
 
 
-def read(place: Place) -> Kept:
+def read_place(place: Place) -> Kept:
     """The file at a place, its links followed; refuses one that leads out of the project.
 
     Attack: a repository brings `.claude/settings.json` as a link to a file of its user, who then
@@ -52,7 +112,7 @@ def read(place: Place) -> Kept:
         found = os.stat(real)
         if not stat.S_ISREG(found.st_mode):
             raise UsageError(f"{real} is not a file")
-        text = _text(real)
+        text = _file_text(real)
     except FileNotFoundError:
         return Kept(place=place, real=real, text=None)
     except OSError as error:
@@ -69,12 +129,12 @@ def read(place: Place) -> Kept:
 def read_backup(kept: Kept) -> str | None:
     """What the file was before us, where that is known."""
     try:
-        return _text(kept.backup)
+        return _file_text(kept.backup)
     except (OSError, UsageError):
         return None
 
 
-def _text(path: str) -> str:
+def _file_text(path: str) -> str:
     # Attack: the backup's name may be a link that somebody put there.
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     with os.fdopen(handle, "rb") as stream:
@@ -92,7 +152,7 @@ def write(kept: Kept, text: str) -> None:
 
     An agent may write its settings while we do: what was not read is not overwritten.
     """
-    if read(kept.place).text != kept.text:
+    if read_place(kept.place).text != kept.text:
         raise RedomaError(f"{kept.real} was changed by someone else just now", hint="try again")
     try:
         os.makedirs(os.path.dirname(kept.real), exist_ok=True)
