@@ -15,15 +15,19 @@ A card is data (see `cards/*.yaml`), read once and kept compiled. Its keys:
 
 from __future__ import annotations
 
+import sys
+
 from redoma.judge.interpret.arg import NOTHING, UNKNOWN, Arg, Stream
 from redoma.judge.programs.carried import judge_carried
 from redoma.judge.programs.deeds import do, worst
 from redoma.judge.programs.options import Options, split
 from redoma.judge.programs.verbs import says_it_destroys
+from redoma.judge.text.budget import Uncounted
 from redoma.model.risk import Effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from redoma.judge.interpret.call import Call
@@ -31,6 +35,7 @@ if TYPE_CHECKING:
     Card = dict[str, Any]
 
 _NONE: frozenset[str] = frozenset()
+_handlers: dict[str, Callable[..., Stream | None]] = {}
 DEEPEST = 6
 """How many words down a subcommand may stand."""
 _CARRYING = frozenset(("unknown", "exec", "run", "container", "remote"))
@@ -44,9 +49,30 @@ def card_of(call: Call) -> Card:
     return card
 
 
-def card_words(call: Call, name: str) -> frozenset[str]:
-    """A list of words that the program's card keeps for its handler."""
-    found: frozenset[str] = card_of(call).get("words", {}).get(name, _NONE)
+def card_named(call: Call, name: str) -> Card:
+    """Another card: of a subcommand with options of its own (`docker run`)."""
+    card: Card = call.walker.knowledge.cards[name]
+    return card
+
+
+def handler_of(card: Card) -> Callable[..., Stream | None]:
+    """The function that a card names: `files.rm` is `rm` in the module `files` of this package."""
+    named: str = card["handler"]
+    found = _handlers.get(named)
+    if found is None:
+        module, _, function = named.partition(".")
+        path = f"redoma.judge.programs.{module}"
+        if path not in sys.modules:
+            with Uncounted():
+                __import__(path)
+        found = _handlers[named] = getattr(sys.modules[path], function)
+    return found
+
+
+def card_words(call: Call, name: str, card: str = "") -> frozenset[str]:
+    """A list of words that the program's card, or the one named, keeps for handlers."""
+    held = card_named(call, card) if card else card_of(call)
+    found: frozenset[str] = held.get("words", {}).get(name, _NONE)
     return found
 
 

@@ -34,7 +34,10 @@ def compile_cards(documents: dict[str, dict[str, Any]]) -> dict[str, Card]:
     for source, programs in documents.items():
         for name, given in (programs or {}).items():
             body = {"otherwise": given} if isinstance(given, str) else given or {}
-            for each in (str(name), *_words(body.get("also", ""))):
+            # What stands beside `git push` are other subcommands of git.
+            program = str(name).rpartition(" ")[0]
+            others = [f"{program} {each}".lstrip() for each in _words(body.get("also", ""))]
+            for each in (str(name), *others):
                 if each in bodies:
                     raise CardError(f"{source}: {each} has a card already")
                 bodies[each] = (f"{source}: {name}", body)
@@ -73,7 +76,7 @@ def _compiled(where: str, body: dict[str, Any]) -> Card:
         if _DESCRIBES.isdisjoint(body):
             card["alone"] = True
     if "words" in body:
-        card["words"] = {name: frozenset(_words(each)) for name, each in body["words"].items()}
+        card["words"] = {name: frozenset(_phrases(each)) for name, each in body["words"].items()}
     if "deeds" in body:
         card["deeds"] = _deeds(where, body["deeds"] or {})
     operands = body.get("operands", "data")
@@ -151,7 +154,13 @@ def _groups(
 
 
 def _words(given: object) -> list[str]:
-    """Words of a text; those of a list may have blanks in them."""
+    """Words of a text; those of a list may have blanks in them (`docker run`)."""
     if isinstance(given, list | tuple):
         return [str(each) for each in given]
     return str(given or "").replace(",", " ").split()
+
+
+def _phrases(given: object) -> list[str]:
+    """Words of a text, or with commas in it what stands between them."""
+    text = str(given)
+    return [each.strip() for each in text.split(",")] if "," in text else text.split()

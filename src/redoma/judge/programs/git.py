@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 from redoma.judge.interpret.arg import ANYTHING, UNKNOWN, Arg, Stream, arg
 from redoma.judge.interpret.paths import normal, place_of
+from redoma.judge.programs.cards import handler_of
+from redoma.judge.programs.deeds import do
 from redoma.judge.programs.git_verb import QUIET_EDITORS, Verb
 from redoma.judge.programs.options import split
 from redoma.model.risk import Effect, Place
@@ -13,44 +13,6 @@ from redoma.model.risk import Effect, Place
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
-
-_MODULES = {
-    "git_settings": "config",
-    "git_files": (
-        "add am apply checkout checkout-index clean commit mv read-tree reset restore rm stash "
-        "switch init worktree sparse-checkout update-index"
-    ),
-    "git_history": (
-        "branch bisect cherry-pick fast-import filter-branch filter-repo gc history maintenance "
-        "merge notes prune rebase reflog repack replace revert symbolic-ref tag update-ref "
-        "rerere"
-    ),
-    "git_remotes": (
-        "clone fetch fetch-pack pull push send-pack http-push remote ls-remote submodule archive "
-        "bundle send-email imap-send svn p4 subtree credential credential-store credential-cache "
-        "credential-manager"
-    ),
-    "git_looking": (
-        "annotate blame cat-file check-attr check-ignore check-mailmap check-ref-format cherry "
-        "column count-objects describe diff diff-files diff-index diff-pairs diff-tree difftool "
-        "fast-export fmt-merge-msg for-each-ref format-patch fsck get-tar-commit-id grep "
-        "hash-object help interpret-trailers last-modified log ls-files ls-tree mailsplit "
-        "merge-base merge-tree mergetool name-rev patch-id range-diff refs repo request-pull "
-        "rev-list rev-parse shortlog show show-branch show-index show-ref status stripspace "
-        "unpack-file var verify-commit verify-pack verify-tag version whatchanged"
-    ),
-}
-_WHERE = {verb: module for module, verbs in _MODULES.items() for verb in verbs.split()}
-_CHANGES = frozenset(
-    "backfill bugreport commit-graph commit-tree diagnose index-pack mailinfo merge-file "
-    "merge-index mktag mktree multi-pack-index pack-objects pack-redundant pack-refs "
-    "prune-packed quiltimport replay unpack-objects update-server-info write-tree "
-    "merge-one-file cvsimport archimport".split()
-)
-_SERVES = frozenset(
-    "daemon instaweb http-backend cvsserver upload-pack receive-pack upload-archive".split()
-)
-_DESKTOP = frozenset("gui citool gitk web--browse".split())
 
 _PLAIN = frozenset(
     "--no-pager -P --bare --no-replace-objects --no-lazy-fetch --no-optional-locks "
@@ -153,23 +115,24 @@ def _subcommand(
         call.fact(Effect.READS, tags=("about",))
         return Stream(None)
     verb = Verb(call, str(name), words, settings)
-    module = _WHERE.get(name)
-    if module is not None:
-        handler = import_module(f"redoma.judge.programs.{module}").VERBS[str(name)]
-        handled: Stream | None = handler(verb)
+    card = call.walker.knowledge.cards.get(f"git {name}")
+    if card is not None and "handler" in card:
+        handled = handler_of(card)(verb)
         return handled if handled is not None else Stream(None, call.taint())
-    if name in _CHANGES:
-        verb.changes()
-    elif name in _SERVES:
-        call.fact(Effect.NETWORK, tags=("listen",), detail=verb.name)
-    elif name in _DESKTOP:
-        call.fact(Effect.EXECUTES, tags=("desktop",), detail=verb.name)
+    if card is not None:
+        do(call, card["otherwise"], detail=verb.name)
     elif name in ("for-each-repo", "hook"):
         return _runs_others(verb)
     elif f"git-{name}" in call.walker.knowledge:
         return call.run_args([name.like(f"git-{name}"), *words])
     else:
         call.fact(Effect.UNKNOWN, tags=("subcommand",), at=name.span, detail=f"git {name}")
+    return ANYTHING
+
+
+def plumbing(verb: Verb) -> Stream:
+    """What changes the repository by one of its parts, and prints what that part is called."""
+    verb.changes()
     return ANYTHING
 
 

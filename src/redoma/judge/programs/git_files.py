@@ -275,25 +275,3 @@ def sparse_checkout(verb: Verb) -> Stream:
 def changes(verb: Verb) -> Stream:
     verb.changes()
     return NOTHING
-
-
-VERBS = {
-    "add": add,
-    "am": am,
-    "apply": apply,
-    "checkout": checkout,
-    "checkout-index": checkout_index,
-    "clean": clean,
-    "commit": commit,
-    "init": init,
-    "mv": changes,
-    "read-tree": read_tree,
-    "reset": reset,
-    "restore": restore,
-    "rm": rm,
-    "sparse-checkout": sparse_checkout,
-    "stash": stash,
-    "switch": switch,
-    "update-index": changes,
-    "worktree": worktree,
-}

@@ -252,28 +252,3 @@ def rewrites(verb: Verb) -> Stream:
 def _first(words: list[Arg], otherwise: str) -> str:
     plain = [w for w in words if w[:1] != "-"]
     return str(plain[0]) if plain else otherwise
-
-
-VERBS = {
-    "bisect": bisect,
-    "branch": branch,
-    "cherry-pick": joins,
-    "fast-import": fast_import,
-    "filter-branch": filter_branch,
-    "filter-repo": filter_repo,
-    "gc": gc,
-    "history": rewrites,
-    "maintenance": maintenance,
-    "merge": joins,
-    "notes": notes,
-    "prune": prune,
-    "rebase": rebase,
-    "reflog": reflog,
-    "repack": changes,
-    "replace": replace,
-    "rerere": rerere,
-    "revert": joins,
-    "symbolic-ref": symbolic_ref,
-    "tag": tag,
-    "update-ref": update_ref,
-}

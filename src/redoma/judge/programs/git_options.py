@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 from redoma.judge.interpret.arg import Arg
-from redoma.judge.programs.git_option_names import OPTIONS
 from redoma.judge.programs.options import Options, split
 
-_READ: dict[str, tuple[frozenset[str], frozenset[str], frozenset[str]]] = {}
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.judge.programs.git_verb import Verb
+
 _NONE: frozenset[str] = frozenset()
 
 
-def _spec(verb: str) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
-    found = _READ.get(verb)
-    if found is None:
-        takes, attached, switches = (
-            frozenset(part.split()) for part in OPTIONS.get(verb, ("", "", ""))
-        )
-        found = _READ[verb] = (takes, attached, takes | attached | switches)
-    return found
-
-
-def read(verb: str, words: list[Arg], *, stops: bool = False) -> Options:
+def read(verb: Verb, *, stops: bool = False) -> Options:
     """A subcommand's words; `--har` is `--hard`, and `--no-x` takes `--x` back."""
-    takes, attached, known = _spec(verb)
+    card = verb.call.walker.knowledge.cards.get(f"git {verb.name}", {})
+    takes, attached = card.get("takes", _NONE), card.get("optional", _NONE)
+    known = card.get("known", _NONE) | attached
+    words = verb.words
     full: list[Arg] = []
     for index, word in enumerate(words):
         if word == "--":

@@ -287,28 +287,3 @@ def credential(verb: Verb) -> Stream:
     else:
         verb.call.fact(Effect.SECRETS, tags=("credentials",), detail=verb.told(deed))
     return ANYTHING
-
-
-VERBS = {
-    "archive": archive,
-    "bundle": bundle,
-    "clone": clone,
-    "credential": credential,
-    "credential-cache": credential,
-    "credential-manager": credential,
-    "credential-store": credential,
-    "fetch": fetch,
-    "fetch-pack": fetch,
-    "http-push": push,
-    "imap-send": mails,
-    "ls-remote": ls_remote,
-    "p4": bridge,
-    "pull": pull,
-    "push": push,
-    "remote": remote,
-    "send-email": mails,
-    "send-pack": push,
-    "submodule": submodule,
-    "subtree": bridge,
-    "svn": bridge,
-}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 from redoma.judge.interpret.arg import NOTHING, SECRET, UNKNOWN, Arg, Stream
-from redoma.judge.programs.git_options import read
 from redoma.judge.programs.git_verb import QUIET_EDITORS
 from redoma.model.risk import Effect, Place, Target
 
@@ -201,7 +200,7 @@ _MODERN = frozenset("list get set unset rename-section remove-section edit".spli
 def config(verb: Verb) -> Stream | None:
     """`git config`: looking is harmless unless it shows secrets; setting depends on the key."""
     call = verb.call
-    options = read("config", verb.words)
+    options = verb.options()
     words = list(options.operands)
     deed = ""
     if words and words[0] in _MODERN:
@@ -257,6 +256,3 @@ def _keep(verb: Verb, scope: str, file: Arg | None) -> None:
         call.fact(Effect.WRITES, tags=("settings",), detail="config --global")
     else:
         verb.changes()
-
-
-VERBS = {"config": config}

@@ -29,7 +29,7 @@ class Verb:
         """Its words, read by its own options."""
         from redoma.judge.programs.git_options import read
 
-        return read(self.name, self.words, stops=stops)
+        return read(self, stops=stops)
 
     def told(self, detail: str = "") -> str:
         return f"{self.name} {detail}".strip()

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import marshal
-import sys
 
 from redoma.judge.interpret.arg import ANYTHING, PLAIN, SECRET, UNKNOWN, Stream
-from redoma.judge.programs.cards import follow
+from redoma.judge.programs.cards import follow, handler_of
 from redoma.judge.programs.carried import judge_carried
 from redoma.judge.programs.verbs import is_named_so, says_it_destroys
-from redoma.judge.text.budget import Uncounted
 from redoma.judge.text.glob import glob, has_glob
 from redoma.model.risk import Effect
 
@@ -47,21 +45,7 @@ _SURELY_TELLING = frozenset(("--version", "--help"))
 _NOT_TELLING = frozenset("shutdown halt poweroff reboot env sh bash xargs cat eval".split())
 
 
-_handlers: dict[str, Callable[[Call], Stream | None]] = {}
 _NOT_SHOWN = frozenset(("names", "search", "literal", "credentials"))
-
-
-def _handler(named: str) -> Callable[[Call], Stream | None]:
-    """The function that a card names: `files.rm` is `rm` in the module `files` of this package."""
-    found = _handlers.get(named)
-    if found is None:
-        module, _, function = named.partition(".")
-        path = f"redoma.judge.programs.{module}"
-        if path not in sys.modules:
-            with Uncounted():
-                __import__(path)
-        found = _handlers[named] = getattr(sys.modules[path], function)
-    return found
 
 
 def _showed(facts: list[Fact]) -> bool:
@@ -105,7 +89,8 @@ class Knowledge:
         self.cards = Cards(packed)
 
     def __contains__(self, name: object) -> bool:
-        return name in self.cards
+        # Attack: a file called "docker run" is no program that the card of a subcommand describes.
+        return isinstance(name, str) and " " not in name and name in self.cards
 
     def run(self, call: Call) -> Stream:
         """Notes the facts of a call and gives what is known of its output."""
@@ -153,7 +138,7 @@ class Knowledge:
         card = self.cards[name]
         if "handler" not in card:
             return follow(call, card)
-        handled = _handler(card["handler"])(call)
+        handled = handler_of(card)(call)
         return handled if handled is not None else call.passes_on(call.stdin)
 
     def _disguised(self, call: Call) -> None:
