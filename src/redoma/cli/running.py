@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 
 from redoma.base import signals
-from redoma.base.blocks import contextmanager
 from redoma.model.errors import UsageError
 
 TYPE_CHECKING = False

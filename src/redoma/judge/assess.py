@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from redoma.base.pattern import lazy
+import re
+
 from redoma.judge.appearance import as_seen
 from redoma.judge.deception import deceptions
 from redoma.judge.interpret.arg import NOTHING, arg
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from redoma.judge.rules.pack import Pack
     from redoma.model.request import PythonCall
 
-_EXTGLOB = lazy(r"[?*+@!]\(")
+_EXTGLOB = re.compile(r"[?*+@!]\(")
 
 
 def assess(text: str, pack: Pack, knowledge: Knowledge, ground: Ground) -> Assessment:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from enum import Enum
+
 from redoma.model import policy as nouns
 from redoma.model.decision import Verdict
-from redoma.model.enums import Enum
 from redoma.model.question import Choice
 from redoma.model.value import Value
 

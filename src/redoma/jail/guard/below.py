@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-
-from redoma.base.blocks import contextmanager
+from contextlib import contextmanager
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ us, so that the next start knows whose it is and that nobody will come any more.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 from redoma.base import signals
-from redoma.base.blocks import suppress
 from redoma.jail.guard.journal import MARK, namespace
 from redoma.jail.kernel.cgroups import maker_lives
 from redoma.model.access import NOBODYS_UID

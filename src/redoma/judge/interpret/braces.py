@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
-
-from redoma.base.pattern import lazy
 
 MOST_WORDS = 256
 MOST_TRIES = 64
 LONGEST_GROUP = 2048
-_RANGE = lazy(
+_RANGE = re.compile(
     r"(-?\d{1,9})\.\.(-?\d{1,9})(?:\.\.(-?\d{1,9}))?|([a-zA-Z])\.\.([a-zA-Z])(?:\.\.(-?\d{1,9}))?"
 )
 

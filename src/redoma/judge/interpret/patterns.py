@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from redoma.base.remembered import remembered
+from functools import lru_cache
+
 from redoma.judge.matcher import ANY, CHARS, EITHER, MANY, NOT, REPEAT, Places, first, last
 
 TYPE_CHECKING = False
@@ -70,7 +71,7 @@ class Glob:
         return "".join(out)
 
 
-@remembered(256)
+@lru_cache(maxsize=256)
 def glob(pattern: str, *, extended: bool = False) -> Glob | None:
     """A pattern, `extended` with `@(a|b)` and its like; None for one that is too long or deep."""
     if len(pattern) > LONGEST:
@@ -185,7 +186,7 @@ def _no(_: str) -> bool:
     return False
 
 
-@remembered(1024)
+@lru_cache(maxsize=1024)
 def _same(char: str) -> Fits:
     return char.__eq__
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from redoma.base.pattern import lazy
 from redoma.judge.interpret.arg import IDENTITY, NETWORK, SECRET, UNKNOWN, Arg, Stream
 from redoma.judge.programs.options import split
 from redoma.model.risk import Effect, Place, Target
@@ -25,7 +24,7 @@ _TAKES = {
     "--interval --psize",
     "tracepath": "-l -m -p",
 }
-_TEXT_RECORD = lazy(r"(?:-t|-q|-type=|-query=|-querytype=)?(?:txt|any|spf)", re.IGNORECASE)
+_TEXT_RECORD = re.compile(r"(?:-t|-q|-type=|-query=|-querytype=)?(?:txt|any|spf)", re.IGNORECASE)
 _FOR_ALL = ("ping6", "ping4", "fping", "hping3", "arping", "nping", "traceroute6", "tcptraceroute")
 
 
