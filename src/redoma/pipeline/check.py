@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 from redoma.judge.assess import assess, assess_write, examine, examine_call, examine_write
-from redoma.judge.budget import Exhausted, spend
 from redoma.judge.decide import BUILT_IN, Circumstances, decide
 from redoma.judge.interpret.state import Ground
+from redoma.judge.text.budget import Exhausted, spend
 from redoma.model.policy import ISOLATION_ONLY
 from redoma.model.value import replace
 from redoma.pipeline.broken import refuse_broken

@@ -4,14 +4,14 @@ Attack: an agent waits for its hook for a while and then goes on as if it had be
 judgement has an end of its own, far below any agent's patience: processor time of the thread that
 judges, which a busy machine does not stretch, and ten times as much by the clock on the wall, for a
 machine so busy that even that is long. It is looked at wherever work is counted, so it holds in
-every thread; `redoma.judge.budget` says how.
+every thread; `redoma.judge.text.budget` says how.
 """
 
 from __future__ import annotations
 
 from time import monotonic, thread_time
 
-from redoma.judge.budget import Budget, Exhausted, Judging
+from redoma.judge.text.budget import Budget, Exhausted, Judging
 from redoma.model.decision import Verdict
 from redoma.model.policy import BUILT_IN, ISOLATION_ONLY, Circumstances, Environment
 from redoma.model.risk import Assessment, Effect, Fact, Finding, Risk

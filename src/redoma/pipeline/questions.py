@@ -14,8 +14,8 @@ from hashlib import sha256
 from redoma.ask.moments import now
 from redoma.base.ids import uuid
 from redoma.judge.assess import examine_call, facts_of
-from redoma.judge.budget import Exhausted
-from redoma.judge.likeness import NOTHING, Likeness, likeness, program_likeness
+from redoma.judge.canonical_argv import NOTHING, Likeness, likeness, program_likeness
+from redoma.judge.text.budget import Exhausted
 from redoma.model.display import shortened
 from redoma.model.policy import BUILT_IN
 from redoma.model.question import Context, Question

@@ -10,8 +10,8 @@ import time
 import pytest
 
 import redoma
-from redoma.judge.budget import Budget, Exhausted, Judging, Uncounted, spend
 from redoma.judge.policy.shipped import named
+from redoma.judge.text.budget import Budget, Exhausted, Judging, Uncounted, spend
 from redoma.model.decision import Decision, Verdict
 from redoma.model.policy import BUILT_IN, ISOLATION_ONLY, Filesystem, Judgement
 from redoma.model.request import PythonCall

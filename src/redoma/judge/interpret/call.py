@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from redoma.judge.globbing import may_reach_secret, reaches_accounts
 from redoma.judge.interpret.arg import (
     ANYTHING,
     BULK,
@@ -16,8 +15,9 @@ from redoma.judge.interpret.arg import (
     Stream,
     arg,
 )
-from redoma.judge.places import normal, place_of, root_if_empty, steers_kernel
-from redoma.judge.sensitive import (
+from redoma.judge.interpret.globbing import may_reach_secret, reaches_accounts
+from redoma.judge.interpret.paths import normal, place_of, root_if_empty, steers_kernel
+from redoma.judge.interpret.sensitive import (
     is_credential,
     is_guard,
     is_identity,
@@ -196,7 +196,7 @@ class Call:
 
     def host(self, word: Arg | str, *tags: str, at: Span | None = None) -> None:
         """Another machine is talked to."""
-        from redoma.judge.hosts import host_target
+        from redoma.judge.interpret.hosts import host_target
 
         span = at or getattr(word, "span", self.span)
         target, marks = host_target(str(word))
@@ -204,7 +204,7 @@ class Call:
 
     def sends(self, carried: int, word: Arg | str, *tags: str) -> None:
         """Something goes to another machine; secrets among it are exfiltration."""
-        from redoma.judge.hosts import host_target
+        from redoma.judge.interpret.hosts import host_target
 
         target, marks = host_target(str(word))
         span = getattr(word, "span", self.span)

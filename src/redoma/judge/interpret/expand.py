@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from redoma.judge.budget import spend
 from redoma.judge.interpret.arg import PLAIN, UNKNOWN, Arg, arg
 from redoma.judge.interpret.variables import judge_steering
+from redoma.judge.text.budget import spend
 from redoma.model.script import (
     Arithmetic,
     CommandSubstitution,
@@ -102,7 +102,7 @@ class Expander:
                 template.append(part.text)
             else:
                 template.append(f"\x02{index}\x03")
-        from redoma.judge.interpret.braces import expand_braces
+        from redoma.judge.text.braces import expand_braces
 
         variants = expand_braces("".join(template))
         if variants is None:

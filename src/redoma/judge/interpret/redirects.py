@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from redoma.judge.globbing import reaches_accounts
 from redoma.judge.interpret.arg import (
     ANYTHING,
     NETWORK,
@@ -13,9 +12,10 @@ from redoma.judge.interpret.arg import (
     Stream,
     arg,
 )
+from redoma.judge.interpret.globbing import reaches_accounts
+from redoma.judge.interpret.paths import normal, place_of
+from redoma.judge.interpret.sensitive import is_secret
 from redoma.judge.interpret.variables import judge_steering
-from redoma.judge.places import normal, place_of
-from redoma.judge.sensitive import is_secret
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from redoma.judge.budget import spend
 from redoma.judge.interpret import builtins as shell_builtins
 from redoma.judge.interpret.arg import (
     ANYTHING,
@@ -17,12 +16,13 @@ from redoma.judge.interpret.arg import (
 from redoma.judge.interpret.call import Call
 from redoma.judge.interpret.expand import Expander
 from redoma.judge.interpret.frame import Frame
-from redoma.judge.interpret.patterns import has_glob
+from redoma.judge.interpret.paths import normal
 from redoma.judge.interpret.redirects import Redirects, settle
 from redoma.judge.interpret.simple import simple
 from redoma.judge.interpret.state import Files, Ground, State
-from redoma.judge.places import normal
 from redoma.judge.shell import parse
+from redoma.judge.text.budget import spend
+from redoma.judge.text.glob import has_glob
 from redoma.model.risk import Effect, Fact, Target
 from redoma.model.script import (
     Function,

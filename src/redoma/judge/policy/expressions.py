@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from redoma.judge.budget import spend
-from redoma.judge.expressions import TooHard, parsed, steps_of, tries
-from redoma.judge.matcher import Places
+from redoma.judge.text.budget import spend
+from redoma.judge.text.matcher import Places
+from redoma.judge.text.regex import TooHard, parsed, steps_of, tries
 
 MOST_TRIES = 20_000
 """A fraction of a millisecond; where there may be more, the matcher is asked."""

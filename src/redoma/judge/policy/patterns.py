@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from redoma.judge.budget import spend
-from redoma.judge.matcher import CHARS, MANY, Places
+from redoma.judge.text.budget import spend
+from redoma.judge.text.matcher import CHARS, MANY, Places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.matcher import Step
+    from redoma.judge.text.matcher import Step
 
 _WHOLE_WORD = r"(?<![^\s;&|(]){}(?![^\s;&|)])"
 _META = frozenset("\\.*+?[](){}|^$")

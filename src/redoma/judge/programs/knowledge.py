@@ -5,13 +5,13 @@ from __future__ import annotations
 import marshal
 import sys
 
-from redoma.judge.budget import Uncounted
 from redoma.judge.interpret.arg import ANYTHING, PLAIN, SECRET, UNKNOWN, Stream
-from redoma.judge.interpret.patterns import glob, has_glob
 from redoma.judge.programs.cards import follow
 from redoma.judge.programs.carried import judge_carried
 from redoma.judge.programs.registry import HANDLERS
 from redoma.judge.programs.verbs import is_named_so, says_it_destroys
+from redoma.judge.text.budget import Uncounted
+from redoma.judge.text.glob import glob, has_glob
 from redoma.model.risk import Effect
 
 TYPE_CHECKING = False

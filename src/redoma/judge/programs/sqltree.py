@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from redoma.judge.budget import Uncounted, spend
+from redoma.judge.text.budget import Uncounted, spend
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

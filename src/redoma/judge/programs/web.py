@@ -126,7 +126,7 @@ def _wget_output(call: Call, options: Options, urls: list[Arg]) -> Stream:
 
 
 def _host_folder(url: str) -> str:
-    from redoma.judge.hosts import host_of
+    from redoma.judge.interpret.hosts import host_of
 
     return host_of(url) or UNKNOWN
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from redoma.judge.budget import Exhausted
 from redoma.judge.interpret.state import State
 from redoma.judge.interpret.walk import TooMuch, Walker
 from redoma.judge.shell import parse
+from redoma.judge.text.budget import Exhausted
 from redoma.model.policy import BUILT_IN
 from redoma.model.script import (
     Block,

@@ -9,8 +9,8 @@ Whatever is not understood runs as it is, and a warning says so.
 from __future__ import annotations
 
 from redoma.judge.assess import assess
-from redoma.judge.budget import Exhausted
 from redoma.judge.interpret.arg import UNKNOWN
+from redoma.judge.text.budget import Exhausted
 from redoma.model.policy import BUILT_IN
 from redoma.model.risk import Effect
 from redoma.model.value import Value
