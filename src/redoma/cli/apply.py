@@ -46,11 +46,11 @@ def main(arguments: list[str]) -> int:
     if not options.words:
         raise UsageError("which changes? name them by their id", hint="redoma history")
     from redoma.cli.running import stop_on_signals
-    from redoma.pipeline import changes as held
+    from redoma.pipeline import stored_changes
 
     stop_on_signals()
     name, *paths = options.words
-    changes = held.load(name)
+    changes = stored_changes.load(name)
     places = [_place(path, changes) for path in paths] or None
     undo = "--no-undo" not in options.flags
     if options.flags & {"-i", "--interactive"}:
@@ -145,8 +145,8 @@ def _apply(
     *,
     undo: bool = True,
 ) -> Applied:
-    from redoma.pipeline.applying import apply
     from redoma.pipeline.policies import load
+    from redoma.pipeline.transactions import apply
     from redoma.pipeline.wiring import Whoever, cleaner
 
     policy = load(changes.workspace)

@@ -11,7 +11,7 @@ from redoma.cli.display import harmless
 from redoma.cli.options import Options, nearest, read
 from redoma.i18n import phrased
 from redoma.model.errors import UsageError
-from redoma.pipeline import audit
+from redoma.pipeline import audit_reader
 
 USAGE = """\
 usage: redoma audit list   [FILTER]... [--limit N] [--json]
@@ -65,7 +65,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _list(options: Options) -> int:
-    entries = audit.newest(limit_of(options, 50), wanted_of(options))
+    entries = audit_reader.newest(limit_of(options, 50), wanted_of(options))
     if "--json" in options.flags:
         _print(json.dumps([views.as_json(entry) for entry in entries]))
     else:
@@ -79,10 +79,10 @@ def _show(options: Options) -> int:
         raise UsageError("redoma audit show takes one entry or run", hint="redoma audit list")
     which = options.words[0]
     if which.isascii() and which.isdigit() and len(which) < 19:
-        one = audit.one(int(which))
+        one = audit_reader.one(int(which))
         entries = [one] if one else []
     else:
-        entries = list(audit.entries(audit.Wanted(run=which)))
+        entries = list(audit_reader.entries(audit_reader.Wanted(run=which)))
     if not entries:
         sys.stderr.write(phrased("redoma: the record has no {0}\n", harmless(which)))
         return 1
@@ -97,19 +97,19 @@ def _tail(options: Options) -> int:
     shown = views.json_line if "--json" in options.flags else views.line
     wanted = wanted_of(options)
     after = 0
-    for entry in audit.newest(limit_of(options, 10), wanted):
+    for entry in audit_reader.newest(limit_of(options, 10), wanted):
         _print(shown(entry))
         after = entry.seq
     if options.flags & {"-f", "--follow"}:
         sys.stdout.flush()
-        for entry in audit.follow(audit.behind(wanted, after)):
+        for entry in audit_reader.follow(audit_reader.behind(wanted, after)):
             _print(shown(entry))
             sys.stdout.flush()
     return 0
 
 
 def _verify(options: Options) -> int:
-    found = audit.verified(_expected(options.values.get("--expect")))
+    found = audit_reader.verified(_expected(options.values.get("--expect")))
     if "--json" in options.flags:
         _print(json.dumps(views.verification_json(found)))
     else:
@@ -124,7 +124,7 @@ def _export(options: Options) -> int:
     shown = views.json_line if form == "jsonl" else views.csv_line
     if form == "csv":
         _print(views.CSV_HEAD)
-    for entry in audit.entries(wanted_of(options)):
+    for entry in audit_reader.entries(wanted_of(options)):
         _print(shown(entry))
     return 0
 
@@ -134,11 +134,11 @@ def _stats(options: Options) -> int:
     if "--prometheus" in options.flags:
         if "--json" in options.flags:
             raise UsageError("--json and --prometheus do not go together")
-        sys.stdout.write(audit.prometheus(wanted))
+        sys.stdout.write(audit_reader.prometheus(wanted))
     elif "--json" in options.flags:
-        _print(json.dumps(views.stats_json(audit.stats(wanted))))
+        _print(json.dumps(views.stats_json(audit_reader.stats(wanted))))
     else:
-        _print(views.stats(audit.stats(wanted)))
+        _print(views.stats(audit_reader.stats(wanted)))
     return 0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from redoma.model.errors import UsageError
 from redoma.model.event import Kind
-from redoma.pipeline.audit import Wanted
+from redoma.pipeline.audit_reader import Wanted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

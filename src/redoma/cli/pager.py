@@ -17,7 +17,7 @@ def page(text: Iterable[str], *, wanted: bool = True) -> None:
     """Writes text through the reader's pager, or plainly where there is no one to turn pages."""
     command = pager(dict(os.environ)) if wanted and _on_a_terminal() else ()
     if command:
-        from redoma.pipeline.paging import fed
+        from redoma.pipeline.host_services import fed
 
         if fed(command, _encoded(text)):
             return

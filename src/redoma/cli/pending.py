@@ -12,11 +12,11 @@ from redoma.i18n import phrased
 from redoma.model.confirmation import request_as_dict
 from redoma.model.errors import UsageError
 from redoma.model.question import Remember
-from redoma.pipeline.asking import can_remember, described, pending, redactor
+from redoma.pipeline.answerers import can_remember, described, pending, redactor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.pipeline.asking import Waiting
+    from redoma.pipeline.answerers import Waiting
 
 USAGE = "redoma pending [--json] [--watch]"
 HELP = f"""usage: {USAGE}

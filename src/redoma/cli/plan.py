@@ -13,8 +13,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from redoma.pipeline.plans.execution import Reached
     from redoma.pipeline.plans.plan import Plan
-    from redoma.pipeline.plans.running import Reached
 
     Sink = Callable[[int, bytes], None]
 

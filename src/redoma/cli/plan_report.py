@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from redoma.pipeline.plans.checking import StepResult
+    from redoma.pipeline.plans.judgement import StepResult
     from redoma.pipeline.plans.plan import PlanCheck, PlanPreview, PlanResult
 
 LONGEST_SHOWN = 160
@@ -77,7 +77,7 @@ def result_lines(result: PlanResult) -> Iterator[str]:
 
 def _can_undo(result: PlanResult) -> bool:
     """Nothing is promised of steps that wrote directly, or that were let go to make room."""
-    from redoma.pipeline.plans.undoing import can_undo
+    from redoma.pipeline.plans.reversal import can_undo
 
     return can_undo(result.id)
 

@@ -10,7 +10,7 @@ from redoma.cli.display import harmless
 from redoma.i18n import phrased
 from redoma.model.errors import PolicyError, UsageError
 from redoma.model.value import replace
-from redoma.pipeline.broken import refuse_broken
+from redoma.pipeline.check import refuse_broken
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

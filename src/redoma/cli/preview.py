@@ -63,8 +63,8 @@ def main(arguments: list[str]) -> int:
     found = _previewed(options)
     show(found, flags)
     if "--discard" in own and found.id:
-        from redoma.pipeline.applying import discard
         from redoma.pipeline.policies import load
+        from redoma.pipeline.transactions import discard
 
         discard(found.id, load(found.changes.workspace))
     return found.result.exit_code

@@ -40,7 +40,7 @@ def start(options: RunOptions) -> int:
     """Runs a command line that was read."""
     import gc
 
-    from redoma.pipeline.running import Control
+    from redoma.pipeline.host_services import Control
 
     sandbox = sandbox_for(options)
     as_json = "json" in options.flags

@@ -130,7 +130,7 @@ def _option(found: RunOptions, argument: str, rest: list[str]) -> None:
     if name in _MANY:
         found.many[name].append(value)
     elif name in LIMITS:
-        from redoma.pipeline.limits import read_limit
+        from redoma.pipeline.host_services import read_limit
 
         limit = LIMITS[name]
         try:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from redoma.cli.plain import Plain
     from redoma.cli.run_options import RunOptions
-    from redoma.pipeline.running import Control
+    from redoma.pipeline.host_services import Control
     from redoma.pipeline.sandbox import Sandbox
 
 _TO_THE_COMMAND = (signals.SIGINT, signals.SIGTERM, signals.SIGHUP, signals.SIGQUIT)
@@ -58,7 +58,7 @@ def steered() -> Iterator[Control]:
     """A hand on what runs in the block: signals go to it, and afterwards to us again."""
     import signal
 
-    from redoma.pipeline.running import Control
+    from redoma.pipeline.host_services import Control
 
     control = Control()
     before = {number: signal.getsignal(number) for number in _TO_THE_COMMAND}

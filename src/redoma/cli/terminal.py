@@ -12,13 +12,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from redoma.pipeline.running import Control
+    from redoma.pipeline.host_services import Control
 
 
 @contextmanager
 def attached(control: Control) -> Iterator[None]:
     """Raw mode, and every change of the window's size passed on, until the block ends."""
-    from redoma.pipeline.terminals import raw, size_of
+    from redoma.pipeline.host_services import raw, size_of
 
     if not os.isatty(0):
         if not os.isatty(1):

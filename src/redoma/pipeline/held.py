@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from redoma.model.request import Mode
 from redoma.model.value import replace
+from redoma.pipeline.context import World
 from redoma.pipeline.drive import drive
 from redoma.pipeline.path import path
 from redoma.pipeline.requests import request_for
-from redoma.pipeline.world import World
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from redoma.jail import own
 from redoma.jail.calls.unsendable import explain
 from redoma.jail.engines.program import own_library
 from redoma.jail.environment import home_directory
-from redoma.jail.guard.links import led_out
+from redoma.jail.protect.untrusted_paths import led_out
 from redoma.model.call_errors import NotSendable
 from redoma.model.request import PythonCall
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 
 from redoma.jail import root_parts
-from redoma.jail.guard.below import open_below
 from redoma.jail.inner.orders import Order
 from redoma.jail.kernel import calls, mounts
 from redoma.jail.kernel.openat2 import open_in_root
+from redoma.jail.protect.untrusted_paths import open_below
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
