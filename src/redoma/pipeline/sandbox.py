@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from redoma.ask.chain import Chain
     from redoma.audit.store import Record
     from redoma.jail.probe.host import Host
-    from redoma.jail.run.control import Control
-    from redoma.jail.run.streams import Sink
+    from redoma.jail.supervisor.control import Control
+    from redoma.jail.supervisor.streams import Sink
     from redoma.model.access import Grant
     from redoma.model.call import Call
     from redoma.model.change import Changes

@@ -19,8 +19,8 @@ from redoma.pipeline.plans.narrowing import outside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.jail.run.control import Control
-    from redoma.jail.run.streams import Sink
+    from redoma.jail.supervisor.control import Control
+    from redoma.jail.supervisor.streams import Sink
     from redoma.model.intent import Intent
     from redoma.pipeline.dry_run import DryRun
     from redoma.pipeline.plans.execution import Progress
