@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from redoma.judge.interpret.arg import ANYTHING, UNKNOWN, Arg, Stream, arg
 from redoma.judge.interpret.paths import normal, place_of
+from redoma.judge.programs.actions import do
 from redoma.judge.programs.cards import handler_of
-from redoma.judge.programs.deeds import do
-from redoma.judge.programs.git_verb import QUIET_EDITORS, Verb
-from redoma.judge.programs.options import split
+from redoma.judge.programs.options import Options, split
 from redoma.model.risk import Effect, Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from redoma.judge.interpret.arg import Arg
     from redoma.judge.interpret.call import Call
+    from redoma.judge.programs.options import Options
 
 _PLAIN = frozenset(
     "--no-pager -P --bare --no-replace-objects --no-lazy-fetch --no-optional-locks "
@@ -200,3 +201,115 @@ def _judge_environment(call: Call) -> None:
             call.fact(Effect.EXECUTES, tags=("project",), at=value.span, detail=name)
         elif name.startswith("GIT_TRACE") and value.startswith(("/", "~")):
             call.writes(arg(value, value.span, value.taint))
+
+
+QUIET_EDITORS = frozenset(("true", ":", "false", "cat", "/bin/true", "/usr/bin/true"))
+"""Editors that leave what they are given as it is."""
+
+
+class Verb:
+    """A subcommand, its words, and the settings given for this one command by `-c`."""
+
+    __slots__ = ("call", "name", "settings", "words")
+
+    def __init__(self, call: Call, name: str, words: list[Arg], settings: dict[str, str]) -> None:
+        self.call = call
+        self.name = name
+        self.words = words
+        self.settings = settings
+
+    def options(self, *, stops: bool = False) -> Options:
+        """Its words, read by its own options."""
+
+        return read(self, stops=stops)
+
+    def told(self, detail: str = "") -> str:
+        return f"{self.name} {detail}".strip()
+
+    def looks(self) -> None:
+        """Nothing is changed."""
+        self.call.fact(Effect.READS, tags=("versioned",), detail=self.name)
+
+    def changes(self, detail: str = "") -> None:
+        """The repository or its files change in a way that git can take back."""
+        self.call.fact(Effect.WRITES, tags=("versioned",), detail=self.told(detail))
+
+    def discards(self, detail: str = "") -> None:
+        """Changes go that were never committed."""
+        self.call.fact(Effect.DELETES, tags=("uncommitted",), detail=self.told(detail))
+
+    def rewrites(self, detail: str = "", *tags: str) -> None:
+        """Commits or names of commits go; `local` where the reflog still has them."""
+        self.call.fact(Effect.REWRITES_HISTORY, tags=tags, detail=self.told(detail))
+
+    def runs(self, command: Arg, detail: str) -> None:
+        """A command that the caller chose runs as a part of it."""
+        self.call.fact(
+            Effect.EXECUTES, tags=("flag", "hooked"), at=command.span, detail=self.told(detail)
+        )
+        self.call.run_shell(command)
+
+    def builds(self, detail: str = "") -> None:
+        """What the repository's own settings name is run."""
+        self.call.fact(Effect.EXECUTES, tags=("project",), detail=self.told(detail))
+
+
+_NONE: frozenset[str] = frozenset()
+
+
+def read(verb: Verb, *, stops: bool = False) -> Options:
+    """A subcommand's words; `--har` is `--hard`, and `--no-x` takes `--x` back."""
+    card = verb.call.walker.knowledge.cards.get(f"git {verb.name}", {})
+    takes, attached = card.get("takes", _NONE), card.get("optional", _NONE)
+    known = card.get("known", _NONE) | attached
+    words = verb.words
+    full: list[Arg] = []
+    for index, word in enumerate(words):
+        if word == "--":
+            full.extend(words[index:])
+            break
+        full.append(word.like(_whole(word, known)) if word.startswith("--") else word)
+    options = split(
+        full, takes, known | {f"--no-{name[2:]}" for name in known}, optional=attached, stops=stops
+    )
+    for name in list(options.given):
+        if name.startswith("--no-") and name not in known:
+            _take_back(options, name)
+    return options
+
+
+def _whole(word: str, known: frozenset[str]) -> str:
+    name, equals, value = word.partition("=")
+    if name in known or name == "--help" or len(name) < 3:
+        return word
+    negated = name.startswith("--no-")
+    stem = f"--{name[5:]}" if negated else name
+    meant = [each for each in known if each.startswith(stem)]
+    if stem in meant or len(meant) != 1 or len(stem) < 3:
+        return word
+    return (f"--no-{meant[0][2:]}" if negated else meant[0]) + equals + value
+
+
+_SHORT = {
+    "--staged": "-S",
+    "--worktree": "-W",
+    "--force": "-f",
+    "--patch": "-p",
+    "--dry-run": "-n",
+    "--quiet": "-q",
+    "--delete": "-d",
+    "--interactive": "-i",
+    "--detach": "-d",
+    "--track": "-t",
+}
+
+
+def _take_back(options: Options, negation: str) -> None:
+    """`--no-staged` after `--staged` leaves nothing; before it, nothing is taken back."""
+    name = f"--{negation[5:]}"
+    names = (name, _SHORT.get(name, name))
+    last = max((i for i, (n, _, _) in enumerate(options.order) if n == negation), default=-1)
+    for each in names:
+        later = [i for i, (n, _, _) in enumerate(options.order) if n == each and i > last]
+        if each in options.given and not later:
+            del options.given[each]

@@ -5,9 +5,8 @@ from __future__ import annotations
 import marshal
 
 from redoma.judge.interpret.arg import ANYTHING, PLAIN, SECRET, UNKNOWN, Stream
+from redoma.judge.programs.actions import is_named_so, judge_carried, says_it_destroys
 from redoma.judge.programs.cards import follow, handler_of
-from redoma.judge.programs.carried import judge_carried
-from redoma.judge.programs.verbs import is_named_so, says_it_destroys
 from redoma.judge.text.glob import glob, has_glob
 from redoma.model.risk import Effect
 
@@ -39,12 +38,9 @@ _RESHAPING = frozenset(
     "readlink greadlink which".split()
 )
 """Programs whose output can be worked out from what flows in."""
-
 _TELLING = frozenset("--version --help -V -help -version version help -h -v".split())
 _SURELY_TELLING = frozenset(("--version", "--help"))
 _NOT_TELLING = frozenset("shutdown halt poweroff reboot env sh bash xargs cat eval".split())
-
-
 _NOT_SHOWN = frozenset(("names", "search", "literal", "credentials"))
 
 
@@ -123,14 +119,13 @@ class Knowledge:
         if not out.taint & SECRET and _showed(call.walker.facts[noted:]):
             out = Stream(out.text, out.taint | SECRET, out.source)
         if out.text is None and name in _RESHAPING:
-            from redoma.judge.programs.reshaping import reshaped
+            from redoma.judge.programs.filter_output import reshaped
 
             return Stream(reshaped(call), out.taint, out.source)
         return out
 
     def read_code(self, call: Call, language: str, text: Arg) -> Stream:
         """Notes what code in another language would do; gives what it prints, if that is known."""
-        from redoma.judge.programs.code import read_code
 
         return read_code(call, language, text)
 
@@ -188,3 +183,42 @@ class Knowledge:
 _LIKELY = (
     "rm dd bash sh curl wget chmod chown mkfs shred find nc python3 cat mv cp sudo kill".split()
 )
+
+LANGUAGES = frozenset(
+    "javascript typescript node perl ruby php lua r julia elixir erlang groovy java "
+    "scala kotlin haskell".split()
+)
+
+
+def read_code(call: Call, language: str, text: Arg) -> Stream:
+    """Notes what a piece of code in `language` would do; gives what it prints, if that is known."""
+    if language == "shell":
+        return call.run_shell(text)
+    if language == "python":
+        from redoma.judge.languages.python.reader import read_python
+
+        return read_python(call, text)
+    if language == "sql":
+        from redoma.judge.programs.database import read_sql
+
+        read_sql(call, text)
+        return Stream(None, text.taint)
+    if language in LANGUAGES:
+        from redoma.judge.languages.others.reader import read_foreign
+
+        return read_foreign(call, language, text)
+    if language in ("tcl", "expect"):
+        from redoma.judge.languages.others.lines import read_tcl
+
+        return read_tcl(call, text)
+    if language == "applescript":
+        from redoma.judge.languages.others.lines import read_applescript
+
+        return read_applescript(call, text)
+    if language == "powershell":
+        from redoma.judge.languages.others.powershell import read_powershell
+
+        return read_powershell(call, text)
+    call.fact(Effect.EXECUTES, tags=("code",), at=text.span, detail=language)
+    call.fact(Effect.UNKNOWN, tags=("code",), at=text.span)
+    return Stream(None, text.taint)

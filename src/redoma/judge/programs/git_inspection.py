@@ -8,7 +8,7 @@ from redoma.model.risk import Effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.programs.git_verb import Verb
+    from redoma.judge.programs.git import Verb
 
 _DIFFERS = frozenset(
     "diff log show whatchanged diff-tree diff-index diff-files range-diff stash reflog".split()
