@@ -82,7 +82,7 @@ def _show(options: Options) -> int:
         one = audit.one(int(which))
         entries = [one] if one else []
     else:
-        entries = list(audit.entries(audit.Wanted(run=which)))
+        entries = list(audit.entries(audit.EntryFilter(run=which)))
     if not entries:
         sys.stderr.write(phrased("redoma: the record has no {0}\n", harmless(which)))
         return 1

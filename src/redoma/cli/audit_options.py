@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from redoma.model.errors import UsageError
 from redoma.model.event import Kind
-from redoma.pipeline.audit import Wanted
+from redoma.pipeline.audit import EntryFilter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,10 +15,10 @@ MOST_ROWS = 1_000_000
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
-def wanted_of(options: Options) -> Wanted:
+def wanted_of(options: Options) -> EntryFilter:
     """Which entries the command line asks for."""
     values = options.values
-    return Wanted(
+    return EntryFilter(
         session=values.get("--session"),
         caller=values.get("--caller"),
         run=values.get("--run"),

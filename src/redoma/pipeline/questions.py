@@ -10,7 +10,7 @@ import json
 import os
 from hashlib import sha256
 
-from redoma.ask.moments import now
+from redoma.ask.answers import now
 from redoma.base.ids import uuid
 from redoma.judge.assess import examine_call, facts_of
 from redoma.judge.budget import Exhausted

@@ -26,7 +26,7 @@ _OPENERS = (b"PRIVATE KEY", b"Private-Lines:")
 _TERMINATOR = lazy(rb"[\s\"'`<>,;\x00]")
 
 
-class Stream:
+class RedactingStream:
     """One text on its way through: `feed` it, then `finish` it."""
 
     __slots__ = (

@@ -14,25 +14,25 @@ import pytest
 from redoma.base.private_file import KeyPlace
 from redoma.model.errors import UnknownToken, UsageError, VaultError, WrongKey
 from redoma.model.secret import Secret
-from redoma.vault.tokens import Tokens
+from redoma.vault.secret_store import SecretStore
 
 pytestmark = pytest.mark.requirement("S10")
 VALUE = "tok-5f2c81d09b7e"
 
 
 @pytest.fixture
-def vault(tmp_path: Path) -> Tokens:
-    return Tokens(str(tmp_path / "vault"), keyed_by=KeyPlace.FILE)
+def vault(tmp_path: Path) -> SecretStore:
+    return SecretStore(str(tmp_path / "vault"), keyed_by=KeyPlace.FILE)
 
 
-def test_a_secret_is_given_back_as_it_was_kept(vault: Tokens) -> None:
+def test_a_secret_is_given_back_as_it_was_kept(vault: SecretStore) -> None:
     vault.put("api", Secret(VALUE))
     vault.put("other", Secret("ä ö"))
     assert vault.names() == ("api", "other")
     assert (vault.get("api").reveal(), vault.get("other").reveal()) == (VALUE, "ä ö")
 
 
-def test_a_secret_can_be_replaced_and_forgotten(vault: Tokens) -> None:
+def test_a_secret_can_be_replaced_and_forgotten(vault: SecretStore) -> None:
     vault.put("api", Secret("old"))
     vault.put("api", Secret(VALUE))
     assert vault.get("api").reveal() == VALUE
@@ -45,7 +45,7 @@ def test_a_secret_can_be_replaced_and_forgotten(vault: Tokens) -> None:
 
 
 def test_nothing_on_the_disk_shows_a_secret_and_nobody_else_can_open_it(
-    vault: Tokens, tmp_path: Path
+    vault: SecretStore, tmp_path: Path
 ) -> None:
     vault.put("api", Secret(VALUE))
     place = tmp_path / "vault"
@@ -58,7 +58,7 @@ def test_nothing_on_the_disk_shows_a_secret_and_nobody_else_can_open_it(
 
 
 def test_a_secret_that_was_changed_or_exchanged_is_not_opened(
-    vault: Tokens, tmp_path: Path
+    vault: SecretStore, tmp_path: Path
 ) -> None:
     vault.put("one", Secret(VALUE))
     vault.put("two", Secret("another"))
@@ -74,7 +74,7 @@ def test_a_secret_that_was_changed_or_exchanged_is_not_opened(
 def test_a_key_in_the_keychain_is_used_where_it_is_asked_for(
     tmp_path: Path, keychain: dict[tuple[str, str], str]
 ) -> None:
-    vault = Tokens(str(tmp_path / "vault"), keyed_by=KeyPlace.KEYCHAIN)
+    vault = SecretStore(str(tmp_path / "vault"), keyed_by=KeyPlace.KEYCHAIN)
     vault.put("one", Secret(VALUE))
     assert vault.get("one").reveal() == VALUE
     assert list(keychain) == [("redoma vault", str(tmp_path / "vault"))]
@@ -87,13 +87,13 @@ def test_a_key_in_the_keychain_is_used_where_it_is_asked_for(
     assert keychain == {}
 
 
-def test_a_secret_that_is_forgotten_is_overwritten(vault: Tokens, tmp_path: Path) -> None:
+def test_a_secret_that_is_forgotten_is_overwritten(vault: SecretStore, tmp_path: Path) -> None:
     vault.put("a_name_to_be_found", Secret(VALUE))
     vault.remove("a_name_to_be_found")
     assert b"a_name_to_be_found" not in (tmp_path / "vault" / "secrets.db").read_bytes()
 
 
-def test_another_key_opens_nothing(vault: Tokens, tmp_path: Path) -> None:
+def test_another_key_opens_nothing(vault: SecretStore, tmp_path: Path) -> None:
     vault.put("one", Secret(VALUE))
     (tmp_path / "vault" / "vault.key").write_bytes(bytes(32))
     with pytest.raises(WrongKey):
@@ -105,7 +105,7 @@ def test_another_key_opens_nothing(vault: Tokens, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["one", "two"])
 def test_a_key_that_is_lost_is_not_replaced_in_silence(
-    vault: Tokens, tmp_path: Path, name: str
+    vault: SecretStore, tmp_path: Path, name: str
 ) -> None:
     vault.put("one", Secret(VALUE))
     key = tmp_path / "vault" / "vault.key"
@@ -118,7 +118,7 @@ def test_a_key_that_is_lost_is_not_replaced_in_silence(
     assert (vault.names(), vault.get("one").reveal()) == (("one",), VALUE)
 
 
-def test_a_key_that_opens_nothing_here_seals_nothing(vault: Tokens, tmp_path: Path) -> None:
+def test_a_key_that_opens_nothing_here_seals_nothing(vault: SecretStore, tmp_path: Path) -> None:
     vault.put("one", Secret(VALUE))
     (tmp_path / "vault" / "vault.key").write_bytes(bytes(32))
     with pytest.raises(WrongKey, match="opens no secret") as caught:
@@ -128,7 +128,7 @@ def test_a_key_that_opens_nothing_here_seals_nothing(vault: Tokens, tmp_path: Pa
 
 
 def test_a_vault_whose_key_is_lost_is_begun_anew_and_can_be_put_back(
-    vault: Tokens, tmp_path: Path
+    vault: SecretStore, tmp_path: Path
 ) -> None:
     vault.put("one", Secret(VALUE))
     place = tmp_path / "vault"
@@ -138,32 +138,34 @@ def test_a_vault_whose_key_is_lost_is_begun_anew_and_can_be_put_back(
     vault.put("one", Secret("anew"))
     assert vault.reset() == (str(place / "old-2"), ("one",))
     (tmp_path / "lost").rename(place / "old-1" / "vault.key")
-    kept = [Tokens(str(place / old), keyed_by=KeyPlace.FILE) for old in ("old-1", "old-2")]
+    kept = [SecretStore(str(place / old), keyed_by=KeyPlace.FILE) for old in ("old-1", "old-2")]
     assert [each.get("one").reveal() for each in kept] == [VALUE, "anew"]
     assert {p.stat().st_mode & 0o777 for p in place.glob("old-*/*")} == {0o600}
     assert all(b"one" not in p.read_bytes() for p in place.iterdir() if p.is_file())
 
 
-def test_there_is_nothing_to_begin_anew_where_no_vault_is(vault: Tokens) -> None:
+def test_there_is_nothing_to_begin_anew_where_no_vault_is(vault: SecretStore) -> None:
     with pytest.raises(VaultError, match="no vault"):
         vault.reset()
 
 
-def test_several_who_are_the_first_have_one_key(vault: Tokens) -> None:
+def test_several_who_are_the_first_have_one_key(vault: SecretStore) -> None:
     names = [f"n{number}" for number in range(8)]
     with ThreadPoolExecutor(len(names)) as several:
         list(several.map(lambda name: vault.put(name, Secret(f"{VALUE} {name}")), names))
     assert [vault.get(name).reveal() for name in names] == [f"{VALUE} {name}" for name in names]
 
 
-def test_a_file_that_others_may_open_is_not_used(vault: Tokens, tmp_path: Path) -> None:
+def test_a_file_that_others_may_open_is_not_used(vault: SecretStore, tmp_path: Path) -> None:
     vault.put("one", Secret(VALUE))
     os.chmod(tmp_path / "vault" / "secrets.db", 0o644)
     with pytest.raises(VaultError, match="open to others"):
         vault.get("one")
 
 
-def test_a_link_in_the_place_of_the_file_is_not_followed(vault: Tokens, tmp_path: Path) -> None:
+def test_a_link_in_the_place_of_the_file_is_not_followed(
+    vault: SecretStore, tmp_path: Path
+) -> None:
     vault.put("one", Secret(VALUE))
     file = tmp_path / "vault" / "secrets.db"
     os.rename(file, tmp_path / "moved.db")
@@ -173,7 +175,7 @@ def test_a_link_in_the_place_of_the_file_is_not_followed(vault: Tokens, tmp_path
 
 
 @pytest.mark.parametrize("name", ["", "a b", "../x", "-x", "a" * 200, "x\n"])
-def test_a_name_is_plain(vault: Tokens, name: str) -> None:
+def test_a_name_is_plain(vault: SecretStore, name: str) -> None:
     with pytest.raises(UsageError):
         vault.put(name, Secret(VALUE))
 

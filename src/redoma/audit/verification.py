@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 
-from redoma.audit import clock, place
-from redoma.audit.chain import Gap, Head, gap_mac, head_mac
+from redoma.audit import database, ledger
+from redoma.audit.chain import ChainHead, Gap, gap_mac, head_mac
+from redoma.audit.chain_walk import ChainWalk, Fault, Verification, Wrong
 from redoma.audit.database import Error, open_to_read
-from redoma.audit.faults import Fault, Verification, Wrong
+from redoma.audit.head_lock import Anchor, HeadLock, parsed
 from redoma.audit.schema import TABLES
-from redoma.audit.turnstile import Anchor, Turnstile, parsed
-from redoma.audit.walk import Walk
 from redoma.base.private_file import KeyPlace
 
 TYPE_CHECKING = False
@@ -31,22 +30,22 @@ def verify(
     `expected` is a head that was noted before, as (number, link): the record must still lead
     through it. That shows even a record that was put back as a whole, with its key.
     """
-    if not place.inspect(directory):
-        if os.path.lexists(os.path.join(directory, place.HEAD)):
+    if not database.inspect(directory):
+        if os.path.lexists(os.path.join(directory, database.HEAD)):
             return Verification(
                 faults=(Fault(wrong=Wrong.GONE, text="the database is gone; its head file is not"),)
             )
         missing = expected is not None and expected[0] > 0
         text = f"entry {expected[0] if expected else 0} was expected, and there is no record"
         return Verification(faults=(Fault(wrong=Wrong.GONE, text=text),) if missing else ())
-    key = place.KEY.existing(keyed_by, directory)
+    key = database.KEY.existing(keyed_by, directory)
     try:
-        return _Check(directory, key).run(expected)
+        return _Verification(directory, key).run(expected)
     except Error as error:  # what SQLite cannot read at all
         return Verification(faults=(Fault(wrong=Wrong.DAMAGED, text=f"the database: {error}"),))
 
 
-class _Check:
+class _Verification:
     """One look at a record as it is at one moment."""
 
     def __init__(self, directory: str, key: bytes) -> None:
@@ -59,7 +58,7 @@ class _Check:
     def run(self, expected: tuple[int, str] | None) -> Verification:
         try:
             self._check_schema()
-            walk = Walk(self._connection, self._gaps())
+            walk = ChainWalk(self._connection, self._gaps())
             walk.run()
             self._faults += walk.faults
             self._check_head(walk)
@@ -81,14 +80,14 @@ class _Check:
     def _fault(self, wrong: Wrong, text: str, entry: int = 0) -> None:
         self._faults.append(Fault(wrong=wrong, entry=entry, text=text))
 
-    def _read_head(self) -> tuple[Head | None, str]:
+    def _read_head(self) -> tuple[ChainHead | None, str]:
         rows = self._connection.execute(_HEAD).fetchall()
         if len(rows) != 1:
             self._fault(Wrong.HEAD_REPLACED, "the head is missing")
             return None, ""
         record, seq, link, ledger, boot, uptime, wall, mac = rows[0]
         try:
-            head = Head(
+            head = ChainHead(
                 record=record,
                 seq=seq,
                 link=link,
@@ -126,7 +125,7 @@ class _Check:
                 )
         return found
 
-    def _check_head(self, walk: Walk) -> None:
+    def _check_head(self, walk: ChainWalk) -> None:
         head = self._head
         if head is None:
             return
@@ -143,15 +142,15 @@ class _Check:
                 head.seq,
             )
 
-    def _check_anchor(self, walk: Walk) -> None:
+    def _check_anchor(self, walk: ChainWalk) -> None:
         anchor: Anchor | None = self._anchor
         if anchor is None or anchor.record != self._record:
             self._fault(Wrong.HEAD_FILE, "the head file was not written with this record's key")
             return
-        seq, link = anchor.demands(clock.boot())
+        seq, link = anchor.demands(ledger.boot())
         self._check_passes(walk, seq, link.hex(), "the head file")
 
-    def _check_passes(self, walk: Walk, seq: int, link: str, whose: str) -> None:
+    def _check_passes(self, walk: ChainWalk, seq: int, link: str, whose: str) -> None:
         if self._head is not None and seq > self._head.seq:
             self._fault(
                 Wrong.TRUNCATED,
@@ -182,11 +181,11 @@ class _Check:
 
 def _snapshot(directory: str) -> tuple[Connection, bytes]:
     """The database as it is now, and what the head file says at the same moment."""
-    head_file = os.path.join(directory, place.HEAD)
+    head_file = os.path.join(directory, database.HEAD)
     connection = open_to_read(directory)
     turnstile = None
     if os.path.lexists(head_file) and os.access(head_file, os.W_OK):
-        turnstile = Turnstile(directory)
+        turnstile = HeadLock(directory)
         turnstile.enter()
     try:
         connection.execute("BEGIN")

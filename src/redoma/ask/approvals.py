@@ -11,20 +11,21 @@ from __future__ import annotations
 import json
 from hashlib import sha256
 
-from redoma.ask import files, moments
+from redoma.ask import answers
+from redoma.ask import own_files as files
 from redoma.ask.answers import told
-from redoma.ask.prefixes import options_of, prefix_of
+from redoma.ask.prefixes import TYPE_CHECKING, options_of, prefix_of
 from redoma.base.ids import short_id
 from redoma.model.errors import AskUnavailable, UsageError
 from redoma.model.question import Choice, Remember
 from redoma.model.risk import Risk
 from redoma.model.value import Value, fields_of
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from redoma.model.question import Answer, Question
+
 
 # An approval in advance waits so long for its command; one for a session ends with the day.
 ONCE_LASTS = 600.0
@@ -56,7 +57,7 @@ class Approval(Value):
 
     def over(self) -> bool:
         """Whether its time has run out."""
-        return bool(self.boot) and not moments.Until(boot=self.boot, seconds=self.until).left()
+        return bool(self.boot) and not answers.Until(boot=self.boot, seconds=self.until).left()
 
     def covers(self, question: Question) -> bool:
         """Whether what was approved then is what is asked now."""
@@ -105,7 +106,7 @@ def can_remember(question: Question) -> frozenset[Remember]:
     return frozenset(possible)
 
 
-class Remembered:
+class RememberedApprovals:
     """The lasting approvals of one user, in one file."""
 
     def __init__(self, directory: str, redact: Callable[[str], str] = lambda text: text) -> None:
@@ -200,7 +201,7 @@ class _Lock:
 def _approval(question: Question, answer: Answer, redact: Callable[[str], str]) -> Approval:
     remember = answer.remember
     lasts = {Remember.ONCE: ONCE_LASTS, Remember.SESSION: SESSION_LASTS}.get(remember)
-    end = moments.after(lasts) if lasts else moments.Until(boot="", seconds=0.0)
+    end = answers.after(lasts) if lasts else answers.Until(boot="", seconds=0.0)
     once, prefix = remember is Remember.ONCE, remember is Remember.PREFIX
     words = prefix_of(question) if prefix else ()
     shown = f"{' '.join(words)} ..." if prefix else redact(question.command)

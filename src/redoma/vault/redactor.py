@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from redoma.model.value import Value
 from redoma.vault import contexts, shapes
-from redoma.vault.stream import UNREADABLE, Stream
+from redoma.vault.stream import UNREADABLE, RedactingStream
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,12 +72,12 @@ class Redactor:
             notes.append(Found(kind="unreadable", line=0))
         return tuple(notes)
 
-    def stream(self, note: Callable[[str, int], None] | None = None) -> Stream:
+    def stream(self, note: Callable[[str, int], None] | None = None) -> RedactingStream:
         """For a text that comes in pieces: the same comes out as for the whole, line by line.
 
         `note` is told the kind and the line of each secret.
         """
-        return Stream(self._spans, self._mark, note)
+        return RedactingStream(self._spans, self._mark, note)
 
     def _mark(self, kind: str) -> bytes:
         return self._replacement.replace("{kind}", kind).encode()

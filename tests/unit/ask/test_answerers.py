@@ -9,12 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from redoma.ask.callback import Callback
-from redoma.ask.chain import Chain
-from redoma.ask.nobody import Nobody
-from redoma.ask.pending import Pending
-from redoma.ask.remembered import Remembered
-from redoma.ask.spent import Spent
+from redoma.ask.answerers import AnswererChain, Callback, Nobody
+from redoma.ask.answers import Spent
+from redoma.ask.approvals import RememberedApprovals
+from redoma.ask.pending import PendingQuestions
 from redoma.model.errors import AskUnavailable
 from redoma.model.question import Answer, Choice, Question, Remember
 from redoma.model.value import replace
@@ -35,19 +33,19 @@ class Says:
         return self.answer  # type: ignore[return-value]
 
 
-def choices(chain: Chain, asked: Question) -> list[Choice]:
+def choices(chain: AnswererChain, asked: Question) -> list[Choice]:
     """What the chain says, plainly and awaited."""
     return [chain.ask(asked).choice, asyncio.run(chain.ask_async(asked)).choice]
 
 
 def test_the_first_who_is_there_is_heard_and_nobody_after() -> None:
     absent, here, after = Says(None), Says(said(FORCE_PUSH, Choice.DRY_RUN)), Says(yes(FORCE_PUSH))
-    assert choices(Chain([absent, here, after]), FORCE_PUSH) == [Choice.DRY_RUN] * 2
+    assert choices(AnswererChain([absent, here, after]), FORCE_PUSH) == [Choice.DRY_RUN] * 2
     assert (len(absent.asked), len(here.asked), len(after.asked)) == (2, 2, 0)
 
 
 def test_with_nobody_to_ask_it_is_a_no() -> None:
-    answer = Chain().ask(FORCE_PUSH)
+    answer = AnswererChain().ask(FORCE_PUSH)
     assert replace(answer, at="") == said(
         FORCE_PUSH, Choice.DENY, approved_by="nobody", notes="nobody could be asked"
     )
@@ -68,7 +66,7 @@ NOT_HEARD: dict[str, object] = {
 @pytest.mark.parametrize("case", NOT_HEARD)
 def test_what_is_no_answer_to_this_is_a_no_and_nobody_else_is_asked(case: str) -> None:
     after = Says(yes(FORCE_PUSH))
-    assert choices(Chain([Says(NOT_HEARD[case]), after]), FORCE_PUSH) == [Choice.DENY] * 2
+    assert choices(AnswererChain([Says(NOT_HEARD[case]), after]), FORCE_PUSH) == [Choice.DENY] * 2
     assert after.asked == []
 
 
@@ -81,7 +79,7 @@ def test_all_together_take_no_longer_than_the_question_allows() -> None:
     after = Says(yes(FORCE_PUSH))
     started = time.monotonic()
     hurried = replace(FORCE_PUSH, timeout_seconds=0.2)
-    answer = Chain([Slow(), after]).ask(hurried)
+    answer = AnswererChain([Slow(), after]).ask(hurried)
     assert (answer.choice, answer.notes) == (Choice.DENY, "no answer in time")
     assert after.asked == []
     assert time.monotonic() - started < 1
@@ -93,12 +91,12 @@ def test_an_approval_that_comes_too_late_is_a_no() -> None:
             time.sleep(0.8)
             return yes(asked)
 
-    answer = Chain([Late()]).ask(replace(FORCE_PUSH, timeout_seconds=0.1))
+    answer = AnswererChain([Late()]).ask(replace(FORCE_PUSH, timeout_seconds=0.1))
     assert (answer.choice, answer.notes) == (Choice.DENY, "the answer came too late")
 
 
 def test_an_approval_is_good_for_one_run(tmp_path: Path) -> None:
-    chain = Chain([Says(yes(FORCE_PUSH))], spent=Spent(str(tmp_path / "spent")))
+    chain = AnswererChain([Says(yes(FORCE_PUSH))], spent=Spent(str(tmp_path / "spent")))
     assert chain.ask(FORCE_PUSH).choice is Choice.APPROVE
     again = chain.ask(FORCE_PUSH)
     assert (again.choice, again.notes) == (Choice.DENY, "this approval is used up")
@@ -123,15 +121,15 @@ def test_where_it_cannot_be_noted_that_an_approval_is_used_nothing_runs(tmp_path
     place = tmp_path / "spent"
     place.mkdir(mode=0o755)
     place.chmod(0o777)
-    answer = Chain([Says(yes(FORCE_PUSH))], spent=Spent(str(place))).ask(FORCE_PUSH)
+    answer = AnswererChain([Says(yes(FORCE_PUSH))], spent=Spent(str(place))).ask(FORCE_PUSH)
     assert answer.choice is Choice.DENY
     assert AskUnavailable.__name__ in answer.notes
 
 
 def test_an_approval_for_longer_is_remembered_and_then_nobody_is_asked(tmp_path: Path) -> None:
     here = Says(yes(FORCE_PUSH, Remember.EXACT))
-    remembered = Remembered(str(tmp_path / "approvals"))
-    chain = Chain([here], remembered=remembered, spent=Spent(str(tmp_path / "spent")))
+    remembered = RememberedApprovals(str(tmp_path / "approvals"))
+    chain = AnswererChain([here], remembered=remembered, spent=Spent(str(tmp_path / "spent")))
     assert chain.ask(FORCE_PUSH).choice is Choice.APPROVE
     again = question()
     answer = chain.ask(again)
@@ -142,10 +140,10 @@ def test_an_approval_for_longer_is_remembered_and_then_nobody_is_asked(tmp_path:
 
 def test_what_cannot_be_remembered_is_approved_for_this_run_alone(tmp_path: Path) -> None:
     asked = question(argvs=())
-    remembered = Remembered(str(tmp_path / "approvals"))
+    remembered = RememberedApprovals(str(tmp_path / "approvals"))
     for chain in (
-        Chain([Says(yes(asked, Remember.EXACT))], remembered=remembered),
-        Chain([Says(yes(asked, Remember.EXACT))]),
+        AnswererChain([Says(yes(asked, Remember.EXACT))], remembered=remembered),
+        AnswererChain([Says(yes(asked, Remember.EXACT))]),
     ):
         answer = chain.ask(asked)
         assert (answer.choice, answer.remember) == (Choice.APPROVE, Remember.ONCE)
@@ -156,20 +154,22 @@ def test_what_cannot_be_remembered_is_approved_for_this_run_alone(tmp_path: Path
 def test_approvals_that_cannot_be_read_approve_nothing_and_a_person_still_can(
     tmp_path: Path,
 ) -> None:
-    remembered = Remembered(str(tmp_path / "approvals"))
+    remembered = RememberedApprovals(str(tmp_path / "approvals"))
     remembered.keep(FORCE_PUSH, yes(FORCE_PUSH, Remember.EXACT))
     (tmp_path / "approvals/approvals.json").write_text("{")
     asked = question()
-    assert Chain(remembered=remembered).ask(asked).choice is Choice.DENY
-    assert Chain([Says(yes(asked))], remembered=remembered).ask(asked).choice is Choice.APPROVE
+    assert AnswererChain(remembered=remembered).ask(asked).choice is Choice.DENY
+    assert (
+        AnswererChain([Says(yes(asked))], remembered=remembered).ask(asked).choice is Choice.APPROVE
+    )
 
 
 def test_cancelling_closes_a_question_that_waits_elsewhere(tmp_path: Path) -> None:
-    pending = Pending(str(tmp_path / "questions"))
+    pending = PendingQuestions(str(tmp_path / "questions"))
     asked = question()
 
     async def go() -> None:
-        task = asyncio.create_task(Chain([pending]).ask_async(asked))
+        task = asyncio.create_task(AnswererChain([pending]).ask_async(asked))
         await asyncio.sleep(0.1)
         assert len(pending.list()) == 1
         task.cancel()
@@ -185,4 +185,4 @@ def test_a_callback_is_awaited_in_the_callers_loop() -> None:
     async def approve(_: Question) -> bool:
         return True
 
-    assert choices(Chain([Callback(approve)]), FORCE_PUSH) == [Choice.APPROVE] * 2
+    assert choices(AnswererChain([Callback(approve)]), FORCE_PUSH) == [Choice.APPROVE] * 2

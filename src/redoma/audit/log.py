@@ -1,4 +1,4 @@
-"""`Record`: where everything that happens is written down; no record, no run."""
+"""`AuditLog`: where everything that happens is written down; no record, no run."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import os
 from _json import encode_basestring_ascii as quoted
 from _thread import allocate_lock, start_new_thread
 
-from redoma.audit.encoding import json_text, storable
+from redoma.audit.chain import json_text, storable
 from redoma.audit.transaction import Draft
-from redoma.audit.writer import Writer
+from redoma.audit.writer import AuditWriter
 from redoma.base.blocks import suppress
 from redoma.base.private_file import KeyPlace
 from redoma.model.errors import RecordError, RecordUnavailable
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Self
 
-    from redoma.audit.writer import Written
+    from redoma.audit.writer import WrittenRows
     from redoma.model.event import Event
     from redoma.model.rates import RateLimits
 
@@ -29,7 +29,7 @@ KEEP = 1000
 _of_the_parent: list[object] = []
 
 
-class Record:
+class AuditLog:
     """A record in a directory of its own; threads and processes may share it."""
 
     def __init__(
@@ -50,7 +50,7 @@ class Record:
         self._keep = keep
         self._keyed_by = keyed_by
         self._lock = allocate_lock()
-        self._writer: Writer | None = None
+        self._writer: AuditWriter | None = None
         self._pid = os.getpid()
 
     def append(self, *events: Event) -> int:
@@ -61,7 +61,7 @@ class Record:
         """
         return self._write(events, forced=True)
 
-    def begin(self, *events: Event, limits: RateLimits | None = None) -> Pending:
+    def begin(self, *events: Event, limits: RateLimits | None = None) -> PendingWrite:
         """As `admit`, except that the disk is waited for by `Pending.wait`, which must follow.
 
         What a run needs can be made ready meanwhile; the run itself may not start before.
@@ -74,7 +74,7 @@ class Record:
         except BaseException as error:
             turn.__exit__(type(error))
             raise
-        pending = Pending(writer, written, turn)
+        pending = PendingWrite(writer, written, turn)
         if written.refusal is not None:
             pending.wait()
             raise written.refusal
@@ -157,7 +157,7 @@ class Record:
             raise written.refusal
         return written.head.seq
 
-    def _draft(self, writer: Writer, event: Event) -> Draft:
+    def _draft(self, writer: AuditWriter, event: Event) -> Draft:
         starting = event.kind is Kind.RUN_STARTING
         counted = starting and event.details.get("mode") != "preview"
         return Draft(
@@ -189,9 +189,9 @@ class Record:
                 f"secrets could not be taken out before writing: {type(error).__name__}"
             ) from error
 
-    def _turn(self) -> _Turn:
+    def _turn(self) -> _HeadTurn:
         self._after_fork()
-        return _Turn(self)
+        return _HeadTurn(self)
 
     def _after_fork(self) -> None:
         if self._pid != os.getpid():
@@ -207,16 +207,16 @@ class Record:
                 self._writer.close()
             self._writer = None
 
-    def _open(self) -> Writer:
+    def _open(self) -> AuditWriter:
         if self._writer is None:
-            self._writer = Writer(self.directory, keyed_by=self._keyed_by, keep=self._keep)
+            self._writer = AuditWriter(self.directory, keyed_by=self._keyed_by, keep=self._keep)
         return self._writer
 
 
-class Pending:
+class PendingWrite:
     """Rows that are on their way to the disk."""
 
-    def __init__(self, writer: Writer, written: Written, turn: _Turn) -> None:
+    def __init__(self, writer: AuditWriter, written: WrittenRows, turn: _HeadTurn) -> None:
         self._number = 0
         self._error: BaseException | None = None
         self._over = allocate_lock()
@@ -233,7 +233,7 @@ class Pending:
                 raise self._error
             return self._number
 
-    def _finish(self, writer: Writer, written: Written, turn: _Turn) -> None:
+    def _finish(self, writer: AuditWriter, written: WrittenRows, turn: _HeadTurn) -> None:
         try:
             writer.force(written)
             self._number = written.head.seq
@@ -244,15 +244,15 @@ class Pending:
             self._over.release()
 
 
-class _Turn:
+class _HeadTurn:
     """A thread's turn at the writer of its process."""
 
     __slots__ = ("_record",)
 
-    def __init__(self, record: Record) -> None:
+    def __init__(self, record: AuditLog) -> None:
         self._record = record
 
-    def __enter__(self) -> Writer:
+    def __enter__(self) -> AuditWriter:
         self._record._lock.acquire()
         try:
             return self._record._open()

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from redoma.ask import moments
+from redoma.ask import answers
+from redoma.ask.approvals import RememberedApprovals, can_remember
 from redoma.ask.prefixes import prefix_of
-from redoma.ask.remembered import Remembered, can_remember
 from redoma.model.errors import AskUnavailable, UsageError
 from redoma.model.question import Answer, Choice, Question, Remember
 from redoma.model.risk import Risk
@@ -21,13 +21,13 @@ LASTING = (Remember.SESSION, Remember.EXACT, Remember.PREFIX)
 
 
 @pytest.fixture
-def remembered(tmp_path: Path) -> Remembered:
-    return Remembered(str(tmp_path / "approvals"))
+def remembered(tmp_path: Path) -> RememberedApprovals:
+    return RememberedApprovals(str(tmp_path / "approvals"))
 
 
 @pytest.mark.parametrize("remember", LASTING)
 def test_what_was_approved_for_longer_is_not_asked_again(
-    remembered: Remembered, remember: Remember
+    remembered: RememberedApprovals, remember: Remember
 ) -> None:
     kept = remembered.keep(FORCE_PUSH, yes(FORCE_PUSH, remember))
     again = question(command="git  push '--force' origin main", digest="f" * 64)
@@ -61,7 +61,7 @@ ELSEWHERE: dict[str, dict[str, object]] = {
 @pytest.mark.parametrize("remember", LASTING)
 @pytest.mark.parametrize("case", ELSEWHERE)
 def test_the_same_words_under_other_conditions_are_asked_again(
-    remembered: Remembered, remember: Remember, case: str
+    remembered: RememberedApprovals, remember: Remember, case: str
 ) -> None:
     remembered.keep(FORCE_PUSH, yes(FORCE_PUSH, remember))
     assert remembered.ask(question(**ELSEWHERE[case])) is None
@@ -70,14 +70,14 @@ def test_the_same_words_under_other_conditions_are_asked_again(
 @pytest.mark.parametrize("remember", [Remember.SESSION, Remember.EXACT])
 @pytest.mark.parametrize("case", DIFFERENT)
 def test_other_words_are_asked_again_even_with_the_same_text(
-    remembered: Remembered, remember: Remember, case: str
+    remembered: RememberedApprovals, remember: Remember, case: str
 ) -> None:
     remembered.keep(FORCE_PUSH, yes(FORCE_PUSH, remember))
     assert remembered.ask(question(**DIFFERENT[case])) is None
 
 
 def test_the_same_words_joined_by_another_operator_are_another_command(
-    remembered: Remembered,
+    remembered: RememberedApprovals,
 ) -> None:
     argvs = (("cd", "build"), ("rm", "-r", "out"))
     asked = question(argvs=argvs, joins=("&&",))
@@ -87,7 +87,7 @@ def test_the_same_words_joined_by_another_operator_are_another_command(
     assert remembered.ask(question(argvs=argvs, joins=(";",))) is None
 
 
-def test_a_risk_that_was_seen_does_not_cover_a_higher_one(remembered: Remembered) -> None:
+def test_a_risk_that_was_seen_does_not_cover_a_higher_one(remembered: RememberedApprovals) -> None:
     mild = question(risk=Risk.ELEVATED)
     remembered.keep(mild, yes(mild, Remember.EXACT))
     assert remembered.ask(question(risk=Risk.ELEVATED)) is not None
@@ -95,7 +95,7 @@ def test_a_risk_that_was_seen_does_not_cover_a_higher_one(remembered: Remembered
     assert remembered.ask(question(risk=Risk.DANGEROUS)) is None
 
 
-def test_nothing_forbidden_can_be_remembered(remembered: Remembered) -> None:
+def test_nothing_forbidden_can_be_remembered(remembered: RememberedApprovals) -> None:
     never = question(risk=Risk.FORBIDDEN)
     for remember in LASTING:
         with pytest.raises(UsageError, match="cannot be approved for"):
@@ -103,13 +103,13 @@ def test_nothing_forbidden_can_be_remembered(remembered: Remembered) -> None:
 
 
 def test_a_session_ends_with_its_name_and_with_the_machine(
-    remembered: Remembered, monkeypatch: pytest.MonkeyPatch
+    remembered: RememberedApprovals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     remembered.keep(FORCE_PUSH, yes(FORCE_PUSH, Remember.SESSION))
     assert remembered.ask(question(session="s2")) is None
     assert remembered.ask(question(session="")) is None
     assert remembered.ask(question()) is not None
-    monkeypatch.setattr(moments, "_boots", ["another"])
+    monkeypatch.setattr(answers, "_boots", ["another"])
     assert remembered.ask(question()) is None
 
 
@@ -147,7 +147,7 @@ def test_a_prefix_names_a_kind_of_command_or_nothing(argv: tuple[str, ...]) -> N
     assert prefix_of(question(argvs=(argv,))) == PREFIXES[argv]
 
 
-def test_a_prefix_covers_its_kind_and_nothing_beside_it(remembered: Remembered) -> None:
+def test_a_prefix_covers_its_kind_and_nothing_beside_it(remembered: RememberedApprovals) -> None:
     remembered.keep(FORCE_PUSH, yes(FORCE_PUSH, Remember.PREFIX))
     covered = question(argvs=(("git", "push", "origin", "topic"),), rules=())
     assert remembered.ask(covered) is not None
@@ -173,7 +173,9 @@ def test_what_can_be_remembered_depends_on_what_is_known_of_the_command() -> Non
     assert can_remember(replace(FORCE_PUSH, workspace="")) == {Remember.ONCE}
 
 
-def test_an_approval_in_advance_is_for_one_run_of_exactly_this(remembered: Remembered) -> None:
+def test_an_approval_in_advance_is_for_one_run_of_exactly_this(
+    remembered: RememberedApprovals,
+) -> None:
     remembered.keep(FORCE_PUSH, yes(FORCE_PUSH))
     assert remembered.ask(question(digest="0" * 64)) is None
     again = question()
@@ -184,16 +186,18 @@ def test_an_approval_in_advance_is_for_one_run_of_exactly_this(remembered: Remem
 
 
 def test_an_approval_in_advance_does_not_wait_for_ever(
-    remembered: Remembered, monkeypatch: pytest.MonkeyPatch
+    remembered: RememberedApprovals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     remembered.keep(FORCE_PUSH, yes(FORCE_PUSH))
-    later = moments.uptime() + 601
-    monkeypatch.setattr(moments, "uptime", lambda: later)
+    later = answers.uptime() + 601
+    monkeypatch.setattr(answers, "uptime", lambda: later)
     assert remembered.ask(question()) is None
     assert remembered.list() == ()
 
 
-def test_of_many_who_ask_at_once_one_has_the_approval_in_advance(remembered: Remembered) -> None:
+def test_of_many_who_ask_at_once_one_has_the_approval_in_advance(
+    remembered: RememberedApprovals,
+) -> None:
     remembered.keep(FORCE_PUSH, yes(FORCE_PUSH))
     heard: list[Answer | None] = []
     threads = [
@@ -216,21 +220,21 @@ def test_of_many_who_ask_at_once_one_has_the_approval_in_advance(remembered: Rem
     ],
 )
 def test_only_an_approval_of_this_question_can_be_kept(
-    remembered: Remembered, answer: Answer
+    remembered: RememberedApprovals, answer: Answer
 ) -> None:
     with pytest.raises(UsageError):
         remembered.keep(FORCE_PUSH, answer)
     assert remembered.list() == ()
 
 
-def test_the_same_approval_twice_is_one(remembered: Remembered) -> None:
+def test_the_same_approval_twice_is_one(remembered: RememberedApprovals) -> None:
     first = remembered.keep(FORCE_PUSH, yes(FORCE_PUSH, Remember.EXACT))
     again = question()
     assert remembered.keep(again, yes(again, Remember.EXACT)) == first
     assert remembered.list() == (first,)
 
 
-def test_approvals_are_listed_revoked_and_cleared(remembered: Remembered) -> None:
+def test_approvals_are_listed_revoked_and_cleared(remembered: RememberedApprovals) -> None:
     one = remembered.keep(FORCE_PUSH, yes(FORCE_PUSH, Remember.EXACT))
     other = replace(DELETES, workspace="/srv/other")
     two = remembered.keep(other, yes(other, Remember.EXACT))
@@ -245,7 +249,9 @@ def test_approvals_are_listed_revoked_and_cleared(remembered: Remembered) -> Non
 
 
 def test_no_word_of_a_command_is_kept_that_the_redactor_takes_out(tmp_path: Path) -> None:
-    kept = Remembered(str(tmp_path / "a"), lambda text: text.replace("hunter22", "[REDACTED]"))
+    kept = RememberedApprovals(
+        str(tmp_path / "a"), lambda text: text.replace("hunter22", "[REDACTED]")
+    )
     secret: Question = question(
         command="deploy --token hunter22", argvs=(("deploy", "--token", "hunter22"),)
     )
@@ -255,7 +261,7 @@ def test_no_word_of_a_command_is_kept_that_the_redactor_takes_out(tmp_path: Path
     assert kept.ask(secret) is not None
 
 
-def test_the_file_is_the_owners_alone(remembered: Remembered, tmp_path: Path) -> None:
+def test_the_file_is_the_owners_alone(remembered: RememberedApprovals, tmp_path: Path) -> None:
     remembered.keep(FORCE_PUSH, yes(FORCE_PUSH, Remember.EXACT))
     file = tmp_path / "approvals/approvals.json"
     assert file.stat().st_mode & 0o777 == 0o600
@@ -275,7 +281,7 @@ def test_the_file_is_the_owners_alone(remembered: Remembered, tmp_path: Path) ->
     ],
 )
 def test_a_damaged_file_approves_nothing(
-    remembered: Remembered, tmp_path: Path, damage: str
+    remembered: RememberedApprovals, tmp_path: Path, damage: str
 ) -> None:
     remembered.keep(FORCE_PUSH, yes(FORCE_PUSH, Remember.EXACT))
     (tmp_path / "approvals/approvals.json").write_text(damage)
@@ -284,7 +290,7 @@ def test_a_damaged_file_approves_nothing(
 
 
 def test_a_prefix_that_was_written_wider_by_hand_covers_nothing(
-    remembered: Remembered, tmp_path: Path
+    remembered: RememberedApprovals, tmp_path: Path
 ) -> None:
     remembered.keep(FORCE_PUSH, yes(FORCE_PUSH, Remember.PREFIX))
     file = tmp_path / "approvals/approvals.json"

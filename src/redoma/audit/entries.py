@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 
-from redoma.audit import place
+from redoma.audit import database
 from redoma.audit.database import lenient, open_to_read, path_of, worded
 from redoma.audit.schema import COLUMNS
+from redoma.audit.stats import TYPE_CHECKING
 from redoma.model.errors import UsageError
 from redoma.model.value import Value
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, Self
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _PAGE = 500
 
 
-class Entry(Value):
+class AuditEntry(Value):
     """One row of the record, as it is stored; `details` is JSON text."""
 
     seq: int
@@ -45,7 +45,7 @@ class Entry(Value):
         return found if isinstance(found, dict) else {}
 
 
-class Wanted(Value):
+class EntryFilter(Value):
     """Which entries; what is not given is not asked for."""
 
     session: str | None = None
@@ -82,28 +82,28 @@ class Wanted(Value):
         return " AND ".join(parts), values
 
 
-EVERYTHING = Wanted()
+EVERYTHING = EntryFilter()
 
 
-class Reader:
+class AuditReader:
     """A record that is only looked at; it need not exist."""
 
     def __init__(self, directory: str) -> None:
         self._path = path_of(directory)
         self._connection: Connection | None = None
-        if place.inspect(directory):
+        if database.inspect(directory):
             self._connection = open_to_read(directory)
             self._connection.text_factory = lenient
             if not _has_begun(directory, self._connection):
                 self.close()
 
-    def newest(self, limit: int, wanted: Wanted = EVERYTHING) -> list[Entry]:
+    def newest(self, limit: int, wanted: EntryFilter = EVERYTHING) -> list[AuditEntry]:
         """At most `limit` entries, the newest ones, oldest first."""
         where, values = wanted.conditions()
         found = self._read(f"WHERE {where} ORDER BY seq DESC LIMIT ?", [*values, limit])
         return found[::-1]
 
-    def all(self, wanted: Wanted = EVERYTHING) -> Iterator[Entry]:
+    def all(self, wanted: EntryFilter = EVERYTHING) -> Iterator[AuditEntry]:
         """Every entry, oldest first, a page at a time, so that writers are not held up."""
         after = wanted.after
         while True:
@@ -116,7 +116,7 @@ class Reader:
                 return
             after = page[-1].seq
 
-    def get(self, seq: int) -> Entry | None:
+    def get(self, seq: int) -> AuditEntry | None:
         """One entry by its number."""
         found = self._read("WHERE seq = ?", [seq])
         return found[0] if found else None
@@ -138,7 +138,7 @@ class Reader:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _read(self, rest: str, values: list[Any]) -> list[Entry]:
+    def _read(self, rest: str, values: list[Any]) -> list[AuditEntry]:
         if self._connection is None:
             return []
         with worded(self._path):
@@ -149,14 +149,16 @@ class Reader:
         return [_entry(row) for row in rows]
 
 
-def follow(directory: str, wanted: Wanted = EVERYTHING, *, pause: float = 0.2) -> Iterator[Entry]:
+def follow(
+    directory: str, wanted: EntryFilter = EVERYTHING, *, pause: float = 0.2
+) -> Iterator[AuditEntry]:
     """Entries as they are written, from `wanted.after` on; it goes on until nobody asks."""
     import time
 
     from redoma.model.value import replace
 
     after = wanted.after
-    reader = Reader(directory)
+    reader = AuditReader(directory)
     try:
         while True:
             for entry in reader.all(replace(wanted, after=after)):
@@ -164,7 +166,7 @@ def follow(directory: str, wanted: Wanted = EVERYTHING, *, pause: float = 0.2) -
                 yield entry
             time.sleep(pause)
             if reader._connection is None:  # the record may begin while it is awaited
-                reader = Reader(directory)
+                reader = AuditReader(directory)
     finally:
         reader.close()
 
@@ -176,16 +178,16 @@ def _has_begun(directory: str, connection: Connection) -> bool:
     tells the one from the other.
     """
     with worded(path_of(directory)):
-        told = os.path.join(directory, place.HEAD)
+        told = os.path.join(directory, database.HEAD)
         begun = os.path.exists(told) and os.stat(told).st_size > 0
         made = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'audit_log'").fetchone()
     return begun or made is not None
 
 
-def _entry(row: tuple[Any, ...]) -> Entry:
+def _entry(row: tuple[Any, ...]) -> AuditEntry:
     """A row as it is read; where somebody changed a column's type, as text."""
     seq, at, *texts, link = row
-    return Entry(
+    return AuditEntry(
         seq=seq,
         at=at if isinstance(at, int) else 0,
         **{

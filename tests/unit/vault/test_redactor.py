@@ -11,7 +11,7 @@ from urllib.parse import quote
 import pytest
 
 from redoma.vault.exact import own_values
-from redoma.vault.redact import WITH_KIND, Found, Redactor
+from redoma.vault.redactor import WITH_KIND, Found, Redactor
 from tests.house.tree import PACKAGE
 from tests.unit.vault.tokens import private_key, token
 
@@ -155,7 +155,7 @@ def test_after_a_failure_a_stream_says_so_once_and_nothing_more() -> None:
 def test_ordinary_text_compiles_nothing_and_loads_nothing_heavy() -> None:
     code = (
         f"import sys; sys.path[:0] = [{str(PACKAGE.parent)!r}]\n"
-        "from redoma.vault.redact import Redactor\n"
+        "from redoma.vault.redactor import Redactor\n"
         "from redoma.vault import shapes\n"
         "Redactor().text('git commit -m fix && make -j4 test > out.log')\n"
         "print(len(shapes._compiled), sorted({'typing', 'dataclasses', 'yaml', 'json', 'base64',"

@@ -38,7 +38,7 @@ _MOST = 1000
 _PATIENCE = 10.0
 
 
-class Tokens:
+class SecretStore:
     """The secrets of one directory."""
 
     def __init__(self, directory: str, *, keyed_by: KeyPlace) -> None:
@@ -119,7 +119,7 @@ class Tokens:
             database.execute("BEGIN IMMEDIATE")
             rows = database.execute("SELECT name, sealed FROM secrets ORDER BY name").fetchall()
             aside = _new_directory(f"{self._directory}/old")
-            with Tokens(aside, keyed_by=self._keyed_by)._opened() as old:
+            with SecretStore(aside, keyed_by=self._keyed_by)._opened() as old:
                 old.executemany("INSERT INTO secrets VALUES (?, ?)", rows)
             database.execute("DELETE FROM secrets")
             with suppress(FileNotFoundError):

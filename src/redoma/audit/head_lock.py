@@ -14,8 +14,7 @@ import os
 import time
 
 from redoma.audit.chain import GENESIS, anchor_mac
-from redoma.audit.database import force_names
-from redoma.audit.place import HEAD
+from redoma.audit.database import HEAD, force_names
 from redoma.model.errors import RecordUnavailable
 from redoma.model.value import Value
 
@@ -52,7 +51,7 @@ class Anchor(Value):
         return self.on_disk_seq, self.on_disk_link
 
 
-class Turnstile:
+class HeadLock:
     """An open head file."""
 
     def __init__(self, directory: str) -> None:

@@ -7,7 +7,7 @@ start is written. A place comes back when the run ends, or when its process is f
 from __future__ import annotations
 
 from redoma.audit import ledger
-from redoma.audit.clock import DAY, MINUTE
+from redoma.audit.ledger import DAY, MINUTE
 from redoma.model.errors import RateLimited
 
 TYPE_CHECKING = False

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from redoma.audit.search import Reader, Wanted, follow
-from redoma.audit.store import Record
+from redoma.audit.entries import AuditReader, EntryFilter, follow
+from redoma.audit.log import AuditLog
 from redoma.model.errors import RecordUnavailable, UsageError
 from tests.unit.audit.story import ended, entries, judged, starting, tamper
 
 
 @pytest.fixture
 def directory(tmp_path: Path) -> Path:
-    with Record(str(tmp_path / "audit")) as record:
+    with AuditLog(str(tmp_path / "audit")) as record:
         record.append(judged(1, session="s1", caller="a", command="make 100%_sure"))
         record.append(judged(2, session="s2", caller="b", command="MAKE clean"))
         record.append(starting("run-2", caller="b", session="s2"))
@@ -23,8 +23,8 @@ def directory(tmp_path: Path) -> Path:
     return tmp_path / "audit"
 
 
-def found(directory: Path, wanted: Wanted) -> list[int]:
-    with Reader(str(directory)) as reader:
+def found(directory: Path, wanted: EntryFilter) -> list[int]:
+    with AuditReader(str(directory)) as reader:
         assert [entry.seq for entry in reader.newest(100, wanted)] == [
             entry.seq for entry in reader.all(wanted)
         ]
@@ -34,35 +34,37 @@ def found(directory: Path, wanted: Wanted) -> list[int]:
 @pytest.mark.parametrize(
     ("wanted", "numbers"),
     [
-        (Wanted(), [1, 2, 3, 4]),
-        (Wanted(session="s2"), [2, 3]),
-        (Wanted(session=""), [4]),
-        (Wanted(caller="a"), [1]),
-        (Wanted(run="run-2"), [2, 3, 4]),
-        (Wanted(kinds=("run-starting", "run-ended")), [3, 4]),
-        (Wanted(kinds=("judged",), caller="b"), [2]),
-        (Wanted(text="make"), [1, 2, 3]),
-        (Wanted(text="100%_S"), [1]),
-        (Wanted(text="%"), [1]),
-        (Wanted(text='"code":3'), [4]),
-        (Wanted(text="' OR 1=1 --"), []),
-        (Wanted(after=2), [3, 4]),
-        (Wanted(since=0, until=1), []),
-        (Wanted(since=0), [1, 2, 3, 4]),
+        (EntryFilter(), [1, 2, 3, 4]),
+        (EntryFilter(session="s2"), [2, 3]),
+        (EntryFilter(session=""), [4]),
+        (EntryFilter(caller="a"), [1]),
+        (EntryFilter(run="run-2"), [2, 3, 4]),
+        (EntryFilter(kinds=("run-starting", "run-ended")), [3, 4]),
+        (EntryFilter(kinds=("judged",), caller="b"), [2]),
+        (EntryFilter(text="make"), [1, 2, 3]),
+        (EntryFilter(text="100%_S"), [1]),
+        (EntryFilter(text="%"), [1]),
+        (EntryFilter(text='"code":3'), [4]),
+        (EntryFilter(text="' OR 1=1 --"), []),
+        (EntryFilter(after=2), [3, 4]),
+        (EntryFilter(since=0, until=1), []),
+        (EntryFilter(since=0), [1, 2, 3, 4]),
     ],
 )
-def test_a_filter_finds_what_it_says(directory: Path, wanted: Wanted, numbers: list[int]) -> None:
+def test_a_filter_finds_what_it_says(
+    directory: Path, wanted: EntryFilter, numbers: list[int]
+) -> None:
     assert found(directory, wanted) == numbers
 
 
 def test_since_counts_the_moment_itself_and_until_does_not(directory: Path) -> None:
     second = entries(directory)[1].at
-    assert found(directory, Wanted(since=second)) == [2, 3, 4]
-    assert found(directory, Wanted(until=second)) == [1]
+    assert found(directory, EntryFilter(since=second)) == [2, 3, 4]
+    assert found(directory, EntryFilter(until=second)) == [1]
 
 
 def test_the_newest_come_last(directory: Path) -> None:
-    with Reader(str(directory)) as reader:
+    with AuditReader(str(directory)) as reader:
         assert [entry.seq for entry in reader.newest(2)] == [3, 4]
         assert reader.last() == 4
         entry = reader.get(2)
@@ -73,7 +75,7 @@ def test_the_newest_come_last(directory: Path) -> None:
 
 def test_a_text_too_long_to_search_for_is_an_error(directory: Path) -> None:
     with pytest.raises(UsageError):
-        found(directory, Wanted(text="x" * 1001))
+        found(directory, EntryFilter(text="x" * 1001))
 
 
 def test_an_entry_that_somebody_spoilt_hides_no_other(directory: Path) -> None:
@@ -108,7 +110,7 @@ def test_following_shows_what_comes_even_when_the_record_begins_later(tmp_path: 
 
     watcher = threading.Thread(target=watch)
     watcher.start()
-    with Record(str(directory)) as record:
+    with AuditLog(str(directory)) as record:
         for number in range(3):
             record.append(judged(number))
         watcher.join(timeout=30)

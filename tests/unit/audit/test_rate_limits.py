@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from redoma.audit import clock
-from redoma.audit.chain import Head
-from redoma.audit.clock import DAY, MINUTE
-from redoma.audit.store import Record
+from redoma.audit import ledger
+from redoma.audit.chain import ChainHead
+from redoma.audit.ledger import DAY, MINUTE
+from redoma.audit.log import AuditLog
 from redoma.model.errors import RateLimited
 from redoma.model.rates import RateLimits, Rates
 from tests.unit.audit.story import ended, entries, judged, starting, tamper
@@ -26,7 +26,7 @@ def limited(**rates: float) -> RateLimits:
 
 
 def test_no_more_runs_a_minute_than_allowed_and_the_refusal_says_when(tmp_path: Path) -> None:
-    record = Record(str(tmp_path / "audit"))
+    record = AuditLog(str(tmp_path / "audit"))
     rates = limited(executions_per_minute=2)
     for number in range(2):
         record.admit(starting(f"r{number}", caller="a"), limits=rates)
@@ -45,7 +45,7 @@ def test_no_more_runs_a_minute_than_allowed_and_the_refusal_says_when(tmp_path: 
 
 
 def test_a_minute_later_there_is_room_again(tmp_path: Path) -> None:
-    record = Record(str(tmp_path / "audit"))
+    record = AuditLog(str(tmp_path / "audit"))
     rates = limited(executions_per_minute=1)
     record.admit(starting("r0"), limits=rates)
     record.append(ended("r0"))
@@ -55,7 +55,7 @@ def test_a_minute_later_there_is_room_again(tmp_path: Path) -> None:
 
 
 def test_no_more_runs_at_once_than_allowed(tmp_path: Path) -> None:
-    record = Record(str(tmp_path / "audit"))
+    record = AuditLog(str(tmp_path / "audit"))
     rates = RateLimits(per_session=Rates(concurrent_runs=2))
     record.admit(starting("a", session="s"), limits=rates)
     record.admit(starting("b", session="s"), limits=rates)
@@ -67,14 +67,14 @@ def test_no_more_runs_at_once_than_allowed(tmp_path: Path) -> None:
 
 
 def test_the_place_of_a_run_that_crashed_comes_back_at_once(tmp_path: Path) -> None:
-    record = Record(str(tmp_path / "audit"))
+    record = AuditLog(str(tmp_path / "audit"))
     rates = limited(concurrent_runs=1)
     record.append(judged(1))  # we have looked for interrupted runs before the other one crashes
     code = (
         f"import sys; sys.path.insert(0, {str(SRC)!r})\n"
-        "from redoma.audit.store import Record\n"
+        "from redoma.audit.log import AuditLog\n"
         "from redoma.model.event import Event, Kind\n"
-        f"Record({str(tmp_path / 'audit')!r}).append(Event(kind=Kind.RUN_STARTING, run='gone'))\n"
+        f"AuditLog({str(tmp_path / 'audit')!r}).append(Event(kind=Kind.RUN_STARTING, run='gone'))\n"
         "import os; os.kill(os.getpid(), 9)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=False)
@@ -96,15 +96,15 @@ def test_the_place_of_a_run_that_crashed_comes_back_at_once(tmp_path: Path) -> N
 def test_a_day_has_a_budget_that_outlives_the_process(
     tmp_path: Path, rates: RateLimits, used: dict[str, float]
 ) -> None:
-    with Record(str(tmp_path / "audit")) as record:
+    with AuditLog(str(tmp_path / "audit")) as record:
         record.admit(starting("a"), limits=rates)
         record.append(ended("a", **used))
-    with Record(str(tmp_path / "audit")) as record, pytest.raises(RateLimited) as caught:
+    with AuditLog(str(tmp_path / "audit")) as record, pytest.raises(RateLimited) as caught:
         record.admit(starting("b"), limits=rates)
     assert DAY / 1e6 <= caught.value.retry_after <= DAY / 1e6 + 3600
     # What was added up from single runs counts as before.
     tamper(tmp_path / "audit", f"UPDATE runs SET started = started - {2 * MINUTE}")
-    with Record(str(tmp_path / "audit")) as record:
+    with AuditLog(str(tmp_path / "audit")) as record:
         for number in range(70):
             record.note(judged(number))
         with pytest.raises(RateLimited, match="a day"):
@@ -117,11 +117,11 @@ def test_a_day_has_a_budget_that_outlives_the_process(
 def test_two_processes_cannot_both_take_the_last_place(tmp_path: Path) -> None:
     code = (
         f"import sys; sys.path.insert(0, {str(SRC)!r})\n"
-        "from redoma.audit.store import Record\n"
+        "from redoma.audit.log import AuditLog\n"
         "from redoma.model.errors import RateLimited\n"
         "from redoma.model.event import Event, Kind\n"
         "from redoma.model.rates import RateLimits, Rates\n"
-        f"record = Record({str(tmp_path / 'audit')!r})\n"
+        f"record = AuditLog({str(tmp_path / 'audit')!r})\n"
         "rates = RateLimits(per_caller=Rates(concurrent_runs=5))\n"
         "taken = 0\n"
         "sys.stdin.readline()\n"
@@ -154,8 +154,8 @@ def test_two_processes_cannot_both_take_the_last_place(tmp_path: Path) -> None:
     assert sum(taken) == 5
 
 
-def head(**given: object) -> Head:
-    return Head(record="r", ledger=100 * DAY, **given)
+def head(**given: object) -> ChainHead:
+    return ChainHead(record="r", ledger=100 * DAY, **given)
 
 
 class Moment:
@@ -187,9 +187,9 @@ class Moment:
     ],
 )
 def test_setting_the_clock_neither_opens_a_limit_nor_closes_it_for_good(
-    known: Head, now: clock.Now, passed: int
+    known: ChainHead, now: ledger.Now, passed: int
 ) -> None:
-    assert clock.passed(known, now) == passed
+    assert ledger.passed(known, now) == passed
 
 
 @pytest.mark.parametrize("years", [-30, 30])
@@ -197,7 +197,7 @@ def test_a_wall_clock_that_jumps_by_years_changes_no_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, years: int
 ) -> None:
     rates = limited(executions_per_minute=1)
-    record = Record(str(tmp_path / "audit"))
+    record = AuditLog(str(tmp_path / "audit"))
     record.admit(starting("a"), limits=rates)
     record.append(ended("a"))
     jumped = time.time_ns() + years * 365 * DAY * 1000
@@ -211,7 +211,7 @@ def test_a_wall_clock_that_jumps_by_years_changes_no_limit(
 
 
 def test_nothing_at_all_may_be_allowed(tmp_path: Path) -> None:
-    record = Record(str(tmp_path / "audit"))
+    record = AuditLog(str(tmp_path / "audit"))
     for rates in (
         limited(executions_per_minute=0),
         limited(concurrent_runs=0),
@@ -223,7 +223,7 @@ def test_nothing_at_all_may_be_allowed(tmp_path: Path) -> None:
 
 
 def test_the_refusal_that_lasts_longest_is_the_one_that_is_told(tmp_path: Path) -> None:
-    record = Record(str(tmp_path / "audit"))
+    record = AuditLog(str(tmp_path / "audit"))
     record.append(starting("a"))
     record.append(ended("a", cpu_seconds=100))
     both = limited(executions_per_minute=1, cpu_seconds_per_day=50)
