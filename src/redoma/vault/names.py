@@ -7,8 +7,6 @@ tells (`telling.Tells`), on quotes, and on whether the assignment is one that on
 
 from __future__ import annotations
 
-import re
-
 from redoma.base.pattern import lazy
 from redoma.base.remembered import remembered
 from redoma.model.enums import IntEnum
@@ -18,6 +16,7 @@ from redoma.vault.spans import Span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterator
 
 
@@ -183,6 +182,8 @@ _SOURCES = {
 def _pattern(name: str) -> re.Pattern[bytes]:
     ready = _patterns.get(name)
     if ready is None:
+        import re
+
         ready = _patterns[name] = re.compile(_SOURCES[name])
     return ready
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from redoma.judge.budget import spend
 from redoma.judge.interpret.arg import ANYTHING, UNKNOWN, Arg, Stream, arg
 from redoma.judge.programs.options import split
+from redoma.judge.text.budget import spend
 from redoma.model.risk import Effect
 
 TYPE_CHECKING = False

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from redoma.judge.interpret.arg import NETWORK, NOTHING, SECRET, UNKNOWN, Arg, Stream
+from redoma.judge.interpret.hosts import web_request
 from redoma.judge.interpret.variables import holds_secret
 from redoma.judge.programs.options import split
-from redoma.judge.programs.sending import file_of, is_login_header, requests
+from redoma.judge.programs.sending import file_of, is_login_header
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
@@ -140,7 +141,7 @@ def _visit(
     if lowered.startswith(("gopher:", "gophers:", "dict:", "telnet:")):
         call.sends(carried, url, *tags, "raw")
         return NETWORK
-    requests(call, url, method, carried, tags, known=known)
+    web_request(call, url, method, carried, tags, known=known)
     return NETWORK
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from redoma.base.pattern import lazy
 from redoma.judge.interpret.arg import ANYTHING, NAMES, UNKNOWN, Arg, Stream, arg
-from redoma.judge.places import place_of
+from redoma.judge.interpret.paths import place_of
+from redoma.judge.interpret.sensitive import is_secret
 from redoma.judge.programs.files import removes
 from redoma.judge.programs.options import split
-from redoma.judge.sensitive import is_secret
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False

@@ -5,13 +5,13 @@ from __future__ import annotations
 import marshal
 import sys
 
-from redoma.judge.budget import Uncounted
 from redoma.judge.interpret.arg import ANYTHING, PLAIN, SECRET, UNKNOWN, Stream
-from redoma.judge.interpret.patterns import glob, has_glob
 from redoma.judge.programs.cards import follow
 from redoma.judge.programs.carried import judge_carried
 from redoma.judge.programs.registry import HANDLERS
 from redoma.judge.programs.verbs import is_named_so, says_it_destroys
+from redoma.judge.text.budget import Uncounted
+from redoma.judge.text.glob import glob, has_glob
 from redoma.model.risk import Effect
 
 TYPE_CHECKING = False
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from redoma.judge.interpret.arg import Arg
     from redoma.judge.interpret.call import Call
     from redoma.model.risk import Fact
 
@@ -137,6 +138,12 @@ class Knowledge:
 
             return Stream(reshaped(call), out.taint, out.source)
         return out
+
+    def read_code(self, call: Call, language: str, text: Arg) -> Stream:
+        """Notes what code in another language would do; gives what it prints, if that is known."""
+        from redoma.judge.programs.code import read_code
+
+        return read_code(call, language, text)
 
     def _known(self, call: Call, name: str) -> Stream:
         module = HANDLERS.get(name)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from redoma.judge.interpret.arg import NAMES, Stream
-from redoma.judge.interpret.patterns import has_glob
-from redoma.judge.places import place_of
+from redoma.judge.interpret.paths import place_of
+from redoma.judge.interpret.sensitive import is_secret
 from redoma.judge.programs.options import split
-from redoma.judge.sensitive import is_secret
+from redoma.judge.text.glob import has_glob
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False

@@ -87,7 +87,7 @@ def identity(call: Call) -> Stream:
 
 def printenv(call: Call) -> Stream:
     """One variable is a read, unless its name is that of a secret; all of them show everything."""
-    from redoma.judge.sensitive import is_secret_variable
+    from redoma.judge.interpret.sensitive import is_secret_variable
 
     names = [w for w in call.args if not w.startswith("-")]
     if not names:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from redoma.judge.interpret.arg import ANYTHING, NETWORK, Arg, Stream
-from redoma.judge.places import normal
+from redoma.judge.interpret.paths import normal
 from redoma.judge.programs.options import split
 from redoma.judge.programs.packages import runs_project
 from redoma.model.risk import Effect

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from redoma.judge.interpret.arg import NAMES, SECRET, Arg, Stream, arg
-from redoma.judge.places import place_of
+from redoma.judge.interpret.paths import place_of
 from redoma.judge.programs.options import split
 from redoma.model.risk import Effect, Place, Target
 
@@ -117,7 +117,7 @@ def _search(call: Call, patterns: list[Arg], places: list[Arg], *, walks: bool) 
 def locate(call: Call) -> Stream:
     """`locate`: names from an index; asking it for keys is a search for secrets."""
     takes = frozenset("-d --database -l --limit -n".split())
-    from redoma.judge.sensitive import is_secret
+    from redoma.judge.interpret.sensitive import is_secret
 
     for word in split(call.args, takes).operands:
         plain = word.replace("*", "")

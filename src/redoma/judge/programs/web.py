@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from redoma.judge.interpret.arg import NETWORK, NOTHING, SECRET, UNKNOWN, Arg, Stream
+from redoma.judge.interpret.hosts import web_request
 from redoma.judge.programs.options import split
-from redoma.judge.programs.sending import file_of, requests
+from redoma.judge.programs.sending import file_of
 from redoma.model.risk import Effect
 
 TYPE_CHECKING = False
@@ -72,7 +73,7 @@ def wget(call: Call) -> Stream:
     asked = options.value("--method")
     method = str(asked).upper() if asked is not None else ("POST" if sends else "GET")
     for url in urls:
-        requests(call, url, method, carried | (url.taint & SECRET), tags, known=known)
+        web_request(call, url, method, carried | (url.taint & SECRET), tags, known=known)
     if spider:
         return Stream(None)
     return _wget_output(call, options, urls)
@@ -126,7 +127,7 @@ def _wget_output(call: Call, options: Options, urls: list[Arg]) -> Stream:
 
 
 def _host_folder(url: str) -> str:
-    from redoma.judge.hosts import host_of
+    from redoma.judge.interpret.hosts import host_of
 
     return host_of(url) or UNKNOWN
 
@@ -168,7 +169,7 @@ def httpie(call: Call) -> Stream:
         method = "POST" if sends else "GET"
     insecure = any(value in ("no", "false") for value in options.values("--verify"))
     tags = ("download", "insecure") if insecure else ("download",)
-    requests(call, _with_scheme(url), method, carried | (url.taint & SECRET), tags, known=known)
+    web_request(call, _with_scheme(url), method, carried | (url.taint & SECRET), tags, known=known)
     answer = Stream(None, NETWORK, str(url))
     output = options.value("-o", "--output")
     if output is not None:
