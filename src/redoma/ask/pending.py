@@ -15,12 +15,12 @@ import os
 import re
 import time
 from contextlib import suppress
+from enum import Enum
 
 from redoma.ask import answers
 from redoma.ask import own_files as files
 from redoma.ask.answerers import AskedInThread
 from redoma.ask.answers import checked, told
-from redoma.model.enums import Enum
 from redoma.model.errors import AskUnavailable, ConfirmationExpired, UsageError
 from redoma.model.question import Answer, Choice, Context, Impact, Question, Remember
 from redoma.model.risk import Risk

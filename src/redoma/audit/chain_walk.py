@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from enum import Enum
 
 from redoma.audit.chain import GENESIS, fits, link, row_bytes
 from redoma.audit.database import DatabaseError, lenient
 from redoma.audit.schema import COLUMNS
-from redoma.model.enums import Enum
 from redoma.model.value import Value
 
 TYPE_CHECKING = False
