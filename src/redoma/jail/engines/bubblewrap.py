@@ -11,7 +11,7 @@ from redoma.jail.engines.frame import Frame, memory_file, seen_through, words
 from redoma.jail.engines.frame import build as build_frame
 from redoma.jail.guard import journal, worktree
 from redoma.jail.kernel import seccomp
-from redoma.jail.kernel.standing import is_machines_root
+from redoma.jail.kernel.process import is_machines_root
 from redoma.model.access import Grant, Network, Syscalls, Writes
 from redoma.model.errors import EngineFailed
 from redoma.model.plan import Handshake, Launch, Plan
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from redoma.jail.engines.owned import Owned
     from redoma.jail.engines.shield import Raised, Shield
     from redoma.jail.guard.survey import Survey
-    from redoma.jail.kernel.identity import Stage
+    from redoma.jail.kernel.stage import Stage
     from redoma.jail.overlay.layer import Layer
     from redoma.model.guarantee import EngineReport
     from redoma.model.plan import Starter
@@ -318,7 +318,7 @@ class Bubblewrap:
         Where something is mounted in it the kernel makes no overlay, and it is shown as it is:
         what listens there is then covered, one by one.
         """
-        from redoma.jail.kernel.mount_table import has_mounts
+        from redoma.jail.kernel.mounts import has_mounts
 
         source = self._place(path)
         if not self.overlays or not os.path.isdir(path) or has_mounts(path):
@@ -328,7 +328,7 @@ class Bubblewrap:
 
     def staged(self) -> Stage:
         if self._stage is None:
-            from redoma.jail.kernel.identity import Stage
+            from redoma.jail.kernel.stage import Stage
 
             self._stage = Stage()
         return self._stage

@@ -10,7 +10,7 @@ import os
 import signal
 import sys
 
-from redoma.jail.kernel import calls
+from redoma.jail.kernel import syscalls as calls
 from redoma.jail.run import first_process
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1)

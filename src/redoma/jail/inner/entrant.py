@@ -16,7 +16,8 @@ from _socket import AF_UNIX, MSG_DONTWAIT, SOCK_SEQPACKET, socket, socketpair
 from redoma.jail.inner import packets
 from redoma.jail.inner.orders import Orders
 from redoma.jail.inner.request import Request
-from redoma.jail.kernel import calls, privileges
+from redoma.jail.kernel import privileges
+from redoma.jail.kernel import syscalls as calls
 from redoma.jail.run import first_process
 
 TYPE_CHECKING = False

@@ -15,7 +15,7 @@ import shutil
 import signal
 from contextlib import suppress
 
-from redoma.jail.kernel import landlock, landlock_filter, privileges
+from redoma.jail.kernel import landlock, privileges
 from redoma.jail.run import first_process
 from redoma.model.access import Syscalls
 
@@ -111,7 +111,7 @@ def _confine(orders: Orders, fail: int) -> None:
             network=network,
             version=landlock.abi(),
         )
-        filters = landlock_filter.assemble(
+        filters = landlock.filters(
             Syscalls(orders.one("syscalls")),
             network=network,
             memory_counted=orders.one("memory") == "counted",

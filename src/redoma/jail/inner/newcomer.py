@@ -21,7 +21,8 @@ from redoma.jail.inner.entrant import COULD_NOT_ENCLOSE, Entrant
 from redoma.jail.inner.orders import Orders
 from redoma.jail.inner.request import Request
 from redoma.jail.inner.root import Root
-from redoma.jail.kernel import calls, privileges
+from redoma.jail.kernel import privileges
+from redoma.jail.kernel import syscalls as calls
 from redoma.jail.run import first_process
 
 TYPE_CHECKING = False

@@ -7,7 +7,8 @@ import os
 from redoma.jail import root_parts
 from redoma.jail.guard.below import open_below
 from redoma.jail.inner.orders import Order
-from redoma.jail.kernel import calls, mounts
+from redoma.jail.kernel import mounts
+from redoma.jail.kernel import syscalls as calls
 from redoma.jail.kernel.openat2 import open_in_root
 
 TYPE_CHECKING = False

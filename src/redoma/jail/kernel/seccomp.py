@@ -1,6 +1,6 @@
 """The filter of system calls, assembled by hand: no library, a tenth of a millisecond.
 
-It is a list of what is allowed (`allowed_calls`): whatever else there is, or will be, answers as
+It is a list of what is allowed (`syscall_table`): whatever else there is, or will be, answers as
 on a kernel that lacks it (ENOSYS), and what is denied on purpose as forbidden (EPERM).
 """
 
@@ -10,8 +10,7 @@ import errno
 import os
 from struct import pack
 
-from redoma.jail.kernel.allowed_calls import ALLOWED, DENIED, names
-from redoma.jail.kernel.syscall_numbers import MACHINES, NUMBERS, number
+from redoma.jail.kernel.syscall_table import ALLOWED, DENIED, MACHINES, NUMBERS, names, number
 from redoma.model.access import Syscalls
 from redoma.model.enums import Enum
 

@@ -12,7 +12,7 @@ from redoma.base.blocks import suppress
 from redoma.base.ids import short_id
 from redoma.jail import places
 from redoma.jail.kernel import cgroups
-from redoma.jail.kernel.standing import is_machines_root
+from redoma.jail.kernel.process import is_machines_root
 from redoma.jail.overlay import layer as layers_of
 from redoma.jail.overlay.filesystems import NO_COVER, Mounts, takes_no_layers
 from redoma.jail.overlay.layer import COPY, OVERLAY, Layer

@@ -9,7 +9,7 @@ import warnings
 from struct import calcsize, pack, unpack
 
 from redoma.jail.kernel import privileges
-from redoma.jail.kernel.notices import filter_of_calls
+from redoma.jail.kernel.seccomp_notify import filter_of_calls
 from redoma.model.errors import UsageError
 from redoma.model.plan import Launch
 

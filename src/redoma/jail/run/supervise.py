@@ -8,7 +8,7 @@ import time
 
 from redoma.base import signals
 from redoma.base.blocks import suppress
-from redoma.jail.kernel.reaper import reaper
+from redoma.jail.kernel.process import reaper
 from redoma.jail.run.control import Control
 from redoma.jail.run.ending import PAST, Ending
 from redoma.jail.run.handshake import begin, last_words

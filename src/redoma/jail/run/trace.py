@@ -14,7 +14,7 @@ import stat
 import threading
 from contextlib import suppress
 
-from redoma.jail.kernel.notices import Notice, Notices, address_at, open_in_root, text_at
+from redoma.jail.kernel.seccomp_notify import Notice, Notices, address_at, open_in_root, text_at
 from redoma.model.result import Attempt
 
 MOST_FILES = 10_000
