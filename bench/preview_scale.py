@@ -70,7 +70,7 @@ def case(kind: str, count: int, work: str) -> dict[str, float]:
     told["apply"] = time.perf_counter() - began
     told["applied"] = _peak()
     began = time.perf_counter()
-    from redoma.pipeline.changes import undo
+    from redoma.pipeline.stored_changes import undo
 
     undo(preview.id)
     told["undo"] = time.perf_counter() - began
@@ -103,7 +103,7 @@ def measured(kind: str, count: int) -> dict[str, float]:
         done = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True)
         return {**json.loads(done.stdout), "bare": plain}
     finally:
-        from redoma.jail.guard.removal import remove_tree
+        from redoma.jail.protect.untrusted_paths import remove_tree
 
         remove_tree(work)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from redoma.jail.engines.shield import Raised, Shield
-from redoma.jail.guard.survey import Survey
+from redoma.jail.protect.survey import Survey
 from redoma.model.errors import EngineFailed
 from tests.contract.machine import Machine
 

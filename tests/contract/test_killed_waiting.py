@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from redoma.jail.guard.journal import MARK, mark
-from redoma.jail.guard.waiting import end_left_behind
-from redoma.jail.run.handshake import end_unseen
+from redoma.jail.protect.run_journal import MARK, kill_orphaned_waiters, mark
+from redoma.jail.supervisor.handshake import end_unseen
 from tests.contract.machine import Machine
 from tests.contract.test_permit import waiting_for
 
@@ -114,7 +113,7 @@ def test_only_what_waits_for_a_supervisor_that_is_gone_is_ended() -> None:
     }
     try:
         time.sleep(0.2)
-        end_left_behind()
+        kill_orphaned_waiters()
         assert waits["gone"].wait(10) == -signal.SIGKILL
         assert [name for name, each in waits.items() if each.poll() is None] == [
             *("alive", "elsewhere", "other")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from redoma.judge.python.component.validate import validate_component
+from redoma.judge.languages.component.validate import validate_component
 from redoma.model.component import Validation
 
 COMPONENT = '''\

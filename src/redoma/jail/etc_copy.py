@@ -82,7 +82,7 @@ def _name_nobody(place: str) -> None:
 
 def _name_author(place: str) -> None:
     """Who commits, and nothing else of the person's git configuration: no helper, no program."""
-    from redoma.jail.guard.gitconfig import harmless
+    from redoma.jail.protect.git_repository import harmless
 
     try:
         with open(os.path.expanduser("~/.gitconfig"), encoding="utf-8") as file:

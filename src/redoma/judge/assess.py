@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from redoma.base.pattern import lazy
-from redoma.judge.appearance import as_seen
-from redoma.judge.deception import deceptions
 from redoma.judge.interpret.arg import NOTHING, arg
 from redoma.judge.interpret.call import Call
 from redoma.judge.interpret.state import Ground, State
-from redoma.judge.interpret.walk import TooMuch, Walker
+from redoma.judge.interpret.walker import TooMuch, Walker
 from redoma.judge.shell import parse
+from redoma.judge.text.deception import as_seen, deceptions
 from redoma.model.risk import Assessment, Effect, Fact, Finding
 
 TYPE_CHECKING = False

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from redoma.model.request import Mode
 from redoma.model.value import replace
+from redoma.pipeline.context import World
 from redoma.pipeline.drive import drive
 from redoma.pipeline.path import path
 from redoma.pipeline.requests import request_for
-from redoma.pipeline.world import World
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from redoma.jail.run.control import Control
-    from redoma.jail.run.streams import Sink
+    from redoma.jail.supervisor.control import Control
+    from redoma.jail.supervisor.streams import Sink
     from redoma.model.result import Result
     from redoma.pipeline.sandbox import Sandbox
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redoma.jail.guard.names import Treat, obeyed
+from redoma.jail.protect.obeyed_names import Treat, obeyed
 from redoma.model.change import Did, FileKind
 from redoma.model.value import replace
 

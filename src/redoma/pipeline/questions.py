@@ -13,8 +13,8 @@ from hashlib import sha256
 from redoma.ask.moments import now
 from redoma.base.ids import uuid
 from redoma.judge.assess import examine_call, facts_of
-from redoma.judge.budget import Exhausted
-from redoma.judge.likeness import NOTHING, Likeness, likeness, program_likeness
+from redoma.judge.canonical_argv import NOTHING, Likeness, likeness, program_likeness
+from redoma.judge.text.budget import Exhausted
 from redoma.model.display import shortened
 from redoma.model.enums import Enum
 from redoma.model.policy import BUILT_IN
@@ -22,8 +22,7 @@ from redoma.model.question import Context, Question
 from redoma.model.request import Program, PythonCall, ShellCommand
 from redoma.model.risk import Risk
 from redoma.model.value import Value, fields_of
-from redoma.pipeline.check import ground
-from redoma.pipeline.deadline import judging, unjudged
+from redoma.pipeline.check import ground, judging, unjudged
 from redoma.pipeline.impact import impact
 from redoma.pipeline.knowledge import knowledge, pack
 

@@ -32,8 +32,8 @@ def this_host() -> Host:
     now = standing()
     with _lock:
         if now not in _hosts:
-            from redoma.jail.guard.journal import finish_others
             from redoma.jail.overlay.recovery import recover
+            from redoma.jail.protect.run_journal import finish_others
 
             finish_others()
             recover()

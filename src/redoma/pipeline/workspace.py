@@ -97,7 +97,7 @@ def granted_path(path: str, use: str, *, wide: bool = False, root: str = "") -> 
     named = use == WRITTEN and root and real.startswith(root + "/")
     if not os.path.exists(path) and not named:
         raise UsageError(f"{path} is given to be {use}, and does not exist")
-    from redoma.jail.guard.links import led_out
+    from redoma.jail.protect.untrusted_paths import led_out
 
     if root and led_out(os.path.abspath(path), (root,)):
         raise UsageError(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from redoma.judge.hosts import host_of, host_target
-from redoma.judge.sensitive import is_secret, is_secret_variable, keeps_secrets
+from redoma.judge.interpret.hosts import host_of, host_target
+from redoma.judge.interpret.sensitive import is_secret, is_secret_variable, keeps_secrets
 from redoma.model.risk import Place, Risk
 from tests.unit.judge.judged import risk
 

@@ -9,9 +9,9 @@ from redoma.base.blocks import contextmanager, suppress
 from redoma.jail.engines import bwrap_binary, hiding, program
 from redoma.jail.engines.frame import Frame, memory_file, seen_through, words
 from redoma.jail.engines.frame import build as build_frame
-from redoma.jail.guard import journal, worktree
 from redoma.jail.kernel import seccomp
 from redoma.jail.kernel.process import is_machines_root
+from redoma.jail.protect import git_repository, run_journal
 from redoma.model.access import Grant, Network, Syscalls, Writes
 from redoma.model.errors import EngineFailed
 from redoma.model.plan import Handshake, Launch, Plan
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from redoma.egress.authority import Authority
     from redoma.jail.engines.owned import Owned
     from redoma.jail.engines.shield import Raised, Shield
-    from redoma.jail.guard.survey import Survey
     from redoma.jail.kernel.stage import Stage
     from redoma.jail.overlay.layer import Layer
+    from redoma.jail.protect.survey import Survey
     from redoma.model.guarantee import EngineReport
     from redoma.model.plan import Starter
     from redoma.model.result import HeldBack
@@ -60,7 +60,7 @@ class Enclosure:
         launch: Launch,
         raised: list[Raised],
         notes: tuple[str, ...],
-        entry: journal.Entry,
+        entry: run_journal.RunEntry,
         layer: Layer | None = None,
     ) -> None:
         self.launch = launch
@@ -92,7 +92,7 @@ class Bubblewrap:
         self._shields: dict[tuple[str, tuple[str, ...], tuple[str, ...]], Shield] = {}
         self._filters: dict[tuple[Syscalls, bool, bool], bytes] = {}
         self._surveys: dict[str, Survey] = {}
-        self._entries: list[journal.Entry] = []
+        self._entries: list[run_journal.RunEntry] = []
         self._stage: Stage | None = None
         self._layered = False
 
@@ -172,7 +172,7 @@ class Bubblewrap:
         status, status_end = os.pipe()
         go_end, go = os.pipe()
         if builder is self:
-            go_end = journal.without_end(go_end)
+            go_end = run_journal.without_end(go_end)
         rest = ["--json-status-fd", give(status_end), "--block-fd", give(go_end)]
         try:
             if self._stage is None or not any(one.needs_mounts for one, _ in guarded):
@@ -209,8 +209,8 @@ class Bubblewrap:
                 gate=plan.grant.reach if plan.grant.network is Network.GATED else None,
                 authority=authority,
             )
-            entry = self._entries.pop() if self._entries else journal.Entry()
-            entry.begin(raised if plan.journaled else None)
+            entry = self._entries.pop() if self._entries else run_journal.RunEntry()
+            entry.begin([one.state() for one in raised] if plan.journaled else None)
             enclosure = Enclosure(launch, raised, notes, entry, layer)
             try:
                 yield enclosure
@@ -232,7 +232,7 @@ class Bubblewrap:
         binary = self._stage.program(self.binary) if self._stage is not None else self.binary
         arguments = give(memory_file(words([*frame.base, *frame.before, *rest])))
         # The option does nothing: it says whose enclosure this is, to whoever starts next.
-        whose = ("--unsetenv", journal.mark())
+        whose = ("--unsetenv", run_journal.mark())
         return (binary, "--args", arguments, *whose, "--", *command), None
 
     def close(self) -> None:
@@ -266,7 +266,7 @@ class Bubblewrap:
         known = self._frames.get(key)
         if known is None:
             keeps = grant.writes in (Writes.DIRECT, Writes.LAYER)
-            outside = worktree.outside(grant.workspace) if keeps else ()
+            outside = git_repository.repository_outside(grant.workspace) if keeps else ()
             # Of a preview nothing may last, wherever it is written.
             forgotten = outside if preview else ()
             outside = () if preview else outside
@@ -393,6 +393,6 @@ def _with_writable(grant: Grant, paths: tuple[str, ...]) -> Grant:
 
 def quarantine() -> str:
     """Where what one run made and may not keep is put."""
-    from redoma.jail.guard import held_back
+    from redoma.jail.protect.quarantine import quarantine_directory
 
-    return held_back.place()
+    return quarantine_directory()

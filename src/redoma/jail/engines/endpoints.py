@@ -15,7 +15,7 @@ from redoma.model.access import Writes
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.jail.engines.frame import Frame
-    from redoma.jail.guard.survey import Survey
+    from redoma.jail.protect.survey import Survey
     from redoma.model.access import Grant
 
 
@@ -32,7 +32,7 @@ def covers(paths: list[str]) -> list[str]:
 
 def pipes_below(root: str) -> list[str]:
     """Named pipes below a directory, and directories that may have some: names cannot be listed."""
-    from redoma.jail.guard.survey import Survey
+    from redoma.jail.protect.survey import Survey
 
     survey = Survey(root)
     survey.look()
@@ -59,7 +59,7 @@ def _below(root: str, surveys: dict[str, Survey]) -> list[str]:
     if not os.path.isdir(root):
         return []
     from redoma.jail.engines.closed import Closed
-    from redoma.jail.guard.survey import Survey
+    from redoma.jail.protect.survey import Survey
 
     survey = surveys.setdefault(root, Survey(root))
     survey.look()

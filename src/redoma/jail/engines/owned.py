@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from redoma.jail import own
-from redoma.jail.guard.below import open_below
+from redoma.jail.protect.untrusted_paths import open_below
 from redoma.model.errors import EngineFailed
 
 TYPE_CHECKING = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from redoma.jail.engines.shield import Raised, Shield
+from redoma.jail.protect.run_journal import ProtectedState
 from redoma.model.access import SHARED
 
 TYPE_CHECKING = False
@@ -31,20 +32,19 @@ class SharedRaised(Raised):
         """Takes back only what was made where something is hidden."""
         if not any(map(os.path.lexists, self.awaited)):
             return ()
-        from redoma.jail.guard.sweep import Sweep
+        from redoma.jail.protect.quarantine import Sweep
 
         with self.shield.lock:
             survey = self.shield.survey
             survey.look()
-            return Sweep(
-                survey,
+            state = ProtectedState(
+                root=self.shield.root,
                 known=dict(survey.protected()),
                 repositories=survey.git_directories(),
-                links={},
                 awaited=self.awaited,
-                keep_in=keep_in(),
                 allowed=self.shield.allowed,
-            ).run()
+            )
+            return Sweep(survey, state, keep_in=keep_in()).run()
 
 
 def shield_for(path: str, grant: Grant, *, as_nobody: bool) -> Shield:

@@ -8,8 +8,9 @@ from _thread import allocate_lock
 
 from redoma.jail import own
 from redoma.jail.engines.owned import opened
-from redoma.jail.guard.journal import others_at
-from redoma.jail.guard.survey import Survey
+from redoma.jail.protect.git_repository import obeyed_beside, programs_of_a_rebase
+from redoma.jail.protect.run_journal import ProtectedState, others_at
+from redoma.jail.protect.survey import Survey
 from redoma.model.errors import EngineFailed
 
 TYPE_CHECKING = False
@@ -127,7 +128,7 @@ class Raised:
         ways = own.ways_to([*ours, *self.missing], root)
         self.pinned += [path for path in ways if path not in self.pinned and _is_place(path)]
         for repository in self.repositories:
-            awaited = [path for path in obeyed(repository) if not self.shield.may(path)]
+            awaited = [path for path in obeyed_beside(repository) if not self.shield.may(path)]
             paths += awaited
             self.awaited += [path for path in awaited if not os.path.lexists(path)]
         for path in paths:
@@ -209,21 +210,23 @@ class Raised:
                 and all(_leads_to(path, target) for path, target in self.links.items())
             ):
                 return ()
-            from redoma.jail.guard.sweep import Sweep
+            from redoma.jail.protect.quarantine import Sweep
 
-            return Sweep(
-                shield.survey,
-                known=self.known,
-                repositories=self.repositories,
-                links=self.links,
-                awaited=[
-                    *own.links_to(self.missing, shield.root),
-                    *self.awaited,
-                    *self._new_steps(),
-                ],
-                keep_in=keep_in(),
-                allowed=shield.allowed,
-            ).run()
+            awaited = [*own.links_to(self.missing, shield.root), *self.awaited, *self._new_steps()]
+            return Sweep(shield.survey, self.state(awaited), keep_in=keep_in()).run()
+
+    def state(self, awaited: list[str] | None = None) -> ProtectedState:
+        """What was there when the run began, as the journal and the sweep need it."""
+        shield = self.shield
+        return ProtectedState(
+            root=shield.root,
+            known=self.known,
+            repositories=self.repositories,
+            links=self.links,
+            awaited=self.awaited if awaited is None else awaited,
+            allowed=shield.allowed,
+            names=shield.names,
+        )
 
 
 def _is_place(path: str) -> bool:
@@ -241,44 +244,5 @@ def _leads_to(path: str, target: str) -> bool:
         return False
 
 
-def programs_of_a_rebase(repository: str) -> frozenset[bytes]:
-    """The lines by which a rebase in the middle runs programs."""
-    try:
-        with open(f"{repository}/rebase-merge/git-rebase-todo", "rb") as file:
-            lines = file.read().split(b"\n")
-    except OSError:
-        return frozenset()
-    return frozenset(line for line in lines if line.lstrip()[:2] in (b"x ", b"x\t", b"ex"))
-
-
 def _both(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
     return {path: inode for path, inode in one.items() if other.get(path) == inode}
-
-
-def obeyed(repository: str) -> list[str]:
-    """What a repository's configuration, or the person's own, makes git obey beside its parts."""
-    found: list[str] = []
-    tree = os.path.dirname(repository)
-    for path in (f"{repository}/config", f"{repository}/config.worktree", *_PERSONS_OWN):
-        try:
-            with open(os.path.expanduser(path), "rb") as file:
-                text = file.read(1 << 20)
-        except OSError:
-            continue
-        lower = text.lower()
-        if b"hookspath" not in lower and b"include" not in lower:
-            continue
-        from redoma.jail.guard.gitconfig import obeyed_places
-
-        hooks, includes = obeyed_places(text.decode(errors="replace"))
-        found += [os.path.normpath(os.path.join(tree, place)) for place in hooks if _plain(place)]
-        beside = os.path.dirname(os.path.expanduser(path))
-        found += [os.path.normpath(os.path.join(beside, p)) for p in includes if _plain(p)]
-    return found
-
-
-def _plain(place: str) -> bool:
-    return bool(place) and not place.startswith(("~", "%"))
-
-
-_PERSONS_OWN = ("~/.gitconfig", "~/.config/git/config", "/etc/gitconfig")

@@ -8,7 +8,6 @@ import time
 from contextlib import suppress
 
 from redoma.jail import places
-from redoma.jail.guard.names import GIT_PARTS
 from redoma.jail.overlay import kept
 from redoma.jail.overlay.choosing import choose, is_directory, was_directory
 from redoma.jail.overlay.collect import Bounds, remove_kept_layer
@@ -26,6 +25,7 @@ from redoma.jail.overlay.rows import CHANGES
 from redoma.jail.overlay.running import Run, begin, errors_of, settle_root
 from redoma.jail.overlay.site import Site
 from redoma.jail.overlay.spool import Spooler, found_in
+from redoma.jail.protect.obeyed_names import GIT_PARTS
 from redoma.model.errors import ApplyConflict, ChangeError, NoRoomForUndo, PreviewGone
 from redoma.model.transaction import Applied, Standing
 from redoma.model.value import replace

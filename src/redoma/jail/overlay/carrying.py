@@ -11,7 +11,6 @@ import os
 import stat
 from contextlib import suppress
 
-from redoma.jail.guard.removal import remove_tree
 from redoma.jail.kernel.openat2 import flush_file_system
 from redoma.jail.overlay.copying import copy_contents
 from redoma.jail.overlay.failure import at
@@ -19,6 +18,7 @@ from redoma.jail.overlay.interruption import look
 from redoma.jail.overlay.journal import Journal, Kind
 from redoma.jail.overlay.marks import own_attributes
 from redoma.jail.overlay.moving import open_to_owner
+from redoma.jail.protect.untrusted_paths import remove_tree
 from redoma.model.value import replace
 
 TYPE_CHECKING = False

@@ -10,14 +10,19 @@ import os
 import stat
 from contextlib import suppress
 
-from redoma.jail.engines.shield import obeyed, programs_of_a_rebase
-from redoma.jail.guard import gitconfig, names
-from redoma.jail.guard.survey import Survey
-from redoma.jail.guard.sweep import leads_out, text_of
 from redoma.jail.overlay.below import Beneath
 from redoma.jail.overlay.ours import Ours
 from redoma.jail.overlay.roots import Roots
 from redoma.jail.overlay.spool import found_in
+from redoma.jail.protect import obeyed_names
+from redoma.jail.protect.git_repository import (
+    harmless,
+    leads_out,
+    obeyed_beside,
+    programs_of_a_rebase,
+    text_of,
+)
+from redoma.jail.protect.survey import Survey
 from redoma.model.change import Change, Changes, Did, FileKind
 
 TYPE_CHECKING = False
@@ -63,7 +68,7 @@ class _Judge:
         self._root = changes.workspace
         self._upper = upper
         self._allowed = allowed
-        self._names = names.obeyed().with_more(more)
+        self._names = obeyed_names.obeyed().with_more(more)
         self._find = found_in(changes.items)
         survey = Survey(self._root, more=more)
         survey.look()
@@ -76,7 +81,7 @@ class _Judge:
         """What a tool obeys already, and where the links among that lead."""
         found = {path for path, _ in survey.protected()}
         for repository in self._repositories:
-            found.update(obeyed(repository))
+            found.update(obeyed_beside(repository))
         # Attack: what stands behind a protected link is changed in its place.
         found |= {os.path.realpath(path) for path in found if os.path.islink(path)}
         return frozenset(path for path in found if path.startswith(self._root + "/"))
@@ -129,7 +134,7 @@ class _Judge:
         if row is not None:
             return _by_policy(row) or f"{row.tool} would obey it"
         last = path.rpartition("/")[2]
-        if not directory and names.is_git(last):
+        if not directory and obeyed_names.is_git(last):
             return self._why_link(path, place)
         if place.endswith(_TODO) and self._is_repository(place.removesuffix(_TODO)):
             repository = place.removesuffix(_TODO)
@@ -139,8 +144,8 @@ class _Judge:
             why = self._why_repository(place.rpartition("/")[0])
             if why:
                 return why
-        folded = names.folded(path)
-        if not _has_part(folded, names.GIT_PARTS):
+        folded = obeyed_names.folded(path)
+        if not _has_part(folded, obeyed_names.GIT_PARTS):
             return ""
         return self._why_part(path, folded, directory=directory)
 
@@ -148,7 +153,7 @@ class _Judge:
         """Parts of a repository by which git is told what to do."""
         parts = path.split("/")
         for at, part in enumerate(folded.split("/")):
-            if part not in names.GIT_PARTS:
+            if part not in obeyed_names.GIT_PARTS:
                 continue
             repository = "/".join((self._root, *parts[:at]))
             if not self._is_repository(repository):
@@ -181,7 +186,7 @@ class _Judge:
 
     def _why_config(self, path: str, place: str) -> str:
         try:
-            kept, dropped = gitconfig.harmless(text_of(self._now(path)))
+            kept, dropped = harmless(text_of(self._now(path)))
         except (OSError, UnicodeDecodeError):
             return "it is no configuration"
         if dropped:
@@ -215,12 +220,12 @@ class _Judge:
         if place != self._root and not place.startswith(self._root + "/"):
             return False
         # Attack: hooks and settings are planted where `git init` makes a repository only later.
-        if names.is_git(place.rpartition("/")[2]) or names.is_gits_own(place):
+        if obeyed_names.is_git(place.rpartition("/")[2]) or obeyed_names.is_gits_own(place):
             return True
         path = place.removeprefix(self._root).lstrip("/")
         wanted = ("HEAD", "objects", "refs", "commondir")
         there = {name for name in wanted if self._exists(f"{path}/{name}".lstrip("/"))}
-        return names.is_git_directory(there)
+        return obeyed_names.is_git_directory(there)
 
     def _exists(self, path: str) -> bool:
         item = self._find(path)
@@ -250,7 +255,7 @@ class _Judge:
         return any(place == given or place.startswith(given + "/") for given in self._allowed)
 
 
-def _by_policy(row: names.Row) -> str:
+def _by_policy(row: obeyed_names.ObeyedRow) -> str:
     return "" if row.source else row.why
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager, suppress
 
-from redoma.jail.guard.removal import remove_tree
 from redoma.jail.overlay.carrying import carry_in, carry_out, drop_staging, staging_of
 from redoma.jail.overlay.failure import at, told
 from redoma.jail.overlay.interruption import heed_no_more, look
 from redoma.jail.overlay.journal import Phase
 from redoma.jail.overlay.lock import Unfinished
 from redoma.jail.overlay.moving import Moving, close_down, open_up
+from redoma.jail.protect.untrusted_paths import remove_tree
 from redoma.model.errors import ChangeError
 from redoma.model.value import replace
 

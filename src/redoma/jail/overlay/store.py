@@ -250,7 +250,7 @@ def remove_layer(layer: Layer) -> None:
         for place in (layer.upper, f"{layer.work}/work", layer.work, layer.directory):
             os.rmdir(place)  # nothing was written: the usual case, and the cheapest way
     except OSError:
-        from redoma.jail.guard.removal import remove_tree
+        from redoma.jail.protect.untrusted_paths import remove_tree
 
         remove_tree(layer.directory)
     with suppress(FileNotFoundError):

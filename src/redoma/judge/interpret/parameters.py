@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from redoma.judge.interpret.arg import PLAIN, SECRET, UNKNOWN, Arg, arg
 from redoma.judge.interpret.formats import unescaped
-from redoma.judge.interpret.patterns import glob
+from redoma.judge.interpret.sensitive import is_secret_variable
 from redoma.judge.interpret.variables import judge_steering
-from redoma.judge.sensitive import is_secret_variable
+from redoma.judge.text.glob import glob
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.interpret.expand import Expander
-    from redoma.judge.interpret.patterns import Glob
+    from redoma.judge.interpret.expansion import Expander
     from redoma.judge.interpret.state import State
+    from redoma.judge.text.glob import Glob
     from redoma.model.script import Parameter, Word
 
 _LISTS = ("@", "*")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from redoma.base.pattern import lazy
 from redoma.judge.interpret.arg import UNKNOWN, Arg
-from redoma.judge.places import normal, place_of
+from redoma.judge.interpret.paths import normal, place_of
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
     from redoma.judge.interpret.state import State
-    from redoma.judge.interpret.walk import Walker
+    from redoma.judge.interpret.walker import Walker
 
 _LOADERS = frozenset(
     "LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES DYLD_FORCE_FLAT_NAMESPACE BASH_ENV "

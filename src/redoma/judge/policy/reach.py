@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from redoma.judge.hosts import host_of
 from redoma.judge.interpret.arg import UNKNOWN
+from redoma.judge.interpret.hosts import host_of
 from redoma.judge.policy.patterns import above, expanded, host_fits, within
 from redoma.judge.policy.seen import hosts_of, known_start, names_of
 from redoma.model.decision import Verdict

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from redoma.judge.hosts import host_of
 from redoma.judge.interpret.arg import UNKNOWN
+from redoma.judge.interpret.hosts import host_of
 from redoma.judge.policy.patterns import expanded, host_fits, within
 from redoma.model.policy import Environment
 from redoma.model.risk import Effect, Place, Risk

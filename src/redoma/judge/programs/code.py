@@ -16,42 +16,12 @@ LANGUAGES = frozenset(
 )
 
 
-_SHEBANGS = (
-    ("python", "python"),
-    ("node", "javascript"),
-    ("deno", "javascript"),
-    ("bun", "javascript"),
-    ("perl", "perl"),
-    ("ruby", "ruby"),
-    ("php", "php"),
-    ("lua", "lua"),
-    ("Rscript", "r"),
-    ("julia", "julia"),
-    ("tclsh", "tcl"),
-    ("expect", "tcl"),
-    ("elixir", "elixir"),
-    ("groovy", "groovy"),
-    ("osascript", "applescript"),
-    ("pwsh", "powershell"),
-)
-
-
-def language_of(text: str) -> str:
-    """The language that a script's first line names; without one the shell reads it."""
-    first = text.partition("\n")[0]
-    if first.startswith("#!"):
-        for mark, language in _SHEBANGS:
-            if mark in first:
-                return language
-    return "shell"
-
-
 def read_code(call: Call, language: str, text: Arg) -> Stream:
     """Notes what a piece of code in `language` would do; gives what it prints, if that is known."""
     if language == "shell":
         return call.run_shell(text)
     if language == "python":
-        from redoma.judge.python.reader import read_python
+        from redoma.judge.languages.python.reader import read_python
 
         return read_python(call, text)
     if language == "sql":
@@ -60,19 +30,19 @@ def read_code(call: Call, language: str, text: Arg) -> Stream:
         read_sql(call, text)
         return Stream(None, text.taint)
     if language in LANGUAGES:
-        from redoma.judge.foreign.reader import read_foreign
+        from redoma.judge.languages.others.reader import read_foreign
 
         return read_foreign(call, language, text)
     if language in ("tcl", "expect"):
-        from redoma.judge.foreign.lines import read_tcl
+        from redoma.judge.languages.others.lines import read_tcl
 
         return read_tcl(call, text)
     if language == "applescript":
-        from redoma.judge.foreign.lines import read_applescript
+        from redoma.judge.languages.others.lines import read_applescript
 
         return read_applescript(call, text)
     if language == "powershell":
-        from redoma.judge.foreign.powershell import read_powershell
+        from redoma.judge.languages.others.powershell import read_powershell
 
         return read_powershell(call, text)
     call.fact(Effect.EXECUTES, tags=("code",), at=text.span, detail=language)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 
 from redoma.judge.interpret.arg import ANYTHING, UNKNOWN, Arg, Stream, arg
-from redoma.judge.places import normal, place_of
+from redoma.judge.interpret.paths import normal, place_of
 from redoma.judge.programs.git_verb import QUIET_EDITORS, Verb
 from redoma.judge.programs.options import split
 from redoma.model.risk import Effect, Place
@@ -237,6 +237,3 @@ def _judge_environment(call: Call) -> None:
             call.fact(Effect.EXECUTES, tags=("project",), at=value.span, detail=name)
         elif name.startswith("GIT_TRACE") and value.startswith(("/", "~")):
             call.writes(arg(value, value.span, value.taint))
-
-
-PROGRAMS = {"git": git}

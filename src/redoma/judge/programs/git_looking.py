@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redoma.judge.interpret.arg import NOTHING, UNKNOWN, Arg, Stream
-from redoma.judge.sensitive import is_secret
+from redoma.judge.interpret.sensitive import is_secret
 from redoma.model.risk import Effect
 
 TYPE_CHECKING = False

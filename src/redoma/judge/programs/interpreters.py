@@ -300,7 +300,7 @@ _PWSH_TAKES = frozenset(
 
 def powershell(call: Call) -> Stream:
     """`pwsh`, `powershell`: `-Command`, `-EncodedCommand`, `-File`, or what flows in."""
-    from redoma.judge.foreign.powershell import decode_command
+    from redoma.judge.languages.others.powershell import decode_command
     from redoma.judge.programs.code import read_code
 
     words = list(call.args)
@@ -332,11 +332,3 @@ def powershell(call: Call) -> Stream:
         if option in _PWSH_TAKES and words:
             words.pop(0)
     return from_input(call, "powershell")
-
-
-PROGRAMS = {
-    **dict.fromkeys((*_KINDS, *_ALIASES), interpreter),
-    **dict.fromkeys(
-        ("pwsh", "powershell", "powershell.exe", "pwsh.exe", "pwsh-preview"), powershell
-    ),
-}

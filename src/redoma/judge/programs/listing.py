@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from redoma.judge.interpret.arg import NAMES, Stream
-from redoma.judge.interpret.patterns import has_glob
-from redoma.judge.places import place_of
+from redoma.judge.interpret.paths import place_of
+from redoma.judge.interpret.sensitive import is_secret
 from redoma.judge.programs.options import split
-from redoma.judge.sensitive import is_secret
+from redoma.judge.text.glob import has_glob
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
@@ -47,6 +47,3 @@ def look(call: Call) -> Stream:
     if patterns and len(patterns) == len(options.operands) and not options.has("-l"):
         return Stream("".join(f"{word}\n" for word in patterns[:16]), NAMES)
     return Stream(None)
-
-
-PROGRAMS = dict.fromkeys("ls ll la dir vdir gls exa eza lsd stat gstat tree file".split(), look)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 
-from redoma.judge.budget import spend
-from redoma.judge.expressions import parsed, tries
 from redoma.judge.interpret.arg import NAMES, UNKNOWN
-from redoma.judge.places import normal
+from redoma.judge.interpret.paths import normal
 from redoma.judge.programs.options import split
+from redoma.judge.text.budget import spend
+from redoma.judge.text.regex import parsed, tries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

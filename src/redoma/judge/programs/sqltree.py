@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redoma.base.remembered import remembered
-from redoma.judge.budget import Uncounted, spend
+from redoma.judge.text.budget import Uncounted, spend
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

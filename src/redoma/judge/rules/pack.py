@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from redoma.judge.budget import spend
 from redoma.judge.interpret.arg import UNKNOWN
 from redoma.judge.programs.cards import fits
+from redoma.judge.text.budget import spend
 from redoma.model.decision import Verdict
 from redoma.model.risk import Effect, Fact, Finding, Risk
 

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from redoma.jail.guard.removal import remove_tree
 from redoma.jail.overlay.changes import read_changes
 from redoma.jail.overlay.kept import keep
 from redoma.jail.overlay.layer import COPY
 from redoma.jail.overlay.store import Base, open_layer
+from redoma.jail.protect.untrusted_paths import remove_tree
 from redoma.model.change import Changes
 from redoma.pipeline.held import remember
 from redoma.pipeline.sandbox import Sandbox

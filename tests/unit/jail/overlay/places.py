@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from redoma.jail.guard.removal import remove_tree
+from redoma.jail.protect.untrusted_paths import remove_tree
 
 
 @pytest.fixture

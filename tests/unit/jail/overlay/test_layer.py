@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from redoma.jail.guard.removal import remove_tree
 from redoma.jail.overlay.layer import Layer
 from redoma.jail.overlay.store import base_of, find_layer, layers, open_layer, remove_layer
+from redoma.jail.protect.untrusted_paths import remove_tree
 from redoma.model.errors import NoEngine, UsageError
 from redoma.model.request import Mode
 from redoma.model.result import Outcome

@@ -1,0 +1,1 @@
+"""Questions about a text that need no shell: its cost, its patterns, its deceptions."""
