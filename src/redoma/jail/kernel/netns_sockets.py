@@ -15,8 +15,7 @@ import warnings
 from contextlib import suppress
 from struct import pack, unpack_from
 
-from redoma.jail.kernel import network
-from redoma.jail.kernel import syscalls as calls
+from redoma.jail.kernel import network, syscalls
 from redoma.jail.kernel.process import is_machines_root
 from redoma.model.errors import EngineFailed
 
@@ -186,8 +185,8 @@ def _enter(network: int) -> None:
         os.setgroups([])
         os.setresgid(uid, uid, uid)
         os.setresuid(uid, uid, uid)  # nothing is done in there as the machine's root
-    calls.enter(owner, calls.CLONE_NEWUSER)
-    calls.enter(network, calls.CLONE_NEWNET)
+    syscalls.enter(owner, syscalls.CLONE_NEWUSER)
+    syscalls.enter(network, syscalls.CLONE_NEWNET)
 
 
 def _wait_for_loopback() -> None:

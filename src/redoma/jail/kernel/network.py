@@ -6,6 +6,7 @@ The messages are made by hand: a library for this costs a cold start more than a
 
 from __future__ import annotations
 
+import ctypes  # now: a forked child that gave up its rights can import nothing
 import os
 import socket
 from struct import pack, unpack_from
@@ -215,8 +216,6 @@ _FILTERS: dict[int, tuple[tuple[int, int, int, int], ...]] = {
 
 def datagram_listener(family: int) -> socket.socket:
     """A socket that hears every datagram here but those to loopback and to a name server."""
-    import ctypes
-
     made = socket.socket(family, socket.SOCK_RAW, socket.IPPROTO_UDP)
     steps = b"".join(pack("HBBI", *step[:3], step[3] & 0xFFFFFFFF) for step in _FILTERS[family])
     held = ctypes.create_string_buffer(steps)

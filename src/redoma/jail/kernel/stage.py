@@ -14,8 +14,8 @@ import os
 import stat
 import struct
 from _thread import allocate_lock, start_new_thread
+from contextlib import suppress
 
-from redoma.base.blocks import suppress
 from redoma.jail.kernel import syscalls
 from redoma.jail.kernel.mounts import has_mounts, mount_points
 from redoma.model.access import NOBODYS_UID
