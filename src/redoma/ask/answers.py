@@ -8,6 +8,8 @@ from contextlib import suppress
 from hashlib import sha256
 
 from redoma.ask import own_files as files
+from redoma.base.ids import uuid
+from redoma.base.process_identity import boot_id
 from redoma.model.errors import AskUnavailable
 from redoma.model.question import Answer, Choice, Remember
 from redoma.model.value import Value
@@ -135,14 +137,8 @@ def uptime() -> float:
 def boot() -> str:
     """The name of this start of the machine."""
     if not _boots:
-        try:
-            with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
-                _boots.append(file.read().strip())
-        except OSError:
-            # Without a name for it no moment of another process can be trusted to be of this start.
-            from redoma.base.ids import uuid
-
-            _boots.append(uuid())
+        # Without a name for it no moment of another process can be trusted to be of this start.
+        _boots.append(boot_id() or uuid())
     return _boots[0]
 
 

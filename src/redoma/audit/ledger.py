@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import time
 
+from redoma.base.process_identity import boot_id, start_time
 from redoma.model.value import Value
 
 TYPE_CHECKING = False
@@ -27,7 +28,7 @@ def own() -> str:
     pid = os.getpid()
     if pid not in _own:
         _own.clear()
-        _own[pid] = f"{boot()} {_namespace()} {pid} {_started(pid)}"
+        _own[pid] = f"{boot()} {_namespace()} {pid} {start_time(pid)}"
     return _own[pid]
 
 
@@ -42,7 +43,7 @@ def gone(maker: str, age: int) -> bool:
         return True
     if namespace != _namespace():
         return age > DAY
-    return not pid.isdigit() or _started(int(pid)) != started
+    return not pid.isdigit() or start_time(int(pid)) != started
 
 
 def _namespace() -> str:
@@ -52,32 +53,14 @@ def _namespace() -> str:
         return "-"
 
 
-def _started(pid: int) -> str:
-    """The start time of a process; nothing where it is gone or only its exit status is left."""
-    try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-            text = file.read()
-    except OSError:
-        return ""
-    fields = text[text.rfind(")") + 2 :].split()
-    return "" if fields[0] in "ZX" else fields[19]
-
-
 _MICRO = 1000
 MINUTE = 60_000_000
 DAY = 24 * 60 * MINUTE
-_boot: list[str] = []
 
 
 def boot() -> str:
     """The name of this boot of the machine."""
-    if not _boot:
-        try:
-            with open("/proc/sys/kernel/random/boot_id", encoding="utf-8") as file:
-                _boot.append(file.read().strip())
-        except OSError:
-            _boot.append("unknown")
-    return _boot[0]
+    return boot_id() or "unknown"
 
 
 class Now:

@@ -295,7 +295,7 @@ def test_after_a_reboot_only_what_was_forced_to_disk_is_demanded(
     record.note(judged(3))
     copy = with_log(directory, forced)
     assert named(copy) == [("truncated", 3)]
-    monkeypatch.setattr(ledger, "_boot", ["another-boot"])
+    monkeypatch.setattr(ledger, "boot_id", lambda: "another-boot")
     assert named(copy) == [], "a power cut may take what was only noted"
     AuditLog(str(copy)).append(judged(4))
     assert named(copy) == []
