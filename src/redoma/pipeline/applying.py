@@ -9,7 +9,7 @@ That something begins is on disk before anything moves: no record, no change.
 from __future__ import annotations
 
 from redoma.base.blocks import suppress
-from redoma.jail.overlay import kept
+from redoma.jail.overlay import transactions as kept
 from redoma.model.errors import Declined, NoRoomForUndo, RecordError
 from redoma.model.event import Event, Kind
 from redoma.model.question import Context, Impact, Question

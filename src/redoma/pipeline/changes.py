@@ -5,10 +5,17 @@ from __future__ import annotations
 import os
 
 from redoma.base.blocks import suppress
-from redoma.jail.overlay import kept
+from redoma.jail.overlay import transactions as kept
 from redoma.jail.overlay.apply import apply as apply_held
-from redoma.jail.overlay.collect import Bounds, collect, is_due, let_go, make_due, remove_kept_layer
-from redoma.jail.overlay.recovery import in_progress, recover, settled
+from redoma.jail.overlay.locks import in_progress, recover, settled
+from redoma.jail.overlay.retention import (
+    RetentionBounds,
+    collect,
+    is_due,
+    make_due,
+    remove_stored_overlay,
+    retire,
+)
 from redoma.jail.overlay.undo import last_applied
 from redoma.jail.overlay.undo import undo as undo_applied
 from redoma.model.errors import ChangeError, PreviewGone, UsageError
@@ -23,7 +30,7 @@ if TYPE_CHECKING:
     from redoma.model.transaction import Freed, HistoryEntry, Undone
 
 __all__ = [
-    "Bounds",
+    "RetentionBounds",
     "applied_after_all",
     "apply",
     "collect_garbage",
@@ -55,7 +62,7 @@ def load(name: str) -> Changes:
 def layer_of(name: str) -> str:
     """The directory where the changed files of a transaction lie until they are applied."""
     whole = resolve(name)
-    return kept.layer_of(whole, kept.read_entry(whole)).upper
+    return kept.overlay_of(whole, kept.read_entry(whole)).upper
 
 
 def apply(
@@ -83,7 +90,7 @@ def apply(
     with suppress(KeyboardInterrupt):  # it is applied: only the making of room is stopped
         if is_due():
             collect(wait=False)
-    if applied.kept > Bounds().bytes:
+    if applied.kept > RetentionBounds().bytes:
         make_due()
     return applied
 
@@ -104,8 +111,8 @@ def discard(name: str) -> None:
     with settled(kept.read_entry(whole)):
         entry = kept.read_entry(whole)
         refuse_discard(entry.shown)
-        let_go(entry, Standing.DISCARDED)
-    remove_kept_layer(whole)
+        retire(entry, Standing.DISCARDED)
+    remove_stored_overlay(whole)
 
 
 def refuse_discard(entry: HistoryEntry) -> None:
@@ -141,6 +148,6 @@ def previews() -> tuple[str, ...]:
     return tuple(entry.id for entry in history() if entry.standing in _CAN_BE_APPLIED)
 
 
-def collect_garbage(bounds: Bounds | None = None, *, only_tell: bool = False) -> Freed:
+def collect_garbage(bounds: RetentionBounds | None = None, *, only_tell: bool = False) -> Freed:
     """Lets go of what is past the bounds of age, size and count, the oldest first."""
     return collect(bounds, only_tell=only_tell)
