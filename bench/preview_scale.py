@@ -70,7 +70,7 @@ def case(kind: str, count: int, work: str) -> dict[str, float]:
     told["apply"] = time.perf_counter() - began
     told["applied"] = _peak()
     began = time.perf_counter()
-    from redoma.pipeline.changes import undo
+    from redoma.pipeline.stored_changes import undo
 
     undo(preview.id)
     told["undo"] = time.perf_counter() - began

@@ -8,7 +8,7 @@ import pytest
 
 from redoma import Sandbox
 from redoma.model.guarantee import Guarantee
-from redoma.pipeline.changes import undo
+from redoma.pipeline.stored_changes import undo
 from tests.contract.machine import Machine, claims
 
 pytestmark = pytest.mark.both_users

@@ -18,7 +18,7 @@ import pytest
 
 from redoma.jail.protect.untrusted_paths import remove_tree
 from redoma.model.transaction import Standing
-from redoma.pipeline import changes as held
+from redoma.pipeline import stored_changes
 from tests.crash.victim import events_of, killed_at
 from tests.unit.jail.overlay.applied import populate, tree
 
@@ -64,8 +64,8 @@ def prepare(work: Path, *elsewhere: Path) -> str:
 def start_again(chance: random.Random, points: int) -> None:
     """What every start does first; now and then that is killed as well."""
     while chance.random() < 0.2:
-        killed_at(chance.randrange(1, points), held.recover)
-    held.recover()
+        killed_at(chance.randrange(1, points), stored_changes.recover)
+    stored_changes.recover()
 
 
 def drawn(chance: random.Random, points: int) -> int:
@@ -77,7 +77,7 @@ def drawn(chance: random.Random, points: int) -> int:
 
 
 def standing() -> Standing:
-    entry = held.history()[0]
+    entry = stored_changes.history()[0]
     assert entry.why == ""
     return entry.standing
 
@@ -111,21 +111,21 @@ def test_an_apply_that_is_killed_has_happened_or_has_not(case: Held) -> None:
     name, work = case.name, case.work
     chance = random.Random(1)
     old = tree(work)
-    held.apply(name)
-    held.undo(name)
-    points = events_of(lambda: held.apply(name))
+    stored_changes.apply(name)
+    stored_changes.undo(name)
+    points = events_of(lambda: stored_changes.apply(name))
     new = tree(work)
-    held.undo(name)
+    stored_changes.undo(name)
     assert tree(work) == old
     ends = {"old": 0, "new": 0}
     for _ in range(case.times):
-        killed_at(drawn(chance, points), lambda: held.apply(name))
+        killed_at(drawn(chance, points), lambda: stored_changes.apply(name))
         start_again(chance, points)
         now = without_directory_times(tree(work))
         if standing() is Standing.APPLIED:
             assert now == without_directory_times(new)
             ends["new"] += 1
-            held.undo(name)
+            stored_changes.undo(name)
         else:
             ends["old"] += 1
         assert tree(work) == old
@@ -136,16 +136,16 @@ def test_an_undo_that_is_killed_has_happened_or_has_not(case: Held) -> None:
     name, work = case.name, case.work
     chance = random.Random(2)
     old = tree(work)
-    held.apply(name)
-    held.undo(name)
-    held.apply(name)
-    points = events_of(lambda: held.undo(name))
+    stored_changes.apply(name)
+    stored_changes.undo(name)
+    stored_changes.apply(name)
+    points = events_of(lambda: stored_changes.undo(name))
     ends = {"old": 0, "new": 0}
     for _ in range(case.times):
         if standing() is not Standing.APPLIED:
-            held.apply(name)
+            stored_changes.apply(name)
         new = tree(work)
-        killed_at(drawn(chance, points), lambda: held.undo(name))
+        killed_at(drawn(chance, points), lambda: stored_changes.undo(name))
         start_again(chance, points)
         if standing() is Standing.APPLIED:
             assert tree(work) == new

@@ -14,7 +14,7 @@ from redoma import Choice, Outcome, Question, Verdict, check, facts, rules
 from redoma.model.errors import EngineFailed, UsageError
 from redoma.model.policy import BUILT_IN
 from redoma.model.risk import Risk
-from redoma.pipeline.policy_beside import over, own
+from redoma.pipeline.caller_rules import over, own
 from tests.pipeline.place import Place
 from tests.tidy import remove
 
@@ -85,7 +85,7 @@ def test_what_cannot_be_is_said_before_anything_runs(
 
 
 def test_what_is_applied_always_is_real_after_a_failure_and_can_be_taken_back(place: Place) -> None:
-    from redoma.pipeline.changes import undo
+    from redoma.pipeline.stored_changes import undo
 
     result = place.sandbox(apply="always").run("echo a > made; exit 3")
     assert (result.exit_code, result.applied) == (3, True)
@@ -99,7 +99,7 @@ def test_what_is_applied_always_is_real_after_a_failure_and_can_be_taken_back(pl
 def test_tmp_is_the_real_one_and_what_changes_there_can_be_taken_back(
     place: Place, in_tmp: Path
 ) -> None:
-    from redoma.pipeline.changes import undo
+    from redoma.pipeline.stored_changes import undo
 
     (in_tmp / "old").write_text("old")
     sandbox = place.sandbox(temporary=True)

@@ -13,8 +13,7 @@ from redoma.audit.store import Record
 from redoma.model.errors import ApplyConflict, RecordError, UndoImpossible
 from redoma.model.event import Event, Kind
 from redoma.model.transaction import Standing
-from redoma.pipeline import applying, wiring
-from redoma.pipeline import changes as held
+from redoma.pipeline import stored_changes, transactions, wiring
 from redoma.pipeline.policies import load
 from tests.pipeline.place import Place
 from tests.unit.jail.overlay.applied import tree
@@ -38,7 +37,7 @@ def test_nothing_is_applied_where_that_cannot_be_written(place: Place) -> None:
     with pytest.raises(RecordError):
         preview.apply()
     assert tree(place.workspace, numbers=True) == before
-    assert held.history()[0].standing is Standing.HELD
+    assert stored_changes.history()[0].standing is Standing.HELD
 
 
 def test_nothing_is_undone_or_discarded_where_that_cannot_be_written(place: Place) -> None:
@@ -48,13 +47,13 @@ def test_nothing_is_undone_or_discarded_where_that_cannot_be_written(place: Plac
     broken(place)
     policy, record = load(str(place.workspace)), wiring.record(str(place.record), load("."))
     with pytest.raises(RecordError):
-        applying.undo(one.id, policy, record=record)
+        transactions.undo(one.id, policy, record=record)
     with pytest.raises(RecordError):
-        applying.undo(None, policy, workspace=str(place.workspace), record=record)
+        transactions.undo(None, policy, workspace=str(place.workspace), record=record)
     with pytest.raises(RecordError):
-        applying.discard(two.id, policy, record=record)
+        transactions.discard(two.id, policy, record=record)
     assert tree(place.workspace, numbers=True) == after
-    standings = {entry.id: entry.standing for entry in held.history()}
+    standings = {entry.id: entry.standing for entry in stored_changes.history()}
     assert standings == {one.id: Standing.APPLIED, two.id: Standing.HELD}
 
 
@@ -80,7 +79,7 @@ def test_a_run_whose_apply_cannot_be_written_down_first_changes_nothing(place: P
     with pytest.raises(RecordError):
         sandbox.run("echo 1 > new")
     assert os.listdir(place.workspace) == []
-    assert [entry.standing for entry in held.history()] == [Standing.HELD]
+    assert [entry.standing for entry in stored_changes.history()] == [Standing.HELD]
 
 
 def test_what_was_done_is_told_as_done_where_only_its_end_cannot_be_written(place: Place) -> None:
@@ -89,7 +88,7 @@ def test_what_was_done_is_told_as_done_where_only_its_end_cannot_be_written(plac
     assert result.applied
     assert "could not be written down" in result.notes[-1]
     assert result.changes is not None
-    undone = applying.undo(result.changes.id, load("."), record=record)
+    undone = transactions.undo(result.changes.id, load("."), record=record)
     assert "could not be written down" in undone.notes[-1]
     assert os.listdir(place.workspace) == []
     assert place.kinds()[-2:] == ["apply-starting", "undo-starting"]
@@ -108,7 +107,7 @@ def test_the_record_says_how_each_apply_and_undo_ended(place: Place) -> None:
     other.apply()
     file.write_text("changed again\n")
     with pytest.raises(UndoImpossible):
-        applying.undo(other.id, load("."), record=sandbox.record(sandbox.policy()))
+        transactions.undo(other.id, load("."), record=sandbox.record(sandbox.policy()))
     rows = [(row.kind, json.loads(row.details)) for row in place.rows()]
     told = [
         (kind, details.get("error"), details["changes"] == other.id)

@@ -12,7 +12,7 @@ from redoma import Sandbox
 from redoma.audit.search import Reader
 from redoma.model.policy import BUILT_IN, NetworkRules
 from redoma.model.value import replace
-from redoma.pipeline.kinds.mocked import MOCKED
+from redoma.pipeline.foresight.forecast import MOCKED
 from tests.escape.gated import PYTHON, Server, workspace
 from tests.unit.cli.previewing import Project
 

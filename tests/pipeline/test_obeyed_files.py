@@ -8,7 +8,7 @@ import pytest
 
 from redoma import Sandbox
 from redoma.model.question import Question
-from redoma.pipeline import changes as held
+from redoma.pipeline import stored_changes
 from tests.pipeline.place import Place
 
 pytestmark = pytest.mark.both_users
@@ -58,9 +58,9 @@ def test_without_a_yes_it_is_held_and_the_rest_is_applied(work: Path, ask: Asked
     name = result.changes.id
     way = f"redoma apply {name} .vscode --allow-write .vscode"
     assert any(way in note for note in result.notes), result.notes
-    held.apply(name, [".vscode"], allow_write=[str(work / ".vscode")])
+    stored_changes.apply(name, [".vscode"], allow_write=[str(work / ".vscode")])
     assert (work / ".vscode/settings.json").read_text() == "{}\n"
-    held.undo(name)
+    stored_changes.undo(name)
     assert not (work / ".vscode").exists()
 
 

@@ -17,8 +17,8 @@ from redoma.model.request import Mode, Request, ShellCommand
 from redoma.model.result import Exit, HeldBack, Outcome, Result
 from redoma.model.risk import Assessment, Risk
 from redoma.model.value import replace
+from redoma.pipeline.audit_events import Told
 from redoma.pipeline.drive import drive
-from redoma.pipeline.events import Told
 from redoma.pipeline.path import path
 from redoma.pipeline.steps import Apply, Ask, Discard, Execute, Hold, Note
 

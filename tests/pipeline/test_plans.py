@@ -15,7 +15,7 @@ from redoma.model.errors import Declined, Refused, RunError
 from redoma.model.intent import EndUnknown, NothingToResume, PlanChanged, PlanError, StepStatus
 from redoma.model.question import Question
 from redoma.model.value import replace
-from redoma.pipeline import changes as held
+from redoma.pipeline import stored_changes
 from redoma.pipeline.plans import state
 from redoma.pipeline.plans.plan import Plan
 from tests.pipeline.place import Place
@@ -379,7 +379,7 @@ def test_a_preview_shows_what_all_steps_change_together_and_changes_nothing(plac
         ("old.txt", "deleted"),
     ]
     assert os.listdir(place.workspace) == ["old.txt"]
-    held.apply(found.id)
+    stored_changes.apply(found.id)
     assert os.listdir(place.workspace) == ["moved.txt"]
     assert (place.workspace / "moved.txt").read_text() == "1\n2\n"
 
@@ -400,15 +400,15 @@ def test_a_preview_ends_where_a_step_would_be_refused(place: Place) -> None:
         ("four", NOT_REACHED),
     ]
     assert found.steps[2].why == "it changed three, which is not among allowed_write_paths"
-    held.discard(found.id)
+    stored_changes.discard(found.id)
 
 
 def test_what_one_step_is_confirmed_for_the_whole_preview_is(place: Place, risky: Plan) -> None:
     place.user_policy(CONFIRM)
     found = risky.preview(place.sandbox())
-    [entry] = [each for each in held.history() if each.id == found.id]
+    [entry] = [each for each in stored_changes.history() if each.id == found.id]
     assert {why.partition(":")[0] for why in entry.asks} == {"first", "second"}
-    held.discard(found.id)
+    stored_changes.discard(found.id)
 
 
 def test_a_preview_goes_on_only_from_changes_of_its_own_workspace(
@@ -422,7 +422,7 @@ def test_a_preview_goes_on_only_from_changes_of_its_own_workspace(
     other = Sandbox(str(tmp_path / "elsewhere"), record=str(place.record))
     with pytest.raises(PreviewGone, match="holds no changes of"):
         HeldRun(other, onto=found.id)("true")
-    held.discard(found.id)
+    stored_changes.discard(found.id)
 
 
 def test_a_function_is_imported_and_called_inside_only(place: Place) -> None:
@@ -451,7 +451,7 @@ def test_a_function_is_imported_and_called_inside_only(place: Place) -> None:
     assert statuses(found) == [("add", DONE), ("see", DONE), ("bad", FAILED)], found.steps
     assert found.steps[1].stdout == b"15"
     assert (place.workspace / "sum").read_text() == "6"
-    held.discard(found.id)
+    stored_changes.discard(found.id)
 
 
 def test_a_function_that_is_not_there_stops_the_plan(place: Place) -> None:

@@ -10,10 +10,10 @@ import pytest
 from redoma.model.errors import UndoImpossible, UsageError
 from redoma.model.intent import EndUnknown, PlanError, StepStatus
 from redoma.model.value import replace
-from redoma.pipeline import changes as held
+from redoma.pipeline import stored_changes
 from redoma.pipeline.plans import state
 from redoma.pipeline.plans.plan import Plan
-from redoma.pipeline.plans.undoing import PlanUndone, UndoneStep, find, undo_plan
+from redoma.pipeline.plans.reversal import PlanUndone, UndoneStep, find, undo_plan
 from tests.pipeline.place import Place
 
 pytestmark = [pytest.mark.requirement("X7"), pytest.mark.usefixtures("one_cache")]
@@ -91,7 +91,7 @@ def test_it_stops_at_the_first_step_that_cannot_be_taken_back(work: Place) -> No
 
 def test_a_step_that_was_taken_back_by_itself_is_passed_over(work: Place) -> None:
     made = plan("echo 1 > a", "echo 2 > b").run(work.sandbox())
-    held.undo(made.steps[1].changes)
+    stored_changes.undo(made.steps[1].changes)
     told = undone(made.id, work)
     assert told.steps[0] == UndoneStep(id="s2", changes=made.steps[1].changes, before=True)
     assert (told.ok, files(work)) == (True, BEFORE)
@@ -132,7 +132,7 @@ def test_the_beginning_of_an_id_is_enough_where_it_is_the_only_one(
 def test_a_plan_says_that_it_can_be_undone_only_where_it_can(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from redoma.cli.plan_report import result_lines
+    from redoma.cli.plan import result_lines
     from redoma.jail.overlay.retention import RetentionBounds
 
     (place.workspace / "big").write_bytes(b"1" * (3 << 20))

@@ -12,7 +12,7 @@ import pytest
 from redoma import AsyncSandbox, Outcome, Sandbox, Verdict
 from redoma.model.errors import Declined, EngineFailed, PolicyError, RateLimited, RecordUnavailable
 from redoma.model.question import Answer, Choice, Question
-from redoma.pipeline.changes import apply, undo
+from redoma.pipeline.stored_changes import apply, undo
 from tests.pipeline.place import Place
 
 pytestmark = pytest.mark.both_users

@@ -20,7 +20,7 @@ from redoma.jail.protect.untrusted_paths import remove_tree
 from redoma.model.access import Writes
 from redoma.model.result import Result
 from redoma.model.value import replace
-from redoma.pipeline import changes as held
+from redoma.pipeline import stored_changes
 from redoma.pipeline.held import remember
 from tests.unit.jail.overlay.applied import tree
 from tests.unit.jail.overlay.held import PYTHON, Box, needs_python, sandbox
@@ -138,7 +138,7 @@ def test_applied_it_is_as_if_run_and_undone_as_if_never_run(
         if not result.changes.items:
             return
         remember(result, "operations")
-        held.apply(result.changes.id)
+        stored_changes.apply(result.changes.id)
         assert comparable(tree(base / "work")) == comparable(tree(base / "bare"))
-        held.undo(result.changes.id)
+        stored_changes.undo(result.changes.id)
         assert tree(base / "work", numbers=True) == before

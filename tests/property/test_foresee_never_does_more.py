@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from redoma.pipeline.check import check, ground
-from redoma.pipeline.kinds.foresee import foresee
+from redoma.pipeline.foresight.forecast import foresee
 
 HERE = ground("/home/user/project", "/home/user")
 WORDS = """npm publish git push -C origin main --force +main :old kubectl apply delete -f x --dry-run=none --dry-run -- -n

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from redoma.model.errors import ApplyConflict, UndoImpossible
-from redoma.pipeline import changes as held
+from redoma.pipeline import stored_changes
 from tests.property.test_apply_undo import own_places
 from tests.unit.jail.overlay.applied import populate
 from tests.unit.jail.overlay.overlapping import Going
@@ -127,14 +127,14 @@ def test_what_overlapping_runs_leave_is_what_some_order_of_them_leaves(seed: int
                 transaction, script = read.pop(name)
                 before = contents(work)
                 try:
-                    held.apply(transaction)
+                    stored_changes.apply(transaction)
                 except ApplyConflict:
                     assert contents(work) == before
                 else:
                     applied[name] = script
                     if chance.random() < 0.2:
                         try:
-                            held.undo(transaction)
+                            stored_changes.undo(transaction)
                         except UndoImpossible:
                             raise AssertionError("nobody changed it since") from None
                         assert contents(work) == before

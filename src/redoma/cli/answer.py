@@ -9,7 +9,7 @@ from redoma.i18n import phrased
 from redoma.model.confirmation import LONGEST_COMMAND, response_as_dict
 from redoma.model.errors import UsageError
 from redoma.model.question import Choice, Remember
-from redoma.pipeline.asking import account, answer_pending, redactor
+from redoma.pipeline.answerers import account, answer_pending, redactor
 
 USAGE = "redoma answer ID approve|deny|dry_run|modify [OPTION]..."
 HELP = f"""usage: {USAGE}

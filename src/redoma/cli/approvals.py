@@ -6,15 +6,15 @@ import os
 import sys
 
 from redoma.cli import options
-from redoma.cli.display import harmless, shortened
 from redoma.i18n import phrased
+from redoma.model.display import harmless, shortened
 from redoma.model.errors import UsageError
 from redoma.model.question import Remember
-from redoma.pipeline.asking import remembered
+from redoma.pipeline.answerers import remembered
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.pipeline.asking import Approval
+    from redoma.pipeline.answerers import Approval
 
 USAGE = "redoma approvals [list | revoke ID | clear] [--workspace DIR] [--json]"
 HELP = f"""usage: {USAGE}

@@ -5,13 +5,83 @@ from __future__ import annotations
 import json
 import sys
 
-from redoma.cli import audit_views as views
-from redoma.cli.audit_options import FILTERS, limit_of, wanted_of
-from redoma.cli.display import harmless
+from redoma.cli import audit_report as views
 from redoma.cli.options import Options, nearest, read
 from redoma.i18n import phrased
+from redoma.model.display import harmless
 from redoma.model.errors import UsageError
-from redoma.pipeline import audit
+from redoma.model.event import Kind
+from redoma.pipeline import audit_reader
+from redoma.pipeline.audit_reader import Wanted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.cli.options import Options
+
+FILTERS = ("--session", "--caller", "--run", "--kind", "--since", "--until", "--text")
+MOST_ROWS = 1_000_000
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+def wanted_of(options: Options) -> Wanted:
+    """Which entries the command line asks for."""
+    values = options.values
+    return Wanted(
+        session=values.get("--session"),
+        caller=values.get("--caller"),
+        run=values.get("--run"),
+        kinds=_kinds(values.get("--kind", "")),
+        since=_moment(values, "--since"),
+        until=_moment(values, "--until"),
+        text=values.get("--text", ""),
+    )
+
+
+def limit_of(options: Options, usual: int) -> int:
+    """How many entries at most."""
+    said = options.values.get("--limit", str(usual))
+    if not (said.isascii() and said.isdigit() and 0 < int(said[:12]) <= MOST_ROWS):
+        raise UsageError(f"--limit takes a number from 1 to {MOST_ROWS}, not {said!r}")
+    return int(said)
+
+
+def _kinds(said: str) -> tuple[str, ...]:
+    known = [kind.value for kind in Kind]
+    wanted = tuple(each.strip() for each in said.split(",")) if said else ()
+    for each in wanted:
+        if each not in known:
+            from redoma.cli.options import nearest
+
+            meant = nearest(each, known)
+            raise UsageError(
+                f"there is no kind {each!r}", hint=f"--kind {meant}" if meant else ", ".join(known)
+            )
+    return wanted
+
+
+def _moment(values: dict[str, str], name: str) -> int | None:
+    """Microseconds since 1970; a time without a zone is UTC, as all times here are."""
+    said = values.get(name)
+    if said is None:
+        return None
+    from datetime import UTC, datetime
+
+    number, unit = said[:-1], said[-1:]
+    if unit in _UNITS and number.isascii() and number.isdigit() and len(number) < 9:
+        import time
+
+        return int((time.time() - int(number) * _UNITS[unit]) * 1_000_000)
+    try:
+        moment = datetime.fromisoformat(said)
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        return int(moment.timestamp() * 1_000_000)
+    except (ValueError, OverflowError):
+        raise UsageError(
+            f"{name} takes a time, not {said!r}",
+            hint=f"{name} 2026-11-16T05:30 (UTC), or {name} 2h for two hours ago",
+        ) from None
+
 
 USAGE = """\
 usage: redoma audit list   [FILTER]... [--limit N] [--json]
@@ -65,7 +135,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _list(options: Options) -> int:
-    entries = audit.newest(limit_of(options, 50), wanted_of(options))
+    entries = audit_reader.newest(limit_of(options, 50), wanted_of(options))
     if "--json" in options.flags:
         _print(json.dumps([views.as_json(entry) for entry in entries]))
     else:
@@ -79,10 +149,10 @@ def _show(options: Options) -> int:
         raise UsageError("redoma audit show takes one entry or run", hint="redoma audit list")
     which = options.words[0]
     if which.isascii() and which.isdigit() and len(which) < 19:
-        one = audit.one(int(which))
+        one = audit_reader.one(int(which))
         entries = [one] if one else []
     else:
-        entries = list(audit.entries(audit.Wanted(run=which)))
+        entries = list(audit_reader.entries(audit_reader.Wanted(run=which)))
     if not entries:
         sys.stderr.write(phrased("redoma: the record has no {0}\n", harmless(which)))
         return 1
@@ -97,19 +167,19 @@ def _tail(options: Options) -> int:
     shown = views.json_line if "--json" in options.flags else views.line
     wanted = wanted_of(options)
     after = 0
-    for entry in audit.newest(limit_of(options, 10), wanted):
+    for entry in audit_reader.newest(limit_of(options, 10), wanted):
         _print(shown(entry))
         after = entry.seq
     if options.flags & {"-f", "--follow"}:
         sys.stdout.flush()
-        for entry in audit.follow(audit.behind(wanted, after)):
+        for entry in audit_reader.follow(audit_reader.behind(wanted, after)):
             _print(shown(entry))
             sys.stdout.flush()
     return 0
 
 
 def _verify(options: Options) -> int:
-    found = audit.verified(_expected(options.values.get("--expect")))
+    found = audit_reader.verified(_expected(options.values.get("--expect")))
     if "--json" in options.flags:
         _print(json.dumps(views.verification_json(found)))
     else:
@@ -124,7 +194,7 @@ def _export(options: Options) -> int:
     shown = views.json_line if form == "jsonl" else views.csv_line
     if form == "csv":
         _print(views.CSV_HEAD)
-    for entry in audit.entries(wanted_of(options)):
+    for entry in audit_reader.entries(wanted_of(options)):
         _print(shown(entry))
     return 0
 
@@ -134,11 +204,11 @@ def _stats(options: Options) -> int:
     if "--prometheus" in options.flags:
         if "--json" in options.flags:
             raise UsageError("--json and --prometheus do not go together")
-        sys.stdout.write(audit.prometheus(wanted))
+        sys.stdout.write(audit_reader.prometheus(wanted))
     elif "--json" in options.flags:
-        _print(json.dumps(views.stats_json(audit.stats(wanted))))
+        _print(json.dumps(views.stats_json(audit_reader.stats(wanted))))
     else:
-        _print(views.stats(audit.stats(wanted)))
+        _print(views.stats(audit_reader.stats(wanted)))
     return 0
 
 

@@ -30,12 +30,12 @@ def main(arguments: list[str]) -> int:
     every = "--all" in options.flags
     if every == bool(options.words):
         raise UsageError("name changes by their id, or say --all", hint=_HINT)
-    from redoma.pipeline import changes as held
-    from redoma.pipeline.applying import discard
+    from redoma.pipeline import stored_changes
     from redoma.pipeline.policies import load
+    from redoma.pipeline.transactions import discard
 
     # Each name is made out before anything goes: a slip in the last one discards nothing.
-    names = _all_here() if every else tuple(held.resolve(word) for word in options.words)
+    names = _all_here() if every else tuple(stored_changes.resolve(word) for word in options.words)
     for name in names:
         discard(name, load("."))
     if "--json" in options.flags:
@@ -53,7 +53,7 @@ def main(arguments: list[str]) -> int:
 def _all_here() -> tuple[str, ...]:
     """Never those of another workspace: someone else may be about to apply them."""
     from redoma.cli.history import workspace_here
-    from redoma.pipeline import changes as held
+    from redoma.pipeline import stored_changes
 
-    waiting = set(held.previews())
-    return tuple(e.id for e in held.history(workspace_here("")) if e.id in waiting)
+    waiting = set(stored_changes.previews())
+    return tuple(e.id for e in stored_changes.history(workspace_here("")) if e.id in waiting)

@@ -36,7 +36,7 @@ def main(arguments: list[str]) -> int:
         return 0
     if options.words:
         raise UsageError(f"nothing is known of {options.words[0]!r} here", hint="redoma gc --help")
-    from redoma.pipeline.changes import RetentionBounds, collect_garbage
+    from redoma.pipeline.stored_changes import RetentionBounds, collect_garbage
 
     days = options.values.get("--older-than")
     age = None if days is None else _days(days) * 86_400

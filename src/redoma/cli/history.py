@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sys
 
-from redoma.cli.display import harmless, shortened
 from redoma.cli.options import read
 from redoma.i18n import phrased
+from redoma.model.display import harmless, shortened
 from redoma.model.errors import UsageError
 from redoma.model.transaction import Standing
 
@@ -46,12 +46,12 @@ def main(arguments: list[str]) -> int:
         return _one(options.words[0], options.flags)
     if options.flags & {"--stat", "--patch"}:
         raise UsageError("of which one?", hint="redoma history ID --patch")
-    from redoma.pipeline import changes as held
+    from redoma.pipeline import stored_changes
 
     place = options.values.get("--workspace", "")
     if place and "--all" in options.flags:
         raise UsageError("--all and --workspace do not go together")
-    entries = held.history("" if "--all" in options.flags else workspace_here(place))
+    entries = stored_changes.history("" if "--all" in options.flags else workspace_here(place))
     if "--json" in options.flags:
         import json
 
@@ -60,7 +60,7 @@ def main(arguments: list[str]) -> int:
     if not entries:
         told = "redoma: nothing is remembered here\nhint: redoma history --all\n"
         sys.stderr.write(phrased(told))
-    from redoma.cli.pager import page
+    from redoma.cli.terminal import page
 
     lines = [line(entry, with_place="--all" in options.flags) for entry in entries]
     page(lines, wanted="--no-pager" not in options.flags)
@@ -110,41 +110,43 @@ def as_json(entry: HistoryEntry) -> dict[str, object]:
 
 def workspace_here(place: str) -> str:
     """The workspace that is meant: the nearest remembered one around a directory, or itself."""
-    from redoma.pipeline import changes as held
+    from redoma.pipeline import stored_changes
 
     here = os.path.realpath(place or ".")
     around = [
-        entry.workspace for entry in held.history() if f"{here}/".startswith(f"{entry.workspace}/")
+        entry.workspace
+        for entry in stored_changes.history()
+        if f"{here}/".startswith(f"{entry.workspace}/")
     ]
     return max(around, key=len, default=here)
 
 
 def _one(name: str, flags: set[str]) -> int:
     """What one transaction changed; its differences only while they are held."""
-    from redoma.pipeline import changes as held
+    from redoma.pipeline import stored_changes
 
-    whole = held.resolve(name)
-    entry = next(entry for entry in held.history() if entry.id == whole)
+    whole = stored_changes.resolve(name)
+    entry = next(entry for entry in stored_changes.history() if entry.id == whole)
     differs = entry.standing in (Standing.HELD, Standing.UNDONE)
     if "--patch" in flags:
         if not differs:
             raise UsageError(f"{whole} is {entry.standing.value}: its differences are not held")
-        from redoma.cli.preview_report import write_patch
+        from redoma.cli.preview import write_patch
 
-        write_patch(held.load(whole), pager="--no-pager" not in flags)
+        write_patch(stored_changes.load(whole), pager="--no-pager" not in flags)
         return 0
-    changes = held.load(whole)
+    changes = stored_changes.load(whole)
     if "--json" in flags:
         import json
 
-        from redoma.cli.preview_json import change_json
+        from redoma.cli.json_report import change_json
 
         made = {**as_json(entry), "changes": [change_json(item) for item in changes.items]}
         sys.stdout.write(json.dumps({**made, "warnings": list(changes.warnings)}) + "\n")
         return 0
-    from redoma.cli.pager import page
-    from redoma.cli.preview_report import changes_report
+    from redoma.cli.preview import changes_report
     from redoma.cli.prose import screen
+    from redoma.cli.terminal import page
     from redoma.cli.tree import tree
 
     on = screen(sys.stdout)

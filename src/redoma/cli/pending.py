@@ -6,17 +6,17 @@ import sys
 import time
 
 from redoma.cli import options
-from redoma.cli.display import harmless
 from redoma.cli.prose import screen
 from redoma.i18n import phrased
 from redoma.model.confirmation import request_as_dict
+from redoma.model.display import harmless
 from redoma.model.errors import UsageError
 from redoma.model.question import Remember
-from redoma.pipeline.asking import can_remember, described, pending, redactor
+from redoma.pipeline.answerers import can_remember, described, pending, redactor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.pipeline.asking import Waiting
+    from redoma.pipeline.answerers import Waiting
 
 USAGE = "redoma pending [--json] [--watch]"
 HELP = f"""usage: {USAGE}

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import sys
 
-from redoma.cli.display import harmless
 from redoma.cli.options import read
 from redoma.i18n import phrased
+from redoma.model.display import harmless
 from redoma.model.errors import PreviewGone, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.model.transaction import Undone
+    from redoma.pipeline.plans.reversal import PlanUndone, UndoneStep
     from redoma.pipeline.plans.state import PlanState
-    from redoma.pipeline.plans.undoing import PlanUndone, UndoneStep
 
 USAGE = """\
 usage: redoma undo [ID]
@@ -45,9 +45,9 @@ def main(arguments: list[str]) -> int:
     if len(options.words) > 1:
         raise UsageError("one at a time", hint="redoma undo ID")
     from redoma.cli.history import workspace_here
-    from redoma.cli.running import stop_on_signals
-    from redoma.pipeline.applying import undo
+    from redoma.cli.signals import stop_on_signals
     from redoma.pipeline.policies import load
+    from redoma.pipeline.transactions import undo
 
     stop_on_signals()
     as_json = "--json" in options.flags
@@ -60,15 +60,15 @@ def main(arguments: list[str]) -> int:
     state = _plan(options.words[0])
     if state is None:
         return _one(undo(options.words[0], load(".")), as_json=as_json)
-    from redoma.pipeline.plans.undoing import undo_plan
+    from redoma.pipeline.plans.reversal import undo_plan
 
     return _whole_plan(undo_plan(state, load(".")), as_json=as_json)
 
 
 def _plan(word: str) -> PlanState | None:
     """The run of a plan that is meant; None where it is no run of a plan."""
-    from redoma.pipeline.changes import resolve
-    from redoma.pipeline.plans.undoing import find
+    from redoma.pipeline.plans.reversal import find
+    from redoma.pipeline.stored_changes import resolve
 
     state = find(word)
     if state is None or state.id == word:

@@ -6,10 +6,9 @@ from redoma.base.pattern import lazy
 from redoma.judge.interpret.arg import NOTHING, arg
 from redoma.judge.interpret.call import Call
 from redoma.judge.interpret.state import Ground, State
-from redoma.judge.interpret.walk import TooMuch, Walker
+from redoma.judge.interpret.walker import TooMuch, Walker
 from redoma.judge.shell import parse
-from redoma.judge.text.appearance import as_seen
-from redoma.judge.text.deception import deceptions
+from redoma.judge.text.deception import as_seen, deceptions
 from redoma.model.risk import Assessment, Effect, Fact, Finding
 
 TYPE_CHECKING = False

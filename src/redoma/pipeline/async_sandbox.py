@@ -5,27 +5,27 @@ from __future__ import annotations
 import asyncio
 import threading
 
-from redoma.jail.run.control import Control
+from redoma.jail.supervisor.control import Control
 from redoma.model.call import Call
-from redoma.pipeline.calling import CallHands, CallWorld, request_for_call
+from redoma.pipeline.context import World
 from redoma.pipeline.drive import drive_async, perform
 from redoma.pipeline.path import path
+from redoma.pipeline.python_call import CallHands, CallWorld, request_for_call
 from redoma.pipeline.requests import request_for
 from redoma.pipeline.sandbox import Sandbox
 from redoma.pipeline.steps import Ask, Execute
-from redoma.pipeline.world import World
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
     from typing import Any, Self, TypeVar
 
-    from redoma.jail.run.streams import Sink
+    from redoma.jail.supervisor.streams import Sink
     from redoma.model.decision import Decision
     from redoma.model.question import Answer
     from redoma.model.result import Result
-    from redoma.pipeline.hands import Hands
     from redoma.pipeline.preview import Preview
+    from redoma.pipeline.step_runner import Hands
     from redoma.pipeline.steps import Step
 
     T = TypeVar("T")

@@ -9,16 +9,15 @@ from redoma.model.request import Program
 from redoma.model.result import Outcome, Result
 from redoma.model.value import Value, replace
 from redoma.pipeline.check import ground
-from redoma.pipeline.kinds.foresee import Foreseen, foresee
-from redoma.pipeline.kinds.git_push import reported
-from redoma.pipeline.kinds.mocked import mocked
+from redoma.pipeline.foresight.forecast import Foreseen, foresee, mocked
+from redoma.pipeline.foresight.git_push import reported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Protocol
 
-    from redoma.pipeline.kinds.databases import ReadFile
+    from redoma.pipeline.foresight.contacts import ReadFile
 
     # How long this command took before, in seconds; None where nobody remembers.
     Duration = Callable[[str], float | None]

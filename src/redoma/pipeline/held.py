@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from redoma.model.request import Mode
 from redoma.model.value import replace
+from redoma.pipeline.context import World
 from redoma.pipeline.drive import drive
 from redoma.pipeline.path import path
 from redoma.pipeline.requests import request_for
-from redoma.pipeline.world import World
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from redoma.jail.run.control import Control
-    from redoma.jail.run.streams import Sink
+    from redoma.jail.supervisor.control import Control
+    from redoma.jail.supervisor.streams import Sink
     from redoma.model.result import Result
     from redoma.pipeline.sandbox import Sandbox
 
@@ -74,7 +74,7 @@ def remember(result: Result, command: str, asks: tuple[str, ...] = ()) -> None:
     `asks` is why that has to be confirmed; a preview of what has to be is not confirmed by itself.
     """
     from redoma.jail.overlay.store import find_overlay
-    from redoma.jail.overlay.transactions import store_changes
+    from redoma.jail.overlay.transaction_store import store_changes
     from redoma.model.decision import Verdict
 
     changes, decision = result.changes, result.decision

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from redoma.base.ids import short_id
 from redoma.model.request import Mode, Request, ShellCommand
-from redoma.pipeline.events import Told
+from redoma.pipeline.audit_events import Told
 from redoma.pipeline.requests import Who, this_caller, this_session
 
 TYPE_CHECKING = False

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from redoma.model.plan import Plan
     from redoma.model.question import Answer, Question
     from redoma.model.request import Request
-    from redoma.pipeline.events import Told
+    from redoma.pipeline.audit_events import Told
     from redoma.pipeline.steps import Path
 
     class World(Protocol):

@@ -43,7 +43,7 @@ def load(workspace: str, *, home: str | None = None) -> Policy:
         held = _held.get(key)
         if held is not None and held[0] == stamp:
             return held[1]
-        from redoma.pipeline.policy_files import Moved, compiled
+        from redoma.pipeline.policy_cache import Moved, compiled
 
         try:
             policy, settled = compiled(stamp)

@@ -59,7 +59,7 @@ class Preview:
             from redoma.model.transaction import Applied
 
             return Applied(id=self.id)
-        from redoma.pipeline.applying import apply
+        from redoma.pipeline.transactions import apply
 
         policy = self._sandbox.policy()
         ask = self._sandbox.answerer(policy)
@@ -80,7 +80,7 @@ class Preview:
         """Lets the changes go; once is enough."""
         if self._open:
             self._open = False
-            from redoma.pipeline.applying import discard
+            from redoma.pipeline.transactions import discard
 
             policy = self._sandbox.policy()
             discard(self.id, policy, record=self._sandbox.record(policy))

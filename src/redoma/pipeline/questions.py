@@ -22,8 +22,7 @@ from redoma.model.question import Context, Question
 from redoma.model.request import Program, PythonCall, ShellCommand
 from redoma.model.risk import Risk
 from redoma.model.value import Value, fields_of
-from redoma.pipeline.check import ground
-from redoma.pipeline.deadline import judging, unjudged
+from redoma.pipeline.check import ground, judging, unjudged
 from redoma.pipeline.impact import impact
 from redoma.pipeline.knowledge import knowledge, pack
 

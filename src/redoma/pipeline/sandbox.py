@@ -10,17 +10,17 @@ from redoma.model.access import Writes
 from redoma.model.guarantee import Guarantee
 from redoma.model.request import Mode
 from redoma.model.value import replace
+from redoma.pipeline.context import World, held
 from redoma.pipeline.credentials import reach_of
 from redoma.pipeline.drive import drive
-from redoma.pipeline.given import Given, checked, given_policy, policy_beside
-from redoma.pipeline.hands import Hands
-from redoma.pipeline.narrowing import Narrowing
+from redoma.pipeline.overrides import Given, checked, given_policy, policy_beside
 from redoma.pipeline.path import path
 from redoma.pipeline.requests import Who, request_for
+from redoma.pipeline.restrictions import Narrowing
+from redoma.pipeline.step_runner import Hands
 from redoma.pipeline.this_host import this_host
 from redoma.pipeline.workspace import READ, WRITTEN, granted_path
 from redoma.pipeline.workspace import workspace as usable
-from redoma.pipeline.world import World, held
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from redoma.ask.chain import Chain
     from redoma.audit.store import Record
     from redoma.jail.probe.host import Host
-    from redoma.jail.run.control import Control
-    from redoma.jail.run.streams import Sink
+    from redoma.jail.supervisor.control import Control
+    from redoma.jail.supervisor.streams import Sink
     from redoma.model.access import Grant
     from redoma.model.call import Call
     from redoma.model.change import Changes
@@ -252,7 +252,7 @@ class Sandbox:
         self, call: Call, *, sink: Sink | None = None, control: Control | None = None
     ) -> Result:
         """Runs a Python call and returns its whole story, its value or its failure included."""
-        from redoma.pipeline.calling import CallHands, CallWorld, request_for_call
+        from redoma.pipeline.python_call import CallHands, CallWorld, request_for_call
 
         request = request_for_call(call, self)
         world = CallWorld(self, call.timeout)
@@ -336,7 +336,7 @@ class Sandbox:
             found = load_policy(self._project)
         if self._beside is None:
             return found
-        from redoma.pipeline.policy_beside import over
+        from redoma.pipeline.caller_rules import over
 
         return over(found, self._beside)
 

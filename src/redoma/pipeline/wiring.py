@@ -37,9 +37,9 @@ def record(directory: str, policy: Policy, secrets: tuple[str, ...] = ()) -> Rec
 
     `secrets` are values that may not be written down, beside those of our own variables.
     """
-    from redoma.pipeline import recording
+    from redoma.pipeline import audit_log
 
-    place = os.path.abspath(directory) if directory else recording.directory()
+    place = os.path.abspath(directory) if directory else audit_log.directory()
     redacts = policy.logging.redact_secrets
     key = (place, policy.retention.entries_per_session, redacts, secrets)
     known = _records.pop(key, None)
@@ -49,7 +49,7 @@ def record(directory: str, policy: Policy, secrets: tuple[str, ...] = ()) -> Rec
             from redoma.pipeline.redaction import redactor
 
             cleaned = redactor(values=secrets).text
-        known = recording.record(redact=cleaned, keep=key[1], place=place)
+        known = audit_log.record(redact=cleaned, keep=key[1], place=place)
         # A record holds files open: one that was not used for a while is closed, and opens again.
         for old in list(_records)[: max(0, len(_records) - MOST_OPEN + 1)]:
             _records.pop(old).close()
@@ -96,16 +96,16 @@ def answerer(
     given: Answerer | Callable[[Question], bool | Choice | Answer] | None, policy: Policy
 ) -> Chain:
     """Everyone who can be asked: approvals that are remembered, then whoever was given."""
-    from redoma.pipeline import asking
+    from redoma.pipeline import answerers
 
     cleaned = cleaner(policy)
     if given is None:
-        return asking.answerer(redact=cleaned)
+        return answerers.answerer(redact=cleaned)
     if isinstance(given, Whoever):
         return given.chain(cleaned)
     if hasattr(given, "ask"):
-        return asking.answerer(people=(given,), redact=cleaned)
-    return asking.answerer(confirm=given, redact=cleaned)
+        return answerers.answerer(people=(given,), redact=cleaned)
+    return answerers.answerer(confirm=given, redact=cleaned)
 
 
 class Whoever:
@@ -121,17 +121,19 @@ class Whoever:
 
     def chain(self, cleaned: Callable[[str], str]) -> Chain:
         """The answerers behind it."""
-        from redoma.pipeline import asking
+        from redoma.pipeline import answerers
 
         if self._how == "nobody":
-            return asking.answerer(redact=cleaned)
+            return answerers.answerer(redact=cleaned)
         if self._how == BY_HAND:
-            return asking.answerer(confirm=lambda question: question.rules == ("run-interactive",))
+            return answerers.answerer(
+                confirm=lambda question: question.rules == ("run-interactive",)
+            )
         if self._how == "wait":
-            return asking.answerer(elsewhere=True, redact=cleaned)
+            return answerers.answerer(elsewhere=True, redact=cleaned)
         if os.isatty(0) and os.isatty(2):
-            return asking.answerer(terminal=True, elsewhere=True, redact=cleaned)
-        return asking.answerer(people=(Left(),), redact=cleaned)
+            return answerers.answerer(terminal=True, elsewhere=True, redact=cleaned)
+        return answerers.answerer(people=(Left(),), redact=cleaned)
 
 
 def forget_questions() -> None:
@@ -143,7 +145,7 @@ def forget_questions() -> None:
     except (OSError, StateUnavailable):  # who asks next is told
         return
     if left:
-        from redoma.pipeline.asking import pending
+        from redoma.pipeline.answerers import pending
 
         with suppress(AskUnavailable):  # who asks next is told
             pending().sweep()
@@ -155,7 +157,7 @@ class Left:
     def ask(self, question: Question) -> Answer:
         from redoma.ask.answers import silence
         from redoma.model.value import replace
-        from redoma.pipeline.asking import pending
+        from redoma.pipeline.answerers import pending
 
         if ":" in question.digest:
             why = "its input is not known: with < /dev/null it can be approved for another try"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from redoma.egress.ledger import MOST_DOMAINS, MOST_ROWS, Ledger
 from redoma.model.network import NOT_GRANTED, ONE_OF_MANY, Connection
 from redoma.model.request import Request, ShellCommand
-from redoma.pipeline.events import Told
+from redoma.pipeline.audit_events import Told
 
 
 def passed(name: str, **more: object) -> Connection:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from redoma.model.decision import Verdict
 from redoma.model.risk import Risk
-from redoma.pipeline.broken import refuse_broken
-from redoma.pipeline.check import check
+from redoma.pipeline.check import check, refuse_broken
 from redoma.pipeline.policies import shipped
 from tests.unit.cli.judged import finding, judged
 

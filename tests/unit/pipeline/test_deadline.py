@@ -17,9 +17,16 @@ from redoma.model.policy import BUILT_IN, ISOLATION_ONLY, Filesystem, Judgement
 from redoma.model.request import PythonCall
 from redoma.model.risk import Effect, Risk
 from redoma.model.value import replace
-from redoma.pipeline import deadline
-from redoma.pipeline.check import check, check_call, check_write, facts
-from redoma.pipeline.deadline import REASON, RULE, in_time
+from redoma.pipeline.check import (
+    REASON,
+    RULE,
+    check,
+    check_call,
+    check_write,
+    facts,
+    in_time,
+    judging,
+)
 from redoma.pipeline.knowledge import pack
 from tests.unit.cli.running import run
 from tests.unit.hook.payloads import claude
@@ -166,8 +173,8 @@ def test_a_judgement_inside_of_another_shares_its_budget() -> None:
 
 def test_both_clocks_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     wall = Clock()
-    monkeypatch.setattr(deadline, "monotonic", wall)
-    with deadline.judging(BUILT_IN), pytest.raises(Exhausted):
+    monkeypatch.setattr("redoma.pipeline.check.monotonic", wall)
+    with judging(BUILT_IN), pytest.raises(Exhausted):
         for _ in range(100):
             spend(5000)
 

@@ -13,8 +13,7 @@ from redoma.model.network import NOT_MOCKED, Connection
 from redoma.model.result import Exit, Outcome, ResourcesUsed, Result
 from redoma.model.risk import Assessment
 from redoma.pipeline.dry_run import answer, preview, reader
-from redoma.pipeline.kinds.foresee import CLOSED, Foreseen
-from redoma.pipeline.kinds.mocked import MOCKED
+from redoma.pipeline.foresight.forecast import CLOSED, MOCKED, Foreseen
 
 pytestmark = pytest.mark.requirement("K6")
 

@@ -84,10 +84,10 @@ def test_a_sandbox_takes_no_argument_of_another_type(
 def test_every_argument_of_a_sandbox_is_checked() -> None:
     from inspect import signature
 
-    from redoma.pipeline import given
+    from redoma.pipeline import overrides
 
     named = set(signature(Sandbox).parameters) - {"workspace"}
-    assert named == set(given._CHECKS)
+    assert named == set(overrides._CHECKS)
 
 
 def test_a_workspace_may_be_a_path_and_nothing_else(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import time
 from contextlib import suppress
 
 from redoma.jail import places
-from redoma.jail.overlay import transactions
+from redoma.jail.overlay import transaction_store
 from redoma.jail.overlay.conflicts import WorkspaceCheck, others_since
 from redoma.jail.overlay.failure import Interruption
 from redoma.jail.overlay.failure import failure_text as told_of
@@ -21,7 +21,7 @@ from redoma.jail.overlay.retention import RetentionBounds, remove_stored_overlay
 from redoma.jail.overlay.selection import choose, is_directory, was_directory
 from redoma.jail.overlay.site import Site
 from redoma.jail.overlay.spool import CHANGES, Spooler, found_in
-from redoma.jail.overlay.transactions import overlay_of
+from redoma.jail.overlay.transaction_store import overlay_of
 from redoma.jail.protect.obeyed_names import GIT_PARTS
 from redoma.model.errors import ApplyConflict, ChangeError, NoRoomForUndo, PreviewGone
 from redoma.model.transaction import Applied, Standing
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from redoma.jail.overlay.journal import Journal
     from redoma.jail.overlay.locks import WorkspaceLock
     from redoma.jail.overlay.store import Overlay
-    from redoma.jail.overlay.transactions import StoredTransaction
+    from redoma.jail.overlay.transaction_store import StoredTransaction
     from redoma.model.change import Change, Changes
 
 _MOST_TOLD = 20
@@ -56,11 +56,11 @@ def apply(
     back, but for `allowed`: absolute paths that a person gave by name. With `undo` what is replaced
     is kept, and NoRoomForUndo raised where it cannot be; without it nothing is.
     """
-    with settled(transactions.read_entry(name)) as lock:
-        entry = transactions.read_entry(name)
-        changes = transactions.load(name)
+    with settled(transaction_store.read_entry(name)) as lock:
+        entry = transaction_store.read_entry(name)
+        changes = transaction_store.load(name)
         layer = overlay_of(name, entry)
-        book = JournalFiles(transactions.directory(name))
+        book = JournalFiles(transaction_store.directory(name))
         remaining = _remaining(changes, book)
         why = protected(remaining, layer.upper, tuple(allowed), names)
         remaining = _without_ties(remaining, why)
@@ -120,7 +120,7 @@ def _conflicts(
     `whole` is the layer where everything in it is applied, what it removed included.
     """
     ground = WorkspaceCheck(
-        site.ground, lambda: transactions.windows_of(entry), entry.began_ns, entry.windows
+        site.ground, lambda: transaction_store.windows_of(entry), entry.began_ns, entry.windows
     )
     if lock.moved_since(entry.began_ns):
         ground.check_others(items, others_since(entry), lambda path: _removed(site, path, whole))
@@ -232,7 +232,7 @@ def _run(site: Site, entry: StoredTransaction, run: JournalRun, lock: WorkspaceL
             shown = replace(entry.shown, standing=standing, size=size, why="")
             entry = replace(entry, shown=shown, active=time.time())
             _drop_undone(run.book)
-        transactions.write_entry(entry, durably=True)
+        transaction_store.write_entry(entry, durably=True)
         if run.is_settled:
             lock.end(work)
 

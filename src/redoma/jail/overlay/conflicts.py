@@ -6,14 +6,13 @@ import os
 import stat
 from contextlib import suppress
 
-from redoma.jail.overlay import transactions
+from redoma.jail.overlay import transaction_store
 from redoma.jail.overlay.attributes import own_attributes
 from redoma.jail.overlay.failure import reason
 from redoma.jail.overlay.journal import JournalFiles, Phase, StepKind
 from redoma.jail.overlay.selection import (
     Roots,
     goes,
-    is_directory,
     makes_directory,
     parents,
     was_directory,
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from redoma.jail.overlay.beneath import Beneath
     from redoma.jail.overlay.journal import Journal, Mark, TouchedDirectory, Window
     from redoma.jail.overlay.selection import Roots
-    from redoma.jail.overlay.transactions import StoredTransaction
+    from redoma.jail.overlay.transaction_store import StoredTransaction
     from redoma.model.change import Change, FileState
 
 
@@ -49,12 +48,12 @@ def others_since(entry: StoredTransaction) -> Iterator[tuple[str, Touched]]:
     What was done and taken back counts only where the command may have seen it.
     """
     ended = entry.ended_ns or int(entry.shown.when * 1e9)
-    for other in transactions.entries_since(entry.began_ns):
+    for other in transaction_store.entries_since(entry.began_ns):
         windows = other.windows
-        if other.id == entry.id or not windows or not transactions.overlap(entry, other):
+        if other.id == entry.id or not windows or not transaction_store.overlap(entry, other):
             continue
         # Of many windows only the last are known: there may have been one before these.
-        more = len(windows) >= transactions.MOST_WINDOWS and windows[0].start >= entry.began_ns
+        more = len(windows) >= transaction_store.MOST_WINDOWS and windows[0].start >= entry.began_ns
         if more or any(w.start <= ended and w.end >= entry.began_ns for w in windows):
             yield other.id, touched_by(other, entry)
         elif other.shown.standing is Standing.APPLIED and windows[-1].start > ended:
@@ -65,7 +64,7 @@ def touched_by(
     other: StoredTransaction, entry: StoredTransaction, *, only: Phase | None = None
 ) -> Touched:
     """What another transaction touched, seen from the workspace of this one."""
-    book = JournalFiles(transactions.directory(other.id))
+    book = JournalFiles(transaction_store.directory(other.id))
     numbers = [n for n in book.numbers() if only is None or book.phase(n) is only]
     if not numbers and not other.shown.standing.holds:
         return Touched(unknown=True)
@@ -393,13 +392,6 @@ class WorkspaceCheck:
 
 
 def _left_empty(journal: Journal) -> list[str]:
-    from redoma.jail.overlay.journal import StepKind
-
     came = {step.path for step in journal.steps if step.kind in (StepKind.PUT, StepKind.MAKE)}
     went = (step.path for step in journal.steps if step.kind in (StepKind.TAKE, StepKind.REMOVE))
     return [path for path in went if path not in came]
-
-
-def leaves_directory(item: Change) -> bool:
-    """Whether a change keeps a directory where one was: only its attributes are set."""
-    return is_directory(item) and was_directory(item) and item.did is not Did.RENAMED

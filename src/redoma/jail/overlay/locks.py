@@ -21,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from redoma.jail.overlay.transactions import StoredTransaction
+    from redoma.jail.overlay.transaction_store import StoredTransaction
 
 _SLOT = 256  # bytes of one note
 _FLAGS = os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -281,39 +281,39 @@ def settled(entry: StoredTransaction) -> Iterator[WorkspaceLock]:
 
 def _half_way(entry: StoredTransaction) -> bool:
     """Whether someone died in this workspace, or in one that overlaps it, since we looked."""
-    from redoma.jail.overlay import transactions
+    from redoma.jail.overlay import transaction_store
     from redoma.model.errors import PreviewGone
 
     for work in unfinished():
         try:
-            other = transactions.read_entry(work.name)
+            other = transaction_store.read_entry(work.name)
         except PreviewGone:
             continue
-        if transactions.overlap(entry, other):
+        if transaction_store.overlap(entry, other):
             return True
     return False
 
 
 def _recovered(work: UnfinishedWork) -> bool:
-    from redoma.jail.overlay import transactions
+    from redoma.jail.overlay import transaction_store
     from redoma.model.errors import RedomaError
     from redoma.model.transaction import Standing
 
     try:
-        entry = transactions.read_entry(work.name)
+        entry = transaction_store.read_entry(work.name)
     except RedomaError:
         forget(work.name)  # nothing is known of it, so nothing was begun
         return False
     with locked(entry.shown.workspace, entry.root, wait=False) as lock:
         if lock is None or work not in unfinished():
             return False
-        entry = transactions.read_entry(work.name)
+        entry = transaction_store.read_entry(work.name)
         try:
             entry = _ended(entry, work)
         except (OSError, RedomaError) as error:
             # What is kept stays kept; a person has to look.
             entry = entry.standing(Standing.INTERRUPTED, why=str(error))
-        transactions.write_entry(entry, durably=True)
+        transaction_store.write_entry(entry, durably=True)
         lock.end(work)
     if entry.shown.standing is Standing.FINAL:
         from redoma.jail.overlay.retention import remove_stored_overlay
@@ -325,15 +325,15 @@ def _recovered(work: UnfinishedWork) -> bool:
 def _ended(entry: StoredTransaction, work: UnfinishedWork) -> StoredTransaction:
     import time
 
-    from redoma.jail.overlay import transactions
+    from redoma.jail.overlay import transaction_store
     from redoma.jail.overlay.journal import JournalFiles, Phase
     from redoma.jail.overlay.journal_run import bring_to_an_end
     from redoma.jail.overlay.site import Site
     from redoma.model.transaction import Standing
     from redoma.model.value import replace
 
-    book = JournalFiles(transactions.directory(work.name))
-    layer = transactions.overlay_of(work.name, entry)
+    book = JournalFiles(transaction_store.directory(work.name))
+    layer = transaction_store.overlay_of(work.name, entry)
     with Site(entry.shown.workspace, entry.root, layer.directory) as site:
         bring_to_an_end(site, book, work)
         # Nobody knows when it died: what it moved, it moved since it began.
@@ -343,7 +343,7 @@ def _ended(entry: StoredTransaction, work: UnfinishedWork) -> StoredTransaction:
     if Phase.APPLIED in phases:
         keeps = all(book.read(number).undoable for number in book.numbers())
         standing = Standing.APPLIED if keeps else Standing.FINAL
-    entry = transactions.with_size(entry.worked(window).standing(standing), book)
+    entry = transaction_store.with_size(entry.worked(window).standing(standing), book)
     if book.phase(work.number) is (Phase.UNDONE if work.undoing else Phase.APPLIED):
         entry = replace(entry, active=time.time())  # it was done: the last of this workspace
     return entry

@@ -10,7 +10,6 @@ from contextlib import suppress
 
 from redoma.jail import places
 from redoma.jail.overlay.attributes import strip_marks
-from redoma.jail.overlay.conflicts import leaves_directory
 from redoma.jail.overlay.failure import at
 from redoma.jail.overlay.journal import (
     FORMS,
@@ -28,6 +27,7 @@ from redoma.jail.overlay.selection import (
     Roots,
     in_order,
     is_directory,
+    leaves_directory,
     parents,
     refuse_forbidden,
     replaces_kind,

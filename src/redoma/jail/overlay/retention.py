@@ -12,7 +12,7 @@ import time
 
 from redoma.base.blocks import suppress
 from redoma.jail import places
-from redoma.jail.overlay import store, transactions
+from redoma.jail.overlay import store, transaction_store
 from redoma.jail.overlay.locks import collecting, locked, recover, remove_old
 from redoma.model.errors import PreviewGone
 from redoma.model.transaction import Freed, Standing
@@ -20,7 +20,7 @@ from redoma.model.value import Value, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.jail.overlay.transactions import StoredTransaction
+    from redoma.jail.overlay.transaction_store import StoredTransaction
 
 _DAY = 86_400.0
 # What still has something on disk.
@@ -60,11 +60,11 @@ def collect(
     with collecting(wait=wait) as ours:
         if not ours:
             return Freed()
-        every = transactions.entries()
+        every = transaction_store.entries()
         claimed = {entry.id for entry in every if entry.shown.standing in _KEEPING}
         for layer in store.overlays():
             if layer.id not in claimed and not store.maker_lives(layer):
-                freed.append((layer.id, transactions.disk_use(layer.directory)))
+                freed.append((layer.id, transaction_store.disk_use(layer.directory)))
                 if not only_tell:
                     store.remove_overlay(layer)
         for entry in _past(every, bounds):
@@ -137,7 +137,7 @@ def _expired(entry: StoredTransaction) -> bool:
         if lock is None:
             return False
         with suppress(PreviewGone):
-            now = transactions.read_entry(entry.id)
+            now = transaction_store.read_entry(entry.id)
             if (now.shown.standing, now.active) != (entry.shown.standing, entry.active):
                 return False
             retire(now)
@@ -152,9 +152,9 @@ def retire(entry: StoredTransaction, standing: Standing = Standing.EXPIRED) -> N
     crash leaves a layer that nobody claims, which the next round takes.
     """
     shown = replace(entry.shown, standing=standing, size=0)
-    transactions.write_entry(replace(entry, shown=shown))
+    transaction_store.write_entry(replace(entry, shown=shown))
     if standing is not Standing.FINAL:
-        transactions.forget(entry.id)  # of that, others may still ask which paths it changed
+        transaction_store.forget(entry.id)  # of that, others may still ask which paths it changed
 
 
 def remove_stored_overlay(name: str) -> None:
@@ -165,13 +165,13 @@ def remove_stored_overlay(name: str) -> None:
 
 
 def _shorten(bounds: RetentionBounds) -> None:
-    over = [e for e in transactions.entries() if e.shown.standing not in _KEEPING][::-1]
-    total = len(transactions.entries())
+    over = [e for e in transaction_store.entries() if e.shown.standing not in _KEEPING][::-1]
+    total = len(transaction_store.entries())
     for entry in over[: max(0, total - bounds.lines)]:
-        transactions.forget_entry(entry.id)
+        transaction_store.forget_entry(entry.id)
     for entry in over[max(0, total - bounds.lines) :]:
         if entry.shown.standing is Standing.FINAL and time.time() - _moment(entry) > _DAY:
-            transactions.forget(entry.id)
+            transaction_store.forget(entry.id)
 
 
 def make_due() -> None:
@@ -189,11 +189,11 @@ def is_due() -> bool:
 
 
 def _stamp() -> str:
-    return f"{transactions.root()}/collected"
+    return f"{transaction_store.root()}/collected"
 
 
 def _note_the_time() -> None:
-    transactions.made_root()
+    transaction_store.made_root()
     fd = os.open(_stamp(), os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600)
     try:
         os.utime(fd)

@@ -273,6 +273,11 @@ def goes(item: Change) -> bool:
     return was_directory(item) and (moves or replaces_kind(item))
 
 
+def leaves_directory(item: Change) -> bool:
+    """Whether a change keeps a directory where one was: only its attributes are set."""
+    return is_directory(item) and was_directory(item) and item.did is not Did.RENAMED
+
+
 def _with_needs(by_path: dict[str, Change], chosen: set[str]) -> set[str]:
     gone: list[tuple[str, str]] = []  # what goes when a directory goes, in order
     links: dict[str, list[str]] = {}

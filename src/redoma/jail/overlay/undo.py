@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from redoma.jail.overlay import transactions
+from redoma.jail.overlay import transaction_store
 from redoma.jail.overlay.apply import told
 from redoma.jail.overlay.conflicts import WorkspaceCheck, paths_of, touched_by
 from redoma.jail.overlay.failure import Interruption
@@ -13,7 +13,7 @@ from redoma.jail.overlay.journal_run import JournalRun, begin, errors_of, settle
 from redoma.jail.overlay.locks import settled
 from redoma.jail.overlay.protected_changes import OwnParts
 from redoma.jail.overlay.site import Site
-from redoma.jail.overlay.transactions import overlay_of
+from redoma.jail.overlay.transaction_store import overlay_of
 from redoma.model.errors import PreviewGone, UndoImpossible
 from redoma.model.transaction import Standing, Undone
 from redoma.model.value import replace
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from redoma.jail.overlay.conflicts import Conflict
     from redoma.jail.overlay.journal import Journal
     from redoma.jail.overlay.locks import WorkspaceLock
-    from redoma.jail.overlay.transactions import StoredTransaction
+    from redoma.jail.overlay.transaction_store import StoredTransaction
 
 
 def last_applied(workspace: str = "") -> str:
@@ -31,7 +31,7 @@ def last_applied(workspace: str = "") -> str:
     done = (Standing.APPLIED, Standing.FINAL)
     applied = [
         entry
-        for entry in transactions.entries()
+        for entry in transaction_store.entries()
         if entry.shown.standing in done and workspace in ("", entry.shown.workspace)
     ]
     if not any(entry.shown.standing is Standing.APPLIED for entry in applied):
@@ -51,10 +51,10 @@ def _refuse_final(entry: StoredTransaction) -> None:
 
 def undo(name: str) -> Undone:
     """Takes back the last apply of a transaction; UndoImpossible where that would lose work."""
-    with settled(transactions.read_entry(name)) as lock:
-        entry = transactions.read_entry(name)
+    with settled(transaction_store.read_entry(name)) as lock:
+        entry = transaction_store.read_entry(name)
         _refuse_final(entry)
-        book = JournalFiles(transactions.directory(name))
+        book = JournalFiles(transaction_store.directory(name))
         number = book.in_phase(Phase.APPLIED)
         if number is None:
             raise UndoImpossible(
@@ -69,7 +69,7 @@ def undo(name: str) -> Undone:
         opened = Site(entry.shown.workspace, entry.root, layer.directory)
         with opened as site, errors_of("the undo"):
             ground = WorkspaceCheck(
-                site.ground, lambda: transactions.windows_of(entry), entry.began_ns
+                site.ground, lambda: transaction_store.windows_of(entry), entry.began_ns
             )
             later = _applied_later(entry, journal)
             for other, path in later:
@@ -112,8 +112,8 @@ def _run(site: Site, entry: StoredTransaction, run: JournalRun, lock: WorkspaceL
             entry = replace(entry, active=time.time())
             if run.book.in_phase(Phase.APPLIED) is None:
                 entry = entry.standing(Standing.UNDONE)
-            entry = transactions.with_size(entry, run.book)
-        transactions.write_entry(entry, durably=True)
+            entry = transaction_store.with_size(entry, run.book)
+        transaction_store.write_entry(entry, durably=True)
         if run.is_settled:
             lock.end(work)
 
@@ -123,7 +123,7 @@ def _impossible(
 ) -> UndoImpossible:
     paths = [conflict.path for conflict in conflicts]
     hint = "redoma history"
-    if later and transactions.read_entry(later[0][0]).shown.standing is Standing.APPLIED:
+    if later and transaction_store.read_entry(later[0][0]).shown.standing is Standing.APPLIED:
         hint = f"redoma undo {later[0][0]} first"
     return UndoImpossible(
         f"{told(conflicts)}\nnothing of {name} was taken back", paths=paths, hint=hint
@@ -135,12 +135,14 @@ def _applied_later(entry: StoredTransaction, journal: Journal) -> list[tuple[str
     ours = paths_of(journal)
     found = []
     since = [
-        o for o in transactions.entries_since(int(entry.active * 1e9)) if o.active >= entry.active
+        o
+        for o in transaction_store.entries_since(int(entry.active * 1e9))
+        if o.active >= entry.active
     ]
     for other in sorted(since, key=lambda each: each.active, reverse=True):
-        if other.id == entry.id or not transactions.overlap(entry, other):
+        if other.id == entry.id or not transaction_store.overlap(entry, other):
             continue
-        if JournalFiles(transactions.directory(other.id)).in_phase(Phase.APPLIED) is not None:
+        if JournalFiles(transaction_store.directory(other.id)).in_phase(Phase.APPLIED) is not None:
             both = sorted(ours & touched_by(other, entry, only=Phase.APPLIED).paths)
             found += [(other.id, path) for path in both]
     return found

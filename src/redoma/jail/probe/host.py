@@ -66,7 +66,7 @@ class Host:
             key = f"{_identity()} {_own_group()}"
             known = _recall("groups", key)
             if known is None:
-                from redoma.jail.run.sleeper import can_enter
+                from redoma.jail.kernel.cgroups import can_enter
 
                 self._groups = find(can_enter)
                 lines = []

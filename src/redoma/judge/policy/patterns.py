@@ -133,7 +133,7 @@ def is_expression(text: str) -> bool:
 def found_in(entry: str, text: str) -> bool:
     """Whether an entry of a block list stands in a text; plain words are found as whole words."""
     if is_expression(entry):
-        from redoma.judge.policy.expressions import expression
+        from redoma.judge.text.regex import expression
 
         return expression(entry).finds(text)
     spend(4 + len(text) // 8)
@@ -151,6 +151,6 @@ def expression_problem(text: str) -> str:
     """Why an entry of a block list cannot be used, or nothing."""
     if not is_expression(text):
         return ""
-    from redoma.judge.policy.expressions import problem
+    from redoma.judge.text.regex import problem
 
     return problem(text)

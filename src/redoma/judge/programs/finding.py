@@ -6,8 +6,8 @@ from redoma.base.pattern import lazy
 from redoma.judge.interpret.arg import ANYTHING, NAMES, UNKNOWN, Arg, Stream, arg
 from redoma.judge.interpret.paths import place_of
 from redoma.judge.interpret.sensitive import is_secret
+from redoma.judge.programs.cards import options_of
 from redoma.judge.programs.files import removes
-from redoma.judge.programs.options import split
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
@@ -237,7 +237,7 @@ def fd(call: Call) -> Stream:
             break
     if ";" in inner:
         inner = inner[: inner.index(";")]  # type: ignore[arg-type]
-    options = split(words, _FD_TAKES)
+    options = options_of(call, words)
     search = Search(call)
     search.roots = [*options.operands[1:], *options.values("--search-path", "--base-directory")]
     if not search.roots:
@@ -264,9 +264,3 @@ def fd(call: Call) -> Stream:
             )
             _run(search, command if holds else [*command, command[0].like("{}")])
     return ANYTHING
-
-
-PROGRAMS = {
-    **dict.fromkeys(("find", "gfind", "bfs"), find),
-    **dict.fromkeys(("fd", "fdfind"), fd),
-}

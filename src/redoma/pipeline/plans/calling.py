@@ -6,19 +6,19 @@ import os
 
 from redoma.model.request import Mode
 from redoma.model.value import replace
+from redoma.pipeline.context import World
 from redoma.pipeline.drive import drive
 from redoma.pipeline.path import path
 from redoma.pipeline.requests import request_for
-from redoma.pipeline.world import World
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.jail.run.control import Control
-    from redoma.jail.run.streams import Sink
+    from redoma.jail.supervisor.control import Control
+    from redoma.jail.supervisor.streams import Sink
     from redoma.model.call import Call
     from redoma.model.request import Request
     from redoma.model.result import Result
-    from redoma.pipeline.plans.operations import Work
+    from redoma.pipeline.plans.work import Work
     from redoma.pipeline.sandbox import Sandbox
 
 
@@ -33,7 +33,7 @@ def request_of(work: Work, sandbox: Sandbox, mode: Mode) -> Request:
         cwd = directory(work, sandbox)
         return request_for(work.command, cwd, mode, sandbox.who, stdin=work.stdin)
     from redoma.model.request import PythonCall
-    from redoma.pipeline.calling import request_for_call
+    from redoma.pipeline.python_call import request_for_call
 
     made = request_for_call(_call(work, sandbox), sandbox)
     assert isinstance(made.workload, PythonCall)
@@ -58,7 +58,7 @@ def world_of(work: Work, sandbox: Sandbox) -> World:
     """The path's view of a step's work."""
     if not work.target:
         return World(sandbox, stdin=work.stdin)
-    from redoma.pipeline.calling import CallWorld
+    from redoma.pipeline.python_call import CallWorld
 
     return CallWorld(sandbox)
 
@@ -79,7 +79,7 @@ def perform(
     if not work.target:
         hands = sandbox.hands(world, sink=shown, control=control)
         return drive(path(request, world), hands)
-    from redoma.pipeline.calling import CallHands
+    from redoma.pipeline.python_call import CallHands
 
     call = _call(work, sandbox)
     return drive(path(request, world), CallHands(world, sandbox, call, sink=shown, control=control))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from redoma.judge.intent.read import read
 from redoma.judge.intent.schema import json_schema
-from redoma.pipeline.plans.checking import PlanCheck, check_plan
-from redoma.pipeline.plans.previewing import PlanPreview, preview_plan
-from redoma.pipeline.plans.running import PlanResult, run_plan
+from redoma.pipeline.plans.execution import PlanResult, run_plan
+from redoma.pipeline.plans.judgement import PlanCheck, check_plan
+from redoma.pipeline.plans.rehearsal import PlanPreview, preview_plan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from pathlib import Path
 from redoma.jail.overlay.changes import read_changes
 from redoma.jail.overlay.placement import COPY, OverlayPlace
 from redoma.jail.overlay.store import make_overlay
-from redoma.jail.overlay.transactions import store_changes
+from redoma.jail.overlay.transaction_store import store_changes
 from redoma.jail.protect.untrusted_paths import remove_tree
 from redoma.model.change import Changes
 from redoma.pipeline.held import remember

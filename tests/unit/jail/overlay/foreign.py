@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[4]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
 from redoma.model.errors import RedomaError  # noqa: E402
-from redoma.pipeline import changes as held  # noqa: E402
+from redoma.pipeline import stored_changes  # noqa: E402
 from redoma.pipeline.held import remember  # noqa: E402
 from tests.unit.jail.overlay.applied import populate, tree  # noqa: E402
 from tests.unit.jail.overlay.elsewhere import mount, open_the_way, tmpfs  # noqa: E402
@@ -94,14 +94,14 @@ def main() -> None:
         if result.changes.items:
             remember(result, script)
             try:
-                held.apply(result.changes.id)
+                stored_changes.apply(result.changes.id)
                 told["applied"] = sorted(
                     os.path.relpath(os.path.join(place, name), work)
                     for place, names, files in os.walk(work)
                     if not place.startswith(f"{work}/m")
                     for name in (*names, *files)
                 )
-                held.undo(result.changes.id)
+                stored_changes.undo(result.changes.id)
             finally:
                 told["as_before"] = seen(work) == before
     except RedomaError as error:

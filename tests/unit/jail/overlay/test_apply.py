@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from redoma.model.transaction import Standing
-from redoma.pipeline import changes as held
+from redoma.pipeline import stored_changes
 from tests.unit.jail.overlay.applied import SCRIPTS, hold, populate, run_bare, tree
 from tests.unit.jail.overlay.places import own_places
 
@@ -29,7 +29,7 @@ def test_applying_a_preview_gives_the_tree_that_running_gives(
     before = tree(work)
     found = hold(work, script)
     assert tree(work) == before
-    applied = held.apply(found.id)
+    applied = stored_changes.apply(found.id)
     assert (applied.held_back, {c.path for c in applied.changes}) == (
         (),
         {c.path for c in found.items},
@@ -46,22 +46,22 @@ def test_applying_a_preview_gives_the_tree_that_running_gives(
 def test_undoing_gives_back_exactly_what_was(work: Path, script: str) -> None:
     before = tree(work, numbers=True)
     found = hold(work, script)
-    held.apply(found.id)
+    stored_changes.apply(found.id)
     assert tree(work) != before
-    undone = held.undo(found.id)
+    undone = stored_changes.undo(found.id)
     assert set(undone.paths) == {c.path for c in found.items}
     assert tree(work, numbers=True) == before
-    assert held.history()[0].standing is Standing.UNDONE
+    assert stored_changes.history()[0].standing is Standing.UNDONE
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_what_was_undone_can_be_applied_again(work: Path, script: str) -> None:
     before = tree(work, numbers=True)
     found = hold(work, script)
-    held.apply(found.id)
+    stored_changes.apply(found.id)
     once = tree(work, numbers=True, times=False)
-    held.undo(found.id)
-    held.apply(found.id)
+    stored_changes.undo(found.id)
+    stored_changes.apply(found.id)
     assert tree(work, numbers=True, times=False) == once
-    held.undo()
+    stored_changes.undo()
     assert tree(work, numbers=True) == before

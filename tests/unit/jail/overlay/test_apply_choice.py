@@ -11,7 +11,7 @@ from redoma.model.change import Changes
 from redoma.model.errors import ChangeError, PreviewGone, UsageError
 from redoma.model.result import HeldBack, Outcome, Result
 from redoma.model.transaction import Applied, Standing
-from redoma.pipeline import changes as held
+from redoma.pipeline import stored_changes
 from redoma.pipeline.dry_run import DryRun
 from redoma.pipeline.preview import Preview
 from redoma.pipeline.sandbox import Sandbox
@@ -53,45 +53,45 @@ def test_a_chosen_path_brings_what_it_needs_and_the_rest_can_follow(
 ) -> None:
     before = tree(work, numbers=True)
     found = hold(work, script)
-    done = held.apply(found.id, chosen)
+    done = stored_changes.apply(found.id, chosen)
     assert ([c.path for c in done.changes], list(done.brought)) == (applied, brought)
     untouched = {c.path for c in found.items} - set(applied)
     if untouched:
-        held.apply(found.id)
+        stored_changes.apply(found.id)
     after = listing(work)
     with pytest.raises(PreviewGone):
-        held.apply(found.id)
-    while held.history()[0].standing is Standing.APPLIED:
-        held.undo(found.id)
+        stored_changes.apply(found.id)
+    while stored_changes.history()[0].standing is Standing.APPLIED:
+        stored_changes.undo(found.id)
     assert {p: v for p, v in tree(work, numbers=True).items() if p != "."} == {
         p: v for p, v in before.items() if p != "."
     }
-    held.apply(found.id)
+    stored_changes.apply(found.id)
     assert listing(work) == after
 
 
 def test_a_path_is_named_from_the_workspace_or_in_full(work: Path) -> None:
     found = hold(work, "echo 1 > a; echo 2 > src/b")
     with pytest.raises(UsageError, match=r"nothing changed at src/main\.py"):
-        held.apply(found.id, ["src/main.py"])
+        stored_changes.apply(found.id, ["src/main.py"])
     with pytest.raises(UsageError, match="lies outside"):
-        held.apply(found.id, ["../elsewhere"])
-    assert [c.path for c in held.apply(found.id, [f"{work}/src/"]).changes] == ["src/b"]
-    assert [c.path for c in held.apply(found.id, ["."]).changes] == ["a"]
+        stored_changes.apply(found.id, ["../elsewhere"])
+    assert [c.path for c in stored_changes.apply(found.id, [f"{work}/src/"]).changes] == ["src/b"]
+    assert [c.path for c in stored_changes.apply(found.id, ["."]).changes] == ["a"]
 
 
 def test_a_chosen_content_is_applied_in_place_of_the_layers(work: Path) -> None:
     before = tree(work, numbers=True)
     found = hold(work, "printf '1\\n2\\n' >> notes; chmod 640 notes; echo other > b")
-    held.apply(found.id, contents={"notes": b"some notes\n2\n"})
+    stored_changes.apply(found.id, contents={"notes": b"some notes\n2\n"})
     assert ((work / "notes").read_bytes(), (work / "b").read_bytes()) == (
         b"some notes\n2\n",
         b"other\n",
     )
     assert (work / "notes").stat().st_mode & 0o7777 == 0o640
-    held.undo(found.id)
+    stored_changes.undo(found.id)
     assert tree(work, numbers=True) == before
-    held.apply(found.id)
+    stored_changes.apply(found.id)
     assert (work / "notes").read_bytes() == b"some notes\n1\n2\n"
 
 
@@ -99,7 +99,7 @@ def test_a_content_can_be_chosen_only_for_a_changed_file(work: Path) -> None:
     found = hold(work, "mkdir d; echo 1 > d/x")
     for path in ("d", "nothing"):
         with pytest.raises(ChangeError, match="no changed file"):
-            held.apply(found.id, contents={path: b"x"})
+            stored_changes.apply(found.id, contents={path: b"x"})
     assert not (work / "d").exists()
 
 
@@ -110,8 +110,8 @@ def test_what_a_persons_tools_obey_is_held_back_and_the_rest_applied(work: Path)
         " echo 2 > new/in/x; echo '#!/bin/sh' > .git/hooks/pre-commit; git add notes"
     )
     found = hold(work, script)
-    applied = held.apply(found.id)
-    layer = held.layer_of(found.id)
+    applied = stored_changes.apply(found.id)
+    layer = stored_changes.layer_of(found.id)
     why, code = "a tool of yours would obey it", "Visual Studio Code would obey it"
     assert applied.held_back == (
         HeldBack(path=f"{work}/.envrc", why="direnv would obey it", kept=f"{layer}/.envrc"),
@@ -127,17 +127,17 @@ def test_what_a_persons_tools_obey_is_held_back_and_the_rest_applied(work: Path)
     )
     assert sorted(os.listdir(work / "new")) == ["in"]
     assert (work / ".git/index").exists()
-    held.apply(found.id, [".envrc"], allow_write=[f"{work}/.envrc"])
+    stored_changes.apply(found.id, [".envrc"], allow_write=[f"{work}/.envrc"])
     assert (work / ".envrc").read_text() == "evil\n"
 
 
 def test_a_protected_file_keeps_the_directory_that_was_to_go(work: Path) -> None:
     (work / "src/.envrc").write_text("mine\n")
     found = hold(work, "rm -r src")
-    applied = held.apply(found.id)
+    applied = stored_changes.apply(found.id)
     assert {os.path.relpath(h.path, work) for h in applied.held_back} == {"src", "src/.envrc"}
     assert sorted(os.listdir(work / "src")) == [".envrc"]
-    held.undo(found.id)
+    stored_changes.undo(found.id)
     assert sorted(os.listdir(work / "src")) == [".envrc", "deep", "main.py"]
 
 
@@ -145,8 +145,8 @@ def test_half_of_gits_own_configuration_is_not_applied(work: Path) -> None:
     git(work, "init", "-q")
     found = hold(work, "git remote add origin https://example.org/x.git")
     with pytest.raises(ChangeError, match="whole or not at all"):
-        held.apply(found.id, contents={".git/config": b"[core]\n\tfsmonitor = evil\n"})
-    assert held.apply(found.id).held_back == ()
+        stored_changes.apply(found.id, contents={".git/config": b"[core]\n\tfsmonitor = evil\n"})
+    assert stored_changes.apply(found.id).held_back == ()
 
 
 def looked_at(found: Changes) -> DryRun:
@@ -159,7 +159,7 @@ def test_a_preview_is_let_go_unless_it_is_applied(work: Path) -> None:
     with Preview(looked_at(hold(work, "echo 1 >> notes")), Sandbox(str(work))) as preview:
         assert "+1\n" in preview.diff()
     assert tree(work, numbers=True) == before
-    assert held.history()[0].standing is Standing.DISCARDED
+    assert stored_changes.history()[0].standing is Standing.DISCARDED
     with Preview(looked_at(hold(work, "echo 1 >> notes")), Sandbox(str(work))) as preview:
         assert [c.path for c in preview.apply().changes] == ["notes"]
     assert (work / "notes").read_text() == "some notes\n1\n"
@@ -174,10 +174,10 @@ def test_a_link_planted_beside_the_layer_is_not_followed(
     outside = own_places / "outside"
     outside.mkdir()
     found = hold(work, "echo 1 >> notes; rm src/main.py")
-    Path(held.layer_of(found.id)).parent.joinpath(planted).symlink_to(
+    Path(stored_changes.layer_of(found.id)).parent.joinpath(planted).symlink_to(
         outside / "made" if planted == "clock" else outside
     )
     before = tree(work, numbers=True)
     with pytest.raises(ChangeError):
-        held.apply(found.id, contents={"notes": b"chosen\n"})
+        stored_changes.apply(found.id, contents={"notes": b"chosen\n"})
     assert (tree(work, numbers=True), os.listdir(outside)) == (before, [])

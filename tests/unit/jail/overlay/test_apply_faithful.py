@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from redoma.pipeline import changes as held
+from redoma.pipeline import stored_changes
 from tests.unit.jail.overlay.applied import hold, populate, tree
 from tests.unit.jail.overlay.held import needs_python, python, told
 from tests.unit.jail.overlay.places import own_places
@@ -37,11 +37,11 @@ def there_and_back(work: Path, script: str) -> None:
     """Applies what a script does, and takes it back: nothing is left of it."""
     before = tree(work)
     found = hold(work, script)
-    held.apply(found.id)
+    stored_changes.apply(found.id)
     after = tree(work, times=False)
-    held.undo(found.id)
+    stored_changes.undo(found.id)
     assert tree(work) == before
-    held.apply(found.id)
+    stored_changes.apply(found.id)
     assert tree(work, times=False) == after
 
 
@@ -76,7 +76,7 @@ def test_a_set_id_file_changed_by_a_shared_mapping_loses_the_bit(
     )
     found = hold(work, f"{write}\n{then}")
     assert any("set-id" in warning for warning in found.warnings)
-    held.apply(found.id)
+    stored_changes.apply(found.id)
     for path in work.iterdir():
         assert not path.lstat().st_mode & 0o6000 or path.is_dir(), path
     name = then.rsplit(maxsplit=1)[-1] if then.startswith("mv") else "tool"
@@ -89,7 +89,7 @@ def test_a_set_id_file_that_is_only_moved_keeps_the_bit(work: Path) -> None:
     (work / "src/tool").chmod(0o4755)
     found = hold(work, "mv src/tool tool; touch -d @1000 tool")
     assert told(found)["tool"] == "renamed from src/tool"
-    held.apply(found.id)
+    stored_changes.apply(found.id)
     assert stat.S_IMODE((work / "tool").stat().st_mode) == 0o4755
 
 

@@ -11,7 +11,7 @@ import pytest
 from redoma.jail.protect.untrusted_paths import remove_tree
 from redoma.model.errors import ChangeError
 from redoma.model.transaction import Standing
-from redoma.pipeline import changes as held
+from redoma.pipeline import stored_changes
 from tests.unit.jail.overlay.applied import (
     SCRIPTS,
     another_file_system,
@@ -52,22 +52,22 @@ def test_a_layer_on_another_file_system_is_copied_and_undone_all_the_same(
     run_bare(bare, script)
     before = tree(work)
     found = hold_elsewhere(work, script, elsewhere)
-    applied = held.apply(found.id)
+    applied = stored_changes.apply(found.id)
     assert applied.notes[:1] == (
         "the layer is on another file system than the workspace: files were copied",
     )
     assert without_git(tree(work, times=False)) == without_git(tree(bare, times=False))
-    held.undo(found.id)
+    stored_changes.undo(found.id)
     assert tree(work) == before
-    held.apply(found.id)
+    stored_changes.apply(found.id)
     assert without_git(tree(work, times=False)) == without_git(tree(bare, times=False))
-    held.undo(found.id)
+    stored_changes.undo(found.id)
     assert tree(work) == before
 
 
 def test_holes_and_names_of_one_file_survive_the_copying(work: Path, elsewhere: Path) -> None:
     script = "truncate -s 60M sparse; printf end >> sparse; ln sparse again; mkdir d; ln sparse d/x"
-    held.apply(hold_elsewhere(work, script, elsewhere).id)
+    stored_changes.apply(hold_elsewhere(work, script, elsewhere).id)
     status = (work / "sparse").stat()
     assert (status.st_size, status.st_nlink) == ((60 << 20) + 3, 3)
     assert status.st_blocks * 512 < 1 << 20
@@ -78,9 +78,11 @@ def test_transactions_in_a_row_are_undone_in_a_row_though_copied(
 ) -> None:
     before = tree(work)
     for number in range(3):
-        held.apply(hold_elsewhere(work, f"echo {number} >> notes; rm -f src/main.py", elsewhere).id)
+        stored_changes.apply(
+            hold_elsewhere(work, f"echo {number} >> notes; rm -f src/main.py", elsewhere).id
+        )
     for _ in range(3):
-        held.undo()
+        stored_changes.undo()
     assert tree(work) == before
 
 
@@ -102,10 +104,10 @@ def test_a_full_workspace_disk_is_an_error_and_nothing_is_half_done(
     found = hold_elsewhere(work, script, elsewhere)
     before = tree(work, numbers=True)
     with pytest.raises(ChangeError, match="No space left"):
-        held.apply(found.id)
+        stored_changes.apply(found.id)
     assert tree(work, numbers=True) == before
-    assert held.history()[0].standing is Standing.HELD
-    assert [c.path for c in held.apply(found.id, ["notes"]).changes] == ["notes"]
+    assert stored_changes.history()[0].standing is Standing.HELD
+    assert [c.path for c in stored_changes.apply(found.id, ["notes"]).changes] == ["notes"]
 
 
 @pytest.mark.root
@@ -124,9 +126,9 @@ def test_a_workspace_that_lies_on_an_overlay_is_applied_and_undone(
     try:
         before = tree(work)
         found = hold(work, script)
-        held.apply(found.id)
+        stored_changes.apply(found.id)
         assert without_git(tree(work, times=False)) == without_git(tree(bare, times=False))
-        held.undo(found.id)
+        stored_changes.undo(found.id)
         assert tree(work) == before
     finally:
         subprocess.run(["umount", str(work)], check=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from redoma.model.errors import ChangeError
-from redoma.pipeline import changes as held
+from redoma.pipeline import stored_changes
 from tests.unit.jail.overlay.applied import hold, populate, tree
 from tests.unit.jail.overlay.places import own_places
 
@@ -44,13 +44,13 @@ def test_a_parent_that_is_a_link_every_other_moment_leads_nowhere(own_places: Pa
     try:
         for _ in range(40):
             try:
-                held.apply(found.id)
+                stored_changes.apply(found.id)
                 applied += 1
             except ChangeError:
                 refused += 1
             if applied:
                 try:
-                    held.undo(found.id)
+                    stored_changes.undo(found.id)
                     applied -= 1
                 except ChangeError:
                     refused += 1

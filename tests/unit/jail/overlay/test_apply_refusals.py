@@ -16,7 +16,7 @@ from redoma.model.errors import (
     UsageError,
 )
 from redoma.model.transaction import Standing
-from redoma.pipeline import changes as held
+from redoma.pipeline import stored_changes
 from tests.unit.jail.overlay.applied import hold, populate, tree
 from tests.unit.jail.overlay.places import own_places
 
@@ -68,10 +68,10 @@ def test_a_path_that_changed_since_the_preview_began_is_a_conflict(work: Path, c
     meddle(work)
     before = tree(work, numbers=True)
     with pytest.raises(ApplyConflict) as error:
-        held.apply(found.id)
+        stored_changes.apply(found.id)
     assert list(error.value.paths) == paths
     assert tree(work, numbers=True) == before
-    held.apply(found.id, ["unrelated"])
+    stored_changes.apply(found.id, ["unrelated"])
     assert (work / "unrelated").read_text() == "other\n"
 
 
@@ -92,7 +92,7 @@ def test_a_file_changed_while_the_command_ran_is_a_conflict(work: Path) -> None:
     done.append(1)
     editor.join()
     with pytest.raises(ApplyConflict) as error:
-        held.apply(found.id)
+        stored_changes.apply(found.id)
     assert error.value.paths == ("notes",)
 
 
@@ -109,7 +109,7 @@ def test_a_parent_that_became_a_link_is_not_followed(
     (work / swapped).symlink_to(outside)
     before = tree(outside, numbers=True)
     with pytest.raises(ApplyConflict):
-        held.apply(found.id)
+        stored_changes.apply(found.id)
     assert tree(outside, numbers=True) == before
 
 
@@ -117,12 +117,12 @@ def test_a_link_in_the_layer_is_applied_as_a_link(own_places: Path, work: Path) 
     secret = own_places / "secret"
     secret.write_text("secret\n")
     found = hold(work, f"rm -r src; ln -s {own_places} src; rm notes; ln -s {secret} notes")
-    held.apply(found.id)
+    stored_changes.apply(found.id)
     assert (os.readlink(work / "src"), os.readlink(work / "notes")) == (
         str(own_places),
         str(secret),
     )
-    held.undo(found.id)
+    stored_changes.undo(found.id)
     assert secret.read_text() == "secret\n"
 
 
@@ -132,7 +132,7 @@ def test_a_file_with_a_name_outside_is_replaced_and_never_written(
     outside = own_places / "outside"
     os.link(work / "notes", outside)
     found = hold(work, "echo changed > notes; chmod 777 src/main.py")
-    applied = held.apply(found.id)
+    applied = stored_changes.apply(found.id)
     assert ((work / "notes").read_text(), outside.read_text()) == ("changed\n", "some notes\n")
     assert applied.notes == ("other names of notes keep the old content (hard links)",)
 
@@ -142,8 +142,8 @@ def test_a_pipe_in_the_way_is_a_conflict_and_nobody_waits_for_it(work: Path) -> 
     (work / "notes").unlink()
     os.mkfifo(work / "notes")
     with pytest.raises(ApplyConflict):
-        held.apply(found.id)
-    held.apply(found.id, ["made"])
+        stored_changes.apply(found.id)
+    stored_changes.apply(found.id, ["made"])
     assert (work / "made").is_fifo()
 
 
@@ -151,22 +151,22 @@ def test_a_workspace_that_is_gone_or_another_is_an_error(own_places: Path, work:
     found = hold(work, "echo 1 > new")
     work.rename(own_places / "aside")
     with pytest.raises(ChangeError, match="is not there any more"):
-        held.apply(found.id)
+        stored_changes.apply(found.id)
     populate(work)
     with pytest.raises(ChangeError, match="another directory stands in its place"):
-        held.apply(found.id)
+        stored_changes.apply(found.id)
     assert not (work / "new").exists()
 
 
 def test_what_would_be_undone_and_has_changed_is_refused_by_name(work: Path) -> None:
     found = hold(work, "echo 1 >> notes; mkdir new; echo 2 > new/two; rm src/main.py")
-    held.apply(found.id)
+    stored_changes.apply(found.id)
     (work / "notes").write_text("mine\n")
     (work / "new/mine").write_text("mine\n")
     (work / "src/main.py").write_text("mine\n")
     before = tree(work, numbers=True)
     with pytest.raises(UndoImpossible) as error:
-        held.undo(found.id)
+        stored_changes.undo(found.id)
     assert set(error.value.paths) == {"notes", "new/mine", "src/main.py"}
     assert tree(work, numbers=True) == before
 
@@ -174,15 +174,15 @@ def test_what_would_be_undone_and_has_changed_is_refused_by_name(work: Path) -> 
 def test_transactions_are_undone_out_of_order_where_they_do_not_overlap(work: Path) -> None:
     before = tree(work, numbers=True)
     one = hold(work, "echo 1 >> notes; echo 1 > src/new")
-    held.apply(one.id)
+    stored_changes.apply(one.id)
     two = hold(work, "echo 2 >> src/main.py; rm src/deep/one")
-    held.apply(two.id)
-    held.undo(one.id)
+    stored_changes.apply(two.id)
+    stored_changes.undo(one.id)
     assert ((work / "notes").read_text(), (work / "src/deep/one").exists()) == (
         "some notes\n",
         False,
     )
-    held.undo(two.id)
+    stored_changes.undo(two.id)
     assert tree(work, times=False) == {
         p: (*v[:4], 0, 0, *v[6:]) if isinstance(v, tuple) else v for p, v in before.items()
     }
@@ -191,43 +191,43 @@ def test_transactions_are_undone_out_of_order_where_they_do_not_overlap(work: Pa
 def test_the_later_of_two_that_overlap_is_undone_first(work: Path) -> None:
     before = tree(work, numbers=True)
     one = hold(work, "echo 1 >> notes")
-    held.apply(one.id)
+    stored_changes.apply(one.id)
     two = hold(work, "echo 2 >> notes")
-    held.apply(two.id)
+    stored_changes.apply(two.id)
     with pytest.raises(UndoImpossible) as error:
-        held.undo(one.id)
+        stored_changes.undo(one.id)
     assert (error.value.paths, error.value.hint) == (("notes",), f"redoma undo {two.id} first")
-    held.undo()
-    held.undo()
+    stored_changes.undo()
+    stored_changes.undo()
     assert tree(work, numbers=True) == before
 
 
 def test_a_preview_made_before_another_was_applied_sees_the_conflict(work: Path) -> None:
     one = hold(work, "echo 1 >> notes")
     two = hold(work, "echo 2 >> notes")
-    held.apply(one.id)
+    stored_changes.apply(one.id)
     with pytest.raises(ApplyConflict):
-        held.apply(two.id)
-    held.undo(one.id)
-    held.apply(two.id)
+        stored_changes.apply(two.id)
+    stored_changes.undo(one.id)
+    stored_changes.apply(two.id)
     assert (work / "notes").read_text() == "some notes\n2\n"
 
 
 def test_what_is_over_says_how_it_ended(work: Path) -> None:
     found = hold(work, "echo 1 > new")
-    held.apply(found.id)
+    stored_changes.apply(found.id)
     with pytest.raises(PreviewGone, match="is applied already"):
-        held.apply(found.id)
+        stored_changes.apply(found.id)
     with pytest.raises(ChangeError, match="is applied"):
-        held.discard(found.id)
-    held.undo(found.id)
-    held.discard(found.id)
+        stored_changes.discard(found.id)
+    stored_changes.undo(found.id)
+    stored_changes.discard(found.id)
     with pytest.raises(PreviewGone, match="is discarded"):
-        held.apply(found.id)
+        stored_changes.apply(found.id)
     with pytest.raises(UndoImpossible, match="nothing that was applied"):
-        held.undo()
+        stored_changes.undo()
     with pytest.raises(PreviewGone, match="there is no transaction"):
-        held.apply("nosuchname")
+        stored_changes.apply("nosuchname")
     with pytest.raises(UsageError, match="no transaction's name"):
-        held.apply("../../etc")
-    assert [entry.standing for entry in held.history()] == [Standing.DISCARDED]
+        stored_changes.apply("../../etc")
+    assert [entry.standing for entry in stored_changes.history()] == [Standing.DISCARDED]

@@ -11,7 +11,7 @@ from redoma.jail.overlay import spool
 from redoma.jail.overlay.selection import Roots
 from redoma.jail.overlay.spool import CHANGES, Spool, Spooler, found_in, stored
 from redoma.model.change import Change, Did, FileKind, FileState
-from redoma.pipeline import changes as held
+from redoma.pipeline import stored_changes
 from redoma.pipeline.sandbox import Sandbox
 from tests.unit.jail.overlay.applied import hold, populate, tree
 from tests.unit.jail.overlay.held import needs_python, python
@@ -77,13 +77,13 @@ def test_what_is_spooled_applies_and_is_taken_back(
     script = "rm -r src/deep; mv notes n2; for i in $(seq 20); do mkdir a$i; echo > a$i/f; done"
     found = hold(work, f"{script}; echo 1 >> src/main.py; ln src/main.py again; chmod 700 src")
     assert isinstance(found.items, Spool)
-    held.apply(found.id)
+    stored_changes.apply(found.id)
     assert (work / "a7/f").exists()
     assert (work / "again").stat().st_nlink == 2
-    held.undo(found.id)
+    stored_changes.undo(found.id)
     assert tree(work) == before
-    held.apply(found.id, ["a3"])
-    held.apply(found.id)
+    stored_changes.apply(found.id, ["a3"])
+    stored_changes.apply(found.id)
     assert (work / "n2").exists()
 
 
@@ -92,9 +92,9 @@ def test_directories_deeper_than_any_path_are_previewed_applied_and_taken_back(w
     before = tree(work)
     found = hold(work, python(NEST.format(depth=3000)))
     assert len(found.items) == 3001
-    held.apply(found.id)
+    stored_changes.apply(found.id)
     assert (work / "d/d/d").is_dir()
-    held.undo(found.id)
+    stored_changes.undo(found.id)
     assert tree(work) == before
 
 
@@ -119,9 +119,9 @@ def test_what_passes_a_bound_is_held_and_applied_when_a_person_asks(
     assert result.changes is not None
     assert any(said in warning for warning in result.changes.warnings)
     assert tree(work) == before
-    held.apply(result.changes.id)
+    stored_changes.apply(result.changes.id)
     assert tree(work) != before
-    held.undo(result.changes.id)
+    stored_changes.undo(result.changes.id)
     assert tree(work) == before
 
 
@@ -134,10 +134,10 @@ def test_what_is_within_the_bounds_is_applied_by_itself(work: Path) -> None:
 
 
 def test_a_preview_past_a_bound_does_not_say_that_nothing_changed(work: Path) -> None:
-    from redoma.cli.preview_report import report
+    from redoma.cli.preview import preview_report
 
     with Sandbox(str(work), policy="isolation-only", limits={"changes": 2}).preview(
         "rm -r src"
     ) as found:
         assert found.id
-        assert "".join(report(found.found, stat=True)) == ""
+        assert "".join(preview_report(found.found, stat=True)) == ""

@@ -13,10 +13,9 @@ from types import FrameType
 import pytest
 
 from redoma import Sandbox
-from redoma.jail.overlay import changes, site, store, transactions
+from redoma.jail.overlay import changes, site, store, transaction_store
 from redoma.model.transaction import Standing
-from redoma.pipeline import applying, execute
-from redoma.pipeline import changes as held
+from redoma.pipeline import execute, stored_changes, transactions
 from redoma.pipeline.policies import load
 from redoma.pipeline.wiring import Whoever, redact
 from tests.crash.victim import events_of
@@ -65,7 +64,7 @@ def stop_at(monkeypatch: pytest.MonkeyPatch, name: str, number: int) -> None:
 
 
 def standing(name: str) -> Standing:
-    return transactions.read_entry(name).shown.standing
+    return transaction_store.read_entry(name).shown.standing
 
 
 def test_an_apply_that_is_stopped_between_two_moves_is_taken_back(
@@ -78,7 +77,7 @@ def test_an_apply_that_is_stopped_between_two_moves_is_taken_back(
         with monkeypatch.context() as patched:
             stop_at(patched, "do", number)
             try:
-                held.apply(found.id)
+                stored_changes.apply(found.id)
             except KeyboardInterrupt:
                 stops += 1
                 assert tree(work, numbers=True) == before
@@ -92,7 +91,7 @@ def test_an_apply_that_is_stopped_between_two_moves_is_taken_back(
         with monkeypatch.context() as patched:
             stop_at(patched, "take_back", number)
             try:
-                held.undo(found.id)
+                stored_changes.undo(found.id)
             except KeyboardInterrupt:
                 stops -= 1
                 assert tree(work, numbers=True) == after
@@ -142,10 +141,10 @@ def test_wherever_ctrl_c_comes_what_is_said_of_it_is_true(work: Path, copied: bo
         name = (hold_elsewhere(work, SCRIPT, place) if copied else hold(work, SCRIPT)).id
 
         def apply() -> object:
-            return applying.apply(name, ask=ask, policy=policy)
+            return transactions.apply(name, ask=ask, policy=policy)
 
         def undo() -> object:
-            return applying.undo(name, policy)
+            return transactions.undo(name, policy)
 
         apply()
         undo()
@@ -156,7 +155,7 @@ def test_wherever_ctrl_c_comes_what_is_said_of_it_is_true(work: Path, copied: bo
             before = tree(work, times=False)
             ended = interrupted_at(chance.randrange(1, points[todo]), todo)
             assert ended in (0, 1, 3)
-            held.recover()
+            stored_changes.recover()
             done = standing(name) is (Standing.APPLIED if todo is apply else Standing.UNDONE)
             assert ended == 3 or done == (ended == 0)
             assert (tree(work, times=False) == before) != done
@@ -180,7 +179,7 @@ def test_a_run_that_is_stopped_while_its_changes_are_read_leaves_nothing(
         Sandbox(str(work)).run(SCRIPT)
     assert stopped.value.args == (execute.LET_GO,)
     assert tree(work, numbers=True) == before
-    assert (held.history(), store.overlays()) == ((), [])
+    assert (stored_changes.history(), store.overlays()) == ((), [])
 
 
 def test_a_run_that_is_stopped_when_its_changes_are_held_says_how_to_keep_them(
@@ -192,7 +191,7 @@ def test_a_run_that_is_stopped_when_its_changes_are_held_says_how_to_keep_them(
     before = tree(work, numbers=True)
     with pytest.raises(KeyboardInterrupt) as stopped:
         Sandbox(str(work)).run(SCRIPT)
-    (entry,) = held.history()
+    (entry,) = stored_changes.history()
     assert f"redoma apply {entry.id} keeps" in stopped.value.args[0]
     assert tree(work, numbers=True) == before
     assert entry.standing is Standing.HELD

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from redoma.jail.overlay import locks, site, transactions
+from redoma.jail.overlay import locks, site, transaction_store
 from redoma.jail.overlay.locks import UnfinishedWork, anything_unfinished, locked, unfinished
 from redoma.model.transaction import Standing
-from redoma.pipeline import changes as held
+from redoma.pipeline import stored_changes
 from tests.unit.jail.overlay.applied import hold, populate, tree
 from tests.unit.jail.overlay.places import own_places
 
@@ -42,8 +42,8 @@ def test_two_workspaces_do_not_wait_for_each_other(own_places: Path, work: Path)
     other = populate(own_places / "other")
     found = hold(other, "echo 1 > new")
     with locked(str(work), identity(work)):
-        held.apply(found.id)
-        held.collect_garbage()
+        stored_changes.apply(found.id)
+        stored_changes.collect_garbage()
         assert (other / "new").exists()
         assert not is_free(work)
     assert is_free(work)
@@ -140,13 +140,13 @@ def in_the_middle(name: str, how: int, work: Callable[[str], object]) -> Iterato
 
 SCRIPT = "echo 1 > a; echo 1 > b; rm -r src"
 READERS: dict[str, Callable[[str], object]] = {
-    "history": lambda name: held.history(),
-    "previews": lambda name: held.previews(),
-    "load": held.load,
-    "layer_of": held.layer_of,
-    "resolve": held.resolve,
-    "gc": lambda name: held.collect_garbage(),
-    "gc --dry-run": lambda name: held.collect_garbage(only_tell=True),
+    "history": lambda name: stored_changes.history(),
+    "previews": lambda name: stored_changes.previews(),
+    "load": stored_changes.load,
+    "layer_of": stored_changes.layer_of,
+    "resolve": stored_changes.resolve,
+    "gc": lambda name: stored_changes.collect_garbage(),
+    "gc --dry-run": lambda name: stored_changes.collect_garbage(only_tell=True),
 }
 
 
@@ -154,33 +154,33 @@ READERS: dict[str, Callable[[str], object]] = {
 def test_every_reader_mends_what_a_killed_apply_left(work: Path, reader: str) -> None:
     before = tree(work, numbers=True)
     found = hold(work, SCRIPT)
-    with in_the_middle(found.id, signal.SIGKILL, held.apply):
+    with in_the_middle(found.id, signal.SIGKILL, stored_changes.apply):
         assert tree(work, numbers=True) != before
         READERS[reader](found.id)
     assert tree(work, numbers=True) == before
-    assert held.history()[0].standing is Standing.HELD
+    assert stored_changes.history()[0].standing is Standing.HELD
 
 
 @pytest.mark.parametrize("reader", READERS)
 def test_every_reader_mends_what_a_killed_undo_left(work: Path, reader: str) -> None:
     found = hold(work, SCRIPT)
-    held.apply(found.id)
+    stored_changes.apply(found.id)
     after = tree(work, numbers=True)
-    with in_the_middle(found.id, signal.SIGKILL, held.undo):
+    with in_the_middle(found.id, signal.SIGKILL, stored_changes.undo):
         READERS[reader](found.id)
     assert tree(work, numbers=True) == after
-    assert held.history()[0].standing is Standing.APPLIED
+    assert stored_changes.history()[0].standing is Standing.APPLIED
 
 
 def test_what_a_living_process_is_in_the_middle_of_is_said_to_be_in_progress(work: Path) -> None:
     before = tree(work, numbers=True)
     found, other = hold(work, SCRIPT), hold(work, "echo 2 > c")
-    with in_the_middle(found.id, signal.SIGSTOP, held.apply):
-        standings = {entry.id: entry.standing for entry in held.history()}
+    with in_the_middle(found.id, signal.SIGSTOP, stored_changes.apply):
+        standings = {entry.id: entry.standing for entry in stored_changes.history()}
         assert standings == {found.id: Standing.IN_PROGRESS, other.id: Standing.HELD}
-        assert held.previews() == (other.id,)
+        assert stored_changes.previews() == (other.id,)
         assert tree(work, numbers=True) != before
-    standings = {entry.id: entry.standing for entry in held.history()}
+    standings = {entry.id: entry.standing for entry in stored_changes.history()}
     assert standings == {found.id: Standing.HELD, other.id: Standing.HELD}
     assert tree(work, numbers=True) == before
 
@@ -190,10 +190,10 @@ def test_what_died_in_a_workspace_around_is_mended_before_one_inside_it_changes(
 ) -> None:
     before = tree(work, numbers=True)
     outer, inner = hold(work, SCRIPT), hold(work / "src", "echo 3 > new")
-    with in_the_middle(outer.id, signal.SIGKILL, held.apply):
+    with in_the_middle(outer.id, signal.SIGKILL, stored_changes.apply):
         assert tree(work, numbers=True) != before
-    held.apply(inner.id)
+    stored_changes.apply(inner.id)
     assert (work / "src/new").read_text() == "3\n"
-    assert transactions.read_entry(outer.id).shown.standing is Standing.HELD
-    held.undo(inner.id)
+    assert transaction_store.read_entry(outer.id).shown.standing is Standing.HELD
+    stored_changes.undo(inner.id)
     assert tree(work, numbers=True) == before

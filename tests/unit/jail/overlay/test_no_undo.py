@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from redoma.jail.overlay import store, transactions
+from redoma.jail.overlay import store, transaction_store
 from redoma.jail.overlay.retention import RetentionBounds
 from redoma.model.errors import NoRoomForUndo, PreviewGone, UndoImpossible, UsageError
 from redoma.model.transaction import Standing
-from redoma.pipeline import changes as held
+from redoma.pipeline import stored_changes
 from tests.crash.victim import events_of, killed_at
 from tests.unit.jail.overlay.applied import (
     another_file_system,
@@ -53,26 +53,26 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("small")
 def test_what_was_just_applied_can_be_undone_whatever_its_size(work: Path) -> None:
     before = tree(work, numbers=True)
-    assert not os.path.exists(f"{transactions.root()}/collected")  # so making room is due
+    assert not os.path.exists(f"{transaction_store.root()}/collected")  # so making room is due
     found = hold(work, "rm -r big")
-    applied = held.apply(found.id)
+    applied = stored_changes.apply(found.id)
     assert applied.undoable
     assert any("until the next change is applied here" in note for note in applied.notes)
     for _ in range(2):
-        held.collect_garbage(RetentionBounds(age=0, size=0, count=0, share=0))
+        stored_changes.collect_garbage(RetentionBounds(age=0, size=0, count=0, share=0))
         assert standings() == {found.id: Standing.APPLIED}
-    held.undo()
+    stored_changes.undo()
     assert tree(work, numbers=True) == before
 
 
 @pytest.mark.usefixtures("small")
 def test_what_is_too_large_goes_when_the_next_is_applied_and_not_before(work: Path) -> None:
     large = hold(work, "rm -r big")
-    held.apply(large.id)
+    stored_changes.apply(large.id)
     small, other = hold(work, "echo 1 > a"), hold(work, "echo 2 > b")
-    held.apply(small.id)
+    stored_changes.apply(small.id)
     assert standings()[large.id] is Standing.EXPIRED
-    held.apply(other.id)
+    stored_changes.apply(other.id)
     # What is within the bounds stays beside it.
     assert [standings()[name] for name in (small.id, other.id)] == [Standing.APPLIED] * 2
 
@@ -84,30 +84,33 @@ def test_the_newest_of_each_workspace_stays_however_old_and_goes_when_that_is_sa
     gone = populate(own_places / "gone")
     names = [hold(place, "echo 1 > new").id for place in (work, other, gone)]
     for name in names:
-        held.apply(name)
+        stored_changes.apply(name)
         later(name, 30 * 86400)
     gone.rename(own_places / "away")  # of a workspace that is gone nothing can be undone
-    assert held.collect_garbage().ids == (names[2],)
-    held.undo(names[1])
-    assert held.collect_garbage(RetentionBounds(age=0, newest=True)).ids == (names[0], names[1])
+    assert stored_changes.collect_garbage().ids == (names[2],)
+    stored_changes.undo(names[1])
+    assert stored_changes.collect_garbage(RetentionBounds(age=0, newest=True)).ids == (
+        names[0],
+        names[1],
+    )
 
 
 def test_a_large_newest_one_takes_no_room_from_the_others(own_places: Path, work: Path) -> None:
     other = populate(own_places / "other")
     names = [hold(other, f"echo {number} > new").id for number in range(3)]
-    held.apply(hold(work, "rm -r big").id)
-    held.collect_garbage(RetentionBounds(size=1 << 20))
+    stored_changes.apply(hold(work, "rm -r big").id)
+    stored_changes.collect_garbage(RetentionBounds(size=1 << 20))
     assert all(standings()[name] is Standing.HELD for name in names)
 
 
 def test_a_layer_that_a_crash_left_of_what_was_let_go_is_removed(work: Path) -> None:
     found = hold(work, "echo 1 > new")
     later(found.id, 1)
-    entry = transactions.read_entry(found.id)
-    transactions.write_entry(entry.standing(Standing.EXPIRED))
+    entry = transaction_store.read_entry(found.id)
+    transaction_store.write_entry(entry.standing(Standing.EXPIRED))
     layer = store.find_overlay(found.id)
     assert layer is not None
-    held.collect_garbage()
+    stored_changes.collect_garbage()
     assert not os.path.exists(layer.directory)
 
 
@@ -118,11 +121,11 @@ def test_what_would_have_to_be_copied_and_cannot_be_kept_is_refused_before(
     found = hold_elsewhere(work, "rm -r big; echo 1 > new", elsewhere)
     before = tree(work, numbers=True)
     with pytest.raises(NoRoomForUndo, match="cannot be kept to undo it") as error:
-        held.apply(found.id)
+        stored_changes.apply(found.id)
     assert f"redoma apply {found.id} --no-undo" in error.value.hint
     assert tree(work, numbers=True) == before
     assert standings() == {found.id: Standing.HELD}
-    held.apply(found.id, ["new"])  # what can be kept is applied
+    stored_changes.apply(found.id, ["new"])  # what can be kept is applied
     assert (work / "new").exists()
 
 
@@ -135,32 +138,32 @@ def test_without_undo_it_is_applied_for_good_and_nothing_is_kept(
     layer = store.find_overlay(found.id)
     assert layer is not None
     with pytest.raises(UsageError, match="whole"):
-        held.apply(found.id, ["notes"], undo=False)
-    applied = held.apply(found.id, undo=False)
+        stored_changes.apply(found.id, ["notes"], undo=False)
+    applied = stored_changes.apply(found.id, undo=False)
     assert (applied.undoable, applied.kept) == (False, 0)
     assert sorted(os.listdir(work)) == ["d", "link", "notes", "src"]
     assert (work / "notes").read_text() == "some notes\n1\n"
     assert not os.path.exists(layer.directory)
     assert standings() == {found.id: Standing.FINAL}
     with pytest.raises(UndoImpossible, match="nothing kept"):
-        held.undo(found.id)
+        stored_changes.undo(found.id)
     with pytest.raises(PreviewGone):
-        held.apply(found.id)
+        stored_changes.apply(found.id)
     with pytest.raises(PreviewGone):
-        held.discard(found.id)
-    assert held.load(found.id).items == found.items
+        stored_changes.discard(found.id)
+    assert stored_changes.load(found.id).items == found.items
 
 
 def test_the_last_one_is_not_passed_over_where_it_cannot_be_undone(work: Path) -> None:
     first = hold(work, "echo 1 > a")
-    held.apply(first.id)
-    held.apply(hold(work, "echo 1 > b").id, undo=False)
+    stored_changes.apply(first.id)
+    stored_changes.apply(hold(work, "echo 1 > b").id, undo=False)
     with pytest.raises(UndoImpossible, match="nothing kept"):
-        held.undo(workspace=str(work))
+        stored_changes.undo(workspace=str(work))
     assert (work / "a").exists()
-    held.undo(first.id)
+    stored_changes.undo(first.id)
     with pytest.raises(UndoImpossible, match="nothing that was applied"):
-        held.undo(workspace=str(work))
+        stored_changes.undo(workspace=str(work))
 
 
 @pytest.mark.slow
@@ -175,11 +178,11 @@ def test_an_apply_without_undo_that_is_killed_has_happened_or_has_not(
         script = "rm -r src; echo 1 >> notes; mkdir d; echo 2 > d/x"
         found = hold_elsewhere(work, script, elsewhere) if copied else hold(work, script)
         before = tree(work, numbers=True)
-        apply = partial(held.apply, found.id, undo=False)
+        apply = partial(stored_changes.apply, found.id, undo=False)
         points = points or events_of(apply)
         if number:
             killed_at(points // 2 + number * points // 40, apply)
-        standing = {entry.id: entry.standing for entry in held.history()}[found.id]
+        standing = {entry.id: entry.standing for entry in stored_changes.history()}[found.id]
         ends.add(standing)
         if standing is Standing.FINAL:
             assert sorted(os.listdir(work)) == ["d", "link", "notes"]
@@ -191,11 +194,11 @@ def test_an_apply_without_undo_that_is_killed_has_happened_or_has_not(
 @pytest.mark.usefixtures("small")
 def test_what_was_undone_counts_for_what_it_holds_and_not_for_what_it_replaced(work: Path) -> None:
     found = hold(work, "rm -r big")
-    held.apply(found.id)
-    assert held.history()[0].size > 1 << 20
-    held.undo(found.id)
-    assert held.history()[0].size == 0
-    held.apply(hold(work, "echo 1 > a").id)
+    stored_changes.apply(found.id)
+    assert stored_changes.history()[0].size > 1 << 20
+    stored_changes.undo(found.id)
+    assert stored_changes.history()[0].size == 0
+    stored_changes.apply(hold(work, "echo 1 > a").id)
     assert standings()[found.id] is Standing.UNDONE
-    held.apply(found.id)
-    assert held.history()[-1].size > 1 << 20
+    stored_changes.apply(found.id)
+    assert stored_changes.history()[-1].size > 1 << 20

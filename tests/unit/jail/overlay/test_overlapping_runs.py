@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from redoma.jail.overlay import transactions
+from redoma.jail.overlay import transaction_store
 from redoma.model.errors import ApplyConflict, UndoImpossible
 from redoma.model.transaction import Standing
-from redoma.pipeline import changes as held
+from redoma.pipeline import stored_changes
 from tests.unit.jail.overlay.applied import hold, hold_elsewhere, populate, tree
 from tests.unit.jail.overlay.overlapping import Going
 from tests.unit.jail.overlay.places import own_places
@@ -54,14 +54,14 @@ def test_two_overlapping_runs_that_touch_one_path_conflict(work: Path, case: str
     mine, other, paths = TOGETHER[case]
     script = mine if "PAUSE" in mine else f"PAUSE{mine}"
     with Going(work, script) as going:
-        held.apply(hold(work, other).id)
+        stored_changes.apply(hold(work, other).id)
         after = tree(work, numbers=True)
         found = going.ended()
         with pytest.raises(ApplyConflict) as error:
-            held.apply(found.id)
+            stored_changes.apply(found.id)
     assert paths <= set(error.value.paths)
     assert tree(work, numbers=True) == after
-    assert transactions.read_entry(found.id).shown.standing is Standing.HELD
+    assert transaction_store.read_entry(found.id).shown.standing is Standing.HELD
 
 
 def test_two_overlapping_runs_on_different_paths_are_both_applied(work: Path) -> None:
@@ -69,10 +69,10 @@ def test_two_overlapping_runs_on_different_paths_are_both_applied(work: Path) ->
         work,
         "echo 1 >> notes; PAUSE mkdir a; echo 1 > a/x; rm src/deep/one; mkdir -p b; echo 1 > b/x",
     ) as going:
-        held.apply(
+        stored_changes.apply(
             hold(work, "echo 2 >> src/main.py; echo 2 > src/deep/new; mkdir b; echo 2 > b/y").id
         )
-        held.apply(going.ended().id)
+        stored_changes.apply(going.ended().id)
     assert (work / "notes").read_text() == "some notes\n1\n"
     assert (work / "src/main.py").read_text() == "print('hello')\n2\n"
     assert sorted(os.listdir(work / "src/deep")) == ["new", "two"]
@@ -82,7 +82,9 @@ def test_two_overlapping_runs_on_different_paths_are_both_applied(work: Path) ->
 
 def test_what_a_run_changed_before_another_began_is_no_conflict(work: Path) -> None:
     for number in range(5):
-        held.apply(hold(work, f"echo {number} >> notes; rm -rf d; mkdir d; echo 1 > d/{number}").id)
+        stored_changes.apply(
+            hold(work, f"echo {number} >> notes; rm -rf d; mkdir d; echo 1 > d/{number}").id
+        )
     assert (work / "notes").read_text() == "some notes\n0\n1\n2\n3\n4\n"
     assert os.listdir(work / "d") == ["4"]
 
@@ -90,10 +92,10 @@ def test_what_a_run_changed_before_another_began_is_no_conflict(work: Path) -> N
 def test_a_directory_that_comes_whole_with_older_files_is_a_conflict(work: Path) -> None:
     with Going(work, "mkdir src/in; echo 2 > src/in/x; PAUSE") as other:
         with Going(work, "rm -r src; PAUSE") as going:
-            held.apply(other.ended().id)
+            stored_changes.apply(other.ended().id)
             found = going.ended()
         with pytest.raises(ApplyConflict):
-            held.apply(found.id)
+            stored_changes.apply(found.id)
     assert (work / "src/in/x").read_text() == "2\n"
 
 
@@ -106,7 +108,7 @@ def test_a_directory_that_a_person_moves_into_what_goes_is_a_conflict(
         (own_places / "mine").rename(work / "src/mine")
         found = going.ended()
     with pytest.raises(ApplyConflict):
-        held.apply(found.id)
+        stored_changes.apply(found.id)
     assert (work / "src/mine/file").read_text() == "mine\n"
 
 
@@ -115,26 +117,26 @@ def test_what_another_run_did_and_took_back_meanwhile_is_a_conflict_where_it_was
 ) -> None:
     other = hold(work, "echo 2 >> notes")
     with Going(work, "PAUSE echo 1 >> notes") as going:
-        held.apply(other.id)
-        held.undo(other.id)
+        stored_changes.apply(other.id)
+        stored_changes.undo(other.id)
         found = going.ended()
     with pytest.raises(ApplyConflict):
-        held.apply(found.id)
+        stored_changes.apply(found.id)
     assert (work / "notes").read_text() == "some notes\n"
 
 
 def test_a_run_in_a_directory_below_is_another_run(work: Path) -> None:
     with Going(work, "echo 1 > src/new; echo 1 >> src/main.py; PAUSE") as going:
-        held.apply(hold(work / "src", "rm main.py").id)
+        stored_changes.apply(hold(work / "src", "rm main.py").id)
         found = going.ended()
     with pytest.raises(ApplyConflict) as error:
-        held.apply(found.id)
+        stored_changes.apply(found.id)
     assert error.value.paths == ("src/main.py",)
     with Going(work / "src", "echo 1 > deep/new; PAUSE") as going:
-        held.apply(hold(work, "rm -r src/deep").id)
+        stored_changes.apply(hold(work, "rm -r src/deep").id)
         found = going.ended()
     with pytest.raises(ApplyConflict) as error:
-        held.apply(found.id)
+        stored_changes.apply(found.id)
     assert set(error.value.paths) == {"deep", "deep/new"}
 
 
@@ -153,28 +155,28 @@ def test_an_edit_made_while_the_workspace_is_copied_is_a_conflict(
     (own_places / "place").mkdir()
     found = hold_elsewhere(work, "echo 1 >> notes", own_places / "place")
     with pytest.raises(ApplyConflict) as error:
-        held.apply(found.id)
+        stored_changes.apply(found.id)
     assert error.value.paths == ("notes",)
     assert (work / "notes").read_text() == "mine\n"
 
 
 def test_what_another_changed_on_top_is_not_undone_below_it(work: Path) -> None:
     one = hold(work, "mkdir d; echo 1 > d/x; chmod 750 src")
-    held.apply(one.id)
+    stored_changes.apply(one.id)
     os.setxattr(work / "d", "user.a", b"old")
     code = "import os; os.setxattr('d', 'user.a', b'new')"
     two = hold(work, f'/usr/bin/python3 -I -S -c "{code}"')
-    held.apply(two.id)
+    stored_changes.apply(two.id)
     with pytest.raises(UndoImpossible) as error:
-        held.undo(one.id)
+        stored_changes.undo(one.id)
     assert (error.value.paths, error.value.hint) == (("d",), f"redoma undo {two.id} first")
-    held.undo(two.id)
+    stored_changes.undo(two.id)
     assert os.getxattr(work / "d", "user.a") == b"old"
 
 
 def test_a_change_that_looks_the_same_is_a_conflict_all_the_same(work: Path) -> None:
     mine = hold(work, "echo 1 >> notes")
-    held.apply(hold(work, "sed -i s/some/Some/ notes; touch -d @1000000000 notes").id)
+    stored_changes.apply(hold(work, "sed -i s/some/Some/ notes; touch -d @1000000000 notes").id)
     with pytest.raises(ApplyConflict) as error:
-        held.apply(mine.id)
+        stored_changes.apply(mine.id)
     assert error.value.paths == ("notes",)

@@ -1,7 +1,0 @@
-"""The reader's pager, for doors that print much."""
-
-from __future__ import annotations
-
-from redoma.jail.run.pager import fed
-
-__all__ = ["fed"]

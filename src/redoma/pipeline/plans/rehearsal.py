@@ -1,0 +1,144 @@
+"""Previews a plan: every step runs on one layer, each on what the steps before it did there."""
+
+from __future__ import annotations
+
+from redoma.base.ids import short_id
+from redoma.model.change import Changes
+from redoma.model.decision import Verdict
+from redoma.model.intent import StepStatus
+from redoma.model.request import Mode
+from redoma.model.value import Value, replace
+from redoma.pipeline.dry_run import answer
+from redoma.pipeline.dry_run import preview as dry_run
+from redoma.pipeline.foresight.forecast import Foreseen
+from redoma.pipeline.held import HeldRun
+from redoma.pipeline.plans.calling import directory, perform
+from redoma.pipeline.plans.execution import Reached, exit_code, step_result
+from redoma.pipeline.plans.judgement import StepResult, check_plan
+from redoma.pipeline.plans.narrowing import outside
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.jail.supervisor.control import Control
+    from redoma.jail.supervisor.streams import Sink
+    from redoma.model.intent import Intent
+    from redoma.pipeline.dry_run import DryRun
+    from redoma.pipeline.plans.execution import Progress
+    from redoma.pipeline.plans.judgement import JudgedStep
+    from redoma.pipeline.sandbox import Sandbox
+
+
+class PlanPreview(Value):
+    """What all steps together would change, and what each of them did on the way."""
+
+    name: str
+    digest: str
+    steps: tuple[StepResult, ...]
+    changes: Changes
+    network_calls: tuple[str, ...] = ()
+    database_operations: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """The name to apply or discard it by; empty where nothing is held."""
+        return self.changes.id if self.changes.held else ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether every step could be shown to its end."""
+        return all(step.status is StepStatus.DONE for step in self.steps)
+
+    @property
+    def exit_code(self) -> int:
+        """As that of a run that came so far."""
+        return exit_code(self.steps)
+
+
+def preview_plan(
+    intent: Intent,
+    sandbox: Sandbox,
+    *,
+    progress: Progress | None = None,
+    sink: Sink | None = None,
+    control: Control | None = None,
+) -> PlanPreview:
+    """Runs the steps with all writes held in one layer; the first that is not done ends it."""
+    plan = short_id()
+    check = check_plan(intent, sandbox, plan=plan)
+    made = PlanPreview(
+        name=intent.name,
+        digest=intent.digest,
+        steps=(),
+        changes=Changes(id="", workspace=sandbox.workspace),
+    )
+    asks: list[str] = []
+    for number, judged in enumerate(check.steps, 1):
+        if made.ok:
+            reached = Reached(number=number, total=len(check.steps), judged=judged)
+            if progress is not None:
+                progress(reached)
+            narrow = sandbox.narrowed(judged.step.constraints, plan=plan, step=judged.step.id)
+            found = _shown(judged, narrow, made.id, sink, control)
+            result = _result(judged, found, made.changes)
+            made = _added(made, judged, found, result)
+            asks += [f"{judged.step.id}: {why}" for why in _unconfirmed(judged)]
+            if progress is not None:
+                progress(replace(reached, result=result))
+        else:
+            result = StepResult(id=judged.step.id, status=StepStatus.NOT_REACHED)
+            made = replace(made, steps=(*made.steps, result))
+    if made.id:
+        from redoma.jail.overlay import transaction_store
+
+        # What one step has to be confirmed for, all that is held together has to be.
+        transaction_store.set_asks(made.id, tuple(asks))
+    return made
+
+
+def _shown(
+    judged: JudgedStep, sandbox: Sandbox, onto: str, sink: Sink | None, control: Control | None
+) -> DryRun:
+    work = judged.work
+    if work.target:
+        result = perform(work, sandbox, sink, control, mode=Mode.PREVIEW, onto=onto)
+        return answer(work.shown, Foreseen(), result, sandbox.workspace)
+    run = HeldRun(
+        sandbox,
+        stdin=work.stdin,
+        sink=sink if work.prints else None,
+        control=control,
+        cwd=directory(work, sandbox),
+        onto=onto,
+    )
+    return dry_run(work.command, run, duration=sandbox.usual_seconds)
+
+
+def _result(judged: JudgedStep, found: DryRun, before: Changes) -> StepResult:
+    made = step_result(judged.step.id, found.result, prints=judged.work.prints)
+    known = {item.path: item for item in before.items}
+    own = tuple(item for item in found.changes.items if known.get(item.path) != item)
+    reasons = outside(replace(found.changes, items=own), judged.step.constraints)
+    if made.status is StepStatus.DONE and reasons:
+        return replace(made, status=StepStatus.REFUSED, why="; ".join(reasons))
+    return made
+
+
+def _added(made: PlanPreview, judged: JudgedStep, found: DryRun, result: StepResult) -> PlanPreview:
+    name = judged.step.id
+    return replace(
+        made,
+        steps=(*made.steps, result),
+        changes=found.changes if found.would_execute else made.changes,
+        network_calls=(*made.network_calls, *(f"{name}: {c}" for c in found.network_calls)),
+        database_operations=(
+            *made.database_operations,
+            *(f"{name}: {each}" for each in found.database_operations),
+        ),
+        warnings=(*made.warnings, *(f"{name}: {warning}" for warning in found.warnings)),
+    )
+
+
+def _unconfirmed(judged: JudgedStep) -> tuple[str, ...]:
+    decision = judged.decision
+    return (decision.because or (decision.rule,)) if decision.verdict is Verdict.CONFIRM else ()

@@ -1,7 +1,0 @@
-"""What doors need of the jail to serve a run: the caller's hand, and terminals."""
-
-from __future__ import annotations
-
-from redoma.jail.run.control import Control
-
-__all__ = ["Control"]
