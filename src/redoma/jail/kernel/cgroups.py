@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 from _thread import allocate_lock
+from contextlib import suppress
 from itertools import count
 
-from redoma.base.blocks import suppress
 from redoma.model.access import Limits
 
 TYPE_CHECKING = False

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
 
-from redoma.base.blocks import suppress
 from redoma.model.change import Did, FileKind
 from redoma.model.value import replace
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import errno
 import os
 from _thread import get_ident
+from contextlib import contextmanager
 
 from redoma.base import signals
-from redoma.base.blocks import contextmanager
 from redoma.base.signals import Stopped
 
 TYPE_CHECKING = False

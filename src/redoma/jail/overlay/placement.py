@@ -7,8 +7,8 @@ applied by renaming, whatever its size.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
-from redoma.base.blocks import suppress
 from redoma.jail import places
 from redoma.jail.kernel.standing import is_machines_root
 from redoma.jail.overlay.attributes import names_others

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 
-from redoma.base.blocks import suppress
 from redoma.jail import places
 from redoma.jail.overlay import store, transaction_store
 from redoma.jail.overlay.locks import collecting, locked, recover, remove_old

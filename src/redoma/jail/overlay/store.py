@@ -6,12 +6,12 @@ by renaming, whatever its size. Its record lies in the state directory, wherever
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from _thread import allocate_lock
+from contextlib import suppress
 
-from redoma.base import plain_json
-from redoma.base.blocks import suppress
 from redoma.base.ids import short_id
 from redoma.jail import places
 from redoma.jail.kernel import cgroups
@@ -66,7 +66,7 @@ class Overlay(Value):
 
 def overlay_record(layer: Overlay) -> str:
     """A layer's record; names that are no UTF-8 come back as they were."""
-    return plain_json.written({"version": RECORD_VERSION, **fields_of(layer)})
+    return json.dumps({"version": RECORD_VERSION, **fields_of(layer)})
 
 
 def read_overlay_record(path: str) -> Overlay | None:
@@ -74,7 +74,7 @@ def read_overlay_record(path: str) -> Overlay | None:
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with open(fd, encoding="utf-8") as file:
-            found: Any = plain_json.read(file.read(_LARGEST_RECORD))
+            found: Any = json.loads(file.read(_LARGEST_RECORD))
             written = os.fstat(fd).st_mtime_ns
         if not isinstance(found, dict) or found.pop("version", None) != RECORD_VERSION:
             return None

@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import stat
 from _blake2 import blake2b
+from contextlib import suppress
 
-from redoma.base.blocks import suppress
 from redoma.jail.overlay.attributes import own_attributes
 from redoma.model.change import FileKind, FileState
 

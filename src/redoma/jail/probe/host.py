@@ -7,8 +7,8 @@ holds for one boot, kernel, user, set of engines and version of Redoma.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
-from redoma.base.blocks import suppress
 from redoma.jail import places
 from redoma.jail.engines.catalog import Catalog
 from redoma.jail.kernel.cgroups import Groups, find

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import resource
 import time
+from contextlib import suppress
 
-from redoma.base.blocks import suppress
 from redoma.model.access import Limits
 from redoma.model.errors import EngineFailed
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from redoma.base.pattern import lazy
+import re
+
 from redoma.judge.interpret.arg import ANYTHING, NAMES, UNKNOWN, Arg, Stream, arg
 from redoma.judge.interpret.paths import place_of
 from redoma.judge.interpret.sensitive import is_secret
@@ -221,7 +222,7 @@ _FD_TAKES = frozenset(
 
 
 # Letters before it are switches: `-HIxrm` is `-H -I -x rm`.
-_FD_RUNS = lazy(r"--exec(?:-batch)?(?:=|$)|-[HIiusagFLl0p1q]*[xX]=?")
+_FD_RUNS = re.compile(r"--exec(?:-batch)?(?:=|$)|-[HIiusagFLl0p1q]*[xX]=?")
 
 
 def fd(call: Call) -> Stream:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from redoma.base.pattern import lazy
 from redoma.judge.interpret.arg import IDENTITY, NETWORK, SECRET, UNKNOWN, Arg, Stream
 from redoma.judge.programs.cards import options_of
 from redoma.judge.programs.options import split
@@ -26,7 +25,7 @@ _TAKES = {
     "--interval --psize",
     "tracepath": "-l -m -p",
 }
-_TEXT_RECORD = lazy(r"(?:-t|-q|-type=|-query=|-querytype=)?(?:txt|any|spf)", re.IGNORECASE)
+_TEXT_RECORD = re.compile(r"(?:-t|-q|-type=|-query=|-querytype=)?(?:txt|any|spf)", re.IGNORECASE)
 
 
 def lookup(call: Call) -> Stream:

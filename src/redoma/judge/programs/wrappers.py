@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from redoma.base.pattern import lazy
 from redoma.judge.interpret.arg import ANYTHING, NOTHING, SECRET, UNKNOWN, Arg, Stream, arg
 from redoma.judge.interpret.variables import judge_variable
 from redoma.judge.programs.cards import options_of
@@ -16,8 +15,8 @@ if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
     from redoma.judge.programs.options import Options
 
-_ASSIGNMENT = lazy(r"[A-Za-z_]\w*=")
-_ENV_UNSET = lazy(r"-[iv0]*u")
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+_ENV_UNSET = re.compile(r"-[iv0]*u")
 
 
 def sudo(call: Call) -> Stream:
@@ -203,8 +202,8 @@ def incoming(
     return [arg(UNKNOWN, span, stdin.taint)]
 
 
-_ITEM = lazy(r"(?:'[^'\n]*'|\"[^\"\n]*\"|\\.|[^\s'\"\\]|['\"\\])+", re.DOTALL)
-_QUOTING = lazy(r"'([^'\n]*)'|\"([^\"\n]*)\"|\\(.)", re.DOTALL)
+_ITEM = re.compile(r"(?:'[^'\n]*'|\"[^\"\n]*\"|\\.|[^\s'\"\\]|['\"\\])+", re.DOTALL)
+_QUOTING = re.compile(r"'([^'\n]*)'|\"([^\"\n]*)\"|\\(.)", re.DOTALL)
 
 
 def _unquoted(text: str) -> list[str]:
