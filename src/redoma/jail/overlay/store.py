@@ -13,8 +13,8 @@ from _thread import allocate_lock
 from contextlib import suppress
 
 from redoma.base.ids import short_id
+from redoma.base.process_identity import identity, is_running
 from redoma.jail import places
-from redoma.jail.kernel import cgroups
 from redoma.jail.overlay.attributes import is_mark
 from redoma.jail.overlay.placement import COPY, OVERLAY, Mounts, OverlayPlace, place_for
 from redoma.model.value import Value, fields_of, replace
@@ -121,7 +121,7 @@ def make_overlay(
         kind=base.kind,
         renames=base.renames,
         in_memory=base.in_memory,
-        maker=_this_process(),
+        maker=identity(os.getpid()),
         notes=(*base.notes, *notes),
     )
     if layer.is_copy:
@@ -168,14 +168,9 @@ def take_after(upper: str, workspace: str, status: os.stat_result) -> None:
     os.utime(upper, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
-def _this_process() -> str:
-    pid = os.getpid()
-    return f"{pid}-{cgroups.started(pid)}"
-
-
 def maker_lives(layer: Overlay) -> bool:
     """Whether the process that made a layer is still there, and may be filling it."""
-    return cgroups.maker_lives(layer.maker)
+    return is_running(layer.maker)
 
 
 def find_overlay(name: str) -> Overlay | None:
