@@ -6,7 +6,7 @@ import atexit
 import os
 from _thread import allocate_lock
 
-from redoma.jail.kernel.standing import standing
+from redoma.jail.kernel.process import standing
 from redoma.jail.probe.host import Host
 
 _lock = allocate_lock()

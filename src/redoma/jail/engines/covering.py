@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from redoma.jail.engines.frame import Frame
     from redoma.jail.engines.owned import Owned
-    from redoma.jail.kernel.identity import Stage
+    from redoma.jail.kernel.stage import Stage
     from redoma.jail.overlay.store import Overlay
 
 

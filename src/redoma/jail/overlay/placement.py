@@ -10,7 +10,7 @@ import os
 from contextlib import suppress
 
 from redoma.jail import places
-from redoma.jail.kernel.standing import is_machines_root
+from redoma.jail.kernel.process import is_machines_root
 from redoma.jail.overlay.attributes import names_others
 from redoma.model.errors import EngineFailed
 from redoma.model.value import Value

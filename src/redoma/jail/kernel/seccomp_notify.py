@@ -10,8 +10,8 @@ import os
 from fcntl import ioctl
 from struct import pack, unpack_from
 
-from redoma.jail.kernel import calls, seccomp
-from redoma.jail.kernel.syscall_numbers import MACHINES, number
+from redoma.jail.kernel import seccomp, syscalls
+from redoma.jail.kernel.syscall_table import MACHINES, number
 
 _RECEIVE, _ANSWER, _STILL_THERE = 0xC0502100, 0xC0182101, 0x40082102
 _NOTICE_SIZE = 80
@@ -150,4 +150,4 @@ def address_at(notice: Notice) -> tuple[str, int] | None:
 def open_in_root(root: int, path: bytes, flags: int) -> int:
     """A descriptor of `path` as a process with this root would find it; no link leads out of it."""
     how = pack("=QQQ", flags | os.O_PATH | os.O_CLOEXEC, 0, _RESOLVE_IN_ROOT)
-    return calls.syscall(_OPENAT2, root, path, how, len(how))
+    return syscalls.syscall(_OPENAT2, root, path, how, len(how))

@@ -1,16 +1,15 @@
-"""Speaks to the kernel about routes, addresses and packet rules, in bytes made by hand.
+"""Network namespaces from inside: netlink for routes, addresses and packet rules; a raw socket
+that gets a copy of every datagram that leads nowhere.
 
-A library for this costs a cold start more than the whole enclosure; what is said here is little.
+The messages are made by hand: a library for this costs a cold start more than a whole sandbox.
 """
 
 from __future__ import annotations
 
+import ctypes  # now: a forked child that gave up its rights can import nothing
 import os
+import socket
 from struct import pack, unpack_from
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from socket import socket
 
 IPV4, IPV6 = 2, 10
 ROUTE, SOCKETS, PACKET_RULES = 0, 4, 12  # protocols of AF_NETLINK
@@ -22,7 +21,6 @@ _TABLE_LOCAL, _PROTOCOL_BOOT, _SCOPE_HOST, _TYPE_LOCAL = 255, 3, 254, 2
 _NESTED = 0x8000
 _SOCKET_BY_FAMILY = 20
 _NO_COOKIE = (0xFFFFFFFF, 0xFFFFFFFF)
-
 _BATCH_BEGIN, _BATCH_END = 16, 17
 _NFTABLES = 10 << 8
 _NEW_TABLE, _NEW_CHAIN, _NEW_RULE = 0, 3, 6
@@ -36,14 +34,14 @@ _PORT_SPECIFIED = 2
 _DESTINATION = {IPV4: (16, b"\x7f"), IPV6: (24, b"\0" * 15 + b"\1")}
 
 
-def own_address(channel: socket, family: int, address: bytes) -> None:
+def own_address(channel: socket.socket, family: int, address: bytes) -> None:
     """Gives the loopback interface one more address."""
     body = pack("BBBBI", family, len(address) * 8, 0, 0, _LOOPBACK)
     body += _attribute(2, address) + _attribute(1, address)
     _talk(channel, [_message(_NEW_ADDRESS, _CREATE | _EXCLUSIVE, 1, body)], 1)
 
 
-def every_address_is_here(channel: socket, family: int) -> None:
+def every_address_is_here(channel: socket.socket, family: int) -> None:
     """Delivers packets to any address within this namespace."""
     body = pack(
         "BBBBBBBBI",
@@ -61,7 +59,7 @@ def every_address_is_here(channel: socket, family: int) -> None:
     _talk(channel, [_message(_NEW_ROUTE, _CREATE | _EXCLUSIVE, 1, body)], 1)
 
 
-def redirect_connections(channel: socket, family: int, port: int) -> None:
+def redirect_connections(channel: socket.socket, family: int, port: int) -> None:
     """Leads every TCP connection that is not to loopback to one port here."""
     offset, loopback = _DESTINATION[family]
     steps = (
@@ -108,7 +106,7 @@ def redirect_connections(channel: socket, family: int, port: int) -> None:
 
 
 def inode_of(
-    channel: socket, family: int, here: tuple[bytes, int], there: tuple[bytes, int]
+    channel: socket.socket, family: int, here: tuple[bytes, int], there: tuple[bytes, int]
 ) -> int:
     """The number of the one socket that is connected from here to there; 0 where there is none.
 
@@ -122,7 +120,7 @@ def inode_of(
     return int(unpack_from("I", heard, 16 + 68)[0]) if kind == _SOCKET_BY_FAMILY else 0
 
 
-def _talk(channel: socket, messages: list[bytes], answers: int) -> None:
+def _talk(channel: socket.socket, messages: list[bytes], answers: int) -> None:
     """Says something, and waits until the kernel has done it; what it refuses is an OSError."""
     channel.send(b"".join(messages))
     while answers:
@@ -172,3 +170,68 @@ def _nest(kind: int, *inside: bytes) -> bytes:
 
 def _big(value: int) -> bytes:
     return pack("!I", value)
+
+
+IPV6_RECVPKTINFO, IPV6_PKTINFO = 49, 50
+_ATTACH_FILTER = 26
+_IP_HEADER = -0x100000  # where the filter's offsets start when they are below zero
+_DNS = 53
+_KEPT = 96  # of each datagram: its head is enough
+_BUFFER = 1 << 16
+# Operations of a socket filter.
+_BYTE, _HALF, _WORD = 0x30, 0x28, 0x20
+_HALF_AFTER, _LENGTH_OF_HEAD, _IF_EQUAL, _GIVE = 0x48, 0xB1, 0x15, 0x06
+# What goes to the command's own loopback is its own affair. Questions for names are answered, and
+# no command can send from the port that the answers come from.
+_FILTERS: dict[int, tuple[tuple[int, int, int, int], ...]] = {
+    socket.AF_INET: (
+        (_BYTE, 0, 0, 16),
+        (_IF_EQUAL, 6, 0, 127),
+        (_LENGTH_OF_HEAD, 0, 0, 0),
+        (_HALF_AFTER, 0, 0, 0),
+        (_IF_EQUAL, 3, 0, _DNS),
+        (_HALF_AFTER, 0, 0, 2),
+        (_IF_EQUAL, 1, 0, _DNS),
+        (_GIVE, 0, 0, _KEPT),
+        (_GIVE, 0, 0, 0),
+    ),
+    socket.AF_INET6: (
+        (_WORD, 0, 0, _IP_HEADER + 24),
+        (_IF_EQUAL, 0, 6, 0),
+        (_WORD, 0, 0, _IP_HEADER + 28),
+        (_IF_EQUAL, 0, 4, 0),
+        (_WORD, 0, 0, _IP_HEADER + 32),
+        (_IF_EQUAL, 0, 2, 0),
+        (_WORD, 0, 0, _IP_HEADER + 36),
+        (_IF_EQUAL, 5, 0, 1),
+        (_HALF, 0, 0, 0),
+        (_IF_EQUAL, 3, 0, _DNS),
+        (_HALF, 0, 0, 2),
+        (_IF_EQUAL, 1, 0, _DNS),
+        (_GIVE, 0, 0, _KEPT),
+        (_GIVE, 0, 0, 0),
+    ),
+}
+
+
+def datagram_listener(family: int) -> socket.socket:
+    """A socket that hears every datagram here but those to loopback and to a name server."""
+    made = socket.socket(family, socket.SOCK_RAW, socket.IPPROTO_UDP)
+    steps = b"".join(pack("HBBI", *step[:3], step[3] & 0xFFFFFFFF) for step in _FILTERS[family])
+    held = ctypes.create_string_buffer(steps)
+    program = pack("HxxxxxxP", len(steps) // 8, ctypes.addressof(held))
+    made.setsockopt(socket.SOL_SOCKET, _ATTACH_FILTER, program)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _BUFFER)
+    if family == socket.AF_INET6:
+        made.setsockopt(socket.IPPROTO_IPV6, IPV6_RECVPKTINFO, 1)
+    return made
+
+
+def datagram_destination(sock: socket.socket) -> tuple[str, int]:
+    """Whom the next datagram was for; OSError where there is none."""
+    data, extra, _, _ = sock.recvmsg(_KEPT, 256)
+    if sock.family == socket.AF_INET:
+        at = (data[0] & 0x0F) * 4
+        return socket.inet_ntop(socket.AF_INET, data[16:20]), unpack_from("!H", data, at + 2)[0]
+    address = next((told[:16] for _, kind, told in extra if kind == IPV6_PKTINFO), bytes(16))
+    return socket.inet_ntop(socket.AF_INET6, address), unpack_from("!H", data, 2)[0]

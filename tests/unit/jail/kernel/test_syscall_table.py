@@ -10,9 +10,17 @@ import sys
 import pytest
 
 import redoma
-from redoma.jail.kernel.allowed_calls import ABSENT, ALLOWED, BEYOND_CONTAINERS, DENIED, names
 from redoma.jail.kernel.seccomp import assemble
-from redoma.jail.kernel.syscall_numbers import MACHINES, NUMBERS, number
+from redoma.jail.kernel.syscall_table import (
+    ABSENT,
+    ALLOWED,
+    BEYOND_CONTAINERS,
+    DENIED,
+    MACHINES,
+    NUMBERS,
+    names,
+    number,
+)
 from redoma.model.access import Syscalls
 from tests.unit.jail.kernel.interpreter import ALLOW, ERROR, answer
 

@@ -1,10 +1,10 @@
-"""Another kernel identity for what root runs, with the workspace's owner kept on disk.
+"""The stage: another kernel identity for what root runs, the workspace's owner kept on disk.
 
 Attack: a command run by root inside a user namespace that maps uid 0 to uid 0 is still the
 machine's root to every file it meets: it reads /etc/shadow and writes
-/proc/sys/kernel/core_pattern. So the launcher itself is started under a uid that owns nothing,
-as if an ordinary user had started it, and the workspace is mounted so that files of its owner
-appear as that uid's.
+/proc/sys/kernel/core_pattern. So the stage starts the launcher itself under a uid that owns
+nothing, as if an ordinary user had started it, and mounts the workspace so that files of its
+owner appear as that uid's.
 """
 
 from __future__ import annotations
@@ -16,9 +16,8 @@ import struct
 from _thread import allocate_lock, start_new_thread
 from contextlib import suppress
 
-from redoma.jail.kernel import calls
-from redoma.jail.kernel.mount_table import has_mounts
-from redoma.jail.kernel.mount_table import places as mounted_places
+from redoma.jail.kernel import syscalls
+from redoma.jail.kernel.mounts import has_mounts, mount_points
 from redoma.model.access import NOBODYS_UID
 
 TYPE_CHECKING = False
@@ -45,7 +44,7 @@ _NO_ONE = 2**32 - 10
 
 
 class Stage:
-    """A thread with mounts of its own, from which enclosures are started.
+    """A thread with mounts of its own, from which sandboxes are started.
 
     The kernel keeps mount namespaces per thread, so the caller's own view never changes. What is
     staged lies below `/sys` of that view, where a launcher that has lost root's rights can still
@@ -62,7 +61,7 @@ class Stage:
         self._staged: dict[tuple[object, ...], str] = {}
         self._maps: dict[tuple[int, int], int] = {}
         self._lowers = 0
-        self._mounted = mounted_places()
+        self._mounted = mount_points()
         self._turn = allocate_lock()  # runs side by side may need the same thing, or two at once
         self._over = allocate_lock()
         self._over.acquire()
@@ -89,12 +88,12 @@ class Stage:
 
         def as_nobody() -> int:
             self._forget_lowers()
-            calls.set_groups_of_thread()
-            calls.set_ids_of_thread(NOBODYS_UID)
+            syscalls.set_groups_of_thread()
+            syscalls.set_ids_of_thread(NOBODYS_UID)
             try:
                 return job()
             finally:
-                calls.set_ids_of_thread(0)
+                syscalls.set_ids_of_thread(0)
 
         answer: int = self.call(as_nobody)
         return answer
@@ -124,7 +123,7 @@ class Stage:
         return self._map(_NO_ONE, _NO_ONE)
 
     def staged(self, path: str, uid: int, gid: int) -> str:
-        """Where `path` is found on the stage, files of `uid` appearing as the enclosure's own."""
+        """Where `path` is found on the stage, files of `uid` appearing as the sandbox's own."""
         return self._staged_by(self._put, path, uid, gid)
 
     def _staged_by(
@@ -186,7 +185,7 @@ class Stage:
         id_map: int,
     ) -> None:
         os.mkdir(place, 0o755)
-        calls.mount("redoma", place, "tmpfs", _MS_NOSUID | _MS_NODEV, "mode=755,size=1m")
+        syscalls.mount("redoma", place, "tmpfs", _MS_NOSUID | _MS_NODEV, "mode=755,size=1m")
         for directory in directories:
             if os.path.isfile(directory):  # a single file was granted, and is laid over one
                 os.makedirs(os.path.dirname(place + directory), 0o755, exist_ok=True)
@@ -198,7 +197,7 @@ class Stage:
         for source, target in binds:
             os.makedirs(os.path.dirname(place + target), 0o755, exist_ok=True)
             self._way(source)(_taken(source), place + target, id_map)
-        calls.mount("none", place, "", _MS_BIND_READ_ONLY)
+        syscalls.mount("none", place, "", _MS_BIND_READ_ONLY)
 
     def _map(self, uid: int, gid: int) -> int:
         if (uid, gid) not in self._maps:
@@ -219,12 +218,12 @@ class Stage:
 
     @staticmethod
     def _leave() -> None:
-        calls.unshare(calls.CLONE_NEWNS)
-        calls.mount("none", "/", "", _MS_REC | _MS_PRIVATE)
+        syscalls.unshare(syscalls.CLONE_NEWNS)
+        syscalls.mount("none", "/", "", _MS_REC | _MS_PRIVATE)
         # Each mount costs every launcher a line to copy and to read: none but what it needs.
         with suppress(OSError):
-            calls.detach(_STAGE)
-        calls.mount("redoma", _STAGE, "tmpfs", 0, "mode=755,size=64k")
+            syscalls.detach(_STAGE)
+        syscalls.mount("redoma", _STAGE, "tmpfs", 0, "mode=755,size=64k")
         os.mkdir(_EMPTY, 0o755)
         os.mkdir(_LOWERS, 0o755)
 
@@ -241,21 +240,21 @@ class Stage:
             self._put(tree, place, id_map, _READ_ONLY)
             return
         if not self._lowers:
-            calls.mount("redoma", _LOWERS, "tmpfs", 0, "mode=755,size=64k")
+            syscalls.mount("redoma", _LOWERS, "tmpfs", 0, "mode=755,size=64k")
         self._lowers += 1
         lower = f"{_LOWERS}/{self._lowers}"
         self._put(tree, lower, id_map, _READ_ONLY)
         os.mkdir(place)
         try:
             flags = _MS_READ_ONLY | _MS_NOSUID | _MS_NODEV
-            calls.mount("overlay", place, "overlay", flags, f"lowerdir={lower}:{_EMPTY}")
+            syscalls.mount("overlay", place, "overlay", flags, f"lowerdir={lower}:{_EMPTY}")
         except OSError:  # an older kernel, or a file system that is no part of an overlay
-            calls.mount(lower, place, "", _MS_BIND | _MS_REC)
+            syscalls.mount(lower, place, "", _MS_BIND | _MS_REC)
 
     def _forget_lowers(self) -> None:
         """Overlays hold what they are made of; all at once, since the kernel waits at each end."""
         if self._lowers:
-            calls.detach(_LOWERS)
+            syscalls.detach(_LOWERS)
             self._lowers = 0
 
     def _put_apart(
@@ -288,8 +287,8 @@ class Stage:
     ) -> None:
         try:
             change = struct.pack("QQQQ", _MOUNT_ATTR_IDMAP | attributes, 0, 0, id_map)
-            calls.syscall(
-                calls.MOUNT_SETATTR,
+            syscalls.syscall(
+                syscalls.MOUNT_SETATTR,
                 tree,
                 b"",
                 _AT_EMPTY_PATH | (_AT_RECURSIVE if recursive else 0),
@@ -302,8 +301,8 @@ class Stage:
                 os.mkdir(place)
             else:
                 os.close(os.open(place, os.O_CREAT | os.O_WRONLY, 0o644))
-            calls.syscall(
-                calls.MOVE_MOUNT,
+            syscalls.syscall(
+                syscalls.MOVE_MOUNT,
                 tree,
                 b"",
                 _AT_FDCWD,
@@ -319,8 +318,8 @@ def _taken(path: str, *, recursive: bool = True) -> int:
     # Attack: the last part of the path becomes a symbolic link to somewhere else.
     source = os.open(path, os.O_PATH | os.O_NOFOLLOW)
     try:
-        return calls.syscall(
-            calls.OPEN_TREE,
+        return syscalls.syscall(
+            syscalls.OPEN_TREE,
             source,
             b"",
             _OPEN_TREE_CLONE | os.O_CLOEXEC | _AT_EMPTY_PATH | (_AT_RECURSIVE if recursive else 0),
@@ -359,15 +358,15 @@ def _mounted_below(path: str) -> list[str]:
 def _cover(place: str) -> None:
     """An empty directory, or an empty file, over what is not shown: not what lies beneath it."""
     if os.path.isdir(place):
-        calls.mount("redoma", place, "tmpfs", _MS_NOSUID | _MS_NODEV, "mode=755,size=4k")
-        calls.mount("none", place, "", _MS_BIND_READ_ONLY)
+        syscalls.mount("redoma", place, "tmpfs", _MS_NOSUID | _MS_NODEV, "mode=755,size=4k")
+        syscalls.mount("none", place, "", _MS_BIND_READ_ONLY)
     else:
-        calls.mount("/dev/null", place, "", _MS_BIND)
+        syscalls.mount("/dev/null", place, "", _MS_BIND)
 
 
 def user_namespace(uid_map: str, gid_map: str) -> int:
     """A descriptor of a new user namespace with these maps, for mounts; nobody ever enters it."""
-    sleeper = calls.Sleeper(calls.CLONE_NEWUSER)
+    sleeper = syscalls.Sleeper(syscalls.CLONE_NEWUSER)
     try:
         for name, text in (("uid_map", uid_map), ("gid_map", gid_map)):
             with open(f"/proc/{sleeper.pid}/{name}", "w") as file:
