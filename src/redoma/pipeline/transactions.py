@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from redoma.jail.overlay import kept
+from redoma.jail.overlay import transaction_store
 from redoma.model.errors import Declined, NoRoomForUndo, RecordError
 from redoma.model.event import Event, Kind
 from redoma.model.question import Context, Impact, Question
@@ -53,7 +53,7 @@ def apply(
 
     So it does where what they replace cannot be kept; without `undo` nothing is kept anyway.
     """
-    entry = kept.read_entry(stored_changes.resolve(name)).shown
+    entry = transaction_store.read_entry(stored_changes.resolve(name)).shown
     book = _Book(entry, record or _own(policy))
     asked = _question(entry, stored_changes.load(entry.id), policy)
     if entry.asks:
@@ -79,7 +79,7 @@ def apply(
 
 def discard(name: str, policy: Policy, *, record: AuditLog | None = None) -> None:
     """Lets held changes go."""
-    entry = kept.read_entry(stored_changes.resolve(name)).shown
+    entry = transaction_store.read_entry(stored_changes.resolve(name)).shown
     stored_changes.refuse_discard(entry)
     _Book(entry, record or _own(policy)).append(Kind.DISCARDED, [])
     stored_changes.discard(entry.id)
@@ -90,7 +90,7 @@ def undo(
 ) -> Undone:
     """Takes back what was applied; without a name, the last of a workspace."""
     whole = stored_changes.resolve(name) if name else stored_changes.last_applied(workspace)
-    book = _Book(kept.read_entry(whole).shown, record or _own(policy))
+    book = _Book(transaction_store.read_entry(whole).shown, record or _own(policy))
     return book.written(
         Kind.UNDO_STARTING,
         lambda: _undo(whole),
@@ -108,24 +108,24 @@ def _apply(
     undo: bool,
     names: tuple[str, ...],
 ) -> Applied:
-    before = kept.read_entry(name).active
+    before = transaction_store.read_entry(name).active
     try:
         return stored_changes.apply(
             name, paths, contents=contents, allow_write=allow_write, undo=undo, names=names
         )
     except KeyboardInterrupt:
         made = stored_changes.applied_after_all(name)
-        if made is None or kept.read_entry(name).active == before:
+        if made is None or transaction_store.read_entry(name).active == before:
             raise
         return made
 
 
 def _undo(name: str) -> Undone:
-    before = kept.read_entry(name).active
+    before = transaction_store.read_entry(name).active
     try:
         return stored_changes.undo(name)
     except KeyboardInterrupt:
-        if kept.read_entry(name).active == before:
+        if transaction_store.read_entry(name).active == before:
             raise
         return Undone(id=name, notes=("stopped when everything was taken back",))
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from redoma.jail.overlay.protect import protected
-from redoma.jail.overlay.store import find_layer
+from redoma.jail.overlay.protected_changes import protected
+from redoma.jail.overlay.store import find_overlay
 from tests.unit.jail.overlay.held import changes, git
 from tests.unit.jail.overlay.places import own_places
 
@@ -42,7 +42,7 @@ def work(own_places: Path) -> Path:
 
 def held_back(work: Path, script: str, *allowed: str) -> list[str]:
     found = changes(work, script)
-    layer = find_layer(found.id)
+    layer = find_overlay(found.id)
     assert layer is not None
     names = tuple(f"{work}/{name}" for name in allowed)
     return sorted(protected(found, layer.upper, names))

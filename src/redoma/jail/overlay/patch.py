@@ -12,8 +12,7 @@ import stat
 import zlib
 from base64 import b85encode
 
-from redoma.jail.overlay.diff_lines import hunks, split
-from redoma.jail.overlay.diff_text import encoding_of
+from redoma.jail.overlay.diff import encoding_of, hunks, split
 from redoma.model.change import Change, Did, FileKind, FileState
 from redoma.model.value import Value
 
@@ -21,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from redoma.jail.overlay.diff_sides import Sides
+    from redoma.jail.overlay.sides import Sides
 
 LARGEST_FILE = 256 << 20
 _NULL = b"0" * 40
@@ -31,7 +30,7 @@ _WIDE = ("utf-16", "utf-32")
 _ESCAPES = {7: "a", 8: "b", 9: "t", 10: "n", 11: "v", 12: "f", 13: "r", 34: '"', 92: "\\"}
 
 
-class Piece(Value):
+class PatchPiece(Value):
     """One file's part of a patch; empty where it has none, and then `left_out` says why."""
 
     path: str
@@ -39,7 +38,7 @@ class Piece(Value):
     left_out: str = ""
 
 
-def pieces(changes: Iterable[Change], sides: Sides) -> Iterator[Piece]:
+def pieces(changes: Iterable[Change], sides: Sides) -> Iterator[PatchPiece]:
     """The patch, file by file."""
     listed = list(changes)
     known = {change.path for change in listed}
@@ -74,13 +73,13 @@ def _expanded(change: Change, known: set[str], sides: Sides) -> Iterator[Change]
         old, new = f"{source}/{name}", f"{change.path}/{name}"
         if change.did is Did.RENAMED:
             if new not in known and old not in known:
-                state = _state(found, sides, old)
+                state = _state_of(found, sides, old)
                 yield Change(path=new, did=Did.RENAMED, renamed_from=old, before=state, after=state)
         elif old not in known:
-            yield Change(path=old, did=Did.DELETED, before=_state(found, sides, old))
+            yield Change(path=old, did=Did.DELETED, before=_state_of(found, sides, old))
 
 
-def _state(found: os.stat_result, sides: Sides, path: str) -> FileState:
+def _state_of(found: os.stat_result, sides: Sides, path: str) -> FileState:
     link = stat.S_ISLNK(found.st_mode)
     regular = stat.S_ISREG(found.st_mode)
     kind = FileKind.SYMLINK if link else FileKind.FILE if regular else FileKind.DEVICE
@@ -95,25 +94,25 @@ def _state(found: os.stat_result, sides: Sides, path: str) -> FileState:
     )
 
 
-def _piece(change: Change, sides: Sides) -> Piece:
+def _piece(change: Change, sides: Sides) -> PatchPiece:
     old_mode, new_mode = _mode(change.before), _mode(change.after)
     if not old_mode and not new_mode:
-        return Piece(path=change.path, left_out=_no_place(change))
+        return PatchPiece(path=change.path, left_out=_no_place(change))
     before = sides.before(change, LARGEST_FILE) if old_mode else None
     after = sides.after(change, LARGEST_FILE) if new_mode else None
     for side in (before, after):
         if side is not None and side.data is None:
-            return Piece(path=change.path, left_out=side.why)
+            return PatchPiece(path=change.path, left_out=side.why)
     old = (before.data or b"") if before is not None else b""
     new = (after.data or b"") if after is not None else b""
     if old_mode and new_mode and old_mode[:3] != new_mode[:3]:
         # A file in the place of a link, or the reverse: git takes one away and makes the other.
-        return Piece(
+        return PatchPiece(
             path=change.path,
             patch=_file(change, old_mode, b"", old, b"") + _file(change, b"", new_mode, b"", new),
         )
     patch = _file(change, old_mode, new_mode, old, new)
-    return Piece(path=change.path, patch=patch, left_out="" if patch else _no_place(change))
+    return PatchPiece(path=change.path, patch=patch, left_out="" if patch else _no_place(change))
 
 
 def _file(change: Change, old_mode: bytes, new_mode: bytes, old: bytes, new: bytes) -> bytes:
@@ -132,7 +131,9 @@ def _file(change: Change, old_mode: bytes, new_mode: bytes, old: bytes, new: byt
         head += [b"rename from " + quoted(source), b"rename to " + quoted(change.path)]
     if old == new and old_mode and new_mode:
         return b"\n".join(head) + b"\n" if len(head) > 1 else b""
-    index = (_name(old) if old_mode else _NULL) + b".." + (_name(new) if new_mode else _NULL)
+    index = (
+        (_blob_name(old) if old_mode else _NULL) + b".." + (_blob_name(new) if new_mode else _NULL)
+    )
     same = old_mode == new_mode
     head.append(b"index " + index + (b" " + new_mode if same else b""))
     text = _is_text(old) and _is_text(new)
@@ -175,7 +176,7 @@ def _named(path: str, prefix: bytes) -> bytes:
     return name + b"\t" if b" " in name and not name.startswith(b'"') else name
 
 
-def _name(data: bytes) -> bytes:
+def _blob_name(data: bytes) -> bytes:
     """Git's name for a content; the patch is checked against it before anything is written."""
     sha = hashlib.sha1(b"blob %d\0" % len(data), usedforsecurity=False)
     sha.update(data)

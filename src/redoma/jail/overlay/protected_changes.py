@@ -10,9 +10,9 @@ import os
 import stat
 from contextlib import suppress
 
-from redoma.jail.overlay.below import Beneath
-from redoma.jail.overlay.ours import Ours
-from redoma.jail.overlay.roots import Roots
+from redoma.jail import own
+from redoma.jail.overlay.beneath import Beneath
+from redoma.jail.overlay.selection import Roots
 from redoma.jail.overlay.spool import found_in
 from redoma.jail.protect import obeyed_names
 from redoma.jail.protect.git_repository import (
@@ -27,11 +27,47 @@ from redoma.model.change import Change, Changes, Did, FileKind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+
+
+class OwnParts:
+    """What is ours below one workspace, asked about one change at a time."""
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+        self._own = Roots(own.folded(path) for path in own.names_below(root))
+
+    def has(self, path: str) -> bool:
+        """Whether a path of the workspace is ours, or lies in what is."""
+        return bool(self._own) and bool(self._own.over(own.folded(f"{self._root}/{path}")))
+
+    def _leads_to(self, path: str) -> bool:
+        return self._own.below(own.folded(f"{self._root}/{path}"))
+
+    def touched_by(self, item: Change, below: Callable[[str], Iterable[str]]) -> bool:
+        """Whether a change would touch what we run from, or what leads there by name.
+
+        `below` gives the paths that moved along with a directory, which are no items.
+        """
+        if not self._own:
+            return False
+        old = [path for path in (item.renamed_from, item.hard_link_of) if path]
+        if self.has(item.path) or any(self.has(path) or self._leads_to(path) for path in old):
+            return True
+        if item.moved_along and any(map(self.has, below(item.path))):
+            return True
+        if not self._leads_to(item.path):
+            return False
+        after = item.after
+        if after is None or after.kind is not FileKind.DIRECTORY or item.replaces_tree:
+            return True
+        # Attack: a directory on the way that everybody may write from now on.
+        return bool(after.mode & 0o022 & ~(item.before.mode if item.before else 0))
+
 
 _OBEYED = "a tool of yours would obey it"
 _RUN = "git would run it"
-_OURS = "Redoma itself runs from it"
+_RUNS_FROM_IT = "Redoma itself runs from it"
 _LEADS = "it would lead git to a repository of the command's own making"
 _TODO = "/rebase-merge/git-rebase-todo"
 _MAKES_A_REPOSITORY = frozenset({"HEAD", "objects", "refs", "commondir"})
@@ -50,7 +86,7 @@ def protected(
     """
     if not changes.items:
         return {}
-    judge = _Judge(changes, upper, allowed, more)
+    judge = _ProtectionCheck(changes, upper, allowed, more)
     found: dict[str, str] = {}
     for item in changes.items:
         why = judge.why(item)
@@ -59,7 +95,7 @@ def protected(
     return found
 
 
-class _Judge:
+class _ProtectionCheck:
     """The workspace as it stands, which no held change has touched, and the layer over it."""
 
     def __init__(
@@ -75,7 +111,7 @@ class _Judge:
         self._repositories = frozenset(survey.git_directories())
         self._obeyed = self._obeyed_now(survey)
         self._known = Roots(self._obeyed)
-        self._ours = Ours(self._root)
+        self._ours = OwnParts(self._root)
 
     def _obeyed_now(self, survey: Survey) -> frozenset[str]:
         """What a tool obeys already, and where the links among that lead."""
@@ -92,7 +128,7 @@ class _Judge:
             return ""
         # Before anything that a person may have allowed: nobody gives us away by name.
         if self._ours.touched_by(item, self._below):
-            return _OURS
+            return _RUNS_FROM_IT
         if item.renamed_from:
             why = self._why_moved(item)
             if why:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager, suppress
 
-from redoma.jail.overlay.carrying import carry_in, carry_out, drop_staging, staging_of
-from redoma.jail.overlay.failure import at, told
-from redoma.jail.overlay.interruption import heed_no_more, look
+from redoma.jail.overlay.copies import carry_in, carry_out, drop_staging, staging_of
+from redoma.jail.overlay.failure import at, failure_text, heed_no_more, look
 from redoma.jail.overlay.journal import Phase
-from redoma.jail.overlay.lock import Unfinished
-from redoma.jail.overlay.moving import Moving, close_down, open_up
+from redoma.jail.overlay.locks import UnfinishedWork
+from redoma.jail.overlay.site import Mover, close_down, open_up
 from redoma.jail.protect.untrusted_paths import remove_tree
 from redoma.model.errors import ChangeError
 from redoma.model.value import replace
@@ -19,15 +18,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from redoma.jail.overlay.journal import Book, Directory, Journal, Step
-    from redoma.jail.overlay.lock import Held
+    from redoma.jail.overlay.journal import Journal, JournalFiles, JournalStep, TouchedDirectory
+    from redoma.jail.overlay.locks import WorkspaceLock
     from redoma.jail.overlay.site import Site
 
 
-class Run:
+class JournalRun:
     """One journal at one site."""
 
-    def __init__(self, site: Site, book: Book, journal: Journal) -> None:
+    def __init__(self, site: Site, book: JournalFiles, journal: Journal) -> None:
         self.site = site
         self.book = book
         self.journal = journal
@@ -95,7 +94,7 @@ class Run:
         except OSError as error:
             self.untidy = (
                 f"what it replaced still lies in {self.site.workspace}/{self.journal.staging}:"
-                f" {told(error)}"
+                f" {failure_text(error)}"
             )
 
     @property
@@ -106,7 +105,7 @@ class Run:
 
     def failed(self, error: OSError, what: str) -> ChangeError:
         """The error that says what became of the work."""
-        why = told(error)
+        why = failure_text(error)
         if self.is_settled:
             return ChangeError(f"nothing was {what}: {why}", hint="redoma history")
         return ChangeError(
@@ -141,13 +140,13 @@ class Run:
                 moving.take_back(step)
         close_down(moving, [(directory, directory.before) for directory in directories])
 
-    def _working(self) -> tuple[Moving, Sequence[Step], Sequence[Directory]]:
+    def _working(self) -> tuple[Mover, Sequence[JournalStep], Sequence[TouchedDirectory]]:
         """The steps, with their slots where they are worked on."""
         journal, site = self.journal, self.site
         if not journal.staging:
-            moving = Moving(site.ground, site.home, keeps_inodes=not site.in_overlay)
+            moving = Mover(site.ground, site.home, keeps_inodes=not site.in_overlay)
             return moving, journal.steps, journal.directories
-        moving = Moving(site.ground, site.inside, keeps_inodes=not site.in_overlay)
+        moving = Mover(site.ground, site.inside, keeps_inodes=not site.in_overlay)
         places = {
             step.slot: f"{journal.staging}/{index}"
             for index, step in enumerate(journal.steps)
@@ -187,7 +186,7 @@ class Run:
             directories.append(replace(directory, before=before, after=after))
         return replace(self.journal, directories=tuple(directories), steps=self._steps_as_found())
 
-    def _steps_as_found(self) -> Sequence[Step]:
+    def _steps_as_found(self) -> Sequence[JournalStep]:
         """The steps, with the numbers of files that were copied back by another undo since."""
         if not self.site.copies:
             return self.journal.steps
@@ -227,16 +226,16 @@ def errors_of(what: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        why = told(error)
+        why = failure_text(error)
         raise ChangeError(
             f"{what} did not come to its end: {why}",
             hint="the next start of redoma brings it to one; redoma history",
         ) from error
 
 
-def begin(run: Run, lock: Held, *, undoing: bool) -> Unfinished:
+def begin(run: JournalRun, lock: WorkspaceLock, *, undoing: bool) -> UnfinishedWork:
     """Writes down what is about to be done, so that another process can bring it to an end."""
-    work = Unfinished(
+    work = UnfinishedWork(
         name=run.book.name,
         number=run.journal.number,
         undoing=undoing,
@@ -247,7 +246,7 @@ def begin(run: Run, lock: Held, *, undoing: bool) -> Unfinished:
     return work
 
 
-def settle_root(site: Site, book: Book, work: Unfinished) -> None:
+def settle_root(site: Site, book: JournalFiles, work: UnfinishedWork) -> None:
     """The workspace has the time that is right for what became of the work.
 
     A directory of ours came and went in it where things had to be copied.
@@ -265,14 +264,14 @@ def settle_root(site: Site, book: Book, work: Unfinished) -> None:
         os.utime(f"/proc/self/fd/{site.ground.root}", ns=(status.st_atime_ns, moment))
 
 
-def bring_to_an_end(site: Site, book: Book, work: Unfinished) -> None:
+def bring_to_an_end(site: Site, book: JournalFiles, work: UnfinishedWork) -> None:
     """Finishes what a process left half-way: an apply or undo that was not done has not happened.
 
     One that was done is tidied up after.
     """
     begun = set(book.numbers())
     for number in sorted(begun):
-        run = Run(site, book, book.read(number))
+        run = JournalRun(site, book, book.read(number))
         phase = book.phase(number)
         if phase is Phase.APPLYING:
             run.abandon_apply()

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from redoma.jail.overlay import kept, lock, moving
-from redoma.jail.overlay.lock import Unfinished, anything_unfinished, locked, unfinished
+from redoma.jail.overlay import locks, site, transaction_store
+from redoma.jail.overlay.locks import UnfinishedWork, anything_unfinished, locked, unfinished
 from redoma.model.transaction import Standing
 from redoma.pipeline import stored_changes
 from tests.unit.jail.overlay.applied import hold, populate, tree
@@ -77,8 +77,8 @@ def test_an_old_lock_that_is_removed_while_someone_waits_for_it_is_taken_anew(wo
         waiting = threading.Thread(target=wait)
         waiting.start()
         time.sleep(0.2)
-        for name in os.listdir(f"{lock.places.state()}/locks"):
-            os.unlink(f"{lock.places.state()}/locks/{name}")
+        for name in os.listdir(f"{locks.places.state()}/locks"):
+            os.unlink(f"{locks.places.state()}/locks/{name}")
     waiting.join(30)
     assert taken == [True]
 
@@ -86,15 +86,15 @@ def test_an_old_lock_that_is_removed_while_someone_waits_for_it_is_taken_anew(wo
 def test_locks_that_nobody_takes_any_more_are_removed(work: Path) -> None:
     assert is_free(work)
     with locked(str(work / "src"), identity(work / "src")):
-        lock.remove_old(time.time() + 1)
-        assert len(os.listdir(f"{lock.places.state()}/locks")) >= 2  # those in use
-    lock.remove_old(time.time() + 1)
-    assert os.listdir(f"{lock.places.state()}/locks") == []
+        locks.remove_old(time.time() + 1)
+        assert len(os.listdir(f"{locks.places.state()}/locks")) >= 2  # those in use
+    locks.remove_old(time.time() + 1)
+    assert os.listdir(f"{locks.places.state()}/locks") == []
 
 
 def test_notes_of_several_workspaces_lie_beside_each_other(work: Path) -> None:
     notes = [
-        Unfinished(name=name, number=n, undoing=n == 2, start=n, root_mtime=-n)
+        UnfinishedWork(name=name, number=n, undoing=n == 2, start=n, root_mtime=-n)
         for n, name in enumerate(("one", "two", "three"))
     ]
     with locked(str(work), identity(work)) as taken:
@@ -116,17 +116,17 @@ def in_the_middle(name: str, how: int, work: Callable[[str], object]) -> Iterato
     """Another process that got a signal after the first move of an apply or an undo."""
     pid = os.fork()
     if pid == 0:
-        move = moving.Moving.do, moving.Moving.take_back
+        move = site.Mover.do, site.Mover.take_back
 
         def then_stop(which: int) -> Callable[..., None]:
-            def moved(self: moving.Moving, step: object) -> None:
+            def moved(self: site.Mover, step: object) -> None:
                 move[which](self, step)  # type: ignore[arg-type]
                 os.kill(os.getpid(), how)
 
             return moved
 
-        moving.Moving.do = then_stop(0)  # type: ignore[method-assign]
-        moving.Moving.take_back = then_stop(1)  # type: ignore[method-assign]
+        site.Mover.do = then_stop(0)  # type: ignore[method-assign]
+        site.Mover.take_back = then_stop(1)  # type: ignore[method-assign]
         work(name)
         os._exit(0)
     _, status = os.waitpid(pid, os.WUNTRACED)
@@ -194,6 +194,6 @@ def test_what_died_in_a_workspace_around_is_mended_before_one_inside_it_changes(
         assert tree(work, numbers=True) != before
     stored_changes.apply(inner.id)
     assert (work / "src/new").read_text() == "3\n"
-    assert kept.read_entry(outer.id).shown.standing is Standing.HELD
+    assert transaction_store.read_entry(outer.id).shown.standing is Standing.HELD
     stored_changes.undo(inner.id)
     assert tree(work, numbers=True) == before

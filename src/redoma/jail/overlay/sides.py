@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
     from redoma.model.change import Change, FileState
 
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
-class Content(Value):
+class SideContent(Value):
     """What one side holds; `data` is None where it cannot be had, and `why` says why."""
 
     data: bytes | None = b""
@@ -35,7 +35,7 @@ class Content(Value):
     stale: bool = False
 
 
-NOTHING = Content()
+NOTHING = SideContent()
 
 
 class Sides:
@@ -45,14 +45,14 @@ class Sides:
         self._workspace = workspace
         self._upper = upper
 
-    def before(self, change: Change, limit: int) -> Content:
+    def before(self, change: Change, limit: int) -> SideContent:
         """What the path held before the command."""
         state = change.before
         if state is None:
             return NOTHING
         return _side(self._workspace, change.renamed_from or change.path, state, limit)
 
-    def after(self, change: Change, limit: int) -> Content:
+    def after(self, change: Change, limit: int) -> SideContent:
         """What the path holds in the layer."""
         state = change.after
         if state is None:
@@ -97,7 +97,7 @@ class Sides:
                     for name in sorted(os.listdir(directory)):
                         found = os.stat(name, dir_fd=directory, follow_symlinks=False)
                         if stat.S_ISDIR(found.st_mode):
-                            below = os.open(name, _DIRECTORY, dir_fd=directory)
+                            below = os.open(name, _DIRECTORY_FLAGS, dir_fd=directory)
                             todo.append((below, f"{prefix}{name}/"))
                         else:
                             yield prefix + name, found
@@ -108,22 +108,22 @@ class Sides:
                 os.close(directory)
 
 
-def _side(root: str, path: str, state: FileState, limit: int) -> Content:
+def _side(root: str, path: str, state: FileState, limit: int) -> SideContent:
     if state.kind is FileKind.SYMLINK:
         data = os.fsencode(state.target)
-        return Content(data=data, size=len(data))
+        return SideContent(data=data, size=len(data))
     if state.kind is not FileKind.FILE:
         return NOTHING
     if state.size > limit:
-        return Content(data=None, size=state.size, too_large=True, why="too large to show")
+        return SideContent(data=None, size=state.size, too_large=True, why="too large to show")
     try:
-        return _read(root, path, state, limit)
+        return _read_side(root, path, state, limit)
     except OSError as error:
         why = error.strerror or type(error).__name__
-        return Content(data=None, size=state.size, why=f"cannot be read: {why}")
+        return SideContent(data=None, size=state.size, why=f"cannot be read: {why}")
 
 
-def _read(root: str, path: str, state: FileState, limit: int) -> Content:
+def _read_side(root: str, path: str, state: FileState, limit: int) -> SideContent:
     parent, _, name = path.rpartition("/")
     directory = _open_directory(root, parent)
     try:
@@ -133,12 +133,12 @@ def _read(root: str, path: str, state: FileState, limit: int) -> Content:
     with open(file, "rb") as stream:
         found = os.fstat(file)
         if not stat.S_ISREG(found.st_mode):
-            return Content(data=None, why="is no longer a file", stale=True)
+            return SideContent(data=None, why="is no longer a file", stale=True)
         data = stream.read(limit + 1)
     if len(data) > limit:
-        return Content(data=None, size=found.st_size, too_large=True, why="too large to show")
+        return SideContent(data=None, size=found.st_size, too_large=True, why="too large to show")
     stale = (found.st_size, found.st_mtime_ns) != (state.size, state.mtime_ns)
-    return Content(data=data, size=len(data), stale=stale)
+    return SideContent(data=data, size=len(data), stale=stale)
 
 
 def _open_directory(root: str, path: str) -> int:
@@ -147,7 +147,7 @@ def _open_directory(root: str, path: str) -> int:
         if not part:
             continue
         try:
-            below = os.open(part, _DIRECTORY, dir_fd=current)
+            below = os.open(part, _DIRECTORY_FLAGS, dir_fd=current)
         finally:
             os.close(current)
         current = below
@@ -157,9 +157,9 @@ def _open_directory(root: str, path: str) -> int:
 def _open_file(name: str, directory: int) -> int:
     try:
         # Reading leaves no access time behind where we own the file.
-        return os.open(name, _FILE | os.O_NOATIME, dir_fd=directory)
+        return os.open(name, _FILE_FLAGS | os.O_NOATIME, dir_fd=directory)
     except PermissionError:
-        return os.open(name, _FILE, dir_fd=directory)
+        return os.open(name, _FILE_FLAGS, dir_fd=directory)
 
 
 def read_file(root: str, path: str, limit: int) -> bytes | None:

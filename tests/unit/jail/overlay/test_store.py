@@ -13,8 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from redoma.jail.overlay.layer import Layer
-from redoma.jail.overlay.store import base_of, find_layer, layers, open_layer, remove_layer
+from redoma.jail.overlay.placement import place_for
+from redoma.jail.overlay.store import (
+    Overlay,
+    find_overlay,
+    make_overlay,
+    overlays,
+    remove_overlay,
+)
 from redoma.jail.protect.untrusted_paths import remove_tree
 from redoma.model.errors import NoEngine, UsageError
 from redoma.model.request import Mode
@@ -55,9 +61,9 @@ def in_memory() -> Iterator[Path]:
 
 @pytest.mark.both_users
 def test_a_layer_is_found_by_its_name_and_removed_without_a_trace(work: Path) -> None:
-    layer = open_layer(str(work))
-    assert (find_layer(layer.id), layers()) == (layer, [layer])
-    assert layer == Layer(
+    layer = make_overlay(str(work))
+    assert (find_overlay(layer.id), overlays()) == (layer, [layer])
+    assert layer == Overlay(
         id=layer.id,
         workspace=str(work),
         directory=f"{work.parent}/state/redoma/layers/{layer.id}",
@@ -65,15 +71,15 @@ def test_a_layer_is_found_by_its_name_and_removed_without_a_trace(work: Path) ->
         maker=layer.maker,
     )
     assert os.stat(layer.upper).st_mode == os.stat(work).st_mode
-    remove_layer(layer)
-    assert (find_layer(layer.id), layers()) == (None, [])
+    remove_overlay(layer)
+    assert (find_overlay(layer.id), overlays()) == (None, [])
     assert os.listdir(work.parent / "state/redoma/layers") == []
 
 
 @pytest.mark.both_users
 @pytest.mark.parametrize("name", ["", "../x", "a/b", "nothere", "..", "a\0b"])
 def test_a_name_that_is_none_finds_nothing(work: Path, name: str) -> None:
-    assert find_layer(name) is None
+    assert find_overlay(name) is None
 
 
 @pytest.mark.both_users
@@ -81,17 +87,17 @@ def test_a_name_that_is_none_finds_nothing(work: Path, name: str) -> None:
     "text", ["", "{", "[]", '{"version": 2}', '{"version": 1, "id": 3}', "\udc80"]
 )
 def test_a_record_that_cannot_be_read_is_no_layer(work: Path, text: str) -> None:
-    layer = open_layer(str(work))
+    layer = make_overlay(str(work))
     record = Path(layer.directory + ".json")
     record.write_bytes(text.encode(errors="surrogateescape"))
-    assert find_layer(layer.id) is None
+    assert find_overlay(layer.id) is None
 
 
 @pytest.mark.both_users
 def test_a_workspace_in_memory_has_its_layer_beside_it(own_places: Path, in_memory: Path) -> None:
     (in_memory / "a").write_text("a\n")
     found = changes(in_memory, "echo more >> a; rm -f nothing; mkdir b")
-    layer = find_layer(found.id)
+    layer = find_overlay(found.id)
     assert layer is not None
     assert (told(found), layer.renames, layer.in_memory) == (
         {"a": "modified", "b": "created"},
@@ -99,7 +105,7 @@ def test_a_workspace_in_memory_has_its_layer_beside_it(own_places: Path, in_memo
         True,
     )
     assert layer.directory.startswith(f"/dev/shm/.redoma-{os.geteuid()}/layers/")
-    remove_layer(layer)
+    remove_overlay(layer)
 
 
 @pytest.mark.both_users
@@ -111,9 +117,9 @@ def test_what_is_written_into_memory_counts_as_written(
     result = box.run("head -c 20M /dev/zero > big; sleep 5")
     assert result.outcome is Outcome.DISK_FULL
     assert result.changes is not None
-    layer = find_layer(result.changes.id)
+    layer = find_overlay(result.changes.id)
     assert layer is not None
-    remove_layer(layer)
+    remove_overlay(layer)
 
 
 @pytest.mark.both_users
@@ -128,7 +134,7 @@ def test_a_state_directory_in_the_workspace_is_not_where_its_layer_lies(
     work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(work / "state"))
-    base = base_of(str(work))
+    base = place_for(str(work))
     assert not base.directory.startswith(str(work))
 
 
@@ -144,7 +150,7 @@ def test_without_mounts_nothing_is_run(work: Path) -> None:
 def test_a_run_that_cannot_start_leaves_no_layer(work: Path) -> None:
     with pytest.raises(UsageError):
         sandbox(work, env={"A": "b\0c"}).run("true")
-    assert layers() == []
+    assert overlays() == []
 
 
 @pytest.mark.both_users
@@ -319,7 +325,7 @@ def test_a_layer_that_stayed_empty_serves_the_next_run_under_another_name(work: 
     assert second.changes is not None
     assert (second.stdout, told(second.changes)) == (b"a\nb\n", {"c": "created"})
     assert first.id != second.changes.id
-    assert (find_layer(first.id), len(layers())) == (None, 1)
+    assert (find_overlay(first.id), len(overlays())) == (None, 1)
     assert second.changes.began_ns > first.began_ns
     this_host().close()
     names = os.listdir(work.parent / "state/redoma/layers")

@@ -13,8 +13,7 @@ from contextlib import suppress
 
 from redoma.jail import places
 from redoma.jail.overlay.journal import LARGEST, Phase, Window, write_durably
-from redoma.jail.overlay.rows import CHANGES, change_of, change_row
-from redoma.jail.overlay.spool import Spool, stored
+from redoma.jail.overlay.spool import CHANGES, Spool, change_of, change_row, stored
 from redoma.model.change import Changes, Did
 from redoma.model.errors import PreviewGone, UsageError
 from redoma.model.transaction import HistoryEntry, Standing
@@ -25,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from redoma.jail.overlay.journal import Book
-    from redoma.jail.overlay.layer import Layer
+    from redoma.jail.overlay.journal import JournalFiles
+    from redoma.jail.overlay.store import Overlay
 
 VERSION = 1
 _LARGEST_ENTRY = 1 << 20
@@ -34,7 +33,7 @@ MOST_WINDOWS = 8
 _SLACK = 20_000_000
 
 
-class Entry(Value):
+class StoredTransaction(Value):
     """A transaction's line in the history, and what only we need to know of it."""
 
     shown: HistoryEntry
@@ -49,11 +48,11 @@ class Entry(Value):
     def id(self) -> str:
         return self.shown.id
 
-    def worked(self, *windows: Window) -> Entry:
+    def worked(self, *windows: Window) -> StoredTransaction:
         """The same entry, and when it moved things; a file has the time of its last move only."""
         return replace(self, windows=(*self.windows, *windows)[-MOST_WINDOWS:])
 
-    def standing(self, standing: Standing, *, why: str = "") -> Entry:
+    def standing(self, standing: Standing, *, why: str = "") -> StoredTransaction:
         """The same entry, standing so from now on."""
         return replace(self, shown=replace(self.shown, standing=standing, why=why))
 
@@ -82,13 +81,15 @@ def directory(name: str) -> str:
     return f"{root()}/{name}"
 
 
-def keep(layer: Layer, changes: Changes, *, command: str = "", asks: tuple[str, ...] = ()) -> Entry:
+def store_changes(
+    layer: Overlay, changes: Changes, *, command: str = "", asks: tuple[str, ...] = ()
+) -> StoredTransaction:
     """Remembers what a run changed, so that it can be applied later, by another process too."""
     status = os.stat(changes.workspace)
     counts = dict.fromkeys(Did, 0)
     for item in changes.items:
         counts[item.did] += 1
-    entry = Entry(
+    entry = StoredTransaction(
         shown=HistoryEntry(
             id=changes.id,
             when=time.time(),
@@ -101,7 +102,7 @@ def keep(layer: Layer, changes: Changes, *, command: str = "", asks: tuple[str, 
             deleted=counts[Did.DELETED],
             renamed=counts[Did.RENAMED],
             attributes=counts[Did.ATTRIBUTES],
-            size=held_size(layer, changes),
+            size=pending_size(layer, changes),
         ),
         root=(status.st_dev, status.st_ino),
         began_ns=_began(layer, changes),
@@ -111,38 +112,38 @@ def keep(layer: Layer, changes: Changes, *, command: str = "", asks: tuple[str, 
     where = directory(changes.id)
     with suppress(FileExistsError):
         os.mkdir(where, 0o700)
-    plain = _plain(changes, f"{where}/changes.rows")
-    _write(f"{where}/changes.json", json.dumps({"version": VERSION, **plain}))
+    plain = _changes_content(changes, f"{where}/changes.rows")
+    _write_file(f"{where}/changes.json", json.dumps({"version": VERSION, **plain}))
     write_entry(entry)
     return entry
 
 
-def _began(layer: Layer, changes: Changes) -> int:
+def _began(layer: Overlay, changes: Changes) -> int:
     """From when on someone else's change was not seen: a copy is made before the command begins."""
-    if layer.kind != "copy":
+    if not layer.is_copy:
         return changes.began_ns
     return min(changes.began_ns, os.stat(layer.directory).st_mtime_ns)
 
 
-def held_size(layer: Layer, changes: Changes) -> int:
+def pending_size(layer: Overlay, changes: Changes) -> int:
     """How many bytes a transaction takes while nothing of it is applied."""
-    if layer.kind == "copy":
-        return weight(layer.directory)
+    if layer.is_copy:
+        return disk_use(layer.directory)
     return sum(item.after.size for item in changes.items if item.after is not None)
 
 
-def weighed(entry: Entry, book: Book) -> Entry:
+def with_size(entry: StoredTransaction, book: JournalFiles) -> StoredTransaction:
     """The entry with the bytes that are kept of it now: what it replaced, or what it holds."""
     applied = [number for number in book.numbers() if book.phase(number) is Phase.APPLIED]
     size = 0
     if applied and entry.shown.standing is not Standing.FINAL:
         size = sum(book.read(number).size for number in applied)
     elif not applied:
-        size = held_size(layer_of(entry.id, entry), load(entry.id))
+        size = pending_size(overlay_of(entry.id, entry), load(entry.id))
     return replace(entry, shown=replace(entry.shown, size=size))
 
 
-def weight(place: str) -> int:
+def disk_use(place: str) -> int:
     """How much of a disk a directory takes; what cannot be looked at counts for nothing."""
     total = 0
     for directory, _, names in os.walk(place):
@@ -163,7 +164,7 @@ def load(name: str) -> Changes:
     entry = read_entry(name)
     where = directory(name)
     try:
-        changes = _changes(_read(f"{where}/changes.json", LARGEST), f"{where}/changes.rows")
+        changes = _changes_of(_read_file(f"{where}/changes.json", LARGEST), f"{where}/changes.rows")
     except FileNotFoundError:
         said = entry.shown.standing.value
         raise PreviewGone(
@@ -172,14 +173,14 @@ def load(name: str) -> Changes:
     return _read_now(entry, changes) if changes.unread else changes
 
 
-def _read_now(entry: Entry, unread: Changes) -> Changes:
+def _read_now(entry: StoredTransaction, unread: Changes) -> Changes:
     """What a run changed past its limits, read when a person asks for it."""
     from redoma.jail.overlay.changes import read_changes
 
-    changes = read_changes(layer_of(unread.id, entry))
+    changes = read_changes(overlay_of(unread.id, entry))
     where = directory(unread.id)
-    plain = _plain(changes, f"{where}/changes.rows")
-    _write(f"{where}/changes.json", json.dumps({"version": VERSION, **plain}))
+    plain = _changes_content(changes, f"{where}/changes.rows")
+    _write_file(f"{where}/changes.json", json.dumps({"version": VERSION, **plain}))
     counts = dict.fromkeys(Did, 0)
     for item in changes.items:
         counts[item.did] += 1
@@ -188,26 +189,26 @@ def _read_now(entry: Entry, unread: Changes) -> Changes:
     return changes
 
 
-def layer_of(name: str, entry: Entry) -> Layer:
+def overlay_of(name: str, entry: StoredTransaction) -> Overlay:
     """The layer that a transaction's changes lie in; PreviewGone where it is no more."""
     from redoma.jail.overlay import store
 
-    layer = store.find_layer(name)
+    layer = store.find_overlay(name)
     if layer is None or not os.path.isdir(layer.directory):
         said = entry.shown.standing.value
         raise PreviewGone(f"{name} is {said}: its layer is gone", hint="redoma history")
     return layer
 
 
-def read_entry(name: str) -> Entry:
+def read_entry(name: str) -> StoredTransaction:
     """The entry of a transaction; PreviewGone where there is none."""
     try:
-        return _entry(_read(f"{directory(name)}/entry.json", _LARGEST_ENTRY))
+        return _transaction_of(_read_file(f"{directory(name)}/entry.json", _LARGEST_ENTRY))
     except (OSError, ValueError, TypeError, KeyError):
         raise PreviewGone(f"there is no transaction {name}", hint="redoma history") from None
 
 
-def write_entry(entry: Entry, *, durably: bool = False) -> None:
+def write_entry(entry: StoredTransaction, *, durably: bool = False) -> None:
     """The entry as it is from now on."""
     content = fields_of(entry)
     content["shown"] = {**fields_of(entry.shown), "standing": entry.shown.standing.value}
@@ -217,10 +218,10 @@ def write_entry(entry: Entry, *, durably: bool = False) -> None:
     if durably:
         write_durably(path, text)
     else:
-        _write(path, text)
+        _write_file(path, text)
 
 
-def entries() -> list[Entry]:
+def entries() -> list[StoredTransaction]:
     """Every transaction that is remembered, the newest first."""
     found = []
     try:
@@ -234,7 +235,7 @@ def entries() -> list[Entry]:
     return sorted(found, key=lambda entry: (entry.shown.when, entry.id), reverse=True)
 
 
-def windows_of(entry: Entry) -> Iterator[Window]:
+def windows_of(entry: StoredTransaction) -> Iterator[Window]:
     """The times in which we ourselves moved things in a transaction's workspace, or around it."""
     yield from entry.windows
     for other in entries():
@@ -242,13 +243,13 @@ def windows_of(entry: Entry) -> Iterator[Window]:
             yield from other.windows
 
 
-def overlap(one: Entry, other: Entry) -> bool:
+def overlap(one: StoredTransaction, other: StoredTransaction) -> bool:
     """Whether the workspaces of two transactions are the same, or one lies in the other."""
     first, second = f"{one.shown.workspace}/", f"{other.shown.workspace}/"
     return one.root == other.root or first.startswith(second) or second.startswith(first)
 
 
-def entries_since(moment: int) -> list[Entry]:
+def entries_since(moment: int) -> list[StoredTransaction]:
     """The transactions that were applied or undone since then, or may have been."""
     found = []
     place = root()
@@ -288,14 +289,14 @@ def resolve(prefix: str) -> str:
     raise UsageError(f"{prefix} is the beginning of several: {', '.join(found[:10])}")
 
 
-def _write(path: str, text: str) -> None:
+def _write_file(path: str, text: str) -> None:
     fd = os.open(f"{path}.new", os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     with open(fd, "w", encoding="utf-8") as file:
         file.write(text)
     os.rename(f"{path}.new", path)
 
 
-def _read(path: str, largest: int) -> dict[str, Any]:
+def _read_file(path: str, largest: int) -> dict[str, Any]:
     if os.stat(path).st_size > largest:
         raise ValueError(f"{path} is larger than anything we write")
     with open(path, encoding="utf-8") as file:
@@ -305,7 +306,7 @@ def _read(path: str, largest: int) -> dict[str, Any]:
     return content
 
 
-def _entry(content: dict[str, Any]) -> Entry:
+def _transaction_of(content: dict[str, Any]) -> StoredTransaction:
     shown = content["shown"]
     asks = tuple(shown.get("asks", ()))
     standing = Standing(shown["standing"])
@@ -314,10 +315,10 @@ def _entry(content: dict[str, Any]) -> Entry:
     content["windows"] = tuple(
         Window(start=start, end=end, copied=copied) for start, end, copied in content["windows"]
     )
-    return Entry(**content)
+    return StoredTransaction(**content)
 
 
-def _plain(changes: Changes, rows: str) -> dict[str, Any]:
+def _changes_content(changes: Changes, rows: str) -> dict[str, Any]:
     """Changes as JSON can say them; many of them lie in a file of their own."""
     content = fields_of(changes)
     if isinstance(changes.items, Spool):
@@ -332,7 +333,7 @@ def _plain(changes: Changes, rows: str) -> dict[str, Any]:
     return content
 
 
-def _changes(content: dict[str, Any], rows: str) -> Changes:
+def _changes_of(content: dict[str, Any], rows: str) -> Changes:
     items = content["items"]
     if isinstance(items, dict):
         content["items"] = stored(CHANGES, rows, items)

@@ -9,45 +9,44 @@ import time
 from contextlib import suppress
 
 from redoma.jail import places
-from redoma.jail.overlay.choosing import is_directory, parents, replaces_kind, was_directory
-from redoma.jail.overlay.conflicts import leaves_directory
+from redoma.jail.overlay.attributes import strip_marks
 from redoma.jail.overlay.failure import at
-from redoma.jail.overlay.filesystems import Mounts
 from redoma.jail.overlay.journal import (
     FORMS,
     Attributes,
-    Directory,
     Journal,
-    Kind,
+    JournalStep,
     Mark,
-    Step,
+    StepKind,
+    TouchedDirectory,
     attributes_after,
     attributes_now,
 )
-from redoma.jail.overlay.marks import strip_marks
-from redoma.jail.overlay.rights import refuse_forbidden
-from redoma.jail.overlay.roots import Roots, in_order
+from redoma.jail.overlay.placement import Mounts
+from redoma.jail.overlay.selection import (
+    Roots,
+    in_order,
+    is_directory,
+    leaves_directory,
+    parents,
+    refuse_forbidden,
+    replaces_kind,
+    was_directory,
+)
+from redoma.jail.overlay.site import Ways
 from redoma.jail.overlay.spool import Spooler, found_in
 from redoma.model.change import Did
 from redoma.model.errors import ApplyConflict
-from redoma.model.value import Value, replace
+from redoma.model.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from redoma.jail.overlay.below import Beneath
+    from redoma.jail.overlay.beneath import Beneath
     from redoma.model.change import Change, Changes, FileState
 
 UPPER = "upper"
-
-
-class Ways(Value):
-    """What the workspace's file system lets us do."""
-
-    exchanges: bool = True
-    # False: a directory that was there before cannot be renamed (a workspace that is an overlay).
-    moves_directories: bool = True
 
 
 class Planner:
@@ -177,7 +176,7 @@ class Planner:
                     else:
                         self._take(inner)
         for path in sorted(removed, key=lambda path: path.count("/"), reverse=True):
-            self.steps.append(Step(kind=Kind.REMOVE, path=path))
+            self.steps.append(JournalStep(kind=StepKind.REMOVE, path=path))
 
     def _swaps(self, item: Change) -> bool:
         return self.ways.exchanges and (self.ways.moves_directories or not was_directory(item))
@@ -202,7 +201,9 @@ class Planner:
         if stat.S_ISDIR(status.st_mode):
             self._refuse_mounts(path)
             self.moved.append((path, slot))
-        self.steps.append(Step(kind=Kind.TAKE, path=path, slot=slot, leaves=status.st_ino))
+        self.steps.append(
+            JournalStep(kind=StepKind.TAKE, path=path, slot=slot, leaves=status.st_ino)
+        )
 
     def _refuse_mounts(self, path: str) -> None:
         """Attack: what is mounted in a directory would go with it, into a layer that is removed."""
@@ -236,7 +237,7 @@ class Planner:
             if is_directory(item) and item.path in self._missing:
                 if item.did is Did.MODIFIED:
                     self._take(item.path)
-                self.steps.append(Step(kind=Kind.MAKE, path=item.path))
+                self.steps.append(JournalStep(kind=StepKind.MAKE, path=item.path))
                 self.trees.append(item.path)
                 assert item.after is not None
                 self.placed.append(_made(item.path, item.after))
@@ -278,8 +279,8 @@ class Planner:
         if is_directory(item) or (swap and was_directory(item)):
             self.moved.append((item.path, slot))
         self.steps.append(
-            Step(
-                kind=Kind.SWAP if swap else Kind.PUT,
+            JournalStep(
+                kind=StepKind.SWAP if swap else StepKind.PUT,
                 path=item.path,
                 slot=slot,
                 leaves=leaves,
@@ -303,23 +304,23 @@ class Planner:
         self.placed.append(mark)
         return status
 
-    def _directories(self, steps: Sequence[Step]) -> tuple[Directory, ...]:
-        touched: dict[str, Directory] = {}
+    def _directories(self, steps: Sequence[JournalStep]) -> tuple[TouchedDirectory, ...]:
+        touched: dict[str, TouchedDirectory] = {}
         partial = self._partial()
         item_at = self._find if self._whole else found_in(self.chosen)
         for step in steps:
             path = step.path.rpartition("/")[0] or "."
             if path not in touched:
                 touched[path] = self._parent(path, item_at(path), complete=path not in partial)
-            if step.kind is Kind.REMOVE:
-                touched[step.path] = Directory(path=step.path, before=self._now(step.path))
+            if step.kind is StepKind.REMOVE:
+                touched[step.path] = TouchedDirectory(path=step.path, before=self._now(step.path))
         if "." not in touched:  # its times are set again where slots are worked on inside it
             touched["."] = replace(self._parent(".", None, complete=False), after=self._now("."))
         for item in self.chosen:
             if leaves_directory(item) and (item.path not in touched or item.path == "."):
                 touched[item.path] = self._parent(item.path, item, complete=False)
             elif is_directory(item) and item.path in self._missing and item.after is not None:
-                touched[item.path] = Directory(
+                touched[item.path] = TouchedDirectory(
                     path=item.path,
                     after=attributes_after(item.after),
                     slot=f"{UPPER}/{item.path}",
@@ -330,20 +331,20 @@ class Planner:
             status = self.home.status(slot)
             if status is not None and stat.S_ISDIR(status.st_mode):
                 after = attributes_now(status)
-            touched[path] = Directory(path=path, before=before, after=after, slot=slot)
+            touched[path] = TouchedDirectory(path=path, before=before, after=after, slot=slot)
         for path, item in self._closed.items():
             if item.after is not None and not leaves_directory(item):
                 before = touched[path].before if path in touched else None
                 slot = f"{UPPER}/{path}"
                 after = attributes_after(item.after)
-                touched[path] = Directory(path=path, before=before, after=after, slot=slot)
+                touched[path] = TouchedDirectory(path=path, before=before, after=after, slot=slot)
         return tuple(touched[path] for path in sorted(touched, key=in_order))
 
-    def _parent(self, path: str, item: Change | None, *, complete: bool) -> Directory:
+    def _parent(self, path: str, item: Change | None, *, complete: bool) -> TouchedDirectory:
         before = self._now(path)
         inside = UPPER if path == "." else f"{UPPER}/{path}"
         if item is not None and leaves_directory(item) and item.before and item.after and before:
-            return Directory(
+            return TouchedDirectory(
                 path=path,
                 before=replace(before, xattrs=item.before.xattrs),
                 after=attributes_after(item.after),
@@ -355,7 +356,7 @@ class Planner:
         if before is not None:
             moment = layer.st_mtime_ns if complete and layer is not None else time.time_ns()
             after = replace(before, mtime_ns=moment)
-        return Directory(path=path, before=before, after=after, slot=inside)
+        return TouchedDirectory(path=path, before=before, after=after, slot=inside)
 
     def _now(self, path: str) -> Attributes | None:
         with at(path, "looked at"):

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from redoma.jail.overlay.diff_patch import Piece, pieces, quoted
+from redoma.jail.overlay.patch import PatchPiece, pieces, quoted
 from redoma.model.change import Change, Did
 from tests.unit.jail.overlay.sides_of import Pair, Tree, read_back, state
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 
 
-def applied(pair: Pair, changes: list[Change], root: Path) -> tuple[Tree, list[Piece]]:
+def applied(pair: Pair, changes: list[Change], root: Path) -> tuple[Tree, list[PatchPiece]]:
     """The workspace's copy after `git apply`, and the pieces of the patch."""
     made = list(pieces(changes, pair.sides))
     copy = root / "copy"
@@ -112,9 +112,9 @@ def test_what_git_has_no_place_for_is_named(tmp_path: Path) -> None:
     (pair.upper / "a").chmod(0o600)
     made = list(pieces([pair.change(p) for p in ("a", "empty", "pipe")], pair.sides))
     assert made == [
-        Piece(path="a", left_out="only attributes changed"),
-        Piece(path="empty", left_out="a directory by itself"),
-        Piece(path="pipe", left_out="a fifo"),
+        PatchPiece(path="a", left_out="only attributes changed"),
+        PatchPiece(path="empty", left_out="a directory by itself"),
+        PatchPiece(path="pipe", left_out="a fifo"),
     ]
 
 
