@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from redoma.judge.interpret.arg import ANYTHING, DECODED, NETWORK, NOTHING, SECRET, Arg, Stream, arg
 from redoma.judge.interpret.paths import place_of
-from redoma.judge.programs.cards import options_of
+from redoma.judge.programs.cards import card_of, card_words, options_of
 from redoma.judge.programs.options import split
 from redoma.model.risk import Effect, Place
 
@@ -14,34 +14,13 @@ if TYPE_CHECKING:
     from redoma.judge.programs.options import Options
 
 _LETTERS_TAKING = "fCXTIbgVNKFLH"
-_TAKES = frozenset(
-    "-f --file -C --directory -X --exclude-from -T --files-from -I "
-    "--use-compress-program -b --blocking-factor -g --listed-incremental -V --label -N "
-    "--newer --after-date -K --starting-file -F --info-script --new-volume-script -L "
-    "--tape-length -H --format --exclude --exclude-tag --transform --xform "
-    "--strip-components --owner --group --mode --mtime --to-command --checkpoint-action "
-    "--rsh-command --rmt-command --record-size --sort --pax-option --suffix --warning "
-    "--quoting-style --index-file --volno-file --newer-mtime --level --add-file "
-    "--hole-detection --sparse-version --xattrs-include --xattrs-exclude --clamp".split()
-)
-_KNOWN = frozenset(
-    "--create --extract --get --list --append --update --catenate --concatenate --diff "
-    "--compare --delete --test-label --gzip --bzip2 --xz --zstd --lzma --verbose "
-    "--keep-old-files --overwrite --remove-files --preserve-permissions --absolute-names "
-    "--to-stdout --checkpoint --no-same-owner --dereference --recursion "
-    "--one-file-system --auto-compress --force-local --unlink-first --recursive-unlink "
-    "--null --wildcards --no-recursion".split()
-)
-_RUNNING = (
-    "-I --use-compress-program --to-command -F --info-script --new-volume-script --rsh-command "
-    "--rmt-command".split()
-)
 _TREES = (Place.ROOT, Place.HOME_ROOT, Place.SYSTEM_TREE)
 
 
 def tar(call: Call) -> Stream:
     """`tar`: lists, packs or unpacks; some of its options run programs."""
-    words = [_whole(word) for word in (*_from_variables(call), *_with_dashes(call.args))]
+    given = (*_from_variables(call), *_with_dashes(call.args))
+    words = [_whole(word, card_of(call)["known"]) for word in given]
     options = options_of(call, words)
     _run_helpers(call, options)
     archive = options.value("-f", "--file")
@@ -76,12 +55,12 @@ def _from_variables(call: Call) -> list[Arg]:
     return out
 
 
-def _whole(word: Arg) -> Arg:
+def _whole(word: Arg, known: frozenset[str]) -> Arg:
     """GNU reads any unambiguous beginning of a long option: `--cr` is `--create`."""
     name, equals, value = word.partition("=")
-    if not word.startswith("--") or len(name) < 4 or name in _TAKES or name in _KNOWN:
+    if not word.startswith("--") or len(name) < 4 or name in known:
         return word
-    meant = [each for each in (*_TAKES, *_KNOWN) if each.startswith(name)]
+    meant = [each for each in known if each.startswith(name)]
     return word.like(f"{meant[0]}{equals}{value}") if len(meant) == 1 else word
 
 
@@ -99,7 +78,7 @@ def _with_dashes(words: list[Arg]) -> list[Arg]:
 
 
 def _run_helpers(call: Call, options: Options) -> None:
-    for text in options.values(*_RUNNING):
+    for text in options.values(*card_words(call, "runs")):
         call.fact(Effect.EXECUTES, tags=("flag", "arbitrary"), at=text.span)
         call.run_shell(text, stdin=Stream(None, call.stdin.taint | DECODED, "archive"))
     for action in options.values("--checkpoint-action"):
@@ -243,47 +222,12 @@ def ar(call: Call) -> Stream:
     return ANYTHING
 
 
-_ENDINGS = {
-    "gzip": ".gz",
-    "pigz": ".gz",
-    "bzip2": ".bz2",
-    "pbzip2": ".bz2",
-    "xz": ".xz",
-    "lzma": ".lzma",
-    "zstd": ".zst",
-    "lz4": ".lz4",
-    "brotli": ".br",
-    "compress": ".Z",
-    "lzip": ".lz",
-    "lzop": ".lzo",
-}
-_UNPACKERS = {
-    "gunzip": "gzip",
-    "uncompress": "compress",
-    "bunzip2": "bzip2",
-    "unxz": "xz",
-    "unlzma": "lzma",
-    "unzstd": "zstd",
-    "unlz4": "lz4",
-    "unpigz": "pigz",
-}
-_SHOWERS = ("zcat", "gzcat", "bzcat", "xzcat", "lzcat", "zstdcat", "lz4cat", "lzmacat", "brcat")
-_SQUEEZE_TAKES = frozenset(
-    "-S --suffix -o --output -T --threads --format -p --processes -b --blocksize --memlimit "
-    "--memory --block-size --block-list -w --lgwin".split()
-)
-
-
 def squeeze(call: Call) -> Stream:
     """One file in, one file out, the first one gone; to standard output it only reads."""
-    name = call.name
-    options = split(
-        call.args, _takes_for(name), optional=frozenset(("--long", "--fast", "--adapt"))
-    )
-    unpacks = (
-        name in _UNPACKERS
-        or name in _SHOWERS
-        or options.has("-d", "--decompress", "--uncompress", "-t", "--test", "-l", "--list")
+    options = options_of(call)
+    does = card_words(call, "does")
+    unpacks = not does.isdisjoint(("unpacks", "shows")) or options.has(
+        "-d", "--decompress", "--uncompress", "-t", "--test", "-l", "--list"
     )
     taint = DECODED if unpacks else 0
     if options.has("-t", "--test", "-l", "--list"):
@@ -291,7 +235,7 @@ def squeeze(call: Call) -> Stream:
             call.reads(word)
         return ANYTHING
     output = options.value("-o", "--output")
-    shows = name in _SHOWERS or options.has("-c", "--stdout", "--to-stdout") or not options.operands
+    shows = "shows" in does or options.has("-c", "--stdout", "--to-stdout") or not options.operands
     streams = [call.reads(w) if w != "-" else call.stdin for w in options.operands] or [call.stdin]
     made = call.passes_on(*streams)
     made = Stream(None, made.taint | taint, made.source or call.name)
@@ -300,8 +244,8 @@ def squeeze(call: Call) -> Stream:
         return NOTHING
     if (shows and output is None) or output == "-":
         return made
-    keeps = options.has("-k", "--keep") or name in ("zstd", "unzstd", "lz4", "unlz4", "brotli")
-    ending = _ENDINGS.get(_UNPACKERS.get(name, name), ".gz")
+    keeps = options.has("-k", "--keep") or "keeps" in does
+    ending = next(iter(card_words(call, "ending")), ".gz")
     recursive = ("recursive",) if options.has("-r", "--recursive") else ()
     for word in options.operands:
         result = word.removesuffix(ending) if unpacks else f"{word}{ending}"
@@ -314,26 +258,9 @@ def squeeze(call: Call) -> Stream:
     return NOTHING
 
 
-def _takes_for(name: str) -> frozenset[str]:
-    if name in ("zstd", "unzstd", "zstdcat"):
-        return frozenset(
-            "-o -M -D --train --patch-from --filelist --output-dir-flat --output-dir-mirror".split()
-        )
-    if name in ("gzip", "gunzip", "bzip2", "bunzip2"):
-        return frozenset(("-S", "--suffix"))
-    return _SQUEEZE_TAKES | {"-F", "-M"} if "xz" in name else _SQUEEZE_TAKES
-
-
-_ZIP_TAKES = frozenset(
-    "-b --temp-path -i --include -n --suffixes -P --password -s --split-size -t "
-    "--from-date -tt --before-date -x --exclude -Z --compression-method -O --output-file "
-    "--out -TT --unzip-command -lf --logfile-path -ds --dot-size -sp".split()
-)
-
-
 def zip_(call: Call) -> Stream:
     """`zip`: packs; `-T -TT COMMAND` runs a command to test, `-m` removes what it packed."""
-    options = options_of(call, _spread(call.args))
+    options = options_of(call, _spread(call))
     for text in options.values("-TT", "--unzip-command"):
         call.fact(Effect.EXECUTES, tags=("flag", "arbitrary"), at=text.span)
         call.run_shell(text)
@@ -363,18 +290,13 @@ def zip_(call: Call) -> Stream:
     return NOTHING
 
 
-_ZIP_PAIRS = frozenset(
-    "-DF -FF -FS -db -dc -dd -df -dg -ds -du -dv -fd -fz -h2 -ic -jj -la -lf -li -ll -mm "
-    "-MM -nw -RE -sb -sc -sd -sf -so -sp -su -sU -sv -TT -tt -UN -ws -ww".split()
-)
-
-
-def _spread(words: list[Arg]) -> list[Arg]:
+def _spread(call: Call) -> list[Arg]:
     """`-rm` is `-r -m`; only some pairs of letters are one option."""
     out: list[Arg] = []
-    for word in words:
+    takes, pairs = card_of(call)["takes"], card_words(call, "pairs")
+    for word in call.args:
         bundle = word[:1] == "-" and word[1:].isalpha() and len(word) > 2
-        if bundle and word not in _ZIP_PAIRS and word[:2] not in _ZIP_TAKES:
+        if bundle and word not in pairs and word[:2] not in takes:
             out.extend(word.like(f"-{letter}") for letter in word[1:])
         else:
             out.append(word)

@@ -8,7 +8,7 @@ from redoma.judge.interpret.arg import NETWORK, UNKNOWN, Arg, Stream
 from redoma.judge.interpret.files import Files
 from redoma.judge.interpret.paths import place_of
 from redoma.judge.programs.actions import do
-from redoma.judge.programs.cards import follow, options_of
+from redoma.judge.programs.cards import card_named, card_words, follow, options_of
 from redoma.judge.programs.options import split
 from redoma.model.risk import Effect, Fact, Place, Target
 
@@ -17,60 +17,6 @@ if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
     from redoma.judge.programs.options import Options
 
-_GLOBAL_TAKES = frozenset(
-    "-H --host -c --context --config -l --log-level --tlscacert --tlscert --tlskey --url "
-    "--identity "
-    "--connection --root --runroot --storage-driver --cgroup-manager --namespace -n --address "
-    "--data-root --snapshotter".split()
-)
-_RUN_TAKES = frozenset(
-    "--add-host --annotation -a --attach --blkio-weight --blkio-weight-device --cap-add --cap-drop "
-    "--cgroup-parent --cgroupns --cidfile --cpu-count --cpu-percent --cpu-period --cpu-quota "
-    "--cpu-rt-period "
-    "--cpu-rt-runtime -c --cpu-shares --cpus --cpuset-cpus --cpuset-mems --detach-keys --device "
-    "--device-cgroup-rule --device-read-bps --device-read-iops --device-write-bps "
-    "--device-write-iops --dns "
-    "--dns-option --dns-search --domainname --entrypoint -e --env --env-file --expose --gpus "
-    "--group-add "
-    "--health-cmd --health-interval --health-retries --health-start-period --health-start-interval "
-    "--health-timeout -h --hostname --ip --ip6 --ipc --isolation --kernel-memory -l --label "
-    "--label-file --link "
-    "--link-local-ip --log-driver --log-opt --mac-address -m --memory --memory-reservation "
-    "--memory-swap "
-    "--memory-swappiness --mount --name --network --net --network-alias --net-alias "
-    "--oom-score-adj --pid "
-    "--pids-limit --platform -p --publish --pull --restart --runtime --security-opt --shm-size "
-    "--stop-signal "
-    "--stop-timeout --storage-opt --sysctl --tmpfs --ulimit -u --user --userns --uts -v --volume "
-    "--volume-driver "
-    "--volumes-from -w --workdir --arch --authfile --creds --pod --secret --systemd --tz --umask "
-    "--variant "
-    "--requires --sdnotify --uidmap --gidmap --os --preserve-fds --hooks-dir --hosts-file "
-    "--image-volume "
-    "--init-path --log-level --passwd-entry --pod-id-file --timeout --unsetenv --hostuser "
-    "--index --ssh".split()
-)
-_RUN_KNOWN = frozenset(
-    "--detach --disable-content-trust --init --interactive --no-healthcheck --oom-kill-disable "
-    "--privileged "
-    "--publish-all --quiet --read-only --rm --sig-proxy --tty --replace --rmi --tls-verify "
-    "--no-hosts "
-    "--http-proxy --env-host --no-hostname --passwd --unsetenv-all --read-only-tmpfs --no-deps "
-    "--service-ports "
-    "--use-aliases --no-TTY --no-tty --build --remove-orphans --quiet-pull "
-    "--quiet-build --latest --help".split()
-)
-_BUILD_TAKES = frozenset(
-    "-t --tag -f --file --build-arg --target --platform --cache-from --cache-to --label --network "
-    "--progress "
-    "--secret --ssh -o --output --iidfile --add-host --shm-size --ulimit -m --memory -c "
-    "--cpu-shares "
-    "--cpuset-cpus --isolation --security-opt --metadata-file --builder --allow --attest "
-    "--annotation "
-    "--build-context --call --cgroup-parent --no-cache-filter --provenance --sbom --cpu-period "
-    "--cpu-quota "
-    "--format --layers --volume -v --device --cap-add --userns --pull --jobs --authfile".split()
-)
 _GROUPS = frozenset(("container", "image", "buildx", "builder"))
 _ADDRESS = re.compile(r"(?:https?|git|ssh|ftp)://|git@|github\.com/")
 _EVERY = re.compile(
@@ -81,7 +27,7 @@ _EVERY = re.compile(
 
 def docker(call: Call) -> Stream:
     """`docker`, `podman`, `nerdctl`: what runs, mounts, copies or builds; a card for the rest."""
-    options = split(call.args, _GLOBAL_TAKES, stops=True)
+    options = split(call.args, card_words(call, "global"), stops=True)
     for host in options.values("-H", "--host", "--url"):
         if not host.startswith(("unix:", "/", "npipe:", "fd:")):
             call.host(host)
@@ -142,7 +88,7 @@ def _removal(call: Call) -> Stream:
 
 
 def _run(call: Call, words: list[Arg]) -> Stream:
-    options = split(words, _RUN_TAKES, _RUN_KNOWN, stops=True)
+    options = options_of(call, words, card_named(call, "docker run"))
     if options.has("--help"):
         return _told(call)
     do(
@@ -184,7 +130,7 @@ def _flags(call: Call, options: Options) -> None:
 
 
 def _exec(call: Call, words: list[Arg]) -> Stream:
-    options = split(words, _RUN_TAKES, _RUN_KNOWN, stops=True)
+    options = options_of(call, words, card_named(call, "docker run"))
     if options.has("--privileged"):
         call.fact(Effect.PRIVILEGE, tags=("container",))
     for value in options.values("--env-file"):
@@ -203,7 +149,7 @@ def _exec(call: Call, words: list[Arg]) -> Stream:
 
 
 def _build(call: Call, words: list[Arg]) -> Stream:
-    options = split(words, _BUILD_TAKES)
+    options = options_of(call, words, card_named(call, "docker build"))
     if options.has("--help"):
         return _told(call)
     do(call, "build", detail="build")
@@ -262,7 +208,7 @@ def compose(call: Call, words: list[Arg] | None = None) -> Stream:
             call.fact(Effect.EXECUTES, tags=("container", "url"), at=file.span, detail=str(file))
     verb = str(front.operands[0]) if front.operands else ""
     if verb in ("run", "exec") and not front.has("--dry-run"):
-        inner = split(front.operands[1:], _RUN_TAKES, _RUN_KNOWN, stops=True)
+        inner = options_of(call, front.operands[1:], card_named(call, "docker run"))
         if verb == "run":
             do(call, "container", detail="run")
             if reaches_host(call, inner):
