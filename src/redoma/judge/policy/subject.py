@@ -30,7 +30,7 @@ _MANY = frozenset(("recursive", "whole", "unpacked", "project"))
 _COPIERS = frozenset(("cp", "mv", "install", "ln"))
 
 
-class Seen:
+class Subject:
     """The values of every name, for one line under one policy."""
 
     __slots__ = (
