@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from redoma.jail.engines.warm import Warm
-from redoma.jail.run.mounts_kept import LATER
+from redoma.jail.supervisor.mount_release import LATER
 from redoma.pipeline.async_sandbox import AsyncSandbox
 from redoma.pipeline.sandbox import Sandbox, this_host
 from tests.contract.machine import usable

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from redoma.cli import intake, options
+from redoma.cli import options, streams
 from redoma.i18n import phrased
 from redoma.model.decision import Decision, Verdict
 from redoma.model.errors import UsageError
@@ -64,9 +64,9 @@ def main(arguments: list[str]) -> int:
         return jsonl.judge_lines(sys.stdin.buffer, sys.stdout, pack=pack, cwd=cwd)
     decision = judge(_text(given.words), pack=pack, cwd=cwd)
     if "--json" in given.flags:
-        from redoma.cli import as_json
+        from redoma.cli import json_report as as_json
 
-        sys.stdout.write(as_json.line(as_json.whole(decision)))
+        sys.stdout.write(as_json.line(as_json.decision_json(decision)))
     else:
         from redoma.cli import prose
 
@@ -92,7 +92,7 @@ def _note(decision: Decision, policy: Policy) -> None:
     try:
         note_judged([decision], policy, Who(), waits=False)
     except RecordError as error:
-        from redoma.cli.display import harmless
+        from redoma.model.display import harmless
 
         sys.stderr.write(phrased("redoma: not written down: {0}\n", harmless(phrased(str(error)))))
 
@@ -120,8 +120,8 @@ def _text(words: list[str]) -> str:
 
 
 def _from_stdin() -> str:
-    data = intake.read_all(sys.stdin.buffer)
+    data = streams.read_all(sys.stdin.buffer)
     if data is None:
-        raise UsageError(f"more than {intake.MOST_BYTES} bytes on standard input", hint=USAGE)
+        raise UsageError(f"more than {streams.MOST_BYTES} bytes on standard input", hint=USAGE)
     # Bytes that are no UTF-8 are kept, so that they are seen and refused rather than replaced.
     return data.decode("utf-8", "surrogateescape").removesuffix("\n")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from redoma.cli.display import harmless
 from redoma.cli.options import read
 from redoma.i18n import phrased
+from redoma.model.display import harmless
 from redoma.model.errors import PreviewGone, UsageError
 
 TYPE_CHECKING = False
@@ -45,7 +45,7 @@ def main(arguments: list[str]) -> int:
     if len(options.words) > 1:
         raise UsageError("one at a time", hint="redoma undo ID")
     from redoma.cli.history import workspace_here
-    from redoma.cli.running import stop_on_signals
+    from redoma.cli.signals import stop_on_signals
     from redoma.pipeline.policies import load
     from redoma.pipeline.transactions import undo
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 
-from redoma.jail.run.control import Control
+from redoma.jail.supervisor.control import Control
 from redoma.model.call import Call
 from redoma.pipeline.context import World
 from redoma.pipeline.drive import drive_async, perform
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
     from typing import Any, Self, TypeVar
 
-    from redoma.jail.run.streams import Sink
+    from redoma.jail.supervisor.streams import Sink
     from redoma.model.decision import Decision
     from redoma.model.question import Answer
     from redoma.model.result import Result

@@ -7,7 +7,7 @@ import os
 from redoma.jail.engines.catalog import NAMES
 from redoma.jail.levels import LEVELS, load
 from redoma.jail.plan import given_here, plan
-from redoma.jail.run.limiter import OTHERWISE
+from redoma.jail.supervisor.limiter import OTHERWISE
 from redoma.model.errors import NoEngine
 from redoma.model.guarantee import EngineReport, Guarantee
 from redoma.model.request import Request, ShellCommand

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import json
 import os
+from enum import Enum
 from hashlib import sha256
 
-from redoma.ask.moments import now
+from redoma.ask.answers import now
 from redoma.base.ids import uuid
 from redoma.judge.assess import examine_call, facts_of
 from redoma.judge.canonical_argv import NOTHING, Likeness, likeness, program_likeness
 from redoma.judge.text.budget import Exhausted
 from redoma.model.display import shortened
-from redoma.model.enums import Enum
 from redoma.model.policy import BUILT_IN
 from redoma.model.question import Context, Question
 from redoma.model.request import Program, PythonCall, ShellCommand

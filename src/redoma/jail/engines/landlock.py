@@ -17,7 +17,7 @@ from redoma.jail.engines import program
 from redoma.jail.engines.endpoints import pipes_below
 from redoma.jail.engines.shield import Shield
 from redoma.jail.engines.simple import Plain, seen_by
-from redoma.jail.kernel.standing import is_machines_root
+from redoma.jail.kernel.process import is_machines_root
 from redoma.model.access import Writes
 from redoma.model.errors import EngineFailed
 from redoma.model.plan import Handshake, Launch, Plan
@@ -35,7 +35,7 @@ _ABOUT_THE_MACHINE = """/proc/cpuinfo /proc/filesystems /proc/loadavg /proc/memi
     /proc/sys /proc/uptime /proc/version /sys/devices/system/cpu""".split()
 _START = (
     "import sys; sys.path.append(sys.argv[1]); "
-    "from redoma.jail.inner.keep import main; main(sys.argv[2:])"
+    "from redoma.jail.forkserver.landlock_keeper import main; main(sys.argv[2:])"
 )
 _FIRST_FD = 100
 _NO_ATTRIBUTES = "no attribute of a file can be changed: chmod, chown, touch of what exists"

@@ -11,7 +11,7 @@ from redoma.model.plan import Launch, Plan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.jail.overlay.layer import Layer
+    from redoma.jail.overlay.store import Overlay
     from redoma.model.result import HeldBack
 
 
@@ -20,7 +20,7 @@ class Plain:
 
     def __init__(self, launch: Launch, raised: list[Raised], notes: tuple[str, ...] = ()) -> None:
         self.launch = launch
-        self.layer: Layer | None = None  # without mounts changes cannot be held
+        self.layer: Overlay | None = None  # without mounts changes cannot be held
         self.notes = notes
         self._raised = raised
 
@@ -57,7 +57,7 @@ def shim(orders: list[str], plan: Plan, env: dict[str, str]) -> tuple[str, ...]:
     source = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     start = (
         "import sys; sys.path.append(sys.argv[1]); "
-        "from redoma.jail.inner.confine import main; main(sys.argv[2:])"
+        "from redoma.jail.forkserver.direct_shim import main; main(sys.argv[2:])"
     )
     return (
         own.INTERPRETER,

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import re
 
-from redoma.base.pattern import lazy
 from redoma.model.policy import Environment
 from redoma.model.risk import Effect, Risk
 
@@ -46,7 +45,7 @@ NAMES: dict[str, tuple[str, ...] | None] = {
 }
 ORDERED = frozenset(("safety_level", "environment", "files_affected"))
 _ORDER = frozenset(("<", "<=", ">", ">="))
-_TOKEN = lazy(
+_TOKEN = re.compile(
     r"""\s*(?:(?P<text>"[^"]*"|'[^']*')|(?P<sign>==|!=|<=|>=|[<>()\[\],])"""
     r"""|(?P<word>[^\s()\[\],=!<>"']+)|(?P<bad>\S))"""
 )

@@ -13,8 +13,8 @@ from redoma.pipeline.requests import request_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.jail.run.control import Control
-    from redoma.jail.run.streams import Sink
+    from redoma.jail.supervisor.control import Control
+    from redoma.jail.supervisor.streams import Sink
     from redoma.model.call import Call
     from redoma.model.request import Request
     from redoma.model.result import Result

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from redoma.jail.overlay import spool
-from redoma.jail.overlay.roots import Roots
-from redoma.jail.overlay.rows import CHANGES
-from redoma.jail.overlay.spool import Spool, Spooler, found_in, stored
+from redoma.jail.overlay.selection import Roots
+from redoma.jail.overlay.spool import CHANGES, Spool, Spooler, found_in, stored
 from redoma.model.change import Change, Did, FileKind, FileState
 from redoma.pipeline import stored_changes
 from redoma.pipeline.sandbox import Sandbox
@@ -135,10 +134,10 @@ def test_what_is_within_the_bounds_is_applied_by_itself(work: Path) -> None:
 
 
 def test_a_preview_past_a_bound_does_not_say_that_nothing_changed(work: Path) -> None:
-    from redoma.cli.preview_report import report
+    from redoma.cli.preview import preview_report
 
     with Sandbox(str(work), policy="isolation-only", limits={"changes": 2}).preview(
         "rm -r src"
     ) as found:
         assert found.id
-        assert "".join(report(found.found, stat=True)) == ""
+        assert "".join(preview_report(found.found, stat=True)) == ""

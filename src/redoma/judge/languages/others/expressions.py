@@ -7,7 +7,6 @@ import binascii
 import codecs
 import re
 
-from redoma.base.pattern import lazy
 from redoma.judge.interpret.arg import UNKNOWN
 from redoma.judge.languages.others.known_calls import DECODERS
 
@@ -196,7 +195,7 @@ _JOINING = frozenset(("+", ".", "~", "<>", "&"))
 _ENDING = frozenset((";", "\n", "}", ")"))
 _STATEMENT_WORDS = frozenset("if unless or and while for until do then end foreach".split())
 LONGEST_ARGUMENTS = 300
-_HOME = lazy(
+_HOME = re.compile(
     r"(?:require\((?:node:)?os\)\.homedir\(\)|os\.homedir\(\)|homedir\(\)|Dir\.home(?:\(\))?"
     r"|ENV(?:\.fetch)?[\[(]HOME[\])]|process\.env\.HOME|process\.env\[HOME\]|\$ENV\{HOME\}"
     r"|(?:os\.|Sys\.|System\.)?getenv\(HOME\)|\$_(?:SERVER|ENV)\[HOME\])"

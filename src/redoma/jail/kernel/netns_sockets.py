@@ -1,0 +1,259 @@
+"""Makes sockets inside an enclosure's network, from outside, and hands them out.
+
+A process of our own steps into the network namespace for the moment that takes, and nothing of
+ours is left there; only where ports are published it stays, to make a socket for each caller.
+"""
+
+from __future__ import annotations
+
+import array
+import fcntl
+import os
+import socket
+import time
+import warnings
+from contextlib import suppress
+from struct import pack, unpack_from
+
+from redoma.jail.kernel import network, syscalls
+from redoma.jail.kernel.process import is_machines_root
+from redoma.model.errors import EngineFailed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import NoReturn, TypeAlias
+
+    Made: TypeAlias = tuple[list[tuple[str, socket.socket]], str]
+
+# A port that no command can bind itself, since it has no rights below 1024.
+GATE_PORT = 1
+DNS_PORT = 53
+# The enclosure's own address, so that programs see a machine that has a network at all.
+_OWN_V4 = socket.inet_pton(socket.AF_INET, "198.18.0.1")
+_OWN_V6 = socket.inet_pton(socket.AF_INET6, "fd72:6564:6f6d:6100::1")
+_GET_USER_NAMESPACE, _GET_OWNER = 0xB701, 0xB704
+_GET_FLAGS, _UP = 0x8913, 0x1
+_PATIENCE = 5.0
+_BACKLOG = 1024
+_IPV6_RECVPKTINFO, _IP_PKTINFO = 49, 8
+_MOST_SOCKETS = 250
+_UNUSED = array  # loaded now: as nobody nothing may be there to be imported from
+REDIRECT, LISTEN = "redirect", "listen"
+
+
+class Embassy:
+    """The sockets of one enclosure, each with what it is for."""
+
+    def __init__(
+        self,
+        process: int,
+        *,
+        ports: tuple[int, ...],
+        local: tuple[int, ...],
+        stays: bool,
+        redirects: bool = True,
+    ) -> None:
+        """Steps into the network of `process`.
+
+        `ports` are listened on where connections cannot be redirected, or shall not be; `local`
+        are ports of the enclosure's loopback that lead out.
+        """
+        self.sockets: list[tuple[str, socket.socket]] = []
+        # Over which the kernel tells which socket inside is which.
+        self.kernel: socket.socket | None = None
+        self.mode = ""
+        self._child = 0
+        self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            network = os.open(f"/proc/{process}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                with theirs:
+                    self._child = _fork(
+                        network,
+                        theirs,
+                        lambda: _set_up(ports, local, redirects=redirects),
+                        stays=stays,
+                    )
+            finally:
+                os.close(network)
+            self._receive()
+        except BaseException:
+            self.close()
+            raise
+        if not stays:
+            self._reap()
+
+    def _receive(self) -> None:
+        self._channel.settimeout(_PATIENCE + 1)
+        try:
+            said, descriptors, _, _ = socket.recv_fds(self._channel, 1 << 14, _MOST_SOCKETS)
+        except OSError as error:
+            raise EngineFailed(f"the gate could not be set up: {error}") from error
+        mode, *names = said.decode().split(" ")
+        if mode not in (REDIRECT, LISTEN) or len(names) != len(descriptors):
+            for fd in descriptors:
+                os.close(fd)
+            raise EngineFailed(
+                f"the gate could not be set up: {said.decode() or 'it ended'}", hint="redoma doctor"
+            )
+        self.mode = mode
+        for name, fd in zip(names, descriptors, strict=True):
+            made = socket.socket(fileno=fd)
+            os.set_inheritable(fd, False)  # noqa: FBT003
+            made.setblocking(False)  # noqa: FBT003
+            if name == "sockets":
+                self.kernel = made
+            else:
+                self.sockets.append((name, made))
+
+    def new_socket(self, family: int) -> socket.socket | None:
+        """A fresh socket inside, for a connection to the enclosure's own loopback."""
+        try:
+            self._channel.send(b"6" if family == socket.AF_INET6 else b"4")
+            _, descriptors, _, _ = socket.recv_fds(self._channel, 16, 1)
+        except OSError:
+            return None
+        if not descriptors:
+            return None
+        os.set_inheritable(descriptors[0], False)  # noqa: FBT003
+        made = socket.socket(fileno=descriptors[0])
+        made.setblocking(False)  # noqa: FBT003
+        return made
+
+    def close(self) -> None:
+        """Closes everything; a process that stayed ends when nobody speaks to it any more."""
+        self._channel.close()
+        for made in (*(each for _, each in self.sockets), self.kernel):
+            if made is not None:
+                made.close()
+        self.sockets = []
+        self._reap()
+
+    def _reap(self) -> None:
+        if self._child:
+            with suppress(ChildProcessError):
+                os.waitpid(self._child, 0)
+            self._child = 0
+
+
+def _fork(network: int, channel: socket.socket, set_up: Callable[[], Made], *, stays: bool) -> int:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # it makes system calls only
+        child = os.fork()
+    if child:
+        return child
+    _inside(network, channel, set_up, stays=stays)
+
+
+def _inside(
+    network: int, channel: socket.socket, set_up: Callable[[], Made], *, stays: bool
+) -> NoReturn:
+    try:
+        # Attack: whatever the caller has open would be open here as well, as long as this lives.
+        keep = sorted((network, channel.fileno()))
+        os.closerange(3, keep[0])
+        os.closerange(keep[0] + 1, keep[1])
+        os.closerange(keep[1] + 1, max(1 << 16, os.sysconf("SC_OPEN_MAX")))
+        _enter(network)
+        _wait_for_loopback()
+        made, mode = set_up()
+        said = " ".join([mode, *(name for name, _ in made)]).encode()
+        socket.send_fds(channel, [said], [each.fileno() for _, each in made])
+        for _, each in made:
+            each.close()
+        while stays and (wanted := channel.recv(16)):
+            family = socket.AF_INET6 if wanted == b"6" else socket.AF_INET
+            fresh = socket.socket(family, socket.SOCK_STREAM)
+            socket.send_fds(channel, [b"s"], [fresh.fileno()])
+            fresh.close()
+    except BaseException as error:  # nothing of ours goes on in this process
+        with suppress(OSError):
+            channel.send(f"{type(error).__name__}: {error}".encode()[:500])
+        os._exit(1)
+    os._exit(0)
+
+
+def _enter(network: int) -> None:
+    """Into the user namespace that the network belongs to, and then into the network.
+
+    Not the namespace that a process of the enclosure is in now: bubblewrap moves it into another.
+    """
+    owner = fcntl.ioctl(network, _GET_USER_NAMESPACE)
+    if is_machines_root():
+        uid = unpack_from("I", fcntl.ioctl(owner, _GET_OWNER, pack("I", 0)))[0]
+        os.setgroups([])
+        os.setresgid(uid, uid, uid)
+        os.setresuid(uid, uid, uid)  # nothing is done in there as the machine's root
+    syscalls.enter(owner, syscalls.CLONE_NEWUSER)
+    syscalls.enter(network, syscalls.CLONE_NEWNET)
+
+
+def _wait_for_loopback() -> None:
+    """The launcher brings it up itself, and would fail where it is up already."""
+    end = time.monotonic() + _PATIENCE
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asks:
+        while time.monotonic() < end:
+            answer = fcntl.ioctl(asks, _GET_FLAGS, pack("16sH22x", b"lo", 0))
+            if unpack_from("16sH", answer)[1] & _UP:
+                return
+            time.sleep(0.0002)
+    raise TimeoutError("the enclosure's loopback did not come up")
+
+
+def _set_up(ports: tuple[int, ...], local: tuple[int, ...], *, redirects: bool) -> Made:
+    families = [(network.IPV4, _OWN_V4)]
+    if os.path.exists("/proc/net/if_inet6") and socket.has_ipv6:
+        families.append((network.IPV6, _OWN_V6))
+    with _netlink(network.ROUTE) as channel:
+        for family, address in families:
+            network.own_address(channel, family, address)
+            network.every_address_is_here(channel, family)
+    mode = LISTEN
+    # Where the kernel has no packet rules for us, only granted ports are listened on.
+    with suppress(OSError), _netlink(network.PACKET_RULES) as channel:
+        for family, _ in families if redirects else ():
+            network.redirect_connections(channel, family, GATE_PORT)
+            mode = REDIRECT
+    made: list[tuple[str, socket.socket]] = [("sockets", _netlink(network.SOCKETS))]
+    for family, _ in families:
+        loopback = "127.0.0.1" if family == network.IPV4 else "::1"
+        made += [(f"local:{port}", _listener(family, loopback, port)) for port in local]
+        if mode == REDIRECT:
+            made.append(("gate", _listener(family, loopback, GATE_PORT)))
+        else:
+            made += [("any", _listener(family, "", p)) for p in ports if p not in local]
+        made.append(("dns-tcp", _listener(family, "", DNS_PORT)))
+        made.append(("dns", _questions(family)))
+        with suppress(OSError):  # only the telling is lost without it
+            made.append(("udp", network.datagram_listener(family)))
+    return made, mode
+
+
+def _netlink(protocol: int) -> socket.socket:
+    made = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, protocol)
+    made.bind((0, 0))
+    made.settimeout(_PATIENCE)
+    return made
+
+
+def _listener(family: int, address: str, port: int) -> socket.socket:
+    made = socket.socket(family, socket.SOCK_STREAM)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if family == network.IPV6:
+        made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+    made.bind((address, port))
+    made.listen(_BACKLOG)
+    return made
+
+
+def _questions(family: int) -> socket.socket:
+    """Hears questions to any name server, and knows which one was asked."""
+    made = socket.socket(family, socket.SOCK_DGRAM)
+    if family == network.IPV6:
+        made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        made.setsockopt(socket.IPPROTO_IPV6, _IPV6_RECVPKTINFO, 1)
+    else:
+        made.setsockopt(socket.IPPROTO_IP, _IP_PKTINFO, 1)
+    made.bind(("", DNS_PORT))
+    return made
