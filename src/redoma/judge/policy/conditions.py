@@ -51,6 +51,28 @@ _TOKEN = re.compile(
 )
 DEEPEST = 32
 LONGEST = 4096
+# The sentences that lists of a policy may use instead of a condition, and what they mean.
+PHRASES = {
+    **{level: f"safety_level == {level}" for level in LEVELS},
+    "multiple files": "multiple_files",
+    "operations affecting multiple files": "multiple_files",
+    "external network": "external_network",
+    "network operations to external hosts": "external_network",
+    "schema changes": "effects == schema-change",
+    "database schema modifications": "effects == schema-change",
+    "publishing": "effects == publishes",
+    "deployment": "effects == remote",
+    "publishing or deployment operations": "effects in [publishes, remote]",
+    "first execution of command": "first_execution",
+}
+# What the document of the skill wants confirmed.
+CONFIRMED_BY_SKILL = (
+    *("dangerous", "multiple files", "external network", "schema changes"),
+    *("publishing", "deployment"),
+)
+_LEVEL = re.compile(rf"({'|'.join(LEVELS)})\s*\(if multiple files\)")
+_FILES = re.compile(r"commands? affecting\s*(>=|>|more than|at least)\s*(\d{1,9})\s*files?")
+_SIGNS = {"more than": ">", "at least": ">="}
 
 
 class ConditionError(ValueError):
@@ -201,29 +223,6 @@ def _meant(word: str, known: tuple[str, ...]) -> str:
 
     near = get_close_matches(word, known, n=1)
     return f"did you mean {near[0]}?" if near else "one of: " + ", ".join(known)
-
-
-PHRASES = {
-    **{level: f"safety_level == {level}" for level in LEVELS},
-    "multiple files": "multiple_files",
-    "operations affecting multiple files": "multiple_files",
-    "external network": "external_network",
-    "network operations to external hosts": "external_network",
-    "schema changes": "effects == schema-change",
-    "database schema modifications": "effects == schema-change",
-    "publishing": "effects == publishes",
-    "deployment": "effects == remote",
-    "publishing or deployment operations": "effects in [publishes, remote]",
-    "first execution of command": "first_execution",
-}
-# What the document of the skill wants confirmed.
-CONFIRMED_BY_SKILL = (
-    *("dangerous", "multiple files", "external network", "schema changes"),
-    *("publishing", "deployment"),
-)
-_LEVEL = re.compile(rf"({'|'.join(LEVELS)})\s*\(if multiple files\)")
-_FILES = re.compile(r"commands? affecting\s*(>=|>|more than|at least)\s*(\d{1,9})\s*files?")
-_SIGNS = {"more than": ">", "at least": ">="}
 
 
 def clause(text: str) -> Tree:

@@ -1,4 +1,4 @@
-"""Asks a policy about a command: every voice it has, the strictest of which counts."""
+"""Evaluates a policy for a command: everything it says, the strictest of which counts."""
 
 from __future__ import annotations
 
@@ -29,14 +29,13 @@ from redoma.model.risk import Assessment, Effect, Place, Risk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.policy.subject import Subject
     from redoma.judge.rules.pack import Pack
     from redoma.model.policy import Circumstances, Policy, Rule
     from redoma.model.risk import Fact
     from redoma.model.script import Span
 
-# What cannot be taken back by restoring the workspace: in production someone is asked first.
-LASTING = (
+# What outlives the run in other systems or in this machine: in production someone confirms it.
+_LASTING = (
     Effect.PUBLISHES,
     Effect.REMOTE,
     Effect.SCHEMA_CHANGE,
@@ -46,6 +45,17 @@ LASTING = (
     Effect.PRIVILEGE,
 )
 
+_CHANGES = frozenset((Effect.WRITES, Effect.DELETES, Effect.PERSISTS))
+_WHOLE = frozenset(("recursive", "whole"))
+_SCHEMES = {"http": 80, "https": 443, "ssh": 22, "ftp": 21, "telnet": 23, "rdp": 3389}
+_PROGRAMS = {
+    **dict.fromkeys(("ssh", "scp", "sftp", "autossh", "mosh"), 22),
+    "telnet": 23,
+    **dict.fromkeys(("xfreerdp", "rdesktop"), 3389),
+}
+_PORT_OPTIONS = {"ssh": "-p", "autossh": "-p", "scp": "-P", "sftp": "-P"}
+_LAST_IS_PORT = frozenset("telnet nc ncat netcat".split())
+
 
 def evaluate(
     assessment: Assessment, pack: Pack, policy: Policy, circumstances: Circumstances
@@ -54,9 +64,9 @@ def evaluate(
     seen = _seen(assessment, (), policy, circumstances)
     said = voices(assessment, pack, policy, circumstances, seen)
     verdict = max(voice.verdict for voice in said)
-    loudest = [voice for voice in said if voice.verdict is verdict]
-    because = [voice.reason for voice in loudest if voice.reason]
-    set_aside = loudest[0].rule == "allowlist_extensions"
+    strictest = [voice for voice in said if voice.verdict is verdict]
+    because = [voice.reason for voice in strictest if voice.reason]
+    set_aside = strictest[0].rule == "allowlist_extensions"
     if assessment.risk and verdict >= pack.verdict(assessment.risk) and not set_aside:
         because = [*(finding.reason for finding in assessment.worst), *because]
     return Decision(
@@ -65,7 +75,7 @@ def evaluate(
         policy=policy.name,
         assessment=assessment,
         level=pack.level(assessment.risk),
-        rule=loudest[0].rule,
+        rule=strictest[0].rule,
         isolation=isolation(policy, circumstances)[0],
         preview=preview(seen, policy),
         multiple_files=seen.multiple_files,
@@ -192,7 +202,7 @@ def _rule_voice(rule: Rule) -> Voice:
 def _production(seen: Subject, policy: Policy) -> list[Voice]:
     if policy.environment < Environment.PRODUCTION:
         return []
-    lasting = [effect.value for effect in LASTING if effect.value in seen.effects]
+    lasting = [effect.value for effect in _LASTING if effect.value in seen.effects]
     if not lasting:
         return []
     return [
@@ -256,18 +266,6 @@ def preview(seen: Subject, policy: Policy) -> str:
                 return f"rule {rule.name}"
         layer = layer.floor
     return ""
-
-
-_CHANGES = frozenset((Effect.WRITES, Effect.DELETES, Effect.PERSISTS))
-_WHOLE = frozenset(("recursive", "whole"))
-_SCHEMES = {"http": 80, "https": 443, "ssh": 22, "ftp": 21, "telnet": 23, "rdp": 3389}
-_PROGRAMS = {
-    **dict.fromkeys(("ssh", "scp", "sftp", "autossh", "mosh"), 22),
-    "telnet": 23,
-    **dict.fromkeys(("xfreerdp", "rdesktop"), 3389),
-}
-_PORT_OPTIONS = {"ssh": "-p", "autossh": "-p", "scp": "-P", "sftp": "-P"}
-_LAST_IS_PORT = frozenset("telnet nc ncat netcat".split())
 
 
 def file_voices(seen: Subject, policy: Policy, circumstances: Circumstances) -> list[Voice]:

@@ -34,6 +34,7 @@ USUAL_LEVEL = "standard"
 _WRITABLE = ("${PROJECT_ROOT}", "/tmp", "/var/tmp")
 # What an allow list of a project would work against.
 _AGAINST_ALLOW = ("policy", "rules", "environment", "confirmation.required_for")
+_FIELDS = {"allowlist_extensions": "allow", "blocklist_extensions": "block"}
 
 
 class Loosens(PolicySyntax):
@@ -52,7 +53,7 @@ def merge(layers: list[PolicyLayer], *, digest: str) -> Policy:
             _refuse_loosening(policy, layer, below)
             policy = _tightened(policy, layer)
         else:
-            policy = built(policy, layer)
+            policy = _built(policy, layer)
         below.append(layer)
     return replace(policy, digest=digest)
 
@@ -60,7 +61,7 @@ def merge(layers: list[PolicyLayer], *, digest: str) -> Policy:
 def _tightened(policy: Policy, layer: PolicyLayer) -> Policy:
     """A project's layer over the policy below it, which keeps counting."""
     values = layer.values
-    made = built(policy, layer)
+    made = _built(policy, layer)
     below = policy
     if "allowlist_extensions" in values:
         made = replace(made, allow=(*policy.allow, *made.allow))
@@ -211,10 +212,7 @@ def _symbolic(path: str) -> str:
     return expanded(path, "/${PROJECT_ROOT}", "/~")
 
 
-_FIELDS = {"allowlist_extensions": "allow", "blocklist_extensions": "block"}
-
-
-def built(policy: Policy, layer: PolicyLayer) -> Policy:
+def _built(policy: Policy, layer: PolicyLayer) -> Policy:
     """The policy with every value of the layer in its place, and nothing else changed."""
     whole: dict[str, Any] = {"sources": (*policy.sources, layer.path)}
     if layer.origin == "project":

@@ -1,4 +1,4 @@
-"""Patterns of paths, hosts and texts: what they fit, and which are refused as no pattern at all."""
+"""What the lists of a policy fit: paths, hosts, texts, and commands by their words."""
 
 from __future__ import annotations
 
@@ -22,6 +22,11 @@ _WHOLE_WORD = r"(?<![^\s;&|(]){}(?![^\s;&|)])"
 _META = frozenset("\\.*+?[](){}|^$")
 _HOST = re.compile(r"(?:\*\.)?[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_-]+)*\.?|[0-9a-f:.]+")
 _PATH = re.compile(r"(?:/[^\s?#;\\]*)?")
+# What changes the meaning of the words that follow in the same shell.
+_CHANGES_MEANING = frozenset(
+    ". alias builtin declare enable eval exec export function hash local readonly set shopt "
+    "source trap typeset unalias".split()
+)
 
 
 def expanded(pattern: str, workspace: str, home: str) -> str:
@@ -159,13 +164,6 @@ def expression_problem(text: str) -> str:
     from redoma.judge.text.regex import problem
 
     return problem(text)
-
-
-# What changes the meaning of the words that follow in the same shell.
-_CHANGES_MEANING = frozenset(
-    ". alias builtin declare enable eval exec export function hash local readonly set shopt "
-    "source trap typeset unalias".split()
-)
 
 
 def calls_in(facts: tuple[Fact, ...]) -> list[tuple[tuple[str, ...], Span]]:
