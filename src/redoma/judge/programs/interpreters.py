@@ -301,7 +301,7 @@ _PWSH_TAKES = frozenset(
 
 def powershell(call: Call) -> Stream:
     """`pwsh`, `powershell`: `-Command`, `-EncodedCommand`, `-File`, or what flows in."""
-    from redoma.judge.languages.others.powershell import decode_command
+    from redoma.judge.languages.others.lines import decode_command
     from redoma.judge.programs.knowledge import read_code
 
     words = list(call.args)

@@ -216,7 +216,7 @@ def read_code(call: Call, language: str, text: Arg) -> Stream:
 
         return read_applescript(call, text)
     if language == "powershell":
-        from redoma.judge.languages.others.powershell import read_powershell
+        from redoma.judge.languages.others.lines import read_powershell
 
         return read_powershell(call, text)
     call.fact(Effect.EXECUTES, tags=("code",), at=text.span, detail=language)

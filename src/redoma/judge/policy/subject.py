@@ -19,18 +19,12 @@ _OF_FILES = frozenset(
     (Effect.READS, Effect.WRITES, Effect.DELETES, Effect.EXECUTES, Effect.SECRETS, Effect.PERSISTS)
 )
 _CHANGES = frozenset((Effect.WRITES, Effect.DELETES))
-_OUTWARD = frozenset(
-    (
-        *(Effect.NETWORK, Effect.REMOTE, Effect.EXFILTRATES, Effect.PUBLISHES),
-        *(Effect.DOWNLOADS_AND_EXECUTES, Effect.INSTALLS),
-    )
-)
 _ELSEWHERE = frozenset((Place.HOST, Place.LOOPBACK, Place.NOWHERE))
 _MANY = frozenset(("recursive", "whole", "unpacked", "project"))
 _COPIERS = frozenset(("cp", "mv", "install", "ln"))
 
 
-class Seen:
+class Subject:
     """The values of every name, for one line under one policy."""
 
     __slots__ = (
@@ -66,7 +60,7 @@ class Seen:
             self.programs = self.paths = self.hosts = {UNKNOWN}
             self.changed = len({t for f in assessment.findings for t in f.targets})
             self.uncertain = any(f.effect in _CHANGES for f in assessment.findings)
-            self.external = any(f.effect in _OUTWARD for f in assessment.findings)
+            self.external = any(f.effect.leaves_machine for f in assessment.findings)
             return
         self.effects = {f.effect.value for f in facts if f.effect is not Effect.CALLS}
         self.programs = {_program(f) for f in facts if f.effect is Effect.CALLS}
@@ -206,7 +200,7 @@ def hosts_of(fact: Fact) -> list[str]:
 
 
 def _goes_out(fact: Fact) -> bool:
-    if fact.effect not in _OUTWARD or "listen" in fact.tags:
+    if not fact.effect.leaves_machine or "listen" in fact.tags:
         return False
     return not fact.targets or any(t.place is not Place.LOOPBACK for t in fact.targets)
 

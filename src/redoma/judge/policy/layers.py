@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from redoma.judge.policy.build import built
-from redoma.judge.policy.patterns import (
-    covers_request,
-    expanded,
-    host_fits,
-    request_of,
-    within,
-)
+from redoma.judge.policy.patterns import covers_request, expanded, host_fits, request_of, within
 from redoma.judge.policy.schema import KEYS
-from redoma.judge.policy.shipped import POLICIES, start
+from redoma.judge.policy.shipped import POLICIES, rules, start
+from redoma.model.decision import Verdict
 from redoma.model.errors import PolicySyntax
-from redoma.model.policy import ISOLATION_ONLY, LEVELS
+from redoma.model.policy import (
+    ISOLATION_ONLY,
+    LEVELS,
+    Action,
+    Clause,
+    ConfirmPlans,
+    Environment,
+    Example,
+    LogLevel,
+    Rule,
+)
+from redoma.model.question import Choice
 from redoma.model.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
-    from redoma.judge.policy.read import Layer
+    from redoma.judge.policy.reader import PolicyLayer
     from redoma.model.policy import Policy
 
 # Where nothing is said: the level of a run, and what a command may write.
@@ -28,6 +34,7 @@ USUAL_LEVEL = "standard"
 _WRITABLE = ("${PROJECT_ROOT}", "/tmp", "/var/tmp")
 # What an allow list of a project would work against.
 _AGAINST_ALLOW = ("policy", "rules", "environment", "confirmation.required_for")
+_FIELDS = {"allowlist_extensions": "allow", "blocklist_extensions": "block"}
 
 
 class Loosens(PolicySyntax):
@@ -36,25 +43,25 @@ class Loosens(PolicySyntax):
     code = "policy-loosens"
 
 
-def merge(layers: list[Layer], *, digest: str) -> Policy:
+def merge(layers: list[PolicyLayer], *, digest: str) -> Policy:
     """The policy of all layers, the outermost first."""
     packs = [x.values["pack"] for x in layers if "pack" in x.values and x.origin != "project"]
     policy = start(packs[0] if packs else "default")
-    below: list[Layer] = []
+    below: list[PolicyLayer] = []
     for layer in layers:
         if layer.origin == "project":
             _refuse_loosening(policy, layer, below)
             policy = _tightened(policy, layer)
         else:
-            policy = built(policy, layer)
+            policy = _built(policy, layer)
         below.append(layer)
     return replace(policy, digest=digest)
 
 
-def _tightened(policy: Policy, layer: Layer) -> Policy:
+def _tightened(policy: Policy, layer: PolicyLayer) -> Policy:
     """A project's layer over the policy below it, which keeps counting."""
     values = layer.values
-    made = built(policy, layer)
+    made = _built(policy, layer)
     below = policy
     if "allowlist_extensions" in values:
         made = replace(made, allow=(*policy.allow, *made.allow))
@@ -90,7 +97,7 @@ def _with_allowed(policy: Policy, allow: tuple[tuple[str, ...], ...]) -> Policy:
     return replace(policy, allow=allow, floor=floor)
 
 
-def _refuse_loosening(policy: Policy, layer: Layer, below: list[Layer]) -> None:
+def _refuse_loosening(policy: Policy, layer: PolicyLayer, below: list[PolicyLayer]) -> None:
     for name, value in layer.values.items():
         problem = _loosens(policy, name, value)
         if problem:
@@ -105,7 +112,7 @@ def _refuse_loosening(policy: Policy, layer: Layer, below: list[Layer]) -> None:
                 raise _error(layer, "allowlist_extensions", problem, against, other.place(against))
 
 
-def _set_by(name: str, below: list[Layer]) -> tuple[str, str]:
+def _set_by(name: str, below: list[PolicyLayer]) -> tuple[str, str]:
     """The key that forbids a loosening, and where it is set."""
     for other in reversed(below):
         if name in other.values:
@@ -113,7 +120,7 @@ def _set_by(name: str, below: list[Layer]) -> tuple[str, str]:
     return name, "built in"
 
 
-def _error(layer: Layer, name: str, problem: str, key: str, place: str) -> Loosens:
+def _error(layer: PolicyLayer, name: str, problem: str, key: str, place: str) -> Loosens:
     hint = f"a project may only tighten: remove it, or change {key} in your own sandbox.yaml"
     if name in KEYS["projects_may"].choices:
         hint = f"your own sandbox.yaml may permit it: projects_may: [{name}]"
@@ -146,11 +153,11 @@ def _loosens(policy: Policy, name: str, value: Any) -> str:
         looser = now and not value
     else:
         choices = KEYS[name].choices
-        looser = choices.index(value) < choices.index(_label(now) or USUAL_LEVEL)
-    return f"{_said(value)} would loosen {_said(_label(now))}" if looser else ""
+        looser = choices.index(value) < choices.index(_key_word(now) or USUAL_LEVEL)
+    return f"{_said(value)} would loosen {_said(_key_word(now))}" if looser else ""
 
 
-def _label(now: Any) -> Any:
+def _key_word(now: Any) -> Any:
     """A value of a policy in the words of its key."""
     return getattr(now, "label", getattr(now, "value", now))
 
@@ -203,3 +210,73 @@ def _outside(field: str, value: tuple[str, ...], now: tuple[str, ...] | None) ->
 def _symbolic(path: str) -> str:
     """A path with names in the place of the workspace and of home, which are not known here."""
     return expanded(path, "/${PROJECT_ROOT}", "/~")
+
+
+def _built(policy: Policy, layer: PolicyLayer) -> Policy:
+    """The policy with every value of the layer in its place, and nothing else changed."""
+    whole: dict[str, Any] = {"sources": (*policy.sources, layer.path)}
+    if layer.origin == "project":
+        whole["root"] = layer.path.rpartition("/")[0].removesuffix("/.redoma")
+    sections: dict[str, dict[str, Any]] = {}
+    for name, value in layer.values.items():
+        made = _MADE[name](value) if name in _MADE else value
+        section, _, field = name.rpartition(".")
+        if section:
+            sections.setdefault(section, {})[field] = made
+        elif name == "policy":
+            whole["name"], own = _policy(value, layer)
+            whole["rules"] = (*own, *policy.added_rules)
+        elif name == "tests":
+            whole["tests"] = (*policy.tests, *map(_example, value))
+        elif name not in ("version", "rules"):
+            whole[_FIELDS.get(name, name)] = made
+    added = _rules(layer.values.get("rules", ()), layer, of="")
+    whole["rules"] = (*whole.get("rules", policy.rules), *added)
+    for section, fields in sections.items():
+        whole[section] = replace(getattr(policy, section), **fields)
+    return replace(policy, **whole)
+
+
+def _policy(value: tuple[Any, ...], layer: PolicyLayer) -> tuple[str, tuple[Rule, ...]]:
+    name = value[0]
+    if len(value) == 1 and name in POLICIES:
+        return name, rules(name)
+    return name, _rules(value[1], layer, of=name)
+
+
+def _rules(listed: tuple[Any, ...], layer: PolicyLayer, *, of: str) -> tuple[Rule, ...]:
+    return tuple(
+        Rule(
+            name=name,
+            when=Clause(text=text, tree=tree),
+            action=Action(action),
+            of=of,
+            source=layer.path,
+        )
+        for name, text, tree, action in listed
+    )
+
+
+def _clauses(listed: tuple[Any, ...]) -> tuple[Clause, ...]:
+    return tuple(Clause(text=text, tree=tree) for text, tree in listed)
+
+
+def _example(listed: tuple[str, ...]) -> Example:
+    command, expect, phase, isolation, source = listed
+    return Example(
+        command=command,
+        expect=Verdict[expect.upper()],
+        phase=phase,
+        isolation=isolation,
+        source=source,
+    )
+
+
+_MADE: dict[str, Callable[[Any], Any]] = {
+    "environment": lambda value: Environment[value.upper()],
+    "logging.level": lambda value: LogLevel[value.upper()],
+    "confirmation.default_action": Choice,
+    "plans.confirm": ConfirmPlans,
+    "confirmation.required_for": _clauses,
+    "dry_run.auto_enable_for": _clauses,
+}
