@@ -10,7 +10,7 @@ MODULES_WITHOUT: tuple[str, ...] = (
     "redoma.jail.kernel.allowed_calls",  # names of system calls, and reasons for whoever reads the list
     "redoma.jail.probe.inside",  # a script that is run inside
     "redoma.egress.cache_store",  # SQL
-    "redoma.egress.http",  # what is sent to a peer
+    "redoma.egress.guard",  # what is sent to a peer
     "redoma.judge.intent.schema",
     "redoma.judge.policy.schema",  # JSON Schema is for editors
     "redoma.judge.policy.template",  # a file that is written, and read again

@@ -16,7 +16,7 @@ from _socket import AF_UNIX, SOCK_SEQPACKET, socket, socketpair
 from contextlib import suppress
 
 from redoma.jail.forkserver import messages
-from redoma.jail.forkserver.sandbox_init import Newcomer
+from redoma.jail.forkserver.sandbox_init import SandboxInit
 from redoma.jail.kernel import clone
 
 TYPE_CHECKING = False
@@ -43,7 +43,7 @@ def main() -> NoReturn:
     gc.disable()
     _rehearse(messages.rehearse)
     gc.freeze()  # what is never looked at again is never copied either
-    Resident(socket(fileno=control), host).serve()
+    Forkserver(socket(fileno=control), host).serve()
 
 
 def _raised(fd: int) -> int:
@@ -52,7 +52,7 @@ def _raised(fd: int) -> int:
     return fcntl(fd, F_DUPFD_CLOEXEC, messages.FIRST_OWN)
 
 
-class Resident:
+class Forkserver:
     """The process that stays."""
 
     def __init__(self, control: socket, host: int) -> None:
@@ -97,7 +97,7 @@ class Resident:
                 theirs.close()
             self._control.close()
             entrance = ends[1][1] if len(ends) > 1 else None
-            Newcomer(ends[0][1], self._host, self._ids, entrance).live(
+            SandboxInit(ends[0][1], self._host, self._ids, entrance).live(
                 base, network=bool(namespaces & clone.NEW_NETWORK)
             )
         messages.send(self._control, b"%d" % pid, [theirs.fileno() for theirs, _ in ends])
