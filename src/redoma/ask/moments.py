@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import time
 
+from redoma.base.ids import uuid
+from redoma.base.process_identity import boot_id
 from redoma.model.value import Value
 
 
@@ -31,14 +33,8 @@ def uptime() -> float:
 def boot() -> str:
     """The name of this start of the machine."""
     if not _boots:
-        try:
-            with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
-                _boots.append(file.read().strip())
-        except OSError:
-            # Without a name for it no moment of another process can be trusted to be of this start.
-            from redoma.base.ids import uuid
-
-            _boots.append(uuid())
+        # Without a name for it no moment of another process can be trusted to be of this start.
+        _boots.append(boot_id() or uuid())
     return _boots[0]
 
 

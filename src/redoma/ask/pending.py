@@ -19,6 +19,7 @@ from contextlib import suppress
 from redoma.ask import codec, files, moments
 from redoma.ask.answers import checked, told
 from redoma.ask.awaited import AskedInThread
+from redoma.base.process_identity import start_time
 from redoma.model.errors import AskUnavailable, ConfirmationExpired, UsageError
 from redoma.model.question import Choice
 from redoma.model.value import Value
@@ -62,7 +63,7 @@ class Pending(AskedInThread):
         content: dict[str, object] = {
             "question": codec.as_object(question),
             "until": codec.as_object(moments.after(question.timeout_seconds)),
-            "asker": [os.getpid(), _started(os.getpid())] if waits else [],
+            "asker": [os.getpid(), start_time(os.getpid())] if waits else [],
         }
         if not files.create(self._path(question.id, "question"), content):
             raise ConfirmationExpired(f"the question {question.id} was put before")
@@ -216,19 +217,8 @@ def _lives(content: dict[str, object]) -> bool:
         and len(asker) == 2
         and isinstance(asker[0], int)
         and asker[1] != ""
-        and _started(asker[0]) == asker[1]
+        and start_time(asker[0]) == asker[1]
     )
-
-
-def _started(pid: int) -> str:
-    """When a process was started, in the kernel's ticks; nothing where there is none."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            after_name = file.read().rpartition(b")")[2].split()
-    except OSError:
-        return ""
-    # A dead process that nobody has waited for is no asker.
-    return "" if after_name[0] in (b"Z", b"X") else after_name[19].decode("ascii")
 
 
 def _age(path: str) -> float:

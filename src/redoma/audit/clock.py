@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import time
 
+from redoma.base.process_identity import boot_id
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.audit.chain import Head
@@ -17,18 +19,10 @@ _MICRO = 1000
 MINUTE = 60_000_000
 DAY = 24 * 60 * MINUTE
 
-_boot: list[str] = []
-
 
 def boot() -> str:
     """The name of this boot of the machine."""
-    if not _boot:
-        try:
-            with open("/proc/sys/kernel/random/boot_id", encoding="utf-8") as file:
-                _boot.append(file.read().strip())
-        except OSError:
-            _boot.append("unknown")
-    return _boot[0]
+    return boot_id() or "unknown"
 
 
 class Now:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from redoma.audit import clock
+from redoma.base.process_identity import start_time
 
 _own: dict[int, str] = {}
 
@@ -14,7 +15,7 @@ def own() -> str:
     pid = os.getpid()
     if pid not in _own:
         _own.clear()
-        _own[pid] = f"{clock.boot()} {_namespace()} {pid} {_started(pid)}"
+        _own[pid] = f"{clock.boot()} {_namespace()} {pid} {start_time(pid)}"
     return _own[pid]
 
 
@@ -29,7 +30,7 @@ def gone(maker: str, age: int) -> bool:
         return True
     if namespace != _namespace():
         return age > clock.DAY
-    return not pid.isdigit() or _started(int(pid)) != started
+    return not pid.isdigit() or start_time(int(pid)) != started
 
 
 def _namespace() -> str:
@@ -37,14 +38,3 @@ def _namespace() -> str:
         return str(os.stat("/proc/self/ns/pid").st_ino)
     except OSError:
         return "-"
-
-
-def _started(pid: int) -> str:
-    """The start time of a process; nothing where it is gone or only its exit status is left."""
-    try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-            text = file.read()
-    except OSError:
-        return ""
-    fields = text[text.rfind(")") + 2 :].split()
-    return "" if fields[0] in "ZX" else fields[19]

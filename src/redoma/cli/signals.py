@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 from redoma.base import signals
-from redoma.base.blocks import contextmanager
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

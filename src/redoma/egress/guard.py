@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
+from enum import Enum
 
 from redoma.egress import tls_hello
 from redoma.egress.hosts import normal
-from redoma.model.enums import Enum
 from redoma.model.network import HIDDEN_NAME, NO_NAME, OTHER_NAME, UNREADABLE
 
 TYPE_CHECKING = False

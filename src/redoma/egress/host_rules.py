@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from redoma.base.pattern import lazy
+import re
+
 from redoma.egress.hosts import canonical, is_inside, is_public, network, normal, too_broad
 from redoma.model.errors import UsageError
 from redoma.model.network import LAST_PORT, WEB_PORTS, HostRule, Reach
@@ -210,10 +211,10 @@ def local_ports(reach: Reach) -> tuple[int, ...]:
     return tuple(dict.fromkeys(p for p in ports if p not in reach.blocked_ports))
 
 
-_METHODS = lazy(r"([A-Z]{1,20}(?:,[A-Z]{1,20})*)[ \t]+(\S.*)\Z")
-_PATH = lazy(r"[\x21-\x7e]*\Z")
+_METHODS = re.compile(r"([A-Z]{1,20}(?:,[A-Z]{1,20})*)[ \t]+(\S.*)\Z")
+_PATH = re.compile(r"[\x21-\x7e]*\Z")
 _NOT_IN_A_PATH = frozenset('?#;\\"<>^`{|}')
-_PINNED = lazy(r"(.*)=(\[?[0-9A-Fa-f.:]+\]?(?::[0-9]{1,5})?)\Z")
+_PINNED = re.compile(r"(.*)=(\[?[0-9A-Fa-f.:]+\]?(?::[0-9]{1,5})?)\Z")
 _MOST_OF_ANY = 3
 _FORM = "[METHOD[,METHOD]] HOST[:PORT][/PATH], as in GET api.example.com/repos/**"
 

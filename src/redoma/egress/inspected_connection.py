@@ -6,6 +6,7 @@ import asyncio
 import ssl
 import time
 from contextlib import suppress
+from enum import Enum
 
 import h11
 
@@ -21,7 +22,6 @@ from redoma.egress.exchange import (
 )
 from redoma.egress.hosts import normal
 from redoma.egress.upstream import Upstream, end_to_end
-from redoma.model.enums import Enum
 from redoma.model.network import (
     BROKEN,
     HIDDEN_NAME,

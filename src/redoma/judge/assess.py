@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from redoma.base.pattern import lazy
+import re
+
 from redoma.judge.interpret.arg import NOTHING, arg
 from redoma.judge.interpret.call import Call
 from redoma.judge.interpret.state import Ground, State
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from redoma.judge.rules.pack import Pack
     from redoma.model.request import PythonCall
 
-_EXTGLOB = lazy(r"[?*+@!]\(")
+_EXTGLOB = re.compile(r"[?*+@!]\(")
 
 
 def assess(text: str, pack: Pack, knowledge: Knowledge, ground: Ground) -> Assessment:

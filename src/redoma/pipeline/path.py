@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from redoma.base.blocks import suppress
+from contextlib import suppress
+
 from redoma.model.access import Apply as When
 from redoma.model.access import Writes
 from redoma.model.decision import Verdict

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from enum import Enum
 from hashlib import sha256
 
 from redoma.ask.moments import now
@@ -16,7 +17,6 @@ from redoma.judge.assess import examine_call, facts_of
 from redoma.judge.canonical_argv import NOTHING, Likeness, likeness, program_likeness
 from redoma.judge.text.budget import Exhausted
 from redoma.model.display import shortened
-from redoma.model.enums import Enum
 from redoma.model.policy import BUILT_IN
 from redoma.model.question import Context, Question
 from redoma.model.request import Program, PythonCall, ShellCommand

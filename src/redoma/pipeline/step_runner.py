@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from redoma.base.blocks import suppress
+from contextlib import suppress
+
 from redoma.model.errors import RateLimited
 from redoma.model.result import Outcome, Result
 

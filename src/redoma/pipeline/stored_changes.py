@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
-from redoma.base.blocks import suppress
 from redoma.jail.overlay import kept
 from redoma.jail.overlay.apply import apply as apply_held
 from redoma.jail.overlay.collect import Bounds, collect, is_due, let_go, make_due, remove_kept_layer

@@ -8,7 +8,8 @@ That something begins is on disk before anything moves: no record, no change.
 
 from __future__ import annotations
 
-from redoma.base.blocks import suppress
+from contextlib import suppress
+
 from redoma.jail.overlay import kept
 from redoma.model.errors import Declined, NoRoomForUndo, RecordError
 from redoma.model.event import Event, Kind

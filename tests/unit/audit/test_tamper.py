@@ -296,7 +296,7 @@ def test_after_a_reboot_only_what_was_forced_to_disk_is_demanded(
     record.note(judged(3))
     copy = with_log(directory, forced)
     assert named(copy) == [("truncated", 3)]
-    monkeypatch.setattr(clock, "_boot", ["another-boot"])
+    monkeypatch.setattr(clock, "boot_id", lambda: "another-boot")
     assert named(copy) == [], "a power cut may take what was only noted"
     Record(str(copy)).append(judged(4))
     assert named(copy) == []

@@ -14,8 +14,8 @@ import os
 import stat
 import struct
 from _thread import allocate_lock, start_new_thread
+from contextlib import suppress
 
-from redoma.base.blocks import suppress
 from redoma.jail.kernel import calls
 from redoma.jail.kernel.mount_table import has_mounts
 from redoma.jail.kernel.mount_table import places as mounted_places

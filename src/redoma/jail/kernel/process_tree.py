@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-
-from redoma.base.blocks import suppress
+from contextlib import suppress
 
 
 def process_tree(root: int) -> list[int]:

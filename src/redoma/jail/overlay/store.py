@@ -7,11 +7,11 @@ by renaming, whatever its size. Its record lies in the state directory, wherever
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
-from redoma.base.blocks import suppress
 from redoma.base.ids import short_id
+from redoma.base.process_identity import identity, is_running
 from redoma.jail import places
-from redoma.jail.kernel import cgroups
 from redoma.jail.kernel.standing import is_machines_root
 from redoma.jail.overlay import layer as layers_of
 from redoma.jail.overlay.filesystems import NO_COVER, Mounts, takes_no_layers
@@ -216,12 +216,12 @@ def take_after(upper: str, workspace: str, status: os.stat_result) -> None:
 
 def _this_process() -> str:
     pid = os.getpid()
-    return f"{pid}-{cgroups.started(pid)}"
+    return identity(pid)
 
 
 def maker_lives(layer: Layer) -> bool:
     """Whether the process that made a layer is still there, and may be filling it."""
-    return cgroups.maker_lives(layer.maker)
+    return is_running(layer.maker)
 
 
 def find_layer(name: str) -> Layer | None:

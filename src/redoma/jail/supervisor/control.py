@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 from _thread import allocate_lock
-
-from redoma.base.blocks import suppress
+from contextlib import suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 
-from redoma.base.blocks import suppress
 from redoma.model.access import Writes
 from redoma.model.change import FileKind
 from redoma.model.result import Outcome

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import select
 import time
+from contextlib import suppress
+from functools import lru_cache
 
 from redoma.base import signals
-from redoma.base.blocks import suppress
-from redoma.base.remembered import remembered
 from redoma.model.errors import EngineFailed
 
 TYPE_CHECKING = False
@@ -100,7 +100,7 @@ def _made_ready(run: Supervisor, pid: int, may_begin: Callable[[], object], *, m
         run.keep_root(pid)
 
 
-@remembered(1)
+@lru_cache(maxsize=1)
 def _sees_closed_processes() -> bool:
     """Whether we may look into processes that let nobody look: a right that root may lack too."""
     with open("/proc/self/status") as file:

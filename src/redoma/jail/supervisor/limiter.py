@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import resource
 import time
+from contextlib import suppress
 
-from redoma.base.blocks import suppress
 from redoma.jail.kernel.rlimits import rlimits_of, soft_and_hard
 from redoma.model.access import Limits
 from redoma.model.errors import EngineFailed

@@ -11,8 +11,7 @@ from __future__ import annotations
 import os
 import time
 from _thread import allocate_lock, start_new_thread
-
-from redoma.base.blocks import suppress
+from contextlib import suppress
 
 LATER = 0.25
 _lock = allocate_lock()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import select
 import time
+from contextlib import suppress
 
 from redoma.base import signals
-from redoma.base.blocks import suppress
 from redoma.jail.kernel.process_tree import process_tree
 from redoma.jail.kernel.reaper import reaper
 from redoma.jail.supervisor.control import Control

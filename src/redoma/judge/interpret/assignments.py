@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from redoma.base.pattern import lazy
+import re
+
 from redoma.judge.interpret.arg import ANYTHING, NOTHING, UNKNOWN, Arg, Stream, arg
 from redoma.judge.interpret.variables import judge_steering, judge_variable
 
@@ -10,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
 
-_NAME = lazy(r"[A-Za-z_]\w*$")
+_NAME = re.compile(r"[A-Za-z_]\w*$")
 _ARITHMETIC = frozenset(("-eq", "-ne", "-lt", "-le", "-gt", "-ge"))
 _NAMED = frozenset(("-v", "-R"))
 MOST_LINES = 64
@@ -124,7 +125,6 @@ def _fields(line: str, separators: str, most: int) -> list[str]:
     """The line cut as `read` does; the last name gets what is left."""
     if not separators:
         return [line]
-    import re
 
     blank = "".join(c for c in separators if c in " \t\n")
     between = f"[{re.escape(separators)}]"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from redoma.base.pattern import lazy
+import re
+
 from redoma.judge.interpret.arg import PLAIN, UNKNOWN, Arg, arg
 from redoma.judge.interpret.variables import judge_steering
 from redoma.judge.text.budget import spend
@@ -21,17 +22,17 @@ if TYPE_CHECKING:
     from redoma.judge.interpret.walker import Walker
     from redoma.model.script import Part, Span
 
-_SPECIAL = lazy(r"[~{]")
-_NUMBER = lazy(r"[\s0-9+\-*/%()]{1,40}")
-_NAME = lazy(r"[A-Za-z_]\w*")
-_RUNS = lazy("\0+")
-_USER = lazy(r"[\w.-]+")
-_TOKENS = lazy(r"\d+|[-+*/%()]")
-_CHANGES = lazy(r"\+\+|--|(?<![=!<>])=(?!=)|<<=|>>=")
-_CHANGED_NAME = lazy(
+_SPECIAL = re.compile(r"[~{]")
+_NUMBER = re.compile(r"[\s0-9+\-*/%()]{1,40}")
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_RUNS = re.compile("\0+")
+_USER = re.compile(r"[\w.-]+")
+_TOKENS = re.compile(r"\d+|[-+*/%()]")
+_CHANGES = re.compile(r"\+\+|--|(?<![=!<>])=(?!=)|<<=|>>=")
+_CHANGED_NAME = re.compile(
     r"(?<!\w)([A-Za-z_]\w*+)\s*+(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?=(?!=))|(?:\+\+|--)\s*+([A-Za-z_]\w*+)"
 )
-_HOLE = lazy("\x02(\\d+)\x03")
+_HOLE = re.compile("\x02(\\d+)\x03")
 WORD = 16
 """What a word is taken to cost those who look at it."""
 LONGEST = 16384
@@ -279,7 +280,6 @@ def _bounded(text: str) -> str:
 def _split(text: str, separators: str) -> tuple[list[str], bool, bool]:
     if not separators or not any(s in text for s in separators):
         return ([text] if text else []), False, False
-    import re
 
     fields = [f for f in re.split("[" + re.escape(separators) + "]+", text) if f]
     return fields, text[0] in separators, text[-1] in separators

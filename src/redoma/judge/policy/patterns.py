@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from redoma.base.pattern import lazy
 from redoma.judge.text.budget import spend
 from redoma.judge.text.matcher import CHARS, MANY, Places
 
@@ -15,8 +14,8 @@ if TYPE_CHECKING:
 
 _WHOLE_WORD = r"(?<![^\s;&|(]){}(?![^\s;&|)])"
 _META = frozenset("\\.*+?[](){}|^$")
-_HOST = lazy(r"(?:\*\.)?[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_-]+)*\.?|[0-9a-f:.]+")
-_PATH = lazy(r"(?:/[^\s?#;\\]*)?")
+_HOST = re.compile(r"(?:\*\.)?[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_-]+)*\.?|[0-9a-f:.]+")
+_PATH = re.compile(r"(?:/[^\s?#;\\]*)?")
 
 
 def expanded(pattern: str, workspace: str, home: str) -> str:

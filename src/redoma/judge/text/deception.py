@@ -6,7 +6,8 @@ that belong to them pass. What counts is a sign that a reader takes for another 
 
 from __future__ import annotations
 
-from redoma.base.pattern import lazy
+import re
+
 from redoma.model.risk import Effect, Fact
 
 DASHES = frozenset(
@@ -54,7 +55,7 @@ def as_seen(text: str) -> str:
     return seen.translate({**plain, **_LOOKALIKES, **_SIGNS, **_UNSEEN})
 
 
-_PLAIN = lazy(r"[\n\t\x20-\x7e]*")
+_PLAIN = re.compile(r"[\n\t\x20-\x7e]*")
 _OVERRIDES = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _DIRECTIONS = frozenset("\u200e\u200f\u061c")
 _HIDDEN = frozenset(
@@ -71,7 +72,7 @@ _CONFUSABLE = frozenset(
     "\u03bf\u03bd\u03b1\u03b9\u03ba\u03c1\u03c5\u03c7\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7"
     "\u0261\u0251\u1d00\u0131\u217c\u2170\u2174\u2179\u212e\u0585\u0578\u057d\u0581\u13a1\u13aa\u13cf\u13da\u13df\u2c9f\u2ca3"
 )
-_LETTERS = lazy(r"[^\W\d_]+")
+_LETTERS = re.compile(r"[^\W\d_]+")
 _FLAG = "\U0001f3f4"
 
 

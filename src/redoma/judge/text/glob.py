@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from functools import lru_cache
 from itertools import pairwise
 
-from redoma.base.pattern import lazy
-from redoma.base.remembered import remembered
 from redoma.judge.text.matcher import ANY, CHARS, EITHER, MANY, NOT, REPEAT, Places, first, last
 
 TYPE_CHECKING = False
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 MOST_WORDS = 256
 MOST_TRIES = 64
 LONGEST_GROUP = 2048
-_RANGE = lazy(
+_RANGE = re.compile(
     r"(-?\d{1,9})\.\.(-?\d{1,9})(?:\.\.(-?\d{1,9}))?|([a-zA-Z])\.\.([a-zA-Z])(?:\.\.(-?\d{1,9}))?"
 )
 
@@ -163,7 +163,7 @@ class Glob:
         return "".join(out)
 
 
-@remembered(256)
+@lru_cache(maxsize=256)
 def glob(pattern: str, *, extended: bool = False) -> Glob | None:
     """A pattern, `extended` with `@(a|b)` and its like; None for one that is too long or deep."""
     if len(pattern) > LONGEST:
@@ -278,7 +278,7 @@ def _no(_: str) -> bool:
     return False
 
 
-@remembered(1024)
+@lru_cache(maxsize=1024)
 def _same(char: str) -> Fits:
     return char.__eq__
 
