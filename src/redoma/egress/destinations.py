@@ -20,7 +20,7 @@ from socket import (
 
 from redoma.egress import host_rules
 from redoma.egress.hosts import normal
-from redoma.jail.kernel.netlink import inode_of
+from redoma.jail.kernel.network import inode_of
 from redoma.jail.kernel.process_tree import process_tree
 from redoma.model.errors import UsageError
 from redoma.model.network import (

@@ -11,7 +11,7 @@ from _thread import allocate_lock
 from struct import error as too_short
 from time import time
 
-from redoma.jail.kernel.datagrams import destination
+from redoma.jail.kernel.network import datagram_destination
 from redoma.model.network import DATAGRAM, ONE_OF_MANY, Connection
 from redoma.model.value import replace
 
@@ -179,7 +179,7 @@ class Datagrams:
         """Notes what has come."""
         for _ in range(_AT_ONCE):
             try:
-                address, port = destination(self._sock)
+                address, port = datagram_destination(self._sock)
             except (OSError, IndexError, too_short):
                 break
             self._heard += 1
