@@ -7,7 +7,7 @@ import stat
 import time
 from contextlib import suppress
 
-from redoma.jail import places
+from redoma.base import own_directories
 from redoma.jail.overlay import kept
 from redoma.jail.overlay.choosing import choose, is_directory, was_directory
 from redoma.jail.overlay.collect import Bounds, remove_kept_layer
@@ -147,7 +147,7 @@ def _remaining(changes: Changes, book: Book) -> Changes:
             applied.update(book.read(number).paths)
     if not applied and changes.items:
         return changes
-    left = Spooler(CHANGES, places.made_state())
+    left = Spooler(CHANGES, own_directories.made_state())
     left.extend(item for item in changes.items if item.path not in applied)
     items = left.sealed()
     if not items:
@@ -294,7 +294,7 @@ def _without_ties(changes: Changes, held: Mapping[str, str]) -> Changes:
     first: dict[str, str] = {}
     if not held:
         return changes
-    items = Spooler(CHANGES, places.made_state())
+    items = Spooler(CHANGES, own_directories.made_state())
     for item in changes.items:
         tie = item.hard_link_of
         if tie in held and item.path not in held:

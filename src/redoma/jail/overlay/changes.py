@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from redoma.jail import places
+from redoma.base import own_directories
 from redoma.jail.overlay.compare import Comparison, Exceeded
 from redoma.jail.overlay.failure import told
 from redoma.jail.overlay.layer import COPY, Layer
@@ -60,7 +60,7 @@ def _read(layer: Layer, most: Limits | None) -> Changes:
         comparison = Comparison(
             lower,
             upper,
-            Spooler(CHANGES, places.made_state()),
+            Spooler(CHANGES, own_directories.made_state()),
             began_ns=layer.began_ns,
             ended_ns=time.time_ns(),
             most=most,
@@ -102,7 +102,7 @@ def _seen_whole(found: Comparison, walk: Overlaid | None) -> tuple[Sequence[Chan
     warnings = [*renames.warnings]
     replaced = walk is not None and walk.replaced
     if links or renames.found or replaced or found.privileged:
-        whole = Spooler(CHANGES, places.made_state())
+        whole = Spooler(CHANGES, own_directories.made_state())
         revoked: list[str] = []
         for item in walk.with_replaced(items) if walk is not None else items:
             if item.did is Did.DELETED and item.path in renames.deleted:

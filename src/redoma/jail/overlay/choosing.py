@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from bisect import bisect_left
 
-from redoma.jail import places
+from redoma.base import own_directories
+from redoma.base.paths import is_below
 from redoma.jail.overlay.roots import Roots, in_order
 from redoma.jail.overlay.rows import CHANGES
 from redoma.jail.overlay.spool import Spooler, found_in
@@ -58,7 +59,7 @@ def _everything(changes: Changes, why: dict[str, str], kept_in: str) -> Choice:
     if not why:
         return Choice(items=changes.items)
     held = _held(found_in(changes.items), changes.items, why)
-    items = Spooler(CHANGES, places.made_state())
+    items = Spooler(CHANGES, own_directories.made_state())
     items.extend(item for item in changes.items if item.path not in held)
     return Choice(items=items.sealed(), held_back=_held_back(changes, held, kept_in))
 
@@ -93,13 +94,13 @@ def _relative(workspace: str, path: str) -> str:
     full = os.path.normpath(os.path.join(workspace, path))
     if full == workspace:
         return "."
-    if not full.startswith(workspace + "/"):
+    if not is_below(full, workspace):
         raise UsageError(f"{path} lies outside the workspace {workspace}")
     return full.removeprefix(workspace + "/")
 
 
 def _within(path: str, place: str) -> bool:
-    return place in (".", path) or path.startswith(place + "/")
+    return place in (".", path) or is_below(path, place)
 
 
 def parents(path: str) -> Iterator[str]:

@@ -11,7 +11,7 @@ import os
 import time
 from contextlib import suppress
 
-from redoma.jail import places
+from redoma.base import own_directories
 from redoma.jail.overlay import kept, store
 from redoma.jail.overlay.lock import collecting, locked, remove_old
 from redoma.jail.overlay.recovery import recover
@@ -42,7 +42,7 @@ class Bounds(Value):
     @property
     def bytes(self) -> int:
         """How many bytes are kept at most."""
-        found = os.statvfs(places.made_state())
+        found = os.statvfs(own_directories.made_state())
         return min(self.size, int(found.f_blocks * found.f_frsize * self.share))
 
 
@@ -52,7 +52,7 @@ def collect(bounds: Bounds | None = None, *, only_tell: bool = False, wait: bool
     No workspace is locked for longer than it takes to write that one of its transactions is gone.
     """
     bounds = bounds or Bounds()
-    if not os.path.lexists(places.state()):
+    if not os.path.lexists(own_directories.state()):
         return Freed(ids=(), size=0)  # nothing was ever kept
     recover()
     freed: list[tuple[str, int]] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import stat
 
+from redoma.base.paths import is_below
 from redoma.jail.overlay.failure import at
 from redoma.jail.overlay.marks import is_opaque
 from redoma.model.change import Change, Did
@@ -104,7 +105,7 @@ class Overlaid:
             while path and in_order(path) <= in_order(item.path):
                 if path == item.path:
                     found = replace(item, did=Did.MODIFIED, replaces_tree=True)
-                elif item.path.startswith(f"{path}/"):
+                elif is_below(item.path, path):
                     yield self._replaced_tree(path)
                 path = next(waiting, "")
             yield found

@@ -10,6 +10,7 @@ import os
 import stat
 from contextlib import suppress
 
+from redoma.base.paths import is_below, is_within
 from redoma.jail.overlay.below import Beneath
 from redoma.jail.overlay.ours import Ours
 from redoma.jail.overlay.roots import Roots
@@ -84,7 +85,7 @@ class _Judge:
             found.update(obeyed_beside(repository))
         # Attack: what stands behind a protected link is changed in its place.
         found |= {os.path.realpath(path) for path in found if os.path.islink(path)}
-        return frozenset(path for path in found if path.startswith(self._root + "/"))
+        return frozenset(path for path in found if is_below(path, self._root))
 
     def why(self, item: Change) -> str:
         """Why a change may not be applied, or nothing."""
@@ -217,7 +218,7 @@ class _Judge:
         """Whether git takes a directory for a repository, now or with the changes."""
         if place in self._repositories:
             return True
-        if place != self._root and not place.startswith(self._root + "/"):
+        if not is_within(place, self._root):
             return False
         # Attack: hooks and settings are planted where `git init` makes a repository only later.
         if obeyed_names.is_git(place.rpartition("/")[2]) or obeyed_names.is_gits_own(place):
@@ -252,7 +253,7 @@ class _Judge:
             return [inner for inner, _ in tree.below(path, skip_closed=True)]
 
     def _may(self, place: str) -> bool:
-        return any(place == given or place.startswith(given + "/") for given in self._allowed)
+        return any(given != "/" and is_within(place, given) for given in self._allowed)
 
 
 def _by_policy(row: obeyed_names.ObeyedRow) -> str:

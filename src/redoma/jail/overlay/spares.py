@@ -12,6 +12,7 @@ from _thread import allocate_lock
 from contextlib import suppress
 
 from redoma.base.ids import short_id
+from redoma.base.paths import is_below
 from redoma.jail.overlay import layer as records
 from redoma.jail.overlay import store
 from redoma.jail.overlay.layer import OVERLAY, Layer
@@ -80,7 +81,7 @@ def _taken(workspace: str, base: store.Base) -> Layer | None:
     now = time.monotonic()
     with _lock:
         for place, (since, layer) in enumerate(_idle):
-            fits = layer.workspace == workspace and layer.directory.startswith(base.layers + "/")
+            fits = layer.workspace == workspace and is_below(layer.directory, base.layers)
             if fits and now - since > _REST:
                 del _idle[place]
                 return layer

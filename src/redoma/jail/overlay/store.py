@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
+from redoma.base import own_directories
 from redoma.base.ids import short_id
+from redoma.base.paths import is_within
 from redoma.base.process_identity import identity, is_running
-from redoma.jail import places
 from redoma.jail.kernel.process import is_machines_root
 from redoma.jail.overlay import layer as layers_of
 from redoma.jail.overlay.filesystems import NO_COVER, Mounts, takes_no_layers
@@ -47,9 +48,9 @@ def base_of(workspace: str) -> Base:
     mounts = Mounts()
     status = os.stat(workspace)
     owner = (status.st_uid, status.st_gid, os.geteuid(), os.getegid(), names_others(workspace))
-    key = (workspace, mounts.text, owner, places.state())
+    key = (workspace, mounts.text, owner, own_directories.state())
     known = _bases.get(key)
-    if known is None or not places.ours(known.directory):
+    if known is None or not own_directories.ours(known.directory):
         _bases.clear()
         known = _bases[key] = _best(workspace, mounts)
     return known
@@ -79,7 +80,7 @@ def _best(workspace: str, mounts: Mounts) -> Base:
         # The kernel copies no list into a layer that names someone who has no name there.
         return _copied(mounts, workspace, "its access list names other users or groups")
     own = f"redoma-{os.geteuid()}"
-    state = os.path.realpath(places.made_state())
+    state = os.path.realpath(own_directories.made_state())
     for directory in (state, f"/var/tmp/{own}", f"{here.point.rstrip('/')}/.{own}"):
         beside = mounts.of(_above(directory)).id == here.id
         if beside and _fits(directory, workspace, mounts):
@@ -98,11 +99,11 @@ def _best(workspace: str, mounts: Mounts) -> Base:
 def _copied(mounts: Mounts, workspace: str, why: str) -> Base:
     """A place for a copy of the whole workspace: on a disk, else in memory."""
     own = f"redoma-{os.geteuid()}"
-    for directory in (os.path.realpath(places.made_state()), f"{_SHARED_MEMORY}/{own}"):
+    for directory in (os.path.realpath(own_directories.made_state()), f"{_SHARED_MEMORY}/{own}"):
         if os.geteuid() == 0:
             fits = _fits(directory, workspace, mounts)
         else:
-            fits = not _inside(directory, workspace)
+            fits = not is_within(directory, workspace)
         if fits:
             at = mounts.of(directory)
             return Base(
@@ -118,10 +119,6 @@ def _copied(mounts: Mounts, workspace: str, why: str) -> Base:
     )
 
 
-def _inside(directory: str, workspace: str) -> bool:
-    return directory == workspace or directory.startswith(workspace + "/")
-
-
 def _above(directory: str) -> str:
     """A directory itself, or the one in which it would be made."""
     return directory if os.path.isdir(directory) else os.path.dirname(directory)
@@ -129,12 +126,12 @@ def _above(directory: str) -> str:
 
 def _fits(directory: str, workspace: str, mounts: Mounts) -> bool:
     """Whether layers for the workspace can lie in this directory, which is made if need be."""
-    if _inside(directory, workspace):
+    if is_within(directory, workspace):
         return False  # the kernel refuses a layer inside what it covers, and it is in people's way
     at = mounts.of(_above(directory))
     if takes_no_layers(at.kind):
         return False
-    if not os.access(_above(directory), os.W_OK) or not places.ours(directory):
+    if not os.access(_above(directory), os.W_OK) or not own_directories.ours(directory):
         return False
     return _takes_attributes(directory)
 
@@ -235,7 +232,7 @@ def layers() -> list[Layer]:
     """Every layer that is recorded, finished or not."""
     found = []
     try:
-        names = os.listdir(f"{places.state()}/layers")
+        names = os.listdir(f"{own_directories.state()}/layers")
     except FileNotFoundError:
         return []  # no run ever had one
     for name in sorted(names):
@@ -258,7 +255,7 @@ def remove_layer(layer: Layer) -> None:
 
 
 def _records() -> str:
-    path = f"{places.made_state()}/layers"
+    path = f"{own_directories.made_state()}/layers"
     with suppress(FileExistsError):
         os.mkdir(path)
         os.chmod(path, _PASSAGE)
@@ -267,7 +264,7 @@ def _records() -> str:
 
 def record_of(name: str) -> str:
     """Where the record of a layer with this name lies."""
-    return f"{places.state()}/layers/{name}.json"
+    return f"{own_directories.state()}/layers/{name}.json"
 
 
 def recorded(layer: Layer) -> Layer:
