@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from redoma.jail.engines.owned import Owned
     from redoma.jail.engines.shield import Raised, Shield
     from redoma.jail.kernel.stage import Stage
-    from redoma.jail.overlay.layer import Layer
+    from redoma.jail.overlay.store import Overlay
     from redoma.jail.protect.survey import Survey
     from redoma.model.guarantee import EngineReport
     from redoma.model.plan import Starter
@@ -62,7 +62,7 @@ class Enclosure:
         raised: list[Raised],
         notes: tuple[str, ...],
         entry: run_journal.RunEntry,
-        layer: Layer | None = None,
+        layer: Overlay | None = None,
     ) -> None:
         self.launch = launch
         self.layer = layer
@@ -139,7 +139,7 @@ class Bubblewrap:
         builder: Builder,
         frame: Frame,
         notes: tuple[str, ...],
-        layer: Layer | None = None,
+        layer: Overlay | None = None,
     ) -> Iterator[Enclosure]:
         raised = self._raise(plan.grant, frame)
         cover: list[str] = []
@@ -244,7 +244,7 @@ class Bubblewrap:
         self._frames.clear()
         self._last = None
         if self._layered:
-            from redoma.jail.overlay.spares import remove_spares
+            from redoma.jail.overlay.store import remove_spares
 
             remove_spares()
         while self._entries:
