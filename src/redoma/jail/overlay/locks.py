@@ -5,7 +5,8 @@ lock alone, and those of the directories above it together with others: so two w
 one lies in the other take turns, and no others wait for each other.
 
 What is being worked on is noted in one file for all of them, which is empty nearly always: one look
-at its size says whether a process died in the middle.
+at its size says whether a process died in the middle of an apply or an undo. Whoever finds that
+brings its work to an end first.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ _SLOT = 256  # bytes of one note
 _FLAGS = os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
 _MOST_ABOVE = 64
 _COLLECTING = "collecting"
+_TRIES = 600
+_PAUSE = 0.05
 
 
 class UnfinishedWork(Value):
@@ -240,10 +243,6 @@ def _taken(key: str, how: int, *, wait: bool) -> int:
         os.close(fd)
 
 
-_TRIES = 600
-_PAUSE = 0.05
-
-
 def recover() -> tuple[str, ...]:
     """Brings to an end what killed processes left, in every workspace; the transactions' names.
 
@@ -333,8 +332,8 @@ def _ended(entry: StoredTransaction, work: UnfinishedWork) -> StoredTransaction:
     from redoma.model.value import replace
 
     book = JournalFiles(transaction_store.directory(work.name))
-    layer = transaction_store.overlay_of(work.name, entry)
-    with Site(entry.shown.workspace, entry.root, layer.directory) as site:
+    overlay = transaction_store.overlay_of(work.name, entry)
+    with Site(entry.shown.workspace, entry.root, overlay.directory) as site:
         bring_to_an_end(site, book, work)
         # Nobody knows when it died: what it moved, it moved since it began.
         window = site.window(work.start, copied=site.copies)

@@ -1,7 +1,7 @@
-"""Tells which held changes nobody but a person may make: what their tools would obey.
+"""Which pending changes stay in quarantine: what a person's tools would obey, what is Redoma's.
 
-In a layer a command may write anything; nothing obeys it there. The line is drawn when changes are
-applied, by the same names and the same judgement as after a run that wrote directly.
+In an overlay a command may write anything; nothing obeys it there. The line is drawn when changes
+are applied, by the same names and the same judgement as after a run that wrote directly.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def protected(
 
 
 class _ProtectionCheck:
-    """The workspace as it stands, which no held change has touched, and the layer over it."""
+    """The workspace as it stands, which no held change has touched, and the overlay over it."""
 
     def __init__(
         self, changes: Changes, upper: str, allowed: tuple[str, ...], more: tuple[str, ...]
