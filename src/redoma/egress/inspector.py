@@ -181,11 +181,13 @@ def handlers(reach: Reach, secrets: tuple[Secret, ...] = ()) -> tuple[Handler, .
         return (MockHandler(reach.mocks),)
     row: list[Handler] = []
     if reach.cache:
+        from redoma.base import own_directories
         from redoma.egress.cache import ResponseCache
         from redoma.egress.cache_store import CacheStore
-        from redoma.jail import places
 
-        row.append(ResponseCache(reach, CacheStore(places.made_cache()), private(reach, secrets)))
+        row.append(
+            ResponseCache(reach, CacheStore(own_directories.made_cache()), private(reach, secrets))
+        )
     if reach.credentials:
         from redoma.egress.credentials import CredentialHandler
 
