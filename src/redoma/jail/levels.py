@@ -117,6 +117,6 @@ def _profile(entries: list[tuple[str, str]], path: str) -> Profile:
 def _reach(hosts: list[str]) -> Reach:
     if not hosts:
         return Reach()
-    from redoma.egress.rules import read
+    from redoma.egress.host_rules import read
 
     return read(hosts)
