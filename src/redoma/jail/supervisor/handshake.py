@@ -1,4 +1,4 @@
-"""Learns an enclosure's first process, limits it, and only then lets the command begin."""
+"""Learns a sandbox's first process, limits it, and only then lets the command begin."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def begin(run: Supervisor) -> tuple[int, int]:
 
 
 def _asked(run: Supervisor) -> Callable[[], object]:
-    """Asks for the permit while the enclosure is made; a no is said when its end can be seen to.
+    """Asks for the permit while the sandbox is made; a no is said when its end can be seen to.
 
     Whoever is being started cannot be ended before it is known: it would wait for ever.
     """
@@ -159,7 +159,7 @@ def _failed(run: Supervisor) -> EngineFailed:
     for output in run.outputs:
         output.rest()
     said = b" ".join(output.data for output in run.outputs).decode(errors="replace").strip()
-    return EngineFailed(f"the enclosure could not be set up: {said}", hint="redoma doctor")
+    return EngineFailed(f"the sandbox could not be set up: {said}", hint="redoma doctor")
 
 
 def last_words(fd: int) -> bytes:

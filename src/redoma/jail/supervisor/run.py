@@ -1,4 +1,4 @@
-"""The one supervisor: starts a launch, feeds and reads it, limits it, ends its whole tree."""
+"""The supervisor: starts a launch, feeds and reads it, limits it, and kills its whole tree."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def run(
 ) -> Exit:
     """How it ended.
 
-    `permit` is asked while the enclosure is made, and the command begins when what it gives
+    `permit` is asked while the sandbox is made, and the command begins when what it gives
     returns; `meanwhile` is done from then on. `stdin` is what the command reads: bytes, a
     descriptor that is read for it, or None where input comes through `control`.
     """
@@ -107,7 +107,7 @@ class Supervisor:
         self.permit: Callable[[], Callable[[], object]] = lambda: lambda: None
 
     def start(self, stdin: bytes | int | None, sink: Sink | None) -> None:
-        """Starts the enclosure, puts its limits on, and lets the command begin."""
+        """Starts the sandbox, puts its limits on, and lets the command begin."""
         if isinstance(stdin, int):
             self.source, stdin = stdin, None
             self.source_over = False
@@ -172,7 +172,7 @@ class Supervisor:
             self.root = os.open(f"/proc/{first}/root", os.O_PATH | os.O_CLOEXEC)
 
     def open_gate(self, first: int) -> None:
-        """Has the enclosure's connections answered, before anything in it can make one."""
+        """Has the sandbox's connections answered, before anything in it can make one."""
         from redoma.egress.run_gate import RunGate
         from redoma.jail.supervisor.streams import narrated
 
@@ -190,7 +190,7 @@ class Supervisor:
         return read_end
 
     def attend(self) -> None:
-        """Serves the run until the enclosure's launcher has ended."""
+        """Serves the run until the sandbox's launcher has ended."""
         limits = self.launch.limits
         deadline = self.began + limits.wall_seconds if limits.wall_seconds else None
         for fd in (self.process, self.control.fd, *(output.fd for output in self.outputs)):
@@ -328,7 +328,7 @@ class Supervisor:
             group = os.getpgid(self.first)
             if group != os.getpgrp():
                 os.killpg(group, number)  # the first process ignores it
-            # A shell with a terminal gives each job a group of its own; and before the enclosure
+            # A shell with a terminal gives each job a group of its own; and before the sandbox
             # has made its session, its group is ours.
             for pid in process_tree(self.first)[1:]:
                 if group == os.getpgrp() or os.getpgid(pid) != group:
