@@ -5,7 +5,7 @@ from __future__ import annotations
 from redoma.audit.faults import Verification
 from redoma.audit.search import Entry, Reader, Wanted
 from redoma.audit.stats import Stats
-from redoma.pipeline.audit_log import directory, key_place
+from redoma.pipeline.audit_log import key_place, own_directory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,19 +16,19 @@ __all__ = ["Entry", "Stats", "Verification", "Wanted"]
 
 def newest(limit: int, wanted: Wanted) -> list[Entry]:
     """The newest entries, oldest first."""
-    with Reader(directory()) as reader:
+    with Reader(own_directory()) as reader:
         return reader.newest(limit, wanted)
 
 
 def entries(wanted: Wanted) -> Iterator[Entry]:
     """Every entry, oldest first."""
-    with Reader(directory()) as reader:
+    with Reader(own_directory()) as reader:
         yield from reader.all(wanted)
 
 
 def one(seq: int) -> Entry | None:
     """One entry by its number."""
-    with Reader(directory()) as reader:
+    with Reader(own_directory()) as reader:
         return reader.get(seq)
 
 
@@ -43,7 +43,7 @@ def follow(wanted: Wanted) -> Iterator[Entry]:
     """Entries as they are written."""
     from redoma.audit.search import follow as followed
 
-    return followed(directory(), wanted)
+    return followed(own_directory(), wanted)
 
 
 def stats(wanted: Wanted) -> Stats:
@@ -64,4 +64,4 @@ def verified(expected: tuple[int, str] | None) -> Verification:
     """Whether the record is as it was written."""
     from redoma.audit.verify import verify
 
-    return verify(directory(), keyed_by=key_place(), expected=expected)
+    return verify(own_directory(), keyed_by=key_place(), expected=expected)
