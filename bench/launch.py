@@ -23,10 +23,10 @@ sys.path.insert(0, str(ROOT / "src"))
 
 from redoma import Sandbox  # noqa: E402
 from redoma.jail.engines.bwrap_binary import candidates  # noqa: E402
-from redoma.pipeline.sandbox import this_host  # noqa: E402
+from redoma.pipeline.this_host import this_host  # noqa: E402
 
 # What our launcher, and whatever it forked, is seen by in the list of processes.
-LAUNCHER = "redoma.jail.inner.resident"
+LAUNCHER = "redoma.jail.forkserver.server"
 QUIET = [(os.POSIX_SPAWN_OPEN, fd, "/dev/null", os.O_RDWR, 0) for fd in range(3)]
 
 

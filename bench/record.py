@@ -24,7 +24,7 @@ from redoma.audit.search import Reader  # noqa: E402
 from redoma.audit.store import Record  # noqa: E402
 from redoma.audit.verify import verify  # noqa: E402
 from redoma.model.event import Event, Kind  # noqa: E402
-from redoma.pipeline.wiring import redact  # noqa: E402
+from redoma.pipeline.redaction import redact  # noqa: E402
 
 PROCESSES = 4
 APPENDS_A_SECOND = 1500

@@ -20,7 +20,7 @@ def main(argv: list[str] | None = None) -> int:
     hook = "hook" in arguments[:3]  # as far as anyone can tell before the options are read
     try:
         if None in (sys.stdin, sys.stdout, sys.stderr):
-            from redoma.cli.standard_streams import open_closed
+            from redoma.cli.streams import open_closed
 
             open_closed()
         if any(argument.startswith("--language") for argument in arguments):

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from redoma.jail.run.control import Control
+from redoma.jail.supervisor.control import Control
 from redoma.model.guarantee import Guarantee
 from redoma.model.result import Outcome
 from redoma.pipeline.async_sandbox import AsyncSandbox

@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from redoma.jail.run.control import Control
-from redoma.jail.run.outlet import ABANDONED
+from redoma.jail.supervisor.control import Control
+from redoma.jail.supervisor.streams import ABANDONED
 from redoma.model.result import Outcome
 from tests.contract.machine import Machine
 

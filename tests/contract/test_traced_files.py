@@ -8,9 +8,9 @@ import threading
 
 import pytest
 
-from redoma.cli.result_json import whole
+from redoma.cli.json_report import result_json
 from redoma.jail.plan import TRACES_FILES
-from redoma.jail.run.trace import MOST_FILES
+from redoma.jail.supervisor.file_trace import MOST_FILES
 from redoma.model.errors import UsageError
 from redoma.model.result import Outcome, Result
 from tests.contract.machine import ENGINES, Machine
@@ -92,7 +92,7 @@ def test_a_name_that_is_no_text_is_kept_and_harms_no_reader(machine: Machine) ->
     (machine.workspace / os.fsdecode(name)).write_text("")
     result = machine.sandbox().run("cat not*", trace_files=True)
     assert [os.fsencode(path) for path in own(result, machine)] == [name]
-    text = json.dumps(whole(result))
+    text = json.dumps(result_json(result))
     used = json.loads(text)["resources_used"]
     assert used["files_accessed"][-1].endswith("not\ufffd\x1b[31mtext")
     assert "\\udc" not in text

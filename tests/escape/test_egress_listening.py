@@ -9,7 +9,7 @@ import pytest
 
 from redoma.egress.gate import Gate
 from redoma.egress.rules import read
-from redoma.jail.run.embassy import LISTEN, Embassy
+from redoma.jail.kernel.netns_sockets import LISTEN, Embassy
 from redoma.model.network import NOT_GRANTED, OTHER_NAME, Connection
 from tests.escape.gated import PRELUDE, PYTHON, Server
 

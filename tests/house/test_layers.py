@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from tests.house.tree import ROOT, imports_of, modules, room_of, tree_of
+from tests.house.tree import ROOT, folder_of, imports_of, modules, room_of, tree_of
 
 PUBLIC = ""  # the package's own public names
 BELOW_PIPELINE = {"model", "base", "judge", "ask", "jail", "egress", "audit", "vault"}
@@ -28,6 +28,11 @@ MAY_IMPORT = {
     "dialects": {PUBLIC, "model", "base"},
     "testing": {PUBLIC, "model"},
 }
+# The folders of a package in their order: each may import only what stands left of it. Modules at
+# the package's top assemble the folders, so no folder imports them.
+ORDER = {
+    "judge": ("text", "shell", "interpret", "languages", "programs", "rules", "policy", "intent"),
+}
 STARTS_PROCESSES = {"subprocess", "multiprocessing", "pty", "concurrent.futures"}
 PROCESS_CALLS = ("system", "popen", "fork", "forkpty", "posix_spawn", "exec", "spawn")
 WORLD = {
@@ -48,6 +53,19 @@ def test_a_room_imports_only_what_stands_below_it(module: str) -> None:
         f"line {line}: {imported}"
         for imported, line in imports_of(MODULES[module])
         if imported.split(".")[0] == "redoma" and room_of(imported) not in allowed
+    ]
+    assert strays == []
+
+
+@pytest.mark.parametrize("module", [m for m in MODULES if room_of(m) in ORDER])
+def test_a_folder_imports_only_what_stands_left_of_it(module: str) -> None:
+    room, folder = room_of(module), folder_of(module)
+    order = ORDER[room]
+    left = order[: order.index(folder)] if folder else order
+    strays = [
+        f"line {line}: {imported}"
+        for imported, line in imports_of(MODULES[module])
+        if imported.startswith(f"redoma.{room}.") and folder_of(imported) not in {folder, *left}
     ]
     assert strays == []
 
@@ -92,8 +110,9 @@ def test_only_the_jails_kernel_files_import_ctypes(module: str) -> None:
 
 @pytest.mark.parametrize("module", MODULES)
 def test_only_the_jails_runner_starts_processes(module: str) -> None:
-    # jail/inner runs inside an enclosure, between the supervisor and the command.
-    if module.startswith(("redoma.jail.run", "redoma.jail.inner")):
+    # jail/forkserver runs inside a sandbox, between the supervisor and the command.
+    starters = ("supervisor", "forkserver", "calls", "kernel.netns_sockets", "kernel.cgroups")
+    if module.startswith(tuple(f"redoma.jail.{name}" for name in starters)):
         return
     path = MODULES[module]
     strays = [f"line {line}: {name}" for name, line in imports_of(path) if name in STARTS_PROCESSES]

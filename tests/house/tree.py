@@ -84,3 +84,10 @@ def imports_of(path: Path) -> tuple[Import, ...]:
 def room_of(module: str) -> str:
     """The folder or file right below the package that a module stands in; `` for the package."""
     return module.split(".")[1] if "." in module else ""
+
+
+def folder_of(module: str) -> str:
+    """The folder of its room that a module stands in; `` for a module at the room's top."""
+    parts = module.split(".")
+    inside = len(parts) > 2 and (PACKAGE / parts[1] / parts[2]).is_dir()
+    return parts[2] if inside else ""

@@ -13,7 +13,6 @@ from types import ModuleType
 from typing import Any
 
 import redoma
-from redoma.base.pattern import compiled
 
 ROOMS = ("judge", "vault", "dialects.terminal", "pipeline", "model", "base", "hook")
 
@@ -46,7 +45,7 @@ def _inside(value: object, depth: int) -> Iterator[re.Pattern[Any]]:
     if isinstance(value, re.Pattern):
         yield value
     elif type(value).__name__ == "_Waiting":
-        yield compiled(value._text, value._flags)  # type: ignore[attr-defined]
+        yield re.compile(value._text, value._flags)  # type: ignore[attr-defined]
     elif depth < 3 and isinstance(value, dict):
         for each in value.values():
             yield from _inside(each, depth + 1)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 from _sqlite3 import Connection, DatabaseError, Error, connect
+from contextlib import contextmanager
 
 from redoma.audit.place import DATABASE
 from redoma.audit.schema import APPLICATION, TABLES, VERSION
-from redoma.base.blocks import contextmanager
 from redoma.model.errors import RecordUnavailable
 
 TYPE_CHECKING = False

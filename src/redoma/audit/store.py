@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from _json import encode_basestring_ascii as quoted
 from _thread import allocate_lock, start_new_thread
+from contextlib import suppress
 
 from redoma.audit.encoding import json_text, storable
 from redoma.audit.transaction import Draft
 from redoma.audit.writer import Writer
-from redoma.base.blocks import suppress
 from redoma.base.private_file import KeyPlace
 from redoma.model.errors import RecordError, RecordUnavailable
 from redoma.model.event import OWN_WORDS, Kind
@@ -173,7 +172,7 @@ class Record:
 
     def _details(self, event: Event) -> str:
         pairs = [
-            f"{quoted(name)}:{json_text(value, str if name in OWN_WORDS else self._clean)}"
+            f"{json_text(name, str)}:{json_text(value, str if name in OWN_WORDS else self._clean)}"
             for name, value in event.details.items()
         ]
         return f"{{{','.join(pairs)}}}"

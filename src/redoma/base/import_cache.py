@@ -6,8 +6,8 @@ change it can change the code. A module is taken from it only while its source h
 size; whatever else is amiss, the interpreter loads the module as ever.
 
 What a module loaded when it was loaded last is loaded before it, without the interpreter's own
-search for each: its import then finds everything there. The regular expressions that a start
-compiled are kept here too.
+search for each: its import then finds everything there. The regular expressions that modules
+compile are kept here too (`base/pattern_cache.py`).
 """
 
 from __future__ import annotations
@@ -21,19 +21,21 @@ from _frozen_importlib import ModuleSpec
 from _frozen_importlib_external import MAGIC_NUMBER, SourceFileLoader
 
 from redoma.base.cache_home import cache_home
+from redoma.base.pattern_cache import KeptPatterns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import CodeType, ModuleType
-    from typing import Any, TypeAlias
+    from typing import TypeAlias
+
+    from redoma.base.pattern_cache import Patterns
 
     # Under which root, the path below it, whether it is a package, the source's time and size.
     Source: TypeAlias = tuple[int, str, bool, int, int]
     # By module: its source, from where to where its code lies behind the index, what it loaded.
     Index: TypeAlias = dict[str, tuple[Source, int, int, tuple[str, ...]]]
-    Patterns: TypeAlias = dict[Any, Any]
 
-_FORMAT = 3
+_FORMAT = 4
 _LENGTH = 8
 _OURS, _LIBRARY = 0, 1
 _LONGEST_NAME = 20
@@ -62,6 +64,7 @@ class Bundle:
             if kept is not None:
                 self._index, self._patterns, self._codes = kept
                 break
+        self._compiled = KeptPatterns(self._patterns)
 
     def find_spec(
         self, name: str, path: object = None, target: ModuleType | None = None
@@ -160,10 +163,8 @@ class Bundle:
             setattr(sys.modules[parent], own, module)
 
     def give_patterns(self) -> None:
-        """Has regular expressions that an earlier start compiled be put to use by this one."""
-        from redoma.base import pattern
-
-        pattern.known.update(self._patterns)
+        """Has `re` take the expressions that an earlier start compiled."""
+        self._compiled.put_before_re()
 
     def end(self) -> None:
         """Leaves behind what this start has loaded, if an earlier one did not leave it already."""
@@ -181,9 +182,8 @@ class Bundle:
                 found = self._source(name, module)
                 if found is not None:
                     new[name] = found
-        from redoma.base.pattern import known as patterns
-
-        if (not new and patterns.keys() <= self._patterns.keys()) or sys.dont_write_bytecode:
+        patterns = self._patterns | self._compiled.new()
+        if (not new and len(patterns) == len(self._patterns)) or sys.dont_write_bytecode:
             return
         index: Index = {}
         codes: list[bytes] = []

@@ -8,9 +8,9 @@ that nobody can exchange a file between this look and its use.
 from __future__ import annotations
 
 import os
+from enum import Enum
 from stat import S_IMODE, S_ISDIR, S_ISLNK, S_ISREG
 
-from redoma.model.enums import Enum
 from redoma.model.errors import RedomaError, UsageError
 
 LENGTH = 32

@@ -73,7 +73,7 @@ def main(argv: list[str], language: str | None = None) -> int:
 
         if isinstance(error, RedomaError):
             return complain(error)
-        from redoma.cli.display import harmless
+        from redoma.model.display import harmless
 
         what = f"{type(error).__name__}: {harmless(str(error))}"
         say(phrased("redoma: could not do its work: {0}", what))
@@ -130,7 +130,7 @@ def overview() -> str:
 
 def complain(error: RedomaError) -> int:
     """Writes what happened and what to do, and returns the status of this kind of error."""
-    from redoma.cli.display import harmless
+    from redoma.model.display import harmless
 
     in_flags(error)
     said = f"redoma: {phrased(str(error))}"

@@ -6,8 +6,8 @@ import os
 import sys
 
 from redoma.cli import options
-from redoma.cli.display import harmless, shortened
 from redoma.i18n import phrased
+from redoma.model.display import harmless, shortened
 from redoma.model.errors import UsageError
 from redoma.model.question import Remember
 from redoma.pipeline.pending_questions import remembered

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sys
 
-from redoma.cli.display import harmless, shortened
 from redoma.cli.options import read
 from redoma.i18n import phrased
+from redoma.model.display import harmless, shortened
 from redoma.model.errors import UsageError
 from redoma.model.transaction import Standing
 
@@ -60,7 +60,7 @@ def main(arguments: list[str]) -> int:
     if not entries:
         told = "redoma: nothing is remembered here\nhint: redoma history --all\n"
         sys.stderr.write(phrased(told))
-    from redoma.cli.pager import page
+    from redoma.cli.terminal import page
 
     lines = [line(entry, with_place="--all" in options.flags) for entry in entries]
     page(lines, wanted="--no-pager" not in options.flags)
@@ -131,7 +131,7 @@ def _one(name: str, flags: set[str]) -> int:
     if "--patch" in flags:
         if not differs:
             raise UsageError(f"{whole} is {entry.standing.value}: its differences are not held")
-        from redoma.cli.preview_report import write_patch
+        from redoma.cli.preview import write_patch
 
         write_patch(stored_changes.load(whole), pager="--no-pager" not in flags)
         return 0
@@ -139,14 +139,14 @@ def _one(name: str, flags: set[str]) -> int:
     if "--json" in flags:
         import json
 
-        from redoma.cli.preview_json import change_json
+        from redoma.cli.json_report import change_json
 
         made = {**as_json(entry), "changes": [change_json(item) for item in changes.items]}
         sys.stdout.write(json.dumps({**made, "warnings": list(changes.warnings)}) + "\n")
         return 0
-    from redoma.cli.pager import page
-    from redoma.cli.preview_report import changes_report
+    from redoma.cli.preview import changes_report
     from redoma.cli.prose import screen
+    from redoma.cli.terminal import page
     from redoma.cli.tree import tree
 
     on = screen(sys.stdout)

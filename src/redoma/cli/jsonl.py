@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 
-from redoma.cli import as_json, check
-from redoma.cli.intake import MOST_BYTES
+from redoma.cli import check
+from redoma.cli import json_report as as_json
+from redoma.cli.streams import MOST_BYTES
 from redoma.model.errors import UsageError
 
 TYPE_CHECKING = False
@@ -60,7 +61,7 @@ def _answer(raw: bytes, source: BinaryIO, pack: str, cwd: str | None) -> dict[st
     own_pack = _text_of(given, "pack") or pack
     own_cwd = _text_of(given, "cwd")
     where = check.working_directory(own_cwd) if own_cwd else cwd
-    return as_json.brief(check.judge(text, pack=own_pack, cwd=where))
+    return as_json.brief_json(check.judge(text, pack=own_pack, cwd=where))
 
 
 def _text_of(given: dict[str, object], name: str) -> str | None:

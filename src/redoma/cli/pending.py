@@ -6,10 +6,10 @@ import sys
 import time
 
 from redoma.cli import options
-from redoma.cli.display import harmless
 from redoma.cli.prose import screen
 from redoma.i18n import phrased
 from redoma.model.confirmation import request_as_dict
+from redoma.model.display import harmless
 from redoma.model.errors import UsageError
 from redoma.model.question import Remember
 from redoma.pipeline.pending_questions import can_remember, described, pending

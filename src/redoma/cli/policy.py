@@ -6,8 +6,10 @@ import os
 import sys
 
 from redoma.cli import options
-from redoma.cli.display import harmless
+from redoma.cli.prose import SAID
 from redoma.i18n import phrased
+from redoma.model.decision import Verdict
+from redoma.model.display import harmless
 from redoma.model.errors import PolicyError, UsageError
 from redoma.model.value import replace
 from redoma.pipeline.check import refuse_broken
@@ -16,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from redoma.pipeline.policy_tools import Tried
+    from redoma.pipeline.policy_tools import Explanation, Setting, Tried
 
 USAGE = "redoma policy init|lint|test|explain|show|schema"
 HELP = f"""usage: {USAGE}
@@ -181,7 +183,6 @@ def _unexpected(tried: Tried) -> str:
 
 
 def _explain(given: options.Options) -> int:
-    from redoma.cli import policy_prose
     from redoma.cli.check import STATUS
     from redoma.pipeline.policy_tools import explain
 
@@ -202,14 +203,13 @@ def _explain(given: options.Options) -> int:
     )
     found = replace(found, decision=refuse_broken(found.decision))
     if "--json" in given.flags:
-        _json(policy_prose.as_json(found))
+        _json(explanation_json(found))
     else:
-        sys.stdout.write(policy_prose.as_text(found))
+        sys.stdout.write(explanation_text(found))
     return STATUS[found.decision.verdict]
 
 
 def _show(given: options.Options) -> int:
-    from redoma.cli import policy_prose
     from redoma.pipeline.policy_tools import shown
 
     _at_most(given, 0)
@@ -217,7 +217,7 @@ def _show(given: options.Options) -> int:
     if "--json" in given.flags:
         _json({each.key: {"value": each.value, "source": each.source} for each in settings})
     else:
-        sys.stdout.write(policy_prose.settings(settings))
+        sys.stdout.write(settings_text(settings))
     return 0
 
 
@@ -240,3 +240,92 @@ COMMANDS: dict[str, Callable[[options.Options], int]] = {
     "show": _show,
     "schema": _schema,
 }
+
+
+def explanation_text(found: Explanation) -> str:
+    """The decision, each voice that led to it, and what would follow from it."""
+    decision = found.decision
+    policy = found.policy
+    level = decision.level or decision.assessment.risk.label
+    lines = [
+        phrased(
+            "{0}: {1}, by {2}",
+            phrased(level),
+            phrased(SAID[decision.verdict]),
+            harmless(decision.rule),
+        ),
+        "",
+        phrased(
+            "policy     {0}, pack {1}", harmless(policy.name), harmless(decision.assessment.pack)
+        ),
+        phrased("layers     {0}", ", ".join(map(harmless, policy.sources))),
+    ]
+    label = phrased("said")
+    for voice in sorted(found.voices, key=lambda each: -each.verdict):
+        reason = f": {harmless(phrased(voice.reason))}" if voice.reason else ""
+        lines.append(
+            f"{label:<10} {voice.verdict.label:<7} {harmless(voice.rule)}{reason}"
+            + (f" ({harmless(voice.source)})" if voice.source != "built-in" else "")
+        )
+        label = ""
+    if decision.isolation:
+        why = harmless(phrased(found.isolation_because))
+        level = harmless(decision.isolation)
+        lines.append(phrased("isolation  {0} at least ({1})", level, why))
+    if decision.preview:
+        lines.append(phrased("dry run    first: {0}", harmless(phrased(decision.preview))))
+    if decision.verdict is Verdict.CONFIRM:
+        asked = policy.confirmation
+        lines.append(
+            phrased(
+                "asks       for {0} s; without an answer: {1}",
+                f"{asked.timeout_seconds:g}",
+                phrased(asked.default_action.value),
+            )
+        )
+    return "\n".join(lines) + "\n"
+
+
+def explanation_json(found: Explanation) -> dict[str, object]:
+    """The same for programs."""
+    decision = found.decision
+    asked = found.policy.confirmation
+    return {
+        "cmd": decision.assessment.text,
+        "risk": decision.assessment.risk.label,
+        "level": decision.level,
+        "verdict": decision.verdict.label,
+        "rule": decision.rule,
+        "because": list(decision.because),
+        "policy": found.policy.name,
+        "pack": decision.assessment.pack,
+        "digest": found.policy.digest,
+        "layers": list(found.policy.sources),
+        "said": [
+            {"verdict": v.verdict.label, "rule": v.rule, "reason": v.reason, "source": v.source}
+            for v in found.voices
+        ],
+        "isolation": decision.isolation or None,
+        "isolation_because": found.isolation_because or None,
+        "dry_run": decision.preview or None,
+        "multiple_files": decision.multiple_files,
+        "confirmation": {
+            "needed": decision.verdict is Verdict.CONFIRM,
+            "timeout_seconds": asked.timeout_seconds,
+            "default_action": asked.default_action.value,
+        },
+    }
+
+
+def settings_text(found: list[Setting]) -> str:
+    """Every key with its value and where it was set, one a line."""
+    lines = []
+    for each in found:
+        lines.append(f"{each.key}: {_value(each.value)}".rstrip() + f"  # {harmless(each.source)}")
+    return "\n".join(lines) + "\n"
+
+
+def _value(value: object) -> str:
+    import json
+
+    return "unset" if value is None or value == "" else json.dumps(value)

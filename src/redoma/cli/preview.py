@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
-from redoma.cli.display import harmless
+from redoma.cli.prose import screen
 from redoma.cli.run_options import RunOptions, read
+from redoma.cli.tree import MANY, counted, is_gits_own, shown, summary, summed_up, tree
 from redoma.i18n import phrased
+from redoma.model.display import harmless
 from redoma.model.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.pipeline.dry_run import DryRun
+    from collections.abc import Iterator
+
+    from redoma.cli.prose import Screen
+    from redoma.model.change import Changes
+    from redoma.pipeline.diffs import Piece
+    from redoma.pipeline.dry_run import DryRunReport
 
 USAGE = """\
 usage: redoma preview [OPTION]... 'COMMAND'
@@ -64,34 +72,31 @@ def main(arguments: list[str]) -> int:
     show(found, flags)
     if "--discard" in own and found.id:
         from redoma.pipeline.policies import load
-        from redoma.pipeline.transactions import discard
+        from redoma.pipeline.transactions import local_transactions
 
-        discard(found.id, load(found.changes.workspace))
+        local_transactions(load(found.changes.workspace)).discard(found.id)
     return found.result.exit_code
 
 
-def show(found: DryRun, flags: set[str]) -> None:
+def show(found: DryRunReport, flags: set[str]) -> None:
     """The preview in the asked-for form on standard output; what to do next on standard error."""
     if "--json" in flags:
-        from redoma.cli.preview_json import text
+        from redoma.cli.json_report import preview_text
 
-        sys.stdout.write(text(found))
+        sys.stdout.write(preview_text(found))
         return
     if "--patch" in flags:
-        from redoma.cli.preview_report import write_patch
-
         write_patch(found.changes, pager="--no-pager" not in flags)
     else:
-        from redoma.cli.pager import page
-        from redoma.cli.preview_report import report
+        from redoma.cli.terminal import page
 
-        page(report(found, stat="--stat" in flags), wanted="--no-pager" not in flags)
+        page(preview_report(found, stat="--stat" in flags), wanted="--no-pager" not in flags)
     sys.stdout.flush()
     for line in closing(found, kept="--discard" not in flags):
         sys.stderr.write(f"{line}\n")
 
 
-def closing(found: DryRun, *, kept: bool) -> list[str]:
+def closing(found: DryRunReport, *, kept: bool) -> list[str]:
     """What a person should know and can do, line by line."""
     lines = []
     if not found.would_execute:
@@ -117,8 +122,10 @@ def closing(found: DryRun, *, kept: bool) -> list[str]:
     return lines
 
 
-def _previewed(options: RunOptions) -> DryRun:
-    from redoma.cli.running import own_input, sandbox_for, steered, writer
+def _previewed(options: RunOptions) -> DryRunReport:
+    from redoma.cli.run_options import sandbox_for
+    from redoma.cli.signals import steered
+    from redoma.cli.streams import own_input, writer
 
     sink = None if options.flags & {"json", "quiet"} else writer(out=2)
     with steered() as control:
@@ -133,3 +140,84 @@ def _taken(arguments: list[str]) -> tuple[set[str], list[str]]:
     own = {argument for argument in arguments[:end] if argument in _OWN}
     rest = [argument for argument in arguments[:end] if argument not in _OWN]
     return own, rest + arguments[end:]
+
+
+LINES_COUNTED = 2000  # beyond so many changes their lines are not counted for the tree
+
+
+def preview_report(found: DryRunReport, *, stat: bool) -> Iterator[str]:
+    """The whole report, piece by piece, so that the first screen does not wait for the last."""
+    on = screen(sys.stdout)
+    yield from changes_report(found.changes, on, stat=stat)
+    yield from _listed(phrased("would call"), found.network_calls)
+    yield from _listed(phrased("database"), found.database_operations)
+    if not found.changes.unread:  # a warning says why, and where they are
+        yield f"{summary(found.changes.items)}\n"
+
+
+def changes_report(changes: Changes, on: Screen, *, stat: bool) -> Iterator[str]:
+    """The tree, and unless only numbers are wanted the differences."""
+    from redoma.pipeline.diffs import file_diffs
+
+    if not changes.items:
+        return
+    above = summed_up(changes.items)
+    apart = [item for item in changes.items if not item.path.startswith(above)]
+    few = len(apart) <= LINES_COUNTED
+    diffs = {diff.change.path: diff for diff in file_diffs(changes, apart)} if few else {}
+    yield tree(changes.items, on, diffs)
+    yield "\n"
+    if stat:
+        return
+    if few:
+        yield from shown((d for path, d in diffs.items() if not is_gits_own(path)), on)
+    left_out = sum(item.path not in diffs and not is_gits_own(item.path) for item in changes.items)
+    if left_out:
+        told = "(what is in {0} more paths is not shown: --patch has it)\n"
+        yield phrased(told, counted(left_out))
+    yield "\n"
+
+
+def write_patch(changes: Changes, *, pager: bool = True) -> None:
+    """The patch as bytes on standard output; what has no place in it on standard error.
+
+    On a terminal it is for reading: nothing in it acts, and so it is not for applying.
+    """
+    from redoma.pipeline.diffs import patch
+
+    left_out: list[Piece] = []
+
+    def parts() -> Iterator[bytes]:
+        for piece in patch(changes) if changes.items else ():
+            if piece.left_out:
+                left_out.append(piece)
+            yield piece.patch
+
+    if os.isatty(1):
+        from redoma.cli.terminal import page
+
+        page((readable(part) for part in parts()), wanted=pager)
+    else:
+        sys.stdout.flush()
+        for part in parts():
+            view = memoryview(part)
+            while view:
+                view = view[os.write(1, view) :]
+    for piece in left_out[:MANY]:
+        path, why = harmless(piece.path), harmless(phrased(piece.left_out))
+        sys.stderr.write(phrased("not in the patch: {0}: {1}\n", path, why))
+    if len(left_out) > MANY:
+        sys.stderr.write(phrased("not in the patch: {0} more\n", len(left_out) - MANY))
+
+
+def readable(patch: bytes) -> str:
+    """A patch with everything that would act on a terminal shown as an escape."""
+    return "".join(
+        f"{harmless(line)}\n"
+        for line in patch.decode("utf-8", "surrogateescape").removesuffix("\n").split("\n")
+    )
+
+
+def _listed(what: str, lines: tuple[str, ...]) -> Iterator[str]:
+    for line in lines:
+        yield f"{what}: {harmless(phrased(line))}\n"

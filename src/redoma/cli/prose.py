@@ -4,23 +4,161 @@ from __future__ import annotations
 
 import os
 
-from redoma.cli.display import harmless
-from redoma.cli.excerpt import INDENT, Note, excerpt, wrap
 from redoma.i18n import phrased
 from redoma.model.decision import Verdict
+from redoma.model.display import cell, harmless
 from redoma.model.risk import Risk
 from redoma.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    Span: TypeAlias = tuple[int, int]
     from typing import TextIO
 
     from redoma.model.decision import Decision
     from redoma.model.risk import Finding
 
+INDENT = "  "
+LEAD = 24  # columns of a long line that are shown before the part
+CUT = "..."
+NARROWEST = 50  # columns that text under a part needs; with fewer it starts at the left
+
+
+class Note:
+    """A part of the text and what to write under it: the label, then lines of their own."""
+
+    __slots__ = ("below", "label", "paint", "span")
+
+    def __init__(
+        self, span: Span, label: str, *, below: tuple[str, ...] = (), paint: str = ""
+    ) -> None:
+        self.span = span
+        self.label = label
+        self.below = below
+        self.paint = paint
+
+
+def excerpt(text: str, notes: list[Note], width: int) -> list[str]:
+    """Lines that show the text once and every note under its part."""
+    starts = [0]
+    for at, char in enumerate(text):
+        if char == "\n":
+            starts.append(at + 1)
+    ends = [start - 1 for start in starts[1:]] + [len(text)]
+    by_line: dict[int, list[Note]] = {}
+    for note in notes:
+        by_line.setdefault(_line_of(note.span[0], ends), []).append(note)
+    numbered = len(starts) > 1
+    digits = len(str(max(by_line, default=0) + 1))
+    shown: list[str] = []
+    for line in sorted(by_line):
+        gutter = f"{INDENT}{line + 1:>{digits}} | " if numbered else INDENT
+        under = f"{INDENT}{'':>{digits}} | " if numbered else INDENT
+        shown += _one_line(text, (starts[line], ends[line]), by_line[line], (gutter, under), width)
+    return shown
+
+
+def _line_of(at: int, ends: list[int]) -> int:
+    low, high = 0, len(ends) - 1
+    while low < high:
+        middle = (low + high) // 2
+        if ends[middle] < at:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def _one_line(
+    text: str, line: Span, notes: list[Note], gutters: tuple[str, str], width: int
+) -> list[str]:
+    start, end = line
+    cells = [cell(char) for char in text[start:end]]
+    columns = [0]
+    for _, wide in cells:
+        columns.append(columns[-1] + wide)
+    room = max(40, width - len(gutters[0]) - 2 * len(CUT))
+    windows: list[tuple[Span, list[Note]]] = []
+    for note in notes:
+        first, last = _inside(note.span, line)
+        for window, members in windows:
+            if window[0] <= first and last <= window[1]:
+                members.append(note)
+                break
+        else:
+            windows.append((_window(columns, first, last, room), [note]))
+    shown: list[str] = []
+    for (first, last), members in windows:
+        before = CUT if first > 0 else ""
+        after = CUT if last < len(cells) else ""
+        shown.append(gutters[0] + before + "".join(c for c, _ in cells[first:last]) + after)
+        for note in members:
+            part = _inside(note.span, line)
+            left = len(before) + columns[max(part[0], first)] - columns[first]
+            carets = columns[min(part[1], last)] - columns[max(part[0], first)]
+            on = phrased(" (goes on below)") if min(note.span[1], len(text)) > end + 1 else ""
+            shown += _under(note, " " * left, "^" * max(1, carets) + on, gutters[1], width)
+    return shown
+
+
+def _inside(span: Span, line: Span) -> Span:
+    """The span within its first line, counted from the start of the line."""
+    start, end = line
+    first = min(max(span[0], start), end)
+    return first - start, max(min(span[1], end), first) - start
+
+
+def _window(columns: list[int], first: int, last: int, room: int) -> Span:
+    """The stretch of characters around a part that fits the room; the part's start always does."""
+    count = len(columns) - 1
+    if columns[-1] <= room:
+        return 0, count
+    lead = min(LEAD, max(0, room - (columns[last] - columns[first])))
+    low = first
+    while low > 0 and columns[first] - columns[low - 1] <= lead:
+        low -= 1
+    high = low
+    while high < count and columns[high + 1] - columns[low] <= room:
+        high += 1
+    while low > 0 and columns[high] - columns[low - 1] <= room:
+        low -= 1
+    return low, high
+
+
+def _under(note: Note, left: str, carets: str, gutter: str, width: int) -> list[str]:
+    """The carets, the label beside them where it fits, else below; then the note's own lines."""
+    on, off = (note.paint, "\x1b[0m") if note.paint else ("", "")
+    room = width - len(gutter) - len(left)
+    margin = left if room >= NARROWEST else ""
+    if len(carets) + 1 + len(note.label) <= room:
+        lines = [f"{gutter}{left}{on}{carets} {note.label}{off}"]
+    else:
+        lines = [f"{gutter}{left}{on}{carets}{off}"]
+        parts = wrap(note.label, width - len(gutter) - len(margin))
+        lines += [f"{gutter}{margin}{on}{part}{off}" for part in parts]
+    for own in note.below:
+        parts = wrap(own, width - len(gutter) - len(margin))
+        lines += [f"{gutter}{margin}{part}" for part in parts]
+    return lines
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """The text in lines of at most `width` characters, broken between words."""
+    lines: list[str] = []
+    current = ""
+    for word in text.split(" "):
+        if current and len(current) + 1 + len(word) > width:
+            lines.append(current)
+            current = f"{INDENT}{word}"
+        else:
+            current = f"{current} {word}" if current else word
+    return [*lines, current]
+
+
 WIDTH = 100  # where there is no terminal to ask
 MOST_NOTES = 20
-
 SAID = {
     Verdict.ALLOW: "allowed",
     Verdict.LOG: "allowed, and logged",

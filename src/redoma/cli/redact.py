@@ -6,8 +6,8 @@ import os
 import sys
 
 from redoma.cli import options
-from redoma.cli.display import harmless
 from redoma.i18n import phrased
+from redoma.model.display import harmless
 from redoma.model.errors import RedomaError, UsageError
 from redoma.pipeline.redaction import REDACTED, WITH_KIND, Found, Redactor, redactor
 

@@ -6,20 +6,19 @@ import os
 import sys
 
 from redoma.cli import COULD_NOT_WORK, say
-from redoma.cli.run_options import RunOptions, read
-from redoma.cli.running import (
-    own_input,
-    pass_signals_on,
-    raw_writer,
-    sandbox_for,
-    writer,
-)
+from redoma.cli.run_options import RunOptions, read, sandbox_for
+from redoma.cli.signals import pass_signals_on
+from redoma.cli.streams import own_input, raw_writer, writer
 from redoma.i18n import phrased
+from redoma.model.display import harmless
 from redoma.model.errors import UsageError
 from redoma.model.result import Outcome
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from redoma.model.network import Connection
     from redoma.model.result import HeldBack, Result
 
 
@@ -49,8 +48,6 @@ def start(options: RunOptions) -> int:
         raise UsageError("--tty and --json do not go together")
     control = Control()
     if "quiet" not in options.flags and not as_json and os.isatty(2):
-        from redoma.cli.network import live
-
         control.narrate = live(raw=terminal)
     # What is loaded stays: looking through it again and again would cost a tenth of a start.
     gc.freeze()
@@ -80,9 +77,9 @@ def start(options: RunOptions) -> int:
         )
     control.close()
     if as_json:
-        from redoma.cli.result_json import text
+        from redoma.cli.json_report import result_text
 
-        sys.stdout.write(text(result))
+        sys.stdout.write(result_text(result))
     elif "quiet" not in options.flags or not result.ok or result.held_back:
         say(closing_line(result, quiet="quiet" in options.flags).removesuffix("\n"))
     if sink.trouble is None:
@@ -105,7 +102,7 @@ def _outermost(held_back: tuple[HeldBack, ...]) -> list[HeldBack]:
 
 def _held_back_lines(result: Result) -> list[str]:
     """What a person's tools would obey and was left out of an apply, or taken away after a run."""
-    from redoma.cli.display import harmless
+    from redoma.model.display import harmless
 
     lines = []
     for held in _outermost(result.held_back):
@@ -161,12 +158,10 @@ def closing_line(result: Result, *, quiet: bool = False) -> str:
     if result.held_back:
         lines += _held_back_lines(result)
     for path in result.files_accessed or ():
-        from redoma.cli.display import harmless
+        from redoma.model.display import harmless
 
         lines.append(phrased("redoma: opened {0}\n", harmless(path)))
     if result.network_calls:
-        from redoma.cli.network import lines as network_lines
-
         lines += network_lines(result.network_calls)
     lines += [f"redoma: {phrased(note)}\n" for note in result.notes]
     if not result.ok and _misses_the_network(result):
@@ -185,14 +180,14 @@ def refusal(result: Result) -> str:
     assert result.decision is not None
     from redoma.cli.prose import report, screen
 
-    text = report(result.decision, screen(sys.stderr))
+    result_text = report(result.decision, screen(sys.stderr))
     if result.outcome is Outcome.DECLINED:
-        text += phrased("redoma: nobody approved this, so nothing ran\n")
+        result_text += phrased("redoma: nobody approved this, so nothing ran\n")
     else:
-        text += phrased("redoma: the policy refuses this, so nothing ran\n")
+        result_text += phrased("redoma: the policy refuses this, so nothing ran\n")
     for note in result.notes:
-        text += phrased("hint: {0}\n", phrased(note))
-    return text
+        result_text += phrased("hint: {0}\n", phrased(note))
+    return result_text
 
 
 _NO_NETWORK = (
@@ -219,3 +214,77 @@ def _misses_the_disk(result: Result) -> bool:
     said = (result.stdout[-4096:] + result.stderr[-4096:]).lower()
     words = (b"cross-device link", b"exdev", b"hardlink different from source")
     return result.changes is not None and any(each in said for each in words)
+
+
+_MOST_CALLS = 10
+
+
+def network_lines(calls: tuple[Connection, ...]) -> list[str]:
+    """One line for what was reached, and one for each thing that was refused."""
+    reached = _targets(call for call in calls if call.allowed and call.by != "mock")
+    mocked = _targets(call for call in calls if call.allowed and call.by == "mock")
+    made = []
+    if mocked:
+        made.append(phrased("redoma: answered by a mock: {0}\n", _few(mocked)))
+    if reached:
+        made.append(phrased("redoma: reached {0}\n", _few(reached)))
+    refused = [call for call in calls if not call.allowed]
+    made += [_refused(call) for call in refused[:_MOST_CALLS]]
+    if len(refused) > _MOST_CALLS:
+        more = len(refused) - _MOST_CALLS
+        made.append(phrased("redoma: refused: {0} more (--json lists them)\n", more))
+    return made
+
+
+def _few(hosts: list[str]) -> str:
+    """The first of them, and how many more there are."""
+    shown = ", ".join(hosts[:_MOST_CALLS])
+    more = len(hosts) - _MOST_CALLS
+    return phrased("{0} and {1} more", shown, more) if more > 0 else shown
+
+
+def _targets(calls: Iterable[Connection]) -> list[str]:
+    return list(dict.fromkeys(harmless(_told(call)) for call in calls))
+
+
+def live(*, raw: bool = False) -> Callable[[Connection], bytes]:
+    """Words a connection as it happens, in one line; `raw` is for a terminal that ends none."""
+    end = "\r\n" if raw else "\n"
+
+    def line(call: Connection) -> bytes:
+        text = _refused(call).rstrip("\n") if not call.allowed else _begun(call)
+        return f"{text}{end}".encode()
+
+    return line
+
+
+def _begun(call: Connection) -> str:
+    target = harmless(call.target)
+    if call.kind == "published":
+        return phrased("redoma: visited on {0}", target)
+    program = harmless(call.program)
+    if call.method:
+        asked = harmless(f"{call.method} {call.kind}://{call.target}{call.path}")
+        by = phrased(" by a cache" if call.by == "cache" else " by a mock") if call.by else ""
+        return f"redoma: {asked}: {call.status}{by}"
+    if program:
+        return phrased("redoma: {0} reaches {1}", program, target)
+    return phrased("redoma: reaches {0}", target)
+
+
+def _refused(call: Connection) -> str:
+    target, grant = harmless(_told(call)), harmless(call.grant)
+    why = harmless(phrased(call.why))
+    if call.kind == "udp":
+        return phrased("redoma: refused: {0} by UDP: {1}\n", target, why)
+    if grant and call.listed:
+        told = "redoma: refused: {0} — the policy has to list it, as in {1}\n"
+        return phrased(told, target, grant)
+    if grant:
+        return phrased("redoma: refused: {0} — grant it with {1}\n", target, grant)
+    return phrased("redoma: refused: {0}: {1}\n", target, why)
+
+
+def _told(call: Connection) -> str:
+    """A host, or a request to it."""
+    return f"{call.method} {call.target}{call.path}" if call.method else call.target

@@ -6,6 +6,10 @@ import os
 
 from redoma.model.errors import UsageError
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.pipeline.sandbox import Sandbox
+
 _FLAGS = {
     "-t": "tty",
     "--tty": "tty",
@@ -142,3 +146,36 @@ def _option(found: RunOptions, argument: str, rest: list[str]) -> None:
         raise UsageError(f"{name} is given twice")
     else:
         found.one[name] = value
+
+
+def sandbox_for(options: RunOptions) -> Sandbox:
+    """The sandbox that a command line describes."""
+    from redoma.pipeline.answerers import LocalAnswerer, forget_questions
+    from redoma.pipeline.sandbox import Sandbox
+
+    if "--level" in options.one and "--profile" in options.one:
+        raise UsageError("--level and --profile do not go together")
+    forget_questions()
+    profile = options.one.get("--profile", "")
+    if profile and "/" not in profile:
+        profile = f"./{profile}"
+    return Sandbox(
+        options.one.get("--workspace", "."),
+        level=profile or options.one.get("--level", ""),
+        engine=options.one.get("--engine", ""),
+        limits=options.limits,
+        allow_write=options.many["--allow-write"],
+        allow_read=options.many["--allow-read"],
+        allow_hosts=options.many["--allow-host"],
+        publish=options.published(),
+        inspect="inspect" in options.flags,
+        cache_hosts=options.many["--cache-host"],
+        credentials=options.many["--credential"],
+        mock=options.one.get("--mock", "mock" in options.flags),
+        env=options.environment(),
+        direct="direct" in options.flags,
+        no_undo="no-undo" in options.flags,
+        ask=LocalAnswerer(options.one.get("--ask", "auto")),
+        phase=options.one.get("--phase", ""),
+        session=options.one.get("--session", ""),
+    )

@@ -6,8 +6,8 @@ import os
 import sys
 
 from redoma.cli import options
-from redoma.cli.display import harmless
 from redoma.i18n import phrased
+from redoma.model.display import harmless
 from redoma.model.errors import UsageError
 from redoma.model.secret import Secret
 

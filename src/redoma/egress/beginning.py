@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from enum import Enum
 
 from redoma.egress import framing, http, tls
 from redoma.egress.names import normal
 from redoma.egress.requests import Failed, Refused
 from redoma.egress.streams import either_readable
-from redoma.model.enums import Enum
 from redoma.model.network import (
     BROKEN,
     HIDDEN_NAME,

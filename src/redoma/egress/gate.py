@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from redoma.egress.inspecting import Inspector
     from redoma.egress.ledger import Tell
-    from redoma.jail.run.embassy import Embassy
+    from redoma.jail.kernel.netns_sockets import Embassy
     from redoma.model.network import Reach
     from redoma.model.secret import Secret
 

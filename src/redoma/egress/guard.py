@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from enum import Enum
+
 from redoma.egress import http, tls
 from redoma.egress.names import normal
-from redoma.model.enums import Enum
 from redoma.model.network import HIDDEN_NAME, NO_NAME, OTHER_NAME, UNREADABLE
 
 TYPE_CHECKING = False

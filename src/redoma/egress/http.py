@@ -8,9 +8,9 @@ differently is refused.
 from __future__ import annotations
 
 import re
+from enum import Enum
 
 from redoma.egress.names import normal
-from redoma.model.enums import Enum
 from redoma.model.network import NO_NAME, OTHER_NAME, UNREADABLE
 
 LARGEST_HEAD = 1 << 16

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from redoma.egress import rules
 from redoma.egress.gate import Gate
-from redoma.jail.run.embassy import LISTEN, Embassy
+from redoma.jail.kernel.netns_sockets import LISTEN, Embassy
 from redoma.model.errors import EngineFailed
 
 TYPE_CHECKING = False

@@ -8,7 +8,7 @@ from contextlib import suppress
 from socket import AF_INET, AF_INET6, inet_pton
 
 from redoma.jail.kernel.netlink import inode_of
-from redoma.jail.run.limiter import tree
+from redoma.jail.supervisor.limiter import tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from redoma.base.pattern import lazy
+import re
+
 from redoma.egress.addresses import canonical
 from redoma.model.errors import UsageError
 from redoma.model.value import Value
@@ -11,10 +12,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.model.network import Reach
 
-_METHODS = lazy(r"([A-Z]{1,20}(?:,[A-Z]{1,20})*)[ \t]+(\S.*)\Z")
-_PATH = lazy(r"[\x21-\x7e]*\Z")
+_METHODS = re.compile(r"([A-Z]{1,20}(?:,[A-Z]{1,20})*)[ \t]+(\S.*)\Z")
+_PATH = re.compile(r"[\x21-\x7e]*\Z")
 _NOT_IN_A_PATH = frozenset('?#;\\"<>^`{|}')
-_PINNED = lazy(r"(.*)=(\[?[0-9A-Fa-f.:]+\]?(?::[0-9]{1,5})?)\Z")
+_PINNED = re.compile(r"(.*)=(\[?[0-9A-Fa-f.:]+\]?(?::[0-9]{1,5})?)\Z")
 _MOST_OF_ANY = 3
 _FORM = "[METHOD[,METHOD]] HOST[:PORT][/PATH], as in GET api.example.com/repos/**"
 

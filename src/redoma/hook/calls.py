@@ -4,20 +4,39 @@ from __future__ import annotations
 
 import json
 
-from redoma.cli.intake import MOST_BYTES
-from redoma.hook.patch import paths_of
+from redoma.cli.streams import MOST_BYTES
 from redoma.model.value import Value, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.hook.agents import Agent
 
+MARKERS = ("*** Add File:", "*** Delete File:", "*** Update File:", "*** Move to:")
+
+
+def paths_of(patch: str) -> tuple[str, ...]:
+    """Every path named in a patch, in order, each once.
+
+    Codex forgives blanks around a header and a here-document around the patch, so any line that
+    could be a header counts as one. Attack: a header hidden in an added line (`+*** Add File:`)
+    is content, but a line that only looks like content and is read as a header must be judged.
+    """
+    found: dict[str, None] = {}
+    for line in patch.splitlines():
+        header = line.strip()
+        for marker in MARKERS:
+            if header.startswith(marker):
+                path = header[len(marker) :].strip()
+                if path:
+                    found[path] = None
+    return tuple(found)
+
 
 class Unreadable(Exception):
     """The payload is not what this agent sends, so nothing is known about the call."""
 
 
-class Call(Value):
+class ToolCall(Value):
     """A tool call in our terms; with neither command nor paths it is none of our business."""
 
     tool: str
@@ -30,36 +49,36 @@ class Call(Value):
     session: str = ""
 
 
-def read_call(raw: bytes | None, agent: Agent) -> Call:
+def read_call(raw: bytes | None, agent: Agent) -> ToolCall:
     """The call in a payload, or `Unreadable` with what is wrong with it."""
     payload = _object(raw)
     session = payload.get("session_id")
     return replace(_call(payload, agent), session=session if isinstance(session, str) else "")
 
 
-def _call(payload: dict[str, object], agent: Agent) -> Call:
+def _call(payload: dict[str, object], agent: Agent) -> ToolCall:
     event = payload.get("hook_event_name", agent.event)
     if event != agent.event:
         raise Unreadable(f"this hook answers {agent.event}, not {event!r}")
     tool = _text(payload, "tool_name")
     cwd = _text(payload, "cwd") if payload.get("cwd") is not None else None
     if tool in agent.foreign:
-        return Call(tool=tool, cwd=cwd, foreign=True)
+        return ToolCall(tool=tool, cwd=cwd, foreign=True)
     if tool in agent.shells:
         given = _input(payload)
         where = _directory(given, agent.directories, cwd)
         project = cwd if where != cwd else None
-        return Call(tool=tool, cwd=where, project=project, command=_command(given, tool, agent))
+        return ToolCall(tool=tool, cwd=where, project=project, command=_command(given, tool, agent))
     if tool in agent.writers:
         given = _input(payload)
         path = _first(given, agent.writers[tool])
-        return Call(tool=tool, cwd=cwd, paths=(path,))
+        return ToolCall(tool=tool, cwd=cwd, paths=(path,))
     if tool in agent.patchers:
         paths = paths_of(_first(_input(payload), agent.patchers[tool]))
         if not paths:
             raise Unreadable("the patch names no file")
-        return Call(tool=tool, cwd=cwd, paths=paths)
-    return Call(tool=tool, cwd=cwd)
+        return ToolCall(tool=tool, cwd=cwd, paths=paths)
+    return ToolCall(tool=tool, cwd=cwd)
 
 
 def _object(raw: bytes | None) -> dict[str, object]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from contextlib import suppress
 
-from redoma.base.blocks import suppress
 from redoma.base.cache_home import cache_home
 from redoma.model.errors import StateUnavailable
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from redoma.base.pattern import lazy
+import re
+
 from redoma.judge.interpret.arg import NOTHING, arg
 from redoma.judge.interpret.call import Call
 from redoma.judge.interpret.state import Ground, State
-from redoma.judge.interpret.walk import TooMuch, Walker
+from redoma.judge.interpret.walker import TooMuch, Walker
 from redoma.judge.shell import parse
-from redoma.judge.text.appearance import as_seen
-from redoma.judge.text.deception import deceptions
+from redoma.judge.text.deception import as_seen, deceptions
 from redoma.model.risk import Assessment, Effect, Fact, Finding
 
 TYPE_CHECKING = False
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from redoma.judge.rules.pack import Pack
     from redoma.model.request import PythonCall
 
-_EXTGLOB = lazy(r"[?*+@!]\(")
+_EXTGLOB = re.compile(r"[?*+@!]\(")
 
 
 def assess(text: str, pack: Pack, knowledge: Knowledge, ground: Ground) -> Assessment:

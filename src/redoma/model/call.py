@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from enum import Enum
 
 from redoma.model.arguments import WrongType, many, named, number, shown, whole
 from redoma.model.call_errors import (
@@ -12,7 +13,6 @@ from redoma.model.call_errors import (
     SandboxTimeout,
     SandboxViolation,
 )
-from redoma.model.enums import Enum
 from redoma.model.errors import LimitReached
 from redoma.model.value import Value
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from redoma.model.enums import IntEnum
+from enum import IntEnum
+
 from redoma.model.value import Value
 
 TYPE_CHECKING = False

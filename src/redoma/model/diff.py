@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from enum import Enum
+
 from redoma.model.change import Change
-from redoma.model.enums import Enum
 from redoma.model.value import Value
 
 CONTEXT = 3

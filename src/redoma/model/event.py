@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from redoma.model.enums import Enum
+from enum import Enum
+
 from redoma.model.value import Value
 
 TYPE_CHECKING = False

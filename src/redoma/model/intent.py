@@ -5,7 +5,8 @@ Not to be taken for `redoma.model.plan`, which is how one run is enclosed.
 
 from __future__ import annotations
 
-from redoma.model.enums import Enum
+from enum import Enum
+
 from redoma.model.errors import RedomaError, UsageError
 from redoma.model.value import Value
 

@@ -7,8 +7,9 @@ milder than the floor's.
 
 from __future__ import annotations
 
+from enum import Enum, IntEnum
+
 from redoma.model.decision import Verdict
-from redoma.model.enums import Enum, IntEnum
 from redoma.model.question import Choice
 from redoma.model.value import Value
 

@@ -6,7 +6,8 @@ whoever raises one says what would help, and whoever shows it how that is done t
 
 from __future__ import annotations
 
-from redoma.model.enums import Enum
+from enum import Enum
+
 from redoma.model.value import Value
 
 

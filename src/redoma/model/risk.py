@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from redoma.model.enums import Enum, IntEnum
+from enum import Enum, IntEnum
+
 from redoma.model.value import Value
 
 TYPE_CHECKING = False

@@ -7,8 +7,8 @@ runs have none.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
-from redoma.base.blocks import suppress
 from redoma.model.errors import AskUnavailable, StateUnavailable, UsageError
 from redoma.pipeline.redaction import cleaner, redact
 

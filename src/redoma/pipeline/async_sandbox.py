@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 
-from redoma.jail.run.control import Control
+from redoma.jail.supervisor.control import Control
 from redoma.model.call import Call
 from redoma.pipeline.path import path
 from redoma.pipeline.python_call import CallContext, CallRunner, request_for_call
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
     from typing import Any, Self, TypeVar
 
-    from redoma.jail.run.streams import Sink
+    from redoma.jail.supervisor.streams import Sink
     from redoma.model.decision import Decision
     from redoma.model.result import Result
     from redoma.pipeline.preview import Preview

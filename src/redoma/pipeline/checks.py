@@ -25,13 +25,13 @@ class CommandCheck(Context):
     def __init__(
         self,
         policy: Policy,
-        caller: Caller = Caller(),
+        caller: Caller | None = None,
         *,
         pack: str = "",
         cwd: str | None = None,
         home: str | None = None,
     ) -> None:
-        super().__init__(policy, caller)
+        super().__init__(policy, caller or Caller())
         self._pack = pack
         self._cwd = cwd
         self._home = home

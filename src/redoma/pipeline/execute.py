@@ -8,7 +8,7 @@ import os
 from redoma.base import signals
 from redoma.jail import own, places
 from redoma.jail.kernel.openat2 import open_plain
-from redoma.jail.run.supervise import run
+from redoma.jail.supervisor.run import run
 from redoma.model.access import Writes
 from redoma.model.errors import EngineFailed, UsageError
 from redoma.model.request import PythonCall
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from redoma.jail.overlay.layer import Layer
     from redoma.jail.probe.host import Host
-    from redoma.jail.run.control import Control
-    from redoma.jail.run.streams import Sink
+    from redoma.jail.supervisor.control import Control
+    from redoma.jail.supervisor.streams import Sink
     from redoma.model.access import Grant, Limits
     from redoma.model.change import Changes
     from redoma.model.plan import Launch, Plan
@@ -54,7 +54,7 @@ def execute(
     engine = host.engine(plan.engine)
     host.has_run = True
     if plan.grant.limits.file_size is not None:
-        from redoma.jail.run import file_size
+        from redoma.jail.supervisor import file_size
 
         began = file_size.clock()
         limits = file_size.with_existing(plan.grant.limits, plan.grant)

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from redoma.jail.run.control import Control
+from redoma.jail.supervisor.control import Control
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.jail.quantities import SIZES, read_limit
-    from redoma.jail.run.pager import fed
-    from redoma.jail.run.terminal import raw, size_of
+    from redoma.jail.supervisor.tty import fed, raw, size_of
 
 __all__ = ["SIZES", "Control", "fed", "raw", "read_limit", "size_of"]
 
 _HOMES = {
     "SIZES": "redoma.jail.quantities",
     "read_limit": "redoma.jail.quantities",
-    "fed": "redoma.jail.run.pager",
-    "raw": "redoma.jail.run.terminal",
-    "size_of": "redoma.jail.run.terminal",
+    "fed": "redoma.jail.supervisor.tty",
+    "raw": "redoma.jail.supervisor.tty",
+    "size_of": "redoma.jail.supervisor.tty",
 }
 
 

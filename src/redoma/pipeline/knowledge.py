@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
+FORMAT = 5
 _NAME = 16
 _LENGTH = 8
 _TRIES = 5
@@ -154,7 +155,6 @@ def keep(path: str, content: bytes) -> bool:
     return True
 
 
-FORMAT = 4
 PACKS = ("default", "terminal", "skill")
 _JUDGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "judge")
 _CARDS = os.path.join(_JUDGE, "programs", "cards")

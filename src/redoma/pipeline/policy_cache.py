@@ -7,11 +7,11 @@ import os
 import sys
 import time
 from binascii import crc32
+from enum import Enum
 
 from redoma.base.cache_home import cache_home
 from redoma.model import policy as nouns
 from redoma.model.decision import Verdict
-from redoma.model.enums import Enum
 from redoma.model.policy import Policy
 from redoma.model.question import Choice
 from redoma.model.value import Value

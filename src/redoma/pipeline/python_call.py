@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sys
 
-from redoma.jail.calls.answers import answered, made_hidden
-from redoma.jail.calls.orders import Orders
-from redoma.jail.calls.sending import sent
+from redoma.jail.calls.call_result import answered, made_hidden
+from redoma.jail.calls.payload import sent
+from redoma.jail.calls.wire import Orders
 from redoma.jail.engines.hiding import in_everything
 from redoma.jail.own import environment_in
 from redoma.model.access import Network, Writes
@@ -22,8 +22,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from redoma.jail.run.control import Control
-    from redoma.jail.run.streams import Sink
+    from redoma.jail.supervisor.control import Control
+    from redoma.jail.supervisor.streams import Sink
     from redoma.model.access import Grant
     from redoma.model.call import Call
     from redoma.model.decision import Decision
@@ -39,7 +39,7 @@ _SHOWN = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt"
 
 def request_for_call(call: Call, config: SandboxConfig, **more: Any) -> Request:
     """The request for a call; NotSendable where it cannot be put into bytes."""
-    harness = sys.modules.get("redoma.jail.inner.call")
+    harness = sys.modules.get("redoma.jail.calls.harness")
     if harness is not None and harness.running:
         raise UsageError(
             "this function already runs in an enclosure, and there is none inside another",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from enum import Enum
 from hashlib import sha256
 
 from redoma.ask.moments import now
@@ -16,7 +17,6 @@ from redoma.judge.assess import examine_call, facts_of
 from redoma.judge.canonical_argv import NOTHING, Likeness, likeness, program_likeness
 from redoma.judge.text.budget import Exhausted
 from redoma.model.display import shortened
-from redoma.model.enums import Enum
 from redoma.model.policy import BUILT_IN
 from redoma.model.question import Choice, Context, Impact, Question
 from redoma.model.request import Program, PythonCall, ShellCommand
@@ -151,7 +151,7 @@ def question_of_plan(  # noqa: PLR0913 — each by its own name
 
 
 def _made(
-    request: Request, policy: Policy, *, previous: tuple[str, ...] = (), **about: Any
+    request: Request, rules: Policy, /, *, previous: tuple[str, ...] = (), **about: Any
 ) -> Question:
     """A question with a name of its own, asked now, for whoever sent the request."""
     context = Context(
@@ -162,9 +162,9 @@ def _made(
         "context": context,
         "session": request.session,
         "asked_at": now(),
-        "timeout_seconds": policy.confirmation.timeout_seconds,
-        "default_action": policy.confirmation.default_action,
-        "policy": policy.name,
+        "timeout_seconds": rules.confirmation.timeout_seconds,
+        "default_action": rules.confirmation.default_action,
+        "policy": rules.name,
     }
     return Question(**{**usual, **about})
 

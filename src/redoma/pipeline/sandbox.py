@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from typing import Any, Self, TypeVar
 
     from redoma.audit.store import Record
-    from redoma.jail.run.control import Control
-    from redoma.jail.run.streams import Sink
+    from redoma.jail.supervisor.control import Control
+    from redoma.jail.supervisor.streams import Sink
     from redoma.model.call import Call
     from redoma.model.decision import Decision
     from redoma.model.policy import Policy

@@ -5,8 +5,8 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.audit.store import Pending
-    from redoma.jail.run.control import Control
-    from redoma.jail.run.streams import Sink
+    from redoma.jail.supervisor.control import Control
+    from redoma.jail.supervisor.streams import Sink
     from redoma.model.question import Answer
     from redoma.model.result import Result
     from redoma.model.transaction import Applied, Undone

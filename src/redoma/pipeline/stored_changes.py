@@ -7,9 +7,8 @@ name to every process of this user. `redoma.pipeline.transactions` confirms and 
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
-from redoma.base.blocks import suppress
-from redoma.jail.guard.names import Treat, obeyed
 from redoma.jail.overlay import kept
 from redoma.jail.overlay.apply import apply as apply_held
 from redoma.jail.overlay.collect import Bounds, collect, is_due, let_go, make_due, remove_kept_layer
@@ -17,6 +16,7 @@ from redoma.jail.overlay.recovery import in_progress, recover, settled
 from redoma.jail.overlay.store import find_layer
 from redoma.jail.overlay.undo import last_applied
 from redoma.jail.overlay.undo import undo as undo_applied
+from redoma.jail.protect.obeyed_names import Treat, obeyed
 from redoma.model.change import Did, FileKind
 from redoma.model.errors import ChangeError, PreviewGone, UsageError
 from redoma.model.transaction import Applied, Standing, Undone

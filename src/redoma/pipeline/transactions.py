@@ -8,7 +8,8 @@ That something begins is on disk before anything moves: no audit log, no change.
 
 from __future__ import annotations
 
-from redoma.base.blocks import suppress
+from contextlib import suppress
+
 from redoma.model.errors import Declined, NoRoomForUndo, RecordError
 from redoma.model.event import Kind
 from redoma.model.value import replace
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from redoma.model.change import Changes
     from redoma.model.event import Event
+    from redoma.model.policy import Policy
     from redoma.model.question import Question
     from redoma.model.request import Request
     from redoma.model.transaction import Applied, HistoryEntry, Undone
@@ -28,7 +30,8 @@ if TYPE_CHECKING:
     from redoma.pipeline.context import Context
     from redoma.pipeline.steps import Path
 
-    T = TypeVar("T", "Applied", "Undone")
+    T = TypeVar("T")
+    Made = TypeVar("Made", "Applied", "Undone")
 
 
 def apply_changes(
@@ -72,11 +75,15 @@ def _apply_once(events: AuditEvents, changes: Changes, step: ApplyStep) -> Path[
 
 def undo_changes(events: AuditEvents, changes: Changes) -> Path[Undone]:
     """Takes back what was applied."""
+
+    def ended(made: Undone) -> tuple[Event, ...]:
+        return (events.changed(Kind.UNDONE, changes, paths=list(made.paths)),)
+
     return (
         yield from _audited(
             UndoStep(id=changes.id),
             starting=events.changed(Kind.UNDO_STARTING, changes),
-            ended=lambda made: (events.changed(Kind.UNDONE, changes, paths=list(made.paths)),),
+            ended=ended,
             failed=lambda error: events.not_changed(Kind.UNDO_FAILED, changes, error),
         )
     )
@@ -92,13 +99,13 @@ def _audited(
     step: ApplyStep | UndoStep,
     *,
     starting: Event,
-    ended: Callable[[T], tuple[Event, ...]],
+    ended: Callable[[Made], tuple[Event, ...]],
     failed: Callable[[BaseException], Event],
-) -> Path[T]:
+) -> Path[Made]:
     """Performs a step; its start is on disk before, and its end is written, whatever it is."""
     yield AuditStep(events=(starting,))
     try:
-        made: T = yield step
+        made: Made = yield step
     except BaseException as error:
         with suppress(RecordError):  # its start is there, and the error says the rest
             yield AuditStep(events=(failed(error),), waits=False)
@@ -204,6 +211,15 @@ class Transactions:
         from redoma.pipeline.step_runner import StepRunner
 
         return drive(path, StepRunner(self._context))
+
+
+def local_transactions(policy: Policy) -> Transactions:
+    """For whoever is at this command line: whoever is there is asked."""
+    from redoma.pipeline.answerers import LocalAnswerer
+    from redoma.pipeline.context import Context
+    from redoma.pipeline.requests import Caller
+
+    return Transactions(Context(policy, Caller(), ask=LocalAnswerer("auto")))
 
 
 def _named(entry: HistoryEntry) -> Changes:

@@ -11,12 +11,12 @@ A run has no upper end: what is longer than expected is a secret as well.
 
 from __future__ import annotations
 
-from redoma.base.pattern import compiled
+import re
+
 from redoma.vault.spans import Span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import re
     from collections.abc import Iterator
 
 Row = tuple[str, tuple[bytes, ...], bytes]
@@ -243,7 +243,7 @@ def _ready(pattern: bytes) -> re.Pattern[bytes]:
     """Compiled at the first use, and kept."""
     ready = _compiled.get(pattern)
     if ready is None:
-        ready = _compiled[pattern] = compiled(pattern)
+        ready = _compiled[pattern] = re.compile(pattern)
     return ready
 
 

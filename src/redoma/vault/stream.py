@@ -9,7 +9,8 @@ Attack: a secret that is cut in two by a buffer's end looks like a secret in nei
 
 from __future__ import annotations
 
-from redoma.base.pattern import lazy
+import re
+
 from redoma.vault.spans import Span, merged
 
 TYPE_CHECKING = False
@@ -23,7 +24,7 @@ OVERLAP = 8 * 1024
 UNREADABLE = b"[REDACTED: could not be read]"
 # One of these stands in every line that opens a private key.
 _OPENERS = (b"PRIVATE KEY", b"Private-Lines:")
-_TERMINATOR = lazy(rb"[\s\"'`<>,;\x00]")
+_TERMINATOR = re.compile(rb"[\s\"'`<>,;\x00]")
 
 
 class Stream:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from redoma.base.pattern import lazy
-from redoma.base.remembered import remembered
-from redoma.model.enums import IntEnum
+import re
+from enum import IntEnum
+from functools import lru_cache
 
 
 class Tells(IntEnum):
@@ -16,7 +16,7 @@ class Tells(IntEnum):
     ALL = 3  # beside any value
 
 
-_PARTS = lazy(rb"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_PARTS = re.compile(rb"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _NOT = frozenset("no nopasswd nopassword nopass without skip ask prompt".split())
 _PASSWORDS = frozenset(
     "password passwd passphrase passcode pwd pass passwort senha contrasena pw kennwort".split()
@@ -61,7 +61,7 @@ _ABOUT = frozenset(
 )
 
 
-@remembered(2048)
+@lru_cache(maxsize=2048)
 def tells(name: bytes) -> Tells:
     """What a name says about its value; words are told apart by case and by punctuation."""
     words = [part.decode("ascii").lower() for part in _PARTS.findall(name)]

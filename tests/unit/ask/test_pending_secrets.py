@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from redoma.ask.pending import Pending
-from redoma.cli.run_options import read
-from redoma.cli.running import sandbox_for
+from redoma.cli.run_options import read, sandbox_for
 from redoma.model.errors import ConfirmationExpired
 from redoma.model.question import Answer, Choice, Question
 from redoma.model.value import replace

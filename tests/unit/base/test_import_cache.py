@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from redoma.base.pattern_cache import KeptPatterns, code_of
 from tests.house.tree import PACKAGE
 
 pytestmark = pytest.mark.both_users
@@ -158,26 +160,61 @@ def test_modules_that_load_each_other_are_each_loaded_once(tree: Path, how: str)
     assert how.startswith("from") or [len(each) for each in later] == [2, 2]
 
 
-def test_a_pattern_is_compiled_by_one_start_and_used_by_the_next(tree: Path) -> None:
-    code = (
-        f"import sys; sys.path.append({str(tree)!r})\n"
-        "from redoma.base import import_cache as bundle\n"
-        "made = bundle.begin(['run'])\n"
-        "from redoma.base.pattern import lazy\n"
-        "print(lazy('(a+)b').findall('aab ab'), 're' in sys.modules)\n"
-        "made.end()\n"
-    )
-    said = [
-        subprocess.run(
-            [sys.executable, "-I", "-S", "-c", code],
-            env={"HOME": str(tree.parent)},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for _ in range(2)
-    ]
-    assert said == ["['aa', 'a'] True\n", "['aa', 'a'] False\n"]
+PATTERNS: list[tuple[str | bytes, int]] = [
+    (r"([A-Za-z_]\w*)=(?P<value>[^;]*);?", 0),
+    (r"(?s)a.b|c{2,3}+", int(re.IGNORECASE)),
+    (rb"[\x80-\xff]+(?!\w)", 0),
+    ("äö|[^\x00-\u1234]", 0),
+]
+
+
+@pytest.mark.parametrize(("text", "flags"), PATTERNS)
+def test_a_pattern_made_of_kept_code_is_the_one_that_was_compiled(
+    text: str | bytes, flags: int
+) -> None:
+    kept = KeptPatterns({(text, flags): code_of(text, flags)})
+    assert kept[type(text), text, flags] == re.compile(text, flags)
+
+
+def test_a_pattern_whose_code_is_unsound_is_not_taken() -> None:
+    made = code_of("a+b", 0)
+    for broken in ((made[0], [1, 2, 3], *made[2:]), (made[0], made[1][:-3], *made[2:]), (1, 2)):
+        with pytest.raises(KeyError):
+            KeptPatterns({("a+b", 0): broken})[str, "a+b", 0]  # type: ignore[dict-item]
+
+
+SECOND_START = """
+import sys; sys.path.append({tree!r})
+from redoma.base import import_cache
+made = import_cache.begin(["run"])
+import re
+from re import _compiler
+before = _compiler.compile
+def counted(*given):
+    print("compiles", given[0])
+    return before(*given)
+_compiler.compile = counted
+MODULE = re.compile("(a+)b")
+def asked():
+    return re.compile("pass" + "word")
+asked()
+print(MODULE.findall("aab ab"))
+made.end()
+"""
+
+
+def test_a_pattern_of_a_module_is_compiled_by_one_start_and_used_by_the_next(tree: Path) -> None:
+    code = SECOND_START.format(tree=str(tree))
+    found = "['aa', 'a']\n"
+    assert printed(tree, code) == f"compiles (a+)b\ncompiles password\n{found}"
+    assert printed(tree, code) == f"compiles password\n{found}"
+
+
+def test_a_pattern_that_a_function_made_is_never_written_down(tree: Path) -> None:
+    printed(tree, SECOND_START.format(tree=str(tree)))
+    (kept,) = bundles(tree)
+    assert b"(a+)b" in kept.read_bytes()
+    assert b"password" not in kept.read_bytes()
 
 
 def test_a_changed_source_is_what_counts(tree: Path) -> None:

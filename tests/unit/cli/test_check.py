@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from redoma.cli.intake import MOST_BYTES
+from redoma.cli.streams import MOST_BYTES
 from tests.unit.cli.running import START, run
 
 ALLOWED, ASKED, DENIED = "ls -la", "sudo apt update", "rm -rf /"

@@ -7,7 +7,7 @@ from unicodedata import east_asian_width
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redoma.cli.excerpt import Note, excerpt, wrap
+from redoma.cli.prose import Note, excerpt, wrap
 
 
 def shown(text: str, *spans: tuple[int, int], width: int = 100) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redoma.cli.hunks import HELP, Chosen, choose, split
+from redoma.cli.apply import KEYS_HELP, Chosen, choose, split
 from redoma.cli.prose import Screen
 from redoma.jail.overlay.diff_lines import hunks, with_hunks
 from redoma.model.diff import FileDiff, Hunk, Shows
@@ -82,7 +82,7 @@ def test_all_and_none_of_the_changes_that_follow() -> None:
 def test_help_is_shown_and_the_question_asked_again() -> None:
     found, said = chosen("?y", binary("a"))
     assert found == Chosen(paths=("a",))
-    assert HELP in said
+    assert KEYS_HELP in said
 
 
 def test_a_hunk_of_two_places_can_be_split_and_half_chosen() -> None:

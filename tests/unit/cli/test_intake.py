@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 
-from redoma.cli import intake
+from redoma.cli import streams
 
 
 class Dripping(io.BytesIO):
@@ -15,10 +15,10 @@ class Dripping(io.BytesIO):
 
 
 def test_everything_is_read_however_it_drips() -> None:
-    assert intake.read_all(Dripping(b"rm -rf ~")) == b"rm -rf ~"
-    assert intake.read_all(io.BytesIO(b"")) == b""
+    assert streams.read_all(Dripping(b"rm -rf ~")) == b"rm -rf ~"
+    assert streams.read_all(io.BytesIO(b"")) == b""
 
 
 def test_more_than_the_limit_is_refused_and_not_cut() -> None:
-    assert intake.read_all(io.BytesIO(b"x" * intake.MOST_BYTES)) == b"x" * intake.MOST_BYTES
-    assert intake.read_all(io.BytesIO(b"x" * (intake.MOST_BYTES + 1))) is None
+    assert streams.read_all(io.BytesIO(b"x" * streams.MOST_BYTES)) == b"x" * streams.MOST_BYTES
+    assert streams.read_all(io.BytesIO(b"x" * (streams.MOST_BYTES + 1))) is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 
-from redoma.cli.intake import MOST_BYTES
+from redoma.cli.streams import MOST_BYTES
 from tests.unit.cli.running import START, run
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redoma.cli.network import lines
+from redoma.cli.run import network_lines
 from redoma.cli.run_options import read
 from redoma.model.errors import UsageError
 from redoma.model.network import (
@@ -21,7 +21,7 @@ def refused(why: str, **known: object) -> Connection:
 
 
 def test_a_refusal_says_what_to_grant() -> None:
-    told = lines(
+    told = network_lines(
         (
             Connection(allowed=True, name="a.example", port=443),
             Connection(allowed=True, name="a.example", port=443),
@@ -51,12 +51,12 @@ def test_a_refusal_says_what_to_grant() -> None:
 
 
 def test_a_long_story_is_told_in_short() -> None:
-    told = lines(tuple(refused(NOT_GRANTED, name=f"n{n}.example") for n in range(30)))
+    told = network_lines(tuple(refused(NOT_GRANTED, name=f"n{n}.example") for n in range(30)))
     assert (len(told), told[-1]) == (11, "redoma: refused: 20 more (--json lists them)\n")
 
 
 def test_a_name_cannot_act_on_a_terminal() -> None:
-    (told,) = lines((refused(NOT_GRANTED, name="a\x1b[2Jb"),))
+    (told,) = network_lines((refused(NOT_GRANTED, name="a\x1b[2Jb"),))
     assert "\x1b" not in told
 
 

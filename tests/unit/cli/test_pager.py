@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from redoma.cli.pager import pager
-from redoma.jail.run.pager import fed
+from redoma.cli.terminal import pager
+from redoma.jail.supervisor.tty import fed
 from tests.house.tree import PACKAGE
 
 

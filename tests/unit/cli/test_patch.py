@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from redoma.cli.patch import shown
 from redoma.cli.prose import Screen
+from redoma.cli.tree import shown
 from redoma.model.diff import FileDiff, Hunk, Shows
 from tests.unit.cli.changed import created, modified
 

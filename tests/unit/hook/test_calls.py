@@ -7,7 +7,7 @@ import json
 import pytest
 
 from redoma.hook.agents import AGENTS, Agent
-from redoma.hook.calls import Call, Unreadable, read_call
+from redoma.hook.calls import ToolCall, Unreadable, read_call
 from redoma.model.value import replace
 from tests.unit.hook.payloads import CWD, PATCH, claude, codex, gemini
 
@@ -20,53 +20,59 @@ CLAUDE, CODEX, GEMINI = AGENTS["claude-code"], AGENTS["codex"], AGENTS["gemini"]
         (
             CLAUDE,
             claude("Bash", command="ls -la", description="List files", timeout=120000),
-            Call(tool="Bash", cwd=CWD, command="ls -la"),
+            ToolCall(tool="Bash", cwd=CWD, command="ls -la"),
         ),
         (
             CLAUDE,
             claude("Write", file_path="/x/a.py", content="print()\n"),
-            Call(tool="Write", cwd=CWD, paths=("/x/a.py",)),
+            ToolCall(tool="Write", cwd=CWD, paths=("/x/a.py",)),
         ),
         (
             CLAUDE,
             claude("Edit", file_path="/x/a.py", old_string="a", new_string="b", replace_all=False),
-            Call(tool="Edit", cwd=CWD, paths=("/x/a.py",)),
+            ToolCall(tool="Edit", cwd=CWD, paths=("/x/a.py",)),
         ),
         (
             CLAUDE,
             claude("MultiEdit", file_path="/x", edits=[{"new_string": "b"}, {"new_string": "c"}]),
-            Call(tool="MultiEdit", cwd=CWD, paths=("/x",)),
+            ToolCall(tool="MultiEdit", cwd=CWD, paths=("/x",)),
         ),
         (
             CLAUDE,
             claude("NotebookEdit", notebook_path="/x/n.ipynb", new_source="1"),
-            Call(tool="NotebookEdit", cwd=CWD, paths=("/x/n.ipynb",)),
+            ToolCall(tool="NotebookEdit", cwd=CWD, paths=("/x/n.ipynb",)),
         ),
         (
             CLAUDE,
             claude("PowerShell", command="ls"),
-            Call(tool="PowerShell", cwd=CWD, foreign=True),
+            ToolCall(tool="PowerShell", cwd=CWD, foreign=True),
         ),
-        (CLAUDE, claude("mcp__files__write", path="/x"), Call(tool="mcp__files__write", cwd=CWD)),
+        (
+            CLAUDE,
+            claude("mcp__files__write", path="/x"),
+            ToolCall(tool="mcp__files__write", cwd=CWD),
+        ),
         (
             CODEX,
             codex("Bash", command="cargo test"),
-            Call(tool="Bash", cwd=CWD, command="cargo test"),
+            ToolCall(tool="Bash", cwd=CWD, command="cargo test"),
         ),
         (
             CODEX,
             codex("shell", command=["bash", "-lc", "rm -rf ~; ls"], workdir="src"),
-            Call(tool="shell", cwd=f"{CWD}/src", project=CWD, command="bash -lc 'rm -rf ~; ls'"),
+            ToolCall(
+                tool="shell", cwd=f"{CWD}/src", project=CWD, command="bash -lc 'rm -rf ~; ls'"
+            ),
         ),
         (
             CODEX,
             codex("exec_command", cmd="ls", workdir="/tmp"),
-            Call(tool="exec_command", cwd="/tmp", project=CWD, command="ls"),
+            ToolCall(tool="exec_command", cwd="/tmp", project=CWD, command="ls"),
         ),
         (
             CODEX,
             codex("apply_patch", command=PATCH),
-            Call(
+            ToolCall(
                 tool="apply_patch",
                 cwd=CWD,
                 paths=("src/app.py", "src/main.py", "README.md", "old.py"),
@@ -75,24 +81,24 @@ CLAUDE, CODEX, GEMINI = AGENTS["claude-code"], AGENTS["codex"], AGENTS["gemini"]
         (
             GEMINI,
             gemini("run_shell_command", command="npm test", description="t", dir_path="web"),
-            Call(tool="run_shell_command", cwd=f"{CWD}/web", project=CWD, command="npm test"),
+            ToolCall(tool="run_shell_command", cwd=f"{CWD}/web", project=CWD, command="npm test"),
         ),
         (
             GEMINI,
             gemini("write_file", file_path="a.txt", content="x"),
-            Call(tool="write_file", cwd=CWD, paths=("a.txt",)),
+            ToolCall(tool="write_file", cwd=CWD, paths=("a.txt",)),
         ),
         (
             GEMINI,
             gemini("replace", file_path="a.txt", instruction="i", old_string="x", new_string="y"),
-            Call(tool="replace", cwd=CWD, paths=("a.txt",)),
+            ToolCall(tool="replace", cwd=CWD, paths=("a.txt",)),
         ),
-        (GEMINI, gemini("read_file", file_path="a.txt"), Call(tool="read_file", cwd=CWD)),
+        (GEMINI, gemini("read_file", file_path="a.txt"), ToolCall(tool="read_file", cwd=CWD)),
     ],
-    ids=lambda value: value.tool if isinstance(value, Call) else "",
+    ids=lambda value: value.tool if isinstance(value, ToolCall) else "",
 )
 def test_each_agents_payload_is_read_as_the_call_it_is(
-    agent: Agent, payload: bytes, call: Call
+    agent: Agent, payload: bytes, call: ToolCall
 ) -> None:
     found = read_call(payload, agent)
     assert found == replace(call, session=json.loads(payload)["session_id"])

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redoma import hook
-from redoma.cli.intake import MOST_BYTES
+from redoma.cli.streams import MOST_BYTES
 from redoma.hook.agents import AGENTS
 from tests.unit.cli.running import Done, run
 from tests.unit.hook.payloads import PATCH, claude, codex, gemini
@@ -184,7 +184,7 @@ def test_a_mistake_of_ours_refuses_the_call(
     def fail(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("redoma.hook.respond.respond", fail)
+    monkeypatch.setattr("redoma.hook.answer.respond", fail)
     assert hook.main(["codex"]) == 2
     said = capsys.readouterr()
     assert json.loads(said.out)["hookSpecificOutput"]["permissionDecision"] == "deny"

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from redoma.jail.run.ending import Ending
-from redoma.jail.run.limiter import Limiter
+from redoma.jail.supervisor.limiter import Limiter
+from redoma.jail.supervisor.outcome import Ending
 from redoma.model.access import Limits
 from redoma.model.errors import EngineFailed
 from redoma.model.plan import Handshake, Launch

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from redoma.jail.run.limiter import Limiter, tree
-from redoma.jail.run.watch import Pace, Watch, Written
+from redoma.jail.supervisor.limit_watch import Pace, Watch, Written
+from redoma.jail.supervisor.limiter import Limiter, tree
 from redoma.model.access import Limits
 
 SOCKETS = 700

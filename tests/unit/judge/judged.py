@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redoma.judge.interpret.state import Ground, State
-from redoma.judge.interpret.walk import Walker
+from redoma.judge.interpret.walker import Walker
 from redoma.judge.shell import parse
 from redoma.model.decision import Decision
 from redoma.model.risk import Effect, Fact, Risk

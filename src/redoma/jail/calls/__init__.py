@@ -1,1 +1,1 @@
-"""Python calls: how they are sent into an enclosure, and how their answers are read."""
+"""Python calls: how they are sent into a sandbox, run there, and how their answers are read."""

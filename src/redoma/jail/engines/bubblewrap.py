@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from _thread import allocate_lock
+from contextlib import contextmanager, suppress
 
-from redoma.base.blocks import contextmanager, suppress
 from redoma.jail.engines import bwrap_binary, hiding, program
 from redoma.jail.engines.frame import Frame, memory_file, seen_through, words
 from redoma.jail.engines.frame import build as build_frame

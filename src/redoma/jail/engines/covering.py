@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 
-from redoma.base.blocks import contextmanager
 from redoma.jail import own
 from redoma.jail.overlay.filesystems import Mounts
 from redoma.jail.overlay.layer import COPY

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 
 from redoma.jail.engines.simple import Plain, seen_by, shim
-from redoma.jail.run.limiter import resource_limits
+from redoma.jail.supervisor.limiter import resource_limits
 from redoma.model.guarantee import EngineReport, Guarantee
 from redoma.model.plan import Launch, Plan
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
-from redoma.base.blocks import suppress
 from redoma.jail import environment, root_parts, view
 from redoma.jail.engines import hiding
 from redoma.model.access import Grant, Home, Network, Writes

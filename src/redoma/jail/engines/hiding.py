@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
-from redoma.base.blocks import suppress
 from redoma.jail import own, places
 from redoma.model.errors import EngineFailed
 

@@ -35,7 +35,7 @@ _ABOUT_THE_MACHINE = """/proc/cpuinfo /proc/filesystems /proc/loadavg /proc/memi
     /proc/sys /proc/uptime /proc/version /sys/devices/system/cpu""".split()
 _START = (
     "import sys; sys.path.append(sys.argv[1]); "
-    "from redoma.jail.inner.keep import main; main(sys.argv[2:])"
+    "from redoma.jail.forkserver.landlock_keeper import main; main(sys.argv[2:])"
 )
 _FIRST_FD = 100
 _NO_ATTRIBUTES = "no attribute of a file can be changed: chmod, chown, touch of what exists"

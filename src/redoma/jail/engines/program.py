@@ -16,7 +16,7 @@ _EXEC = 'exec "$0" "$@"'
 # Nothing of the caller's is in the interpreter but what it reads from its standard input.
 _CALL = (
     "import sys; sys.path.append(sys.argv[1]); "
-    "from redoma.jail.inner.call import main; main(sys.argv[2:])"
+    "from redoma.jail.calls.harness import main; main(sys.argv[2:])"
 )
 
 

@@ -57,7 +57,7 @@ def shim(orders: list[str], plan: Plan, env: dict[str, str]) -> tuple[str, ...]:
     source = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     start = (
         "import sys; sys.path.append(sys.argv[1]); "
-        "from redoma.jail.inner.confine import main; main(sys.argv[2:])"
+        "from redoma.jail.forkserver.direct_shim import main; main(sys.argv[2:])"
     )
     return (
         own.INTERPRETER,

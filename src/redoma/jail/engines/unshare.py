@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 PROGRAMS = ("/usr/bin/unshare", "/bin/unshare")
 _START = (
     "import sys; sys.path.append(sys.argv[1]); "
-    "from redoma.jail.inner.enclose import main; main(sys.argv[2:])"
+    "from redoma.jail.forkserver.unshare_init import main; main(sys.argv[2:])"
 )
 
 

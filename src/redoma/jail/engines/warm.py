@@ -15,9 +15,9 @@ from contextlib import contextmanager, suppress
 from redoma.jail import own
 from redoma.jail.engines.bubblewrap import Bubblewrap
 from redoma.jail.engines.frame import memory_file, words
-from redoma.jail.inner.request import packed
+from redoma.jail.forkserver.client import Launcher, LauncherGone, asking
+from redoma.jail.forkserver.messages import packed
 from redoma.jail.kernel import clone
-from redoma.jail.run.launcher import Launcher, LauncherGone, asking
 from redoma.model.access import Network
 from redoma.model.errors import EngineFailed
 from redoma.model.value import replace
@@ -28,14 +28,15 @@ if TYPE_CHECKING:
 
     from redoma.jail.engines.bubblewrap import Enclosure
     from redoma.jail.engines.frame import Frame
+    from redoma.jail.forkserver.client import Kind, Ready
     from redoma.jail.kernel.identity import Stage
-    from redoma.jail.run.launcher import Kind, Ready
-    from redoma.jail.run.limiter import Limiter
+    from redoma.jail.supervisor.limiter import Limiter
     from redoma.model.guarantee import EngineReport
     from redoma.model.plan import Launch, Plan, Starter
 
 _START = (
-    "import sys; sys.path.append(sys.argv[1]); from redoma.jail.inner.resident import main; main()"
+    "import sys; sys.path.append(sys.argv[1]); "
+    "from redoma.jail.forkserver.server import main; main()"
 )
 _TRIES = 3
 _ALWAYS = (

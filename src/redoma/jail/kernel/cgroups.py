@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 from _thread import allocate_lock
+from contextlib import suppress
 from itertools import count
 
-from redoma.base.blocks import suppress
 from redoma.model.access import Limits
 
 TYPE_CHECKING = False
@@ -351,3 +351,24 @@ def _put(path: str, value: str) -> None:
         os.write(fd, value.encode())
     finally:
         os.close(fd)
+
+
+def can_enter(group: Group) -> bool:
+    """Whether a process of ours can be moved into a control group."""
+    silent = [(os.POSIX_SPAWN_OPEN, fd, "/dev/null", os.O_RDWR, 0) for fd in (1, 2)]
+    read, write = os.pipe()
+    pid = os.posix_spawn(
+        "/bin/sh",
+        ["sh", "-c", "read _"],
+        {},
+        file_actions=[(os.POSIX_SPAWN_DUP2, read, 0), *silent],
+    )
+    try:
+        group.enter(pid)
+    except OSError:
+        return False
+    finally:
+        os.close(read)
+        os.close(write)
+        os.waitpid(pid, 0)
+    return True

@@ -14,12 +14,11 @@ import os
 import stat
 import struct
 from _thread import allocate_lock, start_new_thread
+from contextlib import suppress
 
-from redoma.base.blocks import suppress
 from redoma.jail.kernel import calls
 from redoma.jail.kernel.mount_table import has_mounts
 from redoma.jail.kernel.mount_table import places as mounted_places
-from redoma.jail.run.namespaces import user_namespace
 from redoma.model.access import NOBODYS_UID
 
 TYPE_CHECKING = False
@@ -364,3 +363,15 @@ def _cover(place: str) -> None:
         calls.mount("none", place, "", _MS_BIND_READ_ONLY)
     else:
         calls.mount("/dev/null", place, "", _MS_BIND)
+
+
+def user_namespace(uid_map: str, gid_map: str) -> int:
+    """A descriptor of a new user namespace with these maps, for mounts; nobody ever enters it."""
+    sleeper = calls.Sleeper(calls.CLONE_NEWUSER)
+    try:
+        for name, text in (("uid_map", uid_map), ("gid_map", gid_map)):
+            with open(f"/proc/{sleeper.pid}/{name}", "w") as file:
+                file.write(text)
+        return os.open(f"/proc/{sleeper.pid}/ns/user", os.O_RDONLY)
+    finally:
+        sleeper.end()

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import errno
 import os
+from enum import Enum
 from struct import pack
 
 from redoma.jail.kernel.allowed_calls import ALLOWED, DENIED, names
 from redoma.jail.kernel.syscall_numbers import MACHINES, NUMBERS, number
 from redoma.model.access import Syscalls
-from redoma.model.enums import Enum
 
 _LOAD, _EQUAL, _GREATER, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x25, 0x35, 0x45, 0x06
 _GO_TO = 0x05

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 
-from redoma.base.blocks import suppress
 from redoma.jail import places
 from redoma.jail.overlay import kept, store
 from redoma.jail.overlay.lock import collecting, locked, remove_old

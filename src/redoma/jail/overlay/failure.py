@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-
-from redoma.base.blocks import contextmanager
+from contextlib import contextmanager
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ import os
 import stat
 import time
 from contextlib import suppress
+from enum import Enum
 
 from redoma.jail.overlay.spool import Form, Spool, made, stored
-from redoma.model.enums import Enum
 from redoma.model.errors import ChangeError
 from redoma.model.value import Value, fields_of
 

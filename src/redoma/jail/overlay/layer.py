@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
 
-from redoma.base import plain_json
 from redoma.model.value import Value, fields_of
 
 TYPE_CHECKING = False
@@ -51,7 +51,7 @@ class Layer(Value):
 
 def to_text(layer: Layer) -> str:
     """A layer's record; names that are no UTF-8 come back as they were."""
-    return plain_json.written({"version": VERSION, **fields_of(layer)})
+    return json.dumps({"version": VERSION, **fields_of(layer)})
 
 
 def from_file(path: str) -> Layer | None:
@@ -59,7 +59,7 @@ def from_file(path: str) -> Layer | None:
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with open(fd, encoding="utf-8") as file:
-            found: Any = plain_json.read(file.read(_LARGEST_RECORD))
+            found: Any = json.loads(file.read(_LARGEST_RECORD))
             written = os.fstat(fd).st_mtime_ns
         if not isinstance(found, dict) or found.pop("version", None) != VERSION:
             return None

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import fcntl
 import os
+from contextlib import contextmanager, suppress
 
-from redoma.base.blocks import contextmanager, suppress
 from redoma.jail import places
 from redoma.model.value import Value
 

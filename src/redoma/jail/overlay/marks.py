@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
-
-from redoma.base.blocks import suppress
+from contextlib import suppress
 
 _ACCESS_LISTS = ("system.posix_acl_access", "system.posix_acl_default")
 _NAMED_USER, _NAMED_GROUP = 0x02, 0x08

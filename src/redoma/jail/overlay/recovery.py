@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from redoma.base.blocks import contextmanager
+from contextlib import contextmanager
+
 from redoma.jail.overlay.lock import anything_unfinished, forget, locked, unfinished
 
 TYPE_CHECKING = False

@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import time
 from _thread import allocate_lock
+from contextlib import suppress
 
-from redoma.base.blocks import suppress
 from redoma.base.ids import short_id
 from redoma.jail.overlay import layer as records
 from redoma.jail.overlay import store

@@ -7,8 +7,8 @@ by renaming, whatever its size. Its record lies in the state directory, wherever
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
-from redoma.base.blocks import suppress
 from redoma.base.ids import short_id
 from redoma.jail import places
 from redoma.jail.kernel import cgroups

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
 
-from redoma.base.blocks import suppress
 from redoma.jail.overlay.marks import own_attributes
 from redoma.model.change import FileKind, FileState
 

@@ -7,8 +7,8 @@ holds for one boot, kernel, user, set of engines and version of Redoma.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
-from redoma.base.blocks import suppress
 from redoma.jail import places
 from redoma.jail.engines.catalog import Catalog
 from redoma.jail.kernel.cgroups import Groups, find
@@ -66,7 +66,7 @@ class Host:
             key = f"{_identity()} {_own_group()}"
             known = _recall("groups", key)
             if known is None:
-                from redoma.jail.run.sleeper import can_enter
+                from redoma.jail.kernel.cgroups import can_enter
 
                 self._groups = find(can_enter)
                 lines = []

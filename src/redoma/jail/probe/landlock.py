@@ -11,7 +11,7 @@ from redoma.jail.kernel import landlock, seccomp
 from redoma.jail.kernel.standing import is_machines_root
 from redoma.jail.probe.inside import LIMITS
 from redoma.jail.probe.surroundings import obstacle
-from redoma.jail.run.supervise import run
+from redoma.jail.supervisor.run import run
 from redoma.model.access import Grant, Limits
 from redoma.model.errors import IsolationError
 from redoma.model.guarantee import Enforcement, EngineReport, Guarantee

@@ -9,7 +9,7 @@ from redoma.jail import places
 from redoma.jail.kernel import seccomp
 from redoma.jail.probe.inside import SCRIPT, read
 from redoma.jail.probe.surroundings import obstacle
-from redoma.jail.run.supervise import run
+from redoma.jail.supervisor.run import run
 from redoma.model.access import Grant, Limits, Network, Writes
 from redoma.model.errors import IsolationError
 from redoma.model.guarantee import Enforcement, EngineReport, Guarantee

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from redoma.jail.engines.systemd import SYSTEMD_RUN, Systemd, manager_environment, scope
-from redoma.jail.run.supervise import run
+from redoma.jail.supervisor.run import run
 from redoma.model.access import Limits
 from redoma.model.errors import IsolationError
 from redoma.model.guarantee import EngineReport, Guarantee

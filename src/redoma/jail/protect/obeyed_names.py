@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+from enum import Enum
 
-from redoma.model.enums import Enum
 from redoma.model.value import Value
 
 TYPE_CHECKING = False

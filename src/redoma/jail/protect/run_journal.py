@@ -8,9 +8,9 @@ entry, and takes it away.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from itertools import count
 
-from redoma.base.blocks import suppress
 from redoma.jail import places
 from redoma.jail.kernel.cgroups import maker_lives, started
 from redoma.model.access import NOBODYS_UID

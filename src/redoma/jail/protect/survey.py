@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import stat
 import time
+from contextlib import contextmanager, suppress
 
-from redoma.base.blocks import contextmanager, suppress
 from redoma.jail import own
 from redoma.jail.protect.obeyed_names import (
     GIT_PARTS,

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import os
 import stat
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import count
-
-from redoma.base.blocks import contextmanager
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from redoma.judge.interpret import inputs, variables
+from redoma.judge.interpret import assignments as inputs
+from redoma.judge.interpret import variables
 from redoma.judge.interpret.arg import ANYTHING, NETWORK, NOTHING, SECRET, UNKNOWN, Stream, arg
 from redoma.judge.interpret.formats import echoed, formatted
 from redoma.judge.interpret.paths import normal

@@ -15,7 +15,6 @@ from redoma.judge.interpret.arg import (
     Stream,
     arg,
 )
-from redoma.judge.interpret.globbing import may_reach_secret, reaches_accounts
 from redoma.judge.interpret.paths import normal, place_of, root_if_empty, steers_kernel
 from redoma.judge.interpret.sensitive import (
     is_credential,
@@ -25,14 +24,16 @@ from redoma.judge.interpret.sensitive import (
     is_startup,
     is_vital,
     keeps_secrets,
+    may_reach_secret,
+    reaches_accounts,
 )
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.interpret.redirects import Redirects
+    from redoma.judge.interpret.files import Redirects
     from redoma.judge.interpret.state import State
-    from redoma.judge.interpret.walk import Walker
+    from redoma.judge.interpret.walker import Walker
     from redoma.model.script import Span
 
 
@@ -262,6 +263,10 @@ class Call:
             state.variables["0"] = zero
         return self.walker.nested(text, state, self.stdin if stdin is None else stdin, positional)
 
+    def reads_code(self, language: str, text: Arg) -> Stream:
+        """Notes what code in another language would do; gives what it prints, if that is known."""
+        return self.walker.knowledge.read_code(self, language, text)
+
     def executes_stream(
         self,
         stream: Stream,
@@ -280,9 +285,7 @@ class Call:
         if language == "shell":
             text = arg(stream.text, self.span, stream.taint)
             return self.walker.nested(text, self.state.copy(), positional=positional)
-        from redoma.judge.programs.code import read_code
-
-        return read_code(self, language, arg(stream.text, self.span, stream.taint))
+        return self.reads_code(language, arg(stream.text, self.span, stream.taint))
 
     def scripts_in(self, files: list[Arg], language: str) -> list[Arg]:
         """The texts of script files that are known; the others are executed, whatever they say."""
@@ -315,14 +318,14 @@ class Call:
             if held.taint & NETWORK:
                 self.fact(Effect.DOWNLOADS_AND_EXECUTES, at=word.span, detail=held.source)
             if held.text is not None:
-                from redoma.judge.programs.code import language_of, read_code
+                from redoma.judge.interpret.files import language_of
 
                 language = language or language_of(held.text)
                 if language == "shell":
                     state = self.state if here else self.state.copy()
                     text = arg(held.text, word.span)
                     return self.walker.nested(text, state, self.stdin, positional)
-                return read_code(self, language, arg(held.text, word.span))
+                return self.reads_code(language, arg(held.text, word.span))
             if not held.source:
                 # What another program printed into it nobody has seen.
                 self.fact(Effect.EXECUTES, tags=("stream",), at=word.span, detail=language)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from redoma.base.pattern import lazy
+import re
+
 from redoma.judge.interpret.arg import UNKNOWN
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import re
-
-_ESCAPE = lazy(
+_ESCAPE = re.compile(
     r"(?s)\\(?:x([0-9A-Fa-f]{1,2})|0?([0-7]{1,3})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|(.))",
 )
 _NAMED = dict(zip("ntrabeEfv", "\n\t\r\a\b\x1b\x1b\f\v", strict=True))
 _NAMED.update({"\\": "\\", '"': '"', "'": "'", "c": ""})
-_ECHO_OPTIONS = lazy(r"-[neE]+")
-_DIRECTIVE = lazy(r"%(?:%|[-+ #0]*(?:\d{1,3}|\*)?(?:\.\d{1,3})?([a-zA-Z]))")
+_ECHO_OPTIONS = re.compile(r"-[neE]+")
+_DIRECTIVE = re.compile(r"%(?:%|[-+ #0]*(?:\d{1,3}|\*)?(?:\.\d{1,3})?([a-zA-Z]))")
 LONGEST = 16384
 
 

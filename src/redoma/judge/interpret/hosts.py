@@ -1,9 +1,14 @@
-"""Which machine an address or a URL names, and what its name gives away."""
+"""Which machine an address or a URL names, what its name gives away, what is asked of it."""
 
 from __future__ import annotations
 
-from redoma.judge.interpret.arg import UNKNOWN
-from redoma.model.risk import Place, Target
+from redoma.judge.interpret.arg import SECRET, UNKNOWN
+from redoma.model.risk import Effect, Place, Target
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.judge.interpret.arg import Arg
+    from redoma.judge.interpret.call import Call
 
 _LOOPBACK = (
     "localhost",
@@ -163,3 +168,51 @@ def _one_slip(one: str, other: str) -> bool:
     return (
         len(rest) > 1 and rest[0] == known[1:2] and rest[1] == known[:1] and rest[2:] == known[2:]
     )
+
+
+_READING_METHODS = frozenset(
+    ("GET", "HEAD", "OPTIONS", "TRACE", "PROPFIND", "REPORT", "SEARCH", "")
+)
+_WHOLE_COLLECTIONS = frozenset(("*", "_all", "%2a"))
+_DELETING_WORDS = frozenset(
+    "delete dodelete remove destroy purge drop wipe truncate erase flush flushall "
+    "flushdb terminate reset deactivate revoke delete-batch deletebatch delete_by_query "
+    "_delete_by_query bulk-delete bulk_delete _close shutdown reboot factory-reset "
+    "clear-all safeexit exit quietdown deletebyquery".split()
+)
+_SETTINGS = frozenset(("_cluster/settings", "_snapshot", "_security", "_ilm", "admin/config"))
+
+
+def web_request(
+    call: Call, url: Arg, method: str, carried: int, tags: tuple[str, ...], *, known: bool = True
+) -> None:
+    """One request of a web client: a read, an upload, a change or a deletion on the other side."""
+    if method in _READING_METHODS:
+        if carried & SECRET:
+            call.sends(carried, url, *tags)
+        else:
+            call.host(url, *tags)
+        return
+    path = _path_of(url)
+    steps = [step for step in path.lower().split("/") if step]
+    if method == "DELETE":
+        last = steps[-1] if steps else ""
+        whole = bool(_WHOLE_COLLECTIONS & set(last.split(","))) or last.startswith(".*")
+        worst = ("destroy", "wholesale") if whole else ("destroy",)
+        call.fact(Effect.REMOTE, tags=worst, at=url.span, detail=f"{method} {_shown(url)}")
+    elif (
+        steps
+        and (_DELETING_WORDS & set(steps[-2:]) or steps[-1].startswith(("delete", "dodelete")))
+    ) or (any(each in path.lower() for each in _SETTINGS) and method in ("PUT", "POST", "PATCH")):
+        call.fact(Effect.REMOTE, tags=("destroy",), at=url.span, detail=f"{method} {_shown(url)}")
+    marks = tags if known else (*tags, "unknown-payload")
+    call.sends(carried, url, *marks)
+
+
+def _path_of(url: str) -> str:
+    rest = url.partition("://")[2] or url
+    return rest.partition("/")[2].partition("?")[0].partition("#")[0]
+
+
+def _shown(url: str) -> str:
+    return url.replace(UNKNOWN, "…")

@@ -10,7 +10,7 @@ from redoma.judge.text.glob import glob
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.interpret.expand import Expander
+    from redoma.judge.interpret.expansion import Expander
     from redoma.judge.interpret.state import State
     from redoma.judge.text.glob import Glob
     from redoma.model.script import Parameter, Word

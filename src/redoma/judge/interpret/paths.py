@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from redoma.base.pattern import lazy
+import re
+
 from redoma.judge.interpret.arg import UNKNOWN
 from redoma.model.risk import Place
 
@@ -10,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.state import Ground
 
-_GLOB = lazy(r"[*?\[]|[@+!]\(")
+_GLOB = re.compile(r"[*?\[]|[@+!]\(")
 _SYSTEM_ROOTS = frozenset(
     "bin boot cdrom dev etc home lib lib32 lib64 libx32 lost+found media mnt opt proc root run "
     "sbin snap srv sys usr var nix System Library Applications Users Volumes private cores".split()
@@ -21,13 +22,13 @@ _SYSTEM_BRANCHES = frozenset(
     "/var/backups /var/mail /lib/modules /lib/systemd /etc/ssh /etc/systemd /etc/pam.d /etc/ssl "
     "/etc/init.d /etc/cron.d /private/etc /private/var /System/Library".split()
 )
-_HOMES = lazy(r"/(?:home|Users)/[^/]+|/root|/var/root|/export/home/[^/]+")
-_TEMP = lazy(r"/(?:private/)?(?:var/)?tmp(?:/|$)|/dev/shm(?:/|$)|/(?:private/)?var/folders/")
-_QUIET_DEVICES = lazy(
+_HOMES = re.compile(r"/(?:home|Users)/[^/]+|/root|/var/root|/export/home/[^/]+")
+_TEMP = re.compile(r"/(?:private/)?(?:var/)?tmp(?:/|$)|/dev/shm(?:/|$)|/(?:private/)?var/folders/")
+_QUIET_DEVICES = re.compile(
     r"/dev/(?:null|zero|stdin|stdout|stderr|tty|u?random|full|fd/\d+|ptmx|pts/\d+)$|/proc/self/fd/\d+$"
 )
 _KERNEL = ("/proc/sysrq-trigger", "/proc/sys/", "/sys/power/", "/sys/kernel/", "/sys/firmware/")
-_NET_DEVICE = lazy(r"/dev/(?:tcp|udp)/")
+_NET_DEVICE = re.compile(r"/dev/(?:tcp|udp)/")
 
 _VERSION_CONTROL = ("/.git/", "/.hg/", "/.svn/", "/.jj/", "/.bzr/")
 

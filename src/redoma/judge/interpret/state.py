@@ -1,4 +1,4 @@
-"""What the shell would know at a point of the script: variables, directory, functions, aliases."""
+"""What the shell knows at a point of the script: variables, directory, functions, aliases."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from redoma.judge.interpret.arg import UNKNOWN, Arg, Stream, arg
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from redoma.model.script import Command, Span
+
 
 NOWHERE = (0, 0)
 DEFAULT_IFS = " \t\n"
@@ -172,63 +171,18 @@ class State:
         return path
 
 
-class Files:
-    """What the script itself has put into files and descriptors."""
+class Frame:
+    """How spans of a nested text map to the text that the caller wrote."""
 
-    __slots__ = ("by_path", "changes", "count", "doubts", "sinks")
+    __slots__ = ("offset", "span")
 
-    def __init__(self) -> None:
-        self.by_path: dict[str, Stream] = {}
-        self.count = 0
-        self.changes = 0
-        self.doubts = 0
-        """How many conditions stand around what is written now: it may not happen."""
-        self.sinks: dict[str, Callable[[Stream], None]] = {}
-        """Processes that read what is written to a path: `>(…)`, coprocesses."""
+    def __init__(self, span: Span | None, offset: int | None) -> None:
+        self.span = span
+        self.offset = offset
 
-    def put(self, path: str, stream: Stream, *, append: bool = False) -> None:
-        arriving = stream
-        earlier = self.by_path.get(path)
-        if earlier is not None and not append:
-            doubtful = self.doubts and earlier.taint & ~stream.taint
-            earlier = None
-            if doubtful:
-                stream = Stream(None, stream.taint | doubtful, stream.source)
-        if earlier is not None:
-            known = earlier.text is not None and stream.text is not None
-            stream = Stream(
-                f"{earlier.text}{stream.text}" if known else None,
-                earlier.taint | stream.taint,
-                stream.source or earlier.source,
-            )
-        self.by_path[path] = stream
-        self.changes += 1
-        sink = self.sinks.get(path)
-        if sink is not None:
-            sink(arriving)
-
-    def get(self, path: str) -> Stream | None:
-        """What lies at a path, or in a directory that was fetched as a whole."""
-        found = self.by_path.get(path)
-        if found is not None:
-            return found
-        while "/" in path[1:]:
-            path = path.rpartition("/")[0]
-            found = self.by_path.get(path + "/")
-            if found is not None:
-                return Stream(None, found.taint, found.source)
-        return None
-
-    def below(self, path: str) -> list[tuple[str, Stream]]:
-        """What the script has put into a directory, at any depth."""
-        if not self.by_path:
-            return []
-        start = path.rstrip("/") + "/"
-        return [(name, held) for name, held in self.by_path.items() if name.startswith(start)]
-
-    def descriptor(self, stream: Stream) -> str:
-        """A name such as /dev/fd/63 for a stream that a process substitution gives."""
-        self.count += 1
-        path = f"/dev/fd/{64 + self.count}"
-        self.by_path[path] = stream
-        return path
+    def outer(self, span: Span) -> Span:
+        if self.span is None:
+            return span
+        if self.offset is None:
+            return self.span
+        return (span[0] + self.offset, span[1] + self.offset)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from redoma.base.pattern import lazy
+import re
+
 from redoma.judge.interpret.arg import UNKNOWN, Arg
 from redoma.judge.interpret.paths import normal, place_of
 from redoma.model.risk import Effect, Place, Target
@@ -11,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
     from redoma.judge.interpret.state import State
-    from redoma.judge.interpret.walk import Walker
+    from redoma.judge.interpret.walker import Walker
 
 _LOADERS = frozenset(
     "LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES DYLD_FORCE_FLAT_NAMESPACE BASH_ENV "
@@ -88,7 +89,7 @@ _SSH_SETTINGS = (
     "StrictHostKeyChecking|IdentitiesOnly|BatchMode|ConnectTimeout|UserKnownHostsFile|LogLevel"
     "|IdentityFile"
 )
-_HARMLESS_COMMANDS = lazy(
+_HARMLESS_COMMANDS = re.compile(
     r"(?:/(?:usr/)?(?:local/)?bin/)?(?:cat|less(?: -[-A-Za-z]+)*|more|most|true|false|:|none|never"
     r"|echo|head|delta|bat(?:cat)?(?: -[-a-z=]+)*|n?vim?(?: -\w+)*|nano(?: -\w+)?|pico|micro|hx"
     r"|helix|kak|joe|mg|emacs(?:client)?(?: -\w+)*|code(?:-insiders)?(?: (?:--wait|-w))?"
@@ -107,12 +108,12 @@ _CLIENTS = frozenset(
 )
 _PROXIES = frozenset(("http_proxy", "https_proxy", "all_proxy", "ftp_proxy", "no_proxy"))
 _HISTORY = frozenset(("HISTFILE", "HISTSIZE", "HISTFILESIZE", "SAVEHIST", "HISTIGNORE", "HISTCMD"))
-_SECRET_VALUE = lazy(
+_SECRET_VALUE = re.compile(
     r"(?:ghp_|gho_|ghs_|ghu_|github_pat_|glpat-|sk-[A-Za-z0-9]|sk_live_|rk_live_|xox[abpr]-"
     r"|AKIA[0-9A-Z]{8}|ASIA[0-9A-Z]{8}|AIza[0-9A-Za-z_-]{10}|npm_[A-Za-z0-9]{8}"
     r"|pypi-[A-Za-z0-9]{8}|hf_[A-Za-z0-9]{8}|dop_v1_|eyJ[A-Za-z0-9_-]{10}|-----BEGIN )"
 )
-_CODE_VALUE = lazy(
+_CODE_VALUE = re.compile(
     r"\s*(?:/\S*/)?(?:(?:ba|z|da|k|fi)?sh\s+-\w*c\b|python3?\s+-c\b|(?:node|perl|ruby)\s+-e\b)"
 )
 _GIT_KEYS = (

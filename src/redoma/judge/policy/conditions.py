@@ -14,7 +14,8 @@ some value fits, a rule that allows only when every value does; so what is not k
 
 from __future__ import annotations
 
-from redoma.base.pattern import lazy
+import re
+
 from redoma.model.policy import Environment
 from redoma.model.risk import Effect, Risk
 
@@ -45,7 +46,7 @@ NAMES: dict[str, tuple[str, ...] | None] = {
 }
 ORDERED = frozenset(("safety_level", "environment", "files_affected"))
 _ORDER = frozenset(("<", "<=", ">", ">="))
-_TOKEN = lazy(
+_TOKEN = re.compile(
     r"""\s*(?:(?P<text>"[^"]*"|'[^']*')|(?P<sign>==|!=|<=|>=|[<>()\[\],])"""
     r"""|(?P<word>[^\s()\[\],=!<>"']+)|(?P<bad>\S))"""
 )

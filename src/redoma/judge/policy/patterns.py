@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from redoma.base.pattern import lazy
 from redoma.judge.text.budget import spend
 from redoma.judge.text.matcher import CHARS, MANY, Places
 
@@ -15,8 +14,8 @@ if TYPE_CHECKING:
 
 _WHOLE_WORD = r"(?<![^\s;&|(]){}(?![^\s;&|)])"
 _META = frozenset("\\.*+?[](){}|^$")
-_HOST = lazy(r"(?:\*\.)?[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_-]+)*\.?|[0-9a-f:.]+")
-_PATH = lazy(r"(?:/[^\s?#;\\]*)?")
+_HOST = re.compile(r"(?:\*\.)?[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_-]+)*\.?|[0-9a-f:.]+")
+_PATH = re.compile(r"(?:/[^\s?#;\\]*)?")
 
 
 def expanded(pattern: str, workspace: str, home: str) -> str:
@@ -133,7 +132,7 @@ def is_expression(text: str) -> bool:
 def found_in(entry: str, text: str) -> bool:
     """Whether an entry of a block list stands in a text; plain words are found as whole words."""
     if is_expression(entry):
-        from redoma.judge.policy.expressions import expression
+        from redoma.judge.text.regex import expression
 
         return expression(entry).finds(text)
     spend(4 + len(text) // 8)
@@ -151,6 +150,6 @@ def expression_problem(text: str) -> str:
     """Why an entry of a block list cannot be used, or nothing."""
     if not is_expression(text):
         return ""
-    from redoma.judge.policy.expressions import problem
+    from redoma.judge.text.regex import problem
 
     return problem(text)

@@ -41,7 +41,7 @@ def agent(call: Call) -> Stream:
         return call.run_args(inner) if inner else ANYTHING
     if words[:2] == ["mcp", "add"]:
         call.fact(Effect.EXECUTES, tags=("hooked",), detail="mcp add")
-    return follow(call, call.walker.knowledge.cards[call.name])
+    return follow(call)
 
 
 _GUARD_OPTIONS = frozenset(
@@ -113,13 +113,4 @@ def extension(call: Call) -> Stream:
             )
             if str(value).endswith(".vsix") or is_address(str(value)):
                 call.fact(Effect.INSTALLS, tags=("url",), at=word.span, detail=str(value))
-    return follow(call, call.walker.knowledge.cards[call.name])
-
-
-PROGRAMS = dict.fromkeys(
-    "claude codex gemini qwen opencode amp cursor-agent crush droid aider".split(), agent
-)
-PROGRAMS["redoma"] = guard
-PROGRAMS.update(
-    dict.fromkeys("code code-insiders codium vscodium cursor windsurf".split(), extension)
-)
+    return follow(call)

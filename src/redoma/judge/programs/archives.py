@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from redoma.judge.interpret.arg import ANYTHING, DECODED, NETWORK, NOTHING, SECRET, Arg, Stream, arg
 from redoma.judge.interpret.paths import place_of
+from redoma.judge.programs.cards import options_of
 from redoma.judge.programs.options import split
 from redoma.model.risk import Effect, Place
 
@@ -41,9 +42,7 @@ _TREES = (Place.ROOT, Place.HOME_ROOT, Place.SYSTEM_TREE)
 def tar(call: Call) -> Stream:
     """`tar`: lists, packs or unpacks; some of its options run programs."""
     words = [_whole(word) for word in (*_from_variables(call), *_with_dashes(call.args))]
-    options = split(
-        words, _TAKES, _KNOWN, optional=frozenset(("--backup", "--checkpoint", "--totals"))
-    )
+    options = options_of(call, words)
     _run_helpers(call, options)
     archive = options.value("-f", "--file")
     for word in options.values("--index-file", "--volno-file"):
@@ -193,15 +192,9 @@ def packed(call: Call, words: list[Arg], inside: Arg | None = None) -> Stream:
     return Stream(None, taint, str(words[0]) if words else "archive")
 
 
-_CPIO_TAKES = frozenset(
-    "-C --io-size -D --directory -E --pattern-file -F --file -H --format -I -K -M --message -O -R "
-    "--owner --rsh-command -W --warning --block-size -S".split()
-)
-
-
 def cpio(call: Call) -> Stream:
     """`cpio`, `pax`: `-i` unpacks, `-o` packs, `-p` copies, `-t` lists."""
-    options = split(call.args, _CPIO_TAKES)
+    options = options_of(call)
     for text in options.values("--rsh-command"):
         call.run_shell(text)
     if options.has("-t", "--list"):
@@ -248,10 +241,3 @@ def ar(call: Call) -> Stream:
         for word in words[1:2]:
             call.writes(word)
     return ANYTHING
-
-
-PROGRAMS = {
-    **dict.fromkeys(("tar", "gtar", "bsdtar"), tar),
-    **dict.fromkeys(("cpio", "pax"), cpio),
-    "ar": ar,
-}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from redoma.judge.interpret.arg import ANYTHING, UNKNOWN, Arg, Stream, arg
-from redoma.judge.programs.options import split
+from redoma.judge.programs.cards import options_of
 from redoma.judge.text.budget import spend
 from redoma.model.risk import Effect
 
@@ -14,13 +14,6 @@ if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
     from redoma.judge.programs.options import Options
 
-_TAKES = frozenset(
-    "-F --field-separator -f --file -v --assign -e --source -i --include -l --load -E "
-    "--exec -W".split()
-)
-_ATTACHED = frozenset(
-    "-o -p -d -D -L --dump-variables --pretty-print --profile --debug --lint".split()
-)
 _TOKEN = re.compile(
     r"""(?P<space>[ \t\r]+|\\\n|\#[^\n]*)
     |(?P<string>"(?:[^"\\\n]|\\[\s\S])*"?)
@@ -36,7 +29,7 @@ MOST_TOKENS = 4000
 
 def awk(call: Call) -> Stream:
     """`awk`: `system()`, pipes and redirections inside the program are what it does."""
-    options = split(call.args, _TAKES, optional=_ATTACHED)
+    options = options_of(call)
     operands = list(options.operands)
     programs = options.values("-e", "--source")
     files = options.values("-f", "--file", "-E", "--exec", "-i", "--include")
@@ -225,6 +218,3 @@ def _unescaped(text: str) -> str:
     from redoma.judge.interpret.formats import unescaped
 
     return unescaped(text)
-
-
-PROGRAMS = dict.fromkeys(("awk", "gawk", "mawk", "nawk", "original-awk", "goawk", "frawk"), awk)

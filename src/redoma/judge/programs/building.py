@@ -5,25 +5,23 @@ from __future__ import annotations
 import re
 
 from redoma.judge.interpret.arg import ANYTHING, UNKNOWN, Stream
-from redoma.judge.programs.cards import deed_of, follow, options_of
+from redoma.judge.programs.cards import card_of, deed_of, follow, options_of
 from redoma.judge.programs.packages import flows_in, runs_project
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from redoma.judge.interpret.call import Call
 
 
 def project(call: Call) -> Stream:
     """Follows the card; where that runs the project's code, asks where the project came from."""
-    card: dict[str, Any] = call.walker.knowledge.cards[call.name]
-    options = options_of(call, card)
+    card = card_of(call)
+    options = options_of(call)
     deed = deed_of(card, options) if card.get("deeds") else card.get("otherwise", "")
     if deed in ("build", "serve", "sync"):
         runs_project(call)
-    return follow(call, card)
+    return follow(call)
 
 
 def just(call: Call) -> Stream:
@@ -36,8 +34,7 @@ def just(call: Call) -> Stream:
 
 def deno(call: Call) -> Stream:
     """`deno run` and its kind take a file or an address; `eval` takes code."""
-    card: dict[str, Any] = call.walker.knowledge.cards["deno"]
-    options = options_of(call, card)
+    options = options_of(call)
     words = options.operands
     first = str(words[0]) if words else ""
     if not words and flows_in(call):
@@ -62,13 +59,12 @@ def deno(call: Call) -> Stream:
             return call.executes_stream(call.stdin, "javascript")
         elif first == "run" and UNKNOWN not in word:
             call.executes_file(word, "javascript")
-    return follow(call, card)
+    return follow(call)
 
 
 def go(call: Call) -> Stream:
     """`go run` of a module that is not here fetches and runs it; `go install` of one keeps it."""
-    card: dict[str, Any] = call.walker.knowledge.cards["go"]
-    options = options_of(call, card)
+    options = options_of(call)
     words = options.operands
     if words and words[0] == "run":
         for word in words[1:2]:
@@ -89,15 +85,14 @@ def go(call: Call) -> Stream:
         ) and value not in ("", "direct", "off"):
             tags = ("url",) if words[:1] in (["get"], ["install"], ["run"]) else ("locked",)
             call.fact(Effect.INSTALLS, tags=tags, at=value.span, detail=name)
-    return follow(call, card)
+    return follow(call)
 
 
 def query(call: Call) -> Stream:
     """`jq`, `yq`: the filter is an expression, not a file; `env` in it shows the environment."""
-    card: dict[str, Any] = call.walker.knowledge.cards[call.name]
     if call.name == "yq" and call.args[:1] and call.args[0] in ("eval", "e", "eval-all", "ea"):
         call.args = call.args[1:]
-    options = options_of(call, card)
+    options = options_of(call)
     from_file = options.has("-f", "--from-file") and call.name != "yq"
     expression = "" if from_file or not options.operands else str(options.operands[0])
     if _WHOLE_ENVIRONMENT.search(expression):
@@ -105,7 +100,7 @@ def query(call: Call) -> Stream:
         call.fact(Effect.SECRETS, target, tags=("environment",))
     if from_file and options.operands:
         call.reads(options.operands[0])
-    return follow(call, card)
+    return follow(call)
 
 
 _WHOLE_ENVIRONMENT = re.compile(r"(?<![\w.$])env(?![\w.(])|\$ENV(?!\.\w)|strenv\(|envsubst")
@@ -118,13 +113,3 @@ def proxied(call: Call) -> Stream:
         call.fact(Effect.READS if words else Effect.UNKNOWN, tags=("about",), detail="rtk")
         return ANYTHING
     return call.run_args(list(words))
-
-
-_PROJECT = (
-    "pytest py.test tox nox ninja meson bazel bazelisk task go-task rake scons waf invoke "
-    "inv doit jest vitest mocha webpack rollup vite next nuxt astro gulp grunt pre-commit rspec "
-    "phpunit ctest"
-)
-PROGRAMS = dict.fromkeys(_PROJECT.split(), project)
-PROGRAMS.update(dict.fromkeys("jq gojq jaq yq".split(), query))
-PROGRAMS.update({"deno": deno, "go": go, "just": just, "rtk": proxied})

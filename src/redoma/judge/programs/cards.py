@@ -15,7 +15,7 @@ A card is data (see `cards/*.yaml`), read once and kept compiled. Its keys:
 
 from __future__ import annotations
 
-from redoma.judge.interpret.arg import ANYTHING, NOTHING, UNKNOWN, Arg, Stream
+from redoma.judge.interpret.arg import NOTHING, UNKNOWN, Arg, Stream
 from redoma.judge.programs.carried import judge_carried
 from redoma.judge.programs.deeds import do, worst
 from redoma.judge.programs.options import Options, split
@@ -38,10 +38,23 @@ _CARRYING = frozenset(("unknown", "exec", "run", "container", "remote"))
 _OFF = frozenset(("false", "no", "none", "off", "0", "n", "f", "never"))
 
 
-def options_of(call: Call, card: Card) -> Options:
-    """The call's words, read as the card says."""
+def card_of(call: Call) -> Card:
+    """The card of the program that is called."""
+    card: Card = call.walker.knowledge.cards[call.name]
+    return card
+
+
+def card_words(call: Call, name: str) -> frozenset[str]:
+    """A list of words that the program's card keeps for its handler."""
+    found: frozenset[str] = card_of(call).get("words", {}).get(name, _NONE)
+    return found
+
+
+def options_of(call: Call, words: list[Arg] | None = None, card: Card | None = None) -> Options:
+    """The call's words, or others in their place, read as its card says."""
+    card = card_of(call) if card is None else card
     return split(
-        call.args,
+        call.args if words is None else words,
         card.get("takes", _NONE),
         card.get("known", _NONE),
         long=card.get("long", False),
@@ -50,9 +63,10 @@ def options_of(call: Call, card: Card) -> Options:
     )
 
 
-def follow(call: Call, card: Card) -> Stream:
+def follow(call: Call, card: Card | None = None) -> Stream:
     """Notes everything the card knows about this call."""
-    options = options_of(call, card)
+    card = card_of(call) if card is None else card
+    options = options_of(call, card=card)
     streams: list[Stream] = [call.stdin]
     only = _follow_flags(call, card, options, streams)
     if only is not None:
@@ -259,6 +273,3 @@ def fits(words: tuple[str, ...], operands: list[Arg]) -> int:
             return -1
         depth += 1
     return depth
-
-
-__all__ = ["ANYTHING", "fits", "follow", "options_of"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from redoma.judge.interpret.arg import NOTHING, SECRET, UNKNOWN, Stream
+from redoma.judge.programs.cards import options_of
 from redoma.judge.programs.options import split
 from redoma.model.risk import Effect
 
@@ -37,17 +38,9 @@ def clipboard(call: Call) -> Stream:
     return NOTHING
 
 
-_MAIL_TAKES = frozenset(
-    "-s --subject -a -A --attach --append -c --cc -b --bcc -r --return-address -f -F -S "
-    "-q -u -e -H -i --to --from --server --header --body --auth-user --auth-password -t "
-    "--host --port -C -O -B -N -R -V -X -L -m --data --h- -au -ap --exec -E -n --file -x "
-    "-z -p -Q".split()
-)
-
-
 def mail(call: Call) -> Stream:
     """`mail`, `mutt`, `sendmail`, `swaks`: a body, attachments and an address."""
-    options = split(call.args, _MAIL_TAKES)
+    options = options_of(call)
     taint = call.stdin.taint
     for name, value, word in options.order:
         if name in ("--exec", "-E") and value is not None:
@@ -92,43 +85,3 @@ def drop(call: Call) -> Stream:
         return NOTHING
     call.fact(Effect.UNKNOWN, tags=("subcommand",), detail=call.name)
     return Stream(None)
-
-
-PROGRAMS = {
-    **dict.fromkeys(
-        (
-            "pbcopy",
-            "pbpaste",
-            "xclip",
-            "xsel",
-            "wl-copy",
-            "wl-paste",
-            "clip",
-            "clip.exe",
-            "termux-clipboard-get",
-            "termux-clipboard-set",
-            "putclip",
-            "getclip",
-        ),
-        clipboard,
-    ),
-    **dict.fromkeys(
-        (
-            "mail",
-            "mailx",
-            "mutt",
-            "neomutt",
-            "sendmail",
-            "msmtp",
-            "swaks",
-            "ssmtp",
-            "s-nail",
-            "nail",
-            "exim",
-            "exim4",
-            "sendemail",
-        ),
-        mail,
-    ),
-    **dict.fromkeys(("croc", "wormhole", "magic-wormhole", "ffsend", "portal"), drop),
-}

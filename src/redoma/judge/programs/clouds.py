@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from redoma.judge.interpret.arg import NETWORK, SECRET, Stream
-from redoma.judge.programs.cards import deed_of, follow, options_of
+from redoma.judge.programs.cards import card_of, deed_of, follow, options_of
 from redoma.judge.programs.deeds import do
 from redoma.judge.programs.offsite import all_rights, remote_shell
 from redoma.judge.programs.transfers import carries_files, copies, says_sent
@@ -36,18 +36,18 @@ _AWS_OUTFILE = frozenset(
 
 def aws(call: Call) -> Stream:
     """`aws`: copies of S3, SQL of its data services, commands sent to machines."""
-    card = call.walker.knowledge.cards["aws"]
-    options = options_of(call, card)
+    card = card_of(call)
+    options = options_of(call)
     pair = " ".join(options.operands[:2])
     if call.args[-1:] == ["help"] and not options.given and len(options.operands) < 4:
         call.fact(Effect.READS, tags=("about",))
         return Stream(None)
     if options.has("--help", "--dry-run", "--dryrun", "--generate-cli-skeleton"):
-        return follow(call, card)
+        return follow(call)
     if pair in _AWS_SQL_VERBS and _aws_sql(call, options):
         return Stream(None)
     deed = deed_of(card, options)
-    out = follow(call, card)
+    out = follow(call)
     if pair in ("s3 cp", "s3 mv", "s3 sync"):
         return copies(call, options.operands[2:])
     if pair == "s3 ls":
@@ -116,8 +116,8 @@ _AZ_COMMANDS = ("--scripts", "--exec-command", "--command", "-c")
 
 def az(call: Call) -> Stream:
     """`az`: downloads, commands run on machines, `az rest`."""
-    card = call.walker.knowledge.cards["az"]
-    options = options_of(call, card)
+    card = card_of(call)
+    options = options_of(call)
     operands = options.operands
     if operands[:1] == ["rest"]:
         method = str(options.value("--method", "-m") or "get").lower()
@@ -128,7 +128,7 @@ def az(call: Call) -> Stream:
         )
         return Stream(None)
     deed = deed_of(card, options)
-    out = follow(call, card)
+    out = follow(call)
     verbs = {str(word) for word in operands[:6]}
     if deed == "fetch":
         named = options.values(*_AZ_WRITES)
@@ -150,8 +150,8 @@ def az(call: Call) -> Stream:
 
 def gcloud(call: Call) -> Stream:
     """`gcloud`: copies, commands over ssh, SQL for its databases."""
-    card = call.walker.knowledge.cards["gcloud"]
-    options = options_of(call, card)
+    card = card_of(call)
+    options = options_of(call)
     operands = [w for w in options.operands if w not in ("alpha", "beta")]
     pair = " ".join(operands[:2])
     deed = deed_of(card, options)
@@ -161,7 +161,7 @@ def gcloud(call: Call) -> Stream:
         for text in options.values("--sql"):
             read_sql(call, text, "bigquery")
         return Stream(None)
-    out = follow(call, card)
+    out = follow(call)
     if pair in ("storage cp", "storage mv", "storage rsync", "compute scp"):
         return copies(call, operands[2:])
     if pair == "storage cat":
@@ -184,6 +184,3 @@ def gcloud(call: Call) -> Stream:
         says_sent(call, call.reads(value).taint, "gcloud")
     all_rights(call, deed)
     return Stream(None, SECRET, "gcloud") if deed == "secret" else out
-
-
-PROGRAMS = {"aws": aws, "az": az, "gcloud": gcloud}

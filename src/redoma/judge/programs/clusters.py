@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from redoma.judge.interpret.arg import SECRET, UNKNOWN, Arg, Stream
-from redoma.judge.programs.cards import deed_of, follow, options_of
+from redoma.judge.programs.cards import card_of, deed_of, follow, options_of
 from redoma.judge.programs.deeds import do
 from redoma.judge.programs.offsite import all_rights, remote_shell
 from redoma.judge.programs.options import split
@@ -37,11 +37,11 @@ def _kind_and_name(word: Arg) -> list[str]:
 
 def kubectl(call: Call) -> Stream:
     """`kubectl`, `oc`: exec and cp are judged, manifests by address named, secrets seen."""
-    card = call.walker.knowledge.cards["kubectl"]
+    card = card_of(call)
     if "delete" in call.args:
         # `namespace/prod` is `namespace prod`.
         call.args = [w.like(piece) for w in call.args for piece in _kind_and_name(w)]
-    options = options_of(call, card)
+    options = options_of(call)
     operands = options.operands
     verb = str(operands[0]) if operands else ""
     if verb in ("exec", "rsh") and not options.has("--help", "-h"):
@@ -50,7 +50,7 @@ def kubectl(call: Call) -> Stream:
     if _dry(options) and deed not in ("exec", "secret", "serve"):
         do(call, "trial", detail=" ".join(operands[:2]).replace(UNKNOWN, "…"))
     else:
-        follow(call, card)
+        follow(call)
         _manifests(call, options, verb)
         all_rights(call, deed)
         if verb == "scale" and "0" in options.values("--replicas"):
@@ -74,7 +74,7 @@ def _exec(call: Call, options: Options) -> Stream:
     words = options.rest
     if words is None:
         # The old form has no `--`: the pod, then the command; options of kubectl end there.
-        front = split(call.args, call.walker.knowledge.cards["kubectl"]["takes"], stops=True)
+        front = split(call.args, card_of(call)["takes"], stops=True)
         words = front.operands
         words = _after_pod(words)
     if not words:
@@ -153,14 +153,13 @@ def _copy(call: Call, operands: list[Arg]) -> None:
 
 def helm(call: Call) -> Stream:
     """`helm`: charts by address, dry runs that are none."""
-    card = call.walker.knowledge.cards["helm"]
-    options = options_of(call, card)
+    options = options_of(call)
     operands = options.operands
     verb = str(operands[0]) if operands else ""
     if _dry(options):
         do(call, "read")
         return Stream(None)
-    out = follow(call, card)
+    out = follow(call)
     if verb in ("install", "upgrade"):
         for word in [*operands[1:], *options.values("--repo")]:
             if _ADDRESS.search(word):
@@ -173,19 +172,6 @@ def helm(call: Call) -> Stream:
     return out
 
 
-_ANSIBLE_TAKES = frozenset(
-    "-m --module-name -a --args -i --inventory --inventory-file -l --limit -f --forks -u --user "
-    "-c --connection -T --timeout "
-    "-e --extra-vars --become-method --become-user --private-key --key-file -M --module-path -B "
-    "--background -P --poll -t --tree "
-    "--vault-id --vault-password-file --playbook-dir --ssh-common-args --ssh-extra-args "
-    "--sftp-extra-args --scp-extra-args "
-    "--task-timeout --become-password-file --connection-password-file".split()
-)
-_ANSIBLE_KNOWN = frozenset(
-    "--become --check --diff --list-hosts --one-line --ask-pass --ask-become-pass "
-    "--ask-vault-pass --verbose --version --help".split()
-)
 _ANSIBLE_SHELLS = frozenset(
     ("shell", "command", "raw", "script", "win_shell", "win_command", "expect")
 )
@@ -193,7 +179,7 @@ _ANSIBLE_SHELLS = frozenset(
 
 def ansible(call: Call) -> Stream:
     """`ansible`: one module on many machines; its shell modules run a command line there."""
-    options = split(call.args, _ANSIBLE_TAKES, _ANSIBLE_KNOWN)
+    options = options_of(call)
     if options.has("--help", "-h", "--version", "--list-hosts") or options.has("-C", "--check"):
         call.fact(Effect.READS)
         return Stream(None)
@@ -233,21 +219,21 @@ _SECRET_RUNNERS = {
 
 def secret_runner(call: Call) -> Stream:
     """`doppler run -- cmd` and its kin: a local command that gets secrets in its environment."""
-    card = call.walker.knowledge.cards[call.name]
+    card = card_of(call)
     verb, names = _SECRET_RUNNERS[call.name]
     words = _after(call, verb, names)
     if words:
         do(call, "login", detail=verb)
         return call.run_args(words)
-    options = options_of(call, card)
+    options = options_of(call)
     deed = deed_of(card, options)
-    out = follow(call, card)
+    out = follow(call)
     return Stream(None, SECRET, call.name) if deed == "secret" else out
 
 
 def _after(call: Call, verb: str, names: int) -> list[Arg]:
     """The command that follows a verb and that many names; options of the command stay with it."""
-    card = call.walker.knowledge.cards[call.name]
+    card = card_of(call)
     takes, known = card.get("takes", frozenset()), card.get("known", frozenset())
     if "--" in call.args:
         at = [str(word) for word in call.args].index("--")
@@ -264,10 +250,10 @@ def _after(call: Call, verb: str, names: int) -> list[Arg]:
 
 def remote_runner(call: Call) -> Stream:
     """`heroku run`, `fly ssh console -C`, `doctl compute ssh`: a command line that runs there."""
-    card = call.walker.knowledge.cards[call.name]
-    options = options_of(call, card)
+    card = card_of(call)
+    options = options_of(call)
     deed = deed_of(card, options)
-    out = follow(call, card)
+    out = follow(call)
     if deed == "exec":
         for text in options.values("-C", "--command", "-c", "--ssh-command"):
             remote_shell(call, text, call.name)
@@ -275,15 +261,3 @@ def remote_runner(call: Call) -> Stream:
         if words:
             remote_shell(call, words[0].like(" ".join(words)), call.name)
     return Stream(None, SECRET, call.name) if deed == "secret" else out
-
-
-PROGRAMS = {
-    **dict.fromkeys("kubectl oc k kubecolor microk8s.kubectl".split(), kubectl),
-    "helm": helm,
-    "ansible": ansible,
-    **dict.fromkeys(
-        "doppler op infisical chamber aws-vault saml2aws railway akeyless dcli envkey".split(),
-        secret_runner,
-    ),
-    **dict.fromkeys("heroku flyctl fly doctl vagrant".split(), remote_runner),
-}

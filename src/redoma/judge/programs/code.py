@@ -16,36 +16,6 @@ LANGUAGES = frozenset(
 )
 
 
-_SHEBANGS = (
-    ("python", "python"),
-    ("node", "javascript"),
-    ("deno", "javascript"),
-    ("bun", "javascript"),
-    ("perl", "perl"),
-    ("ruby", "ruby"),
-    ("php", "php"),
-    ("lua", "lua"),
-    ("Rscript", "r"),
-    ("julia", "julia"),
-    ("tclsh", "tcl"),
-    ("expect", "tcl"),
-    ("elixir", "elixir"),
-    ("groovy", "groovy"),
-    ("osascript", "applescript"),
-    ("pwsh", "powershell"),
-)
-
-
-def language_of(text: str) -> str:
-    """The language that a script's first line names; without one the shell reads it."""
-    first = text.partition("\n")[0]
-    if first.startswith("#!"):
-        for mark, language in _SHEBANGS:
-            if mark in first:
-                return language
-    return "shell"
-
-
 def read_code(call: Call, language: str, text: Arg) -> Stream:
     """Notes what a piece of code in `language` would do; gives what it prints, if that is known."""
     if language == "shell":

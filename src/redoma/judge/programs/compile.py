@@ -11,9 +11,14 @@ if TYPE_CHECKING:
     Card = dict[str, Any]
 
 _KEYS = frozenset(
-    "also takes switches flags deeds operands bare otherwise inner around long stops optional "
-    "skip copies".split()
+    "also like handler takes switches flags words deeds operands bare otherwise inner around long "
+    "stops optional skip copies match not_match".split()
 )
+_OWN = frozenset(("also", "like", "match", "not_match"))
+"""What a card does not take over from the one that it is like."""
+_DESCRIBES = frozenset(("flags", "deeds", "operands", "bare", "otherwise", "inner"))
+"""Keys that say what a program does; without one of them its handler alone says it."""
+_MOST_STEPS = 4
 _ACTIONS = frozenset("value read write delete shell program host send sql code deed only".split())
 _LOOKS = ("read", "query")
 _OPERANDS = frozenset("data read write delete host execute".split())
@@ -25,25 +30,50 @@ class CardError(ValueError):
 
 def compile_cards(documents: dict[str, dict[str, Any]]) -> dict[str, Card]:
     """All programs of all files by name; the same program in two files is an error."""
-    cards: dict[str, Card] = {}
+    bodies: dict[str, tuple[str, dict[str, Any]]] = {}
     for source, programs in documents.items():
-        for name, body in (programs or {}).items():
-            card = _compiled(f"{source}: {name}", body or {})
-            others = body.get("also", "") if isinstance(body, dict) else ""
-            for each in (str(name), *_words(others)):
-                if each in cards:
+        for name, given in (programs or {}).items():
+            body = {"otherwise": given} if isinstance(given, str) else given or {}
+            for each in (str(name), *_words(body.get("also", ""))):
+                if each in bodies:
                     raise CardError(f"{source}: {each} has a card already")
-                cards[each] = card
-    return cards
+                bodies[each] = (f"{source}: {name}", body)
+    made: dict[int, Card] = {}
+    for where, body in bodies.values():
+        if id(body) not in made:
+            made[id(body)] = _compiled(where, _whole(where, body, bodies))
+    return {name: made[id(body)] for name, (_, body) in bodies.items()}
 
 
-def _compiled(where: str, body: dict[str, Any] | str) -> Card:
-    if isinstance(body, str):
-        body = {"otherwise": body}
+def _whole(
+    where: str, body: dict[str, Any], bodies: dict[str, tuple[str, dict[str, Any]]]
+) -> dict[str, Any]:
+    """A card with what it takes over from the one that it is `like`."""
+    steps = 0
+    while "like" in body:
+        steps += 1
+        other = bodies.get(str(body["like"]))
+        if other is None or steps > _MOST_STEPS:
+            raise CardError(f"{where}: like {body['like']!r}, which has no card of its own")
+        inherited = {key: value for key, value in other[1].items() if key not in _OWN - {"like"}}
+        body = {**inherited, **{key: value for key, value in body.items() if key != "like"}}
+    return body
+
+
+def _compiled(where: str, body: dict[str, Any]) -> Card:
     for key in body:
         if key not in _KEYS:
             raise CardError(f"{where}: unknown key {key!r}")
     card = _options(where, body)
+    if "handler" in body:
+        module, dot, function = str(body["handler"]).partition(".")
+        if not (dot and module.isidentifier() and function.isidentifier()):
+            raise CardError(f"{where}: handler: module.function, not {body['handler']!r}")
+        card["handler"] = str(body["handler"])
+        if _DESCRIBES.isdisjoint(body):
+            card["alone"] = True
+    if "words" in body:
+        card["words"] = {name: frozenset(_words(each)) for name, each in body["words"].items()}
     if "deeds" in body:
         card["deeds"] = _deeds(where, body["deeds"] or {})
     operands = body.get("operands", "data")
@@ -121,6 +151,7 @@ def _groups(
 
 
 def _words(given: object) -> list[str]:
+    """Words of a text; those of a list may have blanks in them."""
     if isinstance(given, list | tuple):
         return [str(each) for each in given]
     return str(given or "").replace(",", " ").split()

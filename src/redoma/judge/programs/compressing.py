@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from redoma.judge.interpret.arg import ANYTHING, DECODED, NOTHING, Arg, Stream, arg
 from redoma.judge.programs.archives import packed, unpacks_into
+from redoma.judge.programs.cards import options_of
 from redoma.judge.programs.options import split
 from redoma.model.risk import Effect
 
@@ -101,7 +102,7 @@ _ZIP_TAKES = frozenset(
 
 def zip_(call: Call) -> Stream:
     """`zip`: packs; `-T -TT COMMAND` runs a command to test, `-m` removes what it packed."""
-    options = split(_spread(call.args), _ZIP_TAKES, long=True)
+    options = options_of(call, _spread(call.args))
     for text in options.values("-TT", "--unzip-command"):
         call.fact(Effect.EXECUTES, tags=("flag", "arbitrary"), at=text.span)
         call.run_shell(text)
@@ -151,7 +152,7 @@ def _spread(words: list[Arg]) -> list[Arg]:
 
 def unzip(call: Call) -> Stream:
     """`unzip`: lists and tests with `-l -t -Z -z`, prints with `-p -c`, else unpacks."""
-    options = split(call.args, frozenset(("-d", "-P", "-I", "-O", "-J")))
+    options = options_of(call)
     # `-Z` hands the rest to zipinfo, which only looks.
     if options.has("-l", "-t", "-Z", "-z", "-v", "-h") or not call.args:
         for word in options.operands[:1]:
@@ -216,11 +217,3 @@ def seven(call: Call) -> Stream:
         return NOTHING
     call.fact(Effect.UNKNOWN, tags=("subcommand",), detail=f"{call.name} {letter}")
     return ANYTHING
-
-
-PROGRAMS = {
-    **dict.fromkeys((*_ENDINGS, *_UNPACKERS, *_SHOWERS), squeeze),
-    "zip": zip_,
-    "unzip": unzip,
-    **dict.fromkeys(("7z", "7za", "7zr", "7zz", "p7zip", "rar", "unrar"), seven),
-}

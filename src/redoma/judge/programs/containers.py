@@ -120,15 +120,14 @@ def _told(call: Call) -> Stream:
 
 
 def _by_card(call: Call) -> Stream:
-    card = call.walker.knowledge.cards["docker"]
-    options = options_of(call, card)
+    options = options_of(call)
     verbs = {str(word) for word in options.operands[:2]}
     if verbs & {"save", "export", "config"}:
         for target in options.values("-o", "--output"):
             call.writes(target)
     if verbs & {"load", "import"} and call.stdin.taint & NETWORK:
         do(call, "fetch")
-    return follow(call, card)
+    return follow(call)
 
 
 def _removal(call: Call) -> Stream:
@@ -273,9 +272,3 @@ def compose(call: Call, words: list[Arg] | None = None) -> Stream:
             call.fact(Effect.UNKNOWN, tags=("subcommand",), detail="exec without a command")
         return Stream(None)
     return follow(call, card)
-
-
-PROGRAMS = {
-    **dict.fromkeys("docker podman nerdctl finch docker.io".split(), docker),
-    **dict.fromkeys("docker-compose podman-compose".split(), compose),
-}

@@ -3,33 +3,14 @@
 from __future__ import annotations
 
 from redoma.judge.interpret.arg import DECODED, NETWORK, NOTHING, SECRET, UNKNOWN, Stream
+from redoma.judge.programs.cards import options_of
 from redoma.judge.programs.deeds import do
-from redoma.judge.programs.options import split
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
 
-_OPENSSL_TAKES = frozenset(
-    "-in -out -inform -outform -keyform -certform -connect -servername -host -port "
-    "-proxy -cert -key -CAfile -CApath -CA -CAkey -CAserial -signkey -days -subj -config "
-    "-extfile -extensions -reqexts -newkey -keyout -pass -passin -passout -K -iv -S -k "
-    "-kfile -algorithm -pkeyopt -name -curve -engine -provider -provider-path -starttls "
-    "-verify -verify_hostname -sigopt -sign -signature -prverify -hmac -mac -macopt "
-    "-inkey -certfile -caname -set_serial -digest -md -salt -pbkdf2iter -iter -rand "
-    "-writerand -nameopt -certopt -checkhost -checkip -checkend -cipher -ciphersuites "
-    "-alpn -nextprotoneg -sess_out -sess_in -accept -www -WWW -HTTP -url -issuer "
-    "-serial_file -verify_return_error -CRL -crlfile -purpose -attime -policy -recip "
-    "-signer -to -from -subject -content -text_file -inkeyform -peerkey -kdf -kdflen "
-    "-kdfopt -msg -addext -x509_strict -path -untrusted -trusted -crl -keylogfile "
-    "-tls1_3_groups -groups -sigalgs -client_sigalgs -keymatexport -dhparam -newhdr "
-    "-multi -seconds -bytes -evp".split()
-)
-_SWITCHES = frozenset(
-    "-noout -text -pubkey -pubout -verify_return_error -x509_strict -www -WWW -HTTP "
-    "-purpose -subject -issuer -serial -salt -new -x509 -nodes".split()
-)
 _PUBLIC_INPUT = frozenset(
     "x509 req crl verify s_client pkcs7 cms ocsp version list help ciphers asn1parse "
     "speed errstr prime".split()
@@ -42,7 +23,7 @@ _KEY_TOOLS = frozenset("rsa ec dsa pkey pkcs8 pkcs12 pkeyutl rsautl".split())
 def openssl(call: Call) -> Stream:
     """Certificates may be looked at; private keys, decryption and listening are said."""
     command = str(call.args[0]) if call.args else ""
-    options = split(call.args[1:], _OPENSSL_TAKES - _SWITCHES, _SWITCHES, long=True)
+    options = options_of(call, call.args[1:])
     for word in options.values("-engine", "-provider", "-provider-path"):
         call.fact(Effect.EXECUTES, tags=("library",), at=word.span)
     for word in options.values("-config", "-extfile"):
@@ -87,13 +68,6 @@ def _client(call: Call, host: str) -> Stream:
     return Stream(None, NETWORK, str(host))
 
 
-_GPG_TAKES = frozenset(
-    "-o --output -r --recipient -u --local-user --homedir --keyserver --passphrase "
-    "--passphrase-file --passphrase-fd --keyring --secret-keyring --trust-model "
-    "--options --status-fd --batch-file --default-key --cipher-algo --digest-algo "
-    "--compress-algo --pinentry-mode --keyserver-options --export-options "
-    "--import-options --sender".split()
-)
 _GPG_READS = tuple(
     (
         "-k -K --list-keys --list-secret-keys --list-public-keys --verify --fingerprint "
@@ -113,7 +87,7 @@ _GPG_CHANGES = tuple(
 
 def gpg(call: Call) -> Stream:
     """Lists and verifies freely; secret keys, decryption, signing and trust are said."""
-    options = split(call.args, _GPG_TAKES)
+    options = options_of(call)
     carried = call.stdin.taint
     for word in options.values("-o", "--output"):
         if word != "-":
@@ -175,14 +149,7 @@ def gpg(call: Call) -> Stream:
 
 def opened(call: Call) -> Stream:
     """`age`, `sops`, `ansible-vault`: encrypting is a write, decrypting shows secrets."""
-    options = split(
-        call.args,
-        frozenset(
-            "-o --output -i --identity -r --recipient -R --recipients-file --input-type "
-            "--output-type --extract --set --kms --pgp --age --config --vault-password-file "
-            "--vault-id --name".split()
-        ),
-    )
+    options = options_of(call)
     words = [str(w) for w in options.operands]
     carried = call.stdin.taint
     decrypts = options.has("-d", "--decrypt") or words[:1] in (
@@ -214,10 +181,3 @@ def opened(call: Call) -> Stream:
         carried |= call.reads(word).taint
     do(call, "write")
     return Stream(None, carried)
-
-
-PROGRAMS = {
-    "openssl": openssl,
-    **dict.fromkeys(("gpg", "gpg2", "gpgv"), gpg),
-    **dict.fromkeys(("age", "rage", "sops", "ansible-vault", "git-crypt"), opened),
-}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from redoma.judge.interpret.arg import NETWORK, NOTHING, SECRET, UNKNOWN, Arg, Stream
+from redoma.judge.interpret.hosts import web_request
 from redoma.judge.interpret.variables import holds_secret
-from redoma.judge.programs.options import split
-from redoma.judge.programs.sending import file_of, is_login_header, requests
+from redoma.judge.programs.cards import options_of
+from redoma.judge.programs.sending import file_of, is_login_header
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
@@ -41,28 +42,6 @@ TAKES = frozenset(
     "--proxy1.0 --haproxy-clientip --ipfs-gateway --request-target --vlan-priority "
     "--ip-tos --signature-algorithms --ech --dump-ca-embed --upload-flags -h --help".split()
 )
-_KNOWN = frozenset(
-    "--silent --show-error --verbose --location --location-trusted --head --include "
-    "--fail --fail-with-body --fail-early --compressed --insecure --ipv4 --ipv6 "
-    "--http1.0 --http1.1 --http2 --http2-prior-knowledge --http3 --http3-only --http0.9 "
-    "--get --remote-name --remote-name-all --remote-header-name --remote-time --globoff "
-    "--netrc --netrc-optional --no-buffer --progress-bar --no-progress-meter --digest "
-    "--basic --negotiate --ntlm --ntlm-wb --anyauth --parallel --parallel-immediate "
-    "--create-dirs --append --ftp-create-dirs --ftp-pasv --disable-epsv --disable-eprt "
-    "--ftp-skip-pasv-ip --list-only --use-ascii --tlsv1 --tlsv1.0 --tlsv1.1 --tlsv1.2 "
-    "--tlsv1.3 --sslv2 --sslv3 --ssl --ssl-reqd --ssl-no-revoke --ssl-allow-beast "
-    "--ssl-auto-client-cert --cert-status --no-alpn --no-npn --no-keepalive "
-    "--no-sessionid --path-as-is --post301 --post302 --post303 --raw --retry-all-errors "
-    "--retry-connrefused --tcp-fastopen --tcp-nodelay --tr-encoding --trace-ids "
-    "--trace-time --xattr --manual --version --disable --styled-output "
-    "--suppress-connect-headers --proxy-insecure --proxy-basic --proxy-digest "
-    "--proxy-ntlm --proxy-negotiate --proxy-anyauth --proxytunnel --proxy-http2 "
-    "--doh-insecure --doh-cert-status --junk-session-cookies --next --no-clobber "
-    "--skip-existing --remove-on-error --ca-native --proxy-ca-native --crlf "
-    "--disallow-username-in-url --metalink --mptcp --out-null --request-get "
-    "--tftp-no-options --socks5-basic --socks5-gssapi --socks5-gssapi-nec "
-    "--compressed-ssh --form-escape".split()
-)
 
 _DATA = ("-d", "--data", "--data-binary", "--data-ascii", "--json")
 _PLAIN_DATA = ("--data-raw", "--form-string", "--url-query")
@@ -80,7 +59,7 @@ _DELETING_QUOTES = frozenset(("DELE", "RMD", "RMDA", "XRMD", "RM", "RMDIR"))
 
 def curl(call: Call) -> Stream:
     """Every option that sends, writes, deletes or runs; a plain GET is only a read."""
-    options = split(call.args, TAKES, _KNOWN)
+    options = options_of(call)
     if options.has("-h", "--help", "-M", "--manual", "-V", "--version"):
         return Stream(None)
     urls = [*options.operands, *options.values("--url", "--expand-url")]
@@ -140,7 +119,7 @@ def _visit(
     if lowered.startswith(("gopher:", "gophers:", "dict:", "telnet:")):
         call.sends(carried, url, *tags, "raw")
         return NETWORK
-    requests(call, url, method, carried, tags, known=known)
+    web_request(call, url, method, carried, tags, known=known)
     return NETWORK
 
 
@@ -257,6 +236,3 @@ def _written(call: Call, options: Options, urls: list[Arg]) -> None:
     for word in options.values(*_WRITTEN):
         if word not in ("-", "%"):
             call.writes(word)
-
-
-PROGRAMS = {"curl": curl}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from redoma.judge.interpret.arg import ANYTHING, UNKNOWN, Arg, Stream, arg
+from redoma.judge.programs.cards import card_of, follow, options_of
 from redoma.judge.programs.clients import CLIENTS, SAME, SQLCMD
 from redoma.judge.programs.options import Options, split
 from redoma.judge.programs.sqlmeta import client_lines, run_meta
@@ -182,20 +183,12 @@ def subcommand(call: Call) -> Stream:
         call.args = [*call.args[:index], *call.args[index + 1 :]]
         known = CLIENTS["clickhouse-client" if call.name == "clickhouse" else call.name]
         return _serve(call, known, split(call.args, known.takes, known.telling))
-    from redoma.judge.programs.cards import follow
-
-    card = call.walker.knowledge.cards.get(call.name)
-    if card is None:
+    if "alone" in card_of(call):
         call.fact(Effect.UNKNOWN, tags=("subcommand",), detail=" ".join(words[:2]))
         return ANYTHING
-    return follow(call, card)
+    return follow(call)
 
 
-_FILE_TAKES = frozenset(
-    "-cmd -separator -newline -nullvalue -init -vfs -maxsize -mmap -heap -escape -c -s -f "
-    "-storage-version "
-    "-pagecache -lookaside -deserialize-size -nonce".split()
-)
 _FILE_TELLING = ("-help", "--help", "-version", "--version", "-h")
 
 
@@ -208,7 +201,7 @@ def file_client(call: Call) -> Stream:
             # Two numbers follow; the second must not be taken for the file.
             del words[index + 2 : index + 3]
             break
-    options = split(words, _FILE_TAKES, long=True)
+    options = options_of(call, words)
     if options.has(*_FILE_TELLING):
         call.fact(Effect.READS, tags=("about",))
         return Stream(None)
@@ -247,7 +240,7 @@ _SQLCMD_SUBCOMMANDS = {
 
 def sqlcmd(call: Call) -> Stream:
     """`sqlcmd`: options with SQL, or in its newer form subcommands."""
-    options = split(call.args, SQLCMD.takes, SQLCMD.telling)
+    options = options_of(call)
     operands = options.operands
     if operands and operands[0] in _SQLCMD_SUBCOMMANDS and not options.has("-Q", "-i"):
         from redoma.judge.programs.deeds import do
@@ -269,12 +262,9 @@ def sqlcmd(call: Call) -> Stream:
 
 def bq(call: Call) -> Stream:
     """`bq`: its `query` is SQL, the rest is as its card says."""
-    from redoma.judge.programs.cards import follow, options_of
-
-    card = call.walker.knowledge.cards["bq"]
-    options = options_of(call, card)
+    options = options_of(call)
     if options.operands[:1] != ["query"] or options.has("--dry_run"):
-        return follow(call, card)
+        return follow(call)
     texts = options.operands[1:]
     for text in texts:
         read_sql(call, text, "bigquery")
@@ -289,19 +279,3 @@ def osqueryi(call: Call) -> Stream:
     """`osqueryi`: reads only, by design."""
     call.fact(Effect.READS)
     return Stream(None)
-
-
-PROGRAMS = {
-    **dict.fromkeys(CLIENTS, client),
-    **dict.fromkeys(SAME, client),
-    "cockroach": subcommand,
-    "dolt": subcommand,
-    "clickhouse": subcommand,
-    "sqlite3": file_client,
-    "sqlite": file_client,
-    "duckdb": file_client,
-    "sqlcmd": sqlcmd,
-    "mssql-cli": sqlcmd,
-    "bq": bq,
-    "osqueryi": osqueryi,
-}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from redoma.judge.interpret.arg import ANYTHING, UNKNOWN, Arg, Stream
+from redoma.judge.programs.cards import options_of
 from redoma.judge.programs.options import split
 from redoma.model.risk import Effect
 
@@ -57,13 +58,6 @@ def perf(call: Call) -> Stream:
     return ANYTHING
 
 
-_GDB_TAKES = frozenset(
-    "-ex --eval-command -iex --init-eval-command -x --command -ix --init-command -p "
-    "--pid -c --core -s --symbols -e --exec -se -d --directory -cd --cd -tty -b -l "
-    "-data-directory -D -eval-command -pid".split()
-)
-
-
 def gdb(call: Call) -> Stream:
     """`gdb`: its commands may run a shell; `-p` takes hold of a running process."""
     words = list(call.args)
@@ -72,7 +66,7 @@ def gdb(call: Call) -> Stream:
         call.fact(Effect.EXECUTES, tags=("debugger",))
         call.run_args(words[place + 1 :])
         words = words[:place]
-    options = split(words, _GDB_TAKES, long=True)
+    options = options_of(call, words)
     for text in options.values(
         "-ex", "--eval-command", "-iex", "--init-eval-command", "-eval-command"
     ):
@@ -88,10 +82,7 @@ def gdb(call: Call) -> Stream:
 
 def lldb(call: Call) -> Stream:
     """`lldb`: as gdb, with its own options."""
-    takes = frozenset(
-        "-o -O -s -S -k -K -p -n -f -c -a -d --one-line --attach-pid --file --core".split()
-    )
-    options = split(call.args, takes, stops=True)
+    options = options_of(call)
     for text in options.values("-o", "-O", "-k", "--one-line"):
         _debugger_command(call, text)
     for word in options.values("-s", "-S", "-K"):
@@ -124,10 +115,3 @@ def _debugger_command(call: Call, text: Arg) -> None:
     if re.match(r"(?:dump|generate-core-file|gcore|save)\b.", command):
         call.fact(Effect.WRITES, tags=("project",), at=text.span)
     call.fact(Effect.EXECUTES, tags=("flag",), at=text.span)
-
-
-PROGRAMS = {
-    "perf": perf,
-    **dict.fromkeys(("gdb", "gdb-multiarch", "cgdb"), gdb),
-    "lldb": lldb,
-}

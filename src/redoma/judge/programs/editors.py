@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from redoma.judge.interpret.arg import ANYTHING, NOTHING, UNKNOWN, Arg, Stream
+from redoma.judge.programs.cards import options_of
 from redoma.judge.programs.options import split
 from redoma.model.risk import Effect
 
@@ -134,7 +135,7 @@ def _at_home(call: Call, word: Arg) -> Arg:
 
 def ed(call: Call) -> Stream:
     """`ed`: the script that flows in may run commands with `!` and write files with `w`."""
-    options = split(call.args, frozenset(("-p", "--prompt")))
+    options = options_of(call)
     for word in options.operands:
         if word.startswith("!"):
             call.run_shell(word.like(word[1:]))
@@ -161,16 +162,11 @@ _LISP_FILE = re.compile(
 )
 # A string that nothing closes reaches to the end, so that it is looked through once.
 _LISP_STRING = re.compile(r'"((?:[^"\\]++|\\.)*+)(?:"|\\?\Z)')
-_EMACS_TAKES = frozenset(
-    "--eval -eval --execute -execute -l --load -load --script -script -x --chdir -f "
-    "--funcall -funcall -u --user -T --title -d --display --init-directory --insert "
-    "-insert -i --daemon --socket-name -s --server-file -a --alternate-editor".split()
-)
 
 
 def emacs(call: Call) -> Stream:
     """`emacs`: `--eval` is Lisp that may call a shell, delete and write."""
-    options = split(call.args, _EMACS_TAKES, long=True)
+    options = options_of(call)
     runs = ("--eval", "-eval", "--execute", "-execute", "-e")
     texts = options.values(*runs)
     if call.name == "emacsclient" and options.has("-e"):
@@ -210,10 +206,7 @@ def _unquoted(text: str) -> str:
 
 def plain_editor(call: Call) -> Stream:
     """`nano`, `micro` and other editors that open a file to change it."""
-    takes = frozenset(
-        "-r -T -C -s -o -Y -f --rcfile --speller --operatingdir --syntax -config-dir".split()
-    )
-    options = split(call.args, takes)
+    options = options_of(call)
     for program in options.values("-s", "--speller"):
         call.run_shell(program)
     words = [w for w in options.operands if not w.startswith("+")]
@@ -264,23 +257,3 @@ def pager(call: Call) -> Stream:
         return NOTHING
     streams = [call.reads(w) for w in words if w != "-"] or [call.stdin]
     return call.passes_on(*streams) if len(streams) != 1 else streams[0]
-
-
-PROGRAMS = {
-    **dict.fromkeys(
-        "vim vi nvim ex view rvim rview gvim gview evim vimdiff nvimdiff vim.tiny "
-        "vim.basic vimx elvis nvi neovim".split(),
-        vim,
-    ),
-    **dict.fromkeys(("ed", "red"), ed),
-    **dict.fromkeys(("emacs", "emacsclient", "emacs-nox", "xemacs", "zile", "mg"), emacs),
-    **dict.fromkeys(
-        "nano pico rnano micro joe jed mcedit kak hx helix ne tilde jmacs jstar".split(),
-        plain_editor,
-    ),
-    **dict.fromkeys(
-        "less more most pg bat batcat zless zmore bzless xzless lzless xzmore bzmore "
-        "lesspipe lv vimpager moar ov".split(),
-        pager,
-    ),
-}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from redoma.judge.interpret.arg import NOTHING, Arg, Stream, arg
+from redoma.judge.programs.cards import follow, options_of
 from redoma.judge.programs.options import split
 from redoma.model.risk import Effect, Place, Target
 
@@ -10,17 +11,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
 
-_RM_KNOWN = frozenset(
-    "--recursive --force --interactive --one-file-system --no-preserve-root --preserve-root --dir "
-    "--verbose".split()
-)
 _TEMP_ROOTS = frozenset("/tmp /var/tmp /private/tmp /private/var/tmp /dev/shm".split())
 _AROUND = (Place.WORKSPACE, Place.TEMP, Place.NOWHERE)
 
 
 def rm(call: Call) -> Stream:
     """`rm`: what goes, and whether whole trees go."""
-    options = split(call.args, frozenset(), _RM_KNOWN)
+    options = options_of(call)
     recursive = options.has("-r", "-R", "--recursive")
     tags = ("recursive",) if recursive else ()
     for word in options.operands:
@@ -45,9 +42,7 @@ def gio(call: Call) -> Stream:
             if word[:1] != "-":
                 removes(call, word, "recursive")
         return NOTHING
-    from redoma.judge.programs.cards import follow
-
-    return follow(call, call.walker.knowledge.cards["gio"])
+    return follow(call)
 
 
 def cmake(call: Call) -> Stream | None:
@@ -80,7 +75,7 @@ _CMAKE_TOOLS = {
 
 def rmdir(call: Call) -> Stream:
     """`rmdir`: only empty directories go."""
-    for word in split(call.args, frozenset()).operands:
+    for word in options_of(call).operands:
         target, _ = call.written_target(word)
         tags = ("empty",) if target.place in _AROUND else ("empty", "outside")
         call.fact(Effect.DELETES, target, tags=tags, at=word.span)
@@ -170,7 +165,7 @@ def makes(call: Call, word: Arg) -> None:
 
 def ln(call: Call) -> Stream:
     """`ln`: a link to a system place makes later writes land there."""
-    options = split(call.args, frozenset("-t --target-directory -S --suffix".split()))
+    options = options_of(call)
     operands = list(options.operands)
     if not operands:
         return NOTHING
@@ -188,13 +183,3 @@ def ln(call: Call) -> Stream:
         held = call.reads(word)
         call.walker.files.put(call.path(target), held)
     return NOTHING
-
-
-PROGRAMS = {
-    "gio": gio,
-    "cmake": cmake,
-    **dict.fromkeys(("rm", "grm", "unlink", "srm", "trash", "trash-put", "gio-trash"), rm),
-    **dict.fromkeys(("rmdir", "grmdir"), rmdir),
-    **dict.fromkeys(("cp", "gcp", "mv", "gmv", "install", "ginstall"), copy),
-    **dict.fromkeys(("ln", "gln", "link", "symlink"), ln),
-}

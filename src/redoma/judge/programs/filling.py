@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from redoma.judge.interpret.arg import ANYTHING, NOTHING, SECRET, Stream, arg
+from redoma.judge.programs.cards import options_of
 from redoma.judge.programs.files import makes
-from redoma.judge.programs.options import split
 from redoma.judge.programs.verbs import says_it_destroys
 from redoma.model.risk import Effect, Place, Target
 
@@ -39,8 +39,7 @@ def dd(call: Call) -> Stream:
 
 def shred(call: Call) -> Stream:
     """`shred`, `wipe`: what goes this way does not come back."""
-    takes = frozenset("-n --iterations -s --size --random-source".split())
-    for word in split(call.args, takes, optional=frozenset(("--remove",))).operands:
+    for word in options_of(call).operands:
         target, marks = call.written_target(word)
         effect = Effect.WRITES if target.place is Place.DEVICE else Effect.DELETES
         call.fact(effect, target, tags=("shred", *marks), at=word.span)
@@ -49,8 +48,7 @@ def shred(call: Call) -> Stream:
 
 def truncate(call: Call) -> Stream:
     """`truncate -s 0` empties; growing a file loses nothing."""
-    takes = frozenset("-s --size -r --reference".split())
-    options = split(call.args, takes)
+    options = options_of(call)
     size = options.value("-s", "--size") or ""
     grows = size.startswith(("+", ">")) and not size.startswith(">0")
     for word in options.operands:
@@ -59,22 +57,20 @@ def truncate(call: Call) -> Stream:
 
 
 def touch(call: Call) -> Stream:
-    takes = frozenset("-d --date -r --reference -t --time -A".split())
-    for word in split(call.args, takes).operands:
+    for word in options_of(call).operands:
         makes(call, word)
     return NOTHING
 
 
 def mkdir(call: Call) -> Stream:
-    takes = frozenset("-m --mode".split())
-    for word in split(call.args, takes).operands:
+    for word in options_of(call).operands:
         makes(call, word)
     return NOTHING
 
 
 def mknod(call: Call) -> Stream:
     """`mknod NAME b 8 0` gives a name to a device; a fifo is only a pipe."""
-    options = split(call.args, frozenset(("-m", "--mode")))
+    options = options_of(call)
     operands = options.operands
     for word in operands[:1]:
         makes(call, word)
@@ -85,8 +81,7 @@ def mknod(call: Call) -> Stream:
 
 def fallocate(call: Call) -> Stream:
     """`fallocate`, `mkswap`: a file grows; holes dug into it lose data."""
-    takes = frozenset("-l --length -o --offset -L --label -U --uuid --pagesize".split())
-    options = split(call.args, takes)
+    options = options_of(call)
     digs = options.has("-c", "-d", "-p", "-z", "--punch-hole", "--zero-range", "--collapse-range")
     for word in options.operands:
         call.writes(word, *(("empties",) if digs else ("overwrite",)))
@@ -95,9 +90,7 @@ def fallocate(call: Call) -> Stream:
 
 def mktemp(call: Call) -> Stream:
     """`mktemp` makes a file in /tmp and prints its name; `-u` only prints."""
-    takes = frozenset("-p --tmpdir --suffix".split())
-    optional = frozenset(("--tmpdir",))
-    options = split(call.args, takes - optional, optional=optional)
+    options = options_of(call)
     if not options.has("-u", "--dry-run"):
         target = Target(text="/tmp", place=Place.TEMP)
         for word in options.operands[:1]:
@@ -110,15 +103,9 @@ def mktemp(call: Call) -> Stream:
     return Stream("/tmp/tmp.000000\n")
 
 
-_SPLIT_TAKES = frozenset(
-    "-a --suffix-length -b --bytes -C --line-bytes -l --lines -n --number -t --separator "
-    "--additional-suffix --filter -f --prefix --suffix-format --digits".split()
-)
-
-
 def cut_up(call: Call) -> Stream:
     """`split`, `csplit`: pieces land beside each other; `--filter` runs a command for each."""
-    options = split(call.args, _SPLIT_TAKES)
+    options = options_of(call)
     if call.name == "split" and says_it_destroys(options.operands[1:]):
         # A service has a client of the same name; no file is called `delete`.
         call.fact(Effect.REMOTE, tags=("destroy",), detail=" ".join(options.operands[:3]))
@@ -138,16 +125,9 @@ def cut_up(call: Call) -> Stream:
     return NOTHING
 
 
-_PATCH_TAKES = frozenset(
-    "-b -B --prefix -d --directory -D --ifdef -F --fuzz -g --get -i --input -o --output -p --strip "
-    "-r --reject-file -V --version-control -Y --basename-prefix -z --suffix --read-only "
-    "--reject-format --quoting-style".split()
-) - {"-b"}
-
-
 def patch(call: Call) -> Stream:
     """`patch`: the files a patch names change; a dry run changes none."""
-    options = split(call.args, _PATCH_TAKES, optional=frozenset(("--backup",)))
+    options = options_of(call)
     for word in [*options.values("-i", "--input"), *options.operands[1:2]]:
         call.reads(word)
     if options.has("--dry-run", "-C", "--check"):
@@ -177,7 +157,7 @@ def patched(text: str) -> list[str]:
 
 def sponge(call: Call) -> Stream:
     """`sponge FILE`: all input, then the file."""
-    options = split(call.args, _NONE)
+    options = options_of(call)
     for word in options.operands:
         secret = ("secret",) if call.stdin.taint & SECRET else ()
         append = "append" if options.has("-a") else "overwrite"
@@ -187,12 +167,7 @@ def sponge(call: Call) -> Stream:
 
 def make_filesystem(call: Call) -> Stream:
     """`mkfs`: everything on its target goes; an image file in the project is only a file."""
-    takes = frozenset(
-        "-t --type -b -C -d -D -e -E -f -F -g -G -i -I -j -J -l -L -m -M -N -n -o -O -q "
-        "-r -R -s -S -T -U -u -v -z --label --uuid --sectorsize --nodesize --metadata "
-        "--data --features".split()
-    ) - {"-F", "-f", "-q", "-n", "-v", "-j", "-S", "-D", "-c"}
-    words = split(call.args, takes).operands
+    words = options_of(call).operands
     for word in words:
         if word.known and not ("/" in word or "." in word):
             continue
@@ -200,26 +175,3 @@ def make_filesystem(call: Call) -> Stream:
     if not words:
         call.fact(Effect.SYSTEM, tags=("device",))
     return NOTHING
-
-
-PROGRAMS = {
-    "dd": dd,
-    **dict.fromkeys(("dcfldd", "dc3dd", "gdd"), dd),
-    **dict.fromkeys(("shred", "gshred", "wipe", "scrub"), shred),
-    **dict.fromkeys(("truncate", "gtruncate"), truncate),
-    **dict.fromkeys(("touch", "gtouch"), touch),
-    **dict.fromkeys(("mkdir", "gmkdir", "mkfifo"), mkdir),
-    "mknod": mknod,
-    **dict.fromkeys(("fallocate", "mkswap"), fallocate),
-    **dict.fromkeys(("mktemp", "gmktemp", "tempfile"), mktemp),
-    **dict.fromkeys(("split", "gsplit", "csplit"), cut_up),
-    **dict.fromkeys(("patch", "gpatch"), patch),
-    "sponge": sponge,
-    **dict.fromkeys(
-        "mkfs mke2fs mkfs.ext2 mkfs.ext3 mkfs.ext4 mkfs.xfs mkfs.btrfs mkfs.vfat mkfs.fat "
-        "mkfs.exfat mkfs.ntfs mkfs.f2fs mkfs.minix mkfs.bfs mkfs.cramfs mkfs.jfs mkfs.reiserfs "
-        "mkfs.erofs mkfs.nilfs2 mkfs.msdos mkfs.ubifs mkdosfs mkntfs mkexfatfs newfs newfs_apfs "
-        "newfs_hfs newfs_msdos".split(),
-        make_filesystem,
-    ),
-}

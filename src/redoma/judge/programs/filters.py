@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from redoma.judge.interpret.arg import ANYTHING, DECODED, SECRET, UNKNOWN, Arg, Stream
+from redoma.judge.programs.cards import options_of
 from redoma.judge.programs.options import split
 from redoma.model.risk import Effect, Place, Target
 
@@ -50,7 +51,7 @@ def changed(
 
 def cat(call: Call) -> Stream:
     """Passes files or its input on as they are."""
-    options = split(call.args, _NONE)
+    options = options_of(call)
     stream = gathered(call, options.operands)
     if options.given and stream.text is not None and not options.has("-u"):
         return (
@@ -59,15 +60,10 @@ def cat(call: Call) -> Stream:
     return stream
 
 
-_COUNTED = frozenset(
-    "-n --lines -c --bytes -s --sleep-interval --pid --max-unchanged-stats".split()
-)
-
-
 def head(call: Call) -> Stream:
     """`head` and `tail`: a part of the lines."""
     words = [w for w in call.args if not (w[:1] == "-" and w[1:].isdigit())]
-    options = split(words, _COUNTED)
+    options = options_of(call, words)
     stream = gathered(call, [w for w in options.operands if not w.startswith("+")])
     count = 10
     for word in call.args:
@@ -92,21 +88,20 @@ def head(call: Call) -> Stream:
 
 
 def tac(call: Call) -> Stream:
-    options = split(call.args, frozenset(("-s", "--separator")))
+    options = options_of(call)
     return changed(
         call, gathered(call, options.operands), lambda t: "".join(t.splitlines(keepends=True)[::-1])
     )
 
 
 def rev(call: Call) -> Stream:
-    stream = gathered(call, split(call.args, _NONE).operands)
+    stream = gathered(call, options_of(call).operands)
     return changed(call, stream, lambda t: "\n".join(line[::-1] for line in t.split("\n")))
 
 
 def uniq(call: Call) -> Stream:
     """`uniq IN OUT` writes its second operand."""
-    takes = frozenset("-f --skip-fields -s --skip-chars -w --check-chars".split())
-    operands = [w for w in split(call.args, takes).operands if not w.startswith("+")]
+    operands = [w for w in options_of(call).operands if not w.startswith("+")]
     stream = gathered(call, operands[:1])
     for word in operands[1:2]:
         call.writes(word, content=Stream(None, stream.taint))
@@ -115,7 +110,7 @@ def uniq(call: Call) -> Stream:
 
 def tr(call: Call) -> Stream:
     """`tr`: letters for letters; rot13 and its like are undone."""
-    options = split(call.args, _NONE)
+    options = options_of(call)
     sets = [_letters(str(word)) for word in options.operands[:2]]
 
     def translated(text: str) -> str | None:
@@ -216,8 +211,7 @@ def encoded(name: str, text: str) -> str:
 
 def xxd(call: Call) -> Stream:
     """`xxd -r` makes bytes of digits again; its second operand is written."""
-    takes = frozenset("-c -cols -g -l -len -n -name -o -s -seek -R".split())
-    options = split(call.args, takes, long=True)
+    options = options_of(call)
     back = options.has("-r", "-revert") or any(w in ("-rp", "-pr") for w in call.args)
     plain = options.has("-p", "-ps", "-postscript", "-plain", "-rp", "-pr")
     operands = options.operands
@@ -238,7 +232,7 @@ def xxd(call: Call) -> Stream:
 
 def tee(call: Call) -> Stream:
     """`tee`: what flows through also lands in files."""
-    options = split(call.args, _NONE, optional=frozenset(("--output-error",)))
+    options = options_of(call)
     append = options.has("-a", "--append")
     marks = ["append" if append else "overwrite"]
     if call.stdin.taint & SECRET:
@@ -271,22 +265,5 @@ def as_builtin(call: Call) -> Stream:
 
 def through(call: Call) -> Stream:
     """Passes its input on unchanged while showing how much there was (`pv`)."""
-    options = split(call.args, frozenset("-L -B -s -i -w -H -N -F -d -R -m -P".split()))
+    options = options_of(call)
     return gathered(call, options.operands)
-
-
-PROGRAMS = {
-    **dict.fromkeys(("cat", "gcat"), cat),
-    **dict.fromkeys(("head", "tail", "ghead", "gtail"), head),
-    **dict.fromkeys(("echo", "printf", "true", "false", "test", "[", "pwd"), as_builtin),
-    "tac": tac,
-    "rev": rev,
-    "uniq": uniq,
-    "tr": tr,
-    **dict.fromkeys(("base64", "base32", "gbase64"), base64),
-    "basenc": basenc,
-    "xxd": xxd,
-    "tee": tee,
-    "ps": ps,
-    "pv": through,
-}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from redoma.base.pattern import lazy
+import re
+
 from redoma.judge.interpret.arg import ANYTHING, NAMES, UNKNOWN, Arg, Stream, arg
 from redoma.judge.interpret.paths import place_of
 from redoma.judge.interpret.sensitive import is_secret
+from redoma.judge.programs.cards import options_of
 from redoma.judge.programs.files import removes
-from redoma.judge.programs.options import split
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
@@ -221,7 +222,7 @@ _FD_TAKES = frozenset(
 
 
 # Letters before it are switches: `-HIxrm` is `-H -I -x rm`.
-_FD_RUNS = lazy(r"--exec(?:-batch)?(?:=|$)|-[HIiusagFLl0p1q]*[xX]=?")
+_FD_RUNS = re.compile(r"--exec(?:-batch)?(?:=|$)|-[HIiusagFLl0p1q]*[xX]=?")
 
 
 def fd(call: Call) -> Stream:
@@ -237,7 +238,7 @@ def fd(call: Call) -> Stream:
             break
     if ";" in inner:
         inner = inner[: inner.index(";")]  # type: ignore[arg-type]
-    options = split(words, _FD_TAKES)
+    options = options_of(call, words)
     search = Search(call)
     search.roots = [*options.operands[1:], *options.values("--search-path", "--base-directory")]
     if not search.roots:
@@ -264,9 +265,3 @@ def fd(call: Call) -> Stream:
             )
             _run(search, command if holds else [*command, command[0].like("{}")])
     return ANYTHING
-
-
-PROGRAMS = {
-    **dict.fromkeys(("find", "gfind", "bfs"), find),
-    **dict.fromkeys(("fd", "fdfind"), fd),
-}

@@ -18,13 +18,11 @@ _CREDENTIALS = frozenset(
     "GH_TOKEN GITHUB_TOKEN GH_ENTERPRISE_TOKEN GH_HOST GITLAB_TOKEN GITLAB_HOST GITLAB_URI".split()
 )
 _MUTATION = re.compile(r"\bmutation\b")
-_WHOLE_PROJECT = re.compile(r"/?(?:repos/[^/]+/[^/]+|projects/[^/]+|orgs/[^/]+|groups/[^/]+)/?$")
 
 
 def forge(call: Call) -> Stream:
     """What a forge's command line does, the raw `api` included."""
-    card = call.walker.knowledge.cards[call.name]
-    options = options_of(call, card)
+    options = options_of(call)
     for host in options.values("--hostname"):
         if host != _HOMES[call.name]:
             # Which forge is asked, and with whose token, is not the usual one.
@@ -39,7 +37,7 @@ def forge(call: Call) -> Stream:
     _send_files(call, words, options)
     if words[:2] == ["alias", "set"] and (options.has("--shell") or _runs_shell(words)):
         call.fact(Effect.EXECUTES, tags=("hooked",), detail="alias set --shell")
-    return follow(call, card)
+    return follow(call)
 
 
 def _runs_shell(words: list[Arg]) -> bool:
@@ -125,6 +123,3 @@ def _api(call: Call) -> Stream:
     if options.has("--hostname") or options.has("-H", "--header", "--cache", "-p", "--preview"):
         call.fact(Effect.UNKNOWN, tags=("host",), detail=detail)
     return Stream(None, 2, f"{call.name} api")
-
-
-PROGRAMS = {"gh": forge, "glab": forge}

@@ -3,30 +3,14 @@
 from __future__ import annotations
 
 from redoma.judge.interpret.arg import Arg, Stream
+from redoma.judge.programs.cards import options_of
 from redoma.judge.programs.files import makes
-from redoma.judge.programs.options import split
 from redoma.model.risk import Effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
 
-_TAKES = frozenset(
-    "-f --filter -q --query -d --delimiter -n --nth --with-nth --accept-nth --tiebreak "
-    "--scheme --bind --preview --preview-window --preview-label --preview-label-pos "
-    "--header --header-lines --prompt --pointer --marker --marker-multi-line --ellipsis "
-    "--height --min-height --layout --margin --padding --info --info-command --separator "
-    "--scrollbar --border-label --border-label-pos --list-label --input-label "
-    "--header-label --footer --footer-label --color --style --tabstop --history "
-    "--history-size --jump-labels --expect --algo --with-shell --walker --walker-root "
-    "--walker-skip --hscroll-off --scroll-off --freeze-left --freeze-right --gutter "
-    "--gutter-raw --ghost --threads --bench --profile-cpu --profile-mem --profile-block "
-    "--profile-mutex --wrap-sign --id-nth --tabs --preview-border --gap-line".split()
-)
-_OPTIONAL = frozenset(
-    "-m --multi --border --list-border --input-border --header-border --footer-border --gap --tmux "
-    "--listen --listen-unsafe --no-info --wrap --track --popup --preview-wrap-sign".split()
-)
 _RUNS = ("execute", "execute-silent", "execute-multi", "become")
 _ASKS = ("reload", "reload-sync", "preview", "change-preview", "transform", "bg-transform")
 _CLOSING = {"(": ")", "[": "]", "{": "}", "<": ">"}
@@ -34,7 +18,7 @@ _CLOSING = {"(": ")", "[": "]", "{": "}", "<": ">"}
 
 def fzf(call: Call) -> Stream:
     """`fzf`: a list to choose from; what previews and keys run is judged by itself."""
-    options = split([*_from_variables(call), *call.args], _TAKES, optional=_OPTIONAL)
+    options = options_of(call, [*_from_variables(call), *call.args])
     for text in options.values("--preview", "--info-command"):
         call.run_shell(_filled(text))
     for text in options.values("--bind"):
@@ -128,6 +112,3 @@ def _filled(text: Arg) -> Arg:
     return text.like(
         re.sub(r"\{[+*sfrn]*(?:q|n|\d*(?:\.\.\d*)?(?:,\d+)*)(?::\d)?\}", "$__chosen", text)
     )
-
-
-PROGRAMS = dict.fromkeys(("fzf", "fzf-tmux", "sk", "peco", "fzy"), fzf)

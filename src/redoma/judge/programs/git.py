@@ -237,6 +237,3 @@ def _judge_environment(call: Call) -> None:
             call.fact(Effect.EXECUTES, tags=("project",), at=value.span, detail=name)
         elif name.startswith("GIT_TRACE") and value.startswith(("/", "~")):
             call.writes(arg(value, value.span, value.taint))
-
-
-PROGRAMS = {"git": git}

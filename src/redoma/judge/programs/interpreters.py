@@ -332,11 +332,3 @@ def powershell(call: Call) -> Stream:
         if option in _PWSH_TAKES and words:
             words.pop(0)
     return from_input(call, "powershell")
-
-
-PROGRAMS = {
-    **dict.fromkeys((*_KINDS, *_ALIASES), interpreter),
-    **dict.fromkeys(
-        ("pwsh", "powershell", "powershell.exe", "pwsh.exe", "pwsh-preview"), powershell
-    ),
-}

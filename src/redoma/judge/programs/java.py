@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from redoma.judge.interpret.arg import Stream
+from redoma.judge.programs.cards import options_of
 from redoma.judge.programs.deeds import do
-from redoma.judge.programs.options import split
 from redoma.model.risk import Effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
 
-_TAKES = frozenset(
-    "-cp -classpath --class-path -p --module-path -m --module --add-modules --add-opens "
-    "--add-exports --add-reads -jar --source".split()
-)
 _REMOTE_DELETES = (
     "delete-",
     "delete_",
@@ -35,7 +31,7 @@ def java(call: Call) -> Stream:
         w in ("-version", "--version", "-help", "--help", "-h", "-?", "-X") for w in call.args[:1]
     ):
         return Stream(None)
-    options = split(call.args, _TAKES, long=True, stops=True)
+    options = options_of(call)
     for name, _, word in options.order:
         if name.startswith(
             (
@@ -78,6 +74,3 @@ def _client(call: Call, words: list[str]) -> None:
     )
     reads = verb.startswith(("list-", "get-", "who-am-i", "help", "version", "console", "tail"))
     call.fact(Effect.READS if reads else Effect.REMOTE, detail=verb)
-
-
-PROGRAMS = {"java": java}

@@ -1,4 +1,4 @@
-"""Finds what is known about a program: a handler in Python, a card, or nothing at all."""
+"""Finds what is known about a program: its card, the handler that refines it, or nothing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import sys
 from redoma.judge.interpret.arg import ANYTHING, PLAIN, SECRET, UNKNOWN, Stream
 from redoma.judge.programs.cards import follow
 from redoma.judge.programs.carried import judge_carried
-from redoma.judge.programs.registry import HANDLERS
 from redoma.judge.programs.verbs import is_named_so, says_it_destroys
 from redoma.judge.text.budget import Uncounted
 from redoma.judge.text.glob import glob, has_glob
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from redoma.judge.interpret.arg import Arg
     from redoma.judge.interpret.call import Call
     from redoma.model.risk import Fact
 
@@ -47,16 +47,20 @@ _SURELY_TELLING = frozenset(("--version", "--help"))
 _NOT_TELLING = frozenset("shutdown halt poweroff reboot env sh bash xargs cat eval".split())
 
 
+_handlers: dict[str, Callable[[Call], Stream | None]] = {}
 _NOT_SHOWN = frozenset(("names", "search", "literal", "credentials"))
 
 
-def _handlers(module: str) -> dict[str, Any]:
-    """What answers for the programs that a module of this room knows."""
-    path = f"redoma.judge.programs.{module}"
-    if path not in sys.modules:
-        with Uncounted():
-            __import__(path)
-    found: dict[str, Any] = sys.modules[path].PROGRAMS
+def _handler(named: str) -> Callable[[Call], Stream | None]:
+    """The function that a card names: `files.rm` is `rm` in the module `files` of this package."""
+    found = _handlers.get(named)
+    if found is None:
+        module, _, function = named.partition(".")
+        path = f"redoma.judge.programs.{module}"
+        if path not in sys.modules:
+            with Uncounted():
+                __import__(path)
+        found = _handlers[named] = getattr(sys.modules[path], function)
     return found
 
 
@@ -101,7 +105,7 @@ class Knowledge:
         self.cards = Cards(packed)
 
     def __contains__(self, name: object) -> bool:
-        return name in HANDLERS or name in self.cards
+        return name in self.cards
 
     def run(self, call: Call) -> Stream:
         """Notes the facts of a call and gives what is known of its output."""
@@ -122,10 +126,11 @@ class Knowledge:
             call.name = name = plain
         args = call.args
         if args and len(args) <= 2 and args[-1] in _TELLING and name not in _NOT_TELLING:
-            if len(args) == 1 and (args[0] in _SURELY_TELLING or name in self.cards):
-                call.fact(Effect.READS, tags=("about",))
-                return Stream(None)
-            if len(args) == 2 and args[1] == "--help" and args[0][:1] != "-" and name in self.cards:
+            described = "alone" not in self.cards[name]
+            asks = args[0] in _SURELY_TELLING or described
+            if len(args) == 2:
+                asks = args[1] == "--help" and args[0][:1] != "-" and described
+            if asks:
                 call.fact(Effect.READS, tags=("about",))
                 return Stream(None)
         noted = len(call.walker.facts)
@@ -138,12 +143,18 @@ class Knowledge:
             return Stream(reshaped(call), out.taint, out.source)
         return out
 
+    def read_code(self, call: Call, language: str, text: Arg) -> Stream:
+        """Notes what code in another language would do; gives what it prints, if that is known."""
+        from redoma.judge.programs.code import read_code
+
+        return read_code(call, language, text)
+
     def _known(self, call: Call, name: str) -> Stream:
-        module = HANDLERS.get(name)
-        if module is not None:
-            handled = _handlers(module)[name](call)
-            return handled if handled is not None else call.passes_on(call.stdin)
-        return follow(call, self.cards[name])
+        card = self.cards[name]
+        if "handler" not in card:
+            return follow(call, card)
+        handled = _handler(card["handler"])(call)
+        return handled if handled is not None else call.passes_on(call.stdin)
 
     def _disguised(self, call: Call) -> None:
         """Attack: `cp /bin/rm x; ./x`: a copy or link does what the program does."""

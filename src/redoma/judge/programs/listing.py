@@ -47,6 +47,3 @@ def look(call: Call) -> Stream:
     if patterns and len(patterns) == len(options.operands) and not options.has("-l"):
         return Stream("".join(f"{word}\n" for word in patterns[:16]), NAMES)
     return Stream(None)
-
-
-PROGRAMS = dict.fromkeys("ls ll la dir vdir gls exa eza lsd stat gstat tree file".split(), look)

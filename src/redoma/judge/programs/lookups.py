@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from redoma.base.pattern import lazy
 from redoma.judge.interpret.arg import IDENTITY, NETWORK, SECRET, UNKNOWN, Arg, Stream
+from redoma.judge.programs.cards import options_of
 from redoma.judge.programs.options import split
 from redoma.model.risk import Effect, Place, Target
 
@@ -25,8 +25,7 @@ _TAKES = {
     "--interval --psize",
     "tracepath": "-l -m -p",
 }
-_TEXT_RECORD = lazy(r"(?:-t|-q|-type=|-query=|-querytype=)?(?:txt|any|spf)", re.IGNORECASE)
-_FOR_ALL = ("ping6", "ping4", "fping", "hping3", "arping", "nping", "traceroute6", "tcptraceroute")
+_TEXT_RECORD = re.compile(r"(?:-t|-q|-type=|-query=|-querytype=)?(?:txt|any|spf)", re.IGNORECASE)
 
 
 def lookup(call: Call) -> Stream:
@@ -69,13 +68,10 @@ def nsupdate(call: Call) -> Stream:
     return Stream(None)
 
 
-_IDENTITY_OPTIONS = {"hostname": "-F --file -b --boot"}
-
-
 def identity(call: Call) -> Stream:
     """`whoami`, `hostname`, `id`: who and where this is; with a new name a change of the system."""
     if call.name == "hostname":
-        options = split(call.args, frozenset(("-F", "--file")))
+        options = options_of(call)
         if options.operands or options.has("-F", "--file", "-b", "--boot"):
             call.fact(Effect.SYSTEM)
     if call.name == "hostnamectl":
@@ -104,18 +100,9 @@ def _shown(call: Call, names: list[Arg]) -> int:
     return SECRET if names else 0
 
 
-_SCAN_TAKES = frozenset(
-    "-p --top-ports -oN -oX -oG -oA -oS -iL -iR --script --script-args "
-    "--script-args-file --script-file -S -D -e -g --source-port --data --data-string "
-    "--data-length --exclude --excludefile --dns-servers --ttl --rate --min-rate "
-    "--max-rate --max-retries --host-timeout -T --proxies --datadir --servicedb "
-    "--versiondb -c --resume --interactive".split()
-)
-
-
 def scan(call: Call) -> Stream:
     """`nmap`, `masscan`: other machines are probed; scripts are code."""
-    options = split(call.args, _SCAN_TAKES, long=True)
+    options = options_of(call)
     if not options.operands and options.has("-h", "--help", "-V", "--version", "--iflist"):
         return Stream(None)
     for name, value, word in options.order:
@@ -138,14 +125,3 @@ def scan(call: Call) -> Stream:
     for host in options.operands:
         call.host(host, "scan")
     return Stream(None)
-
-
-PROGRAMS = {
-    **dict.fromkeys((*_TAKES, *_FOR_ALL), lookup),
-    "nsupdate": nsupdate,
-    **dict.fromkeys(
-        ("whoami", "hostname", "id", "logname", "hostnamectl", "users", "groups"), identity
-    ),
-    "printenv": printenv,
-    **dict.fromkeys(("nmap", "masscan", "zmap", "rustscan", "nikto"), scan),
-}

@@ -6,7 +6,7 @@ import re
 
 from redoma.judge.interpret.arg import ANYTHING, NETWORK, Arg, Stream
 from redoma.judge.interpret.paths import normal
-from redoma.judge.programs.options import split
+from redoma.judge.programs.cards import options_of
 from redoma.judge.programs.packages import runs_project
 from redoma.model.risk import Effect
 
@@ -14,20 +14,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
 
-_MAKE_TAKES = frozenset(
-    "-f --file --makefile -C --directory -I --include-dir -j --jobs -l --load-average -o "
-    "--old-file --assume-old -W --what-if --new-file --assume-new --eval -E "
-    "--output-sync -O --debug --shuffle".split()
-)
-_MAKE_KNOWN = _MAKE_TAKES | frozenset(
-    "--always-make --environment-overrides --ignore-errors --keep-going --just-print "
-    "--dry-run --recon --print-data-base --question --no-builtin-rules --silent --quiet "
-    "--touch --trace --version --help --print-directory --no-print-directory "
-    "--warn-undefined-variables --stop".split()
-)
-_MAKE_OPTIONAL = frozenset(
-    ("-j", "--jobs", "-l", "--load-average", "-O", "--output-sync", "--debug")
-)
 _MAKE_FILES = ("GNUmakefile", "makefile", "Makefile")
 _SHELL_CALL = re.compile(r"\$[({]shell\s++([^)}\n]*+)(?:[)}]|$)", re.MULTILINE)
 _FILE_CALL = re.compile(r"\$[({]file\s+>{1,2}\s*([^,)}\s]+)")
@@ -35,7 +21,7 @@ _FILE_CALL = re.compile(r"\$[({]file\s+>{1,2}\s*([^,)}\s]+)")
 
 def make(call: Call) -> Stream:
     """Runs recipes: those of the project, or those that the caller hands over."""
-    options = split(call.args, _MAKE_TAKES - _MAKE_OPTIONAL, _MAKE_KNOWN, optional=_MAKE_OPTIONAL)
+    options = options_of(call)
     for where in options.values("-C", "--directory"):
         call.state = call.state.copy()
         call.state.cwd = normal(where, call.state.cwd)
@@ -103,6 +89,3 @@ def recipes(call: Call, text: Arg) -> None:
         command = re.sub(r"\$[({](\w+)[)}]", r"${\1}", command.lstrip("@-+ ").replace("$$", "$"))
         if command:
             call.run_shell(text.like(command))
-
-
-PROGRAMS = dict.fromkeys("make gmake bmake remake mingw32-make".split(), make)

@@ -61,6 +61,3 @@ def exiftool(call: Call) -> Stream:
         if not files:
             call.fact(Effect.WRITES, tags=("project", "edit"))
     return call.passes_on(*streams) if streams else ANYTHING
-
-
-PROGRAMS = {"exiftool": exiftool}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from redoma.judge.interpret.arg import NOTHING, Arg, Stream
-from redoma.judge.programs.options import split
+from redoma.judge.programs.cards import options_of
 from redoma.model.risk import Effect, Place
 
 TYPE_CHECKING = False
@@ -15,10 +15,6 @@ if TYPE_CHECKING:
 
 _OCTAL = re.compile(r"[0-7]{1,5}")
 _MODE = re.compile(r"-[rwxXst]+(?:,\S*)?")
-_KNOWN = frozenset(
-    "--recursive --reference --preserve-root --no-preserve-root --changes --quiet --silent "
-    "--verbose --dereference --no-dereference --from".split()
-)
 
 
 def chmod(call: Call) -> Stream:
@@ -28,7 +24,7 @@ def chmod(call: Call) -> Stream:
     mode = next((w for w in words if _MODE.fullmatch(w) and not set(w[1:]) <= set("R")), None)
     if mode is not None:
         words.remove(mode)
-    options = split(words, frozenset(("--reference",)), _KNOWN)
+    options = options_of(call, words)
     operands = list(options.operands)
     if mode is None and not options.has("--reference") and operands:
         mode = operands.pop(0)
@@ -63,7 +59,7 @@ def _mode_marks(mode: str) -> list[str]:
 
 def chown(call: Call) -> Stream:
     """`chown`, `chgrp`: who owns it from now on."""
-    options = split(call.args, frozenset(("--reference", "--from")), _KNOWN)
+    options = options_of(call)
     operands = list(options.operands)
     if not options.has("--reference"):
         operands = operands[1:]
@@ -74,7 +70,7 @@ def chown(call: Call) -> Stream:
 def chattr(call: Call) -> Stream:
     """`chattr`: `+i` locks a file against everyone."""
     words = [w for w in call.args if not re.fullmatch(r"[-+=][aAcCdDeFijmPsStTuxE]+", w)]
-    options = split(words, frozenset(("-v", "-p")))
+    options = options_of(call, words)
     recursive = any(w.startswith("-") and "R" in w for w in call.args)
     tags = ["mode", *(["recursive"] if recursive else [])]
     for word in options.operands:
@@ -83,10 +79,7 @@ def chattr(call: Call) -> Stream:
 
 
 def setfacl(call: Call) -> Stream:
-    takes = frozenset(
-        "-m --modify -x --remove -M --modify-file -X --remove-file --set --set-file".split()
-    )
-    options = split(call.args, takes, frozenset(("--recursive", "--restore")))
+    options = options_of(call)
     for word in options.values(
         "-M", "-X", "--modify-file", "--remove-file", "--set-file", "--restore"
     ):
@@ -99,7 +92,7 @@ def setfacl(call: Call) -> Stream:
 
 def setcap(call: Call) -> Stream:
     """`setcap`: a program gets rights of root."""
-    words = split(call.args, frozenset(("-n",))).operands
+    words = options_of(call).operands
     call.fact(Effect.PRIVILEGE, tags=("grant",))
     for word in words[1:2]:
         call.writes(word, "mode")
@@ -107,8 +100,7 @@ def setcap(call: Call) -> Stream:
 
 
 def setfattr(call: Call) -> Stream:
-    takes = frozenset("-n --name -v --value -x --remove".split())
-    for word in split(call.args, takes).operands:
+    for word in options_of(call).operands:
         call.writes(word, "mode")
     return NOTHING
 
@@ -123,14 +115,3 @@ def _each(call: Call, words: list[Arg], options: Options, tags: list[str]) -> No
         if recursive and target.place is Place.TEMP and call.path(word) in ("/tmp", "/var/tmp"):
             marks.append("temp-root")
         call.writes(word, *marks)
-
-
-PROGRAMS = {
-    **dict.fromkeys(("chmod", "gchmod"), chmod),
-    **dict.fromkeys(("chown", "gchown", "chgrp", "gchgrp", "chcon", "lchown"), chown),
-    "chattr": chattr,
-    "chflags": chown,
-    "setfacl": setfacl,
-    "setcap": setcap,
-    "setfattr": setfattr,
-}

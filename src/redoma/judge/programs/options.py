@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from redoma.base.remembered import remembered
+from functools import lru_cache
+
 from redoma.judge.interpret.arg import Arg
 
 TYPE_CHECKING = False
@@ -88,7 +89,7 @@ def split(
     return out
 
 
-@remembered(256)
+@lru_cache(maxsize=256)
 def _meant(name: str, takes: frozenset[str], known: frozenset[str]) -> str:
     """GNU reads any unambiguous beginning: `--rec` is `--recursive`."""
     meant = {full for full in (*takes, *known) if full.startswith(name)}

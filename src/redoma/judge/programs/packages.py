@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from redoma.judge.interpret.arg import ANYTHING, NETWORK, Arg, Stream
-from redoma.judge.programs.cards import deed_of, follow, options_of
+from redoma.judge.programs.cards import card_of, deed_of, follow, options_of
 from redoma.judge.programs.options import split
 from redoma.judge.programs.package_sources import (
     is_address,
@@ -98,10 +98,10 @@ _CARGO_PROGRAMS = re.compile(
 
 def manage(call: Call) -> Stream:
     """What a package manager does, with what it installs from and runs inside."""
-    card: dict[str, Any] = call.walker.knowledge.cards.get(call.name, {"deeds": (), "bare": "read"})
+    card = card_of(call)
     if call.name == "cargo" and call.args and call.args[0].startswith("+"):
         call.args = call.args[1:]
-    options = options_of(call, card)
+    options = options_of(call)
     if call.name == "bun" and not options.operands and flows_in(call):
         return call.executes_stream(call.stdin, "javascript")
     judge_settings(call, options)
@@ -128,7 +128,7 @@ def manage(call: Call) -> Stream:
         name = options.operands[0]
         if name in _NODE_TOOLS and not _listed(card, name):
             return call.run_args(list(options.operands[:1]) + _after(call.args, name))
-    return follow(call, card)
+    return follow(call)
 
 
 def flows_in(call: Call) -> bool:
@@ -253,15 +253,3 @@ def _bare(word: Arg) -> str:
     if word.startswith("@"):
         return "@" + word[1:].partition("@")[0]
     return re.split(r"[@=<>~!\[]", word, maxsplit=1)[0]
-
-
-PROGRAMS = dict.fromkeys(
-    (
-        "pip pip3 pip2 uv uvx pipx poetry pipenv pdm rye hatch pixi conda mamba micromamba npm "
-        "npx bunx pnpx pnpm yarn bun bundle bundler composer mise rtx asdf pyenv rbenv nodenv "
-        "goenv jenv volta fnm cabal stack opam dune devbox aqua corepack rustup nvm lerna nx "
-        "cargo gem brew apt apt-get aptitude yum dnf zypper apk luarocks cpan cpanm mvn mvnw "
-        "gradle gradlew sbt mix dotnet"
-    ).split(),
-    manage,
-)

@@ -41,10 +41,6 @@ _MODULE_PROGRAMS = {
         ).split()
     ),
 }
-_DJANGO_READS = frozenset(
-    "check showmigrations diffsettings sqlmigrate sqlsequencereset sqlflush inspectdb "
-    "help version findstatic get_default_username".split()
-)
 _DJANGO_DESTROYS = frozenset(
     "flush reset_db sqlflush_run remove_stale_contenttypes delete_squashed_migrations".split()
 )
@@ -197,11 +193,3 @@ def django(call: Call, words: list[Arg]) -> None:
                 read_code(call, "python", words[index + 1])
         if call.stdin.text:
             call.executes_stream(call.stdin, "python")
-
-
-PROGRAMS = dict.fromkeys(
-    "python python2 python3 python2.7 python3.6 python3.7 python3.8 python3.9 python3.10 "
-    "python3.11 python3.12 python3.13 python3.14 pypy pypy3 ipython ipython3 bpython "
-    "micropython jython python3t py pythonw sage".split(),
-    python,
-)

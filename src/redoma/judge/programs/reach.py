@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from redoma.judge.interpret.arg import UNKNOWN, Arg, Stream
+from redoma.judge.interpret.files import Files
 from redoma.judge.interpret.paths import place_of
-from redoma.judge.interpret.state import Files
 from redoma.model.risk import Effect, Fact, Place, Target
 
 TYPE_CHECKING = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from redoma.judge.interpret.arg import ANYTHING, NETWORK, NOTHING, SECRET, UNKNOWN, Arg, Stream, arg
+from redoma.judge.programs.cards import options_of
 from redoma.judge.programs.options import split
 from redoma.model.risk import Effect, Place, Target
 
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
     from redoma.judge.programs.options import Options
 
 _SSH_TAKES = frozenset("-B -b -c -D -E -e -F -I -i -J -L -l -m -O -o -P -p -Q -R -S -W -w".split())
-_COPY_TAKES = frozenset("-c -D -F -i -J -l -o -P -S -X -B -b -R -s".split())
 _RUNNING_OPTIONS = ("proxycommand", "localcommand", "knownhostscommand", "remotecommand")
 _SYSTEM_PLACES = (
     "/boot",
@@ -121,7 +121,7 @@ def _elsewhere(call: Call, host: Arg, words: list[Arg], stdin: Stream = ANYTHING
 
 def copy(call: Call) -> Stream:
     """`scp`: files go to another machine, or come from it."""
-    options = split(call.args, _COPY_TAKES)
+    options = options_of(call)
     judge_ssh_options(call, options)
     for word in options.values("-S"):
         call.fact(Effect.EXECUTES, tags=("flag", "arbitrary"), at=word.span)
@@ -163,7 +163,7 @@ def _system(path: str) -> tuple[str, ...]:
 
 def file_session(call: Call) -> Stream:
     """`sftp`, `ftp`, `tftp`, `lftp`: a session whose commands flow in or are given."""
-    options = split(call.args, frozenset("-b -o -i -P -F -J -S -c -e -u -p -f -s -B -R -D".split()))
+    options = options_of(call)
     judge_ssh_options(call, options)
     host = options.operands[0] if options.operands else call.word.like(UNKNOWN)
     found = remote_of(host)
@@ -207,12 +207,7 @@ def _session_command(call: Call, host: Arg, words: list[str]) -> None:
 
 def keygen(call: Call) -> Stream:
     """`ssh-keygen`: shows, makes or changes keys."""
-    options = split(
-        call.args,
-        frozenset(
-            "-t -b -f -N -P -C -R -F -H -I -s -n -V -z -O -D -w -Y -m -Z -a -E -M -K".split()
-        ),
-    )
+    options = options_of(call)
     file = options.value("-f")
     for word in options.values("-D", "-w"):
         call.fact(Effect.EXECUTES, tags=("library",), at=word.span)
@@ -242,7 +237,7 @@ def keygen(call: Call) -> Stream:
 
 def agent(call: Call) -> Stream:
     """`ssh-add`, `ssh-copy-id`, `ssh-agent`: keys in use, and keys put on other machines."""
-    options = split(call.args, frozenset("-t -s -e -i -p -o -E -S -H -h -T -a -P".split()))
+    options = options_of(call)
     if call.name == "ssh-copy-id":
         host = options.operands[0] if options.operands else call.word.like(UNKNOWN)
         judge_ssh_options(call, options)
@@ -298,26 +293,3 @@ def carrier(call: Call) -> Stream:
 def ssh_as(call: Call, words: list[Arg]) -> Stream:
     """Reads the words as those of `ssh`."""
     return call.run_args([call.word.like("ssh"), *words])
-
-
-PROGRAMS = {
-    "ssh": ssh,
-    "slogin": ssh,
-    "scp": copy,
-    **dict.fromkeys(("sftp", "ftp", "tftp", "lftp", "ncftp"), file_session),
-    "ssh-keygen": keygen,
-    **dict.fromkeys(("ssh-add", "ssh-copy-id", "ssh-agent"), agent),
-    **dict.fromkeys(
-        (
-            "sshpass",
-            "autossh",
-            "mosh",
-            "torsocks",
-            "torify",
-            "proxychains",
-            "proxychains4",
-            "tsocks",
-        ),
-        carrier,
-    ),
-}

@@ -3,24 +3,13 @@
 from __future__ import annotations
 
 from redoma.judge.interpret.arg import ANYTHING, NOTHING, UNKNOWN, Arg, Stream, arg
-from redoma.judge.programs.options import split
+from redoma.judge.programs.cards import options_of
 from redoma.model.risk import Effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
 
-_PARALLEL_TAKES = frozenset(
-    "-a --arg-file -j --jobs --max-procs -P -n --max-args -N --max-replace-args -L "
-    "--max-lines -l -I --replace -d --delimiter -E --eof -s --max-chars -S --sshlogin "
-    "--slf --sshloginfile --tmpdir --joblog --results --delay --timeout --memfree --load "
-    "--nice --retries --colsep -C --halt --block --recstart --recend --workdir --wd "
-    "--env --basefile --bf --return --tagstring --rpl --arg-sep --arg-file-sep --trc "
-    "--profile -J --shuf-seed --limit --seqreplace --header --termseq --hostgroup "
-    "--compress-program --decompress-program --id "
-    "--semaphorename --semaphoretimeout --st --transferfile --tf --sshdelay --blocktimeout --bt "
-    "--minversion".split()
-)
 _SEPARATORS = (":::", ":::+", "::::", "::::+")
 _MARKS = ("{}", "{.}", "{/}", "{//}", "{/.}", "{1}", "{2}", "{#}", "{%}")
 MOST_ITEMS = 64
@@ -30,7 +19,7 @@ def parallel(call: Call) -> Stream:
     """GNU `parallel`: the command for each word after `:::`, or for each line of its input."""
     words = list(call.args)
     cut = next((i for i, w in enumerate(words) if w in _SEPARATORS), len(words))
-    options = split(words[:cut], _PARALLEL_TAKES, stops=True)
+    options = options_of(call, words[:cut])
     command = list(options.operands)
     for name in options.values("--results", "--joblog"):
         call.writes(name)
@@ -107,14 +96,9 @@ def _quoted(text: str) -> str:
     return text if plain and text else "'" + text.replace("'", "'\\''") + "'"
 
 
-_WATCH_TAKES = frozenset("-n --interval -q --equexit -s --shotsdir".split())
-
-
 def watch(call: Call) -> Stream:
     """`watch`: its words joined are shell code; with `-x` they are a command."""
-    options = split(
-        call.args, _WATCH_TAKES, stops=True, optional=frozenset(("-d", "--differences"))
-    )
+    options = options_of(call)
     words = options.operands
     if not words:
         return NOTHING
@@ -132,7 +116,7 @@ def watch(call: Call) -> Stream:
 
 def entr(call: Call) -> Stream:
     """`entr`: a command whenever a file changes; `/_` stands for the file."""
-    options = split(call.args, frozenset(), stops=True)
+    options = options_of(call)
     words = options.operands
     if not words:
         return NOTHING
@@ -143,12 +127,7 @@ def entr(call: Call) -> Stream:
 
 
 def watchexec(call: Call) -> Stream:
-    takes = frozenset(
-        "-e --exts -w --watch -W -i --ignore -f --filter -d --debounce -s --signal --stop-signal "
-        "--stop-timeout --shell --delay-run --workdir --env -E --project-origin --poll -o "
-        "--on-busy-update --completion --log-file --emit-events-to --fs-events --map-signal".split()
-    )
-    words = split(call.args, takes, stops=True).operands
+    words = options_of(call).operands
     if not words:
         return NOTHING
     span = (words[0].span[0], words[-1].span[1])
@@ -157,13 +136,7 @@ def watchexec(call: Call) -> Stream:
 
 def hyperfine(call: Call) -> Stream:
     """`hyperfine`: every operand is a command, and so are its preparations."""
-    takes = frozenset(
-        "-w --warmup -m --min-runs -M --max-runs -r --runs -s --setup -p --prepare -C --conclude "
-        "-c --cleanup -P --parameter-scan -D --parameter-step-size -L --parameter-list -S --shell "
-        "--style --sort -u --time-unit --export-asciidoc --export-csv --export-json "
-        "--export-markdown --export-orgmode --output --input -n --command-name --reference".split()
-    )
-    options = split(call.args, takes)
+    options = options_of(call)
     for name in options.values(
         "--export-asciidoc", "--export-csv", "--export-json", "--export-markdown"
     ):
@@ -185,13 +158,3 @@ def hyperfine(call: Call) -> Stream:
     for text in [*options.values(*extra), *options.operands]:
         call.run_shell(text)
     return ANYTHING
-
-
-PROGRAMS = {
-    **dict.fromkeys(("parallel", "sem", "rush"), parallel),
-    "watch": watch,
-    "viddy": watch,
-    "entr": entr,
-    "watchexec": watchexec,
-    "hyperfine": hyperfine,
-}

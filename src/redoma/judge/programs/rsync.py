@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from redoma.judge.interpret.arg import ANYTHING, NETWORK, NOTHING, Arg, Stream
 from redoma.judge.programs.archives import packed
-from redoma.judge.programs.options import split
+from redoma.judge.programs.cards import options_of
 from redoma.model.risk import Effect
 
 TYPE_CHECKING = False
@@ -12,27 +12,6 @@ if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
     from redoma.judge.programs.options import Options
 
-_TAKES = frozenset(
-    "-e --rsh --rsync-path -f --filter --exclude --exclude-from --include --include-from "
-    "--files-from --backup-dir --suffix --chmod --chown --usermap --groupmap -B "
-    "--block-size --max-delete --max-size --min-size --max-alloc --partial-dir -T "
-    "--temp-dir --compare-dest --copy-dest --link-dest --compress-choice --zc "
-    "--compress-level --zl --skip-compress --timeout --contimeout --port --sockopts "
-    "--log-file --log-file-format --out-format --password-file --early-input --bwlimit "
-    "--stop-after --stop-at --write-batch --only-write-batch --read-batch --protocol "
-    "--iconv --checksum-choice --cc --checksum-seed --address -M --remote-option --debug "
-    "--info --outbuf --modify-window -@ --remote-shell --config --dparam "
-    "--password-command".split()
-)
-_KNOWN = frozenset(
-    "--archive --recursive --delete --delete-before --delete-during --delete-delay "
-    "--delete-after --delete-excluded --delete-missing-args --remove-source-files "
-    "--remove-sent-files --dry-run --list-only --verbose --quiet --checksum --relative "
-    "--update --inplace --append --dirs --links --perms --owner --group --devices "
-    "--times --sparse --partial --progress --human-readable --compress --stats --force "
-    "--ignore-existing --existing --numeric-ids --itemize-changes --whole-file "
-    "--one-file-system --daemon --prune-empty-dirs --del --mkpath".split()
-)
 _DELETING = (
     "--delete --delete-before --delete-during --delete-delay --delete-after --delete-excluded "
     "--delete-missing-args --del".split()
@@ -41,7 +20,7 @@ _DELETING = (
 
 def rsync(call: Call) -> Stream:
     """`rsync`: reads, writes and sends; `--delete` removes what the source does not have."""
-    options = split(call.args, _TAKES, _KNOWN)
+    options = options_of(call)
     for text in options.values(
         "-e", "--rsh", "--rsync-path", "--remote-shell", "--password-command"
     ):
@@ -99,6 +78,3 @@ def _copies(call: Call, options: Options, sources: list[Arg], target: Arg) -> No
     if fetched or carried.taint:
         held = Stream(None, carried.taint | fetched, str(sources[0]))
         call.walker.files.put(call.path(target).rstrip("/") + "/", held)
-
-
-PROGRAMS = dict.fromkeys(("rsync", "openrsync", "grsync", "rsync-ssl"), rsync)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from redoma.judge.interpret.arg import ANYTHING, NOTHING, Stream
+from redoma.judge.programs.cards import options_of
 from redoma.judge.programs.options import split
 from redoma.model.risk import Effect
 
@@ -37,8 +38,7 @@ def busybox(call: Call) -> Stream:
 
 def flock(call: Call) -> Stream:
     """`flock FILE COMMAND`, or `flock FILE -c 'shell code'`."""
-    takes = frozenset("-w --wait --timeout -E --conflict-exit-code".split())
-    options = split(call.args, takes, stops=True)
+    options = options_of(call)
     words = list(options.operands)
     for word in words[:1]:
         if not word.isdigit() and word.known:
@@ -67,8 +67,7 @@ def setarch(call: Call) -> Stream:
 
 def arch(call: Call) -> Stream:
     """`arch` alone names the machine; on a Mac it starts a command for another architecture."""
-    takes = frozenset(("-arch", "-e", "-d", "--arch"))
-    words = split(call.args, takes, long=True, stops=True).operands
+    words = options_of(call).operands
     return call.run_args(words) if words else ANYTHING
 
 
@@ -129,18 +128,9 @@ def capsh(call: Call) -> Stream:
     return ANYTHING
 
 
-_RUN_TAKES = frozenset(
-    "-p --property -u --unit --description --slice --uid --gid --nice "
-    "--working-directory -E --setenv -M --machine -H --host --service-type --on-active "
-    "--on-boot --on-startup --on-unit-active --on-unit-inactive --on-calendar "
-    "--on-timezone-change --on-clock-change --path-property --socket-property "
-    "--timer-property --background --job-mode".split()
-)
-
-
 def systemd_run(call: Call) -> Stream:
     """`systemd-run COMMAND`: outside this session; with a timer it runs by itself later."""
-    options = split(call.args, _RUN_TAKES, stops=True)
+    options = options_of(call)
     if any(name.startswith("--on-") for name in options.given):
         call.fact(Effect.PERSISTS)
     if options.has("--uid", "--gid", "-M", "--machine"):
@@ -149,19 +139,9 @@ def systemd_run(call: Call) -> Stream:
     return call.run_args(options.operands) if options.operands else ANYTHING
 
 
-_DAEMON_TAKES = frozenset(
-    "-x --exec -a --startas -p --pidfile -n --name -u --user -s --signal -R --retry -g "
-    "--group -c --chuid -r --chroot -d --chdir -N --nicelevel -P --procsched -I "
-    "--iosched -k --umask -O --output --pid --ppid".split()
-)
-
-
 def start_stop_daemon(call: Call) -> Stream:
     """`start-stop-daemon -S -x PROGRAM -- ARGUMENTS`."""
-    known = frozenset(
-        "--start --stop --status --background --make-pidfile --oknodo --quiet".split()
-    )
-    options = split(call.args, _DAEMON_TAKES, known)
+    options = options_of(call)
     if options.has("-K", "--stop"):
         call.fact(Effect.KILLS)
         return NOTHING
@@ -213,27 +193,10 @@ _LAUNCHERS = (".desktop", ".sh", ".appimage", ".command", ".app", ".run", ".bin"
 
 def opener(call: Call) -> Stream:
     """`xdg-open`: shows a file or address; a launcher runs what is written in it."""
-    for word in split(call.args, frozenset()).operands:
+    for word in options_of(call).operands:
         path = word.like(word.removeprefix("file://"))
         if path.lower().endswith(_LAUNCHERS):
             call.fact(Effect.EXECUTES, tags=("launcher",), at=word.span, detail=str(path))
             call.executes_file(path, "")
     call.fact(Effect.EXECUTES, tags=("desktop",))
     return NOTHING
-
-
-PROGRAMS = {
-    **dict.fromkeys(("xdg-open", "gnome-open", "kde-open", "exo-open", "wslview"), opener),
-    **dict.fromkeys(("busybox", "toybox", "coreutils", "sbase-box", "ubase-box"), busybox),
-    "flock": flock,
-    "setarch": setarch,
-    "arch": arch,
-    "sg": sg,
-    "ast-grep": ast_grep,
-    "runuser": runuser,
-    "capsh": capsh,
-    **dict.fromkeys(("systemd-run", "run0"), systemd_run),
-    "start-stop-daemon": start_stop_daemon,
-    "bwrap": bwrap,
-    "firejail": firejail,
-}

@@ -6,6 +6,7 @@ import re
 
 from redoma.judge.interpret.arg import NAMES, SECRET, Arg, Stream, arg
 from redoma.judge.interpret.paths import place_of
+from redoma.judge.programs.cards import options_of
 from redoma.judge.programs.options import split
 from redoma.model.risk import Effect, Place, Target
 
@@ -116,22 +117,11 @@ def _search(call: Call, patterns: list[Arg], places: list[Arg], *, walks: bool) 
 
 def locate(call: Call) -> Stream:
     """`locate`: names from an index; asking it for keys is a search for secrets."""
-    takes = frozenset("-d --database -l --limit -n".split())
     from redoma.judge.interpret.sensitive import is_secret
 
-    for word in split(call.args, takes).operands:
+    for word in options_of(call).operands:
         plain = word.replace("*", "")
         if plain and is_secret(f"/{plain}"):
             target = Target(text=word, place=Place.SECRET)
             call.fact(Effect.SECRETS, target, tags=("search",), at=word.span)
     return Stream(None)
-
-
-PROGRAMS = {
-    **dict.fromkeys(
-        "grep egrep fgrep rgrep ggrep zgrep zegrep zfgrep bzgrep xzgrep zstdgrep lzgrep pcregrep "
-        "pcre2grep ugrep ug rg ag ack sift pt".split(),
-        grep,
-    ),
-    **dict.fromkeys(("locate", "mlocate", "plocate", "slocate", "glocate"), locate),
-}

@@ -5,19 +5,13 @@ from __future__ import annotations
 import re
 
 from redoma.judge.interpret.arg import NOTHING, Arg, Stream
-from redoma.judge.programs.options import split
+from redoma.judge.programs.cards import options_of
 from redoma.model.risk import Effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
 
-_TAKES = frozenset("-e --expression -f --file -l --line-length".split())
-_OPTIONAL = frozenset("-i --in-place -I".split())
-_KNOWN = frozenset(
-    "--quiet --silent --regexp-extended --debug --posix --separate --sandbox --unbuffered "
-    "--null-data --zero-terminated --follow-symlinks --in-place".split()
-)
 _TO_LINE_END = "rRwWe"
 _LABEL_END = re.compile(r"[;\n}]")
 _TEXT = "aic"
@@ -26,7 +20,7 @@ _PLAIN = "=dDgGhHnNpPxzF{}"
 
 def sed(call: Call) -> Stream:
     """`sed`: a script that may write files (`w`), run commands (`e`, `s///e`) or edit in place."""
-    options = split(call.args, _TAKES, _KNOWN, optional=_OPTIONAL)
+    options = options_of(call)
     in_place = options.has("-i", "--in-place", "-I")
     operands = list(options.operands)
     if in_place and operands and operands[0] == "":
@@ -182,6 +176,3 @@ def _substitute(call: Call, script: Arg, text: str, index: int) -> int:
         elif flag not in "gpiImM0123456789":
             return index
     return place
-
-
-PROGRAMS = dict.fromkeys(("sed", "gsed", "ssed"), sed)

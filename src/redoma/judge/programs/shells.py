@@ -59,6 +59,3 @@ def _standard_input(call: Call, positional: list[Arg]) -> Stream:
         call.fact(Effect.EXECUTES, target, tags=("interactive",))
         return ANYTHING
     return call.executes_stream(stdin, positional=positional)
-
-
-PROGRAMS = dict.fromkeys("bash sh dash zsh ksh mksh ash rbash fish csh tcsh".split(), shell)

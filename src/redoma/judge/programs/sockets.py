@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from redoma.judge.interpret.arg import NETWORK, SECRET, UNKNOWN, Arg, Stream, arg
+from redoma.judge.programs.cards import card_of, options_of
 from redoma.judge.programs.options import split
 from redoma.model.risk import Effect
 
@@ -10,27 +11,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
 
-_NC_TAKES = frozenset(
-    "-e -c --exec --sh-exec --lua-exec -p --source-port -s --source -w --wait -i "
-    "--idle-timeout -q -x --proxy -X -P --proxy-auth --proxy-type -T -g -G -O -I -m -b "
-    "-o --output --hex-dump --ssl-cert --ssl-key --ssl-trustfile --ssl-ciphers "
-    "--ssl-servername --allow --deny --allowfile --denyfile --max-conns -d --delay -M -V "
-    "--append-output".split()
-)
-_NC_KNOWN = frozenset(
-    "--listen --keep-open --udp --sctp --ssl --ssl-verify --verbose --nodns --send-only "
-    "--recv-only --crlf --broker --chat --telnet --no-shutdown --zero --version --help "
-    "--unixsock".split()
-)
-
 
 def nc(call: Call) -> Stream:
     """`nc`, `ncat`: a program behind `-e` or `-c` is a shell for whoever is at the other end."""
-    takes = _NC_TAKES
-    if any(w.startswith("-") and not w.startswith("--") and "l" in w for w in call.args):
-        takes = takes - {"-d"}
-    takes = takes - {"-d", "-V"} if call.name != "ncat" else takes
-    options = split(call.args, takes, _NC_KNOWN)
+    card = card_of(call)
+    listens = any(w[:1] == "-" and w[1:2] != "-" and "l" in w for w in call.args)
+    # While `ncat` listens, `-d` waits for nothing.
+    takes = card["takes"] - {"-d"} if listens else card["takes"]
+    options = split(call.args, takes, card["known"])
     if options.has("-h", "--help", "--version"):
         return Stream(None)
     for word in options.values("-e", "-c", "--exec", "--sh-exec", "--lua-exec"):
@@ -59,7 +47,7 @@ def nc(call: Call) -> Stream:
 
 
 def telnet(call: Call) -> Stream:
-    options = split(call.args, frozenset("-l -n -b -e -k -X -S".split()))
+    options = options_of(call)
     host = options.operands[0] if options.operands else call.word.like(UNKNOWN)
     taint = call.stdin.taint | call.taint()
     if taint & SECRET:
@@ -79,7 +67,7 @@ _FILES = frozenset(("open", "file", "gopen", "create", "creat"))
 
 def socat(call: Call) -> Stream:
     """`socat`: two addresses; one of another machine and one of a program are a shell for it."""
-    options = split(call.args, frozenset("-b -t -T -L -W -lf -lp -D -x -r -R".split()), stops=False)
+    options = options_of(call)
     ends: list[Arg] = []
     for word in options.operands:
         ends.extend(word.like(part) for part in str(word).split("!!") if part)
@@ -207,11 +195,3 @@ def channel(call: Call) -> Stream:
         taint |= call.reads(data.like(data[1:])).taint
     call.sends(taint, target)
     return Stream(None, NETWORK, str(target))
-
-
-PROGRAMS = {
-    **dict.fromkeys(("nc", "ncat", "netcat", "nc.traditional", "nc.openbsd"), nc),
-    "telnet": telnet,
-    "socat": socat,
-    **dict.fromkeys(("websocat", "wscat", "grpcurl"), channel),
-}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from redoma.base.remembered import remembered
+from functools import lru_cache
+
 from redoma.judge.text.budget import Uncounted, spend
 
 TYPE_CHECKING = False
@@ -60,7 +61,7 @@ def parsed_deeds(text: str, dialect: str, told: str) -> list[Deed]:
     return out
 
 
-@remembered(32)
+@lru_cache(maxsize=32)
 def _counted(base: type[Parser]) -> type[Parser]:
     """A parser whose every move is paid for.
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from redoma.judge.interpret.arg import UNKNOWN, Arg, Stream, arg
+from redoma.judge.programs.cards import options_of
 from redoma.judge.programs.database import unseen
 from redoma.judge.programs.deeds import do
-from redoma.judge.programs.options import split
 from redoma.judge.programs.sql import MOST
 from redoma.model.risk import Effect, Place, Target
 
@@ -15,20 +15,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
 
-_REDIS_TAKES = frozenset(
-    "-h -p -t -s -a -u -r -i -n -d -D --user --pass --sni --cacert --cacertdir --cert --key "
-    "--tls-ciphers "
-    "--tls-ciphersuites --pattern --eval --rdb --functions-rdb --pipe-timeout --intrinsic-latency "
-    "--count "
-    "--quoted-pattern --show-pushes --cluster".split()
-)
-_REDIS_KNOWN = frozenset(
-    "-x -X -c -e -2 -3 --tls --insecure --raw --no-raw --csv --json --quoted-input --stat "
-    "--latency --latency-history "
-    "--latency-dist --lru-test --replica --pipe --bigkeys --memkeys --memkeys-samples --hotkeys "
-    "--scan --askpass "
-    "--no-auth-warning --help --version --verbose --ldb --ldb-sync-mode".split()
-)
 _REDIS: dict[str, str] = {}
 for _deed, _names in {
     "read": (
@@ -82,7 +68,7 @@ for _deed, _names in {
 
 def redis(call: Call) -> Stream:
     """`redis-cli`: commands as words, or a line each from a pipe."""
-    options = split(call.args, _REDIS_TAKES, _REDIS_KNOWN)
+    options = options_of(call)
     words = options.operands
     for script in options.values("--eval"):
         call.executes_file(script, "lua")
@@ -145,16 +131,6 @@ def _redis_command(call: Call, words: list[str]) -> None:
     do(call, deed, detail=" ".join(words[:3]).replace(UNKNOWN, "…"))
 
 
-_MONGO_TAKES = frozenset(
-    "--host --port -u --username -p --password --authenticationDatabase --authenticationMechanism "
-    "--tlsCAFile "
-    "--tlsCertificateKeyFile --eval -f --file --apiVersion --gssapiServiceName --retryWrites "
-    "--sslCAFile --sslPEMKeyFile "
-    "--awsAccessKeyId --awsSecretAccessKey --awsSessionToken --json_".split()
-)
-_MONGO_KNOWN = frozenset(
-    "--quiet --norc --shell --nodb --tls --ssl --verbose --json --help --version --ipv6".split()
-)
 _MONGO_DROPS = re.compile(
     r"\.\s*(?:dropDatabase|drop|dropAllUsersFromDatabase)\s*\(|"
     r"\.\s*(?:deleteMany|remove)\s*\(\s*(?:\{\s*\})?\s*[,)]|\bdropDatabase\s*:|[{,]\s*[\"']?drop[\"']?\s*:|"
@@ -206,7 +182,7 @@ def read_mongo(call: Call, text: Arg) -> None:
 
 def mongo(call: Call) -> Stream:
     """`mongosh`, `mongo`: JavaScript from `--eval`, from files or from a pipe."""
-    options = split(call.args, _MONGO_TAKES, _MONGO_KNOWN)
+    options = options_of(call)
     if options.has("--help", "--version"):
         call.fact(Effect.READS, tags=("about",))
         return Stream(None)
@@ -237,12 +213,3 @@ def _mongo_stdin(call: Call) -> None:
     else:
         target = Target(text=call.name, place=Place.WORKSPACE)
         call.fact(Effect.EXECUTES, target, tags=("interactive",))
-
-
-PROGRAMS = {
-    "redis-cli": redis,
-    "valkey-cli": redis,
-    "keydb-cli": redis,
-    "mongosh": mongo,
-    "mongo": mongo,
-}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from redoma.judge.interpret.arg import ANYTHING, NOTHING, Arg, Stream
+from redoma.judge.programs.cards import options_of
 from redoma.judge.programs.options import split
 from redoma.model.risk import Effect
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 def sysctl(call: Call) -> Stream:
     """`sysctl NAME` looks, `sysctl NAME=VALUE` changes the kernel."""
-    options = split(call.args, frozenset(("-p", "--load", "-r", "--pattern")) - {"-p", "--load"})
+    options = options_of(call)
     sets = any("=" in word for word in options.operands)
     if sets or options.has("-w", "--write", "-p", "--load", "--system", "-f"):
         call.fact(Effect.SYSTEM, detail=" ".join(options.operands[:1]))
@@ -24,8 +25,7 @@ def sysctl(call: Call) -> Stream:
 
 def date(call: Call) -> Stream:
     """`date` tells the time; with a bare number or `-s` it sets the clock."""
-    takes = frozenset("-d --date -f --file -r --reference -s --set -v -z".split())
-    options = split(call.args, takes, optional=frozenset(("-I", "--iso-8601", "--rfc-3339")))
+    options = options_of(call)
     bare = [w for w in options.operands if not w.startswith("+")]
     only_tells = options.has("-j", "-d", "--date", "-r", "--reference")
     if options.has("-s", "--set") or (
@@ -74,7 +74,6 @@ def route(call: Call) -> Stream:
     return ANYTHING
 
 
-_IP_TAKES = frozenset("-n -netns --netns -f -family --family -rcvbuf -l -loops".split())
 _IP_LOOKS = (
     "show",
     "list",
@@ -102,7 +101,7 @@ def ip(call: Call) -> Stream:
             call.reads(call.args[index + 1])
             call.fact(Effect.SYSTEM, detail="network")
             return ANYTHING
-    options = split(call.args, _IP_TAKES, long=True, stops=True)
+    options = options_of(call)
     words = options.operands
     if len(words) < 2:
         return ANYTHING
@@ -135,11 +134,7 @@ def ip(call: Call) -> Stream:
 
 def mount(call: Call) -> Stream:
     """`mount` alone lists; `-o remount` and binding change what lies where."""
-    takes = frozenset(
-        "-t --types -o --options -L --label -U --uuid -O --test-opts -N --namespace --target "
-        "--source --target-prefix -T --fstab --options-mode --options-source".split()
-    )
-    options = split(call.args, takes)
+    options = options_of(call)
     acting = "-a --all -L -U --label --uuid --bind --move --make-private --make-shared --source"
     if not options.operands and not options.has(*acting.split()):
         return ANYTHING
@@ -264,7 +259,7 @@ def renice(call: Call) -> Stream:
 
 def dc(call: Call) -> Stream:
     """`dc`: a calculator whose `!` runs a shell."""
-    options = split(call.args, frozenset("-e --expression -f --file".split()))
+    options = options_of(call)
     for text in options.values("-e", "--expression"):
         if "!" in text:
             call.run_shell(text.like(text.partition("!")[2].partition("\n")[0]))
@@ -273,19 +268,3 @@ def dc(call: Call) -> Stream:
     for word in [*options.values("-f", "--file"), *options.operands]:
         call.reads(word)
     return ANYTHING
-
-
-PROGRAMS = {
-    "sysctl": sysctl,
-    **dict.fromkeys(("date", "gdate"), date),
-    "ifconfig": ifconfig,
-    **dict.fromkeys(("route", "arp"), route),
-    "ip": ip,
-    **dict.fromkeys(("mount", "umount"), mount),
-    "kill": kill,
-    **dict.fromkeys(("pkill", "killall", "skill", "slay", "pgkill", "zkill"), pkill),
-    "killall5": killall5,
-    "fuser": fuser,
-    **dict.fromkeys(("renice", "snice"), renice),
-    "dc": dc,
-}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from redoma.judge.interpret.arg import ANYTHING, NOTHING, Arg, Stream, arg
+from redoma.judge.programs.cards import options_of
 from redoma.judge.programs.options import split
 from redoma.model.risk import Effect
 
@@ -23,7 +24,6 @@ _LOOKS = frozenset(
     "display-message display capture-pane capturep has-session has info server-info".split()
 )
 MOST_COMMANDS = 200
-_TMUX_TAKES = frozenset("-L -S -f -c -T".split())
 _KEYS = re.compile(
     r"(?:Enter|C-[a-zA-Z\[\]\\^_@]|M-.|KPEnter|Escape|Tab|BTab|BSpace|Space|Up|Down|Left|Right|Home|End|F\d+|S-\w+)$"
 )
@@ -40,7 +40,7 @@ def _letters(words: list[Arg]) -> set[str]:
 
 def tmux(call: Call) -> Stream:
     """`tmux`: what it starts or types is shell code; what it lists is only shown."""
-    options = split(call.args, _TMUX_TAKES, stops=True)
+    options = options_of(call)
     for text in options.values("-c"):
         call.fact(Effect.EXECUTES, tags=("flag",), at=text.span)
         call.run_shell(text)
@@ -135,14 +135,11 @@ def _types(call: Call, words: list[Arg]) -> None:
         call.run_shell(text.like(text.replace("C-m", "\n")))
 
 
-_SCREEN_TAKES = frozenset("-c -e -h -p -s -S -t -T -Logfile".split())
-
-
 def screen(call: Call) -> Stream:
     """`screen`: starts a command, or stuffs text into a session."""
     if any(w in ("-ls", "-list", "-v", "--version") for w in call.args[:1]):
         return ANYTHING
-    options = split(call.args, _SCREEN_TAKES, stops=True)
+    options = options_of(call)
     words = list(options.operands)
     if options.has("-X"):
         call.fact(Effect.EXECUTES, tags=("flag",))
@@ -184,7 +181,7 @@ def script(call: Call) -> Stream:
 
 def at(call: Call) -> Stream:
     """`at`, `batch`: what flows in runs later, when nobody looks."""
-    options = split(call.args, frozenset("-q -f -t -c -d -r".split()))
+    options = options_of(call)
     if options.has("-l", "-c", "-V"):
         return ANYTHING
     if options.has("-d", "-r"):
@@ -201,7 +198,7 @@ def at(call: Call) -> Stream:
 
 def crontab(call: Call) -> Stream:
     """`crontab`: `-l` shows, everything else changes what runs by itself."""
-    options = split(call.args, frozenset("-u -c".split()))
+    options = options_of(call)
     if options.has("-l", "-V", "-T"):
         return ANYTHING
     call.fact(Effect.PERSISTS)
@@ -218,7 +215,7 @@ _SPAWN = re.compile(
 
 def expect(call: Call) -> Stream:
     """`expect`: a Tcl script that starts programs and answers them."""
-    options = split(call.args, frozenset(("-c", "-f")), stops=True)
+    options = options_of(call)
     texts = options.values("-c")
     files = [*options.values("-f"), *(options.operands[:1] if not texts else [])]
     if call.stdin.text is not None and not files:
@@ -232,13 +229,3 @@ def expect(call: Call) -> Stream:
     if not texts and not files:
         call.fact(Effect.EXECUTES, tags=("interactive",))
     return ANYTHING
-
-
-PROGRAMS = {
-    **dict.fromkeys(("tmux", "byobu"), tmux),
-    "screen": screen,
-    "script": script,
-    **dict.fromkeys(("at", "batch"), at),
-    "crontab": crontab,
-    **dict.fromkeys(("expect", "autoexpect"), expect),
-}

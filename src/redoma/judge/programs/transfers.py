@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from redoma.judge.interpret.arg import NETWORK, Arg, Stream
-from redoma.judge.programs.cards import deed_of, follow, options_of
+from redoma.judge.programs.cards import card_of, deed_of, follow, options_of
 from redoma.model.risk import Effect
 
 TYPE_CHECKING = False
@@ -55,12 +55,12 @@ _PRINTING = frozenset("cat head rcat".split())
 
 def store(call: Call) -> Stream:
     """`gsutil`, `rclone`, `s3cmd` and their kin: a card, and the files that a copy touches."""
-    card = call.walker.knowledge.cards[call.name]
+    card = card_of(call)
     # Attack: `--dry-run=false` looks like a dry run and is none.
     call.args = [word for word in call.args if word.lower() not in _NOT_DRY]
-    options = options_of(call, card)
+    options = options_of(call)
     deed = deed_of(card, options)
-    out = follow(call, card)
+    out = follow(call)
     operands = options.operands
     verb = str(operands[0]) if operands else ""
     if deed == "read" or options.has("--dry-run", "--dryrun", "-n", "--fake"):
@@ -107,6 +107,3 @@ def says_sent(call: Call, taint: int, where: str) -> None:
 
     if taint & SECRET:
         call.fact(Effect.EXFILTRATES, detail=where)
-
-
-PROGRAMS = dict.fromkeys("gsutil rclone s3cmd s5cmd mc mcli azcopy".split(), store)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redoma.base.pattern import lazy
+import re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,14 +13,14 @@ _ENDING = (
     "undeploy|teardown|deprovision|deregister|unpublish|decommission|obliterate|expunge"
 )
 # `delete`, `delete-user`, `user:delete`, `users_delete`, `DeleteInstance`; never a file's name.
-_DESTROYS = lazy(
+_DESTROYS = re.compile(
     rf"(?:{_ENDING})$|[\w:-]+[:_-](?:{_ENDING}|fresh)(?:-all)?$|"
     r"[\w-]+:(?:reset|remove|rm|clear|disable|unset|cancel|rollback)$|"
     r"(?:delete|destroy|purge|terminate|revoke|wipe|remove-all|uninstall|drop-(?:all|table|"
     r"database|schema|index|collection))(?:[:_-][\w-]+)?$|"
     r"(?:Delete|Destroy|Terminate|Purge|Drop|Revoke)[A-Z]\w*$"
 )
-_NAMED_SO = lazy(r"(?:.*[-_])?(?:delete|destroy|purge|wipe|nuke|terminate)(?:[-_].*)?$")
+_NAMED_SO = re.compile(r"(?:.*[-_])?(?:delete|destroy|purge|wipe|nuke|terminate)(?:[-_].*)?$")
 _DEEPEST = 3
 
 

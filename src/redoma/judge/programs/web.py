@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from redoma.judge.interpret.arg import NETWORK, NOTHING, SECRET, UNKNOWN, Arg, Stream
+from redoma.judge.interpret.hosts import web_request
+from redoma.judge.programs.cards import options_of
 from redoma.judge.programs.options import split
-from redoma.judge.programs.sending import file_of, requests
+from redoma.judge.programs.sending import file_of
 from redoma.model.risk import Effect
 
 TYPE_CHECKING = False
@@ -12,42 +14,10 @@ if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
     from redoma.judge.programs.options import Options
 
-_WGET_TAKES = frozenset(
-    "-O --output-document -P --directory-prefix -o --output-file -a --append-output -i "
-    "--input-file -B --base --config -t --tries -T --timeout --dns-timeout "
-    "--connect-timeout --read-timeout -w --wait --waitretry -Q --quota --bind-address "
-    "--limit-rate --user --password --http-user --http-password --ftp-user "
-    "--ftp-password --proxy-user --proxy-password --header --user-agent -U --referer "
-    "--load-cookies --save-cookies --post-data --post-file --method --body-data "
-    "--body-file --max-redirect --default-page -l --level -A --accept -R --reject "
-    "--accept-regex --reject-regex --regex-type -D --domains --exclude-domains "
-    "--follow-tags --ignore-tags -I --include-directories -X --exclude-directories "
-    "--cut-dirs --use-askpass --certificate --certificate-type --private-key "
-    "--private-key-type --ca-certificate --ca-directory --crl-file --pinnedpubkey "
-    "--random-file --secure-protocol --ciphers --egd-file --hsts-file --warc-file "
-    "--warc-header --warc-max-size --warc-dedup --warc-tempdir --progress --start-pos "
-    "--restrict-file-names --prefer-family --retry-on-http-error --local-encoding "
-    "--remote-encoding --rejected-log --report-speed --compression --preferred-location "
-    "--unlink --input-metalink --dns-servers --bind-dns-address -e --execute "
-    "--choose-config".split()
-)
-_WGET_KNOWN = frozenset(
-    "--spider --quiet --verbose --no-verbose --continue --no-clobber --timestamping "
-    "--recursive --mirror --background --no-check-certificate --page-requisites "
-    "--convert-links --no-parent --span-hosts --content-disposition --trust-server-names "
-    "--no-directories --force-directories --no-host-directories --delete-after "
-    "--server-response --show-progress --no-proxy --no-cookies --no-cache --https-only "
-    "--inet4-only --inet6-only --debug --help --version --no-hsts --adjust-extension "
-    "--backup-converted --relative --random-wait --retry-connrefused --ignore-length "
-    "--keep-session-cookies --no-iri --no-if-modified-since --xattr --ask-password "
-    "--auth-no-challenge --follow-ftp --no-passive-ftp --preserve-permissions --no-glob "
-    "--no-remove-listing --ftps-implicit".split()
-)
-
 
 def wget(call: Call) -> Stream:
     """`wget` writes a file unless told otherwise; `-O -` prints."""
-    options = split(call.args, _WGET_TAKES, _WGET_KNOWN)
+    options = options_of(call)
     if options.has("-h", "--help", "-V", "--version"):
         return Stream(None)
     urls = list(options.operands)
@@ -72,7 +42,7 @@ def wget(call: Call) -> Stream:
     asked = options.value("--method")
     method = str(asked).upper() if asked is not None else ("POST" if sends else "GET")
     for url in urls:
-        requests(call, url, method, carried | (url.taint & SECRET), tags, known=known)
+        web_request(call, url, method, carried | (url.taint & SECRET), tags, known=known)
     if spider:
         return Stream(None)
     return _wget_output(call, options, urls)
@@ -131,20 +101,13 @@ def _host_folder(url: str) -> str:
     return host_of(url) or UNKNOWN
 
 
-_HTTPIE_TAKES = frozenset(
-    "-o --output -a --auth -A --auth-type --session --session-read-only --proxy --verify "
-    "--cert --cert-key --cert-key-pass --ssl --ciphers --timeout --max-redirects "
-    "--max-headers -p --print -P --history-print -s --style --pretty --format-options "
-    "--response-charset --response-mime --boundary --raw --default-scheme -b0 --method "
-    "-m --bearer --http-version --resolve --interface".split()
-)
 _METHODS = frozenset("GET POST PUT PATCH DELETE HEAD OPTIONS TRACE CONNECT PROPFIND PURGE".split())
 _ITEM_SEPARATORS = (":=@", "=@", ":=", "==", "@", "=", ":")
 
 
 def httpie(call: Call) -> Stream:
     """`http`, `https`, `xh`: a method, a URL, then items, some of which make the request a POST."""
-    options = split(call.args, _HTTPIE_TAKES)
+    options = options_of(call)
     operands = list(options.operands)
     if not operands:
         return Stream(None)
@@ -168,7 +131,7 @@ def httpie(call: Call) -> Stream:
         method = "POST" if sends else "GET"
     insecure = any(value in ("no", "false") for value in options.values("--verify"))
     tags = ("download", "insecure") if insecure else ("download",)
-    requests(call, _with_scheme(url), method, carried | (url.taint & SECRET), tags, known=known)
+    web_request(call, _with_scheme(url), method, carried | (url.taint & SECRET), tags, known=known)
     answer = Stream(None, NETWORK, str(url))
     output = options.value("-o", "--output")
     if output is not None:
@@ -208,19 +171,9 @@ def _separator(item: str) -> str:
     return min(found)[2] if found else ""
 
 
-_FETCHER_TAKES = frozenset(
-    "-o --out -d --dir -x --max-connection-per-server -s --split -k -j -i --input-file "
-    "-l --log --header --user-agent -U --referer --load-cookies --save-cookies "
-    "--on-download-complete --on-download-error --on-download-start --on-download-stop "
-    "--on-download-pause --on-bt-download-complete --conf-path --http-user --http-passwd "
-    "--all-proxy --checksum --max-tries --timeout --output -n --num-connections -H "
-    "--max-speed -T".split()
-)
-
-
 def fetcher(call: Call) -> Stream:
     """`aria2c`, `axel`: download into files, and hooks that run when done."""
-    options = split(call.args, _FETCHER_TAKES)
+    options = options_of(call)
     for name, value, _ in options.order:
         if name.startswith("--on-") and value is not None:
             call.fact(Effect.EXECUTES, tags=("flag", "arbitrary"), at=value.span)
@@ -269,12 +222,3 @@ def browser(call: Call) -> Stream:
     if interactive and not call.walker.forks:
         call.fact(Effect.EXECUTES, tags=("desktop",))
     return Stream(None, taint, str(options.operands[0]) if options.operands else "")
-
-
-PROGRAMS = {
-    "wget": wget,
-    "wget2": wget,
-    **dict.fromkeys(("http", "https", "xh", "xhs"), httpie),
-    **dict.fromkeys(("aria2c", "axel"), fetcher),
-    **dict.fromkeys(("lynx", "w3m", "links", "elinks"), browser),
-}

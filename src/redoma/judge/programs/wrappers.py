@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from redoma.base.pattern import lazy
 from redoma.judge.interpret.arg import ANYTHING, NOTHING, SECRET, UNKNOWN, Arg, Stream, arg
 from redoma.judge.interpret.variables import judge_variable
+from redoma.judge.programs.cards import options_of
 from redoma.judge.programs.options import split
 from redoma.model.risk import Effect, Place, Target
 
@@ -15,17 +15,13 @@ if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
     from redoma.judge.programs.options import Options
 
-_ASSIGNMENT = lazy(r"[A-Za-z_]\w*=")
-_ENV_UNSET = lazy(r"-[iv0]*u")
-_SUDO_TAKES = frozenset(
-    "-u --user -g --group -C --close-from -h --host -p --prompt -r --role -t --type -T "
-    "--command-timeout -U --other-user -D --chdir -R --chroot".split()
-)
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+_ENV_UNSET = re.compile(r"-[iv0]*u")
 
 
 def sudo(call: Call) -> Stream:
     """`sudo`, `doas`, `pkexec`: the same command with another user's rights."""
-    options = split(call.args, _SUDO_TAKES, stops=True)
+    options = options_of(call)
     words = list(options.operands)
     environment: dict[str, Arg] = {}
     while words and "=" in words[0] and not words[0].startswith(("/", "=")):
@@ -66,9 +62,7 @@ def _privileged(call: Call, words: list[Arg], environment: dict[str, Arg]) -> St
 
 def su(call: Call) -> Stream:
     """`su`: its `-c` is shell code."""
-    options = split(
-        call.args, frozenset("-c --command -s --shell -g --group -G --supp-group -w".split())
-    )
+    options = options_of(call)
     call.fact(Effect.PRIVILEGE, at=call.word.span)
     walker = call.walker
     before = walker.privileged
@@ -138,16 +132,9 @@ def _split_string(call: Call, text: Arg, rest: list[Arg]) -> Stream:
     return call.run_args(nested)
 
 
-_XARGS_TAKES = frozenset(
-    "-a --arg-file -d --delimiter -E -I -L -n --max-args -P --max-procs -s --max-chars "
-    "--process-slot-var -J -R -S".split()
-)
-_XARGS_OPTIONAL = frozenset(("-i", "-e", "-l"))
-
-
 def xargs(call: Call) -> Stream:
     """`xargs`: its command gets words that flow in."""
-    options = split(call.args, _XARGS_TAKES, stops=True, optional=_XARGS_OPTIONAL)
+    options = options_of(call)
     words = list(options.operands)
     stdin = call.stdin
     for name in options.values("-a", "--arg-file"):
@@ -215,8 +202,8 @@ def incoming(
     return [arg(UNKNOWN, span, stdin.taint)]
 
 
-_ITEM = lazy(r"(?:'[^'\n]*'|\"[^\"\n]*\"|\\.|[^\s'\"\\]|['\"\\])+", re.DOTALL)
-_QUOTING = lazy(r"'([^'\n]*)'|\"([^\"\n]*)\"|\\(.)", re.DOTALL)
+_ITEM = re.compile(r"(?:'[^'\n]*'|\"[^\"\n]*\"|\\.|[^\s'\"\\]|['\"\\])+", re.DOTALL)
+_QUOTING = re.compile(r"'([^'\n]*)'|\"([^\"\n]*)\"|\\(.)", re.DOTALL)
 
 
 def _unquoted(text: str) -> list[str]:
@@ -225,7 +212,6 @@ def _unquoted(text: str) -> list[str]:
     return [_QUOTING.sub(lambda m: m[1] or m[2] or m[3] or "", item) for item in found]
 
 
-_TIMEOUT_TAKES = frozenset(("-k", "--kill-after", "-s", "--signal"))
 _TIMEOUT_KNOWN = frozenset(
     "-k --kill-after -s --signal -v --verbose -p -f --foreground --preserve-status "
     "--help --version".split()
@@ -234,7 +220,7 @@ _TIMEOUT_KNOWN = frozenset(
 
 def timeout(call: Call) -> Stream:
     """`timeout`: a time, then a command."""
-    options = split(call.args, _TIMEOUT_TAKES, _TIMEOUT_KNOWN, stops=True)
+    options = options_of(call)
     for name in options.given:
         if name not in _TIMEOUT_KNOWN:
             call.fact(Effect.UNKNOWN, tags=("subcommand",), detail=f"timeout {name}")
@@ -306,17 +292,3 @@ def scheduling(call: Call) -> Stream:
     if sets:
         call.fact(Effect.SYSTEM, tags=("service",), detail=f"{name} of a running process")
     return _wrapped(call, words) if words else NOTHING
-
-
-PROGRAMS = {
-    "sudo": sudo,
-    "doas": sudo,
-    "pkexec": sudo,
-    "su": su,
-    **dict.fromkeys(("env", "genv"), env),
-    **dict.fromkeys(("xargs", "gxargs"), xargs),
-    **dict.fromkeys(("timeout", "gtimeout"), timeout),
-    **dict.fromkeys(("nice", "gnice"), nice),
-    **dict.fromkeys(("nohup", "gnohup"), nohup),
-    **dict.fromkeys(_SCHEDULING_TAKES, scheduling),
-}

@@ -5,7 +5,8 @@ A cold process that judges one plain command has no time to load all of a parser
 
 from __future__ import annotations
 
-from redoma.base.pattern import lazy
+import re
+
 from redoma.model.script import Arithmetic, CommandSubstitution, Parameter, Script
 
 TYPE_CHECKING = False
@@ -13,8 +14,8 @@ if TYPE_CHECKING:
     from redoma.judge.shell.pieces import Pieces
     from redoma.judge.shell.reader import Reader
 
-NAME = lazy(r"[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!-]")
-BRACED_NAME = lazy(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!-]")
+BRACED_NAME = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 PARENTHESIS = frozenset((")",))
 BRACE = frozenset(("}",))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from redoma.base.pattern import lazy
+import re
+
 from redoma.judge.shell import simple
 from redoma.judge.shell.reader import HEAD, TOO_LARGE, Reader
 from redoma.model.script import (
@@ -16,10 +17,10 @@ from redoma.model.script import (
     Word,
 )
 
-SEPARATOR = lazy(r"[ \t]*(;;&|;;|;&|;|&&|&|\|\||\n|#)?")
-PIPE = lazy(r"[ \t]*\|(?!\|)&?")
+SEPARATOR = re.compile(r"[ \t]*(;;&|;;|;&|;|&&|&|\|\||\n|#)?")
+PIPE = re.compile(r"[ \t]*\|(?!\|)&?")
 PIPE_STARTS = (" ", "\t", "|")
-STRAY = lazy(r"(?s);;&|;;|;&|&&|\|\||\|&|[;&|)]|[^ \t\n;&|<>()]+|.")
+STRAY = re.compile(r"(?s);;&|;;|;&|&&|\|\||\|&|[;&|)]|[^ \t\n;&|<>()]+|.")
 
 # Reserved words that begin a compound command.
 OPENERS = frozenset(

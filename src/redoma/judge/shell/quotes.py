@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from redoma.base.pattern import lazy
+import re
+
 from redoma.judge.shell import expansion
 
 TYPE_CHECKING = False
@@ -10,11 +11,11 @@ if TYPE_CHECKING:
     from redoma.judge.shell.pieces import Pieces
     from redoma.judge.shell.reader import Reader
 
-ESCAPES = lazy(r"(?:\\[^\n])+")
+ESCAPES = re.compile(r"(?:\\[^\n])+")
 QUOTED_RUN = {
-    '"': lazy(r"[^\"\\$`]+"),
-    "}": lazy(r"[^}\"'\\$`]+"),
-    "": lazy(r"[^\\$`]+"),
+    '"': re.compile(r"[^\"\\$`]+"),
+    "}": re.compile(r"[^}\"'\\$`]+"),
+    "": re.compile(r"[^\\$`]+"),
 }
 # After a backslash, what loses it: in `"…"`, in `"${x-…}"`, in a here-document.
 ESCAPABLE = {'"': '$`"\\', "}": '$`"\\}', "": "$`\\"}

@@ -6,7 +6,8 @@ be read is noted with `fail`, and reading goes on after it.
 
 from __future__ import annotations
 
-from redoma.base.pattern import lazy
+import re
+
 from redoma.model.script import Unread
 
 TYPE_CHECKING = False
@@ -25,10 +26,10 @@ DEPTH = 100
 # Some 2 µs each: the nastiest 64 KiB is given up on before a tenth of a second has passed.
 STEPS = 32_000
 
-BLANKS = lazy(r"[ \t]*")
-EMPTY_LINES = lazy(r"[ \t\n]+")
+BLANKS = re.compile(r"[ \t]*")
+EMPTY_LINES = re.compile(r"[ \t\n]+")
 # A word in command position that may be a reserved word: no quotes, no `$`, up to its end.
-HEAD = lazy(r"[^ \t\n;&|<>()\\'\"$`#][^ \t\n;&|<>()\\'\"$`]*(?=[ \t\n;&|()]|[<>](?!\()|\Z)")
+HEAD = re.compile(r"[^ \t\n;&|<>()\\'\"$`#][^ \t\n;&|<>()\\'\"$`]*(?=[ \t\n;&|()]|[<>](?!\()|\Z)")
 
 NESTED_TOO_DEEPLY = "nested too deeply"
 TOO_LARGE = "too large to read"

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from redoma.base.pattern import lazy
+import re
+
 from redoma.judge.shell import wording
 from redoma.judge.shell.pieces import Pieces
 from redoma.judge.shell.reader import TOO_LARGE, Reader
 from redoma.model.script import Assignment, Command, Literal, Redirect, Simple, Word
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import re
-
 PLAIN_WORD = wording.PLAIN_WORD
 QUOTED_WORD = wording.QUOTED_WORD
-ASSIGNMENT = lazy(r"([A-Za-z_][A-Za-z0-9_]*)(?:(\+?)=|\[)")
-REDIRECT = lazy(
+ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:(\+?)=|\[)")
+REDIRECT = re.compile(
     r"[ \t]*(?:([0-9]+|\{[A-Za-z_][A-Za-z0-9_]*(?:\[[^\]\s]*\])?\})?"
     r"(<<<|<<-|<<|<&|<>|<(?!\()|>>|>&|>\||>(?!\())|(&>>?))"
 )

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from redoma.base.pattern import lazy
+import re
+
 from redoma.judge.shell import expansion, quotes
 from redoma.judge.shell.pieces import Pieces
 from redoma.judge.shell.reader import Reader
 from redoma.model.script import Literal, ProcessSubstitution, Word
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import re
-
 # A whole word that needs no thought: no quoting, no `$`, and it ends where the match ends.
-PLAIN_WORD = lazy(r"[ \t]*([^ \t\n;&|<>()\\'\"$`#][^ \t\n;&|<>()\\'\"$`]*)(?=[ \t\n;&|)]|\Z)")
+PLAIN_WORD = re.compile(r"[ \t]*([^ \t\n;&|<>()\\'\"$`#][^ \t\n;&|<>()\\'\"$`]*)(?=[ \t\n;&|)]|\Z)")
 # A whole word in one pair of quotes with nothing to expand in it.
-QUOTED_WORD = lazy(r"[ \t]*(?:'([^']*)'|\"([^\"\\$`]*)\")(?=[ \t\n;&|)]|\Z)")
+QUOTED_WORD = re.compile(r"[ \t]*(?:'([^']*)'|\"([^\"\\$`]*)\")(?=[ \t\n;&|)]|\Z)")
 
-RUN = lazy(r"[^ \t\n;&|<>()\\'\"$`]+")
+RUN = re.compile(r"[^ \t\n;&|<>()\\'\"$`]+")
 GLOB_OPENERS = frozenset("?*+@!")
 
 

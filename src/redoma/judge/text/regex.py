@@ -1,22 +1,26 @@
-"""Regular expressions as steps for `redoma.judge.text.matcher`, and what Python's own would cost.
+"""Regular expressions of rules and policies, searched in a time that the text cannot stretch.
 
+Attack: an agent chooses the text. `curl.*\\|.*sh` takes cubic time on `curl|curl|curl|…`, and a
+hook that does not answer in time is taken for leave to go on.
 Python's engine tries one way after the other. It is quick where there are few ways, so that is
 counted first: `tries` is never less than what it may try. Where there are many, the same tree is
-read as steps, whose cost does not depend on how many ways there are.
+read as steps for `redoma.judge.text.matcher`, whose cost does not depend on their number.
 """
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from redoma.judge.text import matcher
-from redoma.judge.text.matcher import AT, CHARS, EITHER, MANY, REPEAT
+from redoma.judge.text.budget import spend
+from redoma.judge.text.matcher import AT, CHARS, EITHER, MANY, REPEAT, Places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from redoma.judge.text.matcher import Fits, Places, Step
+    from redoma.judge.text.matcher import Fits, Step
 
 MOST_STEPS = 4096
 """Repetitions that are counted are written out; an expression that gets longer is not taken."""
@@ -24,6 +28,8 @@ TOO_MANY = 1 << 60
 _REPEATS = frozenset(("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"))
 _ONE = frozenset(("LITERAL", "NOT_LITERAL", "ANY", "IN"))
 _UNBOUNDED = 4_000_000_000
+MOST_TRIES = 20_000
+"""A fraction of a millisecond; where there may be more, the matcher is asked."""
 
 
 class TooHard(ValueError):
@@ -74,10 +80,10 @@ def steps_of(tree: Any) -> list[Step]:
 
     What is possessive or atomic gives back here, so more may be found than `re` finds, never less.
     """
-    return _Reader().steps(tree, tree.state.flags)
+    return _StepReader().steps(tree, tree.state.flags)
 
 
-class _Reader:
+class _StepReader:
     """Reads a tree, and counts what it makes."""
 
     def __init__(self) -> None:
@@ -187,3 +193,40 @@ def _is_word(char: str) -> bool:
 
 def _is_ascii_word(char: str) -> bool:
     return char.isascii() and _is_word(char)
+
+
+class Expression:
+    """An expression that can be asked about texts of any length."""
+
+    __slots__ = ("_exact", "_steps", "_tree")
+
+    def __init__(self, text: str) -> None:
+        self._exact = re.compile(text, re.S)
+        self._tree = parsed(text, re.S)
+        self._steps = steps_of(self._tree)
+
+    def finds(self, text: str) -> bool:
+        """Whether it fits somewhere in the text."""
+        length = len(text) + 1
+        if length * length * tries(self._tree, length) <= MOST_TRIES:
+            spend(8 + length)
+            return self._exact.search(text) is not None
+        places = Places(text)
+        return bool(places.ends(self._steps, places.every))
+
+
+@lru_cache(maxsize=1024)
+def expression(text: str) -> Expression:
+    """The expression, made once."""
+    return Expression(text)
+
+
+def problem(text: str) -> str:
+    """Why an expression cannot be used, or nothing."""
+    try:
+        expression(text)
+    except TooHard as error:
+        return str(error)
+    except (re.error, RecursionError, OverflowError) as error:
+        return f"is no regular expression: {error}"
+    return ""

@@ -20,8 +20,8 @@ from redoma.pipeline.steps import HoldStep
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.jail.run.control import Control
-    from redoma.jail.run.streams import Sink
+    from redoma.jail.supervisor.control import Control
+    from redoma.jail.supervisor.streams import Sink
     from redoma.model.intent import Intent
     from redoma.pipeline.dry_run import DryRunReport
     from redoma.pipeline.plans.execution import Progress

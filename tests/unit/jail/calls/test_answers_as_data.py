@@ -18,9 +18,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from redoma.jail.calls import form
-from redoma.jail.calls.reading import Malformed, Reader
-from redoma.jail.calls.writing import NoForm, Writer
+from redoma.jail.calls import wire
+from redoma.jail.calls.answer_reader import Malformed, Reader
+from redoma.jail.calls.answer_writer import NoForm, Writer
 
 
 class Colour(enum.Enum):
@@ -42,14 +42,14 @@ class Point:
 
 def written(value: Any, *declared: type) -> bytes:
     to = Writer(declared)
-    to.data += form.MAGIC + form.RETURNED
+    to.data += wire.MAGIC + wire.RETURNED
     to.put(value)
     return bytes(to.data)
 
 
 def there_and_back(value: Any, *declared: type) -> Any:
     ended, found = Reader(written(value, *declared), declared).whole()
-    assert ended == form.RETURNED
+    assert ended == wire.RETURNED
     return found
 
 
@@ -126,7 +126,7 @@ def test_any_data_comes_back_as_it_was(value: Any) -> None:
 @given(st.binary(max_size=200))
 @settings(max_examples=300, deadline=None)
 def test_bytes_that_anyone_wrote_are_a_value_or_no_answer(data: bytes) -> None:
-    for bytes_ in (data, form.MAGIC + form.RETURNED + data):
+    for bytes_ in (data, wire.MAGIC + wire.RETURNED + data):
         try:
             Reader(bytes_, (Point, Colour)).whole()
         except Malformed:
@@ -211,7 +211,7 @@ def test_a_list_that_holds_lists_a_million_times_is_refused_while_it_is_written(
 
 
 def answer(body: bytes) -> bytes:
-    return form.MAGIC + form.RETURNED + body
+    return wire.MAGIC + wire.RETURNED + body
 
 
 def many(tag: bytes, count: int) -> bytes:
@@ -221,8 +221,8 @@ def many(tag: bytes, count: int) -> bytes:
 FORGED = {
     "nothing": b"",
     "another beginning": b"redoma-answer-2\n" + b"RN",
-    "an ending that is none": form.MAGIC + b"X" + b"N",
-    "no value": form.MAGIC + b"R",
+    "an ending that is none": wire.MAGIC + b"X" + b"N",
+    "no value": wire.MAGIC + b"R",
     "a tag that is none": answer(b"\xfe"),
     "two values": answer(b"NN"),
     "a length past the end": answer(many(b"l", 2**32 - 1)),
@@ -254,7 +254,7 @@ def test_an_answer_takes_little_more_memory_than_it_has_bytes() -> None:
         Reader(data, largest=len(data)).whole()
 
 
-@pytest.mark.parametrize("tag", [form.PATH, form.PURE_PATH])
+@pytest.mark.parametrize("tag", [wire.PATH, wire.PURE_PATH])
 def test_a_path_of_many_parts_takes_little_more_memory_than_it_has_bytes(tag: bytes) -> None:
     text = b"ab/" * (1 << 16)
     data = answer(tag + many(b"s", len(text)) + text)
@@ -264,7 +264,7 @@ def test_a_path_of_many_parts_takes_little_more_memory_than_it_has_bytes(tag: by
 
 def test_flags_of_a_million_bits_are_no_flags() -> None:
     bits = (1 << (1 << 20)).to_bytes((1 << 17) + 1, "little", signed=True)
-    value = form.BIG_INT + struct.pack("<I", len(bits)) + bits
+    value = wire.BIG_INT + struct.pack("<I", len(bits)) + bits
     data = answer(b"v" + struct.pack("<H", 0) + many(b"s", 0) + value)
     with pytest.raises(Malformed, match="no enum has"):
         Reader(data, (Flags,)).whole()
@@ -275,10 +275,10 @@ class Flags(enum.Flag):
 
 
 def test_keys_with_one_hash_do_not_hold_up_their_reader(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("redoma.jail.calls.reading._SECONDS", 0.2)
+    monkeypatch.setattr("redoma.jail.calls.answer_reader._SECONDS", 0.2)
     same = (2**61 - 1).__mul__
     items = [same(at).to_bytes(16, "little", signed=True) for at in range(1, 40_000)]
-    body = b"".join(form.BIG_INT + struct.pack("<I", 16) + item for item in items)
+    body = b"".join(wire.BIG_INT + struct.pack("<I", 16) + item for item in items)
     with pytest.raises(Malformed, match="it takes too long to read"):
         Reader(answer(many(b"S", len(items)) + body)).whole()
 

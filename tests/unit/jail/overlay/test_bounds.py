@@ -135,10 +135,10 @@ def test_what_is_within_the_bounds_is_applied_by_itself(work: Path) -> None:
 
 
 def test_a_preview_past_a_bound_does_not_say_that_nothing_changed(work: Path) -> None:
-    from redoma.cli.preview_report import report
+    from redoma.cli.preview import preview_report
 
     with Sandbox(str(work), policy="isolation-only", limits={"changes": 2}).preview(
         "rm -r src"
     ) as found:
         assert found.id
-        assert "".join(report(found.found, stat=True)) == ""
+        assert "".join(preview_report(found.found, stat=True)) == ""

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from redoma.judge.policy.expressions import expression, problem
+from redoma.judge.text.regex import expression, problem
 from tests.pace import slowness
 
 PIECES = [

@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 import binascii
 import codecs
+import re
 
-from redoma.base.pattern import lazy
 from redoma.judge.interpret.arg import UNKNOWN
 from redoma.judge.languages.others.languages import DECODERS
 from redoma.judge.languages.others.tokens import NAME, SIGN, STRING, Token
@@ -15,7 +15,7 @@ _JOINING = frozenset(("+", ".", "~", "<>", "&"))
 _ENDING = frozenset((";", "\n", "}", ")"))
 _STATEMENT_WORDS = frozenset("if unless or and while for until do then end foreach".split())
 LONGEST_ARGUMENTS = 300
-_HOME = lazy(
+_HOME = re.compile(
     r"(?:require\((?:node:)?os\)\.homedir\(\)|os\.homedir\(\)|homedir\(\)|Dir\.home(?:\(\))?"
     r"|ENV(?:\.fetch)?[\[(]HOME[\])]|process\.env\.HOME|process\.env\[HOME\]|\$ENV\{HOME\}"
     r"|(?:os\.|Sys\.|System\.)?getenv\(HOME\)|\$_(?:SERVER|ENV)\[HOME\])"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from redoma.base.pattern import lazy
+import re
+
 from redoma.judge.interpret.arg import NETWORK, SECRET, UNKNOWN, Arg, Stream
 from redoma.judge.languages.others.expressions import LONGEST_ARGUMENTS, Expressions
 from redoma.judge.languages.others.languages import ACTIONS, DECODERS
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
 
 _FORKS = frozenset("fork pcntl_fork Process.fork POSIX::fork child_process.fork".split())
-_LOOPS = lazy(r"\b(?:while|until|loop|forever)\b|\bfor\s*\(\s*;\s*;")
-_COMPUTED = lazy(r"\]\s*\(")
+_LOOPS = re.compile(r"\b(?:while|until|loop|forever)\b|\bfor\s*\(\s*;\s*;")
+_COMPUTED = re.compile(r"\]\s*\(")
 _SPAWNING = ("child_process", "Process", "Runtime", "subprocess", "node:child")
 _CALLERS = frozenset(
     "array_map array_walk array_filter call_user_func call_user_func_array usort "

@@ -109,6 +109,4 @@ class Files(Reading):
 
     def sql(self, text: str | None) -> None:
         if text:
-            from redoma.judge.programs.code import read_code
-
-            read_code(self.call, "sql", self.word(text))
+            self.call.reads_code("sql", self.word(text))

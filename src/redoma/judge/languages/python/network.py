@@ -38,11 +38,11 @@ class Network(Reading):
             self.call.host(url, "download")
 
     def posts(self, node: ast.Call, name: str) -> None:
-        from redoma.judge.programs.sending import requests
+        from redoma.judge.interpret.hosts import web_request
 
         url = self._url(first(node) or keyword(node, "url"))
         self.sends = True
-        requests(self.call, url, calls.NETWORK_SENDS[name], 0, ())
+        web_request(self.call, url, calls.NETWORK_SENDS[name], 0, ())
 
     def fetches(self, node: ast.Call, _name: str) -> None:
         url = self._url(first(node))

@@ -1,0 +1,330 @@
+"""`redoma hook install|uninstall|status`: our place in an agent's settings, for people."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from redoma.cli import complain, options
+from redoma.hook import HELP, entry
+from redoma.hook import settings_file as files
+from redoma.hook.agents import AGENTS
+from redoma.hook.answer import read_options
+from redoma.hook.settings_file import SCOPES, Place, places, scopes
+from redoma.i18n import phrased
+from redoma.model.display import harmless
+from redoma.model.errors import RedomaError, UsageError
+from redoma.model.value import Value
+
+
+class SettingsChange(Value):
+    """A settings file before and after; `after` None means that the file goes."""
+
+    kept: files.Kept
+    after: str | None
+    keeps_backup: bool = False
+    exact: bool = False
+
+    @property
+    def changed(self) -> bool:
+        return self.after != self.kept.text
+
+
+def handler(place: Place) -> entry.JsonSettings | entry.TomlSettings:
+    """What edits the format of a file."""
+    return entry.TomlSettings() if place.is_toml else entry.JsonSettings()
+
+
+def installed(
+    agent: str, scope: str, wanted: dict[str, object] | None = None
+) -> list[tuple[files.Kept, list[dict[str, object]]]]:
+    """The files of a scope, with the groups of ours in each; `wanted` is shown if one is broken."""
+    return [(kept, _groups(kept, wanted)) for kept in map(files.read_place, places(agent, scope))]
+
+
+def _groups(kept: files.Kept, wanted: dict[str, object] | None) -> list[dict[str, object]]:
+    try:
+        return handler(kept.place).groups(kept.text, kept.place.agent)
+    except UsageError as error:
+        raise UsageError(f"{kept.real} {error}", hint=_by_hand(kept, wanted)) from error
+
+
+def install(agent: str, scope: str, options: list[str]) -> SettingsChange:
+    """The change that puts our hook in, or brings it up to date."""
+    group = entry.group(agent, options)
+    here = installed(agent, scope, group)
+    target, ours = next(((kept, found) for kept, found in here if found), _fresh(here))
+    if ours == [group]:
+        return SettingsChange(kept=target, after=target.text)
+    try:
+        edit = handler(target.place)
+        text = edit.remove(target.text, agent) if ours and target.text else target.text
+        after = edit.add(text, agent, group)
+    except UsageError as error:
+        raise UsageError(f"{target.real} {error}", hint=_by_hand(target, group)) from error
+    # A file that already had ours keeps the backup of the time before us.
+    return SettingsChange(
+        kept=target, after=after, keeps_backup=target.text is not None and not ours
+    )
+
+
+def _fresh(
+    here: list[tuple[files.Kept, list[dict[str, object]]]],
+) -> tuple[files.Kept, list[dict[str, object]]]:
+    """Where a new hook goes: beside hooks that are there, as Codex warns of two kinds of file."""
+    for kept, ours in here:
+        if kept.text is not None and kept.text.strip():
+            settings = handler(kept.place).parse(kept.text)
+            if settings.get("hooks"):
+                return kept, ours
+    return here[0]
+
+
+def uninstall(agent: str, scope: str) -> list[SettingsChange]:
+    """The changes that take our hook out, and with it all that was added for it."""
+    changes: list[SettingsChange] = []
+    for kept, ours in installed(agent, scope):
+        if not ours or kept.text is None:
+            continue
+        edit = handler(kept.place)
+        before = files.read_backup(kept)
+        if len(ours) == 1 and _made(edit, before, agent, ours[0]) == kept.text:
+            changes.append(SettingsChange(kept=kept, after=before, exact=True))
+            continue
+        try:
+            after = edit.remove(kept.text, agent)
+        except UsageError as error:
+            raise UsageError(f"{kept.real} {error}") from error
+        emptied = before is None and after.strip() in ("", "{}")
+        changes.append(SettingsChange(kept=kept, after=None if emptied else after))
+    return changes
+
+
+def _made(
+    edit: entry.JsonSettings | entry.TomlSettings,
+    before: str | None,
+    agent: str,
+    group: dict[str, object],
+) -> str | None:
+    """What installing made of the file that was there before."""
+    try:
+        return edit.add(before, agent, group)
+    except UsageError:
+        return None
+
+
+def carry_out(change: SettingsChange) -> None:
+    """Writes a change; the backup comes first, and goes when the file is as it was."""
+    if not change.changed:
+        return
+    if change.keeps_backup:
+        files.write_backup(change.kept)
+    if change.after is None:
+        files.delete(change.kept.real)
+    else:
+        files.write(change.kept, change.after)
+    if change.exact:
+        files.delete(change.kept.backup)
+
+
+def _by_hand(kept: files.Kept, group: dict[str, object] | None) -> str:
+    if group is None:
+        return "mend the file, then try again"
+    agent = kept.place.agent
+    if kept.place.is_toml:
+        return f"add this by hand:\n{entry.toml_block(agent, group)}"
+    import json
+
+    entry_text = json.dumps({"hooks": {entry.event(agent): [group]}}, indent=2)
+    return f"add this by hand:\n{entry_text}"
+
+
+SCOPE_FLAGS = tuple(f"--{scope}" for scope in SCOPES)
+
+
+def main(argv: list[str]) -> int:
+    """Runs one of the three; errors become prose and an exit status."""
+    if set(argv[1:]) & {"-h", "--help"}:
+        sys.stdout.write(phrased(HELP))
+        return 0
+    try:
+        return {"install": _install, "uninstall": _uninstall, "status": _status}[argv[0]](argv[1:])
+    except RedomaError as error:
+        return complain(error)
+
+
+def _read(
+    arguments: list[str], flags: tuple[str, ...], usage: str, values: tuple[str, ...] = ()
+) -> tuple[options.Options, str]:
+    given = options.read(arguments, flags=(*flags, "--json"), values=values, usage=usage)
+    chosen = [flag for flag in SCOPE_FLAGS if flag in given.flags]
+    if len(chosen) > 1:
+        raise UsageError(f"{', '.join(chosen)} exclude each other", hint=usage)
+    return given, chosen[0][2:] if chosen else "user"
+
+
+def _agent(words: list[str], usage: str) -> str:
+    if len(words) != 1:
+        raise UsageError("name one agent", hint=usage)
+    if words[0] not in AGENTS:
+        meant = options.nearest(words[0], list(AGENTS))
+        hint = f"did you mean {meant}?" if meant else f"agents: {', '.join(AGENTS)}"
+        raise UsageError(f"there is no agent {words[0]!r}", hint=hint)
+    return words[0]
+
+
+def _install(arguments: list[str]) -> int:
+    usage = "redoma hook install AGENT [--user|--project|--local] [--dry-run] [--json]"
+    flags = (*SCOPE_FLAGS, "--dry-run", "--tighten-only", "--no-ask")
+    given, scope = _read(arguments, flags, usage, values=("--pack",))
+    agent = _agent(given.words, usage)
+    own: list[str] = ["--no-ask"] if "--no-ask" in given.flags else []
+    if "--pack" in given.values:
+        own += ["--pack", given.values["--pack"]]
+    _try_pack(own)
+    change = install(agent, scope, own)
+    if "--dry-run" not in given.flags:
+        carry_out(change)
+    done = _told(change, given.flags, notes=_notes(agent, scope))
+    if "--json" in given.flags:
+        _write_json({"agent": agent, "scope": scope, **done})
+    elif not change.changed:
+        sys.stdout.write(
+            phrased("{0}: already installed in {1}\n", AGENTS[agent].title, change.kept.real)
+        )
+    return 0
+
+
+def _try_pack(own: list[str]) -> None:
+    """A hook with a pack that does not exist would refuse everything: better said now."""
+    from redoma.pipeline.check import check
+
+    check(":", pack=read_options(own)[0])
+
+
+def _uninstall(arguments: list[str]) -> int:
+    usage = "redoma hook uninstall AGENT [--user|--project|--local] [--dry-run] [--json]"
+    given, scope = _read(arguments, (*SCOPE_FLAGS, "--dry-run"), usage)
+    agent = _agent(given.words, usage)
+    found = uninstall(agent, scope)
+    results = []
+    for change in found:
+        if "--dry-run" not in given.flags:
+            carry_out(change)
+        results.append(_told(change, given.flags, notes=[]))
+    if "--json" in given.flags:
+        _write_json({"agent": agent, "scope": scope, "changes": results})
+    elif not found:
+        path = places(agent, scope)[0].path
+        sys.stdout.write(phrased("{0}: not installed in {1}\n", AGENTS[agent].title, path))
+    return 0
+
+
+def _told(change: SettingsChange, flags: set[str], notes: list[str]) -> dict[str, object]:
+    """Says what was or would be done, and returns it as data."""
+    kept = change.kept
+    dry = "--dry-run" in flags
+    backup = kept.backup if os.path.exists(kept.backup) else None
+    if kept.is_link and change.changed:
+        notes = [f"{kept.place.path} is a link; the file changed is {kept.real}", *notes]
+    if "--json" not in flags and change.changed:
+        if dry:
+            sys.stdout.write(_difference(change))
+        else:
+            told = "removed {0}\n" if change.after is None else "changed {0}\n"
+            sys.stdout.write(phrased(told, harmless(kept.real)))
+            if backup:
+                sys.stdout.write(phrased("as it was before: {0}\n", harmless(backup)))
+        sys.stdout.flush()  # on a shared screen, what was done comes before what to know about it
+        for note in notes:
+            sys.stderr.write(phrased("note: {0}\n", harmless(phrased(note))))
+    return {
+        "path": kept.real,
+        "changed": change.changed,
+        "dry_run": dry,
+        "backup": backup,
+        "notes": notes,
+    }
+
+
+def _difference(change: SettingsChange) -> str:
+    import difflib
+
+    before = (change.kept.text or "").splitlines(keepends=True)
+    after = (change.after or "").splitlines(keepends=True)
+    lines = difflib.unified_diff(before, after, change.kept.real, change.kept.real)
+    return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+
+
+def _notes(agent: str, scope: str) -> list[str]:
+    """What a person still has to know or do before the hook guards anything."""
+    notes = {
+        "claude-code": ["sessions that are running keep their hooks; /hooks shows what is active"],
+        "codex": ["Codex skips a new hook without a word until you trust it: open /hooks in Codex"],
+        "gemini": [
+            "Gemini CLI cannot ask before 0.36, and waits for ever where nobody can answer"
+            " (gemini -p): for both, install with --no-ask"
+        ],
+    }[agent]
+    if scope == "project":
+        notes.append("this file is often shared, and the hook names a path of this machine")
+        if agent != "claude-code":
+            notes.append("the agent runs a project's hooks only where you trust the project")
+    return notes + _switched_off(agent, scope)
+
+
+def _switched_off(agent: str, scope: str) -> list[str]:
+    """Settings beside ours by which the agent runs no hooks at all."""
+    keys = {
+        "claude-code": (("disableAllHooks", True),),
+        "codex": (("features.hooks", False), ("features.codex_hooks", False)),
+        "gemini": (("hooksConfig.enabled", False),),
+    }[agent]
+    found = []
+    for kept, _ in installed(agent, scope):
+        settings = handler(kept.place).parse(kept.text) if kept.text else {}
+        for name, off in keys:
+            value: object = settings
+            for part in name.split("."):
+                value = value.get(part) if isinstance(value, dict) else None
+            if value is off:
+                found.append(f"{kept.real} switches hooks off: {name} is {str(off).lower()}")
+    return found
+
+
+def _status(arguments: list[str]) -> int:
+    usage = "redoma hook status [AGENT] [--json]"
+    given, _ = _read(arguments, (), usage)
+    agents = [_agent(given.words, usage)] if given.words else list(AGENTS)
+    rows = [row for agent in agents for scope in scopes(agent) for row in _rows(agent, scope)]
+    if "--json" in given.flags:
+        _write_json({"hooks": rows})
+        return 0
+    for row in rows:
+        state = phrased(str(row["state"]))
+        sys.stdout.write(f"{row['agent']:<12} {row['scope']:<8} {state:<14} {row['path']}\n")
+    return 0
+
+
+def _rows(agent: str, scope: str) -> list[dict[str, object]]:
+    """One row for each file with our hook; where there is none, one that says so."""
+    rows: list[dict[str, object]] = []
+    try:
+        for kept, ours in installed(agent, scope):
+            for group in ours:
+                command = str(group["hooks"][0]["command"])  # type: ignore[index]
+                state = "installed" if entry.starts(command) else "cannot start"
+                rows.append(_row(agent, scope, state, kept.real, command))
+    except RedomaError as error:
+        rows.append(_row(agent, scope, "unreadable", str(error), None))
+    return rows or [_row(agent, scope, "not installed", places(agent, scope)[0].path, None)]
+
+
+def _row(agent: str, scope: str, state: str, path: str, command: str | None) -> dict[str, object]:
+    return {"agent": agent, "scope": scope, "state": state, "path": path, "command": command}
+
+
+def _write_json(content: dict[str, object]) -> None:
+    import json
+
+    sys.stdout.write(json.dumps(content) + "\n")

@@ -1,0 +1,1 @@
+"""The forkserver, and the processes that stand between the supervisor and a command."""

@@ -1,0 +1,92 @@
+"""Confines itself as ordered, starts the command, and outlives none of what the command started.
+
+Runs as a process of its own between the supervisor and the command, where an engine has no
+launcher that could do this: it takes its orders from the command line, one word each.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+
+from redoma.jail.forkserver import first_process
+from redoma.jail.kernel import calls
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1)
+COULD_NOT_CONFINE = 125
+
+
+def main(arguments: list[str]) -> None:
+    """Never returns: ends with the command's own status."""
+    cut = arguments.index("--")
+    orders, command = arguments[:cut], arguments[cut + 1 :]
+    ordered = dict(order.partition("=")[::2] for order in orders)
+    # Attack: a command that leaves its session and its parents would go on after the run; with
+    # this every orphan becomes our child.
+    calls.prctl(calls.PR_SET_CHILD_SUBREAPER, 1)
+    calls.prctl(calls.PR_SET_PDEATHSIG, signal.SIGKILL)
+    child = os.fork()
+    if child == 0:
+        try:
+            _become(ordered, command)
+        except OSError as error:
+            sys.stderr.write(f"redoma: could not confine the command: {error}\n")
+        os._exit(COULD_NOT_CONFINE)
+    for number in _SIGNALS:
+        signal.signal(number, lambda given, _: os.kill(child, given))
+    status = _wait(child)
+    _end_all_children()
+    code = os.waitstatus_to_exitcode(status)
+    if code < 0:
+        if -code not in (signal.SIGKILL, signal.SIGSTOP):
+            signal.signal(-code, signal.SIG_DFL)
+        os.kill(os.getpid(), -code)
+    os._exit(code if code >= 0 else 128 - code)
+
+
+def _become(ordered: dict[str, str], command: list[str]) -> None:
+    if not ordered.get("terminal"):
+        os.setsid()
+    os.chdir(ordered["cwd"])
+    calls.prctl(calls.PR_SET_PDEATHSIG, signal.SIGKILL)
+    _limit(ordered.get("limits", ""))
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("REDOMA_SHIM_")
+    }
+    first_process.become(command, environment)
+
+
+def _limit(text: str) -> None:
+    import resource
+
+    for pair in filter(None, text.split(",")):
+        kind, _, value = pair.partition(":")
+        hard = resource.getrlimit(int(kind))[1]
+        wanted = int(value) if hard == resource.RLIM_INFINITY else min(int(value), hard)
+        # At the hard limit of CPU time the kernel kills without a word; before it, it says why.
+        last = wanted + 1 if int(kind) == resource.RLIMIT_CPU else wanted
+        resource.setrlimit(int(kind), (wanted, last))
+
+
+def _wait(child: int) -> int:
+    while True:
+        pid, status = os.waitpid(-1, 0)
+        if pid == child:
+            return status
+
+
+def _end_all_children() -> None:
+    """Kills and collects until nothing is left; each orphan comes to us in its turn."""
+    while True:
+        try:
+            with open(f"/proc/self/task/{os.getpid()}/children") as file:
+                children = [int(pid) for pid in file.read().split()]
+        except OSError:
+            children = []
+        for pid in children:
+            os.kill(pid, signal.SIGKILL)
+        try:
+            os.waitpid(-1, 0)
+        except ChildProcessError:
+            return

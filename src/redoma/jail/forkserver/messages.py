@@ -1,0 +1,148 @@
+"""Messages with descriptors between whoever runs commands and the process that stays."""
+
+from __future__ import annotations
+
+import os
+import resource
+from _socket import CMSG_SPACE, MSG_CMSG_CLOEXEC, MSG_NOSIGNAL, SCM_RIGHTS, SOL_SOCKET, socket
+from struct import pack, unpack
+
+from redoma.jail.forkserver.description import Orders
+from redoma.jail.kernel import privileges
+
+# The kernel takes 253 descriptors with one message.
+_AT_ONCE = 200
+_LONGEST = 4096
+# What the process that stays is started with beside its standard descriptors: where it is asked,
+# and what tells that whoever asks is gone.
+CONTROL, HOST = 3, 4
+# How it is asked for a process that a call goes on in, for one whose function comes by value, and
+# for one that a command is started in.
+ENTRY, BY_VALUE, COMMAND = b"e", b"v", b"c"
+# Before any of these: nobody waits for it yet.
+LATER = b"~"
+# The message that tells an enclosure what comes first of its root, before it is asked.
+AHEAD = b"ahead"
+# Below these numbers a command may be given descriptors; ours are all above.
+FIRST_OWN = 10
+_SIZE = 4
+
+
+def send(to: socket, data: bytes, fds: list[int] | None = None) -> None:
+    """One message; its descriptors arrive as copies of ours."""
+    rights = pack(f"{len(fds)}i", *fds) if fds else b""
+    # A program may have left it to the kernel to end it where nobody reads: not for this.
+    to.sendmsg([data], [(SOL_SOCKET, SCM_RIGHTS, rights)] if fds else [], MSG_NOSIGNAL)
+
+
+def receive(source: socket) -> tuple[bytes, list[int]]:
+    """The next message; empty when the other side is gone."""
+    data, beside, _, _ = source.recvmsg(_LONGEST, CMSG_SPACE(_AT_ONCE * _SIZE), MSG_CMSG_CLOEXEC)
+    fds: list[int] = []
+    for level, kind, rights in beside:
+        if (level, kind) == (SOL_SOCKET, SCM_RIGHTS):
+            fds += unpack(f"{len(rights) // _SIZE}i", rights)
+    return data, fds
+
+
+def send_many(to: socket, fds: list[int]) -> None:
+    """However many descriptors, the first message saying how many there will be."""
+    for start in range(0, len(fds), _AT_ONCE):
+        send(to, b"%d" % len(fds), fds[start : start + _AT_ONCE])
+
+
+def receive_many(source: socket, data: bytes, fds: list[int]) -> list[int]:
+    """What `send_many` sent, after its first message; nothing when the other side is gone."""
+    while data and len(fds) < int(data):
+        data, more = receive(source)
+        fds += more
+    return fds if data else []
+
+
+def read_words(fd: int) -> list[str]:
+    """The words of a file in memory, each ended by a NUL; closes it."""
+    try:
+        data = os.pread(fd, os.fstat(fd).st_size, 0)
+    finally:
+        os.close(fd)
+    return data.decode(errors="surrogateescape").split("\0")[:-1]
+
+
+class Request:
+    """One request, its descriptors put where the command will find them."""
+
+    def __init__(self, fds: list[int]) -> None:
+        """`fds` are those of `packed`, as they arrived."""
+        words = iter(read_words(fds[0]))
+        numbers = [int(number) for number in next(words).split(",") if number]
+        doors = int(next(words))
+        self.limits = [
+            tuple(int(part) for part in triple.split(":"))
+            for triple in next(words).split(",")
+            if triple
+        ]
+        self.umask = int(next(words), 8)
+        self.terminal = next(words) == "terminal"
+        self.options = [next(words) for _ in range(int(next(words)))]
+        self.entry = [next(words) for _ in range(int(next(words)))]
+        self.argv = list(words)
+        for target, fd in enumerate(fds[1:4]):
+            os.dup2(fd, target)
+            os.close(fd)
+        self.doors = fds[4 : 4 + doors]
+        # By the number that the words use; the command itself is given the low ones.
+        self.fds: dict[int, int] = {}
+        for number, fd in zip(numbers, fds[4 + doors :], strict=True):
+            if number < FIRST_OWN:
+                os.dup2(fd, number)
+                os.close(fd)
+            self.fds[number] = number if number < FIRST_OWN else fd
+
+    def restrict(self, orders: Orders) -> None:
+        """Puts the run's filter of system calls and its limits on this process and its heirs."""
+        file = self.fds[orders.numbers["--seccomp"]]
+        privileges.load_filter(os.pread(file, os.fstat(file).st_size, 0))
+        os.close(file)
+        for kind, soft, hard in self.limits:
+            resource.setrlimit(kind, (soft, hard))
+
+
+def rehearse() -> None:
+    """Reads a request that asks for nothing, as every request is read."""
+    options = ["--ro-bind", "/", "/", "--setenv", "A", "a", "--overlay-src", "/", "--chdir", "/"]
+    words = packed(
+        numbers=[], doors=0, limits=[(0, 0, 0)], umask=0o22, terminal=False, options=options,
+        entry=(), argv=("",),
+    )  # fmt: skip
+    file = os.memfd_create("redoma")
+    os.write(file, b"".join(os.fsencode(word) + b"\0" for word in words))
+    Orders(Request([file, *(os.dup(number) for number in range(3))]).options)
+
+
+def packed(
+    *,
+    numbers: list[int],
+    doors: int,
+    limits: list[tuple[int, int, int]],
+    umask: int,
+    terminal: bool,
+    options: list[str],
+    entry: tuple[str, ...],
+    argv: tuple[str, ...],
+) -> list[str]:
+    """The words of a request.
+
+    They go before three standard descriptors, `doors` of control groups, and those of `numbers`.
+    """
+    return [
+        ",".join(map(str, numbers)),
+        str(doors),
+        ",".join(":".join(map(str, triple)) for triple in limits),
+        f"{umask:o}",
+        "terminal" if terminal else "",
+        str(len(options)),
+        *options,
+        str(len(entry)),
+        *entry,
+        *argv,
+    ]

@@ -1,1 +1,0 @@
-"""What runs inside an enclosure before the command does."""

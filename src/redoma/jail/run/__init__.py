@@ -1,1 +1,0 @@
-"""The one supervisor: the only files that start processes."""

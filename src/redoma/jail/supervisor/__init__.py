@@ -1,0 +1,1 @@
+"""Runs one prepared launch: starts it, feeds it, limits it, and kills its whole tree."""

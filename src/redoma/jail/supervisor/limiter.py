@@ -1,0 +1,262 @@
+"""Puts a run's limits on its first process, and says afterwards which of them were met."""
+
+from __future__ import annotations
+
+import os
+import resource
+import time
+from contextlib import suppress
+
+from redoma.model.access import Limits
+from redoma.model.errors import EngineFailed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from redoma.jail.kernel.cgroups import Group, Groups
+
+OTHERWISE = {
+    "memory": "rlimit for each process, the tree watched",
+    "address_space": "rlimit for each process",
+    "processes": "rlimit in its own user namespace",
+    "cpu_seconds": "rlimit for each process, the tree watched",
+    "open_files": "rlimit",
+    "file_size": "rlimit",
+    "total_written": "watched",
+    "keep_free": "watched",
+    "temporary": "tmpfs size",
+    "wall_seconds": "supervisor",
+    "output": "supervisor",
+    "output_total": "supervisor",
+}
+_LONGEST_MADE = 0.05
+_SMALL = 4  # pages: what has no room by its nature
+# What is looked at while it runs: to end a run that is past it, or to say that it was met.
+_WATCHED = (
+    "memory",
+    "processes",
+    "cpu_seconds",
+    "open_files",
+    "total_written",
+    "keep_free",
+    "temporary",
+)
+
+
+class Limiter:
+    """Limits of one run: a control group where there is one, resource limits always."""
+
+    def __init__(self, limits: Limits, groups: Groups | None, held: frozenset[str]) -> None:
+        self.limits = limits
+        self._groups = groups
+        self.group: Group | None = None
+        self._inside = self._asked = False
+        self.held = held
+        if groups is not None and not held:
+            try:
+                group = groups.take(limits)
+                self.group = group
+                self.held = group.limit(limits)
+            except OSError as error:
+                raise EngineFailed(
+                    f"a control group could not be made: {error}", hint="redoma doctor"
+                ) from error
+            # Planned as held by the group: anything less would be a weaker run than was promised.
+            lost = _wanted(limits, groups.controllers) - self.held
+            if lost:
+                self.release()
+                raise EngineFailed(
+                    f"the control group does not take a limit of {', '.join(sorted(lost))}",
+                    hint="redoma doctor",
+                )
+
+    def starting_inside(self, start: Callable[[], int]) -> Callable[[], int]:
+        """The same start, in the control group; for a thread that is the enclosure's own."""
+        group = self.group
+        if group is None or group.version != 1:
+            return start
+        enter, leave = group.doors()
+        self._inside = True
+
+        def inside() -> int:
+            for fd in enter:
+                os.write(fd, b"0")
+            try:
+                return start()
+            finally:
+                for fd in leave:
+                    os.write(fd, b"0")
+
+        return inside
+
+    def doors(self) -> list[int]:
+        """Descriptors by which a process moves itself into the control group; ours to keep."""
+        self._inside = True
+        return self.group.doors()[0] if self.group is not None else []
+
+    def apply(self, pid: int) -> int:
+        """Holds the process that will become the command; 0 when that is done."""
+        self.enter(pid)
+        for kind, soft, hard in self.own_limits():
+            resource.prlimit(pid, kind, (soft, hard))
+        return 0
+
+    def own_limits(self) -> list[tuple[int, int, int]]:
+        """The kind, the soft and the hard value of each limit that a process has by itself."""
+        found = []
+        for kind, value in self._resource_limits():
+            most = resource.getrlimit(kind)[1]
+            value = value if most == resource.RLIM_INFINITY else min(value, most)  # noqa: PLW2901
+            found.append((kind, value, _hard(kind, value)))
+        return found
+
+    def enter(self, pid: int) -> None:
+        """Moves the process into the control group, if there is one and it is not there yet."""
+        if self.group is not None and not self._inside:
+            self.group.enter(pid)
+
+    def _resource_limits(self) -> list[tuple[int, int]]:
+        limits = self.limits
+        found = _of_each_process(limits)
+        if limits.processes is not None and "processes" not in self.held:
+            # Counted for this enclosure alone, since its user namespace is its own.
+            found.append((resource.RLIMIT_NPROC, limits.processes + 1))
+        if limits.memory is not None and "memory" not in self.held:
+            found.append((resource.RLIMIT_DATA, limits.memory))
+        return found
+
+    @property
+    def watched(self) -> frozenset[str]:
+        """Limits that nothing in the kernel holds for the tree as a whole."""
+        return frozenset(
+            name
+            for name in _WATCHED
+            if getattr(self.limits, name) is not None and name not in self.held
+        )
+
+    def reached(self) -> list[str]:
+        """Which limits the control group saw being met, since it was last asked."""
+        self._asked = True
+        found = []
+        if self.group is not None:
+            if self.group.out_of_memory():
+                found.append("memory")
+            if self.group.too_many_processes():
+                found.append("processes")
+        return found
+
+    def peak_memory(self, largest_process: int) -> int:
+        peak = self.group.peak_memory() if self.group is not None else 0
+        return max(peak, largest_process)
+
+    def mechanisms(self) -> tuple[tuple[str, str], ...]:
+        """Which mechanism held each limit, in words."""
+        by_group = self._groups.words if self.group is not None and self._groups else "systemd"
+        found = []
+        for name in self.limits._fields:
+            if getattr(self.limits, name) is None:
+                continue
+            if name in self.held:
+                found.append((name, by_group))
+            elif name in OTHERWISE:
+                found.append((name, OTHERWISE[name]))
+        return tuple(found)
+
+    def release(self) -> None:
+        if self.group is not None and self._groups is not None:
+            if not self._asked:
+                self.reached()  # so that the next run is not blamed for this one
+            self._groups.give_back(self.group)
+            self.group = None
+
+
+def _wanted(limits: Limits, controllers: frozenset[str]) -> frozenset[str]:
+    pairs = (("memory", "memory"), ("processes", "pids"), ("cpu_percent", "cpu"))
+    return frozenset(
+        name for name, key in pairs if getattr(limits, name) is not None and key in controllers
+    )
+
+
+def _hard(kind: int, value: int) -> int:
+    # At the hard limit of CPU time the kernel kills without a word; before it, it says why.
+    return value + 1 if kind == resource.RLIMIT_CPU else value
+
+
+def tree(root: int) -> list[int]:
+    """A process and all that descend from it, as far as they live."""
+    found, pending = [], [root]
+    while pending:
+        pid = pending.pop()
+        found.append(pid)
+        with suppress(OSError):
+            for thread in os.listdir(f"/proc/{pid}/task"):
+                with open(f"/proc/{pid}/task/{thread}/children") as file:
+                    pending += [int(child) for child in file.read().split()]
+    return found
+
+
+def resource_limits(limits: Limits) -> str:
+    """`kind:value` pairs for a process that limits itself."""
+    pairs = _of_each_process(limits)
+    if limits.memory is not None:
+        pairs.append((resource.RLIMIT_DATA, limits.memory))
+    return ",".join(f"{kind}:{value}" for kind, value in pairs)
+
+
+def _of_each_process(limits: Limits) -> list[tuple[int, int]]:
+    """What the kernel holds of a process and of all that it starts, each for itself."""
+    wanted = (
+        (resource.RLIMIT_CORE, 1),  # not 0: then a crash starts the machine's own handler, outside
+        (resource.RLIMIT_NOFILE, limits.open_files),
+        (resource.RLIMIT_FSIZE, limits.file_size),
+        (resource.RLIMIT_CPU, limits.cpu_seconds),
+        (resource.RLIMIT_AS, limits.address_space),
+    )
+    return [(kind, value) for kind, value in wanted if value is not None]
+
+
+def opened_below(roots: tuple[str, ...], paths: tuple[str, ...]) -> list[int]:
+    """Directories that are file systems of their own; a descriptor outlives their namespace."""
+    found = []
+    for path in paths:
+        for root in roots:
+            with suppress(OSError):
+                fd = os.open(root + path, os.O_PATH | os.O_CLOEXEC | os.O_DIRECTORY)
+                if not os.path.exists(path) or os.fstat(fd).st_dev != os.stat(path).st_dev:
+                    found.append(fd)
+                    break
+                os.close(fd)  # the machine's own: the root inside does not stand yet
+    return found
+
+
+def standing(first: int, paths: tuple[str, ...]) -> list[int]:
+    """The same of an enclosure that is being made: its last mount comes before the command."""
+    until = time.monotonic() + _LONGEST_MADE
+    while True:
+        found = opened_below((f"/proc/{first}/root",), paths)
+        if len(found) == len(paths) or time.monotonic() > until:
+            return found
+        for fd in found:
+            os.close(fd)
+        time.sleep(0.0002)
+
+
+def full(temporary: list[int]) -> list[str]:
+    """`temporary` where one of these file systems has no room left: something was refused it."""
+    for fd in temporary:
+        with suppress(OSError):
+            status = os.statvfs(fd)
+            # Of what is cut in the middle of a page, a page may be left.
+            if status.f_blocks > _SMALL and status.f_bfree <= 1:
+                return ["temporary"]
+    return []
+
+
+def free_on(directory: str) -> int:
+    """The bytes that are left to whoever writes there."""
+    try:
+        status = os.statvfs(directory)
+    except OSError:
+        return 0
+    return status.f_bavail * status.f_frsize

@@ -1,0 +1,215 @@
+"""What a command prints: kept up to a cap, passed on as it comes, and never a reason to wait."""
+
+from __future__ import annotations
+
+import os
+import time
+from _queue import SimpleQueue
+from _thread import allocate_lock, start_new_thread
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeAlias
+
+    Sink: TypeAlias = Callable[[int, bytes], None]
+    from redoma.jail.supervisor.control import Control
+    from redoma.model.network import Connection
+
+    # A stream, what is for it, and how much of that is the command's own.
+    Item = tuple[int, bytes, int]
+
+_CHUNK = 1 << 16
+_KEPT = 8 << 20  # of each stream, where nobody said how much
+ANSWER = 3  # the number of the stream on which a Python call answers
+
+
+class Output:
+    """One stream: read to its end whatever happens, so that the command never blocks on us.
+
+    `cap` is how much of it is kept and shown; without one all of it is shown, and some kept.
+    """
+
+    def __init__(self, fd: int, number: int, cap: int | None, sink: Sink | None) -> None:
+        self.fd = fd
+        self.number = number
+        self._cap = cap
+        self._sink = sink
+        self._kept: list[bytes] = []
+        self._size = 0
+        self.total = 0
+        self.truncated = self.limited = False
+        # Whether its reader stopped reading while the command ran.
+        self.unread = False
+        self.open = True
+        os.set_blocking(fd, False)
+
+    def read(self) -> bool:
+        """Reads what is there once; False when nothing was."""
+        try:
+            data = os.read(self.fd, _CHUNK)
+        except BlockingIOError:
+            return False
+        except OSError:  # a terminal whose other side is gone
+            data = b""
+        if not data:
+            self.open = False
+            return False
+        self.total += len(data)
+        keep = data[: max(0, (_KEPT if self._cap is None else self._cap) - self._size)]
+        if len(keep) < len(data):
+            self.truncated = True
+            # Whoever is shown all of it as it comes has lost nothing that is not kept.
+            self.limited = self._cap is not None or self._sink is None
+        if keep:
+            self._size += len(keep)
+            self._kept.append(keep)
+        shown = data if self._cap is None else keep
+        if shown and self._sink is not None:
+            self._sink(self.number, shown)
+        return True
+
+    def shut(self) -> None:
+        """Reads no more: who still writes gets SIGPIPE, as in a shell's pipe."""
+        self.open, self.unread = False, True
+        os.close(self.fd)
+        self.fd = -1
+
+    def rest(self) -> None:
+        """Reads what is left after the tree has ended."""
+        while self.open and self.read():
+            pass
+
+    @property
+    def data(self) -> bytes:
+        return b"".join(self._kept)
+
+
+class Input:
+    """A command's standard input, written as fast as it is read."""
+
+    def __init__(self, fd: int, data: bytes, *, over: bool) -> None:
+        self.fd = fd
+        self._left = memoryview(data)
+        self._over = over
+        self.open = True
+        os.set_blocking(fd, False)
+
+    @property
+    def wants(self) -> bool:
+        return self.open and len(self._left) > 0
+
+    @property
+    def hungry(self) -> bool:
+        """Whether everything so far was taken and more may come."""
+        return self.open and not len(self._left) and not self._over
+
+    def add(self, data: bytes, *, over: bool) -> None:
+        self._left = memoryview(bytes(self._left) + data)
+        self._over = self._over or over
+        self.close_if_over()
+
+    def write(self) -> None:
+        try:
+            self._left = self._left[os.write(self.fd, self._left[:_CHUNK]) :]
+        except BlockingIOError:
+            return
+        except OSError:  # the command closed its side: what is left has no reader
+            self._left, self._over = memoryview(b""), True
+        self.close_if_over()
+
+    def close_if_over(self) -> None:
+        if self.open and self._over and not len(self._left):
+            self.close()
+
+    def close(self) -> None:
+        if self.open:
+            self.open = False
+            os.close(self.fd)
+
+
+# So much is taken from a command before it has to wait for its reader.
+_MOST_WAITING = 256 << 10
+_LOOK = 0.2
+# How long a reader may be stuck after we ended the command ourselves.
+_PATIENCE = 5.0
+ABANDONED = "nobody read the last of the output"
+
+
+class Outlet:
+    """The way from a command's output to whoever wants it as it comes."""
+
+    def __init__(self, sink: Sink, wake: Callable[[], None]) -> None:
+        self._sink = sink
+        self._wake = wake
+        self._items: SimpleQueue[Item | None] = SimpleQueue()
+        # Each is written by one thread only: what came, and what was handed on.
+        self._came = self._handed = 0
+        self.error: BaseException | None = None
+        # Streams whose reader stopped reading, as the sink says by `BrokenPipeError`.
+        self.gone: set[int] = set()
+        self.abandoned = False
+        self._over = allocate_lock()
+        self._over.acquire()
+        start_new_thread(self._work, ())
+
+    def put(self, stream: int, data: bytes) -> None:
+        """Something more to hand on."""
+        self._came += len(data)
+        self._items.put((stream, data, len(data)))
+
+    def say(self, stream: int, data: bytes) -> None:
+        """Something of our own in between, from any thread; it never counts as the command's."""
+        self._items.put((stream, data, 0))
+
+    @property
+    def full(self) -> bool:
+        """Whether the command has to wait for its reader."""
+        return self._came - self._handed > _MOST_WAITING
+
+    def finish(self, control: Control, *, ended_by_us: bool) -> None:
+        """Returns when everything was handed on; of what we ended, nothing is waited for long.
+
+        A person who reads page by page gets every page of a command that ended by itself.
+        """
+        self.close()
+        seen, since = self._handed, time.monotonic()
+        while not self._over.acquire(timeout=_LOOK):
+            now = time.monotonic()
+            if self._handed != seen:
+                seen, since = self._handed, now
+            if control.cancelled or (ended_by_us and now - since > _PATIENCE):
+                self.abandoned = True
+                return
+        if self.error is not None:
+            raise self.error
+
+    def close(self) -> None:
+        """Nothing more will come."""
+        self._items.put(None)
+
+    def _work(self) -> None:
+        while self.error is None and (item := self._items.get()) is not None:
+            went = False
+            try:
+                if item[0] not in self.gone:
+                    self._sink(item[0], item[1])
+            except BrokenPipeError:
+                self.gone.add(item[0])
+                went = True
+            except BaseException as error:
+                self.error = error
+            size = item[2]
+            self._handed += size
+            # In this order: either the supervisor sees that there is room, or we see that it waits.
+            if self._came - self._handed + size > _MOST_WAITING or went or self.error is not None:
+                self._wake()
+        self._over.release()
+
+
+def narrated(control: Control, outlet: Outlet | None) -> Callable[[Connection], None] | None:
+    """Shows connections between the command's own lines; the gate never waits for the reader."""
+    words = control.narrate
+    if words is None or outlet is None:
+        return None
+    return lambda connection: outlet.say(2, words(connection))
