@@ -15,7 +15,7 @@ import pytest
 
 import redoma
 from redoma.jail.engines.bwrap_binary import candidates
-from redoma.jail.kernel.syscall_numbers import MACHINES, number
+from redoma.jail.kernel.syscall_table import MACHINES, number
 from tests.tidy import remove
 
 pytestmark = pytest.mark.both_users

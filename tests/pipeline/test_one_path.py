@@ -9,6 +9,7 @@ import pytest
 
 from redoma import Sandbox
 from redoma.cli.preview import main as preview_command
+from redoma.jail.overlay import transaction_store
 from redoma.pipeline import stored_changes
 from redoma.pipeline.steps import AuditStep, BeginStep, ExecuteStep
 from tests.pipeline.place import Place
@@ -24,7 +25,7 @@ def test_what_is_stored_of_a_command_has_no_secret_in_it(place: Place, how: str)
     [entry] = stored_changes.history()
     assert SECRET not in entry.command
     assert "echo" in entry.command
-    whole = Path(stored_changes.kept.directory(entry.id)).rglob("*.json")
+    whole = Path(transaction_store.directory(entry.id)).rglob("*.json")
     assert not any(SECRET in file.read_text() for file in whole)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import error as too_short
 
-from redoma.jail.kernel.datagrams import destination
+from redoma.jail.kernel.network import datagram_destination
 from redoma.model.network import DATAGRAM, Connection
 
 TYPE_CHECKING = False
@@ -36,7 +36,7 @@ class Datagrams:
         """Notes what has come."""
         for _ in range(_AT_ONCE):
             try:
-                address, port = destination(self._sock)
+                address, port = datagram_destination(self._sock)
             except (OSError, IndexError, too_short):
                 break
             self._heard += 1

@@ -7,7 +7,7 @@ import time
 from contextlib import suppress
 from socket import AF_INET, AF_INET6, inet_pton
 
-from redoma.jail.kernel.netlink import inode_of
+from redoma.jail.kernel.network import inode_of
 from redoma.jail.supervisor.limiter import tree
 
 TYPE_CHECKING = False

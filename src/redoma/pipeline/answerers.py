@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from redoma.ask.chain import Chain
+    from redoma.ask.answerers import AnswererChain
     from redoma.model.policy import Policy
     from redoma.model.question import Answer, Answerer, Choice, Question
 
@@ -30,7 +30,7 @@ ANSWERED_LATER = 600.0
 
 def answerer(
     given: Answerer | Callable[[Question], bool | Choice | Answer] | None, policy: Policy
-) -> Chain:
+) -> AnswererChain:
     """Everyone who can be asked: approvals that are remembered, then whoever was given."""
     from redoma.pipeline import pending_questions
 
@@ -55,7 +55,7 @@ class LocalAnswerer:
     def ask(self, question: Question) -> Answer | None:
         return self.chain(redact).ask(question)
 
-    def chain(self, cleaned: Callable[[str], str]) -> Chain:
+    def chain(self, cleaned: Callable[[str], str]) -> AnswererChain:
         """The answerers behind it."""
         from redoma.pipeline import pending_questions
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from redoma.audit.store import Record
+from redoma.audit.log import AuditLog
 from redoma.base.private_file import key_place as place_of_key
 from redoma.model.errors import RecordUnavailable, StateUnavailable
 from redoma.pipeline.redaction import redact
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 KEY_VARIABLE = "REDOMA_AUDIT_KEY"
 MOST_OPEN = 4
-_open_logs: dict[tuple[object, ...], Record] = {}
+_open_logs: dict[tuple[object, ...], AuditLog] = {}
 
 
-def audit_log(directory: str, policy: Policy, secrets: tuple[str, ...] = ()) -> Record:
+def audit_log(directory: str, policy: Policy, secrets: tuple[str, ...] = ()) -> AuditLog:
     """The audit log in a directory, or the user's own; one for each process.
 
     `secrets` are values that may not be written down, beside those of our own variables.
@@ -35,7 +35,7 @@ def audit_log(directory: str, policy: Policy, secrets: tuple[str, ...] = ()) -> 
             from redoma.pipeline.redaction import redactor
 
             cleaned = redactor(values=secrets).text
-        known = Record(place, redact=cleaned, keep=key[1], keyed_by=key_place())
+        known = AuditLog(place, redact=cleaned, keep=key[1], keyed_by=key_place())
         # A log holds files open: one that was not used for a while is closed, and opens again.
         for old in list(_open_logs)[: max(0, len(_open_logs) - MOST_OPEN + 1)]:
             _open_logs.pop(old).close()

@@ -9,8 +9,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from redoma.ask.chain import Chain
-    from redoma.audit.store import Record
+    from redoma.ask.answerers import AnswererChain
+    from redoma.audit.log import AuditLog
     from redoma.model.policy import Policy
     from redoma.model.question import Answer, Answerer, Choice, Question
     from redoma.model.request import Request
@@ -27,7 +27,7 @@ class Context:
         policy: Policy,
         caller: Caller,
         *,
-        audit: Record | str | None = None,
+        audit: AuditLog | str | None = None,
         ask: Ask | None = None,
         first: Answerer | None = None,
         secrets: tuple[str, ...] = (),
@@ -47,13 +47,13 @@ class Context:
         """Who words the audit events of a request."""
         return AuditEvents(request, self.policy.logging)
 
-    def audit_log(self) -> Record:
+    def audit_log(self) -> AuditLog:
         """Where the events are written."""
         if self._audit is None or isinstance(self._audit, str):
             return audit_log(self._audit or "", self.policy, self._secrets)
         return self._audit
 
-    def answerer(self) -> Chain:
+    def answerer(self) -> AnswererChain:
         """Everyone who can be asked, as one."""
         from redoma.pipeline.answerers import answerer
 

@@ -22,7 +22,7 @@ from redoma.pipeline.this_host import this_host
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.audit.store import Record
+    from redoma.audit.log import AuditLog
     from redoma.jail.probe.host import Host
     from redoma.model.access import Grant
     from redoma.model.change import Changes
@@ -55,7 +55,7 @@ class SandboxConfig:
         project: str,
         beside: Policy | None,
         ask: Ask | None,
-        audit: Record | str | None,
+        audit: AuditLog | str | None,
         caller: Caller,
     ) -> None:
         """`policy` is read from the files of `project` where none is given; `beside` holds too."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any, Self, TypeVar
 
-    from redoma.audit.store import Record
+    from redoma.audit.log import AuditLog
     from redoma.jail.supervisor.control import Control
     from redoma.jail.supervisor.streams import Sink
     from redoma.model.call import Call
@@ -71,7 +71,7 @@ class Sandbox:
         pack: str = "",
         rules: Sequence[tuple[str, str, str]] = (),
         ask: Answerer | Callable[[Question], bool | Choice | Answer] | None = None,
-        record: Record | str | None = None,
+        record: AuditLog | str | None = None,
         caller: str = "",
         session: str = "",
         phase: str = "",

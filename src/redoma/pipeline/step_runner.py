@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.audit.store import Pending
+    from redoma.audit.log import PendingWrite
     from redoma.jail.supervisor.control import Control
     from redoma.jail.supervisor.streams import Sink
     from redoma.model.question import Answer
@@ -37,7 +37,7 @@ class StepRunner:
         else:
             log.note(*step.events)
 
-    def begin(self, step: BeginStep) -> Pending:
+    def begin(self, step: BeginStep) -> PendingWrite:
         from redoma.pipeline.audit_log import rates
 
         limits = rates(self._context.policy)
@@ -54,9 +54,9 @@ class StepRunner:
         raise NotImplementedError("nothing runs on this walk")
 
     def hold(self, step: HoldStep) -> None:
-        from redoma.jail.overlay import kept
+        from redoma.jail.overlay import transaction_store
 
-        kept.set_asks(step.id, step.asks)
+        transaction_store.set_asks(step.id, step.asks)
 
     def apply(self, step: ApplyStep) -> Applied:
         from redoma.pipeline import stored_changes

@@ -9,11 +9,18 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from redoma.jail.overlay import kept
+from redoma.jail.overlay import transaction_store
 from redoma.jail.overlay.apply import apply as apply_held
-from redoma.jail.overlay.collect import Bounds, collect, is_due, let_go, make_due, remove_kept_layer
-from redoma.jail.overlay.recovery import in_progress, recover, settled
-from redoma.jail.overlay.store import find_layer
+from redoma.jail.overlay.locks import in_progress, recover, settled
+from redoma.jail.overlay.retention import (
+    RetentionBounds,
+    collect,
+    is_due,
+    make_due,
+    remove_stored_overlay,
+    retire,
+)
+from redoma.jail.overlay.store import find_overlay
 from redoma.jail.overlay.undo import last_applied
 from redoma.jail.overlay.undo import undo as undo_applied
 from redoma.jail.protect.obeyed_names import Treat, obeyed
@@ -31,14 +38,14 @@ if TYPE_CHECKING:
     from redoma.model.transaction import Freed, HistoryEntry
 
 __all__ = [
-    "Bounds",
+    "RetentionBounds",
     "apply",
     "collect_garbage",
     "discard",
     "history",
     "last_applied",
-    "layer_of",
     "load",
+    "overlay_of",
     "previews",
     "recover",
     "resolve",
@@ -53,18 +60,18 @@ _CAN_BE_APPLIED = frozenset({Standing.HELD, Standing.UNDONE})
 def resolve(prefix: str) -> str:
     """The whole name of the one transaction that begins so; what a crash left is mended first."""
     recover()
-    return kept.resolve(prefix)
+    return transaction_store.resolve(prefix)
 
 
 def load(name: str) -> Changes:
     """The changes of a transaction; PreviewGone where they are no more."""
-    return kept.load(resolve(name))
+    return transaction_store.load(resolve(name))
 
 
-def layer_of(name: str) -> str:
+def overlay_of(name: str) -> str:
     """The directory where the changed files of a transaction lie until they are applied."""
     whole = resolve(name)
-    return kept.layer_of(whole, kept.read_entry(whole)).upper
+    return transaction_store.overlay_of(whole, transaction_store.read_entry(whole)).upper
 
 
 def store(changes: Changes, command: str, asks: tuple[str, ...] = ()) -> None:
@@ -72,14 +79,14 @@ def store(changes: Changes, command: str, asks: tuple[str, ...] = ()) -> None:
 
     `command` has no secrets any more; `asks` is why applying it has to be confirmed.
     """
-    layer = find_layer(changes.id)
+    layer = find_overlay(changes.id)
     if layer is None:
         return
     try:
-        kept.keep(layer, changes, command=command, asks=asks)
+        transaction_store.store_changes(layer, changes, command=command, asks=asks)
     except KeyboardInterrupt as stop:
         stop.args = (LET_GO,)
-        remove_kept_layer(changes.id)
+        remove_stored_overlay(changes.id)
         raise
 
 
@@ -103,45 +110,47 @@ def apply(
         )
     whole = resolve(name)
     allowed = tuple(os.path.abspath(path) for path in allow_write)
-    before = kept.read_entry(whole).active
+    before = transaction_store.read_entry(whole).active
     try:
         applied = apply_held(
             whole, paths, contents=contents, allowed=allowed, undo=undo, names=names
         )
     except KeyboardInterrupt:
         made = _applied_after_all(whole)
-        if made is None or kept.read_entry(whole).active == before:
+        if made is None or transaction_store.read_entry(whole).active == before:
             raise
         return made
     with suppress(KeyboardInterrupt):  # it is applied: only the making of room is stopped
         if is_due():
             collect(wait=False)
-    if applied.kept > Bounds().bytes:
+    if applied.kept > RetentionBounds().bytes:
         make_due()
     return applied
 
 
 def _applied_after_all(name: str) -> Applied | None:
     """What was applied, where whoever applied it was stopped when it was done; else None."""
-    entry = kept.read_entry(name).shown
+    entry = transaction_store.read_entry(name).shown
     if entry.standing not in (Standing.APPLIED, Standing.FINAL):
         return None
     note = "stopped when everything was applied"
     undoable = entry.standing is Standing.APPLIED
-    return Applied(id=name, changes=kept.load(name).items, notes=(note,), undoable=undoable)
+    return Applied(
+        id=name, changes=transaction_store.load(name).items, notes=(note,), undoable=undoable
+    )
 
 
 def discard(name: str) -> None:
     """Lets go of what a transaction holds; the workspace is not touched."""
     whole = resolve(name)
     try:
-        with settled(kept.read_entry(whole)):
-            entry = kept.read_entry(whole)
+        with settled(transaction_store.read_entry(whole)):
+            entry = transaction_store.read_entry(whole)
             refuse_discard(entry.shown)
-            let_go(entry, Standing.DISCARDED)
-        remove_kept_layer(whole)
+            retire(entry, Standing.DISCARDED)
+        remove_stored_overlay(whole)
     except KeyboardInterrupt as stop:
-        if not kept.read_entry(whole).shown.standing.holds:
+        if not transaction_store.read_entry(whole).shown.standing.holds:
             stop.args = (LET_GO,)  # its overlay is removed by who makes room next
         raise
 
@@ -161,11 +170,11 @@ def undo(name: str | None = None, *, workspace: str = "") -> Undone:
     """Takes back a transaction that was applied; without a name, the last one."""
     recover()
     whole = resolve(name) if name else last_applied(workspace)
-    before = kept.read_entry(whole).active
+    before = transaction_store.read_entry(whole).active
     try:
         return undo_applied(whole)
     except KeyboardInterrupt:
-        if kept.read_entry(whole).active == before:
+        if transaction_store.read_entry(whole).active == before:
             raise
         return Undone(id=whole, notes=("stopped when everything was taken back",))
 
@@ -176,7 +185,7 @@ def history(workspace: str = "") -> tuple[HistoryEntry, ...]:
     busy = in_progress()
     return tuple(
         replace(entry.shown, standing=Standing.IN_PROGRESS) if entry.id in busy else entry.shown
-        for entry in kept.entries()
+        for entry in transaction_store.entries()
         if workspace in ("", entry.shown.workspace)
     )
 
@@ -186,7 +195,7 @@ def previews() -> tuple[str, ...]:
     return tuple(entry.id for entry in history() if entry.standing in _CAN_BE_APPLIED)
 
 
-def collect_garbage(bounds: Bounds | None = None, *, only_tell: bool = False) -> Freed:
+def collect_garbage(bounds: RetentionBounds | None = None, *, only_tell: bool = False) -> Freed:
     """Lets go of what is past the bounds of age, size and count, the oldest first."""
     return collect(bounds, only_tell=only_tell)
 

@@ -6,7 +6,7 @@ import atexit
 import os
 from _thread import allocate_lock
 
-from redoma.jail.kernel.standing import standing
+from redoma.jail.kernel.process import standing
 from redoma.jail.probe.host import Host
 
 _lock = allocate_lock()
@@ -32,7 +32,7 @@ def this_host() -> Host:
     now = standing()
     with _lock:
         if now not in _hosts:
-            from redoma.jail.overlay.recovery import recover
+            from redoma.jail.overlay.locks import recover
             from redoma.jail.protect.run_journal import finish_others
 
             finish_others()

@@ -187,10 +187,10 @@ class Transactions:
         return (yield from _said_where_stopped(entry.id, walk))
 
     def _entry(self, name: str) -> HistoryEntry:
-        from redoma.jail.overlay import kept
+        from redoma.jail.overlay import transaction_store
         from redoma.pipeline import stored_changes
 
-        return kept.read_entry(stored_changes.resolve(name)).shown
+        return transaction_store.read_entry(stored_changes.resolve(name)).shown
 
     def _of(self, entry: HistoryEntry) -> tuple[AuditEvents, Changes]:
         return self._events(entry), _named(entry)

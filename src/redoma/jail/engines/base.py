@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import Protocol
 
-    from redoma.jail.overlay.layer import Layer
+    from redoma.jail.overlay.store import Overlay
     from redoma.model.guarantee import EngineReport
     from redoma.model.plan import Launch, Plan
     from redoma.model.result import HeldBack
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
         launch: Launch
         # Where the run's writes are held, if they are; whoever runs it sees to it afterwards.
-        layer: Layer | None
+        layer: Overlay | None
         notes: tuple[str, ...]
 
         def settle(self) -> tuple[HeldBack, ...]:

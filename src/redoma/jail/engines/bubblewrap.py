@@ -10,7 +10,7 @@ from redoma.jail.engines import bwrap_binary, hiding, program
 from redoma.jail.engines.frame import Frame, memory_file, seen_through, words
 from redoma.jail.engines.frame import build as build_frame
 from redoma.jail.kernel import seccomp
-from redoma.jail.kernel.standing import is_machines_root
+from redoma.jail.kernel.process import is_machines_root
 from redoma.jail.protect import git_repository, run_journal
 from redoma.model.access import Grant, Network, Syscalls, Writes
 from redoma.model.errors import EngineFailed
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from redoma.egress.authority import Authority
     from redoma.jail.engines.owned import Owned
     from redoma.jail.engines.shield import Raised, Shield
-    from redoma.jail.kernel.identity import Stage
-    from redoma.jail.overlay.layer import Layer
+    from redoma.jail.kernel.stage import Stage
+    from redoma.jail.overlay.store import Overlay
     from redoma.jail.protect.survey import Survey
     from redoma.model.guarantee import EngineReport
     from redoma.model.plan import Starter
@@ -61,7 +61,7 @@ class Enclosure:
         raised: list[Raised],
         notes: tuple[str, ...],
         entry: run_journal.RunEntry,
-        layer: Layer | None = None,
+        layer: Overlay | None = None,
     ) -> None:
         self.launch = launch
         self.layer = layer
@@ -138,7 +138,7 @@ class Bubblewrap:
         builder: Builder,
         frame: Frame,
         notes: tuple[str, ...],
-        layer: Layer | None = None,
+        layer: Overlay | None = None,
     ) -> Iterator[Enclosure]:
         raised = self._raise(plan.grant, frame)
         cover: list[str] = []
@@ -243,7 +243,7 @@ class Bubblewrap:
         self._frames.clear()
         self._last = None
         if self._layered:
-            from redoma.jail.overlay.spares import remove_spares
+            from redoma.jail.overlay.store import remove_spares
 
             remove_spares()
         while self._entries:
@@ -318,7 +318,7 @@ class Bubblewrap:
         Where something is mounted in it the kernel makes no overlay, and it is shown as it is:
         what listens there is then covered, one by one.
         """
-        from redoma.jail.kernel.mount_table import has_mounts
+        from redoma.jail.kernel.mounts import has_mounts
 
         source = self._place(path)
         if not self.overlays or not os.path.isdir(path) or has_mounts(path):
@@ -328,7 +328,7 @@ class Bubblewrap:
 
     def staged(self) -> Stage:
         if self._stage is None:
-            from redoma.jail.kernel.identity import Stage
+            from redoma.jail.kernel.stage import Stage
 
             self._stage = Stage()
         return self._stage

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 
-from redoma.jail.kernel.standing import is_machines_root
+from redoma.jail.kernel.process import is_machines_root
 from redoma.model.access import Writes
 
 TYPE_CHECKING = False

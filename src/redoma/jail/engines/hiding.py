@@ -31,9 +31,9 @@ def top(*, as_nobody: bool = False, given: tuple[str, ...] = ()) -> tuple[str, .
 
     What is `given` by its own name is not taken apart: it is shown as that.
     """
-    from redoma.jail.kernel import mount_table
+    from redoma.jail.kernel.mounts import mount_points
 
-    mounts = tuple(mount_table.places())
+    mounts = tuple(mount_points())
     shown: list[str] = []
     pending = [path for path in reversed(_directories("/")) if path not in _OF_ITS_OWN]
     while pending and len(shown) < _MOST:

@@ -17,7 +17,7 @@ from redoma.jail.engines import program
 from redoma.jail.engines.endpoints import pipes_below
 from redoma.jail.engines.shield import Shield
 from redoma.jail.engines.simple import Plain, seen_by
-from redoma.jail.kernel.standing import is_machines_root
+from redoma.jail.kernel.process import is_machines_root
 from redoma.model.access import Writes
 from redoma.model.errors import EngineFailed
 from redoma.model.plan import Handshake, Launch, Plan

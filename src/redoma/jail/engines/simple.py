@@ -11,7 +11,7 @@ from redoma.model.plan import Launch, Plan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.jail.overlay.layer import Layer
+    from redoma.jail.overlay.store import Overlay
     from redoma.model.result import HeldBack
 
 
@@ -20,7 +20,7 @@ class Plain:
 
     def __init__(self, launch: Launch, raised: list[Raised], notes: tuple[str, ...] = ()) -> None:
         self.launch = launch
-        self.layer: Layer | None = None  # without mounts changes cannot be held
+        self.layer: Overlay | None = None  # without mounts changes cannot be held
         self.notes = notes
         self._raised = raised
 

@@ -17,7 +17,7 @@ from redoma.jail.engines.bubblewrap import Bubblewrap
 from redoma.jail.engines.frame import memory_file, words
 from redoma.jail.forkserver.client import Launcher, LauncherGone, asking
 from redoma.jail.forkserver.messages import packed
-from redoma.jail.kernel import clone
+from redoma.jail.kernel import syscalls
 from redoma.model.access import Network
 from redoma.model.errors import EngineFailed
 from redoma.model.value import replace
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from redoma.jail.engines.bubblewrap import Enclosure
     from redoma.jail.engines.frame import Frame
     from redoma.jail.forkserver.client import Kind, Ready
-    from redoma.jail.kernel.identity import Stage
+    from redoma.jail.kernel.stage import Stage
     from redoma.jail.supervisor.limiter import Limiter
     from redoma.model.guarantee import EngineReport
     from redoma.model.plan import Launch, Plan, Starter
@@ -40,7 +40,11 @@ _START = (
 )
 _TRIES = 3
 _ALWAYS = (
-    clone.NEW_USERS | clone.NEW_MOUNTS | clone.NEW_PROCESSES | clone.NEW_IPC | clone.NEW_HOSTNAME
+    syscalls.CLONE_NEWUSER
+    | syscalls.CLONE_NEWNS
+    | syscalls.CLONE_NEWPID
+    | syscalls.CLONE_NEWIPC
+    | syscalls.CLONE_NEWUTS
 )
 
 
@@ -172,7 +176,7 @@ class _Run:
 
     def foresee(self, frame: Frame, plan: Plan) -> None:
         """Someone stands there and makes what can be made, while the rest is worked out here."""
-        network = 0 if plan.grant.network is Network.OPEN else clone.NEW_NETWORK
+        network = 0 if plan.grant.network is Network.OPEN else syscalls.CLONE_NEWNET
         entry = getattr(plan.request.workload, "entry", ())
         self.kind = asking(_ALWAYS | network, entry), words(list(frame.base))
         self._before = words(list(frame.before))

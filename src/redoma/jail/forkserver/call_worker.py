@@ -16,7 +16,7 @@ from _socket import AF_UNIX, MSG_DONTWAIT, SOCK_SEQPACKET, socket, socketpair
 from redoma.jail.forkserver import first_process, messages
 from redoma.jail.forkserver.description import Orders
 from redoma.jail.forkserver.messages import Request
-from redoma.jail.kernel import calls, privileges
+from redoma.jail.kernel import privileges, syscalls
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -108,7 +108,9 @@ class _Inside:
         # A process that moves itself waits for nobody; moving another takes milliseconds.
         for fd in request.doors:
             os.write(fd, b"0")
-        calls.unshare(calls.CLONE_NEWCGROUP)  # now: the group it is in is all it knows of groups
+        syscalls.unshare(
+            syscalls.CLONE_NEWCGROUP
+        )  # now: the group it is in is all it knows of groups
         self._be_the_first_to_go()
         orders = Orders(request.options)
         os.umask(request.umask)

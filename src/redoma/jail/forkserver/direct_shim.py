@@ -11,7 +11,7 @@ import signal
 import sys
 
 from redoma.jail.forkserver import first_process
-from redoma.jail.kernel import calls
+from redoma.jail.kernel import syscalls
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1)
 COULD_NOT_CONFINE = 125
@@ -24,8 +24,8 @@ def main(arguments: list[str]) -> None:
     ordered = dict(order.partition("=")[::2] for order in orders)
     # Attack: a command that leaves its session and its parents would go on after the run; with
     # this every orphan becomes our child.
-    calls.prctl(calls.PR_SET_CHILD_SUBREAPER, 1)
-    calls.prctl(calls.PR_SET_PDEATHSIG, signal.SIGKILL)
+    syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)
+    syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
     child = os.fork()
     if child == 0:
         try:
@@ -49,7 +49,7 @@ def _become(ordered: dict[str, str], command: list[str]) -> None:
     if not ordered.get("terminal"):
         os.setsid()
     os.chdir(ordered["cwd"])
-    calls.prctl(calls.PR_SET_PDEATHSIG, signal.SIGKILL)
+    syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
     _limit(ordered.get("limits", ""))
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith("REDOMA_SHIM_")

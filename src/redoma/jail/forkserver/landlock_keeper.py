@@ -17,7 +17,7 @@ import signal
 from contextlib import suppress
 
 from redoma.jail.forkserver import first_process
-from redoma.jail.kernel import landlock, landlock_filter, privileges
+from redoma.jail.kernel import landlock, privileges
 from redoma.model.access import Syscalls
 
 TYPE_CHECKING = False
@@ -114,7 +114,7 @@ def _confine(orders: Orders, fail: int) -> None:
             network=network,
             version=landlock.abi(),
         )
-        filters = landlock_filter.assemble(
+        filters = landlock.filters(
             Syscalls(orders.one("syscalls")),
             network=network,
             memory_counted=orders.one("memory") == "counted",

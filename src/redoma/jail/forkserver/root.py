@@ -6,7 +6,7 @@ import os
 
 from redoma.jail import root_parts
 from redoma.jail.forkserver.description import Order
-from redoma.jail.kernel import calls, mounts
+from redoma.jail.kernel import mounts, syscalls
 from redoma.jail.kernel.openat2 import open_in_root
 from redoma.jail.protect.untrusted_paths import open_below
 
@@ -58,7 +58,7 @@ class Root:
         os.chdir(_NEW)
         mounts.pivot(".", ".")
         # With it goes what is mounted below: taking both away at once is waiting once.
-        calls.detach(".")
+        syscalls.detach(".")
         os.chdir("/")
 
     def _do(self, step: Order) -> None:

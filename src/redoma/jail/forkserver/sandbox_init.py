@@ -21,7 +21,7 @@ from redoma.jail.forkserver.call_worker import COULD_NOT_ENCLOSE, Entrant
 from redoma.jail.forkserver.description import Orders
 from redoma.jail.forkserver.messages import Request
 from redoma.jail.forkserver.root import Root
-from redoma.jail.kernel import calls, privileges
+from redoma.jail.kernel import privileges, syscalls
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class Newcomer:
             os.write(fd, b"0")
             os.close(fd)
         # Now: so that the group it is in is all it knows of groups.
-        calls.unshare(calls.CLONE_NEWCGROUP)
+        syscalls.unshare(syscalls.CLONE_NEWCGROUP)
         orders = Orders(request.options)
         for step in orders.steps:
             if step.name in ("--bind-fd", "--ro-bind-fd", "--ro-bind-data"):

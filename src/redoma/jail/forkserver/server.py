@@ -17,7 +17,7 @@ from contextlib import suppress
 
 from redoma.jail.forkserver import messages
 from redoma.jail.forkserver.sandbox_init import Newcomer
-from redoma.jail.kernel import clone
+from redoma.jail.kernel import syscalls
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,14 +91,14 @@ class Resident:
                 _load_pickler()
             ends.append(socketpair(AF_UNIX, SOCK_SEQPACKET))
         namespaces = int(asked[1:])
-        pid = clone.fork_into(namespaces | clone.SIBLING)
+        pid = syscalls.fork_into(namespaces | syscalls.CLONE_PARENT)
         if pid == 0:
             for theirs, _ in ends:
                 theirs.close()
             self._control.close()
             entrance = ends[1][1] if len(ends) > 1 else None
             Newcomer(ends[0][1], self._host, self._ids, entrance).live(
-                base, network=bool(namespaces & clone.NEW_NETWORK)
+                base, network=bool(namespaces & syscalls.CLONE_NEWNET)
             )
         messages.send(self._control, b"%d" % pid, [theirs.fileno() for theirs, _ in ends])
         for theirs, ours in ends:

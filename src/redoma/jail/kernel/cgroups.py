@@ -11,6 +11,7 @@ from _thread import allocate_lock
 from contextlib import suppress
 from itertools import count
 
+from redoma.base.process_identity import identity, is_running
 from redoma.model.access import Limits
 
 TYPE_CHECKING = False
@@ -202,7 +203,7 @@ class Groups:
             "cpu": limits.cpu_percent is not None,
         }
         places = {key: place for key, place in self.places.items() if wanted[key]} or self.places
-        group = Group(f"redoma-{pid}-{started(pid)}-{next(_numbers)}", places, self.version)
+        group = Group(f"redoma-{identity(pid)}-{next(_numbers)}", places, self.version)
         self._made.append(group)
         return group
 
@@ -223,23 +224,11 @@ class Groups:
         gone = 0
         for parent in dict.fromkeys(self.places.values()):
             for name in _names(parent):
-                if name.startswith("redoma-") and not maker_lives(name.removeprefix("redoma-")):
+                if name.startswith("redoma-") and not is_running(name.removeprefix("redoma-")):
                     with suppress(OSError):
                         os.rmdir(f"{parent}/{name}")
                         gone += 1
         return gone
-
-
-def started(pid: int) -> str:
-    """When a process started, in the kernel's own count: with the pid it names one process."""
-    text = _get(f"/proc/{pid}/stat")
-    return text[text.rfind(")") + 2 :].split()[19] if text else ""
-
-
-def maker_lives(name: str) -> bool:
-    """Whether the process in `PID-START-…` is still the one that wrote the name."""
-    pid, _, rest = name.partition("-")
-    return pid.isdigit() and started(int(pid)) == rest.partition("-")[0]
 
 
 def find(works: Callable[[Group], bool]) -> Groups | None:

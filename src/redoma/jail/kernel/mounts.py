@@ -1,12 +1,12 @@
-"""Mounts that the inner step makes, each on a place that was opened without following a link."""
+"""Mounts: those that the sandbox init makes, and the table in which the kernel lists them all."""
 
 from __future__ import annotations
 
 import os
 import struct
 
-from redoma.jail.kernel import calls
-from redoma.jail.kernel.syscall_numbers import number
+from redoma.jail.kernel import syscalls
+from redoma.jail.kernel.syscall_table import number
 
 _BIND, _REC = 0x1000, 0x4000
 _RDONLY, _NOSUID, _NODEV, _NOEXEC = 0x1, 0x2, 0x4, 0x8
@@ -17,12 +17,12 @@ _AT_RECURSIVE, _AT_EMPTY_PATH = 0x8000, 0x1000
 
 def only_receive(place: str) -> None:
     """What is mounted here is seen by nobody else; what is unmounted elsewhere goes here too."""
-    calls.mount("none", place, "", _REC | _SLAVE)
+    syscalls.mount("none", place, "", _REC | _SLAVE)
 
 
 def bind(source: str, target: str) -> None:
     """Shows `source` at `target`, with everything mounted below it."""
-    calls.mount(source, target, "", _BIND | _REC)
+    syscalls.mount(source, target, "", _BIND | _REC)
 
 
 def memory(target: str, *, size: int | None, mode: int, owner: tuple[int, int]) -> None:
@@ -30,18 +30,18 @@ def memory(target: str, *, size: int | None, mode: int, owner: tuple[int, int]) 
     data = f"mode={mode:o},uid={owner[0]},gid={owner[1]}"
     if size is not None:
         data += f",size={size}"
-    calls.mount("tmpfs", target, "tmpfs", _NOSUID | _NODEV, data)
+    syscalls.mount("tmpfs", target, "tmpfs", _NOSUID | _NODEV, data)
 
 
 def processes(target: str, options: str = "") -> None:
     """The process file system of this process namespace."""
-    calls.mount("proc", target, "proc", _NOSUID | _NODEV | _NOEXEC, options)
+    syscalls.mount("proc", target, "proc", _NOSUID | _NODEV | _NOEXEC, options)
 
 
 def terminals(target: str) -> None:
     """Pseudo-terminals of their own."""
     data = "newinstance,ptmxmode=0666,mode=620"
-    calls.mount("devpts", target, "devpts", _NOSUID | _NOEXEC, data)
+    syscalls.mount("devpts", target, "devpts", _NOSUID | _NOEXEC, data)
 
 
 def overlay(target: str, *, lower: list[str], changes: tuple[str, str] | None = None) -> None:
@@ -56,7 +56,7 @@ def overlay(target: str, *, lower: list[str], changes: tuple[str, str] | None = 
     if changes is not None:
         data += f",upperdir={_escaped(changes[0])},workdir={_escaped(changes[1])}"
     flags = _NOSUID | _NODEV | (0 if changes is not None else _RDONLY)
-    calls.mount("overlay", target, "overlay", flags, data)
+    syscalls.mount("overlay", target, "overlay", flags, data)
 
 
 def _escaped(path: str) -> str:
@@ -71,11 +71,27 @@ def restrict(fd: int, *, read_only: bool, devices: bool, below: bool) -> None:
     # Attack: something mounted on the machine later would appear inside as well.
     change = struct.pack("QQQQ", attributes, 0, _PRIVATE, 0)
     flags = _AT_EMPTY_PATH | (_AT_RECURSIVE if below else 0)
-    calls.syscall(calls.MOUNT_SETATTR, fd, b"", flags, change, len(change))
+    syscalls.syscall(syscalls.MOUNT_SETATTR, fd, b"", flags, change, len(change))
 
 
 def pivot(new_root: str, old_place: str) -> None:
     """Makes `new_root` the root; the old one is then found at `old_place`."""
     call = number("pivot_root", os.uname().machine)
     assert call is not None
-    calls.syscall(call, os.fsencode(new_root), os.fsencode(old_place))
+    syscalls.syscall(call, os.fsencode(new_root), os.fsencode(old_place))
+
+
+def mount_points() -> list[str]:
+    """Where something is mounted; spaces, line ends and backslashes as the kernel writes them."""
+    with open("/proc/thread-self/mountinfo", errors="surrogateescape") as file:
+        return [line.split(" ", 5)[4] for line in file]
+
+
+def has_mounts(path: str, mounted: list[str] | None = None) -> bool:
+    """Whether something is mounted below a directory; `mounted` is what was looked up before."""
+    below = path.rstrip("/") + "/"
+    for sign in "\\ \t\n":
+        below = below.replace(sign, f"\\{ord(sign):03o}")
+    return any(
+        place.startswith(below) for place in (mount_points() if mounted is None else mounted)
+    )

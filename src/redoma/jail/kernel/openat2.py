@@ -6,7 +6,7 @@ import errno
 import os
 import struct
 
-from redoma.jail.kernel import calls
+from redoma.jail.kernel import syscalls
 
 _OPENAT2 = 437
 # By machine: the numbers of renameat2 and of syncfs.
@@ -45,7 +45,7 @@ def _open(root: int, path: str, flags: int, resolve: int) -> int:
     how = struct.pack("QQQ", flags | os.O_CLOEXEC, 0, resolve)
     for _ in range(_TRIES):
         try:
-            return calls.syscall(_OPENAT2, root, os.fsencode(path), how, len(how))
+            return syscalls.syscall(_OPENAT2, root, os.fsencode(path), how, len(how))
         except OSError as error:
             # A rename somewhere on the machine while it looked: the kernel asks us to look again.
             if error.errno != errno.EAGAIN:
@@ -84,12 +84,12 @@ def can_exchange(directory: int) -> bool:
 
 def flush_file_system(fd: int) -> None:
     """Everything written so far to the file system of `fd` is on disk when this returns."""
-    calls.syscall(_SYNCFS, fd)
+    syscalls.syscall(_SYNCFS, fd)
 
 
 def _rename(source: tuple[int, str], target: tuple[int, str], flags: int) -> None:
     try:
-        calls.syscall(
+        syscalls.syscall(
             _RENAMEAT2, source[0], os.fsencode(source[1]), target[0], os.fsencode(target[1]), flags
         )
     except OSError as error:

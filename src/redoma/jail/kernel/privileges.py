@@ -8,8 +8,8 @@ import os
 import struct
 from contextlib import suppress
 
-from redoma.jail.kernel import calls
-from redoma.jail.kernel.syscall_numbers import number
+from redoma.jail.kernel import syscalls
+from redoma.jail.kernel.syscall_table import number
 
 _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
 _PR_SET_SECUREBITS = 28
@@ -25,7 +25,7 @@ def enter_user_namespace(processes: int | None = None) -> None:
     `processes` is a descriptor of /proc, where it may not be found by its name.
     """
     uid, gid = os.geteuid(), os.getegid()
-    calls.unshare(calls.CLONE_NEWUSER)
+    syscalls.unshare(syscalls.CLONE_NEWUSER)
     keep_name(uid, gid, processes)
 
 
@@ -51,43 +51,43 @@ def drop_capabilities() -> None:
 def gain_no_capabilities() -> None:
     """None from any program that is started later; what this process has it keeps."""
     for capability in range(64):
-        if not calls.drop_bound(capability):
+        if not syscalls.drop_bound(capability):
             break  # past the last one that this kernel knows, or not ours to drop
     with suppress(OSError):  # without the right to set them there is nothing to keep either
-        calls.prctl(_PR_SET_SECUREBITS, _NOROOT_FOR_GOOD)
-    calls.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL)
+        syscalls.prctl(_PR_SET_SECUREBITS, _NOROOT_FOR_GOOD)
+    syscalls.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL)
 
 
 def hold_no_capabilities() -> None:
     """No capability now."""
     header = struct.pack("Ii", _CAPABILITY_VERSION_3, 0)
     nothing = struct.pack("IIIIII", 0, 0, 0, 0, 0, 0)
-    calls.set_capabilities(header, nothing)
+    syscalls.set_capabilities(header, nothing)
 
 
 def no_new_privileges() -> None:
     """No program started from here gains anything by being set-user-id."""
-    calls.prctl(calls.PR_SET_NO_NEW_PRIVS, 1)
+    syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
 
 
 def keep_out_others() -> None:
     """Nobody of the same user can read or write this process's memory, or its descriptors."""
-    calls.prctl(calls.PR_SET_DUMPABLE, 0)
+    syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
 
 
 def let_in_others() -> None:
     """Takes back `keep_out_others`."""
-    calls.prctl(calls.PR_SET_DUMPABLE, 1)
+    syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)
 
 
 def die_with_parent(signal: int) -> None:
     """Ends with whoever started this process."""
-    calls.prctl(calls.PR_SET_PDEATHSIG, signal)
+    syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal)
 
 
 def collect_orphans() -> None:
     """Every process below that loses its parent becomes a child of this one."""
-    calls.prctl(calls.PR_SET_CHILD_SUBREAPER, 1)
+    syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)
 
 
 class _Program(ctypes.Structure):
@@ -98,7 +98,7 @@ def load_filter(code: bytes) -> None:
     """Puts a filter of system calls on this process and its heirs."""
     kept = ctypes.create_string_buffer(code, len(code))
     program = _Program(len(code) // 8, ctypes.addressof(kept))
-    calls.prctl(calls.PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(program))
+    syscalls.prctl(syscalls.PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(program))
 
 
 def load_reporting_filter(code: bytes) -> int:
@@ -110,8 +110,8 @@ def load_reporting_filter(code: bytes) -> int:
     try:
         # Since Linux 5.19 a signal does not make a waiting call start anew.
         flags = _NEW_LISTENER | _WAIT_KILLABLE
-        return calls.syscall(call, _SET_FILTER, flags, ctypes.byref(program))
+        return syscalls.syscall(call, _SET_FILTER, flags, ctypes.byref(program))
     except OSError as error:
         if error.errno != errno.EINVAL:
             raise
-    return calls.syscall(call, _SET_FILTER, _NEW_LISTENER, ctypes.byref(program))
+    return syscalls.syscall(call, _SET_FILTER, _NEW_LISTENER, ctypes.byref(program))

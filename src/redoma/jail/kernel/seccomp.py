@@ -1,6 +1,6 @@
 """The filter of system calls, assembled by hand: no library, a tenth of a millisecond.
 
-It is a list of what is allowed (`allowed_calls`): whatever else there is, or will be, answers as
+It is a list of what is allowed (`syscall_table`): whatever else there is, or will be, answers as
 on a kernel that lacks it (ENOSYS), and what is denied on purpose as forbidden (EPERM).
 """
 
@@ -11,8 +11,7 @@ import os
 from enum import Enum
 from struct import pack
 
-from redoma.jail.kernel.allowed_calls import ALLOWED, DENIED, names
-from redoma.jail.kernel.syscall_numbers import MACHINES, NUMBERS, number
+from redoma.jail.kernel.syscall_table import ALLOWED, DENIED, MACHINES, NUMBERS, names, number
 from redoma.model.access import Syscalls
 
 _LOAD, _EQUAL, _GREATER, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x25, 0x35, 0x45, 0x06

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
+from redoma.base.process_identity import boot_id
 from redoma.jail import places
 from redoma.jail.engines.catalog import Catalog
 from redoma.jail.kernel.cgroups import Groups, find
@@ -103,8 +104,7 @@ class Host:
 
 
 def _identity() -> str:
-    boot = _text("/proc/sys/kernel/random/boot_id")
-    return f"{_VERSION} {boot} {os.uname().release} {os.geteuid()} {_around()}"
+    return f"{_VERSION} {boot_id()} {os.uname().release} {os.geteuid()} {_around()}"
 
 
 def _around() -> str:

@@ -8,7 +8,7 @@ import tempfile
 
 from redoma.jail import places
 from redoma.jail.kernel import landlock, seccomp
-from redoma.jail.kernel.standing import is_machines_root
+from redoma.jail.kernel.process import is_machines_root
 from redoma.jail.probe.inside import LIMITS
 from redoma.jail.probe.surroundings import obstacle
 from redoma.jail.supervisor.run import run

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from redoma.jail.kernel.standing import is_machines_root
+from redoma.jail.kernel.process import is_machines_root
 from redoma.model.access import NOBODYS_UID
 from redoma.model.value import Value
 
@@ -89,10 +89,10 @@ def _hidden(said: str) -> Obstacle | None:
 
 
 def _makes_user_namespaces() -> bool:
-    from redoma.jail.kernel import calls
+    from redoma.jail.kernel import syscalls
 
     try:
-        calls.Sleeper(calls.CLONE_NEWUSER).end()
+        syscalls.Sleeper(syscalls.CLONE_NEWUSER).end()
     except OSError:
         return False
     return True

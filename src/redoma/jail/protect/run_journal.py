@@ -11,8 +11,8 @@ import os
 from contextlib import suppress
 from itertools import count
 
+from redoma.base.process_identity import identity, is_running
 from redoma.jail import places
-from redoma.jail.kernel.cgroups import maker_lives, started
 from redoma.model.access import NOBODYS_UID
 from redoma.model.value import Value
 
@@ -56,7 +56,7 @@ class RunEntry:
         if content != self._content or self._fd < 0:
             self.close()
             pid = os.getpid()
-            self._path = f"{_made_directory()}/{pid}-{started(pid)}-{next(_numbers)}"
+            self._path = f"{_made_directory()}/{identity(pid)}-{next(_numbers)}"
             self._fd = os.open(self._path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
             os.write(self._fd, _GOING + content)
             self._content = content
@@ -80,7 +80,7 @@ class RunEntry:
 def mark() -> str:
     """A word that names this process, and no other before or after it."""
     pid = os.getpid()
-    return f"{MARK}{namespace()}-{pid}-{started(pid)}"
+    return f"{MARK}{namespace()}-{identity(pid)}"
 
 
 def namespace() -> str:
@@ -117,7 +117,7 @@ def finish_others() -> tuple[HeldBack, ...]:
     """Settles runs whose supervisor is gone."""
     taken: list[HeldBack] = []
     directory = _directory()
-    gone = [name for name in _entries() if not maker_lives(name)]
+    gone = [name for name in _entries() if not is_running(name)]
     if gone:
         kill_orphaned_waiters()
     for name in gone:
@@ -151,7 +151,7 @@ def others_at(root: str) -> list[tuple[dict[str, int], dict[str, int]]]:
     own = f"{os.getpid()}-"
     found = []
     for name in _entries():
-        if not name.startswith(own) and maker_lives(name):
+        if not name.startswith(own) and is_running(name):
             with suppress(OSError, ValueError):
                 found += [
                     (record.known, record.repositories)
@@ -237,4 +237,4 @@ def _is_orphaned_waiter(name: str) -> bool:
     where, _, maker = told.removeprefix(MARK).partition("-")
     # In another namespace of processes our numbers name others: what waits there is left alone.
     ours = where == namespace() and int(uid) in (os.geteuid(), NOBODYS_UID)
-    return ours and not maker_lives(maker)
+    return ours and not is_running(maker)

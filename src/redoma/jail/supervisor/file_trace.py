@@ -19,7 +19,7 @@ from contextlib import suppress
 from struct import calcsize, pack, unpack
 
 from redoma.jail.kernel import privileges
-from redoma.jail.kernel.notices import (
+from redoma.jail.kernel.seccomp_notify import (
     Notice,
     Notices,
     address_at,

@@ -8,7 +8,7 @@ import time
 from contextlib import suppress
 
 from redoma.base import signals
-from redoma.jail.kernel.reaper import reaper
+from redoma.jail.kernel.process import reaper
 from redoma.jail.supervisor.control import Control
 from redoma.jail.supervisor.handshake import begin, last_words
 from redoma.jail.supervisor.limiter import Limiter, standing, tree

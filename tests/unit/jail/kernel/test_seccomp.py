@@ -7,9 +7,9 @@ import struct
 
 import pytest
 
-from redoma.jail.kernel.notices import filter_of_calls
 from redoma.jail.kernel.seccomp import Sockets, alone, assemble
-from redoma.jail.kernel.syscall_numbers import MACHINES, NUMBERS, number
+from redoma.jail.kernel.seccomp_notify import filter_of_calls
+from redoma.jail.kernel.syscall_table import MACHINES, NUMBERS, number
 from redoma.model.access import Syscalls
 from tests.unit.jail.kernel.interpreter import ALLOW, ERROR, REPORT, answer
 

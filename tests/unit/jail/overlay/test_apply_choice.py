@@ -111,7 +111,7 @@ def test_what_a_persons_tools_obey_is_held_back_and_the_rest_applied(work: Path)
     )
     found = hold(work, script)
     applied = stored_changes.apply(found.id)
-    layer = stored_changes.layer_of(found.id)
+    layer = stored_changes.overlay_of(found.id)
     why, code = "a tool of yours would obey it", "Visual Studio Code would obey it"
     assert applied.held_back == (
         HeldBack(path=f"{work}/.envrc", why="direnv would obey it", kept=f"{layer}/.envrc"),
@@ -174,7 +174,7 @@ def test_a_link_planted_beside_the_layer_is_not_followed(
     outside = own_places / "outside"
     outside.mkdir()
     found = hold(work, "echo 1 >> notes; rm src/main.py")
-    Path(stored_changes.layer_of(found.id)).parent.joinpath(planted).symlink_to(
+    Path(stored_changes.overlay_of(found.id)).parent.joinpath(planted).symlink_to(
         outside / "made" if planted == "clock" else outside
     )
     before = tree(work, numbers=True)
