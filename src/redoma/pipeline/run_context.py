@@ -44,7 +44,7 @@ _HELD = frozenset((Guarantee.CHANGES_HELD, Guarantee.NETWORK_CLOSED))
 class SandboxConfig:
     """What a sandbox was given, checked and resolved; all its runs share it."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 — each by its own name
         self,
         *,
         root: str,

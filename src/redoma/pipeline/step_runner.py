@@ -51,7 +51,7 @@ class StepRunner:
         return await self._context.answerer().ask_async(step.question)
 
     def execute(self, step: ExecuteStep) -> Result:
-        raise NotImplementedError("nothing runs on this walk")
+        raise AssertionError("nothing runs on this walk")
 
     def hold(self, step: HoldStep) -> None:
         from redoma.jail.overlay import transaction_store
