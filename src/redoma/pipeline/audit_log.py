@@ -45,10 +45,10 @@ def audit_log(directory: str, policy: Policy, secrets: tuple[str, ...] = ()) -> 
 
 def own_directory() -> str:
     """Where the audit log of this user lies."""
-    from redoma.jail import places
+    from redoma.base import own_directories
 
     try:
-        return f"{places.state()}/audit"
+        return f"{own_directories.state()}/audit"
     except StateUnavailable as error:
         raise RecordUnavailable(str(error), hint=error.hint) from error
 

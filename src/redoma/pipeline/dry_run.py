@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from redoma.base.paths import is_below, is_within
 from redoma.model.change import Changes
 from redoma.model.request import Mode, Program
 from redoma.model.result import Outcome, Result
@@ -119,9 +120,7 @@ class OverlayRun:
         """`onto` names stored changes that the run goes on from."""
         self.workspace = config.root
         self.not_held = tuple(
-            path
-            for path in config.overrides.writable
-            if not f"{path}/".startswith(f"{config.root}/")
+            path for path in config.overrides.writable if not is_within(path, config.root)
         )
         self._config = config
         self._stdin = stdin
@@ -214,7 +213,7 @@ def reader(workspace: str) -> ReadFile:
 
     def read(directory: str, path: str) -> str | None:
         whole = os.path.normpath(os.path.join(directory, path))
-        if not whole.startswith(f"{root}/"):
+        if not is_below(whole, root):
             return None
         data = read_file(root, whole[len(root) + 1 :], _LARGEST_SCRIPT)
         return None if data is None else data.decode("utf-8", "replace")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
+from redoma.base.paths import is_within
 from redoma.jail.overlay import transaction_store
 from redoma.jail.overlay.apply import apply as apply_held
 from redoma.jail.overlay.locks import in_progress, recover, settled
@@ -211,7 +212,7 @@ def obeyed_files(changes: Changes, grant: Grant) -> dict[str, str]:
         if row is None or row.treat is not Treat.ASK:
             continue
         place = f"{changes.workspace}/{item.path}"
-        if not any(f"{place}/".startswith(f"{given}/") for given in grant.writable):
+        if not any(given != "/" and is_within(place, given) for given in grant.writable):
             found[item.path] = row.tool
     return found
 
