@@ -12,7 +12,7 @@ from redoma.model.errors import ChangeError, PreviewGone, UsageError
 from redoma.model.result import HeldBack, Outcome, Result
 from redoma.model.transaction import Applied, Standing
 from redoma.pipeline import stored_changes
-from redoma.pipeline.dry_run import DryRun
+from redoma.pipeline.dry_run import DryRunReport
 from redoma.pipeline.preview import Preview
 from redoma.pipeline.sandbox import Sandbox
 from tests.unit.jail.overlay.applied import hold, populate, tree
@@ -149,9 +149,9 @@ def test_half_of_gits_own_configuration_is_not_applied(work: Path) -> None:
     assert stored_changes.apply(found.id).held_back == ()
 
 
-def looked_at(found: Changes) -> DryRun:
+def looked_at(found: Changes) -> DryRunReport:
     ended = Result(outcome=Outcome.EXITED)
-    return DryRun(command="", would_execute=True, changes=found, result=ended)
+    return DryRunReport(command="", would_execute=True, changes=found, result=ended)
 
 
 def test_a_preview_is_let_go_unless_it_is_applied(work: Path) -> None:
