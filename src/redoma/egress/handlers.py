@@ -19,11 +19,11 @@ def handlers(reach: Reach, secrets: tuple[Secret, ...] = ()) -> tuple[Handler, .
         return (Mock(reach.mocks),)
     row: list[Handler] = []
     if reach.cache:
+        from redoma.base import own_directories
         from redoma.egress.cache import Cache
         from redoma.egress.cache_store import Store
-        from redoma.jail import places
 
-        row.append(Cache(reach, Store(places.made_cache()), private(reach, secrets)))
+        row.append(Cache(reach, Store(own_directories.made_cache()), private(reach, secrets)))
     if reach.credentials:
         from redoma.egress.credentials import Credentials
 

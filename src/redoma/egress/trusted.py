@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from redoma.base.paths import is_below
 from redoma.model.errors import UsageError
 
 TYPE_CHECKING = False
@@ -72,6 +73,6 @@ def places(etc: str) -> tuple[str, ...]:
     for path in BUNDLES:
         real = os.path.realpath(etc + path.removeprefix("/etc"))
         # A link leads on to where the copy is laid over as well.
-        if real.startswith(f"{etc}/") and os.path.isfile(real):
+        if is_below(real, etc) and os.path.isfile(real):
             found.append("/etc" + real.removeprefix(etc))
     return tuple(dict.fromkeys(found))

@@ -19,12 +19,12 @@ KEY_VARIABLE = "REDOMA_VAULT_KEY"
 
 def vault() -> SecretStore:
     """The vault of this user."""
+    from redoma.base import own_directories
     from redoma.base.private_file import key_place
-    from redoma.jail import places
     from redoma.vault.secret_store import SecretStore
 
     try:
-        return SecretStore(f"{places.state()}/vault", keyed_by=key_place(KEY_VARIABLE))
+        return SecretStore(f"{own_directories.state()}/vault", keyed_by=key_place(KEY_VARIABLE))
     except StateUnavailable as error:
         raise VaultError(str(error), hint=error.hint) from error
 

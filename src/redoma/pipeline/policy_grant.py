@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from redoma.base.paths import is_below
 from redoma.judge.policy.patterns import expanded, within
 from redoma.model.access import Apply, Grant, Home, Limits, Network, Syscalls, Writes
 from redoma.model.errors import NoEngine
@@ -159,7 +160,7 @@ def _filed(grant: Grant, policy: Policy, home: str) -> Grant:
     hidden = [*grant.hidden]
     for pattern in rules.blocked_paths:
         for path in _existing(expanded(pattern, root, home)):
-            covers = path == workspace or workspace.startswith(path.rstrip("/") + "/")
+            covers = path == workspace or is_below(workspace, path)
             if path not in _REPLACED and not covers:
                 hidden.append(path)
     writes, writable = grant.writes, grant.writable
@@ -170,7 +171,7 @@ def _filed(grant: Grant, policy: Policy, home: str) -> Grant:
         held = writes in (Writes.DIRECT, Writes.LAYER)
         if held and not any(within(workspace, each) for each in allowed):
             writes = Writes.NONE
-        inside = [p for p in more if p.startswith(workspace + "/") and writes is Writes.NONE]
+        inside = [p for p in more if is_below(p, workspace) and writes is Writes.NONE]
         outside = [
             p
             for p in more

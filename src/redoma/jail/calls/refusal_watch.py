@@ -9,6 +9,8 @@ import errno
 import os
 import sys
 
+from redoma.base.paths import is_within
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -235,7 +237,7 @@ def _sqlite_number(error: BaseException) -> int | None:
 
 
 def _within(path: str, roots: tuple[str, ...]) -> bool:
-    return any(path == root or path.startswith(root.rstrip("/") + "/") for root in roots)
+    return any(is_within(path, root) for root in roots)
 
 
 _MOST_VALUES = 200

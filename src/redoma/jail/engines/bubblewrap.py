@@ -6,6 +6,7 @@ import os
 from _thread import allocate_lock
 from contextlib import contextmanager, suppress
 
+from redoma.base.paths import is_below
 from redoma.jail.engines import bwrap_binary, hiding, program
 from redoma.jail.engines.frame import Frame, memory_file, seen_through, words
 from redoma.jail.engines.frame import build as build_frame
@@ -343,7 +344,7 @@ class Bubblewrap:
 
                 made = shield_for(path, grant, as_nobody=self.as_nobody)
                 shield = self._shields[key] = made
-            below = tuple(p for p in grant.hidden if p.startswith(path.rstrip("/") + "/"))
+            below = tuple(p for p in grant.hidden if is_below(p, path))
             raised.append(shield.raised(below))
         return raised
 

@@ -15,6 +15,7 @@ import sys
 from _socket import AF_UNIX, SOCK_SEQPACKET, socket, socketpair
 from contextlib import suppress
 
+from redoma.base.paths import is_within
 from redoma.jail.forkserver import messages
 from redoma.jail.forkserver.sandbox_init import Newcomer
 from redoma.jail.kernel import syscalls
@@ -169,6 +170,6 @@ def _rename(of: Any, name: str, places: list[tuple[str, str]]) -> None:
 
 def _moved(path: str, places: list[tuple[str, str]]) -> str:
     for old, new in places:
-        if path == old or path.startswith(f"{old}/"):
+        if is_within(path, old):
             return new + path.removeprefix(old)
     return path

@@ -8,7 +8,7 @@ from redoma.model.risk import Effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.programs.git_verb import Verb
+    from redoma.judge.programs.git import Verb
 
 _DIFFERS = frozenset(
     "diff log show whatchanged diff-tree diff-index diff-files range-diff stash reflog".split()
@@ -161,32 +161,3 @@ def show_help(verb: Verb) -> Stream:
         verb.call.fact(Effect.EXECUTES, tags=("desktop",), detail="help --web")
     verb.looks()
     return Stream(None)
-
-
-VERBS = dict.fromkeys(
-    (
-        "annotate blame cat-file check-attr check-ignore check-mailmap check-ref-format cherry "
-        "column count-objects describe diff diff-files diff-index diff-pairs diff-tree "
-        "fmt-merge-msg for-each-ref get-tar-commit-id last-modified log ls-files ls-tree "
-        "merge-base merge-tree name-rev patch-id range-diff repo request-pull rev-list rev-parse "
-        "shortlog show show-branch show-index show-ref status stripspace var verify-commit "
-        "verify-pack verify-tag version whatchanged"
-    ).split(),
-    look,
-)
-VERBS.update(
-    {
-        "difftool": difftool,
-        "fast-export": fast_export,
-        "format-patch": format_patch,
-        "fsck": fsck,
-        "grep": grep,
-        "hash-object": hash_object,
-        "help": show_help,
-        "interpret-trailers": interpret_trailers,
-        "mailsplit": writes_parts,
-        "mergetool": mergetool,
-        "refs": refs,
-        "unpack-file": writes_parts,
-    }
-)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redoma.judge.programs.deeds import DEEDS
+from redoma.judge.programs.actions import ACTIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,15 +11,17 @@ if TYPE_CHECKING:
     Card = dict[str, Any]
 
 _KEYS = frozenset(
-    "also like handler takes switches flags words deeds operands bare otherwise inner around long "
-    "stops optional skip copies match not_match".split()
+    "also like handler takes switches flags words actions operands bare otherwise inner around "
+    "long stops optional skip copies match not_match".split()
 )
 _OWN = frozenset(("also", "like", "match", "not_match"))
 """What a card does not take over from the one that it is like."""
-_DESCRIBES = frozenset(("flags", "deeds", "operands", "bare", "otherwise", "inner"))
+_DESCRIBES = frozenset(("flags", "actions", "operands", "bare", "otherwise", "inner"))
 """Keys that say what a program does; without one of them its handler alone says it."""
 _MOST_STEPS = 4
-_ACTIONS = frozenset("value read write delete shell program host send sql code deed only".split())
+_FLAG_KINDS = frozenset(
+    "value read write delete shell program host send sql code action only".split()
+)
 _LOOKS = ("read", "query")
 _OPERANDS = frozenset("data read write delete host execute".split())
 
@@ -34,7 +36,10 @@ def compile_cards(documents: dict[str, dict[str, Any]]) -> dict[str, Card]:
     for source, programs in documents.items():
         for name, given in (programs or {}).items():
             body = {"otherwise": given} if isinstance(given, str) else given or {}
-            for each in (str(name), *_words(body.get("also", ""))):
+            # What stands beside `git push` are other subcommands of git.
+            program = str(name).rpartition(" ")[0]
+            others = [f"{program} {each}".lstrip() for each in _words(body.get("also", ""))]
+            for each in (str(name), *others):
                 if each in bodies:
                     raise CardError(f"{source}: {each} has a card already")
                 bodies[each] = (f"{source}: {name}", body)
@@ -73,9 +78,9 @@ def _compiled(where: str, body: dict[str, Any]) -> Card:
         if _DESCRIBES.isdisjoint(body):
             card["alone"] = True
     if "words" in body:
-        card["words"] = {name: frozenset(_words(each)) for name, each in body["words"].items()}
-    if "deeds" in body:
-        card["deeds"] = _deeds(where, body["deeds"] or {})
+        card["words"] = {name: frozenset(_phrases(each)) for name, each in body["words"].items()}
+    if "actions" in body:
+        card["actions"] = _actions(where, body["actions"] or {})
     operands = body.get("operands", "data")
     if operands not in _OPERANDS:
         raise CardError(f"{where}: unknown operands {operands!r}")
@@ -83,8 +88,8 @@ def _compiled(where: str, body: dict[str, Any]) -> Card:
         card["operands"] = operands
     for key in ("bare", "otherwise", "around"):
         if key in body:
-            if body[key] not in DEEDS:
-                raise CardError(f"{where}: {key}: unknown deed {body[key]!r}")
+            if body[key] not in ACTIONS:
+                raise CardError(f"{where}: {key}: unknown action {body[key]!r}")
             card[key] = body[key]
     card.update({key: int(body[key]) for key in ("inner", "skip") if key in body})
     card.update({key: True for key in ("long", "stops", "copies") if body.get(key)})
@@ -95,13 +100,13 @@ def _options(where: str, body: dict[str, Any]) -> Card:
     flags: dict[str, str] = {}
     takes = set(_words(body.get("takes", "")))
     switches = set(_words(body.get("switches", "")))
-    for names, action in (body.get("flags") or {}).items():
-        kind, _, detail = str(action).partition(" ")
-        if kind not in _ACTIONS or (kind in ("deed", "only") and detail not in DEEDS):
-            raise CardError(f"{where}: {names}: unknown action {action!r}")
+    for names, means in (body.get("flags") or {}).items():
+        kind, _, detail = str(means).partition(" ")
+        if kind not in _FLAG_KINDS or (kind in ("action", "only") and detail not in ACTIONS):
+            raise CardError(f"{where}: {names}: unknown meaning {means!r}")
         for name in str(names).split():
-            flags[name] = str(action)
-            (switches if kind in ("deed", "only") else takes).add(name)
+            flags[name] = str(means)
+            (switches if kind in ("action", "only") else takes).add(name)
     card: Card = {}
     if takes:
         card["takes"] = frozenset(takes)
@@ -114,11 +119,11 @@ def _options(where: str, body: dict[str, Any]) -> Card:
     return card
 
 
-def _deeds(where: str, deeds: dict[str, Any]) -> tuple[tuple[Any, ...], ...]:
+def _actions(where: str, actions: dict[str, Any]) -> tuple[tuple[Any, ...], ...]:
     out: list[tuple[tuple[str, ...], tuple[str, ...], str]] = []
-    for deed, patterns in deeds.items():
-        if deed not in DEEDS:
-            raise CardError(f"{where}: unknown deed {deed!r}")
+    for action, patterns in actions.items():
+        if action not in ACTIONS:
+            raise CardError(f"{where}: unknown action {action!r}")
         listed = patterns.split(",") if isinstance(patterns, str) else list(patterns)
         for pattern in listed:
             parts = str(pattern).split()
@@ -128,7 +133,7 @@ def _deeds(where: str, deeds: dict[str, Any]) -> tuple[tuple[Any, ...], ...]:
                 raise CardError(f"{where}: {pattern.strip()}: a pattern has no quotes")
             words = tuple(p for p in parts if p == "-" or not p.startswith("-"))
             flags = tuple(p for p in parts if p != "-" and p.startswith("-"))
-            out.append((words, flags, deed))
+            out.append((words, flags, action))
     return (*out, *_groups(out))
 
 
@@ -140,18 +145,24 @@ def _groups(
     Attack: `config` looks, and `config rm` was forgotten.
     """
     changing: dict[tuple[str, ...], int] = {}
-    for words, _, deed in patterns:
-        if deed not in _LOOKS and len(words) > 1 and "*" not in words[-1]:
+    for words, _, action in patterns:
+        if action not in _LOOKS and len(words) > 1 and "*" not in words[-1]:
             changing[words[:-1]] = changing.get(words[:-1], 0) + 1
     return [
         ((*words, "*"), (), "unknown")
-        for words, flags, deed in patterns
-        if deed in _LOOKS and not flags and changing.get(words, 0) > 1
+        for words, flags, action in patterns
+        if action in _LOOKS and not flags and changing.get(words, 0) > 1
     ]
 
 
 def _words(given: object) -> list[str]:
-    """Words of a text; those of a list may have blanks in them."""
+    """Words of a text; those of a list may have blanks in them (`docker run`)."""
     if isinstance(given, list | tuple):
         return [str(each) for each in given]
     return str(given or "").replace(",", " ").split()
+
+
+def _phrases(given: object) -> list[str]:
+    """Words of a text, or with commas in it what stands between them."""
+    text = str(given)
+    return [each.strip() for each in text.split(",")] if "," in text else text.split()
