@@ -70,7 +70,7 @@ def reach_of(
     """What a caller grants by name, everyone, or a mock of all; None where that is nothing."""
     if not (hosts or publish or credentials or inspect or cache or anyone) and mock is False:
         return None
-    from redoma.egress.rules import read, read_cached
+    from redoma.egress.host_rules import read, read_cached
     from redoma.model.value import replace
 
     made = read(hosts, publish=publish)

@@ -139,7 +139,7 @@ def _networked(grant: Grant, policy: Policy) -> Grant:
             grant, network=Network.CLOSED, require=grant.require | {Guarantee.NETWORK_CLOSED}
         )
     from redoma.egress.grants import kept_to
-    from redoma.egress.rules import read_cached
+    from redoma.egress.host_rules import read_cached
 
     made = kept_to(grant, rules.allowed_hosts, rules.blocked_ports, rules.max_connections)
     if made.reach.mock:

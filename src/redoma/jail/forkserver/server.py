@@ -17,7 +17,7 @@ from contextlib import suppress
 
 from redoma.base.paths import is_within
 from redoma.jail.forkserver import messages
-from redoma.jail.forkserver.sandbox_init import Newcomer
+from redoma.jail.forkserver.sandbox_init import SandboxInit
 from redoma.jail.kernel import syscalls
 
 TYPE_CHECKING = False
@@ -44,7 +44,7 @@ def main() -> NoReturn:
     gc.disable()
     _rehearse(messages.rehearse)
     gc.freeze()  # what is never looked at again is never copied either
-    Resident(socket(fileno=control), host).serve()
+    Forkserver(socket(fileno=control), host).serve()
 
 
 def _raised(fd: int) -> int:
@@ -53,7 +53,7 @@ def _raised(fd: int) -> int:
     return fcntl(fd, F_DUPFD_CLOEXEC, messages.FIRST_OWN)
 
 
-class Resident:
+class Forkserver:
     """The process that stays."""
 
     def __init__(self, control: socket, host: int) -> None:
@@ -98,7 +98,7 @@ class Resident:
                 theirs.close()
             self._control.close()
             entrance = ends[1][1] if len(ends) > 1 else None
-            Newcomer(ends[0][1], self._host, self._ids, entrance).live(
+            SandboxInit(ends[0][1], self._host, self._ids, entrance).live(
                 base, network=bool(namespaces & syscalls.CLONE_NEWNET)
             )
         messages.send(self._control, b"%d" % pid, [theirs.fileno() for theirs, _ in ends])

@@ -87,7 +87,7 @@ def _networked(grant: Grant, held_to: StepConstraints) -> Grant:
     kept: list[HostRule] = []
     if hosts and held_to.allow_network is not False:
         from redoma.egress.grants import covers, gated
-        from redoma.egress.rules import of_anyone, read
+        from redoma.egress.host_rules import of_anyone, read
 
         asked = read(hosts).hosts
         if grant.reach.anyone:

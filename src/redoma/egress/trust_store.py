@@ -13,7 +13,7 @@ from redoma.model.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.egress.authority import Authority
+    from redoma.egress.certificates import Authority
 
 # Always there inside, to be laid over; what the variables name.
 OWN = "/etc/redoma/certificates.pem"
@@ -45,7 +45,7 @@ def authority() -> Authority:
     try:
         import h11  # noqa: F401
 
-        from redoma.egress.authority import Authority
+        from redoma.egress.certificates import Authority
     except ImportError as error:
         raise UsageError(
             f"requests cannot be read here: {error.name} is not installed",
