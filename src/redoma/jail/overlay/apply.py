@@ -6,7 +6,7 @@ import os
 import time
 from contextlib import suppress
 
-from redoma.jail import places
+from redoma.base import own_directories
 from redoma.jail.overlay import transaction_store
 from redoma.jail.overlay.attributes import is_whiteout
 from redoma.jail.overlay.conflicts import WorkspaceCheck, others_since
@@ -149,7 +149,7 @@ def _remaining(changes: Changes, book: JournalFiles) -> Changes:
             applied.update(book.read(number).paths)
     if not applied and changes.items:
         return changes
-    left = Spooler(CHANGES, places.made_state())
+    left = Spooler(CHANGES, own_directories.made_state())
     left.extend(item for item in changes.items if item.path not in applied)
     items = left.sealed()
     if not items:
@@ -288,7 +288,7 @@ def _without_ties(changes: Changes, quarantined: Mapping[str, str]) -> Changes:
     first: dict[str, str] = {}
     if not quarantined:
         return changes
-    items = Spooler(CHANGES, places.made_state())
+    items = Spooler(CHANGES, own_directories.made_state())
     for item in changes.items:
         tie = item.hard_link_of
         if tie in quarantined and item.path not in quarantined:

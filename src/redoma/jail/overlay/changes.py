@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from redoma.jail import places
+from redoma.base import own_directories
 from redoma.jail.overlay.comparison import Comparison, CopyWalk, LimitExceeded, OverlayWalk
 from redoma.jail.overlay.failure import failure_text
 from redoma.jail.overlay.spool import CHANGES, Spooler
@@ -56,7 +56,7 @@ def _read(overlay: Overlay, most: Limits | None) -> Changes:
         comparison = Comparison(
             lower,
             upper,
-            Spooler(CHANGES, places.made_state()),
+            Spooler(CHANGES, own_directories.made_state()),
             began_ns=overlay.began_ns,
             ended_ns=time.time_ns(),
             most=most,
@@ -93,7 +93,7 @@ def _seen_whole(found: Comparison, walk: OverlayWalk | None) -> tuple[Sequence[C
     warnings = [*renames.warnings]
     replaced = walk is not None and walk.replaced
     if links or renames.found or replaced or found.privileged:
-        whole = Spooler(CHANGES, places.made_state())
+        whole = Spooler(CHANGES, own_directories.made_state())
         revoked: list[str] = []
         for item in walk.with_replaced(items) if walk is not None else items:
             if item.did is Did.DELETED and item.path in renames.deleted:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
+from redoma.base.paths import is_below
 from redoma.jail.overlay.attributes import SET_ID, is_opaque, is_whiteout
 from redoma.jail.overlay.failure import at
 from redoma.jail.overlay.tree import ReadBudget, ReadBudgetSpent, same_content
@@ -294,7 +295,7 @@ class OverlayWalk(_Walk):
             while path and in_order(path) <= in_order(item.path):
                 if path == item.path:
                     found = replace(item, did=Did.MODIFIED, replaces_tree=True)
-                elif item.path.startswith(f"{path}/"):
+                elif is_below(item.path, path):
                     yield self._replaced_tree(path)
                 path = next(waiting, "")
             yield found

@@ -15,7 +15,7 @@ import fcntl
 import os
 from contextlib import contextmanager, suppress
 
-from redoma.jail import places
+from redoma.base import own_directories
 from redoma.model.value import Value
 
 TYPE_CHECKING = False
@@ -108,7 +108,7 @@ def anything_unfinished() -> bool:
 
 
 def _path() -> str:
-    return f"{places.state()}/changes.lock"
+    return f"{own_directories.state()}/changes.lock"
 
 
 @contextmanager
@@ -220,7 +220,7 @@ def _key(device: int, number: int) -> str:
 
 
 def _locks() -> str:
-    path = f"{places.made_state()}/locks"
+    path = f"{own_directories.made_state()}/locks"
     with suppress(FileExistsError):
         os.mkdir(path, 0o700)
     return path

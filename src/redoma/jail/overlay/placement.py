@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from redoma.jail import places
+from redoma.base import own_directories
+from redoma.base.paths import is_below, is_within
 from redoma.jail.kernel.process import is_machines_root
 from redoma.jail.overlay.attributes import names_others
 from redoma.model.errors import EngineFailed
@@ -66,7 +67,7 @@ class Mounts:
         depth = -1
         for mount in self._all:
             point = mount.point.rstrip("/")
-            if len(point) >= depth and (path == point or path.startswith(point + "/")):
+            if len(point) >= depth and is_within(path, point):
                 found, depth = mount, len(point)
         self._found[path] = found
         return found
@@ -81,13 +82,13 @@ class Mounts:
 
     def below(self, path: str) -> list[str]:
         """Where something is mounted below a directory."""
-        return sorted({m.point for m in self._all if m.point.startswith(path.rstrip("/") + "/")})
+        return sorted({m.point for m in self._all if is_below(m.point, path)})
 
     def outermost(self, path: str) -> list[str]:
         """The same, without what is mounted in one of the others."""
         found: list[str] = []
         for point in self.below(path):
-            if not found or not point.startswith(found[-1] + "/"):
+            if not found or not is_below(point, found[-1]):
                 found.append(point)
         return found
 
@@ -140,9 +141,9 @@ def place_for(workspace: str) -> OverlayPlace:
     mounts = Mounts()
     status = os.stat(workspace)
     owner = (status.st_uid, status.st_gid, os.geteuid(), os.getegid(), names_others(workspace))
-    key = (workspace, mounts.text, owner, places.state())
+    key = (workspace, mounts.text, owner, own_directories.state())
     known = _places.get(key)
-    if known is None or not places.ours(known.directory):
+    if known is None or not own_directories.ours(known.directory):
         _places.clear()
         known = _places[key] = _best_place(workspace, mounts)
     return known
@@ -176,7 +177,7 @@ def _best_place(workspace: str, mounts: Mounts) -> OverlayPlace:
         # The kernel copies no list into an overlay that names someone who has no name there.
         return _place_for_copy(mounts, workspace, "its access list names other users or groups")
     own = f"redoma-{os.geteuid()}"
-    state = os.path.realpath(places.made_state())
+    state = os.path.realpath(own_directories.made_state())
     for directory in (state, f"/var/tmp/{own}", f"{here.point.rstrip('/')}/.{own}"):
         beside = mounts.of(_above(directory)).id == here.id
         if beside and _fits(directory, workspace, mounts):
@@ -195,11 +196,11 @@ def _best_place(workspace: str, mounts: Mounts) -> OverlayPlace:
 def _place_for_copy(mounts: Mounts, workspace: str, why: str) -> OverlayPlace:
     """A place for a copy of the whole workspace: on a disk, else in memory."""
     own = f"redoma-{os.geteuid()}"
-    for directory in (os.path.realpath(places.made_state()), f"{_SHARED_MEMORY}/{own}"):
+    for directory in (os.path.realpath(own_directories.made_state()), f"{_SHARED_MEMORY}/{own}"):
         if os.geteuid() == 0:
             fits = _fits(directory, workspace, mounts)
         else:
-            fits = not _inside(directory, workspace)
+            fits = not is_within(directory, workspace)
         if fits:
             at = mounts.of(directory)
             return OverlayPlace(
@@ -215,10 +216,6 @@ def _place_for_copy(mounts: Mounts, workspace: str, why: str) -> OverlayPlace:
     )
 
 
-def _inside(directory: str, workspace: str) -> bool:
-    return directory == workspace or directory.startswith(workspace + "/")
-
-
 def _above(directory: str) -> str:
     """A directory itself, or the one in which it would be made."""
     return directory if os.path.isdir(directory) else os.path.dirname(directory)
@@ -226,14 +223,14 @@ def _above(directory: str) -> str:
 
 def _fits(directory: str, workspace: str, mounts: Mounts) -> bool:
     """Whether overlays for the workspace can lie in this directory, which is made if need be."""
-    if _inside(directory, workspace):
+    if is_within(directory, workspace):
         return (
             False  # the kernel refuses an overlay inside what it covers, and it is in people's way
         )
     at = mounts.of(_above(directory))
     if takes_no_overlay(at.kind):
         return False
-    if not os.access(_above(directory), os.W_OK) or not places.ours(directory):
+    if not os.access(_above(directory), os.W_OK) or not own_directories.ours(directory):
         return False
     return _takes_attributes(directory)
 

@@ -8,7 +8,8 @@ import stat
 import time
 from contextlib import suppress
 
-from redoma.jail import places
+from redoma.base import own_directories
+from redoma.base.paths import is_below
 from redoma.jail.overlay.attributes import strip_marks
 from redoma.jail.overlay.failure import at
 from redoma.jail.overlay.journal import (
@@ -71,9 +72,9 @@ class Planner:
         self.ways = ways
         # By path: the slot of a content that a person put together instead of the overlay's.
         self.contents = contents
-        self.steps = Spooler(FORMS["steps"], places.made_state())
-        self.placed = Spooler(FORMS["placed"], places.made_state())
-        self.paths = Spooler(FORMS["paths"], places.made_state())
+        self.steps = Spooler(FORMS["steps"], own_directories.made_state())
+        self.placed = Spooler(FORMS["placed"], own_directories.made_state())
+        self.paths = Spooler(FORMS["paths"], own_directories.made_state())
         self.trees: list[str] = []
         self.moved: list[tuple[str, str]] = []  # directories that move themselves, and their slots
         self.size = 0
@@ -146,7 +147,7 @@ class Planner:
         for item in self.chosen:
             if item.did is Did.RENAMED:
                 renamed.append((item.renamed_from, was_directory(item)))
-            elif not (whole and item.path.startswith(f"{whole[-1]}/")):
+            elif not (whole and is_below(item.path, whole[-1])):
                 replaced = replaces_kind(item) and was_directory(item)
                 if item.did is Did.DELETED or (replaced and not self._swaps(item)):
                     self._take(item.path)

@@ -11,7 +11,7 @@ import os
 import time
 from contextlib import suppress
 
-from redoma.jail import places
+from redoma.base import own_directories
 from redoma.jail.overlay import store, transaction_store
 from redoma.jail.overlay.locks import collecting, locked, recover, remove_old
 from redoma.model.errors import PreviewGone
@@ -41,7 +41,7 @@ class RetentionBounds(Value):
     @property
     def bytes(self) -> int:
         """How many bytes are kept at most."""
-        found = os.statvfs(places.made_state())
+        found = os.statvfs(own_directories.made_state())
         return min(self.size, int(found.f_blocks * found.f_frsize * self.share))
 
 
@@ -53,7 +53,7 @@ def collect(
     No workspace is locked for longer than it takes to write that one of its transactions is gone.
     """
     bounds = bounds or RetentionBounds()
-    if not os.path.lexists(places.state()):
+    if not os.path.lexists(own_directories.state()):
         return Freed(ids=(), size=0)  # no run ever left anything
     recover()
     freed: list[tuple[str, int]] = []

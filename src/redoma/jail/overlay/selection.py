@@ -11,7 +11,8 @@ import os
 import stat
 from bisect import bisect_left, bisect_right
 
-from redoma.jail import places
+from redoma.base import own_directories
+from redoma.base.paths import is_below
 from redoma.jail.overlay.failure import Conflict, at, conflict_lines
 from redoma.jail.overlay.spool import CHANGES, Spooler, found_in
 from redoma.model.change import Change, Did, FileKind
@@ -71,7 +72,7 @@ def _everything(changes: Changes, why: dict[str, str], kept_in: str) -> Selectio
     if not why:
         return Selection(items=changes.items)
     left_out = _left_out(found_in(changes.items), changes.items, why)
-    items = Spooler(CHANGES, places.made_state())
+    items = Spooler(CHANGES, own_directories.made_state())
     items.extend(item for item in changes.items if item.path not in left_out)
     return Selection(items=items.sealed(), held_back=_quarantined(changes, left_out, kept_in))
 
@@ -106,13 +107,13 @@ def _relative(workspace: str, path: str) -> str:
     full = os.path.normpath(os.path.join(workspace, path))
     if full == workspace:
         return "."
-    if not full.startswith(workspace + "/"):
+    if not is_below(full, workspace):
         raise UsageError(f"{path} lies outside the workspace {workspace}")
     return full.removeprefix(workspace + "/")
 
 
 def _within(path: str, place: str) -> bool:
-    return place in (".", path) or path.startswith(place + "/")
+    return place in (".", path) or is_below(path, place)
 
 
 def _with_needs(by_path: dict[str, Change], chosen: set[str]) -> set[str]:

@@ -13,9 +13,9 @@ import time
 from _thread import allocate_lock
 from contextlib import suppress
 
+from redoma.base import own_directories
 from redoma.base.ids import short_id
 from redoma.base.process_identity import identity, is_running
-from redoma.jail import places
 from redoma.jail.overlay.attributes import is_mark
 from redoma.jail.overlay.placement import COPY, OVERLAY, Mounts, OverlayPlace, place_for
 from redoma.model.value import Value, fields_of, replace
@@ -183,7 +183,7 @@ def overlays() -> list[Overlay]:
     """Every overlay that is recorded, finished or not."""
     found = []
     try:
-        names = os.listdir(f"{places.state()}/layers")
+        names = os.listdir(f"{own_directories.state()}/layers")
     except FileNotFoundError:
         return []  # no run ever had one
     for name in sorted(names):
@@ -206,7 +206,7 @@ def remove_overlay(overlay: Overlay) -> None:
 
 
 def _records() -> str:
-    path = f"{places.made_state()}/layers"
+    path = f"{own_directories.made_state()}/layers"
     with suppress(FileExistsError):
         os.mkdir(path)
         os.chmod(path, _PASSAGE)
@@ -215,7 +215,7 @@ def _records() -> str:
 
 def record_of(name: str) -> str:
     """Where the record of an overlay with this name lies."""
-    return f"{places.state()}/layers/{name}.json"
+    return f"{own_directories.state()}/layers/{name}.json"
 
 
 def recorded(overlay: Overlay) -> Overlay:

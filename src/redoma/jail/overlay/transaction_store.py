@@ -11,7 +11,7 @@ import os
 import time
 from contextlib import suppress
 
-from redoma.jail import places
+from redoma.base import own_directories
 from redoma.jail.overlay.journal import LARGEST, Phase, Window, write_durably
 from redoma.jail.overlay.spool import CHANGES, Spool, change_of, change_row, stored
 from redoma.model.change import Changes, Did
@@ -59,12 +59,12 @@ class StoredTransaction(Value):
 
 def root() -> str:
     """The directory of all transactions; whoever looks does not make it."""
-    return f"{places.state()}/changes"
+    return f"{own_directories.state()}/changes"
 
 
 def made_root() -> str:
     """The same, and it is there."""
-    places.made_state()
+    own_directories.made_state()
     path = root()
     with suppress(FileExistsError):
         os.mkdir(path, 0o700)
