@@ -13,8 +13,8 @@ from hashlib import sha256
 
 from redoma.ask.answers import now
 from redoma.base.ids import uuid
-from redoma.judge.assess import examine_call, facts_of
-from redoma.judge.canonical_argv import NOTHING, Likeness, likeness, program_likeness
+from redoma.judge.canonical_argv import NOTHING, CanonicalCommand, canonical_argv, canonical_program
+from redoma.judge.judgement import examine_call, facts_of
 from redoma.judge.text.budget import Exhausted
 from redoma.model.display import shortened
 from redoma.model.policy import BUILT_IN
@@ -53,7 +53,7 @@ def question(
     """The question for one request; `changes` are those of a preview, where one ran."""
     found = decision.assessment.findings
     risk = decision.assessment.risk
-    like = _like(request.workload)
+    like = _canonical(request.workload)
     cwd = place(request, grant)
     # Attack: the same words mean another thing with another input, so they are not known again.
     known = not request.stdin
@@ -97,11 +97,11 @@ def _reads(stdin: bytes) -> tuple[str, ...]:
     return (f"it reads {len(stdin)} bytes from its standard input: {text!r}",)
 
 
-def _like(workload: Workload) -> Likeness:
-    """What an approval that lasts is known by; a call's arguments are objects, like nothing."""
+def _canonical(workload: Workload) -> CanonicalCommand:
+    """What an approval that lasts is known by; a call's arguments are objects, and have none."""
     if isinstance(workload, Program):
-        return program_likeness(workload.argv)
-    return likeness(workload.text) if isinstance(workload, ShellCommand) else NOTHING
+        return canonical_program(workload.argv)
+    return canonical_argv(workload.text) if isinstance(workload, ShellCommand) else NOTHING
 
 
 def digest(request: Request, *, grant: Grant, policy: Policy) -> str:

@@ -13,6 +13,7 @@ import time
 from contextlib import suppress
 from enum import Enum
 
+from redoma.base import atomic_file
 from redoma.jail.overlay.spool import Form, Spool, made, stored
 from redoma.model.errors import ChangeError
 from redoma.model.value import Value, fields_of
@@ -296,7 +297,7 @@ class JournalFiles:
             text = json.dumps({"rows": rows, **json.loads(text)})
         else:
             text = to_text(journal)
-        write_durably(f"{self.directory}/apply-{journal.number}.json", text)
+        atomic_file.write(f"{self.directory}/apply-{journal.number}.json", text, durable=True)
         self._drop_rows(journal.number, but=rows)
         self.mark(journal.number, phase)
 
@@ -308,7 +309,7 @@ class JournalFiles:
 
     def mark(self, number: int, phase: Phase) -> None:
         """Notes how far it has come, durably; a crash leaves the old word or the new one."""
-        write_durably(f"{self.directory}/apply-{number}.phase", phase.value)
+        atomic_file.write(f"{self.directory}/apply-{number}.phase", phase.value, durable=True)
 
     def drop(self, number: int) -> None:
         """Forgets an apply that was taken back before it was done; the phase goes first."""
@@ -350,18 +351,3 @@ class JournalFiles:
     def in_phase(self, phase: Phase) -> int | None:
         """The newest apply that stands so."""
         return next((n for n in reversed(self.numbers()) if self.phase(n) is phase), None)
-
-
-def write_durably(path: str, text: str) -> None:
-    """The whole text is at `path` and on disk, or what was there before still is."""
-    fd = os.open(f"{path}.new", os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    with open(fd, "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    os.rename(f"{path}.new", path)
-    directory = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redoma.judge.intent.read import read
+from redoma.judge.intent.reader import read
 from redoma.judge.intent.schema import json_schema
 from redoma.pipeline.plans.execution import PlanResult, run_plan
 from redoma.pipeline.plans.judgement import PlanCheck, check_plan
