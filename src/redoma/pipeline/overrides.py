@@ -67,7 +67,7 @@ _CAPS = (
 )
 
 
-class Given:
+class Overrides:
     """What the caller of a sandbox asked for by name."""
 
     def __init__(  # noqa: PLR0913 — each by its own name

@@ -8,7 +8,7 @@ from redoma.jail.levels import load
 from redoma.model.access import Network
 from redoma.model.network import Reach
 from redoma.pipeline.credentials import reach_of
-from redoma.pipeline.overrides import Given
+from redoma.pipeline.overrides import Overrides
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from redoma.pipeline.overrides import Given
 def test_reading_alone_grants_no_host_that_was_not_granted(
     level: str, network: Network, anyone: bool
 ) -> None:
-    given = Given(
+    given = Overrides(
         "",
         limits={},
         writable=(),
