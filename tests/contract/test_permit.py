@@ -11,7 +11,7 @@ import pytest
 from redoma.jail.levels import load
 from redoma.jail.plan import plan
 from redoma.model.errors import RecordUnavailable
-from redoma.model.plan import Plan
+from redoma.model.plan import RunPlan
 from redoma.model.request import Request, ShellCommand
 from redoma.model.value import replace
 from redoma.pipeline.execute import execute
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.both_users
 STANDS_BY_THEN = 0.2
 
 
-def planned(machine: Machine, command: str) -> Plan:
+def planned(machine: Machine, command: str) -> RunPlan:
     grant = load(str(machine.profile())).grant(str(machine.workspace))
     if machine.engine == "direct":
         grant = replace(grant, require=frozenset())

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from redoma.jail.supervisor.streams import Sink
     from redoma.model.access import Grant, Limits
     from redoma.model.change import Changes
-    from redoma.model.plan import Launch, Plan
+    from redoma.model.plan import Launch, RunPlan
     from redoma.model.result import Exit
 
 
@@ -35,7 +35,7 @@ _REFUSED_BY_A_MOUNT = (b"ead-only file system", b"Errno 30]", b"EROFS", b"esourc
 
 
 def execute(
-    plan: Plan,
+    plan: RunPlan,
     host: Host,
     *,
     stdin: bytes | int | None = b"",
