@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from redoma.judge.decide import decide
+from redoma.judge.judgement import decide
 from redoma.judge.policy import evaluation as weigh
 from redoma.judge.policy.layers import merge
 from redoma.judge.policy.reader import PolicyLayer, read
