@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import marshal
 
-from redoma.judge.assess import examine
+from redoma.judge.judgement import examine
 from redoma.judge.policy.tree import tree
 from redoma.judge.programs.compiler import CardError, compile_own_cards, examples
 from redoma.model.errors import PolicySyntax
