@@ -150,8 +150,8 @@ class Journal(Value):
     paths: Sequence[str] = ()  # of the changes applied
     # The directory in the workspace where slots are worked on; empty: where they lie.
     staging: str = ""
-    size: int = 0  # bytes that are kept for an undo
-    undoable: bool = True  # whether they are kept
+    size: int = 0  # bytes that an undo needs
+    undoable: bool = True  # whether the overlay keeps them
 
 
 def to_text(journal: Journal, rows: int = -1) -> str:
@@ -275,7 +275,7 @@ FORMS = {
 
 
 class JournalFiles:
-    """The files of one transaction's journals, in a directory that is ours alone."""
+    """The journals of one transaction on disk, in a directory that is ours alone."""
 
     def __init__(self, directory: str) -> None:
         self.directory = directory

@@ -133,7 +133,7 @@ def pending_size(overlay: Overlay, changes: Changes) -> int:
 
 
 def with_size(entry: StoredTransaction, book: JournalFiles) -> StoredTransaction:
-    """The entry with the bytes that are kept of it now: what it replaced, or what it holds."""
+    """The entry with its size on disk now: what it replaced, or what is still pending."""
     applied = [number for number in book.numbers() if book.phase(number) is Phase.APPLIED]
     size = 0
     if applied and entry.shown.standing is not Standing.FINAL:
@@ -184,8 +184,8 @@ def _read_now(entry: StoredTransaction, unread: Changes) -> Changes:
     counts = dict.fromkeys(Did, 0)
     for item in changes.items:
         counts[item.did] += 1
-    told = {did.value: count for did, count in counts.items()}
-    write_entry(replace(entry, shown=replace(entry.shown, **told)))
+    by_kind = {did.value: count for did, count in counts.items()}
+    write_entry(replace(entry, shown=replace(entry.shown, **by_kind)))
     return changes
 
 
@@ -227,7 +227,7 @@ def entries() -> list[StoredTransaction]:
     try:
         names = os.listdir(root())
     except FileNotFoundError:
-        return []  # nothing was ever held
+        return []  # there never was a transaction
     for name in names:
         if name.isalnum():
             with suppress(PreviewGone):
@@ -263,7 +263,7 @@ def entries_since(moment: int) -> list[StoredTransaction]:
 
 
 def forget(name: str) -> None:
-    """Removes what is kept of a transaction but for its line in the history."""
+    """Removes the files of a transaction but for its line in the history."""
     where = directory(name)
     for file in os.listdir(where):
         if file != "entry.json":
