@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redoma.judge.programs.actions import ACTIONS
+from redoma.judge.programs.card_actions import ACTIONS
 from redoma.model.risk import Effect
 
 TYPE_CHECKING = False

@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.arg import Arg, Stream
     from redoma.judge.interpret.call import Call
-    from redoma.judge.programs.options import Options
+    from redoma.judge.programs.options import ProgramOptions
 
 TAKES = frozenset(
     "-X --request -d --data --data-raw --data-binary --data-ascii --data-urlencode "
@@ -86,7 +86,7 @@ def curl(call: Call) -> Stream:
     return Stream(None, taint, str(urls[0]) if urls else "")
 
 
-def _method(options: Options, *, sends: bool) -> str:
+def _method(options: ProgramOptions, *, sends: bool) -> str:
     asked = options.value("-X", "--request")
     if asked is not None:
         return str(asked).upper() if asked.known else UNKNOWN
@@ -99,7 +99,7 @@ def _method(options: Options, *, sends: bool) -> str:
     return "GET"
 
 
-def _tags(options: Options) -> tuple[str, ...]:
+def _tags(options: ProgramOptions) -> tuple[str, ...]:
     insecure = options.has("-k", "--insecure", "--proxy-insecure", "--doh-insecure")
     return ("download", "insecure") if insecure else ("download",)
 
@@ -122,7 +122,7 @@ def _visit(
     return NETWORK
 
 
-def _payload(call: Call, options: Options) -> tuple[Stream | None, bool]:
+def _payload(call: Call, options: ProgramOptions) -> tuple[Stream | None, bool]:
     """What the request carries, and whether the files among it are named in the command."""
     taint = 0
     any_sent = False
@@ -173,7 +173,7 @@ def _form_files(value: Arg) -> list[str]:
     return out
 
 
-def _headers(call: Call, options: Options) -> int:
+def _headers(call: Call, options: ProgramOptions) -> int:
     """A secret in a header that logs in is what it is for; in any other it is carried away."""
     carried = 0
     for word in options.values("-H", "--header", "--proxy-header", "-b", "--cookie"):
@@ -200,7 +200,7 @@ def _login(call: Call, word: Arg) -> int:
     return 0
 
 
-def _quotes(call: Call, options: Options, urls: list[Arg]) -> None:
+def _quotes(call: Call, options: ProgramOptions, urls: list[Arg]) -> None:
     """FTP and SFTP commands that change or delete on the other side."""
     for word in options.values("-Q", "--quote"):
         verb = word.lstrip("-+*").partition(" ")[0].upper()
@@ -212,14 +212,14 @@ def _quotes(call: Call, options: Options, urls: list[Arg]) -> None:
         call.fact(Effect.REMOTE, detail="--ftp-create-dirs")
 
 
-def _to_files(options: Options, urls: list[Arg]) -> bool:
+def _to_files(options: ProgramOptions, urls: list[Arg]) -> bool:
     if options.has("-O", "--remote-name", "--remote-name-all"):
         return len(options.values("-o", "--output")) == 0 or len(urls) <= 1
     outputs = options.values("-o", "--output")
     return bool(outputs) and len(outputs) >= len(urls) and all(o != "-" for o in outputs)
 
 
-def _written(call: Call, options: Options, urls: list[Arg]) -> None:
+def _written(call: Call, options: ProgramOptions, urls: list[Arg]) -> None:
     source = str(urls[0]) if urls else ""
     answer = Stream(None, NETWORK, source)
     folder = options.value("--output-dir")

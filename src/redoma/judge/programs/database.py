@@ -6,7 +6,7 @@ from redoma.judge.interpret.arg import ANYTHING, UNKNOWN, Arg, Stream, arg
 from redoma.judge.programs.cards import card_of, follow, options_of
 from redoma.judge.programs.clients import CLIENTS, SAME, SQLCMD
 from redoma.judge.programs.database_shells import client_lines, run_meta, unseen
-from redoma.judge.programs.options import Options, split
+from redoma.judge.programs.options import ProgramOptions, split
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
@@ -129,7 +129,7 @@ def client(call: Call) -> Stream:
     return _serve(call, known, options)
 
 
-def _serve(call: Call, known: Client, options: Options) -> Stream:
+def _serve(call: Call, known: Client, options: ProgramOptions) -> Stream:
     for name, value, _ in options.order:
         if value is None:
             continue
@@ -230,7 +230,7 @@ def sqlcmd(call: Call) -> Stream:
     options = options_of(call)
     operands = options.operands
     if operands and operands[0] in _SQLCMD_SUBCOMMANDS and not options.has("-Q", "-i"):
-        from redoma.judge.programs.actions import do
+        from redoma.judge.programs.card_actions import do
 
         action = _SQLCMD_SUBCOMMANDS[operands[0]]
         if options.has("--help", "-h", "-?"):

@@ -12,7 +12,7 @@ from redoma.model.risk import Effect, Place, Target
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
-    from redoma.judge.programs.options import Options
+    from redoma.judge.programs.options import ProgramOptions
 
 _TEMP_ROOTS = frozenset("/tmp /var/tmp /private/tmp /private/var/tmp /dev/shm".split())
 _AROUND = (Place.WORKSPACE, Place.TEMP, Place.NOWHERE)
@@ -280,7 +280,7 @@ def setfattr(call: Call) -> Stream:
     return NOTHING
 
 
-def _each(call: Call, words: list[Arg], options: Options, tags: list[str]) -> None:
+def _each(call: Call, words: list[Arg], options: ProgramOptions, tags: list[str]) -> None:
     recursive = options.has("-R", "--recursive")
     for word in words:
         marks = [*tags, *(["recursive"] if recursive else [])]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redoma.judge.interpret.arg import ANYTHING, NOTHING, UNKNOWN, Arg, Stream
-from redoma.judge.programs.actions import do
+from redoma.judge.programs.card_actions import do
 from redoma.judge.programs.cards import options_of
 from redoma.model.risk import Effect, Place, Target
 
@@ -255,7 +255,7 @@ def _script(call: Call, kind: Interpreter, words: list[Arg]) -> Stream:
 
 def _framework(call: Call, words: list[Arg]) -> None:
     """Laravel's and Symfony's commands that end the project's data."""
-    from redoma.judge.programs.actions import says_it_destroys
+    from redoma.judge.programs.card_actions import says_it_destroys
 
     commands = [word for word in words if word[:1] != "-"]
     if says_it_destroys(commands[:1]):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from redoma.judge.interpret.call import Call
-    from redoma.judge.programs.options import Options
+    from redoma.judge.programs.options import ProgramOptions
 
 # Subcommands that run an inner command: as it is (`local`), or out of a package that is fetched
 # for it (`fetched`).
@@ -136,7 +136,7 @@ def runs_project(call: Call, word: Arg | None = None) -> None:
         call.fact(Effect.DOWNLOADS_AND_EXECUTES, detail=held.source)
 
 
-def _installs_here(options: Options) -> bool:
+def _installs_here(options: ProgramOptions) -> bool:
     named = [*options.operands[1:], *options.values("-e", "--editable", "--path")]
     return any(word.startswith((".", "/", "~")) for word in named)
 
@@ -194,7 +194,7 @@ def _inner(call: Call, card: dict[str, Any]) -> Stream | None:
     return _run_inner(call, kind, inner)
 
 
-def _judge_extras(call: Call, options: Options, kind: str) -> None:
+def _judge_extras(call: Call, options: ProgramOptions, kind: str) -> None:
     given = options.values("--with", "--with-editable", "--with-requirements")
     if call.name in ("uv", "uvx") and given:
         call.fact(Effect.INSTALLS, at=given[0].span)
@@ -295,7 +295,7 @@ def is_repository(word: str) -> bool:
     return word.count("/") == 1 and word[:1].isalnum() and not word.endswith((".tgz", ".js"))
 
 
-def judge_sources(call: Call, options: Options) -> None:
+def judge_sources(call: Call, options: ProgramOptions) -> None:
     """Notes packages and indexes that are named by an address, by option, word or variable."""
     for name, value, word in options.order:
         if name in _SOURCE_OPTIONS and value is not None:
@@ -318,14 +318,14 @@ def judge_sources(call: Call, options: Options) -> None:
         call.fact(Effect.INSTALLS, tags=("unknown",))
 
 
-def _adds(options: Options) -> bool:
+def _adds(options: ProgramOptions) -> bool:
     return bool(options.operands) and options.operands[0] in ("install", "i", "add", "in", "a")
 
 
 _KNOWN_PLUGINS = ("org.apache.maven.", "org.codehaus.mojo:", "org.springframework.boot:")
 
 
-def judge_coordinates(call: Call, options: Options) -> None:
+def judge_coordinates(call: Call, options: ProgramOptions) -> None:
     """`group:artifact:version:goal` fetches a plugin by its coordinates and runs it."""
     for word in options.operands:
         # A task of a nested project begins with a colon, `:app:lib:test`, and coordinates do not.
@@ -346,7 +346,7 @@ _SOURCE_SETTINGS = frozenset(
 )
 
 
-def judge_settings(call: Call, options: Options) -> None:
+def judge_settings(call: Call, options: ProgramOptions) -> None:
     """`npm config set script-shell x` and its kind: settings that later runs obey by themselves."""
     words = [str(w) for w in options.operands]
     if words[:2] == ["config", "set"] or words[:2] == ["c", "set"]:

@@ -10,7 +10,7 @@ from redoma.model.risk import Effect, Place, Target
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
-    from redoma.judge.programs.options import Options
+    from redoma.judge.programs.options import ProgramOptions
 
 _SSH_TAKES = frozenset("-B -b -c -D -E -e -F -I -i -J -L -l -m -O -o -P -p -Q -R -S -W -w".split())
 _RUNNING_OPTIONS = ("proxycommand", "localcommand", "knownhostscommand", "remotecommand")
@@ -43,7 +43,7 @@ def remote_of(word: str) -> tuple[str, str] | None:
     return before.rpartition("@")[2], after.removeprefix(":")
 
 
-def judge_ssh_options(call: Call, options: Options) -> None:
+def judge_ssh_options(call: Call, options: ProgramOptions) -> None:
     """`-o ProxyCommand=…` and its like run programs here; some switch checks off."""
     for word in options.values("-o"):
         name, _, value = word.replace("=", " ", 1).strip().partition(" ")

@@ -13,7 +13,7 @@ from redoma.model.risk import Effect
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
-    from redoma.judge.programs.options import Options
+    from redoma.judge.programs.options import ProgramOptions
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
@@ -155,7 +155,7 @@ def remote(word: Arg) -> bool:
     return bool(colon) and "/" not in host and bool(host)
 
 
-def _copies(call: Call, options: Options, sources: list[Arg], target: Arg) -> None:
+def _copies(call: Call, options: ProgramOptions, sources: list[Arg], target: Arg) -> None:
     local = [word for word in sources if not remote(word)]
     carried = packed(call, local)
     deletes = options.has(*_DELETING)

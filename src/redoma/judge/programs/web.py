@@ -12,7 +12,7 @@ from redoma.model.risk import Effect
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
-    from redoma.judge.programs.options import Options
+    from redoma.judge.programs.options import ProgramOptions
 
 
 def wget(call: Call) -> Stream:
@@ -48,7 +48,7 @@ def wget(call: Call) -> Stream:
     return _wget_output(call, options, urls)
 
 
-def _wget_payload(call: Call, options: Options) -> tuple[int, bool, bool]:
+def _wget_payload(call: Call, options: ProgramOptions) -> tuple[int, bool, bool]:
     carried = 0
     sends = False
     known = True
@@ -64,7 +64,7 @@ def _wget_payload(call: Call, options: Options) -> tuple[int, bool, bool]:
     return carried, sends, known
 
 
-def _wget_output(call: Call, options: Options, urls: list[Arg]) -> Stream:
+def _wget_output(call: Call, options: ProgramOptions, urls: list[Arg]) -> Stream:
     source = str(urls[0]) if urls else ""
     answer = Stream(None, NETWORK, source)
     folder = options.value("-P", "--directory-prefix")
