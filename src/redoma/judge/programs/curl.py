@@ -14,34 +14,6 @@ if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
     from redoma.judge.programs.options import ProgramOptions
 
-TAKES = frozenset(
-    "-X --request -d --data --data-raw --data-binary --data-ascii --data-urlencode "
-    "--json -F --form --form-string -T --upload-file -o --output -K --config -x --proxy "
-    "--preproxy -u --user -U --proxy-user -H --header --proxy-header -A --user-agent -e "
-    "--referer -b --cookie -c --cookie-jar -D --dump-header -m --max-time "
-    "--connect-timeout --retry --retry-delay --retry-max-time --max-redirs "
-    "--max-filesize --limit-rate --rate -r --range -C --continue-at -z --time-cond -w "
-    "--write-out -y --speed-time -Y --speed-limit -Q --quote -P --ftp-port --ftp-account "
-    "--ftp-alternative-to-user --ftp-method --ftp-ssl-ccc-mode --resolve --connect-to "
-    "--interface --local-port --dns-servers --dns-interface --dns-ipv4-addr "
-    "--dns-ipv6-addr --doh-url --noproxy --socks4 --socks4a --socks5 --socks5-hostname "
-    "--socks5-gssapi-service --cacert --capath --cert --cert-type -E --key --key-type "
-    "--pass --ciphers --tls13-ciphers --curves --tls-max --tlsuser --tlspassword "
-    "--tlsauthtype --pinnedpubkey --crlfile --engine --egd-file --random-file "
-    "--hostpubmd5 --hostpubsha256 --pubkey --keepalive-time --keepalive-cnt --netrc-file "
-    "--oauth2-bearer --aws-sigv4 --login-options --sasl-authzid --service-name "
-    "--proxy-service-name --delegation --krb --mail-from --mail-rcpt --mail-auth "
-    "--telnet-option -t --tftp-blksize --trace --trace-ascii --trace-config --stderr "
-    "--libcurl --output-dir --unix-socket --abstract-unix-socket --url --url-query "
-    "--variable --expand-url --proto --proto-default --proto-redir --parallel-max "
-    "--parallel-max-host --etag-save --etag-compare --alt-svc --hsts "
-    "--happy-eyeballs-timeout-ms --create-file-mode --expect100-timeout --proxy-cacert "
-    "--proxy-capath --proxy-cert --proxy-cert-type --proxy-key --proxy-key-type "
-    "--proxy-pass --proxy-ciphers --proxy-tls13-ciphers --proxy-tlsuser "
-    "--proxy-tlspassword --proxy-tlsauthtype --proxy-pinnedpubkey --proxy-crlfile "
-    "--proxy1.0 --haproxy-clientip --ipfs-gateway --request-target --vlan-priority "
-    "--ip-tos --signature-algorithms --ech --dump-ca-embed --upload-flags -h --help".split()
-)
 _DATA = ("-d", "--data", "--data-binary", "--data-ascii", "--json")
 _PLAIN_DATA = ("--data-raw", "--form-string", "--url-query")
 _WRITTEN = tuple(

@@ -6,7 +6,6 @@ import re
 
 from redoma.judge.interpret.arg import NOTHING, Arg, Stream, arg
 from redoma.judge.programs.cards import follow, options_of
-from redoma.judge.programs.options import split
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
@@ -85,23 +84,10 @@ def rmdir(call: Call) -> Stream:
     return NOTHING
 
 
-_COPY_TAKES = frozenset(
-    "-t --target-directory -S --suffix -m --mode -o --owner -g --group --strip-program".split()
-)
-_COPY_KNOWN = frozenset(
-    "--recursive --archive --force --interactive --no-clobber --no-target-directory "
-    "--update --verbose --remove-destination --parents --preserve --no-preserve "
-    "--reflink --sparse --link --symbolic-link --one-file-system --attributes-only "
-    "--dereference --no-dereference --backup --directory --compare --strip "
-    "--preserve-timestamps --exchange --strip-trailing-slashes".split()
-)
-
-
 def copy(call: Call) -> Stream:
     """`cp`, `mv`, `install`: reads the sources, writes the target; `mv` removes the sources."""
     installs = call.name.endswith("install")
-    takes = _COPY_TAKES if installs else _COPY_TAKES - {"-m", "-o", "-g", "--mode"}
-    options = split(call.args, takes, _COPY_KNOWN, optional=frozenset(("--backup",)))
+    options = options_of(call)
     operands = list(options.operands)
     if installs and options.has("-d", "--directory"):
         for word in operands:

@@ -264,12 +264,7 @@ def agent(call: Call) -> Stream:
 
 def carrier(call: Call) -> Stream:
     """`sshpass`, `autossh`, `mosh`, `torsocks`: another program's connection made easier."""
-    takes = {
-        "sshpass": "-p -f -d -P",
-        "autossh": "-M",
-        "mosh": "--server --ssh --predict -p --port --client --bind-server --family",
-    }.get(call.name, "-a -P -u -p -i")
-    options = split(call.args, frozenset(takes.split()), stops=True)
+    options = options_of(call)
     words = list(options.operands)
     if call.name == "sshpass":
         for word in options.values("-f"):

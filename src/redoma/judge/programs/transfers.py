@@ -7,7 +7,6 @@ import re
 from redoma.judge.interpret.arg import ANYTHING, NETWORK, NOTHING, SECRET, UNKNOWN, Arg, Stream
 from redoma.judge.programs.archives import packed
 from redoma.judge.programs.cards import action_of, card_of, follow, options_of
-from redoma.judge.programs.options import split
 from redoma.model.risk import Effect
 
 TYPE_CHECKING = False
@@ -187,13 +186,7 @@ _PASTERS = frozenset(("pbpaste", "wl-paste", "termux-clipboard-get", "getclip"))
 def clipboard(call: Call) -> Stream:
     """What was copied comes out again with all that it carries."""
     files = call.walker.files
-    options = split(
-        call.args,
-        frozenset(
-            "-selection -sel -loops -display -l -t --type -p --primary -s --seat -target".split()
-        ),
-        long=call.name in ("xclip", "xsel"),
-    )
+    options = options_of(call)
     pastes = call.name in _PASTERS or options.has("-o", "-out", "--output", "-out-selection")
     if pastes:
         return files.get(_CLIPBOARD) or Stream(None, 0, "the clipboard")

@@ -6,7 +6,6 @@ from redoma.judge.interpret.arg import NETWORK, NOTHING, SECRET, UNKNOWN, Arg, S
 from redoma.judge.interpret.hosts import web_request
 from redoma.judge.programs.cards import options_of
 from redoma.judge.programs.curl import file_of
-from redoma.judge.programs.options import split
 from redoma.model.risk import Effect
 
 TYPE_CHECKING = False
@@ -197,11 +196,7 @@ def fetcher(call: Call) -> Stream:
 
 def browser(call: Call) -> Stream:
     """`lynx`, `w3m`, `links`: pages as text; local files as well."""
-    takes = frozenset(
-        "-cfg -lss -editor -width -cols -post_data -config -o -T -I -O -t -header -auth "
-        "-useragent -cmd_script".split()
-    )
-    options = split(call.args, takes, long=call.name == "lynx")
+    options = options_of(call)
     for word in options.values("-editor", "-cfg", "-cmd_script", "-config"):
         call.fact(Effect.EXECUTES, tags=("flag", "arbitrary"), at=word.span)
     if options.has("-post_data", "-post-data"):
