@@ -358,9 +358,7 @@ class Bubblewrap:
         laid: list[str] = []
         for place in trust_store.places(view.etc()):
             laid += ["--perms", "0444", "--ro-bind-data", give(memory_file(data)), place]
-        named = [
-            word for name in trust_store.VARIABLES for word in ("--setenv", name, trust_store.OWN)
-        ]
+        named = [w for name in trust_store.VARIABLES for w in ("--setenv", name, trust_store.OWN)]
         return made, laid, named
 
     def _filter(self, plan: RunPlan) -> bytes:
