@@ -11,7 +11,7 @@ import pytest
 from redoma.jail.levels import load
 from redoma.jail.plan import plan
 from redoma.model.errors import RecordUnavailable
-from redoma.model.plan import Plan
+from redoma.model.plan import RunPlan
 from redoma.model.request import Request, ShellCommand
 from redoma.model.value import replace
 from redoma.pipeline.execute import execute
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.both_users
 STANDS_BY_THEN = 0.2
 
 
-def planned(machine: Machine, command: str) -> Plan:
+def planned(machine: Machine, command: str) -> RunPlan:
     grant = load(str(machine.profile())).grant(str(machine.workspace))
     if machine.engine == "direct":
         grant = replace(grant, require=frozenset())
@@ -59,7 +59,7 @@ def test_what_may_not_begin_never_does(machine: Machine) -> None:
     before = len(os.listdir("/proc/self/fd"))
     command = f": {machine.base.name}; echo $$ > begun"
     with pytest.raises(RecordUnavailable, match="the disk is full"):
-        execute(planned(machine, command), this_host(), started=no_disk)
+        execute(planned(machine, command), this_host(), wait_for_start=no_disk)
     assert waiting_for(command) == []
     # Only now: what was left waiting begins a moment later, when its door falls open behind us.
     assert os.listdir(machine.workspace) == []
@@ -77,5 +77,5 @@ def test_a_command_begins_after_it_may(machine: Machine) -> None:
         time.sleep(0.3)
         seen.append(begun.exists())
 
-    assert execute(planned(machine, ": > begun"), this_host(), started=look).ok
+    assert execute(planned(machine, ": > begun"), this_host(), wait_for_start=look).ok
     assert (seen, begun.exists()) == ([False], True)

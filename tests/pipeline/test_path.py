@@ -11,7 +11,7 @@ from redoma.model.decision import Decision, Verdict
 from redoma.model.errors import NoEngine, NoRoomForUndo, RateLimited, RecordUnavailable, RedomaError
 from redoma.model.event import Kind
 from redoma.model.guarantee import EngineReport, Guarantee
-from redoma.model.plan import Plan
+from redoma.model.plan import RunPlan
 from redoma.model.question import Answer, Choice, Question
 from redoma.model.request import Mode, Request, ShellCommand
 from redoma.model.result import Exit, HeldBack, Outcome, Result
@@ -72,11 +72,11 @@ class Context:
             return replace(self._grant, writes=Writes.LAYER)
         return self._grant
 
-    def plan(self, request: Request, grant: Grant) -> Plan:
+    def plan(self, request: Request, grant: Grant) -> RunPlan:
         return plan(request, grant, self._host)
 
     def question(
-        self, request: Request, decision: Decision, plan: Plan, changes: Changes | None
+        self, request: Request, decision: Decision, plan: RunPlan, changes: Changes | None
     ) -> Question:
         text = request.workload.shown + (f" with {len(changes.items)}" if changes else "")
         return Question(id="q", digest=text, command=text, risk=Risk.DANGEROUS, safety_level="x")

@@ -12,7 +12,7 @@ from contextlib import suppress
 from redoma.base import cache, own_directories
 from redoma.jail import own
 from redoma.jail.quantities import read_limit
-from redoma.model.access import Apply, Grant, Home, Limits, Network, Syscalls, Variables, Writes
+from redoma.model.access import Apply, Grant, Home, Limits, NetworkMode, Syscalls, Variables, Writes
 from redoma.model.errors import UsageError
 from redoma.model.guarantee import Guarantee
 from redoma.model.network import Reach
@@ -30,7 +30,7 @@ class Profile(Value):
     writes: Writes
     apply: Apply
     home: Home
-    network: Network
+    network: NetworkMode
     syscalls: Syscalls
     variables: Variables
     limits: Limits
@@ -104,7 +104,7 @@ def _profile(entries: list[tuple[str, str]], path: str) -> Profile:
         writes=Writes(single.get("workspace", "direct").replace("read-only", "none")),
         apply=Apply(single.get("apply", "on_success")),
         home=Home(single.get("home", "nothing")),
-        network=Network(single.get("network", "closed")),
+        network=NetworkMode(single.get("network", "closed")),
         syscalls=Syscalls(single.get("syscalls", "usual")),
         variables=Variables(single.get("variables", "few")),
         limits=Limits(**limits),  # type: ignore[arg-type] # each by its own name

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from redoma.model.change import Changes
     from redoma.model.decision import Decision
     from redoma.model.intent import Intent
-    from redoma.model.plan import Plan
+    from redoma.model.plan import RunPlan
     from redoma.model.question import Answer, Question
     from redoma.model.request import Request
     from redoma.model.result import HeldBack, Result
@@ -83,7 +83,7 @@ class AuditEvents:
         said["notes"] = answer.notes
         return self._event(Kind.ANSWERED, said, answer.modified_command)
 
-    def starting(self, plan: Plan) -> Event:
+    def starting(self, plan: RunPlan) -> Event:
         grant = plan.grant
         details: dict[str, object] = {
             "mode": self._request.mode.value,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from redoma.model.request import Mode, Request, ShellCommand
 from redoma.pipeline.check import check, check_write
 from redoma.pipeline.check_path import check_path
-from redoma.pipeline.context import Context
+from redoma.pipeline.context import PipelineContext
 from redoma.pipeline.requests import Caller
 from redoma.pipeline.step_runner import StepRunner
 from redoma.pipeline.steps import drive
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from redoma.model.policy import Policy
 
 
-class CommandCheck(Context):
+class CommandCheck(PipelineContext):
     """Judges shell commands under a policy, as if they ran in `cwd`."""
 
     def __init__(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Ask = Answerer | Callable[[Question], bool | Choice | Answer]
 
 
-class Context:
+class PipelineContext:
     """The surroundings of one walk; its policy is read once, and holds throughout."""
 
     def __init__(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from redoma.model.change import Changes
     from redoma.model.decision import Decision
     from redoma.model.event import Event
-    from redoma.model.plan import Plan
+    from redoma.model.plan import RunPlan
     from redoma.model.question import Answer, Choice, Context, Question
     from redoma.model.request import Request
     from redoma.pipeline.audit_events import AuditEvents
@@ -41,11 +41,11 @@ if TYPE_CHECKING:
         def grant(self, request: Request, decision: Decision) -> Grant:
             """What this request may do."""
 
-        def plan(self, request: Request, grant: Grant) -> Plan:
+        def plan(self, request: Request, grant: Grant) -> RunPlan:
             """How it will be run; NoEngine where that cannot be enforced."""
 
         def question(
-            self, request: Request, decision: Decision, plan: Plan, changes: Changes | None
+            self, request: Request, decision: Decision, plan: RunPlan, changes: Changes | None
         ) -> Question:
             """What to ask a person, with what is known of the impact."""
 
@@ -125,7 +125,7 @@ def ask(events: AuditEvents, question: Question, *before: Event) -> Path[Answer 
 def _execute(
     request: Request,
     decision: Decision,
-    plan: Plan,
+    plan: RunPlan,
     events: AuditEvents,
     unwritten: tuple[Event, ...],
 ) -> Path[Result]:
@@ -190,7 +190,7 @@ def _unconfirmed(request: Request, decision: Decision) -> tuple[str, ...]:
     return decision.because or (decision.rule,)
 
 
-def _settle(request: Request, context: PathContext, plan: Plan, result: Result) -> Path[Result]:
+def _settle(request: Request, context: PathContext, plan: RunPlan, result: Result) -> Path[Result]:
     """What becomes of the changes that a run left in its overlay."""
     from redoma.pipeline.transactions import apply_changes, discard_changes
 
@@ -250,8 +250,8 @@ def _settle(request: Request, context: PathContext, plan: Plan, result: Result) 
 
 
 def _allowed(
-    request: Request, context: PathContext, now: Decision, plan: Plan, changes: Changes
-) -> Path[tuple[Plan, tuple[str, ...]]]:
+    request: Request, context: PathContext, now: Decision, plan: RunPlan, changes: Changes
+) -> Path[tuple[RunPlan, tuple[str, ...]]]:
     """The plan with what a person's tools would obey allowed, where whoever is asked says so."""
     from redoma.pipeline.stored_changes import kept_aside, obeyed_files
 
@@ -269,7 +269,7 @@ def _allowed(
     return replace(plan, grant=grant), ()
 
 
-def _review(before: Decision, now: Decision, plan: Plan) -> str:
+def _review(before: Decision, now: Decision, plan: RunPlan) -> str:
     """Why a person should see what changed before it becomes real; empty for no reason."""
     if now.preview or before.preview:
         return now.preview or before.preview

@@ -10,7 +10,7 @@ from redoma.jail.calls.payload import sent
 from redoma.jail.calls.wire import CallOrders
 from redoma.jail.engines.hiding import in_everything
 from redoma.jail.own import environment_in
-from redoma.model.access import Network, Writes
+from redoma.model.access import NetworkMode, Writes
 from redoma.model.errors import Declined, UsageError
 from redoma.model.request import PythonCall, Request
 from redoma.model.result import Outcome
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from redoma.model.access import Grant
     from redoma.model.call import Call
     from redoma.model.decision import Decision
-    from redoma.model.plan import Plan
+    from redoma.model.plan import RunPlan
     from redoma.model.policy import Circumstances
     from redoma.model.result import Result
     from redoma.pipeline.run_context import SandboxConfig
@@ -65,7 +65,7 @@ class CallContext(RunContext):
         missing = tuple(p for p in _workload(request).places if not _within(p, given))
         return _widened(grant, missing) if missing else grant
 
-    def plan(self, request: Request, grant: Grant) -> Plan:
+    def plan(self, request: Request, grant: Grant) -> RunPlan:
         # Relative paths mean the same inside as they do to whoever calls.
         here = _here()
         if not request.cwd and _within(here, (grant.workspace, *grant.writable, *grant.readable)):
@@ -109,7 +109,7 @@ class CallRunner(RunStepRunner):
         return read
 
 
-def orders_for(plan: Plan) -> CallOrders:
+def orders_for(plan: RunPlan) -> CallOrders:
     """What the call's process is told, under this plan."""
     grant, workload = plan.grant, _workload(plan.request)
     written = () if grant.writes is Writes.NONE else (grant.workspace,)
@@ -119,7 +119,7 @@ def orders_for(plan: Plan) -> CallOrders:
         seen=(*_SHOWN, grant.workspace, *grant.readable, *grant.writable),
         writable=(*written, *grant.writable),
         hidden=tuple(path for path in grant.hidden if not environment_in(path)),
-        network=grant.network is not Network.CLOSED,
+        network=grant.network is not NetworkMode.CLOSED,
         subprocesses=grant.subprocesses,
         collects=workload.collects,
     )

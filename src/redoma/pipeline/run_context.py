@@ -9,14 +9,14 @@ from copy import copy
 from redoma.base.ids import short_id
 from redoma.jail.levels import load
 from redoma.jail.plan import plan as make_plan
-from redoma.model.access import Apply, Network, Syscalls, Writes
+from redoma.model.access import Apply, NetworkMode, Syscalls, Writes
 from redoma.model.arguments import flag, number
 from redoma.model.errors import NoEngine
 from redoma.model.guarantee import Guarantee
 from redoma.model.network import Reach
 from redoma.model.request import Mode
 from redoma.model.value import replace
-from redoma.pipeline.context import Context
+from redoma.pipeline.context import PipelineContext
 from redoma.pipeline.requests import shell_command
 from redoma.pipeline.this_host import this_host
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from redoma.model.change import Changes
     from redoma.model.decision import Decision
     from redoma.model.intent import StepConstraints
-    from redoma.model.plan import Plan
+    from redoma.model.plan import RunPlan
     from redoma.model.policy import Circumstances, Policy
     from redoma.model.question import Answerer, Question
     from redoma.model.request import Request
@@ -129,7 +129,7 @@ class SandboxConfig:
         return known
 
 
-class RunContext(Context):
+class RunContext(PipelineContext):
     """What the path knows of one run: judges it, grants, plans, and asks about it."""
 
     def __init__(
@@ -212,7 +212,7 @@ class RunContext(Context):
         seconds = self._timeout if most is None else min(most, self._timeout)
         return replace(grant, limits=replace(grant.limits, wall_seconds=seconds))
 
-    def plan(self, request: Request, grant: Grant) -> Plan:
+    def plan(self, request: Request, grant: Grant) -> RunPlan:
         """How it will be run; NoEngine where that cannot be enforced."""
         if self._instead:
             request = replace(request, workload=shell_command(self._instead))
@@ -223,7 +223,7 @@ class RunContext(Context):
                 pass  # closed is what every engine for previews can do
         return self._planned(request, grant)
 
-    def _planned(self, request: Request, grant: Grant) -> Plan:
+    def _planned(self, request: Request, grant: Grant) -> RunPlan:
         from redoma.pipeline.execute import refuse_unwaited
 
         refuse_unwaited()  # what the machine can enforce is tried out with children of ours
@@ -237,7 +237,7 @@ class RunContext(Context):
         )
 
     def question(
-        self, request: Request, decision: Decision, plan: Plan, changes: Changes | None
+        self, request: Request, decision: Decision, plan: RunPlan, changes: Changes | None
     ) -> Question:
         """What to ask a person, with what is known of the impact."""
         from redoma.pipeline.questions import about_unseen_input, question
@@ -292,7 +292,7 @@ def held(grant: Grant) -> Grant:
         grant,
         writes=Writes.LAYER,
         apply=Apply.NEVER,
-        network=Network.CLOSED,
+        network=NetworkMode.CLOSED,
         # No overlay lies over these: a preview that wrote there would be none.
         writable=(),
         readable=(*grant.readable, *grant.writable),

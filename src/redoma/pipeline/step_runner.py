@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from redoma.model.question import Answer
     from redoma.model.result import Result
     from redoma.model.transaction import Applied, Undone
-    from redoma.pipeline.context import Context
+    from redoma.pipeline.context import PipelineContext
     from redoma.pipeline.run_context import RunContext
     from redoma.pipeline.steps import (
         ApplyStep,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class StepRunner:
     """What one walk may use: the audit log, whoever is asked, and stored changes."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: PipelineContext) -> None:
         self._context = context
 
     def audit(self, step: AuditStep) -> None:
@@ -102,7 +102,7 @@ class RunStepRunner(StepRunner):
             stdin=self.stdin(step),
             sink=self._sink,
             control=self._control,
-            started=step.start.wait,
+            wait_for_start=step.start.wait,
         )
         result = self.finished(ended)
         if result.changes is not None and result.changes.held:

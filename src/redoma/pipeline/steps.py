@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol, TypeAlias, TypeVar
 
     from redoma.model.event import Event
-    from redoma.model.plan import Plan
+    from redoma.model.plan import RunPlan
     from redoma.model.question import Answer, Question
     from redoma.model.result import Result
     from redoma.model.transaction import Applied, Undone
@@ -85,7 +85,7 @@ class ExecuteStep(Value):
 
     method = "execute"
 
-    plan: Plan
+    plan: RunPlan
     start: Start
     # The command as it was asked for: a plan may run its own dry run in its place.
     command: str = ""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from redoma.model.request import Request
     from redoma.model.transaction import Applied, HistoryEntry, Undone
     from redoma.pipeline.audit_events import AuditEvents
-    from redoma.pipeline.context import Context
+    from redoma.pipeline.context import PipelineContext
     from redoma.pipeline.steps import Path
 
     T = TypeVar("T")
@@ -124,7 +124,7 @@ def _audited(
 class Transactions:
     """Applies, discards and undoes stored changes by their names, for whoever asks."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: PipelineContext) -> None:
         """`context` says under which policy, who is asked and where it is audited."""
         self._context = context
 
@@ -216,10 +216,10 @@ class Transactions:
 def local_transactions(policy: Policy) -> Transactions:
     """For whoever is at this command line: whoever is there is asked."""
     from redoma.pipeline.answerers import LocalAnswerer
-    from redoma.pipeline.context import Context
+    from redoma.pipeline.context import PipelineContext
     from redoma.pipeline.requests import Caller
 
-    return Transactions(Context(policy, Caller(), ask=LocalAnswerer("auto")))
+    return Transactions(PipelineContext(policy, Caller(), ask=LocalAnswerer("auto")))
 
 
 def _named(entry: HistoryEntry) -> Changes:
