@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from redoma.jail.engines.catalog import NAMES
-from redoma.jail.levels import ENGINES, LEVELS, load
-from redoma.jail.plan import plan
+from redoma.jail.engines.choice import plan
+from redoma.jail.engines.registry import NAMES
+from redoma.jail.profiles.levels import ENGINES, LEVELS, load
 from redoma.model.access import Grant, Limits
 from redoma.model.errors import NoEngine, UsageError
 from redoma.model.guarantee import EngineReport, Guarantee

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from redoma.jail.levels import load
-from redoma.jail.plan import plan
+from redoma.jail.engines.choice import plan
+from redoma.jail.profiles.levels import load
 from redoma.model.errors import RecordUnavailable
 from redoma.model.plan import Plan
 from redoma.model.request import Request, ShellCommand

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from redoma.jail import root_parts
+from redoma.jail.engines import root_parts
 from redoma.pipeline.sandbox import Sandbox
 from tests.contract.machine import usable
 from tests.tidy import remove

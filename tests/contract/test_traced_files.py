@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from redoma.cli.json_report import result_json
-from redoma.jail.plan import TRACES_FILES
+from redoma.jail.engines.choice import TRACES_FILES
 from redoma.jail.supervisor.file_trace import MOST_FILES
 from redoma.model.errors import UsageError
 from redoma.model.result import Outcome, Result

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from redoma.jail.engines.warm import Warm
+from redoma.jail.forkserver.engine import Warm
 from redoma.jail.supervisor.mount_release import LATER
 from redoma.pipeline.async_sandbox import AsyncSandbox
 from redoma.pipeline.sandbox import Sandbox, this_host

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import redoma
-from redoma.jail.engines.bwrap_binary import candidates
+from redoma.jail.engines.bubblewrap import candidates
 from redoma.jail.kernel.syscall_table import MACHINES, number
 from tests.tidy import remove
 

@@ -6,7 +6,7 @@ import os
 import stat
 
 from redoma.base.ids import short_id
-from redoma.jail.plan import plan as make_plan
+from redoma.jail.engines.choice import plan as make_plan
 from redoma.model.access import Apply, Network, Syscalls, Writes
 from redoma.model.arguments import flag, number
 from redoma.model.errors import NoEngine
@@ -148,9 +148,9 @@ def can_mock() -> bool:
 
 def mocked(grant: Grant) -> Grant:
     """The same with every request answered by a mock; closed stays closed where a level says so."""
-    from redoma.egress.grants import NO_NETWORK, gated
+    from redoma.egress.grants import gated
 
-    if grant.level in NO_NETWORK or grant.syscalls is Syscalls.STRICTEST:
+    if not grant.network_grants or grant.syscalls is Syscalls.STRICTEST:
         return grant
     reach = replace(Reach(), mock=True, mocks=grant.reach.mocks)
     return gated(grant, replace(reach, blocked_ports=grant.reach.blocked_ports))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 
-from redoma.jail.engines.catalog import NAMES
-from redoma.jail.levels import LEVELS, load
-from redoma.jail.plan import given_here, plan
+from redoma.base.levels import LEVELS
+from redoma.jail.engines.choice import given_here, plan
+from redoma.jail.engines.registry import NAMES
+from redoma.jail.profiles.levels import load
 from redoma.jail.supervisor.limiter import OTHERWISE
 from redoma.model.errors import NoEngine
 from redoma.model.guarantee import EngineReport, Guarantee

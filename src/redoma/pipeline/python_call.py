@@ -9,8 +9,8 @@ from redoma.base.ids import short_id
 from redoma.jail.calls.call_result import answered, made_hidden
 from redoma.jail.calls.payload import sent
 from redoma.jail.calls.wire import Orders
-from redoma.jail.engines.hiding import in_everything
-from redoma.jail.own import environment_in
+from redoma.jail.engines.hidden_paths import in_everything
+from redoma.jail.installation import environment_in
 from redoma.model.access import Network, Writes
 from redoma.model.errors import Declined, UsageError
 from redoma.model.request import PythonCall, Request

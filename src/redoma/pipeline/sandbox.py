@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from redoma.jail.levels import load
-from redoma.jail.own import INTERPRETER  # noqa: F401 — looked up before anything runs
+from redoma.jail.installation import INTERPRETER  # noqa: F401 — looked up before anything runs
+from redoma.jail.profiles.levels import load
 from redoma.model.access import Writes
 from redoma.model.guarantee import Guarantee
 from redoma.model.request import Mode
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from redoma.ask.chain import Chain
     from redoma.audit.store import Record
-    from redoma.jail.probe.host import Host
     from redoma.jail.supervisor.control import Control
+    from redoma.jail.supervisor.host import Host
     from redoma.jail.supervisor.streams import Sink
     from redoma.model.access import Grant
     from redoma.model.call import Call

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from redoma.cli.doctor import as_text
-from redoma.jail.engines.catalog import NAMES
-from redoma.jail.probe.namespaces import EVERYTHING, hints
+from redoma.jail.engines.registry import NAMES
+from redoma.jail.probe.trial import EVERYTHING, hints
 from redoma.model.guarantee import EngineReport, Guarantee
 from redoma.pipeline.doctor import examine
 

@@ -9,7 +9,6 @@ import yaml
 
 from redoma import RedomaError
 
-ISOLATION_LEVELS = ("minimal", "standard", "strict", "maximum")
 LARGEST = 256 * 1024
 DEEPEST = 8
 LONGEST_COMMAND = 64 * 1024
@@ -133,8 +132,8 @@ def _seconds(name: str, value: object) -> None:
 
 
 def _level(name: str, value: object) -> None:
-    if value not in ISOLATION_LEVELS:
-        hint = f"one of: {', '.join(ISOLATION_LEVELS)}"
+    if value not in LEVELS:
+        hint = f"one of: {', '.join(LEVELS)}"
         raise BadAction(f"{name}: {value!r} is no level", field=name, hint=hint)
 
 

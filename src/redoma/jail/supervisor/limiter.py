@@ -7,6 +7,7 @@ import resource
 import time
 from contextlib import suppress
 
+from redoma.jail.kernel.process import limits_of_each_process
 from redoma.model.access import Limits
 from redoma.model.errors import EngineFailed
 
@@ -118,7 +119,7 @@ class Limiter:
 
     def _resource_limits(self) -> list[tuple[int, int]]:
         limits = self.limits
-        found = _of_each_process(limits)
+        found = limits_of_each_process(limits)
         if limits.processes is not None and "processes" not in self.held:
             # Counted for this enclosure alone, since its user namespace is its own.
             found.append((resource.RLIMIT_NPROC, limits.processes + 1))
@@ -194,26 +195,6 @@ def tree(root: int) -> list[int]:
                 with open(f"/proc/{pid}/task/{thread}/children") as file:
                     pending += [int(child) for child in file.read().split()]
     return found
-
-
-def resource_limits(limits: Limits) -> str:
-    """`kind:value` pairs for a process that limits itself."""
-    pairs = _of_each_process(limits)
-    if limits.memory is not None:
-        pairs.append((resource.RLIMIT_DATA, limits.memory))
-    return ",".join(f"{kind}:{value}" for kind, value in pairs)
-
-
-def _of_each_process(limits: Limits) -> list[tuple[int, int]]:
-    """What the kernel holds of a process and of all that it starts, each for itself."""
-    wanted = (
-        (resource.RLIMIT_CORE, 1),  # not 0: then a crash starts the machine's own handler, outside
-        (resource.RLIMIT_NOFILE, limits.open_files),
-        (resource.RLIMIT_FSIZE, limits.file_size),
-        (resource.RLIMIT_CPU, limits.cpu_seconds),
-        (resource.RLIMIT_AS, limits.address_space),
-    )
-    return [(kind, value) for kind, value in wanted if value is not None]
 
 
 def opened_below(roots: tuple[str, ...], paths: tuple[str, ...]) -> list[int]:

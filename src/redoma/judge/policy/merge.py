@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from redoma.base.levels import LEVELS
 from redoma.judge.policy.build import built
 from redoma.judge.policy.patterns import (
     covers_request,
@@ -13,7 +14,7 @@ from redoma.judge.policy.patterns import (
 from redoma.judge.policy.schema import KEYS
 from redoma.judge.policy.shipped import POLICIES, start
 from redoma.model.errors import PolicySyntax
-from redoma.model.policy import ISOLATION_ONLY, LEVELS
+from redoma.model.policy import ISOLATION_ONLY
 from redoma.model.value import replace
 
 TYPE_CHECKING = False

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from redoma.base.levels import LEVELS
 from redoma.judge.policy.conditions import ConditionError, parse
 from redoma.judge.policy.nodes import items, location, pairs, plain, scalar
 from redoma.judge.policy.patterns import expression_problem, host_problem, request_of
 from redoma.judge.policy.phrases import clause
 from redoma.judge.policy.schema import ACTIONS, EXPECTED, RULE_KEYS, TEST_KEYS, Key
 from redoma.model.errors import PolicySyntax, UnknownKey
-from redoma.model.policy import ISOLATION_ONLY, LEVELS
+from redoma.model.policy import ISOLATION_ONLY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

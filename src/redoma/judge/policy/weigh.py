@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from redoma.base.levels import LEVELS
 from redoma.judge.interpret.arg import UNKNOWN
 from redoma.judge.policy.commands import blocked_by, covered, first_named
 from redoma.judge.policy.conditions import holds
@@ -11,7 +12,6 @@ from redoma.model.decision import Decision, Verdict
 from redoma.model.policy import (
     BUILT_IN_SOURCE,
     DEFAULT,
-    LEVELS,
     SHIPPED_RULES,
     Action,
     Environment,

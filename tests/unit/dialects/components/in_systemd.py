@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from redoma.dialects.components import AutopoieticSandbox
-from redoma.jail.engines.catalog import Catalog
+from redoma.jail.engines.registry import Catalog
 from tests.unit.dialects.components.carried import ADDER, component, tried
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -142,7 +142,7 @@ def test_what_was_found_here_is_not_believed_where_there_is_no_systemd() -> None
 IDENTITY = """
 import sys
 sys.path[:0] = sys.argv[1:]
-from redoma.jail.engines.catalog import Catalog
+from redoma.jail.engines.registry import Catalog
 print(Catalog.identity("systemd"))
 """
 CASCADE = """
