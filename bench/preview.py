@@ -29,7 +29,7 @@ from bench.preview_scale import grows_as_it_should  # noqa: E402
 from preview_operations import GAPS, OPERATIONS  # noqa: E402
 from redoma.jail.engines.bubblewrap import candidates  # noqa: E402
 from redoma.jail.overlay.changes import read_changes  # noqa: E402
-from redoma.jail.overlay.store import find_layer, remove_layer  # noqa: E402
+from redoma.jail.overlay.store import find_overlay, remove_overlay  # noqa: E402
 from redoma.model.change import Changes  # noqa: E402
 from tests.unit.jail.overlay.held import Box, snapshot  # noqa: E402
 
@@ -54,9 +54,9 @@ def layered(workspace: Path) -> Box:
 
 def drop(changes: Changes | None) -> None:
     """Removes what a run left to be applied."""
-    layer = find_layer(changes.id) if changes is not None else None
+    layer = find_overlay(changes.id) if changes is not None else None
     if layer is not None:
-        remove_layer(layer)
+        remove_overlay(layer)
 
 
 def project(place: Path) -> Path:
@@ -190,13 +190,13 @@ def many_changes(base: Path, files: int) -> None:
     result = box.run(["/usr/bin/python3", "-I", "-S", "-c", code])
     assert result.ok, result.stderr
     assert result.changes is not None
-    layer = find_layer(result.changes.id)
+    layer = find_overlay(result.changes.id)
     assert layer is not None
     began = time.perf_counter()
     found = read_changes(layer)
     took = time.perf_counter() - began
     began = time.perf_counter()
-    remove_layer(layer)
+    remove_overlay(layer)
     gone = time.perf_counter() - began
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(

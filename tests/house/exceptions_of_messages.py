@@ -12,8 +12,7 @@ MODULES_WITHOUT: tuple[str, ...] = (
     "redoma.egress.cache_store",  # SQL
     "redoma.egress.http",  # what is sent to a peer
     "redoma.judge.intent.schema",
-    "redoma.judge.policy.schema",  # JSON Schema is for editors
-    "redoma.judge.policy.template",  # a file that is written, and read again
+    "redoma.judge.policy.schema",  # JSON Schema is for editors, the template is a file
     "redoma.audit.schema",
     "redoma.audit.stats",  # Prometheus' format
 )

@@ -133,12 +133,12 @@ def test_a_plan_says_that_it_can_be_undone_only_where_it_can(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from redoma.cli.plan import result_lines
-    from redoma.jail.overlay.collect import Bounds
+    from redoma.jail.overlay.retention import RetentionBounds
 
     (place.workspace / "big").write_bytes(b"1" * (3 << 20))
     two = plan("rm big", "echo 2 > two")
     with monkeypatch.context() as patched:
-        patched.setattr(Bounds, "bytes", property(lambda _: 1 << 20))
+        patched.setattr(RetentionBounds, "bytes", property(lambda _: 1 << 20))
         made = two.run(place.sandbox())
     assert made.ok
     # The first step was too large to be kept beside the second.

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from redoma.jail.overlay.changes import read_changes
-from redoma.jail.overlay.layer import COPY
-from redoma.jail.overlay.store import Base, open_layer
+from redoma.jail.overlay.placement import COPY, OverlayPlace
+from redoma.jail.overlay.store import make_overlay
 from redoma.model.change import Changes, Did, FileKind
 from redoma.pipeline.sandbox import Sandbox
 from tests.property.test_apply_undo import (
@@ -105,7 +105,9 @@ def test_a_copy_tells_what_differs(
         age(base / "work")
         before, untouched = seen(base / "work"), snapshot(base / "work")
         (base / "held").mkdir(mode=0o700)
-        layer = open_layer(str(base / "work"), Base(directory=str(base / "held"), kind=COPY))
+        layer = make_overlay(
+            str(base / "work"), OverlayPlace(directory=str(base / "held"), kind=COPY)
+        )
         perform(Path(layer.upper), script)
         changes = read_changes(layer)
         assert told(changes, before) == differing(before, seen(Path(layer.upper)))

@@ -36,11 +36,11 @@ def main(arguments: list[str]) -> int:
         return 0
     if options.words:
         raise UsageError(f"nothing is known of {options.words[0]!r} here", hint="redoma gc --help")
-    from redoma.pipeline.stored_changes import Bounds, collect_garbage
+    from redoma.pipeline.stored_changes import RetentionBounds, collect_garbage
 
     days = options.values.get("--older-than")
     age = None if days is None else _days(days) * 86_400
-    bounds = Bounds() if age is None else Bounds(age=age, newest=age == 0)
+    bounds = RetentionBounds() if age is None else RetentionBounds(age=age, newest=age == 0)
     only_tell = "--dry-run" in options.flags
     freed = collect_garbage(bounds, only_tell=only_tell)
     if "--json" in options.flags:

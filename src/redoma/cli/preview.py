@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from redoma.cli.prose import Screen
     from redoma.model.change import Changes
-    from redoma.pipeline.diffs import Piece
+    from redoma.pipeline.diffs import PatchPiece
     from redoma.pipeline.dry_run import DryRun
 
 USAGE = """\
@@ -185,7 +185,7 @@ def write_patch(changes: Changes, *, pager: bool = True) -> None:
     """
     from redoma.pipeline.diffs import patch
 
-    left_out: list[Piece] = []
+    left_out: list[PatchPiece] = []
 
     def parts() -> Iterator[bytes]:
         for piece in patch(changes) if changes.items else ():

@@ -12,19 +12,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from redoma.model.network import Credential, Reach
-    from redoma.vault.tokens import Tokens
+    from redoma.vault.secret_store import SecretStore
 
 KEY_VARIABLE = "REDOMA_VAULT_KEY"
 
 
-def vault() -> Tokens:
+def vault() -> SecretStore:
     """The vault of this user."""
     from redoma.base.private_file import key_place
     from redoma.jail import places
-    from redoma.vault.tokens import Tokens
+    from redoma.vault.secret_store import SecretStore
 
     try:
-        return Tokens(f"{places.state()}/vault", keyed_by=key_place(KEY_VARIABLE))
+        return SecretStore(f"{places.state()}/vault", keyed_by=key_place(KEY_VARIABLE))
     except StateUnavailable as error:
         raise VaultError(str(error), hint=error.hint) from error
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from redoma.jail.overlay.diff import diff, diffs
-from redoma.jail.overlay.diff_lines import split, with_hunks
-from redoma.jail.overlay.diff_patch import LARGEST_FILE, Piece, pieces
-from redoma.jail.overlay.diff_sides import Sides
+from redoma.jail.overlay.diff import diff, diffs, split, with_hunks
+from redoma.jail.overlay.patch import LARGEST_FILE, PatchPiece, pieces
+from redoma.jail.overlay.sides import Sides
 from redoma.model.errors import ApplyConflict, PreviewGone
 
 TYPE_CHECKING = False
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
     from redoma.model.change import Change, Changes
     from redoma.model.diff import FileDiff, Hunk
 
-__all__ = ["Piece", "chosen_content", "diff_of", "file_diffs", "patch", "unified"]
+__all__ = ["PatchPiece", "chosen_content", "diff_of", "file_diffs", "patch", "unified"]
 
 
 def file_diffs(changes: Changes, items: Iterable[Change] | None = None) -> Iterator[FileDiff]:
@@ -28,7 +27,7 @@ def diff_of(changes: Changes, change: Change) -> FileDiff:
     return diff(change, sides_of(changes), largest=LARGEST_FILE)
 
 
-def patch(changes: Changes) -> Iterator[Piece]:
+def patch(changes: Changes) -> Iterator[PatchPiece]:
     """The changes as a patch for `git apply`, file by file."""
     return pieces(changes.items, sides_of(changes))
 
@@ -59,9 +58,9 @@ def chosen_content(changes: Changes, found: FileDiff, hunks: Iterable[Hunk]) -> 
 
 def sides_of(changes: Changes) -> Sides:
     """The workspace and the layer of changes that are still held."""
-    from redoma.jail.overlay.store import find_layer
+    from redoma.jail.overlay.store import find_overlay
 
-    layer = find_layer(changes.id)
+    layer = find_overlay(changes.id)
     if layer is None:
         raise PreviewGone(f"{changes.id} is not held any more", hint="redoma history")
     return Sides(changes.workspace, layer.upper)

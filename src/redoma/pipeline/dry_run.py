@@ -130,7 +130,7 @@ def answer(
 
 def reader(workspace: str) -> ReadFile:
     """Reads a script of the workspace for a look at it; never a file outside."""
-    from redoma.jail.overlay.diff_sides import read_file
+    from redoma.jail.overlay.sides import read_file
 
     root = os.path.realpath(workspace)
 

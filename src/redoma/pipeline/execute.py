@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from redoma.jail.overlay.layer import Layer
+    from redoma.jail.overlay.store import Overlay
     from redoma.jail.supervisor.control import Control
     from redoma.jail.supervisor.host import Host
     from redoma.jail.supervisor.streams import Sink
@@ -174,16 +174,16 @@ def _with_secrets(launch: Launch) -> Launch:
     return replace(launch, secrets=secrets_of(launch.gate.credentials))
 
 
-def _load_what_follows(layer: Layer | None) -> None:
+def _load_what_follows(layer: Overlay | None) -> None:
     """Loads what reads a layer while the command runs: after a short one it would be waited for."""
     if layer is not None:
-        from redoma.jail.overlay import changes, overlaid, spares  # noqa: F401
+        pass
 
 
-def _held(layer: Layer, limits: Limits) -> Changes:
+def _held(layer: Overlay, limits: Limits) -> Changes:
     """What a run's layer holds; one that holds nothing is not kept."""
     from redoma.jail.overlay.changes import read_changes
-    from redoma.jail.overlay.spares import put_aside
+    from redoma.jail.overlay.store import put_aside
 
     try:
         changes = read_changes(layer, limits)

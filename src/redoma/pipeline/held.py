@@ -73,8 +73,8 @@ def remember(result: Result, command: str, asks: tuple[str, ...] = ()) -> None:
 
     `asks` is why that has to be confirmed; a preview of what has to be is not confirmed by itself.
     """
-    from redoma.jail.overlay.kept import keep
-    from redoma.jail.overlay.store import find_layer
+    from redoma.jail.overlay.store import find_overlay
+    from redoma.jail.overlay.transaction_store import store_changes
     from redoma.model.decision import Verdict
 
     changes, decision = result.changes, result.decision
@@ -82,6 +82,6 @@ def remember(result: Result, command: str, asks: tuple[str, ...] = ()) -> None:
         return
     if decision is not None and decision.verdict is Verdict.CONFIRM:
         asks = decision.because or (decision.rule,)
-    layer = find_layer(changes.id)
+    layer = find_overlay(changes.id)
     if layer is not None:
-        keep(layer, changes, command=command, asks=asks)
+        store_changes(layer, changes, command=command, asks=asks)

@@ -267,7 +267,7 @@ def documents(files: dict[str, str]) -> dict[str, Any]:
 
 
 def _read_cards(files: dict[str, str]) -> dict[str, bytes]:
-    from redoma.judge.programs.compile import compile_cards
+    from redoma.judge.programs.compiler import compile_cards
 
     # Each card is packed by itself: a call unpacks the one it needs out of a thousand.
     packed: dict[int, bytes] = {}

@@ -81,8 +81,9 @@ def compiled(stamp: Stamp) -> tuple[Policy, bool]:
 def _read(stamp: Stamp) -> Policy:
     from hashlib import sha256
 
-    from redoma.judge.policy.merge import merge
-    from redoma.judge.policy.read import LARGEST, read
+    from redoma.judge.policy.layers import merge
+    from redoma.judge.policy.reader import read
+    from redoma.judge.policy.tree import LARGEST
 
     digest = sha256()
     layers = []

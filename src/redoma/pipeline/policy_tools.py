@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 
 from redoma.judge.decide import decide
-from redoma.judge.policy import weigh
-from redoma.judge.policy.merge import merge
-from redoma.judge.policy.read import Layer, read
-from redoma.judge.policy.schema import KEYS, json_schema
+from redoma.judge.policy import evaluation as weigh
+from redoma.judge.policy.layers import merge
+from redoma.judge.policy.reader import PolicyLayer, read
+from redoma.judge.policy.schema import KEYS, json_schema, template
 from redoma.judge.policy.shipped import start
-from redoma.judge.policy.template import template
 from redoma.model.errors import PolicyError, UsageError
 from redoma.model.policy import BUILT_IN, BUILT_IN_SOURCE, Circumstances
 from redoma.model.value import Value
@@ -74,7 +73,7 @@ def explain(
     )
 
 
-def layers(cwd: str, home: str | None) -> list[Layer]:
+def layers(cwd: str, home: str | None) -> list[PolicyLayer]:
     """The files that apply to a directory, read anew."""
     return [_layer(row[0], row[1]) for row in policies.found(cwd, home=home)]
 
@@ -92,7 +91,7 @@ def lint(path: str, *, origin: str, home: str | None) -> list[PolicyError]:
     return []
 
 
-def _layer(path: str, origin: str) -> Layer:
+def _layer(path: str, origin: str) -> PolicyLayer:
     try:
         with open(path, "rb") as file:
             return read(file.read(1 << 20), path=path, origin=origin)

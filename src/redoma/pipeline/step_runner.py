@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from redoma.ask.chain import Chain
+    from redoma.ask.answerers import AnswererChain
     from redoma.jail.supervisor.control import Control
     from redoma.jail.supervisor.streams import Sink
     from redoma.model.event import Event
@@ -68,7 +68,7 @@ class Hands:
     def ask(self, step: Ask) -> Answer | None:
         return self.answerer().ask(step.question)
 
-    def answerer(self) -> Chain:
+    def answerer(self) -> AnswererChain:
         """Everyone who can be asked."""
         return self._sandbox.answerer(self._policy)
 
@@ -96,11 +96,11 @@ class Hands:
             try:
                 remember(result, cleaner(self._policy)(step.command), step.asks)
             except KeyboardInterrupt as stop:
-                from redoma.jail.overlay.collect import remove_kept_layer
+                from redoma.jail.overlay.retention import remove_stored_overlay
                 from redoma.pipeline.execute import LET_GO
 
                 stop.args = (LET_GO,)
-                remove_kept_layer(result.changes.id)
+                remove_stored_overlay(result.changes.id)
                 raise
         return result
 
@@ -109,9 +109,9 @@ class Hands:
         return result
 
     def hold(self, step: Hold) -> None:
-        from redoma.jail.overlay import kept
+        from redoma.jail.overlay import transaction_store
 
-        kept.set_asks(step.changes.id, (step.why,))
+        transaction_store.set_asks(step.changes.id, (step.why,))
 
     def apply(self, step: Apply) -> Result:
         from redoma.pipeline.stored_changes import apply
@@ -140,7 +140,7 @@ class Hands:
         try:
             discard(step.changes.id)
         except KeyboardInterrupt as stop:
-            from redoma.jail.overlay.kept import read_entry
+            from redoma.jail.overlay.transaction_store import read_entry
             from redoma.pipeline.execute import LET_GO
 
             if not read_entry(step.changes.id).shown.standing.holds:

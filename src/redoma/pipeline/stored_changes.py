@@ -5,10 +5,17 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from redoma.jail.overlay import kept
+from redoma.jail.overlay import transaction_store
 from redoma.jail.overlay.apply import apply as apply_held
-from redoma.jail.overlay.collect import Bounds, collect, is_due, let_go, make_due, remove_kept_layer
-from redoma.jail.overlay.recovery import in_progress, recover, settled
+from redoma.jail.overlay.locks import in_progress, recover, settled
+from redoma.jail.overlay.retention import (
+    RetentionBounds,
+    collect,
+    is_due,
+    make_due,
+    remove_stored_overlay,
+    retire,
+)
 from redoma.jail.overlay.undo import last_applied
 from redoma.jail.overlay.undo import undo as undo_applied
 from redoma.model.errors import ChangeError, PreviewGone, UsageError
@@ -23,7 +30,7 @@ if TYPE_CHECKING:
     from redoma.model.transaction import Freed, HistoryEntry, Undone
 
 __all__ = [
-    "Bounds",
+    "RetentionBounds",
     "applied_after_all",
     "apply",
     "collect_garbage",
@@ -44,18 +51,18 @@ _CAN_BE_APPLIED = frozenset({Standing.HELD, Standing.UNDONE})
 def resolve(prefix: str) -> str:
     """The whole name of the one transaction that begins so; what a crash left is mended first."""
     recover()
-    return kept.resolve(prefix)
+    return transaction_store.resolve(prefix)
 
 
 def load(name: str) -> Changes:
     """The changes of a transaction; PreviewGone where they are no more."""
-    return kept.load(resolve(name))
+    return transaction_store.load(resolve(name))
 
 
 def layer_of(name: str) -> str:
     """The directory where the changed files of a transaction lie until they are applied."""
     whole = resolve(name)
-    return kept.layer_of(whole, kept.read_entry(whole)).upper
+    return transaction_store.overlay_of(whole, transaction_store.read_entry(whole)).upper
 
 
 def apply(
@@ -83,29 +90,31 @@ def apply(
     with suppress(KeyboardInterrupt):  # it is applied: only the making of room is stopped
         if is_due():
             collect(wait=False)
-    if applied.kept > Bounds().bytes:
+    if applied.kept > RetentionBounds().bytes:
         make_due()
     return applied
 
 
 def applied_after_all(name: str) -> Applied | None:
     """What was applied, where whoever applied it was stopped when it was done; else None."""
-    entry = kept.read_entry(name).shown
+    entry = transaction_store.read_entry(name).shown
     if entry.standing not in (Standing.APPLIED, Standing.FINAL):
         return None
     note = "stopped when everything was applied"
     undoable = entry.standing is Standing.APPLIED
-    return Applied(id=name, changes=kept.load(name).items, notes=(note,), undoable=undoable)
+    return Applied(
+        id=name, changes=transaction_store.load(name).items, notes=(note,), undoable=undoable
+    )
 
 
 def discard(name: str) -> None:
     """Lets go of what a transaction holds; the workspace is not touched."""
     whole = resolve(name)
-    with settled(kept.read_entry(whole)):
-        entry = kept.read_entry(whole)
+    with settled(transaction_store.read_entry(whole)):
+        entry = transaction_store.read_entry(whole)
         refuse_discard(entry.shown)
-        let_go(entry, Standing.DISCARDED)
-    remove_kept_layer(whole)
+        retire(entry, Standing.DISCARDED)
+    remove_stored_overlay(whole)
 
 
 def refuse_discard(entry: HistoryEntry) -> None:
@@ -131,7 +140,7 @@ def history(workspace: str = "") -> tuple[HistoryEntry, ...]:
     busy = in_progress()
     return tuple(
         replace(entry.shown, standing=Standing.IN_PROGRESS) if entry.id in busy else entry.shown
-        for entry in kept.entries()
+        for entry in transaction_store.entries()
         if workspace in ("", entry.shown.workspace)
     )
 
@@ -141,6 +150,6 @@ def previews() -> tuple[str, ...]:
     return tuple(entry.id for entry in history() if entry.standing in _CAN_BE_APPLIED)
 
 
-def collect_garbage(bounds: Bounds | None = None, *, only_tell: bool = False) -> Freed:
+def collect_garbage(bounds: RetentionBounds | None = None, *, only_tell: bool = False) -> Freed:
     """Lets go of what is past the bounds of age, size and count, the oldest first."""
     return collect(bounds, only_tell=only_tell)

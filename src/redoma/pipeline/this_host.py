@@ -32,7 +32,7 @@ def this_host() -> Host:
     now = standing()
     with _lock:
         if now not in _hosts:
-            from redoma.jail.overlay.recovery import recover
+            from redoma.jail.overlay.locks import recover
             from redoma.jail.protect.run_journal import finish_others
 
             finish_others()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from redoma.jail.overlay import kept
+from redoma.jail.overlay import transaction_store
 from redoma.model.errors import Declined, NoRoomForUndo, RecordError
 from redoma.model.event import Event, Kind
 from redoma.model.question import Context, Impact, Question
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import TypeVar
 
-    from redoma.ask.chain import Chain
-    from redoma.audit.store import Record
+    from redoma.ask.answerers import AnswererChain
+    from redoma.audit.log import AuditLog
     from redoma.model.change import Changes
     from redoma.model.policy import Policy
     from redoma.model.question import Answer
@@ -42,18 +42,18 @@ def apply(
     name: str,
     paths: Iterable[str] | None = None,
     *,
-    ask: Chain,
+    ask: AnswererChain,
     policy: Policy,
     contents: Mapping[str, bytes] | None = None,
     allow_write: Iterable[str] = (),
     undo: bool = True,
-    record: Record | None = None,
+    record: AuditLog | None = None,
 ) -> Applied:
     """Applies held changes; asks first where the command that made them has to be confirmed.
 
     So it does where what they replace cannot be kept; without `undo` nothing is kept anyway.
     """
-    entry = kept.read_entry(stored_changes.resolve(name)).shown
+    entry = transaction_store.read_entry(stored_changes.resolve(name)).shown
     book = _Book(entry, record or _own(policy))
     asked = _question(entry, stored_changes.load(entry.id), policy)
     if entry.asks:
@@ -77,20 +77,20 @@ def apply(
     return work(undo=False)
 
 
-def discard(name: str, policy: Policy, *, record: Record | None = None) -> None:
+def discard(name: str, policy: Policy, *, record: AuditLog | None = None) -> None:
     """Lets held changes go."""
-    entry = kept.read_entry(stored_changes.resolve(name)).shown
+    entry = transaction_store.read_entry(stored_changes.resolve(name)).shown
     stored_changes.refuse_discard(entry)
     _Book(entry, record or _own(policy)).append(Kind.DISCARDED, [])
     stored_changes.discard(entry.id)
 
 
 def undo(
-    name: str | None, policy: Policy, *, workspace: str = "", record: Record | None = None
+    name: str | None, policy: Policy, *, workspace: str = "", record: AuditLog | None = None
 ) -> Undone:
     """Takes back what was applied; without a name, the last of a workspace."""
     whole = stored_changes.resolve(name) if name else stored_changes.last_applied(workspace)
-    book = _Book(kept.read_entry(whole).shown, record or _own(policy))
+    book = _Book(transaction_store.read_entry(whole).shown, record or _own(policy))
     return book.written(
         Kind.UNDO_STARTING,
         lambda: _undo(whole),
@@ -108,36 +108,36 @@ def _apply(
     undo: bool,
     names: tuple[str, ...],
 ) -> Applied:
-    before = kept.read_entry(name).active
+    before = transaction_store.read_entry(name).active
     try:
         return stored_changes.apply(
             name, paths, contents=contents, allow_write=allow_write, undo=undo, names=names
         )
     except KeyboardInterrupt:
         made = stored_changes.applied_after_all(name)
-        if made is None or kept.read_entry(name).active == before:
+        if made is None or transaction_store.read_entry(name).active == before:
             raise
         return made
 
 
 def _undo(name: str) -> Undone:
-    before = kept.read_entry(name).active
+    before = transaction_store.read_entry(name).active
     try:
         return stored_changes.undo(name)
     except KeyboardInterrupt:
-        if kept.read_entry(name).active == before:
+        if transaction_store.read_entry(name).active == before:
             raise
         return Undone(id=name, notes=("stopped when everything was taken back",))
 
 
-def _own(policy: Policy) -> Record:
+def _own(policy: Policy) -> AuditLog:
     from redoma.pipeline.wiring import record
 
     return record("", policy)
 
 
 def _question(entry: HistoryEntry, changes: Changes, policy: Policy) -> Question:
-    from redoma.ask.moments import now
+    from redoma.ask.answers import now
     from redoma.base.ids import uuid
 
     who = Who(caller=this_caller(), session=this_session())
@@ -167,7 +167,7 @@ def _question(entry: HistoryEntry, changes: Changes, policy: Policy) -> Question
 class _Book:
     """What is written down of one transaction."""
 
-    def __init__(self, entry: HistoryEntry, record: Record) -> None:
+    def __init__(self, entry: HistoryEntry, record: AuditLog) -> None:
         self._entry = entry
         self._record = record
 
@@ -201,7 +201,7 @@ class _Book:
             made = replace(made, notes=(*made.notes, unwritten(error)))
         return made
 
-    def confirmed(self, question: Question, ask: Chain) -> None:
+    def confirmed(self, question: Question, ask: AnswererChain) -> None:
         """Declined where nobody approves."""
         name = self._entry.id
         answer = self._asked(question, ask)
@@ -211,11 +211,11 @@ class _Book:
                 hint=answer.notes or f"redoma apply {name} at a terminal",
             )
 
-    def agreed(self, question: Question, ask: Chain) -> bool:
+    def agreed(self, question: Question, ask: AnswererChain) -> bool:
         """Whether somebody approves."""
         return self._asked(question, ask).approves(question)
 
-    def _asked(self, question: Question, ask: Chain) -> Answer:
+    def _asked(self, question: Question, ask: AnswererChain) -> Answer:
         said: dict[str, object] = {"question": question.id, "digest": question.digest}
         because = {"because": list(question.because)}
         self._record.append(self._event(Kind.ASKED, {**said, **because}))

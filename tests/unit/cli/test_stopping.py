@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from redoma.jail.overlay.lock import locked
+from redoma.jail.overlay.locks import locked
 from tests.unit.cli.previewing import START, Project
 
 

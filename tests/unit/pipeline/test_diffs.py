@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from redoma.jail.overlay.changes import read_changes
-from redoma.jail.overlay.store import open_layer, remove_layer
+from redoma.jail.overlay.store import make_overlay, remove_overlay
 from redoma.model.change import Changes
 from redoma.model.errors import ApplyConflict, PreviewGone
 from redoma.pipeline.diffs import chosen_content, diff_of, unified
@@ -23,7 +23,7 @@ def held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Changes:
     workspace = tmp_path / "project"
     workspace.mkdir()
     (workspace / "f").write_bytes(b"".join(LINES))
-    layer = open_layer(str(workspace))
+    layer = make_overlay(str(workspace))
     Path(layer.upper, "f").write_bytes(b"".join([b"first\n", *LINES[1:39], b"last\n"]))
     return read_changes(layer)
 
@@ -56,10 +56,10 @@ def test_the_whole_as_text(held: Changes) -> None:
 
 
 def test_what_is_not_held_any_more_says_so(held: Changes) -> None:
-    from redoma.jail.overlay.store import find_layer
+    from redoma.jail.overlay.store import find_overlay
 
-    layer = find_layer(held.id)
+    layer = find_overlay(held.id)
     assert layer is not None
-    remove_layer(layer)
+    remove_overlay(layer)
     with pytest.raises(PreviewGone):
         unified(held)

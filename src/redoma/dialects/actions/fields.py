@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 import yaml
 
 from redoma import RedomaError
+from redoma.base.levels import LEVELS
 
 LARGEST = 256 * 1024
 DEEPEST = 8

@@ -10,15 +10,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from redoma import Effect, Outcome, Result, facts
+from redoma import Outcome, Result, facts
 from redoma.dialects.actions.refusals import FILES, NETWORK, Refusal
 
-_OUTWARD = frozenset(
-    (
-        *(Effect.NETWORK, Effect.REMOTE, Effect.EXFILTRATES, Effect.PUBLISHES),
-        *(Effect.DOWNLOADS_AND_EXECUTES, Effect.INSTALLS),
-    )
-)
 _NO_FILES = ("/dev", "/proc", "/sys")
 
 
@@ -66,7 +60,7 @@ def _closed(result: Result) -> bool:
 
 def _hosts(command: str, cwd: str) -> str | None:
     """The hosts that a command names; None for one that has nothing to do with a network."""
-    found = [fact for fact in facts(command, cwd=cwd) if fact.effect in _OUTWARD]
+    found = [fact for fact in facts(command, cwd=cwd) if fact.effect.leaves_machine]
     named = [t.text for fact in found for t in fact.targets if t.place.value == "host"]
     return ", ".join(dict.fromkeys(named)) if found else None
 

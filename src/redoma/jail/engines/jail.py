@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import Protocol
 
-    from redoma.jail.overlay.layer import Layer
+    from redoma.jail.overlay.store import Overlay
     from redoma.jail.probe.trial import Runner
     from redoma.jail.protect.protected_paths import RunProtection
     from redoma.jail.protect.run_journal import RunEntry
@@ -48,7 +48,7 @@ class Jail:
         notes: tuple[str, ...] = (),
         *,
         entry: RunEntry | None = None,
-        layer: Layer | None = None,
+        layer: Overlay | None = None,
     ) -> None:
         self.launch = launch
         # Where the run's writes are held, if they are; whoever runs it sees to it afterwards.

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from redoma.egress.authority import Authority
     from redoma.jail.kernel.stage import Stage
-    from redoma.jail.overlay.layer import Layer
+    from redoma.jail.overlay.store import Overlay
     from redoma.jail.protect.covers import OwnParts
     from redoma.jail.protect.protected_paths import ProtectedPaths, RunProtection
     from redoma.jail.protect.survey import Survey
@@ -107,7 +107,7 @@ class NamespacePreparer:
         builder: Builder,
         frame: Frame,
         notes: tuple[str, ...],
-        layer: Layer | None = None,
+        layer: Overlay | None = None,
     ) -> Iterator[Jail]:
         protections = self._protections(plan.grant, frame)
         cover: list[str] = []
@@ -206,7 +206,7 @@ class NamespacePreparer:
         self._frames.clear()
         self._last = None
         if self._layered:
-            from redoma.jail.overlay.spares import remove_spares
+            from redoma.jail.overlay.store import remove_spares
 
             remove_spares()
         while self._entries:

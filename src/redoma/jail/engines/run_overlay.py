@@ -6,10 +6,8 @@ import os
 from contextlib import contextmanager
 
 from redoma.jail import installation
-from redoma.jail.overlay.filesystems import Mounts
-from redoma.jail.overlay.layer import COPY
-from redoma.jail.overlay.spares import open_layer
-from redoma.jail.overlay.store import find_layer, remove_layer
+from redoma.jail.overlay.placement import Mounts
+from redoma.jail.overlay.store import find_overlay, open_overlay, remove_overlay
 from redoma.model.errors import EngineFailed, PreviewGone
 
 TYPE_CHECKING = False
@@ -18,12 +16,12 @@ if TYPE_CHECKING:
 
     from redoma.jail.engines.frame import Frame
     from redoma.jail.kernel.stage import Stage
-    from redoma.jail.overlay.layer import Layer
+    from redoma.jail.overlay.store import Overlay
     from redoma.jail.protect.covers import OwnParts
 
 
 @contextmanager
-def layer_over(workspace: str, frame: Frame, onto: str = "") -> Iterator[Layer]:
+def layer_over(workspace: str, frame: Frame, onto: str = "") -> Iterator[Overlay]:
     """A layer, which stays unless the run cannot be done; `onto` names one that is gone on with."""
     if onto:
         yield held_before(onto, workspace)
@@ -31,7 +29,7 @@ def layer_over(workspace: str, frame: Frame, onto: str = "") -> Iterator[Layer]:
     aside = [f"{path} is written directly: not held" for path, _ in frame.writable]
     aside += [f"{path} is written in memory only: not shown" for path in frame.forgotten]
     try:
-        layer = open_layer(workspace, notes=tuple(aside))
+        layer = open_overlay(workspace, notes=tuple(aside))
     except OSError as error:
         raise EngineFailed(
             f"what is written in {workspace} cannot be held: {error}",
@@ -40,13 +38,13 @@ def layer_over(workspace: str, frame: Frame, onto: str = "") -> Iterator[Layer]:
     try:
         yield layer
     except BaseException:
-        remove_layer(layer)
+        remove_overlay(layer)
         raise
 
 
-def held_before(name: str, workspace: str) -> Layer:
+def held_before(name: str, workspace: str) -> Overlay:
     """The layer of held changes that another run goes on from; it stays, whatever becomes of it."""
-    layer = find_layer(name)
+    layer = find_overlay(name)
     # Attack: the layer of another workspace would put that one's files here.
     if layer is None or layer.workspace != workspace or not os.path.isdir(layer.upper):
         raise PreviewGone(f"{name} holds no changes of {workspace}", hint="redoma history")
@@ -54,7 +52,7 @@ def held_before(name: str, workspace: str) -> Layer:
 
 
 def cover(
-    layer: Layer,
+    layer: Overlay,
     place: Callable[[str], str],
     stage: Stage | None,
     show: Callable[[str, str], list[str]],
@@ -70,13 +68,13 @@ def cover(
         above, _, name = held.rpartition("/")
         owner = os.stat(layer.workspace)
         held = f"{stage.staged(above, owner.st_uid, owner.st_gid)}/{name}"
-    if layer.kind == COPY:
+    if layer.is_copy:
         return ["--bind", f"{held}/upper", layer.workspace, *_mounted(layer, show)]
     source = ["--overlay-src", place(layer.workspace)]
     return [*source, "--overlay", f"{held}/upper", f"{held}/work", layer.workspace]
 
 
-def _mounted(layer: Layer, show: Callable[[str, str], list[str]]) -> list[str]:
+def _mounted(layer: Overlay, show: Callable[[str, str], list[str]]) -> list[str]:
     """What is mounted inside a workspace that was copied: to be read, or covered."""
     if not layer.mounts:
         return []
@@ -94,7 +92,7 @@ def _mounted(layer: Layer, show: Callable[[str, str], list[str]]) -> list[str]:
 
 
 def ours(
-    layer: Layer, place: Callable[[str], str], *, as_nobody: bool
+    layer: Overlay, place: Callable[[str], str], *, as_nobody: bool
 ) -> list[tuple[OwnParts, str]]:
     """What Redoma itself is made of in the workspace of a layer, and where that is found."""
     if not installation.parts_below(layer.workspace):

@@ -8,23 +8,20 @@ import time
 from contextlib import suppress
 
 from redoma.jail import places
-from redoma.jail.overlay import kept
-from redoma.jail.overlay.choosing import choose, is_directory, was_directory
-from redoma.jail.overlay.collect import Bounds, remove_kept_layer
-from redoma.jail.overlay.conflicts import Ground
-from redoma.jail.overlay.failure import told as told_of
-from redoma.jail.overlay.interruption import Interruption
-from redoma.jail.overlay.journal import Book, Phase
-from redoma.jail.overlay.kept import layer_of
-from redoma.jail.overlay.layer import COPY
-from redoma.jail.overlay.overlaps import others_since
-from redoma.jail.overlay.planning import Planner
-from redoma.jail.overlay.protect import protected
-from redoma.jail.overlay.recovery import settled
-from redoma.jail.overlay.rows import CHANGES
-from redoma.jail.overlay.running import Run, begin, errors_of, settle_root
+from redoma.jail.overlay import transaction_store
+from redoma.jail.overlay.conflicts import WorkspaceCheck, others_since
+from redoma.jail.overlay.failure import Interruption
+from redoma.jail.overlay.failure import failure_text as told_of
+from redoma.jail.overlay.journal import JournalFiles, Phase
+from redoma.jail.overlay.journal_run import JournalRun, begin, errors_of, settle_root
+from redoma.jail.overlay.locks import settled
+from redoma.jail.overlay.planner import Planner
+from redoma.jail.overlay.protected_changes import protected
+from redoma.jail.overlay.retention import RetentionBounds, remove_stored_overlay
+from redoma.jail.overlay.selection import choose, is_directory, was_directory
 from redoma.jail.overlay.site import Site
-from redoma.jail.overlay.spool import Spooler, found_in
+from redoma.jail.overlay.spool import CHANGES, Spooler, found_in
+from redoma.jail.overlay.transaction_store import overlay_of
 from redoma.jail.protect.obeyed_names import GIT_PARTS
 from redoma.model.errors import ApplyConflict, ChangeError, NoRoomForUndo, PreviewGone
 from redoma.model.transaction import Applied, Standing
@@ -36,9 +33,9 @@ if TYPE_CHECKING:
 
     from redoma.jail.overlay.conflicts import Conflict
     from redoma.jail.overlay.journal import Journal
-    from redoma.jail.overlay.kept import Entry
-    from redoma.jail.overlay.layer import Layer
-    from redoma.jail.overlay.lock import Held
+    from redoma.jail.overlay.locks import WorkspaceLock
+    from redoma.jail.overlay.store import Overlay
+    from redoma.jail.overlay.transaction_store import StoredTransaction
     from redoma.model.change import Change, Changes
 
 _MOST_TOLD = 20
@@ -59,11 +56,11 @@ def apply(
     back, but for `allowed`: absolute paths that a person gave by name. With `undo` what is replaced
     is kept, and NoRoomForUndo raised where it cannot be; without it nothing is.
     """
-    with settled(kept.read_entry(name)) as lock:
-        entry = kept.read_entry(name)
-        changes = kept.load(name)
-        layer = layer_of(name, entry)
-        book = Book(kept.directory(name))
+    with settled(transaction_store.read_entry(name)) as lock:
+        entry = transaction_store.read_entry(name)
+        changes = transaction_store.load(name)
+        layer = overlay_of(name, entry)
+        book = JournalFiles(transaction_store.directory(name))
         remaining = _remaining(changes, book)
         why = protected(remaining, layer.upper, tuple(allowed), names)
         remaining = _without_ties(remaining, why)
@@ -79,11 +76,11 @@ def apply(
             journal = _planned(site, remaining, choice.items, number, slots)
             if undo and site.copies:
                 _room_for(name, journal, site.directory)
-            run = Run(site, book, replace(journal, undoable=undo))
+            run = JournalRun(site, book, replace(journal, undoable=undo))
             with Interruption():
                 _run(site, entry, run, lock)
     if not undo and run.is_settled:
-        remove_kept_layer(name)
+        remove_stored_overlay(name)
     return Applied(
         id=name,
         changes=choice.items,
@@ -101,7 +98,7 @@ def _room_for(name: str, journal: Journal, directory: str) -> None:
     Only what has to be copied takes room. What is renamed lies where it lay.
     """
     found = os.statvfs(directory)
-    free, most = found.f_bavail * found.f_frsize, Bounds().bytes
+    free, most = found.f_bavail * found.f_frsize, RetentionBounds().bytes
     if journal.size <= min(free, most):
         return
     why = f"{free} are free in {directory}" if journal.size > free else f"{most} may be kept"
@@ -112,19 +109,25 @@ def _room_for(name: str, journal: Journal, directory: str) -> None:
 
 
 def _conflicts(
-    site: Site, entry: Entry, items: Sequence[Change], lock: Held, whole: Layer | None
+    site: Site,
+    entry: StoredTransaction,
+    items: Sequence[Change],
+    lock: WorkspaceLock,
+    whole: Overlay | None,
 ) -> Sequence[Conflict]:
     """What someone else changed since the command began: a person, or another transaction.
 
     `whole` is the layer where everything in it is applied, what it removed included.
     """
-    ground = Ground(site.ground, lambda: kept.windows_of(entry), entry.began_ns, entry.windows)
+    ground = WorkspaceCheck(
+        site.ground, lambda: transaction_store.windows_of(entry), entry.began_ns, entry.windows
+    )
     if lock.moved_since(entry.began_ns):
         ground.check_others(items, others_since(entry), lambda path: _removed(site, path, whole))
     return ground.check(items)
 
 
-def _removed(site: Site, path: str, layer: Layer | None) -> bool:
+def _removed(site: Site, path: str, layer: Overlay | None) -> bool:
     """Whether a command removed a path in its layer that is not in the workspace any more."""
     if layer is None:
         return False
@@ -134,12 +137,12 @@ def _removed(site: Site, path: str, layer: Layer | None) -> bool:
         status = site.home.status(f"upper/{path}")
     except OSError:
         return False
-    if layer.kind == COPY:
+    if layer.is_copy:
         return status is None
     return status is not None and stat.S_ISCHR(status.st_mode) and status.st_rdev == 0
 
 
-def _remaining(changes: Changes, book: Book) -> Changes:
+def _remaining(changes: Changes, book: JournalFiles) -> Changes:
     """What is not applied yet, or was taken back."""
     applied: set[str] = set()
     for number in book.numbers():
@@ -209,7 +212,7 @@ def _planned(
     return journal
 
 
-def _run(site: Site, entry: Entry, run: Run, lock: Held) -> None:
+def _run(site: Site, entry: StoredTransaction, run: JournalRun, lock: WorkspaceLock) -> None:
     work = begin(run, lock, undoing=False)
     try:
         run.apply()
@@ -229,12 +232,12 @@ def _run(site: Site, entry: Entry, run: Run, lock: Held) -> None:
             shown = replace(entry.shown, standing=standing, size=size, why="")
             entry = replace(entry, shown=shown, active=time.time())
             _drop_undone(run.book)
-        kept.write_entry(entry, durably=True)
+        transaction_store.write_entry(entry, durably=True)
         if run.is_settled:
             lock.end(work)
 
 
-def _drop_undone(book: Book) -> None:
+def _drop_undone(book: JournalFiles) -> None:
     """Journals of what was taken back have nothing more to say once something is applied again."""
     for number in book.numbers():
         if book.phase(number) is Phase.UNDONE:
@@ -261,10 +264,10 @@ def told(conflicts: Sequence[Conflict]) -> str:
     return "\n".join(lines)
 
 
-def _notes(run: Run, items: Iterable[Change]) -> tuple[str, ...]:
+def _notes(run: JournalRun, items: Iterable[Change]) -> tuple[str, ...]:
     site = run.site
     notes = [run.untidy] if run.untidy else []
-    if run.journal.undoable and run.journal.size > (most := Bounds().bytes):
+    if run.journal.undoable and run.journal.size > (most := RetentionBounds().bytes):
         size, most = run.journal.size >> 20, most >> 20
         notes.append(
             f"what it replaced ({size} MiB, of {most} MiB that are kept for longer) can be taken"

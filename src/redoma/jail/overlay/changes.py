@@ -5,11 +5,10 @@ from __future__ import annotations
 import time
 
 from redoma.jail import places
-from redoma.jail.overlay.compare import Comparison, Exceeded
-from redoma.jail.overlay.failure import told
-from redoma.jail.overlay.layer import COPY, Layer
-from redoma.jail.overlay.rows import CHANGES
-from redoma.jail.overlay.spool import Spooler
+from redoma.jail.overlay.comparison import Comparison, LimitExceeded
+from redoma.jail.overlay.failure import failure_text
+from redoma.jail.overlay.spool import CHANGES, Spooler
+from redoma.jail.overlay.store import Overlay
 from redoma.jail.overlay.tree import Tree
 from redoma.model.change import Change, Changes, Did
 from redoma.model.errors import ChangeError
@@ -19,20 +18,37 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from redoma.jail.overlay.overlaid import Overlaid
+    from redoma.jail.overlay.comparison import Comparison, OverlayWalk
     from redoma.model.access import Limits
+
+
+def hard_links(found: Comparison) -> dict[str, str]:
+    """Of each further name of a file the name that it is a link of."""
+    links: dict[str, str] = {}
+    for names in found.linked.values():
+        names.sort(key=lambda pair: pair[0])
+        changed = [(path, did) for path, did in names if did is not None]
+        if not changed:
+            continue
+        # A file that got a name more was copied to the layer, and is itself as it was.
+        kept = next((path for path, did in names if did is None), "")
+        old = next((path for path, did in changed if did is not Did.CREATED), changed[0][0])
+        first = kept or old
+        links.update((path, first) for path, _ in changed if path != first)
+    return links
+
 
 _MANY_SHOWN = 3
 
 
-def read_changes(layer: Layer, most: Limits | None = None) -> Changes:
+def read_changes(layer: Overlay, most: Limits | None = None) -> Changes:
     """Every path that is not as it was; called when the last process of the run is gone.
 
     Past `most` nothing more is read: the layer is kept as it is, and says of itself that it is.
     """
     try:
         return _read(layer, most)
-    except Exceeded as more:
+    except LimitExceeded as more:
         return Changes(
             id=layer.id,
             workspace=layer.workspace,
@@ -42,7 +58,7 @@ def read_changes(layer: Layer, most: Limits | None = None) -> Changes:
         )
     except OSError as error:
         raise ChangeError(
-            f"the changes of {layer.id} cannot be read: {told(error)}",
+            f"the changes of {layer.id} cannot be read: {failure_text(error)}",
             hint=f"redoma discard {layer.id}",
         ) from error
 
@@ -53,8 +69,8 @@ _TOO_MUCH = {
 }
 
 
-def _read(layer: Layer, most: Limits | None) -> Changes:
-    overlay = layer.kind != COPY
+def _read(layer: Overlay, most: Limits | None) -> Changes:
+    overlay = not layer.is_copy
     held = Tree(layer.upper, in_overlay=overlay, ours=True)
     with Tree(layer.workspace) as lower, held as upper:
         comparison = Comparison(
@@ -66,15 +82,15 @@ def _read(layer: Layer, most: Limits | None) -> Changes:
             most=most,
         )
         if overlay:
-            from redoma.jail.overlay.overlaid import Overlaid
+            from redoma.jail.overlay.comparison import OverlayWalk
 
-            walk = Overlaid(comparison)
+            walk = OverlayWalk(comparison)
             walk.read()
             items, warnings = _seen_whole(comparison, walk)
         else:
-            from redoma.jail.overlay.copied import Copied
+            from redoma.jail.overlay.comparison import CopyWalk
 
-            Copied(comparison, frozenset(layer.mounts)).read()
+            CopyWalk(comparison, frozenset(layer.mounts)).read()
             items, warnings = _seen_whole(comparison, None)
     return Changes(
         id=layer.id,
@@ -85,13 +101,12 @@ def _read(layer: Layer, most: Limits | None) -> Changes:
     )
 
 
-def _seen_whole(found: Comparison, walk: Overlaid | None) -> tuple[Sequence[Change], list[str]]:
+def _seen_whole(found: Comparison, walk: OverlayWalk | None) -> tuple[Sequence[Change], list[str]]:
     """The changes, with what can only be said of them when all are known."""
     items: Sequence[Change] = found.items.sealed()
     if not items:
         return items, []
-    from redoma.jail.overlay.links import hard_links
-    from redoma.jail.overlay.privileges import grants_more, without_privileges
+    from redoma.jail.overlay.attributes import grants_more, without_privileges
     from redoma.jail.overlay.renames import Renames, find
 
     links = hard_links(found)

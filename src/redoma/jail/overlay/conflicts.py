@@ -6,38 +6,143 @@ import os
 import stat
 from contextlib import suppress
 
-from redoma.jail.overlay.choosing import (
+from redoma.jail.overlay import transaction_store
+from redoma.jail.overlay.attributes import own_attributes
+from redoma.jail.overlay.failure import reason
+from redoma.jail.overlay.journal import JournalFiles, Phase, StepKind
+from redoma.jail.overlay.selection import (
+    Roots,
     goes,
-    is_directory,
     makes_directory,
+    parents,
     was_directory,
 )
-from redoma.jail.overlay.failure import reason
-from redoma.jail.overlay.marks import own_attributes
-from redoma.jail.overlay.overlaps import changed_in
-from redoma.jail.overlay.roots import Roots
 from redoma.jail.overlay.spool import found_in
 from redoma.model.change import Did, FileKind
+from redoma.model.transaction import Standing
 from redoma.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from redoma.jail.overlay.below import Beneath
-    from redoma.jail.overlay.journal import Directory, Journal, Mark, Window
-    from redoma.jail.overlay.overlaps import Touched
+    from redoma.jail.overlay.beneath import Beneath
+    from redoma.jail.overlay.journal import Journal, Mark, TouchedDirectory, Window
+    from redoma.jail.overlay.selection import Roots
+    from redoma.jail.overlay.transaction_store import StoredTransaction
     from redoma.model.change import Change, FileState
 
-_KINDS = {
+
+class Touched(Value):
+    """What one transaction touched, as paths of another's workspace."""
+
+    paths: frozenset[str] = frozenset()
+    removed: frozenset[str] = frozenset()  # those that were taken away or replaced
+    above: frozenset[str] = frozenset()  # the directories in which any of them lies
+    unknown: bool = False  # its journal is gone
+
+
+def others_since(entry: StoredTransaction) -> Iterator[tuple[str, Touched]]:
+    """What other transactions touched in a workspace since a command began there, by their names.
+
+    What was done and taken back counts only where the command may have seen it.
+    """
+    ended = entry.ended_ns or int(entry.shown.when * 1e9)
+    for other in transaction_store.entries_since(entry.began_ns):
+        windows = other.windows
+        if other.id == entry.id or not windows or not transaction_store.overlap(entry, other):
+            continue
+        # Of many windows only the last are known: there may have been one before these.
+        more = len(windows) >= transaction_store.MOST_WINDOWS and windows[0].start >= entry.began_ns
+        if more or any(w.start <= ended and w.end >= entry.began_ns for w in windows):
+            yield other.id, touched_by(other, entry)
+        elif other.shown.standing is Standing.APPLIED and windows[-1].start > ended:
+            yield other.id, touched_by(other, entry, only=Phase.APPLIED)
+
+
+def touched_by(
+    other: StoredTransaction, entry: StoredTransaction, *, only: Phase | None = None
+) -> Touched:
+    """What another transaction touched, seen from the workspace of this one."""
+    book = JournalFiles(transaction_store.directory(other.id))
+    numbers = [n for n in book.numbers() if only is None or book.phase(n) is only]
+    if not numbers and not other.shown.standing.holds:
+        return Touched(unknown=True)
+    outer, inner = f"{entry.shown.workspace}/", f"{other.shown.workspace}/"
+    if other.root == entry.root:
+        inner = outer
+    paths: set[str] = set()
+    removed: set[str] = set()
+    for number in numbers:
+        journal = book.read(number)
+        paths.update(_seen(paths_of(journal), inner, outer))
+        gone = (
+            s.path
+            for s in journal.steps
+            if s.kind in (StepKind.TAKE, StepKind.REMOVE, StepKind.SWAP)
+        )
+        removed.update(_seen(gone, inner, outer))
+    return Touched(
+        paths=frozenset(paths), removed=frozenset(removed), above=frozenset(_above(paths))
+    )
+
+
+def paths_of(journal: Journal) -> set[str]:
+    """Every path that an apply changes, those included that come and go with a directory."""
+    return {
+        *journal.paths,
+        *(step.path for step in journal.steps),
+        *(mark.path for mark in journal.placed),
+    }
+
+
+def _seen(paths: Iterable[str], inner: str, outer: str) -> Iterator[str]:
+    """Paths of one workspace as paths of the other; what lies outside of it is left out."""
+    if inner == outer:
+        yield from paths
+        return
+    for path in paths:
+        full = inner.rstrip("/") if path == "." else inner + path
+        if full.startswith(outer):
+            yield full.removeprefix(outer)
+        elif f"{full}/" == outer or outer.startswith(f"{full}/"):
+            yield "."
+
+
+def _above(paths: Iterable[str]) -> set[str]:
+    found: set[str] = set()
+    for path in paths:
+        for parent in parents(path):
+            if parent in found:
+                break
+            found.add(parent)
+    return found
+
+
+def changed_in(touched: Touched, removed: Roots, item: Change) -> str:
+    """The path of a change at which another transaction was at work too; empty where at none.
+
+    `removed` are the paths that it took away or replaced.
+    """
+    for path in (item.path, item.renamed_from):
+        if not path:
+            continue
+        if touched.unknown or path in touched.paths:
+            return path
+        if path in touched.above and goes(item):
+            return path
+        if removed.around(path):
+            return path
+    return ""
+
+
+_KIND_BITS = {
     FileKind.FILE: stat.S_IFREG,
     FileKind.DIRECTORY: stat.S_IFDIR,
     FileKind.SYMLINK: stat.S_IFLNK,
     FileKind.FIFO: stat.S_IFIFO,
     FileKind.SOCKET: stat.S_IFSOCK,
 }
-
-
 _WHILE_IT_RAN = "was changed by someone else while the command ran"
 
 
@@ -48,7 +153,7 @@ class Conflict(Value):
     why: str
 
 
-class Ground:
+class WorkspaceCheck:
     """The workspace as it is now, asked whether it is still as it was.
 
     A file that we ourselves moved away and back has another change time, and is the same. What we
@@ -174,7 +279,7 @@ class Ground:
             self._note(path, _WHILE_IT_RAN)
 
     def _same(self, before: FileState, now: os.stat_result) -> bool:
-        kind = _KINDS.get(before.kind)
+        kind = _KIND_BITS.get(before.kind)
         if (
             (kind is not None and kind != stat.S_IFMT(now.st_mode))
             or before.mode != stat.S_IMODE(now.st_mode)
@@ -262,7 +367,7 @@ class Ground:
                 self._rights_as_left(directory)
         return self.found
 
-    def _rights_as_left(self, directory: Directory) -> None:
+    def _rights_as_left(self, directory: TouchedDirectory) -> None:
         now, after = self._status(directory.path), directory.after
         if after is None:
             return
@@ -287,13 +392,6 @@ class Ground:
 
 
 def _left_empty(journal: Journal) -> list[str]:
-    from redoma.jail.overlay.journal import Kind
-
-    came = {step.path for step in journal.steps if step.kind in (Kind.PUT, Kind.MAKE)}
-    went = (step.path for step in journal.steps if step.kind in (Kind.TAKE, Kind.REMOVE))
+    came = {step.path for step in journal.steps if step.kind in (StepKind.PUT, StepKind.MAKE)}
+    went = (step.path for step in journal.steps if step.kind in (StepKind.TAKE, StepKind.REMOVE))
     return [path for path in went if path not in came]
-
-
-def leaves_directory(item: Change) -> bool:
-    """Whether a change keeps a directory where one was: only its attributes are set."""
-    return is_directory(item) and was_directory(item) and item.did is not Did.RENAMED

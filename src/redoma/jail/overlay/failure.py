@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import errno
 import os
+from _thread import get_ident
 from contextlib import contextmanager
+
+from redoma.base import signals
+from redoma.base.signals import Stopped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Self
+
+    from redoma.base.signals import Handler
 
 _WHY = {
     errno.EXDEV: "it lies on another file system, which is mounted inside the workspace",
@@ -16,7 +23,7 @@ _WHY = {
 }
 
 
-class Failure(OSError):
+class PathFailure(OSError):
     """One call that failed: the path below the workspace, and what was to be done with it."""
 
     def __init__(self, error: OSError, path: str, what: str) -> None:
@@ -33,15 +40,15 @@ def at(path: str, what: str) -> Iterator[None]:
     """An error of the machine in this block is about `path`, which cannot be `what` ("moved")."""
     try:
         yield
-    except Failure:
+    except PathFailure:
         raise
     except OSError as error:
-        raise Failure(error, path, what) from error
+        raise PathFailure(error, path, what) from error
 
 
-def told(error: OSError) -> str:
+def failure_text(error: OSError) -> str:
     """An error as it follows a colon: with its path, where that is known."""
-    if isinstance(error, Failure):
+    if isinstance(error, PathFailure):
         return str(error)
     return f"{reason(error)} ({os.fsdecode(error.filename)})" if error.filename else reason(error)
 
@@ -49,3 +56,58 @@ def told(error: OSError) -> str:
 def reason(error: OSError) -> str:
     """What the kernel meant, without the path."""
     return _WHY.get(error.errno or 0) or error.strerror or str(error.args)
+
+
+_SIGNALS = (signals.SIGHUP, signals.SIGQUIT, signals.SIGTERM, signals.SIGINT)
+_working: dict[int, Interruption] = {}
+
+
+class Interruption:
+    """A piece of work during which signals wait; `heeds` says whether it could still be stopped."""
+
+    def __init__(self) -> None:
+        self.heeds = True
+        self._asked = 0
+        self._handlers: dict[int, Handler] = {}
+
+    def __enter__(self) -> Self:
+        try:
+            for number, handler in signals.handlers(*_SIGNALS).items():
+                self._handlers[number] = handler
+                signals.handle(number, self._note)
+        except ValueError:
+            self._handlers.clear()  # another thread than the first: no signal comes to it
+        except BaseException:
+            self._put_back()
+            raise
+        _working[get_ident()] = self
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _working.pop(get_ident(), None)
+        self._put_back()
+
+    def _put_back(self) -> None:
+        while self._handlers:
+            signals.handle(*self._handlers.popitem())
+
+    def _note(self, number: int, _frame: object) -> None:
+        self._asked = self._asked or number
+
+    def look(self) -> None:
+        """Stops here where that was asked for, and is still possible."""
+        if self._asked and self.heeds:
+            self.heeds = False
+            raise Stopped(self._asked)
+
+
+def look() -> None:
+    """Stops the work of this thread where that was asked for, and is still possible."""
+    if _working and (found := _working.get(get_ident())) is not None:
+        found.look()
+
+
+def heed_no_more() -> None:
+    """From here on the work of this thread comes to its end, whoever asks."""
+    if (found := _working.get(get_ident())) is not None:
+        found.heeds = False

@@ -30,7 +30,7 @@ LARGEST = 1 << 28
 _ROWS = ".rows"
 
 
-class Kind(Enum):
+class StepKind(Enum):
     """What a step does; each is one call to the kernel."""
 
     PUT = "put"  # from its slot into the workspace
@@ -49,10 +49,10 @@ class Phase(Enum):
     UNDONE = "undone"
 
 
-class Step(Value):
+class JournalStep(Value):
     """One move. The slot is a path below the layer's directory, where nobody else moves things."""
 
-    kind: Kind
+    kind: StepKind
     path: str
     slot: str = ""
     leaves: int = 0  # the inode that leaves the workspace; 0 is any
@@ -93,7 +93,7 @@ def attributes_after(state: FileState) -> Attributes:
     )
 
 
-class Directory(Value):
+class TouchedDirectory(Value):
     """A directory that steps work in: opened to its owner for that, then as it should be."""
 
     path: str
@@ -141,8 +141,8 @@ class Journal(Value):
     number: int
     workspace: str
     root: tuple[int, int]  # device and inode of the workspace itself
-    steps: Sequence[Step] = ()
-    directories: Sequence[Directory] = ()
+    steps: Sequence[JournalStep] = ()
+    directories: Sequence[TouchedDirectory] = ()
     placed: Sequence[Mark] = ()  # in the order of the tree
     # Directories that came whole, or were made: nothing may be in them but what was placed.
     trees: Sequence[str] = ()
@@ -189,7 +189,8 @@ def from_text(text: str, directory: str = "") -> Journal:
 
 def _from_old(content: dict[str, Any]) -> Journal:
     content["steps"] = tuple(
-        Step(**{**_named(Step, row), "kind": Kind(row[0])}) for row in content["steps"]
+        JournalStep(**{**_named(JournalStep, row), "kind": StepKind(row[0])})
+        for row in content["steps"]
     )
     content["directories"] = tuple(_directory(row, no_time=-1) for row in content["directories"])
     content["placed"] = tuple(Mark(**_named(Mark, row)) for row in content["placed"])
@@ -198,8 +199,8 @@ def _from_old(content: dict[str, Any]) -> Journal:
     return Journal(**content)
 
 
-def _directory(row: list[Any], *, no_time: int | None = None) -> Directory:
-    fields = _named(Directory, row)
+def _directory(row: list[Any], *, no_time: int | None = None) -> TouchedDirectory:
+    fields = _named(TouchedDirectory, row)
     for name in ("before", "after"):
         if fields[name] is not None:
             inner = _named(Attributes, fields[name])
@@ -208,7 +209,7 @@ def _directory(row: list[Any], *, no_time: int | None = None) -> Directory:
             if inner["xattrs"] is not None:
                 inner["xattrs"] = tuple((key, bytes.fromhex(v)) for key, v in inner["xattrs"])
             fields[name] = Attributes(**inner)
-    return Directory(**fields)
+    return TouchedDirectory(**fields)
 
 
 def _named(kind: type[Value], row: list[Any]) -> dict[str, Any]:
@@ -216,16 +217,16 @@ def _named(kind: type[Value], row: list[Any]) -> dict[str, Any]:
 
 
 def _row(value: Value) -> list[Any]:
-    return [_plain(field) for field in value._content()]
+    return [_plain_field(field) for field in value._content()]
 
 
-def _plain(field: object) -> Any:
+def _plain_field(field: object) -> Any:
     if isinstance(field, Value):
         return _row(field)
     if isinstance(field, Enum):
         return field.value
     if isinstance(field, tuple):
-        return [_plain(inner) for inner in field]
+        return [_plain_field(inner) for inner in field]
     return field.hex() if isinstance(field, bytes) else field
 
 
@@ -237,29 +238,29 @@ def _beside(slot: str, path: str) -> str | None:
     return None if slot == _BESIDE + path else slot
 
 
-def _step_row(step: Step) -> tuple[str, list[Any]]:
+def _step_row(step: JournalStep) -> tuple[str, list[Any]]:
     slot = _beside(step.slot, step.path)
     return step.path, [step.kind.value, slot, step.leaves, step.comes, step.link_of]
 
 
-def _step(path: str, rest: list[Any]) -> Step:
+def _step(path: str, rest: list[Any]) -> JournalStep:
     kind, slot, leaves, comes, link_of = rest
     where = _BESIDE + path if slot is None else slot
-    return made(Step, [_KINDS[kind], path, where, leaves, comes, link_of])
+    return made(JournalStep, [_KINDS[kind], path, where, leaves, comes, link_of])
 
 
-def _directory_row(directory: Directory) -> tuple[str, list[Any]]:
+def _directory_row(directory: TouchedDirectory) -> tuple[str, list[Any]]:
     path, *rest = _row(directory)
     rest[2] = _beside(directory.slot, path)
     return path, rest
 
 
-def _directory_of(path: str, rest: list[Any]) -> Directory:
+def _directory_of(path: str, rest: list[Any]) -> TouchedDirectory:
     before, after, slot, meant = rest
     return _directory([path, before, after, _BESIDE + path if slot is None else slot, meant])
 
 
-_KINDS = {kind.value: kind for kind in Kind}
+_KINDS = {kind.value: kind for kind in StepKind}
 FORMS = {
     "steps": Form(_step_row, _step),
     "directories": Form(_directory_row, _directory_of),
@@ -272,7 +273,7 @@ FORMS = {
 }
 
 
-class Book:
+class JournalFiles:
     """The files of one transaction's journals, in a directory that is ours alone."""
 
     def __init__(self, directory: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from bisect import bisect_left
 
-from redoma.jail.overlay.content import Budget, TooMuch, digest, same
+from redoma.jail.overlay.tree import ReadBudget, ReadBudgetSpent, content_digest, same_content
 from redoma.model.change import Change, Did, FileKind
 from redoma.model.value import Value, replace
 
@@ -41,13 +41,13 @@ def find(items: Iterable[Change], count: int, lower: Tree, upper: Tree) -> Renam
     """The renames among what was created and deleted, `count` paths in all."""
     if count > _MOST_SEARCHED:
         return Renames(warnings=(_UNSURE,))
-    search = _Search(items, lower, upper)
+    search = _RenameSearch(items, lower, upper)
     created, deleted = frozenset(search.created), frozenset(search.deleted)
     warnings: tuple[str, ...] = ()
     try:
         search.directories()
         search.files()
-    except TooMuch:
+    except ReadBudgetSpent:
         warnings = (_UNSURE,)
     return Renames(
         found={item.path: item for item in search.found},
@@ -57,14 +57,14 @@ def find(items: Iterable[Change], count: int, lower: Tree, upper: Tree) -> Renam
     )
 
 
-class _Search:
+class _RenameSearch:
     """One look for what belongs together."""
 
     def __init__(self, items: Iterable[Change], lower: Tree, upper: Tree) -> None:
         self._lower = lower
         self._upper = upper
-        self._budget = Budget(_MOST_READ)
-        self._steps = Budget(_MOST_STEPS)
+        self._budget = ReadBudget(_MOST_READ)
+        self._steps = ReadBudget(_MOST_STEPS)
         self.created: dict[str, Change] = {}
         self.deleted: dict[str, Change] = {}
         for item in items:
@@ -134,7 +134,7 @@ class _Search:
                 known[key] = self._by_content(gone[key], self._lower)
             looked += 1
             if looked > _MOST_FILES:
-                raise TooMuch
+                raise ReadBudgetSpent
             content = self._content(path, self._upper)
             candidates = [old for old in known[key].get(content, ()) if old in self.deleted]
             for old in _likeliest(candidates, path)[:1]:
@@ -155,7 +155,7 @@ class _Search:
         try:
             fd = tree.opened(path)
             try:
-                return digest(fd, self._budget)
+                return content_digest(fd, self._budget)
             finally:
                 os.close(fd)
         except OSError:
@@ -166,7 +166,7 @@ class _Search:
         try:
             opened.append(self._lower.opened(old))
             opened.append(self._upper.opened(new))
-            return same(opened[0], opened[1], self._budget)
+            return same_content(opened[0], opened[1], self._budget)
         except OSError:
             return False
         finally:

@@ -11,6 +11,8 @@ from __future__ import annotations
 import os
 from _collections_abc import Sequence
 
+from redoma.model.change import Change, Did, FileKind, FileState
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -127,7 +129,7 @@ class Spool(Read[T]):
         """The value with this path; None where there is none."""
         from bisect import bisect_right
 
-        from redoma.jail.overlay.roots import in_order
+        from redoma.jail.overlay.selection import in_order
 
         if not self._first:
             self._first = [in_order(self._path(block)) for block in range(len(self._blocks))]
@@ -313,3 +315,50 @@ def _nameless(directory: str) -> int:
         fd, path = tempfile.mkstemp(dir=directory)
         os.unlink(path)
         return fd
+
+
+_DIDS = {did.value: did for did in Did}
+_KINDS = {kind.value: kind for kind in FileKind}
+
+
+def change_row(item: Change) -> list[Any]:
+    """A change as JSON can say it."""
+    return [
+        item.path,
+        item.did.value,
+        _state_row(item.before),
+        _state_row(item.after),
+        item.renamed_from,
+        item.moved_along,
+        item.hard_link_of,
+        item.replaces_tree,
+    ]
+
+
+def change_of(row: list[Any]) -> Change:
+    """The change again."""
+    path, did, before, after, *rest = row
+    return made(Change, [path, _DIDS[did], _state_of(before), _state_of(after), *rest])
+
+
+def _state_row(state: FileState | None) -> list[Any] | None:
+    if state is None:
+        return None
+    kind, *numbers, xattrs = state._content()
+    return [kind.value, *numbers, [[name, value.hex()] for name, value in xattrs]]
+
+
+def _state_of(row: list[Any] | None) -> FileState | None:
+    if row is None:
+        return None
+    kind, *numbers, xattrs = row
+    own = tuple([(name, bytes.fromhex(value)) for name, value in xattrs]) if xattrs else ()
+    return made(FileState, [_KINDS[kind], *numbers, own])
+
+
+def _spooled(item: Change) -> tuple[str, list[Any]]:
+    path, *rest = change_row(item)
+    return path, rest
+
+
+CHANGES = Form(_spooled, lambda path, rest: change_of([path, *rest]))

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 import stat
+from _blake2 import blake2b
 from contextlib import suppress
 
-from redoma.jail.overlay.marks import own_attributes
+from redoma.jail.overlay.attributes import own_attributes
 from redoma.model.change import FileKind, FileState
 
 TYPE_CHECKING = False
@@ -93,7 +94,7 @@ class Tree:
             if stat.S_ISDIR(status.st_mode) and mode & wanted != wanted and may:
                 self._opened_up[path] = mode
                 _set_mode(name, parent, mode | wanted)
-        return _open(name, parent, _DIRECTORY)
+        return _open_entry(name, parent, _DIRECTORY)
 
     def status(self, path: str) -> os.stat_result | None:
         """What a path is, or None where there is nothing."""
@@ -128,14 +129,14 @@ class Tree:
         parent, _, name = path.rpartition("/")
         folder = self.folder(parent)
         try:
-            return _open(name, folder, _FILE)
+            return _open_entry(name, folder, _FILE)
         except PermissionError:
             status = os.stat(name, dir_fd=folder, follow_symlinks=False)
             if not self._ours or not stat.S_ISREG(status.st_mode):
                 raise
             os.chmod(name, 0o600, dir_fd=folder)
             try:
-                return _open(name, folder, _FILE)
+                return _open_entry(name, folder, _FILE)
             finally:
                 os.chmod(name, stat.S_IMODE(status.st_mode), dir_fd=folder)
 
@@ -182,8 +183,88 @@ def _set_mode(name: str, parent: int | None, mode: int) -> None:
         os.close(fd)
 
 
-def _open(name: str, parent: int | None, flags: int) -> int:
+def _open_entry(name: str, parent: int | None, flags: int) -> int:
     try:
         return os.open(name, flags | os.O_NOATIME, dir_fd=parent)
     except PermissionError:  # only a file's owner reads it without its access time being set
         return os.open(name, flags, dir_fd=parent)
+
+
+_READ_PIECE = 1 << 20
+
+
+class ReadBudgetSpent(Exception):
+    """More would have to be read than one look may."""
+
+
+class ReadBudget:
+    """How much may still be read."""
+
+    def __init__(self, most: int) -> None:
+        self.left = most
+
+    def spend(self, size: int) -> None:
+        self.left -= size
+        if self.left < 0:
+            raise ReadBudgetSpent
+
+
+def same_content(one: int, other: int, budget: ReadBudget) -> bool:
+    """Whether two files of one size have one content."""
+    at = 0
+    size = os.fstat(one).st_size
+    if not (_regular(one) and _regular(other)) or os.fstat(other).st_size != size:
+        return False
+    while at < size:
+        at = min(_next_data(one, at, size), _next_data(other, at, size))
+        mine, theirs = os.pread(one, _READ_PIECE, at), os.pread(other, _READ_PIECE, at)
+        if mine != theirs:
+            return False
+        if not mine:
+            break  # it became shorter while it was read
+        budget.spend(len(mine) + len(theirs))
+        at += len(mine)
+    return True
+
+
+def content_digest(fd: int, budget: ReadBudget) -> bytes:
+    """A name for a file's content: the same for the same bytes, however they are stored."""
+    size = os.fstat(fd).st_size
+    if not _regular(fd):
+        raise OSError("not a regular file")
+    made = blake2b(digest_size=20)
+    at = 0
+    while at < size:
+        at = (
+            _next_data(fd, at, size) // _READ_PIECE * _READ_PIECE
+        )  # where pieces begin is for all the same
+        piece = os.pread(fd, _READ_PIECE, at)
+        if not piece:
+            break
+        budget.spend(len(piece))
+        if piece.strip(b"\0"):  # written zeros are what a hole is
+            made.update(at.to_bytes(8, "little") + piece)
+        at += len(piece)
+    return made.digest()
+
+
+def _regular(fd: int) -> bool:
+    return stat.S_ISREG(os.fstat(fd).st_mode)
+
+
+def _next_data(fd: int, at: int, size: int) -> int:
+    """Where something other than a hole begins, from `at` on."""
+    if size <= _READ_PIECE:
+        return at  # asking would cost more than reading
+    try:
+        return os.lseek(fd, at, os.SEEK_DATA)
+    except OSError:
+        return size if _holes_are_known(fd) else at
+
+
+def _holes_are_known(fd: int) -> bool:
+    try:
+        os.lseek(fd, 0, os.SEEK_HOLE)
+    except OSError:
+        return False
+    return True

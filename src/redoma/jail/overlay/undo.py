@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import time
 
-from redoma.jail.overlay import kept
+from redoma.jail.overlay import transaction_store
 from redoma.jail.overlay.apply import told
-from redoma.jail.overlay.conflicts import Ground
-from redoma.jail.overlay.interruption import Interruption
-from redoma.jail.overlay.journal import Book, Phase
-from redoma.jail.overlay.kept import layer_of
-from redoma.jail.overlay.ours import Ours
-from redoma.jail.overlay.overlaps import paths_of, touched_by
-from redoma.jail.overlay.recovery import settled
-from redoma.jail.overlay.running import Run, begin, errors_of, settle_root
+from redoma.jail.overlay.conflicts import WorkspaceCheck, paths_of, touched_by
+from redoma.jail.overlay.failure import Interruption
+from redoma.jail.overlay.journal import JournalFiles, Phase
+from redoma.jail.overlay.journal_run import JournalRun, begin, errors_of, settle_root
+from redoma.jail.overlay.locks import settled
+from redoma.jail.overlay.protected_changes import OwnParts
 from redoma.jail.overlay.site import Site
+from redoma.jail.overlay.transaction_store import overlay_of
 from redoma.model.errors import PreviewGone, UndoImpossible
 from redoma.model.transaction import Standing, Undone
 from redoma.model.value import replace
@@ -23,8 +22,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.jail.overlay.conflicts import Conflict
     from redoma.jail.overlay.journal import Journal
-    from redoma.jail.overlay.kept import Entry
-    from redoma.jail.overlay.lock import Held
+    from redoma.jail.overlay.locks import WorkspaceLock
+    from redoma.jail.overlay.transaction_store import StoredTransaction
 
 
 def last_applied(workspace: str = "") -> str:
@@ -32,7 +31,7 @@ def last_applied(workspace: str = "") -> str:
     done = (Standing.APPLIED, Standing.FINAL)
     applied = [
         entry
-        for entry in kept.entries()
+        for entry in transaction_store.entries()
         if entry.shown.standing in done and workspace in ("", entry.shown.workspace)
     ]
     if not any(entry.shown.standing is Standing.APPLIED for entry in applied):
@@ -42,7 +41,7 @@ def last_applied(workspace: str = "") -> str:
     return last.id
 
 
-def _refuse_final(entry: Entry) -> None:
+def _refuse_final(entry: StoredTransaction) -> None:
     if entry.shown.standing is Standing.FINAL:
         raise UndoImpossible(
             f"{entry.id} was applied with nothing kept to undo it",
@@ -52,10 +51,10 @@ def _refuse_final(entry: Entry) -> None:
 
 def undo(name: str) -> Undone:
     """Takes back the last apply of a transaction; UndoImpossible where that would lose work."""
-    with settled(kept.read_entry(name)) as lock:
-        entry = kept.read_entry(name)
+    with settled(transaction_store.read_entry(name)) as lock:
+        entry = transaction_store.read_entry(name)
         _refuse_final(entry)
-        book = Book(kept.directory(name))
+        book = JournalFiles(transaction_store.directory(name))
         number = book.in_phase(Phase.APPLIED)
         if number is None:
             raise UndoImpossible(
@@ -64,12 +63,14 @@ def undo(name: str) -> Undone:
             )
         journal = book.read(number)
         try:
-            layer = layer_of(name, entry)
+            layer = overlay_of(name, entry)
         except PreviewGone as gone:
             raise UndoImpossible(str(gone), hint="redoma history") from None
         opened = Site(entry.shown.workspace, entry.root, layer.directory)
         with opened as site, errors_of("the undo"):
-            ground = Ground(site.ground, lambda: kept.windows_of(entry), entry.began_ns)
+            ground = WorkspaceCheck(
+                site.ground, lambda: transaction_store.windows_of(entry), entry.began_ns
+            )
             later = _applied_later(entry, journal)
             for other, path in later:
                 ground.note_later(path, other)
@@ -77,16 +78,16 @@ def undo(name: str) -> Undone:
             conflicts = ground.check_undo(journal)
             if conflicts:
                 raise _impossible(name, conflicts, later)
-            run = Run(site, book, journal)
+            run = JournalRun(site, book, journal)
             with Interruption():
                 _run(site, entry, run, lock)
     return Undone(id=name, paths=journal.paths, notes=(run.untidy,) if run.untidy else ())
 
 
-def _refuse_ours(name: str, entry: Entry, journal: Journal) -> None:
+def _refuse_ours(name: str, entry: StoredTransaction, journal: Journal) -> None:
     """Attack: a command's file is removed, Redoma is installed there, and the removal is undone."""
     root = entry.shown.workspace
-    ours = Ours(root)
+    ours = OwnParts(root)
     paths = [path for path in sorted(paths_of(journal)) if ours.has(path)]
     if paths:
         raise UndoImpossible(
@@ -96,7 +97,7 @@ def _refuse_ours(name: str, entry: Entry, journal: Journal) -> None:
         )
 
 
-def _run(site: Site, entry: Entry, run: Run, lock: Held) -> None:
+def _run(site: Site, entry: StoredTransaction, run: JournalRun, lock: WorkspaceLock) -> None:
     work = begin(run, lock, undoing=True)
     try:
         run.undo()
@@ -111,8 +112,8 @@ def _run(site: Site, entry: Entry, run: Run, lock: Held) -> None:
             entry = replace(entry, active=time.time())
             if run.book.in_phase(Phase.APPLIED) is None:
                 entry = entry.standing(Standing.UNDONE)
-            entry = kept.weighed(entry, run.book)
-        kept.write_entry(entry, durably=True)
+            entry = transaction_store.with_size(entry, run.book)
+        transaction_store.write_entry(entry, durably=True)
         if run.is_settled:
             lock.end(work)
 
@@ -122,22 +123,26 @@ def _impossible(
 ) -> UndoImpossible:
     paths = [conflict.path for conflict in conflicts]
     hint = "redoma history"
-    if later and kept.read_entry(later[0][0]).shown.standing is Standing.APPLIED:
+    if later and transaction_store.read_entry(later[0][0]).shown.standing is Standing.APPLIED:
         hint = f"redoma undo {later[0][0]} first"
     return UndoImpossible(
         f"{told(conflicts)}\nnothing of {name} was taken back", paths=paths, hint=hint
     )
 
 
-def _applied_later(entry: Entry, journal: Journal) -> list[tuple[str, str]]:
+def _applied_later(entry: StoredTransaction, journal: Journal) -> list[tuple[str, str]]:
     """Other transactions that changed the same paths since, the last one first, and which paths."""
     ours = paths_of(journal)
     found = []
-    since = [o for o in kept.entries_since(int(entry.active * 1e9)) if o.active >= entry.active]
+    since = [
+        o
+        for o in transaction_store.entries_since(int(entry.active * 1e9))
+        if o.active >= entry.active
+    ]
     for other in sorted(since, key=lambda each: each.active, reverse=True):
-        if other.id == entry.id or not kept.overlap(entry, other):
+        if other.id == entry.id or not transaction_store.overlap(entry, other):
             continue
-        if Book(kept.directory(other.id)).in_phase(Phase.APPLIED) is not None:
+        if JournalFiles(transaction_store.directory(other.id)).in_phase(Phase.APPLIED) is not None:
             both = sorted(ours & touched_by(other, entry, only=Phase.APPLIED).paths)
             found += [(other.id, path) for path in both]
     return found

@@ -89,10 +89,10 @@ def preview_plan(
             result = StepResult(id=judged.step.id, status=StepStatus.NOT_REACHED)
             made = replace(made, steps=(*made.steps, result))
     if made.id:
-        from redoma.jail.overlay import kept
+        from redoma.jail.overlay import transaction_store
 
         # What one step has to be confirmed for, all that is held together has to be.
-        kept.set_asks(made.id, tuple(asks))
+        transaction_store.set_asks(made.id, tuple(asks))
     return made
 
 

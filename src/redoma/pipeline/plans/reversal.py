@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from redoma.jail.overlay.kept import read_entry
-from redoma.jail.overlay.recovery import recover
+from redoma.jail.overlay.locks import recover
+from redoma.jail.overlay.transaction_store import read_entry
 from redoma.model.errors import ChangeError, UndoImpossible, UsageError
 from redoma.model.intent import EndUnknown
 from redoma.model.transaction import Standing

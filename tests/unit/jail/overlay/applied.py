@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from redoma.jail.overlay.changes import read_changes
-from redoma.jail.overlay.kept import keep
-from redoma.jail.overlay.layer import COPY
-from redoma.jail.overlay.store import Base, open_layer
+from redoma.jail.overlay.placement import COPY, OverlayPlace
+from redoma.jail.overlay.store import make_overlay
+from redoma.jail.overlay.transaction_store import store_changes
 from redoma.jail.protect.untrusted_paths import remove_tree
 from redoma.model.change import Changes
 from redoma.pipeline.held import remember
@@ -86,11 +86,11 @@ def another_file_system() -> Iterator[Path]:
 
 def hold_elsewhere(workspace: Path, script: str, place: Path) -> Changes:
     """The same, held as a copy in a place that may be on another file system."""
-    base = Base(directory=str(place), kind=COPY, renames=False)
-    layer = open_layer(str(workspace), base)
+    base = OverlayPlace(directory=str(place), kind=COPY, renames=False)
+    layer = make_overlay(str(workspace), base)
     run_bare(Path(layer.upper), script)
     found = read_changes(layer)
-    keep(layer, found, command=script)
+    store_changes(layer, found, command=script)
     return found
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[4]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
-from redoma.jail.overlay.store import find_layer  # noqa: E402
+from redoma.jail.overlay.store import find_overlay  # noqa: E402
 from redoma.model.errors import EngineFailed  # noqa: E402
 from redoma.model.result import Outcome  # noqa: E402
 from tests.unit.jail.overlay.held import sandbox, snapshot, told  # noqa: E402
@@ -130,7 +130,7 @@ def main() -> None:
     wanted = (Outcome.DISK_FULL if scenario == "small" else Outcome.EXITED, b"")
     assert (result.outcome, result.stderr) == wanted, (result.outcome, result.stderr)
     assert result.changes is not None
-    layer = find_layer(result.changes.id)
+    layer = find_overlay(result.changes.id)
     assert layer is not None
     print(
         json.dumps(

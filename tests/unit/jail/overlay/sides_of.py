@@ -6,7 +6,7 @@ import os
 import stat
 from pathlib import Path
 
-from redoma.jail.overlay.diff_sides import Sides
+from redoma.jail.overlay.sides import Sides
 from redoma.model.change import Change, Did, FileKind, FileState
 
 # A file is its content; a link is ("link", target); an executable is ("run", content).

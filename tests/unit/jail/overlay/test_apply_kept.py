@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from redoma.jail.overlay import kept, store
-from redoma.jail.overlay.collect import Bounds
-from redoma.jail.overlay.journal import Book, from_text, to_text
-from redoma.jail.overlay.lock import locked
+from redoma.jail.overlay import store, transaction_store
+from redoma.jail.overlay.journal import JournalFiles, from_text, to_text
+from redoma.jail.overlay.locks import locked
+from redoma.jail.overlay.retention import RetentionBounds
 from redoma.model.errors import PreviewGone, UndoImpossible, UsageError
 from redoma.model.transaction import Freed, HistoryEntry, Standing
 from redoma.model.value import replace
@@ -62,13 +62,13 @@ def test_a_journal_reads_as_it_was_written(work: Path) -> None:
     found = hold(work, ODD + "; mkdir d; chmod 700 src")
     os.setxattr(work / "src", "user.x", b"\xff")
     stored_changes.apply(found.id, ["d", "notes", "src/main.py", "odd\nname"])
-    journal = Book(kept.directory(found.id)).read(1)
+    journal = JournalFiles(transaction_store.directory(found.id)).read(1)
     assert from_text(to_text(journal)) == journal
 
 
 def test_nobody_else_can_read_what_is_kept(work: Path) -> None:
     stored_changes.apply(hold(work, ODD).id)
-    for place, directories, files in os.walk(kept.root()):
+    for place, directories, files in os.walk(transaction_store.root()):
         for name in directories:
             assert stat.S_IMODE(os.lstat(f"{place}/{name}").st_mode) == 0o700
         for name in files:
@@ -79,7 +79,7 @@ def test_a_name_is_found_by_its_beginning_unless_two_begin_so(work: Path) -> Non
     one, two = hold(work, "echo 1 > a"), hold(work, "echo 2 > b")
     short = next(n for n in range(1, 11) if one.id[:n] != two.id[:n])
     assert stored_changes.resolve(one.id[:short]) == one.id
-    os.makedirs(kept.directory(one.id[:9] + ("x" if one.id[9] != "x" else "y")))
+    os.makedirs(transaction_store.directory(one.id[:9] + ("x" if one.id[9] != "x" else "y")))
     with pytest.raises(UsageError, match="beginning of several"):
         stored_changes.resolve(one.id[:9])
     with pytest.raises(PreviewGone):
@@ -89,11 +89,11 @@ def test_a_name_is_found_by_its_beginning_unless_two_begin_so(work: Path) -> Non
 
 def later(name: str, seconds: float) -> None:
     """As if a transaction were that much older, and its process long gone."""
-    entry = kept.read_entry(name)
+    entry = transaction_store.read_entry(name)
     shown = replace(entry.shown, when=entry.shown.when - seconds)
     active = entry.active and entry.active - seconds
-    kept.write_entry(replace(entry, shown=shown, active=active))
-    layer = store.find_layer(name)
+    transaction_store.write_entry(replace(entry, shown=shown, active=active))
+    layer = store.find_overlay(name)
     assert layer is not None
     store.recorded(replace(layer, maker="1-1"))
 
@@ -116,8 +116,10 @@ def test_what_is_too_old_is_let_go_and_its_line_stays(work: Path) -> None:
     assert sorted(os.listdir(work)) == ["a", "link", "notes", "src"]
 
 
-@pytest.mark.parametrize("bounds", [Bounds(count=2), Bounds(size=250_000), Bounds(share=0)])
-def test_the_oldest_goes_first_when_there_is_too_much(work: Path, bounds: Bounds) -> None:
+@pytest.mark.parametrize(
+    "bounds", [RetentionBounds(count=2), RetentionBounds(size=250_000), RetentionBounds(share=0)]
+)
+def test_the_oldest_goes_first_when_there_is_too_much(work: Path, bounds: RetentionBounds) -> None:
     made = [hold(work, f"head -c 100000 /dev/urandom > new{n}").id for n in range(4)]
     for number, name in enumerate(made):
         later(name, 400 - number)
@@ -129,13 +131,15 @@ def test_the_oldest_goes_first_when_there_is_too_much(work: Path, bounds: Bounds
 
 def test_a_preview_of_a_living_process_is_never_let_go(work: Path) -> None:
     found = hold(work, "echo 1 > a")
-    assert stored_changes.collect_garbage(Bounds(age=0, size=0, count=0)) == Freed()
+    assert stored_changes.collect_garbage(RetentionBounds(age=0, size=0, count=0)) == Freed()
     later(found.id, 1)
-    assert stored_changes.collect_garbage(Bounds(age=0, size=0, count=0)).ids == (found.id,)
+    assert stored_changes.collect_garbage(RetentionBounds(age=0, size=0, count=0)).ids == (
+        found.id,
+    )
 
 
 def test_a_layer_that_nobody_remembers_is_let_go_once_its_process_is_gone(work: Path) -> None:
-    layer = store.open_layer(str(work))
+    layer = store.make_overlay(str(work))
     Path(layer.upper, "left").write_text("over\n")
     assert stored_changes.collect_garbage() == Freed()
     store.recorded(replace(layer, maker="1-1"))
@@ -147,7 +151,7 @@ def test_the_history_itself_is_bounded(work: Path) -> None:
     for number in range(5):
         stored_changes.discard(hold(work, f"echo {number} > a").id)
     last = hold(work, "echo 1 > b")
-    stored_changes.collect_garbage(Bounds(lines=3))
+    stored_changes.collect_garbage(RetentionBounds(lines=3))
     assert len(stored_changes.history()) == 3
     assert stored_changes.history()[0].id == last.id
 
@@ -155,7 +159,7 @@ def test_the_history_itself_is_bounded(work: Path) -> None:
 def test_two_processes_take_turns(work: Path) -> None:
     found = hold(work, "echo 1 > a")
     code = f"from redoma.pipeline.stored_changes import apply; print(apply({found.id!r}).id)"
-    with locked(str(work), kept.read_entry(found.id).root):
+    with locked(str(work), transaction_store.read_entry(found.id).root):
         other = subprocess.Popen(
             [sys.executable, "-c", code],
             stdout=subprocess.PIPE,
@@ -172,12 +176,12 @@ def test_two_processes_take_turns(work: Path) -> None:
 def test_a_workspace_that_is_gone_after_a_crash_is_told_and_blocks_nobody(
     own_places: Path, work: Path
 ) -> None:
-    from redoma.jail.overlay.lock import Unfinished
+    from redoma.jail.overlay.locks import UnfinishedWork
 
     found, other = hold(work, "echo 1 > a"), hold(populate(own_places / "two"), "echo 2 > b")
-    with locked(str(work), kept.read_entry(found.id).root) as lock:
+    with locked(str(work), transaction_store.read_entry(found.id).root) as lock:
         assert lock is not None
-        lock.begin(Unfinished(name=found.id, number=1, undoing=False, start=1, root_mtime=1))
+        lock.begin(UnfinishedWork(name=found.id, number=1, undoing=False, start=1, root_mtime=1))
     work.rename(own_places / "aside")
     assert stored_changes.recover() == (found.id,)
     entry = next(entry for entry in stored_changes.history() if entry.id == found.id)

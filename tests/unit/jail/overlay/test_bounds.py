@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from redoma.jail.overlay import spool
-from redoma.jail.overlay.roots import Roots
-from redoma.jail.overlay.rows import CHANGES
-from redoma.jail.overlay.spool import Spool, Spooler, found_in, stored
+from redoma.jail.overlay.selection import Roots
+from redoma.jail.overlay.spool import CHANGES, Spool, Spooler, found_in, stored
 from redoma.model.change import Change, Did, FileKind, FileState
 from redoma.pipeline import stored_changes
 from redoma.pipeline.sandbox import Sandbox

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from redoma.jail.overlay.diff_lines import hunks, split, with_hunks
+from redoma.jail.overlay.diff import hunks, split, with_hunks
 from redoma.model.diff import Hunk
 
 

@@ -13,7 +13,7 @@ from types import FrameType
 import pytest
 
 from redoma import Sandbox
-from redoma.jail.overlay import changes, kept, moving, store
+from redoma.jail.overlay import changes, site, store, transaction_store
 from redoma.model.transaction import Standing
 from redoma.pipeline import execute, stored_changes, transactions
 from redoma.pipeline.policies import load
@@ -52,19 +52,19 @@ def stop() -> None:
 
 def stop_at(monkeypatch: pytest.MonkeyPatch, name: str, number: int) -> None:
     """Ctrl-C right after the nth move, or the nth move back."""
-    move, left = getattr(moving.Moving, name), [number]
+    move, left = getattr(site.Mover, name), [number]
 
-    def moved(self: moving.Moving, step: object) -> None:
+    def moved(self: site.Mover, step: object) -> None:
         move(self, step)
         left[0] -= 1
         if left[0] == 0:
             stop()
 
-    monkeypatch.setattr(moving.Moving, name, moved)
+    monkeypatch.setattr(site.Mover, name, moved)
 
 
 def standing(name: str) -> Standing:
-    return kept.read_entry(name).shown.standing
+    return transaction_store.read_entry(name).shown.standing
 
 
 def test_an_apply_that_is_stopped_between_two_moves_is_taken_back(
@@ -179,7 +179,7 @@ def test_a_run_that_is_stopped_while_its_changes_are_read_leaves_nothing(
         Sandbox(str(work)).run(SCRIPT)
     assert stopped.value.args == (execute.LET_GO,)
     assert tree(work, numbers=True) == before
-    assert (stored_changes.history(), store.layers()) == ((), [])
+    assert (stored_changes.history(), store.overlays()) == ((), [])
 
 
 def test_a_run_that_is_stopped_when_its_changes_are_held_says_how_to_keep_them(

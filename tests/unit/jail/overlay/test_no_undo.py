@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from redoma.jail.overlay import kept, store
-from redoma.jail.overlay.collect import Bounds
+from redoma.jail.overlay import store, transaction_store
+from redoma.jail.overlay.retention import RetentionBounds
 from redoma.model.errors import NoRoomForUndo, PreviewGone, UndoImpossible, UsageError
 from redoma.model.transaction import Standing
 from redoma.pipeline import stored_changes
@@ -47,19 +47,19 @@ def elsewhere() -> Iterator[Path]:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Bounds of one megabyte, as on a small disk."""
-    monkeypatch.setattr(Bounds, "bytes", property(lambda self: min(self.size, 1 << 20)))
+    monkeypatch.setattr(RetentionBounds, "bytes", property(lambda self: min(self.size, 1 << 20)))
 
 
 @pytest.mark.usefixtures("small")
 def test_what_was_just_applied_can_be_undone_whatever_its_size(work: Path) -> None:
     before = tree(work, numbers=True)
-    assert not os.path.exists(f"{kept.root()}/collected")  # so making room is due
+    assert not os.path.exists(f"{transaction_store.root()}/collected")  # so making room is due
     found = hold(work, "rm -r big")
     applied = stored_changes.apply(found.id)
     assert applied.undoable
     assert any("until the next change is applied here" in note for note in applied.notes)
     for _ in range(2):
-        stored_changes.collect_garbage(Bounds(age=0, size=0, count=0, share=0))
+        stored_changes.collect_garbage(RetentionBounds(age=0, size=0, count=0, share=0))
         assert standings() == {found.id: Standing.APPLIED}
     stored_changes.undo()
     assert tree(work, numbers=True) == before
@@ -89,23 +89,26 @@ def test_the_newest_of_each_workspace_stays_however_old_and_goes_when_that_is_sa
     gone.rename(own_places / "away")  # of a workspace that is gone nothing can be undone
     assert stored_changes.collect_garbage().ids == (names[2],)
     stored_changes.undo(names[1])
-    assert stored_changes.collect_garbage(Bounds(age=0, newest=True)).ids == (names[0], names[1])
+    assert stored_changes.collect_garbage(RetentionBounds(age=0, newest=True)).ids == (
+        names[0],
+        names[1],
+    )
 
 
 def test_a_large_newest_one_takes_no_room_from_the_others(own_places: Path, work: Path) -> None:
     other = populate(own_places / "other")
     names = [hold(other, f"echo {number} > new").id for number in range(3)]
     stored_changes.apply(hold(work, "rm -r big").id)
-    stored_changes.collect_garbage(Bounds(size=1 << 20))
+    stored_changes.collect_garbage(RetentionBounds(size=1 << 20))
     assert all(standings()[name] is Standing.HELD for name in names)
 
 
 def test_a_layer_that_a_crash_left_of_what_was_let_go_is_removed(work: Path) -> None:
     found = hold(work, "echo 1 > new")
     later(found.id, 1)
-    entry = kept.read_entry(found.id)
-    kept.write_entry(entry.standing(Standing.EXPIRED))
-    layer = store.find_layer(found.id)
+    entry = transaction_store.read_entry(found.id)
+    transaction_store.write_entry(entry.standing(Standing.EXPIRED))
+    layer = store.find_overlay(found.id)
     assert layer is not None
     stored_changes.collect_garbage()
     assert not os.path.exists(layer.directory)
@@ -132,7 +135,7 @@ def test_without_undo_it_is_applied_for_good_and_nothing_is_kept(
 ) -> None:
     script = "rm -r big; echo 1 >> notes; mkdir d; echo 2 > d/x"
     found = hold_elsewhere(work, script, elsewhere) if copied else hold(work, script)
-    layer = store.find_layer(found.id)
+    layer = store.find_overlay(found.id)
     assert layer is not None
     with pytest.raises(UsageError, match="whole"):
         stored_changes.apply(found.id, ["notes"], undo=False)

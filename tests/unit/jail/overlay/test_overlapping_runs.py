@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from redoma.jail.overlay import kept
+from redoma.jail.overlay import transaction_store
 from redoma.model.errors import ApplyConflict, UndoImpossible
 from redoma.model.transaction import Standing
 from redoma.pipeline import stored_changes
@@ -61,7 +61,7 @@ def test_two_overlapping_runs_that_touch_one_path_conflict(work: Path, case: str
             stored_changes.apply(found.id)
     assert paths <= set(error.value.paths)
     assert tree(work, numbers=True) == after
-    assert kept.read_entry(found.id).shown.standing is Standing.HELD
+    assert transaction_store.read_entry(found.id).shown.standing is Standing.HELD
 
 
 def test_two_overlapping_runs_on_different_paths_are_both_applied(work: Path) -> None:
@@ -143,15 +143,15 @@ def test_a_run_in_a_directory_below_is_another_run(work: Path) -> None:
 def test_an_edit_made_while_the_workspace_is_copied_is_a_conflict(
     own_places: Path, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from redoma.jail.overlay import copying
+    from redoma.jail.overlay import copies
 
-    copy = copying.copy_tree
+    copy = copies.copy_tree
 
     def copy_and_edit(*given: Any) -> None:
         copy(*given)
         (work / "notes").write_text("mine\n")
 
-    monkeypatch.setattr(copying, "copy_tree", copy_and_edit)
+    monkeypatch.setattr(copies, "copy_tree", copy_and_edit)
     (own_places / "place").mkdir()
     found = hold_elsewhere(work, "echo 1 >> notes", own_places / "place")
     with pytest.raises(ApplyConflict) as error:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redoma.base.levels import LEVELS
-from redoma.judge.policy.weigh import isolation
+from redoma.judge.policy.evaluation import isolation
 from redoma.model.errors import PolicyError
 from redoma.model.policy import Circumstances
 from tests.unit.judge.policy.asked import DOCUMENT, ENVIRONMENT, policy, under

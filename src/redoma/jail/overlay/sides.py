@@ -1,0 +1,179 @@
+"""Both sides of a change, read without following a link and without leaving a trace.
+
+Attack: the command leaves a symbolic link, a fifo or a device where a file is expected, or
+someone swaps a directory for a link while its files are read. So each directory on the way is
+opened by itself, never through a link, and only a regular file is read.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from redoma.model.change import Did, FileKind
+from redoma.model.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from redoma.model.change import Change, FileState
+
+_DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
+
+class SideContent(Value):
+    """What one side holds; `data` is None where it cannot be had, and `why` says why."""
+
+    data: bytes | None = b""
+    size: int = 0
+    why: str = ""
+    # Larger than was asked for: only the size is known.
+    too_large: bool = False
+    # Not the file that the change was read from.
+    stale: bool = False
+
+
+NOTHING = SideContent()
+
+
+class Sides:
+    """The workspace as it stands, and the layer that holds what the command wrote."""
+
+    def __init__(self, workspace: str, upper: str) -> None:
+        self._workspace = workspace
+        self._upper = upper
+
+    def before(self, change: Change, limit: int) -> SideContent:
+        """What the path held before the command."""
+        state = change.before
+        if state is None:
+            return NOTHING
+        return _side(self._workspace, change.renamed_from or change.path, state, limit)
+
+    def after(self, change: Change, limit: int) -> SideContent:
+        """What the path holds in the layer."""
+        state = change.after
+        if state is None:
+            return NOTHING
+        if state.kind is FileKind.FILE and state.size == 0:
+            return NOTHING
+        found = _side(self._upper, change.path, state, limit)
+        if found.data is not None or found.too_large:
+            return found
+        # A renamed file and another name for an old one may lie where they were.
+        if change.did is Did.RENAMED:
+            return self.before(change, limit)
+        if change.hard_link_of:
+            return _side(self._workspace, change.hard_link_of, state, limit)
+        return found
+
+    def target(self, path: str) -> str:
+        """Where a link of the workspace leads, or nothing."""
+        parent, _, name = path.rpartition("/")
+        try:
+            directory = _open_directory(self._workspace, parent)
+        except OSError:
+            return ""
+        try:
+            return os.readlink(name, dir_fd=directory)
+        except OSError:
+            return ""
+        finally:
+            os.close(directory)
+
+    def files_below(self, path: str) -> Iterator[tuple[str, os.stat_result]]:
+        """Every file and link below a directory of the workspace, relative to that directory."""
+        try:
+            top = _open_directory(self._workspace, path)
+        except OSError:
+            return
+        todo = [(top, "")]
+        try:
+            while todo:
+                directory, prefix = todo.pop()
+                try:
+                    for name in sorted(os.listdir(directory)):
+                        found = os.stat(name, dir_fd=directory, follow_symlinks=False)
+                        if stat.S_ISDIR(found.st_mode):
+                            below = os.open(name, _DIRECTORY_FLAGS, dir_fd=directory)
+                            todo.append((below, f"{prefix}{name}/"))
+                        else:
+                            yield prefix + name, found
+                finally:
+                    os.close(directory)
+        finally:
+            for directory, _ in todo:
+                os.close(directory)
+
+
+def _side(root: str, path: str, state: FileState, limit: int) -> SideContent:
+    if state.kind is FileKind.SYMLINK:
+        data = os.fsencode(state.target)
+        return SideContent(data=data, size=len(data))
+    if state.kind is not FileKind.FILE:
+        return NOTHING
+    if state.size > limit:
+        return SideContent(data=None, size=state.size, too_large=True, why="too large to show")
+    try:
+        return _read_side(root, path, state, limit)
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+        return SideContent(data=None, size=state.size, why=f"cannot be read: {why}")
+
+
+def _read_side(root: str, path: str, state: FileState, limit: int) -> SideContent:
+    parent, _, name = path.rpartition("/")
+    directory = _open_directory(root, parent)
+    try:
+        file = _open_file(name, directory)
+    finally:
+        os.close(directory)
+    with open(file, "rb") as stream:
+        found = os.fstat(file)
+        if not stat.S_ISREG(found.st_mode):
+            return SideContent(data=None, why="is no longer a file", stale=True)
+        data = stream.read(limit + 1)
+    if len(data) > limit:
+        return SideContent(data=None, size=found.st_size, too_large=True, why="too large to show")
+    stale = (found.st_size, found.st_mtime_ns) != (state.size, state.mtime_ns)
+    return SideContent(data=data, size=len(data), stale=stale)
+
+
+def _open_directory(root: str, path: str) -> int:
+    current = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    for part in path.split("/"):
+        if not part:
+            continue
+        try:
+            below = os.open(part, _DIRECTORY_FLAGS, dir_fd=current)
+        finally:
+            os.close(current)
+        current = below
+    return current
+
+
+def _open_file(name: str, directory: int) -> int:
+    try:
+        # Reading leaves no access time behind where we own the file.
+        return os.open(name, _FILE_FLAGS | os.O_NOATIME, dir_fd=directory)
+    except PermissionError:
+        return os.open(name, _FILE_FLAGS, dir_fd=directory)
+
+
+def read_file(root: str, path: str, limit: int) -> bytes | None:
+    """A regular file below `root`, no link on the way; None where it cannot be had so."""
+    try:
+        directory = _open_directory(root, os.path.dirname(path))
+        try:
+            file = _open_file(os.path.basename(path), directory)
+        finally:
+            os.close(directory)
+        with open(file, "rb") as stream:
+            if not stat.S_ISREG(os.fstat(file).st_mode):
+                return None
+            data = stream.read(limit + 1)
+    except OSError:
+        return None
+    return data if len(data) <= limit else None
