@@ -25,7 +25,7 @@ STANDS_BY_THEN = 0.2
 
 def planned(machine: Machine, command: str) -> Plan:
     grant = load(str(machine.profile())).grant(str(machine.workspace))
-    if machine.engine == "direct":
+    if not machine.declared.confines:
         grant = replace(grant, require=frozenset())
     grant = replace(grant, prefer=(machine.engine,))
     return plan(Request(workload=ShellCommand(text=command)), grant, this_host())

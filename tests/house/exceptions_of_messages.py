@@ -8,7 +8,7 @@ MODULES_WITHOUT: tuple[str, ...] = (
     "redoma.dialects",  # published APIs, which speak as their documents say
     "redoma.ask.prefixes",  # programs and their subcommands
     "redoma.jail.kernel.syscall_table",  # names of system calls, and reasons for whoever reads the list
-    "redoma.jail.probe.trial",  # a script that is run inside
+    "redoma.jail.probe.inside",  # a script that is run inside
     "redoma.egress.cache_store",  # SQL
     "redoma.egress.http",  # what is sent to a peer
     "redoma.judge.intent.schema",

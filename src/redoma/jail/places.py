@@ -1,4 +1,4 @@
-"""Where Redoma keeps what it found out and what it took away; never inside an enclosure.
+"""Where Redoma keeps what it found out and what it took away; never inside a sandbox.
 
 Whoever asks for a place is told where it is, and nothing is made by that; `made_state` and
 `made_cache` are for whoever is about to write.

@@ -1,4 +1,4 @@
-"""The part of an enclosure that is the same for every run under one grant."""
+"""The part of a sandbox that is the same for every run under one grant."""
 
 from __future__ import annotations
 

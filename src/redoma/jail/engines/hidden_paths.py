@@ -1,4 +1,4 @@
-"""What is left out of an enclosure that shows much, and the ways through it."""
+"""What is left out of a sandbox that shows much, and the ways through it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _PAGE = 4096
 _MOST = 200
-# Not shown where everything is: an enclosure has its own of these, and has the others already.
+# Not shown where everything is: a sandbox has its own of these, and has the others already.
 _NEVER = frozenset("/dev /proc /run /sys /tmp".split())
 _OF_ITS_OWN = _NEVER | frozenset("/bin /etc /lib /lib32 /lib64 /libx32 /opt /sbin /usr".split())
 
@@ -27,7 +27,7 @@ def in_everything(path: str) -> bool:
 
 
 def top(*, as_nobody: bool = False, given: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """What stands at the top of this machine, apart from what every enclosure has of its own.
+    """What stands at the top of this machine, apart from what every sandbox has of its own.
 
     What is `given` by its own name is not taken apart: it is shown as that.
     """

@@ -18,7 +18,7 @@ from redoma.jail.engines.command import command_of, shown_as_it_is
 from redoma.jail.engines.jail import Jail, file_stamp
 from redoma.jail.kernel import landlock, seccomp
 from redoma.jail.kernel.process import is_machines_root
-from redoma.jail.probe.trial import LIMITS
+from redoma.jail.probe.inside import LIMITS
 from redoma.jail.protect.covers import pipes_below
 from redoma.jail.protect.protected_paths import ProtectedPaths
 from redoma.model.access import Grant, Limits, Writes

@@ -1,7 +1,7 @@
 """What every root has of its own, whoever builds it: the one description that engines keep to.
 
 Which directories of the machine are shown is a grant's to say (`view`, `engines/frame`); what
-stands here is the same in every enclosure of namespaces. `tests/contract/test_root.py` looks from
+stands here is the same in every sandbox of namespaces. `tests/contract/test_root.py` looks from
 inside each of them and compares.
 """
 
@@ -22,7 +22,7 @@ DEVICE_DIRECTORIES = ("shm", "pts")
 # /proc: what changes the machine can only be read; where its mode lets nobody write it anyway, it
 # is left as it is.
 READ_ONLY_IN_PROC = ("sys", "sysrq-trigger", "irq", "bus")
-# The first process is the enclosure's own. Attack: /proc/1/exe leads to the launcher's program past
+# The first process is the sandbox's own. Attack: /proc/1/exe leads to the launcher's program past
 # every mount made here, /proc/1/mem to what it will say of the command's end. Bubblewrap's is
 # covered by an empty directory; our own are invisible to whoever may not trace them.
 FIRST_PROCESS = "/proc/1"

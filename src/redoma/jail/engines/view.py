@@ -247,7 +247,7 @@ def etc() -> str:
 
 
 def own_hosts() -> str:
-    """A file that names an enclosure itself, and no other host."""
+    """A file that names a sandbox itself, and no other host."""
     own = os.uname().nodename
     text = f"127.0.0.1\tlocalhost\n127.0.1.1\t{own}\n::1\tlocalhost ip6-localhost ip6-loopback\n"
     place = f"{places.cache()}/hosts"

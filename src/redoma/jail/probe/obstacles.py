@@ -22,7 +22,7 @@ _OURS = "etc/redoma/certificates.pem"
 
 
 class Obstacle(Value):
-    """Why no enclosure can be made here, and what would change that."""
+    """Why no sandbox can be made here, and what would change that."""
 
     why: str
     hint: str
@@ -32,8 +32,8 @@ def obstacle(said: str = "", machine: str = "") -> Obstacle | None:
     """What is in the way, as far as it can be told; `said` is what an engine said."""
     if os.path.exists(f"{machine}/{_OURS}"):
         return Obstacle(
-            why="this is inside an enclosure of Redoma's already, and no other can be made in it",
-            hint="run the command without redoma: the enclosure around it holds it",
+            why="this is inside a sandbox of Redoma's already, and no other can be made in it",
+            hint="run the command without redoma: the sandbox around it holds it",
         )
     return _identity(machine) or _filter(machine) or _root(machine) or _hidden(said)
 

@@ -1,4 +1,4 @@
-"""What stands in the way of an enclosure is said in one sentence, with something to type."""
+"""What stands in the way of a sandbox is said in one sentence, with something to type."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_an_enclosure_of_our_own_is_known(tmp_path: Path) -> None:
     (tmp_path / "etc/redoma/certificates.pem").touch()
     found = obstacle("", machine(tmp_path))
     assert found is not None
-    assert "inside an enclosure of Redoma's already" in found.why
+    assert "inside a sandbox of Redoma's already" in found.why
 
 
 def test_a_user_without_a_number_is_known(tmp_path: Path) -> None:

@@ -31,16 +31,16 @@ SOURCE = Path(__file__).resolve().parents[2] / "src"
 
 @pytest.fixture
 def box() -> Iterator[Sandbox]:
-    usable("warm")
+    usable("forkserver")
     # Not below /tmp, which is another one inside.
     base = Path(tempfile.mkdtemp(prefix="rdm-", dir="/var/tmp"))
     (base / "work").mkdir()
-    yield Sandbox(str(base / "work"), engine="warm", policy="isolation-only")
+    yield Sandbox(str(base / "work"), engine="forkserver", policy="isolation-only")
     remove(base)
 
 
 def resident() -> int:
-    engine = this_host().engine("warm")
+    engine = this_host().engine("forkserver")
     assert isinstance(engine, Warm)
     return engine.resident
 
@@ -79,7 +79,7 @@ def test_one_run_alone_starts_no_launcher_and_more_of_them_share_one(box: Sandbo
         box, found = Sandbox(sys.argv[1]), []
         for _ in range(3):
             ran = box.run(["/bin/true"]).enforcement.engine
-            warm = this_host().catalog._made.get("warm")
+            warm = this_host().engines._made.get("forkserver")
             found.append([ran, warm.resident if warm else 0])
         print(json.dumps(found))
     """
@@ -88,7 +88,7 @@ def test_one_run_alone_starts_no_launcher_and_more_of_them_share_one(box: Sandbo
     )
     first, second, third = json.loads(done.stdout)
     assert first == ["bubblewrap", 0]
-    assert (second[0], second) == ("warm", third)
+    assert (second[0], second) == ("forkserver", third)
     assert second[1] > 0
     assert gone(second[1])
 
@@ -105,7 +105,7 @@ def test_each_run_has_namespaces_of_its_own(box: Sandbox) -> None:
     names = ("mnt", "pid", "net", "ipc", "uts", "user", "cgroup")
     command = "; ".join(f"readlink /proc/self/ns/{name}" for name in names)
     here = {os.readlink(f"/proc/self/ns/{name}") for name in names}
-    both = Sandbox(box.workspace, engine="warm", direct=True, policy="isolation-only")
+    both = Sandbox(box.workspace, engine="forkserver", direct=True, policy="isolation-only")
     # At the same time: the kernel uses the numbers of those that ended again.
     meet = "touch {}; until [ -e {} ]; do sleep 0.05; done; "
     with ThreadPoolExecutor(2) as pool:
@@ -134,7 +134,7 @@ def test_a_killed_launcher_is_replaced_before_the_next_run(box: Sandbox) -> None
     assert gone(killed)
     results = [box.run("echo still here") for _ in range(2)]
     assert [r.exit.stdout for r in results if r.exit] == [b"still here\n"] * 2
-    assert [r.enforcement.engine for r in results if r.enforcement] == ["warm"] * 2
+    assert [r.enforcement.engine for r in results if r.enforcement] == ["forkserver"] * 2
     assert resident() not in (0, killed)
 
 
@@ -205,7 +205,7 @@ def test_a_launcher_that_cannot_be_started_is_an_error_and_then_bubblewrap_runs(
         from redoma.pipeline.sandbox import this_host
         box = Sandbox(sys.argv[1])
         engines = [box.run(["/bin/true"]).enforcement.engine for _ in range(2)]
-        warm = this_host().engine("warm")
+        warm = this_host().engine("forkserver")
         warm.close()
         warm.binary = "/nonexistent/python"
         try:
@@ -219,7 +219,7 @@ def test_a_launcher_that_cannot_be_started_is_an_error_and_then_bubblewrap_runs(
     )
     said = done.stdout.splitlines()
     assert said[0].endswith("No such file or directory"), said
-    assert said[1:] == ["bubblewrap warm bubblewrap"]
+    assert said[1:] == ["bubblewrap forkserver bubblewrap"]
     assert os.listdir(box.workspace) == []
 
 
@@ -227,7 +227,7 @@ def test_a_killed_caller_takes_the_launcher_and_every_run_with_it(box: Sandbox) 
     text = """
         import glob, os, threading, time
         from redoma.pipeline.sandbox import this_host
-        box = Sandbox(sys.argv[1], engine="warm", direct=True)
+        box = Sandbox(sys.argv[1], engine="forkserver", direct=True)
         box.run("true")
         # A child of the caller's keeps a copy of everything that it has open.
         if os.fork() == 0:
@@ -269,10 +269,10 @@ def test_a_forked_child_has_a_launcher_of_its_own(box: Sandbox) -> None:
     text = """
         import os
         from redoma.pipeline.sandbox import this_host
-        box = Sandbox(sys.argv[1], engine="warm")
+        box = Sandbox(sys.argv[1], engine="forkserver")
         def told():
             said = box.run("echo ran").exit.stdout.decode().strip()
-            print(said, this_host().engine("warm").resident, flush=True)
+            print(said, this_host().engine("forkserver").resident, flush=True)
         told()
         child = os.fork()
         if child == 0:
@@ -300,7 +300,7 @@ def test_many_threads_get_each_their_own_run(box: Sandbox) -> None:
 
 def test_many_tasks_get_each_their_own_run(box: Sandbox) -> None:
     async def all_of_them() -> list[bytes]:
-        several = AsyncSandbox(box.workspace, engine="warm", policy="isolation-only")
+        several = AsyncSandbox(box.workspace, engine="forkserver", policy="isolation-only")
         results = await asyncio.gather(*(several.run(["/bin/echo", str(n)]) for n in range(12)))
         return [result.exit.stdout for result in results if result.exit is not None]
 
@@ -332,7 +332,7 @@ def test_runs_leave_no_process_and_no_descriptor(box: Sandbox) -> None:
 
 def test_a_workspace_that_was_replaced_is_the_new_one(box: Sandbox) -> None:
     workspace = Path(box.workspace)
-    direct = Sandbox(str(workspace), engine="warm", direct=True, policy="isolation-only")
+    direct = Sandbox(str(workspace), engine="forkserver", direct=True, policy="isolation-only")
     (workspace / "old").write_text("")
     assert out(direct, "ls") == "old\n"
     workspace.rename(workspace.with_name("moved"))
@@ -345,7 +345,7 @@ def test_a_workspace_that_was_replaced_is_the_new_one(box: Sandbox) -> None:
 def test_what_was_mounted_since_the_last_run_is_seen(box: Sandbox) -> None:
     text = """
         import subprocess
-        box = Sandbox(sys.argv[1], engine="warm", direct=True)
+        box = Sandbox(sys.argv[1], engine="forkserver", direct=True)
         print(box.run("ls").exit.stdout)
         subprocess.run(["mount", "-t", "tmpfs", "none", sys.argv[1]], check=True)
         open(f"{sys.argv[1]}/above", "w").close()
@@ -375,7 +375,7 @@ def test_a_long_command_and_many_variables_arrive_whole(box: Sandbox) -> None:
     text = "x" * 120_000
     assert out(box, ["/bin/echo", text]) == f"{text}\n"
     env = {f"V{n}": "v" * 1000 for n in range(300)}
-    several = Sandbox(box.workspace, engine="warm", env=env, policy="isolation-only")
+    several = Sandbox(box.workspace, engine="forkserver", env=env, policy="isolation-only")
     assert out(several, "env | grep -c ^V") == "300\n"
 
 
