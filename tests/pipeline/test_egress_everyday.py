@@ -20,7 +20,7 @@ import pytest
 
 from redoma import Sandbox
 from redoma.audit.entries import AuditReader
-from redoma.egress.rules import read
+from redoma.egress.host_rules import read
 from redoma.model.policy import BUILT_IN
 from tests.escape.gated import PYTHON, Server, certificate, run, said, workspace
 

@@ -9,7 +9,7 @@ from redoma.ask.answers import Spent, account, told
 from redoma.ask.approvals import Approval, RememberedApprovals, can_remember
 from redoma.ask.own_files import own_directory
 from redoma.ask.pending import PendingQuestions, Waiting
-from redoma.jail import places
+from redoma.base import own_directories
 from redoma.model.errors import AskUnavailable, StateUnavailable, UsageError
 from redoma.model.question import Choice, Remember
 
@@ -37,7 +37,7 @@ __all__ = [
 def directory() -> str:
     """Where questions, approvals and used answers are kept: the user's own state, 0700."""
     try:
-        path = f"{places.state()}/ask"
+        path = f"{own_directories.state()}/ask"
         return own_directory(path) if os.path.lexists(path) else path
     except StateUnavailable as error:
         raise AskUnavailable(str(error), hint=error.hint) from error

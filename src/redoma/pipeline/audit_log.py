@@ -24,10 +24,10 @@ def record(
 
 def directory() -> str:
     """Where the record of this user lies."""
-    from redoma.jail import places
+    from redoma.base import own_directories
 
     try:
-        return f"{places.state()}/audit"
+        return f"{own_directories.state()}/audit"
     except StateUnavailable as error:
         raise RecordUnavailable(str(error), hint=error.hint) from error
 

@@ -14,7 +14,7 @@ import marshal
 import os
 import sys
 
-from redoma.base.cache_home import cache_home
+from redoma.base.paths import cache_home
 from redoma.judge.programs.knowledge import Knowledge
 from redoma.judge.rules.pack import Pack
 from redoma.model.risk import Listed, Risk

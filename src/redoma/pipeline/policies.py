@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import stat
 
+from redoma.base.paths import is_below, xdg_directory
 from redoma.model.errors import PolicyError, UsageError
 from redoma.model.policy import BUILT_IN
 from redoma.model.value import replace
@@ -91,9 +92,9 @@ def user_file(home: str | None = None) -> str:
     """Where the user's own policy lies."""
     here = os.environ.get("HOME")
     if not home or home == here:
-        given = os.environ.get("XDG_CONFIG_HOME", "")
-        if given.startswith("/"):
-            return f"{given.rstrip('/')}/redoma/{NAME}"
+        found = xdg_directory("XDG_CONFIG_HOME", ".config")
+        if found:
+            return f"{found}/redoma/{NAME}"
     # Attack: a caller without HOME would leave the user's own policy behind.
     base = home or here or os.path.expanduser("~")
     return f"{base.rstrip('/')}/.config/redoma/{NAME}"
@@ -160,7 +161,7 @@ def _behind(path: str, top: str) -> os.stat_result:
     Attack: a repository's link to a file elsewhere would let that file's owner write the policy.
     """
     real = os.path.realpath(path)
-    if top and not real.startswith(top.rstrip("/") + "/"):
+    if top and not is_below(real, top):
         raise unusable(path, f"is a link out of the project, to {real}")
     try:
         return os.stat(path)

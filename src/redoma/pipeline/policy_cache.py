@@ -9,7 +9,7 @@ import time
 from binascii import crc32
 from enum import Enum
 
-from redoma.base.cache_home import cache_home
+from redoma.base.paths import cache_home
 from redoma.model import policy as nouns
 from redoma.model.decision import Verdict
 from redoma.model.policy import Policy

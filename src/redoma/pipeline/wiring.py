@@ -138,10 +138,10 @@ class Whoever:
 
 def forget_questions() -> None:
     """Removes the questions that are over and that nobody came back to remove, as after a crash."""
-    from redoma.jail import places
+    from redoma.base import own_directories
 
     try:
-        left = os.listdir(f"{places.state()}/ask/questions")
+        left = os.listdir(f"{own_directories.state()}/ask/questions")
     except (OSError, StateUnavailable):  # who asks next is told
         return
     if left:

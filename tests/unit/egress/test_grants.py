@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from redoma.egress.grants import gated, kept_to
-from redoma.egress.rules import read
+from redoma.egress.host_rules import read
 from redoma.jail.engines.choice import plan
 from redoma.jail.profiles.levels import load
 from redoma.model.access import Grant, Network

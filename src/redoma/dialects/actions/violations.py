@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterator
 
 from redoma import Outcome, Result, facts
+from redoma.base.paths import is_within
 from redoma.dialects.actions.refusals import FILES, NETWORK, Refusal
 
 _NO_FILES = ("/dev", "/proc", "/sys")
@@ -47,7 +48,7 @@ def _written(result: Result, workspace: str) -> Iterator[tuple[str, str]]:
     """What was to be written outside of the workspace, in directories that are there."""
     assert result.exit is not None
     for each in result.exit.refused:
-        if each.kind != "write" or any(_below(each.what, p) for p in (workspace, *_NO_FILES)):
+        if each.kind != "write" or any(is_within(each.what, p) for p in (workspace, *_NO_FILES)):
             continue
         if os.path.isdir(os.path.dirname(each.what)):
             yield each.what, each.named
@@ -67,7 +68,3 @@ def _hosts(command: str, cwd: str) -> str | None:
 
 def _named(address: str, said: str) -> bool:
     return address.rpartition(":")[0] in said
-
-
-def _below(path: str, root: str) -> bool:
-    return path == root or path.startswith(root.rstrip("/") + "/")

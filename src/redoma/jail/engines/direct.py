@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import resource
 from contextlib import contextmanager
 
 from redoma.jail import installation
 from redoma.jail.engines.command import command_of, shown_as_it_is
 from redoma.jail.engines.jail import Jail
-from redoma.jail.kernel.process import limits_of_each_process
+from redoma.jail.kernel.rlimits import packed_rlimits
 from redoma.model.guarantee import EngineReport, Guarantee
 from redoma.model.plan import Launch, Plan
 
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 
     from redoma.jail.engines.registry import Engines
     from redoma.jail.probe.trial import Runner
-    from redoma.model.access import Limits
 
 _WHY = "direct runs without a sandbox"
 _START = (
@@ -57,7 +55,7 @@ class Direct:
         visible = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt", plan.grant.workspace)
         orders = (
             f"cwd={plan.request.cwd or plan.grant.workspace}",
-            f"limits={_resource_limits(plan.grant.limits)}",
+            f"limits={packed_rlimits(plan.grant.limits)}",
             *(["terminal=1"] if plan.terminal else []),
         )
         shim = (installation.INTERPRETER, "-I", "-S", "-c", _START, installation.LIBRARY)
@@ -74,11 +72,3 @@ class Direct:
 
     def close(self) -> None:
         """Nothing is kept ready."""
-
-
-def _resource_limits(limits: Limits) -> str:
-    """`kind:value` pairs for a process that limits itself."""
-    pairs = limits_of_each_process(limits)
-    if limits.memory is not None:
-        pairs.append((resource.RLIMIT_DATA, limits.memory))
-    return ",".join(f"{kind}:{value}" for kind, value in pairs)

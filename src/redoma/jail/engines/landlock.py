@@ -12,7 +12,8 @@ import os
 import tempfile
 from contextlib import contextmanager, suppress
 
-from redoma.jail import installation, places
+from redoma.base import own_directories
+from redoma.jail import installation
 from redoma.jail.engines import view
 from redoma.jail.engines.command import command_of, shown_as_it_is
 from redoma.jail.engines.jail import Jail, file_stamp
@@ -234,8 +235,8 @@ def _refuse_ours(written: tuple[str, ...]) -> None:
 def _try_out(engine: Landlock, run: Runner) -> tuple[frozenset[Guarantee], str]:
     import shutil
 
-    outside = tempfile.mkdtemp(prefix="probe-", dir=places.made_cache())
-    workspace = tempfile.mkdtemp(prefix="probe-", dir=places.made_cache())
+    outside = tempfile.mkdtemp(prefix="probe-", dir=own_directories.made_cache())
+    workspace = tempfile.mkdtemp(prefix="probe-", dir=own_directories.made_cache())
     with open(f"{outside}/read-me", "w") as file:
         file.write("nothing")
     made = Plan(

@@ -10,6 +10,7 @@ import os
 from _thread import allocate_lock
 from contextlib import contextmanager, suppress
 
+from redoma.base.paths import is_below
 from redoma.jail.engines import hidden_paths
 from redoma.jail.engines.command import command_of
 from redoma.jail.engines.frame import Frame, memory_file, seen_through
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Protocol
 
-    from redoma.egress.authority import Authority
+    from redoma.egress.certificates import Authority
     from redoma.jail.kernel.stage import Stage
     from redoma.jail.overlay.store import Overlay
     from redoma.jail.protect.covers import OwnParts
@@ -307,21 +308,23 @@ class NamespacePreparer:
 
                 protected = protected_paths_of(path, grant, as_nobody=self.as_nobody)
                 self._protected[key] = protected
-            below = tuple(p for p in grant.hidden if p.startswith(path.rstrip("/") + "/"))
+            below = tuple(p for p in grant.hidden if is_below(p, path))
             begun.append(protected.begin(below))
         return begun
 
     def _certificates(self, give: Callable[[int], str]) -> tuple[Authority, list[str], list[str]]:
         """An authority for one run, and the mounts and variables by which only that trusts it."""
-        from redoma.egress import trusted
+        from redoma.egress import trust_store
         from redoma.jail.engines import view
 
-        made = trusted.authority()
-        data = trusted.bundle(made)
+        made = trust_store.authority()
+        data = trust_store.bundle(made)
         laid: list[str] = []
-        for place in trusted.places(view.etc()):
+        for place in trust_store.places(view.etc()):
             laid += ["--perms", "0444", "--ro-bind-data", give(memory_file(data)), place]
-        named = [word for name in trusted.VARIABLES for word in ("--setenv", name, trusted.OWN)]
+        named = [
+            word for name in trust_store.VARIABLES for word in ("--setenv", name, trust_store.OWN)
+        ]
         return made, laid, named
 
     def _filter(self, plan: Plan) -> bytes:

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from redoma.jail import installation
 from redoma.jail.engines.frame import memory_file, words
 from redoma.jail.engines.jail import file_stamp
-from redoma.jail.forkserver.client import Launcher, LauncherGone, asking
+from redoma.jail.forkserver.client import ForkserverClient, ForkserverGone, asking
 from redoma.jail.forkserver.messages import packed
 from redoma.jail.kernel import syscalls
 from redoma.model.access import Network
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from redoma.jail.engines.frame import Frame
     from redoma.jail.engines.jail import Jail
     from redoma.jail.engines.registry import Engines
-    from redoma.jail.forkserver.client import Kind, Ready
+    from redoma.jail.forkserver.client import SandboxKind, WaitingSandbox
     from redoma.jail.kernel.stage import Stage
     from redoma.jail.probe.trial import Runner
     from redoma.jail.supervisor.limiter import Limiter
@@ -60,7 +60,7 @@ class Forkserver:
         self.preparer = engines.preparer
         self.binary = installation.INTERPRETER
         self._lock = allocate_lock()
-        self._launcher: Launcher | None = None
+        self._launcher: ForkserverClient | None = None
         self._stage: Stage | None = None
         # Where the launcher read its libraries, and where everyone else finds them.
         self.moved: list[tuple[str, str]] = []
@@ -99,15 +99,15 @@ class Forkserver:
         if launcher is not None and builder.kind is not None:
             launcher.make_ready(builder.kind)
 
-    def take(self, kind: Kind) -> Ready:
+    def take(self, kind: SandboxKind) -> WaitingSandbox:
         """A process in a sandbox of this kind; a launcher that has ended is started anew."""
         launcher = self._launched()
-        with suppress(LauncherGone):
+        with suppress(ForkserverGone):
             return launcher.take(kind)
         self._forget(launcher)
         try:
             return self._launched().take(kind)
-        except LauncherGone:
+        except ForkserverGone:
             raise EngineFailed(
                 "the forkserver ended before it could make a sandbox", hint="redoma doctor"
             ) from None
@@ -117,14 +117,14 @@ class Forkserver:
         if self._launcher is not None:
             self._forget(self._launcher)
 
-    def _forget(self, launcher: Launcher) -> None:
+    def _forget(self, launcher: ForkserverClient) -> None:
         with self._lock:
             if self._launcher is not launcher:
                 return  # another thread was here first, and may have started a new one
             self._launcher = None
         launcher.close()
 
-    def _launched(self) -> Launcher:
+    def _launched(self) -> ForkserverClient:
         stage = self.preparer.staged() if self.preparer.as_nobody else None
         with self._lock:
             # Its mounts are the stage's: with another stage it would look at old ones.
@@ -137,7 +137,7 @@ class Forkserver:
                 self._launcher = self._start(stage)
             return self._launcher
 
-    def _start(self, stage: Stage | None) -> Launcher:
+    def _start(self, stage: Stage | None) -> ForkserverClient:
         interpreter, place, env = self.binary, installation.LIBRARY, {}
         package = f"{place}/redoma"
         pickler = _package("cloudpickle")
@@ -152,7 +152,7 @@ class Forkserver:
                 interpreter = library + interpreter.removeprefix(os.path.realpath(sys.base_prefix))
                 env["LD_LIBRARY_PATH"] = f"{library}/lib"
                 self.moved.append((library, sys.base_prefix))
-        return Launcher(
+        return ForkserverClient(
             (interpreter, "-I", "-S", "-c", _START, place, beside, *itertools.chain(*self.moved)),
             env,
             stage.start if stage is not None else None,
@@ -176,10 +176,10 @@ class _RunBuilder:
 
     def __init__(self, engine: Forkserver) -> None:
         self._engine = engine
-        self.kind: Kind | None = None
+        self.kind: SandboxKind | None = None
         self._before = b""
-        self._ready: Ready | None = None
-        self._asked: Ready | None = None
+        self._ready: WaitingSandbox | None = None
+        self._asked: WaitingSandbox | None = None
 
     def foresee(self, frame: Frame, plan: Plan) -> None:
         """Someone stands there and makes what can be made, while the rest is worked out here."""
@@ -228,14 +228,14 @@ class _RunBuilder:
         if self._ready is not None:
             self._ready.discard()
 
-    def _kept(self) -> Ready | None:
+    def _kept(self) -> WaitingSandbox | None:
         """Whoever stands there, unless something was mounted since: the layer's own place, say."""
         if self._ready is not None and not self._ready.stands():
             self._ready.discard()
             self._ready = None
         return self._ready
 
-    def _standing(self) -> Ready:
+    def _standing(self) -> WaitingSandbox:
         """A sandbox that was told what comes first.
 
         One that stood ready may have been killed since, for memory or by a person.

@@ -42,8 +42,8 @@ _UNUSED = array  # loaded now: as nobody nothing may be there to be imported fro
 REDIRECT, LISTEN = "redirect", "listen"
 
 
-class Embassy:
-    """The sockets of one sandbox, each with what it is for."""
+class NetnsSockets:
+    """The sockets of one enclosure, each with what it is for."""
 
     def __init__(
         self,

@@ -5,10 +5,6 @@ from __future__ import annotations
 import os
 from _thread import allocate_lock
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from redoma.model.access import Limits
-
 # From the first of each pair up to the second: ids, groups, and what may be done at all.
 _RIGHTS = ((b"\nUid:", b"\nFDSize"), (b"\nGroups:", b"\n"), (b"\nCapInh:", b"\nSpeculation"))
 _SPACES = ("mnt", "net", "user")
@@ -83,17 +79,3 @@ class Reaper:
 
 
 reaper = Reaper()
-
-
-def limits_of_each_process(limits: Limits) -> list[tuple[int, int]]:
-    """The rlimits that the kernel holds of a process and of all that it starts, each for itself."""
-    import resource
-
-    wanted = (
-        (resource.RLIMIT_CORE, 1),  # not 0: then a crash starts the machine's own handler, outside
-        (resource.RLIMIT_NOFILE, limits.open_files),
-        (resource.RLIMIT_FSIZE, limits.file_size),
-        (resource.RLIMIT_CPU, limits.cpu_seconds),
-        (resource.RLIMIT_AS, limits.address_space),
-    )
-    return [(kind, value) for kind, value in wanted if value is not None]

@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
+from redoma.base import own_directories
 from redoma.base.process_identity import boot_id
-from redoma.jail import places
 from redoma.model.guarantee import EngineReport, Guarantee
 
 _VERSION = "redoma-probe-7"
@@ -19,7 +19,7 @@ _RIGHTS = ("CapEff", "CapBnd", "NoNewPrivs", "Seccomp")
 def recalled(name: str, key: str) -> list[str] | None:
     """The lines that were remembered under a name; None where they hold no longer."""
     try:
-        with open(f"{places.cache()}/probe-{name}", encoding="utf-8") as file:
+        with open(f"{own_directories.cache()}/probe-{name}", encoding="utf-8") as file:
             first, *lines = file.read().split("\n")
     except (OSError, ValueError):
         return None
@@ -29,7 +29,7 @@ def recalled(name: str, key: str) -> list[str] | None:
 def remember(name: str, key: str, lines: list[str]) -> None:
     """Keeps lines for as long as the machine, and `key`, are what they are."""
     try:
-        path = f"{places.made_cache()}/probe-{name}"
+        path = f"{own_directories.made_cache()}/probe-{name}"
         fresh = f"{path}.{os.getpid()}"
         with open(fresh, "w", encoding="utf-8") as file:
             file.write("\n".join([f"{_surroundings()} {key}", *lines]))
@@ -41,7 +41,7 @@ def remember(name: str, key: str, lines: list[str]) -> None:
 def forget(name: str) -> None:
     """Has it found out again next time."""
     with suppress(OSError):
-        os.unlink(f"{places.cache()}/probe-{name}")
+        os.unlink(f"{own_directories.cache()}/probe-{name}")
 
 
 def recalled_report(name: str, key: str) -> EngineReport | None:

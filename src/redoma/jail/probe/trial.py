@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 
-from redoma.jail import places
+from redoma.base import own_directories
 from redoma.jail.kernel import seccomp
 from redoma.jail.probe.inside import SCRIPT, held_inside
 from redoma.jail.probe.obstacles import hints, obstacle
@@ -109,7 +109,7 @@ def _try_out(engine: TriedEngine, run: Runner) -> tuple[frozenset[Guarantee], st
     """What held in a real sandbox, and what was said where it could not be built."""
     if not seccomp.supported(os.uname().machine):
         return frozenset(), f"no filter of system calls is known for {os.uname().machine}"
-    place = tempfile.mkdtemp(prefix="probe-", dir=places.made_cache())
+    place = tempfile.mkdtemp(prefix="probe-", dir=own_directories.made_cache())
     try:
         limits = Limits(memory=1 << 28, processes=16, total_written=1 << 20, wall_seconds=10)
         held, why = _one(engine, run, Grant(level="probe", workspace=place, limits=limits))
@@ -139,7 +139,7 @@ def _one(engine: TriedEngine, run: Runner, grant: Grant) -> tuple[frozenset[Guar
         enforcement=nothing,
         journaled=False,
     )
-    outside = f"{places.cache()}/probe-outside"
+    outside = f"{own_directories.cache()}/probe-outside"
     try:
         with engine.prepare(made) as jail:
             ended = run(jail.launch, directory=grant.workspace)

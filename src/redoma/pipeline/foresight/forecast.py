@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from os.path import normpath
 
+from redoma.base.paths import is_below
 from redoma.judge.assess import assess
 from redoma.judge.interpret.arg import UNKNOWN
 from redoma.judge.text.budget import Exhausted
@@ -154,7 +155,7 @@ def _inside(target: Target, workspace: str) -> bool:
     if target.place is Place.UNKNOWN or target.text.startswith(("~", "$")):
         return False
     whole = normpath(target.text if target.text.startswith("/") else f"{workspace}/{target.text}")
-    return whole.startswith(f"{workspace}/")
+    return is_below(whole, workspace)
 
 
 def _elsewhere(fact: Fact, target: Target) -> str:

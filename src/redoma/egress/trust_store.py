@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 
+from redoma.base.paths import is_below
 from redoma.model.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.egress.authority import Authority
+    from redoma.egress.certificates import Authority
 
 # Always there inside, to be laid over; what the variables name.
 OWN = "/etc/redoma/certificates.pem"
@@ -44,7 +45,7 @@ def authority() -> Authority:
     try:
         import h11  # noqa: F401
 
-        from redoma.egress.authority import Authority
+        from redoma.egress.certificates import Authority
     except ImportError as error:
         raise UsageError(
             f"requests cannot be read here: {error.name} is not installed",
@@ -72,6 +73,6 @@ def places(etc: str) -> tuple[str, ...]:
     for path in BUNDLES:
         real = os.path.realpath(etc + path.removeprefix("/etc"))
         # A link leads on to where the copy is laid over as well.
-        if real.startswith(f"{etc}/") and os.path.isfile(real):
+        if is_below(real, etc) and os.path.isfile(real):
             found.append("/etc" + real.removeprefix(etc))
     return tuple(dict.fromkeys(found))

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from redoma.jail.supervisor.limit_watch import Pace, Watch, Written
-from redoma.jail.supervisor.limiter import Limiter, tree
+from redoma.jail.kernel.process_tree import process_tree
+from redoma.jail.supervisor.limit_watch import LimitWatch, Pace, WrittenBytes
+from redoma.jail.supervisor.limiter import Limiter
 from redoma.model.access import Limits
 
 SOCKETS = 700
@@ -38,7 +39,7 @@ def many_sockets() -> Iterator[int]:
 
 def test_the_machines_own_disk_is_not_what_a_run_holds_in_memory(tmp_path: Path) -> None:
     limiter = Limiter(Limits(total_written=1 << 40), None, frozenset())
-    watch = Watch(limiter, os.getpid(), "/", in_memory=(str(tmp_path),))
+    watch = LimitWatch(limiter, os.getpid(), "/", in_memory=(str(tmp_path),))
     assert (watch.look(), watch.peak_memory) == ("", 0)
 
 
@@ -47,7 +48,7 @@ def test_sockets_count_where_their_buffers_could_pass_the_limit(
     many_sockets: int, limit: int, past: str
 ) -> None:
     limiter = Limiter(Limits(memory=limit), None, frozenset())
-    assert Watch(limiter, many_sockets, "/").look() == past
+    assert LimitWatch(limiter, many_sockets, "/").look() == past
 
 
 def test_the_faster_memory_grows_towards_its_limit_the_sooner_it_is_looked_at_again() -> None:
@@ -76,13 +77,13 @@ def test_a_tree_that_is_only_watched_gives_way_to_its_watcher() -> None:
     limiter = Limiter(Limits(memory=1 << 30), None, frozenset())
     with subprocess.Popen(["/bin/sh", "-c", "sleep 60 & wait"]) as process:
         try:
-            watch = Watch(limiter, process.pid, "/")
+            watch = LimitWatch(limiter, process.pid, "/")
             watch._give_way()
             own = os.getpriority(os.PRIO_PROCESS, 0)
-            found = {os.getpriority(os.PRIO_PROCESS, pid) for pid in tree(process.pid)}
+            found = {os.getpriority(os.PRIO_PROCESS, pid) for pid in process_tree(process.pid)}
             assert found == {min(19, own + 5)}
         finally:
-            for pid in reversed(tree(process.pid)):
+            for pid in reversed(process_tree(process.pid)):
                 os.kill(pid, signal.SIGKILL)
 
 
@@ -116,7 +117,7 @@ def test_pages_that_workers_share_count_once_until_each_has_its_own() -> None:
         try:
             for _ in range(8):
                 process.stdout.readline()
-            watch = Watch(limiter, process.pid, "/")
+            watch = LimitWatch(limiter, process.pid, "/")
             assert watch.look() == ""
             assert 200 << 20 <= watch.peak_memory < 400 << 20
             process.stdin.write(b"\n")
@@ -130,7 +131,7 @@ def test_pages_that_workers_share_count_once_until_each_has_its_own() -> None:
 
 
 def test_what_a_reaped_child_wrote_counts_once() -> None:
-    written = Written()
+    written = WrittenBytes()
     looks = [
         {1: 0, 2: 0, 3: 100},  # a grandchild writes
         {1: 0, 2: 0},  # read just before its parent waited for it
@@ -145,7 +146,7 @@ def test_what_a_reaped_child_wrote_counts_once() -> None:
 
 def test_a_disk_that_gets_full_ends_the_run_before_it_is(tmp_path: Path) -> None:
     limiter = Limiter(Limits(keep_free=1 << 30), None, frozenset())
-    watch = Watch(limiter, os.getpid(), str(tmp_path))
+    watch = LimitWatch(limiter, os.getpid(), str(tmp_path))
     assert watch.look() == ""
     watch.keep = 1 << 60  # as if others had filled it meanwhile
     assert watch.look() == "keep_free"

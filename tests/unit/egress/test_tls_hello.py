@@ -6,27 +6,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redoma.egress import tls
+from redoma.egress import tls_hello
 from tests.unit.egress.hellos import hello, name_of, real, records
 
 
 def test_a_real_client_names_its_host() -> None:
-    assert tls.read(real("registry.example")) == tls.Hello(complete=True, name="registry.example")
+    assert tls_hello.read(real("registry.example")) == tls_hello.ClientHello(
+        complete=True, name="registry.example"
+    )
 
 
 def test_a_real_client_without_a_name_names_nobody() -> None:
-    assert tls.read(real(None)) == tls.Hello(complete=True)
+    assert tls_hello.read(real(None)) == tls_hello.ClientHello(complete=True)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 100])
 def test_a_hello_in_many_records_is_one_hello(size: int) -> None:
     message = real("registry.example")[5:]
-    assert tls.read(records(message, size)).name == "registry.example"
+    assert tls_hello.read(records(message, size)).name == "registry.example"
 
 
 def test_a_hello_that_is_still_coming_is_waited_for() -> None:
     whole = real("registry.example")
-    assert {tls.read(whole[:cut]) for cut in range(len(whole))} == {tls.MORE}
+    assert {tls_hello.read(whole[:cut]) for cut in range(len(whole))} == {tls_hello.MORE}
 
 
 @pytest.mark.parametrize(
@@ -48,17 +50,19 @@ def test_a_hello_that_is_still_coming_is_waited_for() -> None:
     ],
 )
 def test_what_two_readers_might_read_differently_is_unreadable(data: bytes) -> None:
-    assert tls.read(data) == tls.UNREADABLE
+    assert tls_hello.read(data) == tls_hello.UNREADABLE
 
 
 def test_a_name_in_an_encrypted_part_is_noticed() -> None:
     data = hello(name_of(b"front.example"), (0xFE0D, b"\0" * 20))
-    assert tls.read(data) == tls.Hello(complete=True, name="front.example", hidden_name=True)
+    assert tls_hello.read(data) == tls_hello.ClientHello(
+        complete=True, name="front.example", hidden_name=True
+    )
 
 
 @given(st.binary(max_size=2000))
 def test_no_bytes_make_the_reader_raise(data: bytes) -> None:
-    tls.read(data)
+    tls_hello.read(data)
 
 
 @given(st.data())
@@ -67,4 +71,4 @@ def test_no_change_to_a_real_hello_makes_the_reader_raise(data: st.DataObject) -
     for _ in range(data.draw(st.integers(1, 4))):
         at = data.draw(st.integers(0, len(whole) - 1))
         whole[at] = data.draw(st.integers(0, 255))
-    tls.read(bytes(whole))
+    tls_hello.read(bytes(whole))

@@ -1,4 +1,4 @@
-"""Where Redoma keeps what it found out and what it took away; never inside a sandbox.
+"""The directories in which Redoma keeps its cache, state and configuration; never in a sandbox.
 
 Whoever asks for a place is told where it is, and nothing is made by that; `made_state` and
 `made_cache` are for whoever is about to write.
@@ -11,7 +11,7 @@ import os
 import stat
 from contextlib import suppress
 
-from redoma.base.cache_home import cache_home
+from redoma.base.paths import cache_home, xdg_directory
 from redoma.model.errors import StateUnavailable
 
 _NAME = "redoma"
@@ -77,10 +77,9 @@ def made_state() -> str:
 
 def config() -> str:
     """The directory of the user's own policy."""
-    try:
-        return f"{_base('XDG_CONFIG_HOME', '.config')}/{_NAME}"
-    except StateUnavailable:  # relative ones are passed over by whoever reads it
-        return os.path.expanduser(f"~/.config/{_NAME}")
+    # A relative one is passed over by whoever reads it.
+    base = xdg_directory("XDG_CONFIG_HOME", ".config")
+    return f"{base}/{_NAME}" if base else os.path.expanduser(f"~/.config/{_NAME}")
 
 
 def all_places() -> tuple[str, ...]:
@@ -171,22 +170,21 @@ def _refuse_others(place: str, status: os.stat_result) -> None:
 
 def _base(variable: str, below_home: str) -> str:
     given = os.environ.get(variable, "")
-    if given:
-        if not given.startswith("/"):
-            raise StateUnavailable(
-                f"{variable} is {given!r}, which is no absolute path",
-                hint=f'export {variable}="$HOME/{below_home}", or unset {variable}',
-            )
-        return given.rstrip("/")
-    home = os.path.expanduser("~")  # HOME, or what the system says of this user
-    if not home.startswith("/"):
+    if given and not given.startswith("/"):
+        raise StateUnavailable(
+            f"{variable} is {given!r}, which is no absolute path",
+            hint=f'export {variable}="$HOME/{below_home}", or unset {variable}',
+        )
+    found = xdg_directory(variable, below_home)
+    if not found:
+        home = os.path.expanduser("~")
         raise StateUnavailable(
             f"HOME is {home!r}, which is no absolute path: there is nowhere to keep anything"
             if "HOME" in os.environ
             else "HOME is not set, and the system knows no home of yours",
             hint=f"set HOME, or {variable} to a directory of your own",
         )
-    return f"{home.rstrip('/')}/{below_home}"
+    return found
 
 
 def _caches() -> list[str]:

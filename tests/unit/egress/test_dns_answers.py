@@ -8,12 +8,9 @@ from struct import unpack_from
 import pytest
 
 from redoma.egress import dns
-from redoma.egress.answers import Answers
-from redoma.egress.directory import MOST_NAMES, Directory
+from redoma.egress.dns import MOST_NAMES, MOST_RESOLVED, NameDirectory, NameServer, Resolver
+from redoma.egress.host_rules import read
 from redoma.egress.ledger import Ledger
-from redoma.egress.resolver import MOST_NAMES as MOST_ASKED
-from redoma.egress.resolver import Resolver
-from redoma.egress.rules import read
 from redoma.model.network import NOT_FOUND, NOT_GRANTED, NOT_PUBLIC, Connection
 from tests.unit.egress.test_dns import asked
 
@@ -38,7 +35,7 @@ class Asking:
     def __init__(self, *hosts: str, **known: tuple[str, ...]) -> None:
         self.world = World({name.replace("_", "."): where for name, where in known.items()})
         self.ledger = Ledger()
-        self.answers = Answers(read(hosts), Directory(), self.world, self.ledger)
+        self.answers = NameServer(read(hosts), NameDirectory(), self.world, self.ledger)
 
     def code(self, name: str, kind: int = dns.A) -> tuple[int, int]:
         heard: list[bytes] = []
@@ -106,7 +103,7 @@ def test_localhost_is_the_enclosures_own() -> None:
 
 
 def test_a_directory_gives_each_name_one_pair_of_addresses_and_not_endlessly() -> None:
-    directory = Directory()
+    directory = NameDirectory()
     first = directory.addresses("a.example")
     assert first is not None
     assert directory.addresses("a.example") == first
@@ -138,7 +135,7 @@ def test_the_machines_resolver_is_asked_once_for_what_is_asked_often() -> None:
 
 def test_no_more_names_than_a_run_needs_are_ever_asked_for() -> None:
     resolver = Resolver(lambda: None)
-    resolver._known = {f"n{n}.example": (0.0, ()) for n in range(MOST_ASKED)}
+    resolver._known = {f"n{n}.example": (0.0, ()) for n in range(MOST_RESOLVED)}
     heard: list[tuple[str, ...]] = []
     resolver.ask("one-more.example", heard.append)
     assert (heard, resolver._waiting) == ([()], {})

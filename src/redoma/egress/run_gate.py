@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from redoma.egress import rules
-from redoma.egress.gate import Gate
-from redoma.jail.kernel.netns_sockets import LISTEN, Embassy
+from redoma.egress import host_rules
+from redoma.egress.gate import EgressGate
+from redoma.jail.kernel.netns_sockets import LISTEN, NetnsSockets
 from redoma.model.errors import EngineFailed
 
 TYPE_CHECKING = False
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _MOST_PORTS = 60
 
 
-class OpenGate:
+class RunGate:
     """The gate of one run, with the sockets inside that it serves."""
 
     def __init__(
@@ -32,10 +32,10 @@ class OpenGate:
     ) -> None:
         reach, authority = launch.gate, launch.authority
         assert reach is not None
-        local = rules.local_ports(reach)
-        ports = {p for r in reach.hosts for p in r.ports or () if r.host != rules.LOCALHOST}
+        local = host_rules.local_ports(reach)
+        ports = {p for r in reach.hosts for p in r.ports or () if r.host != host_rules.LOCALHOST}
         self._calls: tuple[Connection, ...] | None = None
-        self._embassy = Embassy(
+        self._embassy = NetnsSockets(
             first,
             ports=tuple(sorted(ports))[:_MOST_PORTS],
             local=local,
@@ -50,7 +50,7 @@ class OpenGate:
                 hint="grant HOST:PORT instead of HOST:*, or load nf_tables",
             )
         try:
-            self._gate = Gate(
+            self._gate = EgressGate(
                 reach,
                 self._embassy,
                 first,

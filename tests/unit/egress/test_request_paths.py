@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redoma.egress.paths import granting, matches, overridden, readings, shown
+from redoma.egress.request_paths import granting, matches, overridden, readings, shown
 from redoma.model.network import MANY_READINGS, REQUEST_NOT_GRANTED, HostRule
 
 REPOS = HostRule(text="r", host="a.test", methods=("GET",), path="/repos/**")

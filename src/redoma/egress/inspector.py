@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from _thread import allocate_lock, start_new_thread
 from contextlib import suppress
+from hashlib import sha256
 from socket import IPPROTO_TCP, TCP_NODELAY
 
-from redoma.egress.connection import cut
-from redoma.egress.requests import Refused
-from redoma.egress.talking import Talk
+from redoma.egress.exchange import RequestRefused
+from redoma.egress.inspected_connection import InspectedConnection
+from redoma.egress.relayed_connection import cut
 from redoma.model.network import TOO_MUCH, UNREACHABLE
 from redoma.model.value import replace
 
@@ -19,20 +20,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from socket import socket
 
-    from redoma.egress.authority import Authority
-    from redoma.egress.gate import Gate
+    from redoma.egress.certificates import Authority
+    from redoma.egress.exchange import Handler
+    from redoma.egress.gate import EgressGate
     from redoma.egress.ledger import Ledger
-    from redoma.egress.requests import Handler
     from redoma.model.network import Connection, HostRule, Reach
     from redoma.model.secret import Secret
 
 _PATIENCE = 5.0
 
 
-def inspector(gate: Gate, authority: object, secrets: tuple[Secret, ...]) -> Inspector:
+def inspector(gate: EgressGate, authority: object, secrets: tuple[Secret, ...]) -> Inspector:
     """The reader of a gate's connections, with everybody who stands between it and the hosts."""
-    from redoma.egress.authority import Authority
-    from redoma.egress.handlers import handlers
+    from redoma.egress.certificates import Authority
 
     assert isinstance(authority, Authority)
     return Inspector(
@@ -114,7 +114,7 @@ class Inspector:
             client.setsockopt(IPPROTO_TCP, TCP_NODELAY, 1)
 
         def begin() -> None:
-            talk = Talk(self, client, about, rules, places, web_only=web_only)
+            talk = InspectedConnection(self, client, about, rules, places, web_only=web_only)
             task = self._loop.create_task(talk.serve())
             self._talks.add(task)
             task.add_done_callback(lambda done: self._ended(done, client))
@@ -162,7 +162,7 @@ class Inspector:
     def count(self, size: int) -> None:
         """Notes bytes that pass; more than are granted end the connection."""
         if self._spend(size):
-            raise Refused(TOO_MUCH)
+            raise RequestRefused(TOO_MUCH)
 
     def note(self, about: Connection) -> None:
         """Keeps what became of a request or a connection."""
@@ -171,3 +171,35 @@ class Inspector:
             self.ledger.begun(about)
         else:
             self.ledger.refuse(about)
+
+
+def handlers(reach: Reach, secrets: tuple[Secret, ...] = ()) -> tuple[Handler, ...]:
+    """The handlers of one gate; a mock stands alone, since nothing is behind it."""
+    if reach.mock:
+        from redoma.egress.exchange import MockHandler
+
+        return (MockHandler(reach.mocks),)
+    row: list[Handler] = []
+    if reach.cache:
+        from redoma.base import own_directories
+        from redoma.egress.cache import ResponseCache
+        from redoma.egress.cache_store import CacheStore
+
+        row.append(
+            ResponseCache(reach, CacheStore(own_directories.made_cache()), private(reach, secrets))
+        )
+    if reach.credentials:
+        from redoma.egress.credentials import CredentialHandler
+
+        # The last before the host: nobody else in the row sees what it adds.
+        row.append(CredentialHandler(tuple(zip(reach.credentials, secrets, strict=True))))
+    return tuple(row)
+
+
+def private(reach: Reach, secrets: tuple[Secret, ...]) -> dict[str, str]:
+    """For each host one name for all that is added to its requests, and how."""
+    found: dict[str, str] = {}
+    for each, secret in zip(reach.credentials, secrets, strict=True):
+        told = (found.get(each.host, ""), str(each.port), each.header, each.form, secret.reveal())
+        found[each.host] = sha256("\0".join(told).encode()).hexdigest()
+    return found

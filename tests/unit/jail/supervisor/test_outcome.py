@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from redoma.jail.supervisor.limiter import Limiter
-from redoma.jail.supervisor.outcome import Ending
+from redoma.jail.supervisor.outcome import RunEnd
 from redoma.model.access import Limits
 from redoma.model.errors import EngineFailed
 from redoma.model.plan import Handshake, Launch
@@ -49,8 +49,8 @@ def ended(met: str, said: bytes = b"") -> Any:
     )
 
 
-def reaped(status: int) -> Ending:
-    ending = Ending()
+def reaped(status: int) -> RunEnd:
+    ending = RunEnd()
     child = os.posix_spawn("/bin/sh", ["sh", "-c", f"exit {status}"], {})
     ending.reaped(*os.wait4(child, 0)[1:])
     return ending

@@ -5,34 +5,47 @@ from __future__ import annotations
 import asyncio
 import ssl
 import time
+from contextlib import suppress
+from enum import Enum
 
 import h11
 
-from redoma.egress import framing, paths
-from redoma.egress.answering import Client
-from redoma.egress.beginning import Speaks, begins
-from redoma.egress.requests import Failed, Refused, Request, Stopped, chained
-from redoma.egress.streams import Secure, Stream, relay
+from redoma.egress import downstream, guard, request_paths, tls_hello
+from redoma.egress.async_streams import SocketStream, TlsStream, either_readable, relay
+from redoma.egress.downstream import DownstreamClient
+from redoma.egress.exchange import (
+    ExchangeStopped,
+    HttpRequest,
+    RequestRefused,
+    UpstreamFailed,
+    chained,
+)
+from redoma.egress.hosts import normal
 from redoma.egress.upstream import Upstream, end_to_end
 from redoma.model.network import (
+    BROKEN,
+    HIDDEN_NAME,
     HTTP_2,
     IN_THE_CLEAR,
+    NO_NAME,
     NOT_HTTP,
     NOT_MOCKED,
     NOT_TRUSTED,
+    OTHER_NAME,
     OVERRIDDEN,
     UNREADABLE,
     Connection,
 )
-from redoma.model.value import replace
+from redoma.model.value import Value, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from socket import socket
 
-    from redoma.egress.beginning import Beginning
-    from redoma.egress.inspecting import Inspector
-    from redoma.egress.requests import Body
+    from redoma.egress.async_streams import SocketStream
+    from redoma.egress.exchange import RequestBody
+    from redoma.egress.inspector import Inspector
+    from redoma.egress.upstream import Upstream
     from redoma.model.network import HostRule
 
 _HANDSHAKE_SECONDS = 20.0
@@ -40,7 +53,7 @@ _SPEAKS_WITHIN = 2.0
 _NO_HTTP = frozenset((UNREADABLE, NOT_HTTP, HTTP_2))
 
 
-class Talk:
+class InspectedConnection:
     """A client's connection to one host, and the requests on it."""
 
     def __init__(
@@ -59,7 +72,7 @@ class Talk:
         # What is granted by request has to be requests.
         by_request = any(rule.by_request for rule in rules)
         self._web_only = web_only or by_request or inspector.mocks
-        self._stream = Stream(client, inspector.count)
+        self._stream = SocketStream(client, inspector.count)
         self._scheme = "http"
         self._upstream = Upstream(about.name, places, None)
         self._began = time.monotonic()
@@ -74,7 +87,7 @@ class Talk:
             await self._serve()
         except ssl.SSLError as error:
             why = NOT_TRUSTED if _is_distrust(error) else ""
-        except Stopped as stopped:
+        except ExchangeStopped as stopped:
             why = stopped.why
         except (OSError, h11.ProtocolError):
             pass  # one of both went away
@@ -86,24 +99,24 @@ class Talk:
 
     async def _serve(self) -> None:
         found = await self._begins()
-        if found.speaks is Speaks.TLS:
+        if found.speaks is SpokenProtocol.TLS:
             if found.host is not None:
                 found.host.close()  # it is dialled anew, and has to say who it is
             await self._open_tls()
             found = await self._begins(in_tls=True)
-        if found.speaks is Speaks.OTHER:
+        if found.speaks is SpokenProtocol.OTHER:
             assert found.host is not None
             await self._pass_on(found.host)
-        elif found.speaks is Speaks.HTTP:
+        elif found.speaks is SpokenProtocol.HTTP:
             if found.host is not None:
                 self._upstream.adopt(found.host)
-            client = Client(self._stream)
+            client = DownstreamClient(self._stream)
             while await self._request(client):
                 continue
         elif found.host is not None:
             found.host.close()
 
-    async def _begins(self, *, in_tls: bool = False) -> Beginning:
+    async def _begins(self, *, in_tls: bool = False) -> ConnectionStart:
         found = begins(self._stream, self._upstream, web_only=self._web_only, in_tls=in_tls)
         if not self._inspector.mocks:
             return await found
@@ -111,11 +124,13 @@ class Talk:
             # A client that waits for its host to speak first would wait for ever.
             return await asyncio.wait_for(found, _SPEAKS_WITHIN)
         except TimeoutError:
-            raise Refused(NOT_MOCKED) from None
-        except Refused as refused:
-            raise Refused(NOT_MOCKED if refused.why in _NO_HTTP else refused.why) from refused
+            raise RequestRefused(NOT_MOCKED) from None
+        except RequestRefused as refused:
+            raise RequestRefused(
+                NOT_MOCKED if refused.why in _NO_HTTP else refused.why
+            ) from refused
 
-    async def _pass_on(self, host: Stream) -> None:
+    async def _pass_on(self, host: SocketStream) -> None:
         """Another protocol, on a port that was granted by its number."""
         try:
             await relay(self._stream, host)
@@ -127,25 +142,25 @@ class Talk:
     async def _open_tls(self) -> None:
         """Speaks TLS in the host's name with the client, and in the client's with the host."""
         name = self._about.name
-        secure = Secure(self._stream, self._inspector.authority.context(name))
+        secure = TlsStream(self._stream, self._inspector.authority.context(name))
         self._stream, self._scheme = secure, "https"
         await asyncio.wait_for(secure.handshake(), _HANDSHAKE_SECONDS)
         places = self._upstream.places
         self._upstream = Upstream(name, places, self._inspector.trust())
 
-    async def _request(self, client: Client) -> bool:
+    async def _request(self, client: DownstreamClient) -> bool:
         """Reads, judges and answers the next request; whether there may be another."""
         raw = await client.next_head()
         if raw is None:
             return False
         began = time.monotonic()
-        head = framing.read(raw, self._about.name, self._about.port, self._scheme)
+        head = downstream.read(raw, self._about.name, self._about.port, self._scheme)
         about = replace(
             self._about,
             kind=self._scheme,
             rule="",
             method=head.method,
-            path=paths.shown(head.target),
+            path=request_paths.shown(head.target),
         )
         self._inspector.ledger.request()
         status, why = 0, ""
@@ -173,10 +188,10 @@ class Talk:
             finally:
                 host.close()
             return False
-        except Stopped as stopped:
+        except ExchangeStopped as stopped:
             why = stopped.why
             about = replace(about, allowed=False, why=why, listed=self._inspector.listed)
-            told = 502 if isinstance(stopped, Failed) else 403
+            told = 502 if isinstance(stopped, UpstreamFailed) else 403
             status = await client.refuse(told, _explained(about)) or status
             return False
         finally:
@@ -184,22 +199,24 @@ class Talk:
             about = replace(about, status=status, address=address)
             self._note(about, began, why=why)
 
-    def _judged(self, head: framing.Head) -> HostRule:
+    def _judged(self, head: downstream.RequestHead) -> HostRule:
         """The rule that grants a request; Refused where none does."""
         if head.refusal:
-            raise Refused(head.refusal)
+            raise RequestRefused(head.refusal)
         if self._scheme == "http" and self._inspector.has_credential(self._about.name):
-            raise Refused(IN_THE_CLEAR)
-        rule, why = paths.granting(self._rules, head.method, head.target)
+            raise RequestRefused(IN_THE_CLEAR)
+        rule, why = request_paths.granting(self._rules, head.method, head.target)
         if rule is None:
-            raise Refused(why)
-        if rule.by_request and paths.overridden(head.fields):
-            raise Refused(OVERRIDDEN)
+            raise RequestRefused(why)
+        if rule.by_request and request_paths.overridden(head.fields):
+            raise RequestRefused(OVERRIDDEN)
         return rule
 
-    def _made(self, head: framing.Head, client: Client, body: Body) -> Request:
+    def _made(
+        self, head: downstream.RequestHead, client: DownstreamClient, body: RequestBody
+    ) -> HttpRequest:
         upgrades = [value.lower() for name, value in head.fields if name == b"upgrade"]
-        return Request(
+        return HttpRequest(
             method=head.method,
             scheme=self._scheme,
             host=self._about.name or self._about.address,
@@ -237,3 +254,127 @@ def _is_distrust(error: ssl.SSLError) -> bool:
     """Whether a client has said that it does not know who signed our certificate."""
     reason = (error.reason or "").upper()
     return "ALERT" in reason and any(word in reason for word in ("UNKNOWN_CA", "CERTIFICATE"))
+
+
+_SOON = 1.0
+
+
+class SpokenProtocol(Enum):
+    """What a connection is."""
+
+    TLS = "tls"
+    HTTP = "http"
+    OTHER = "other"
+    NOTHING = "nothing"
+
+
+class ConnectionStart(Value):
+    """What is spoken; a connection to the host where one had to be made to find out."""
+
+    speaks: SpokenProtocol
+    host: SocketStream | None = None
+
+
+async def begins(
+    client: SocketStream, upstream: Upstream, *, web_only: bool, in_tls: bool = False
+) -> ConnectionStart:
+    """What a client begins with; everything that was read is there to be read again.
+
+    Where only the web is granted, anything else is Refused. On a port that was granted by its
+    number the host may speak first, and then it is neither TLS nor HTTP.
+    """
+    host, failed = None, None
+    held = b""
+    try:
+        if web_only:
+            first: bytes | None = await client.read()
+        else:
+            try:
+                host = await upstream.connected()
+                first = await _first_word(client, host)
+            except UpstreamFailed as error:
+                # A client that asks something is told why it gets no answer.
+                failed = error
+                first = await _soon(client, error)
+        if first is None:
+            return ConnectionStart(speaks=SpokenProtocol.OTHER, host=host)
+        held = first
+        while first:
+            speaks = _speaks(held, upstream.name, web_only=web_only, in_tls=in_tls)
+            if speaks is not None:
+                if failed is not None and speaks is SpokenProtocol.OTHER:
+                    raise failed
+                client.put_back(held)
+                return ConnectionStart(speaks=speaks, host=host)
+            first = await client.read()
+            held += first
+        client.put_back(held)
+        kind = SpokenProtocol.OTHER if held and host is not None else SpokenProtocol.NOTHING
+        return ConnectionStart(speaks=kind, host=host)
+    except BaseException as error:
+        if host is not None:
+            host.close()
+        if isinstance(error, RequestRefused) and not in_tls and held[:1] == b"\x16":
+            with suppress(OSError):
+                await client.write(tls_hello.UNRECOGNISED_NAME)
+        raise
+
+
+async def _soon(client: SocketStream, failed: UpstreamFailed) -> bytes:
+    """What a client says without having heard anything; one that waits learns that it failed."""
+    try:
+        return await asyncio.wait_for(client.read(), _SOON)
+    except TimeoutError:
+        raise failed from None
+
+
+async def _first_word(client: SocketStream, host: SocketStream) -> bytes | None:
+    """What the client says before the host says anything; None where the host was first."""
+    while True:
+        said = host.poll()
+        # Attack: a client that waits until its host gives up on it (408) would be unread after.
+        if said is not None and said.startswith(b"HTTP/"):
+            raise UpstreamFailed(BROKEN)
+        if said:
+            host.put_back(said)
+            return None
+        heard = b"" if said is not None else client.poll()
+        if heard is not None:
+            return heard
+        await either_readable(client, host)
+
+
+def _speaks(held: bytes, name: str, *, web_only: bool, in_tls: bool) -> SpokenProtocol | None:
+    """What this is the beginning of; None where that cannot be said yet."""
+    if held[:1] == b"\x16" and not in_tls:
+        hello = tls_hello.read(held)
+        if not hello.complete:
+            return None
+        if hello.unreadable and not web_only and held[1:2] != b"\x03":
+            return SpokenProtocol.OTHER
+        refusal = _refusal(hello, name)
+        if refusal:
+            raise RequestRefused(refusal)
+        return SpokenProtocol.TLS
+    if downstream.PREFACE.startswith(held[: len(downstream.PREFACE)]):
+        if len(held) >= len(downstream.PREFACE):
+            raise RequestRefused(HTTP_2)
+        return None
+    like_http = guard.looks_like(held)
+    if like_http:
+        return SpokenProtocol.HTTP
+    if like_http is None and len(held) <= guard.LARGEST_LINE:
+        return None
+    if web_only:
+        raise RequestRefused(NOT_HTTP if in_tls else UNREADABLE)
+    return SpokenProtocol.OTHER
+
+
+def _refusal(hello: tls_hello.ClientHello, name: str) -> str:
+    if hello.unreadable:
+        return UNREADABLE
+    if hello.hidden_name:
+        return HIDDEN_NAME
+    if not hello.name:
+        return NO_NAME
+    return "" if normal(hello.name) == name else OTHER_NAME

@@ -21,7 +21,7 @@ _TLS_READ = 1 << 17
 _TLS_WRITE = 1 << 18
 
 
-class Stream:
+class SocketStream:
     """A socket. What was read of it already may be put back in front."""
 
     def __init__(self, sock: socket, count: Callable[[int], None] | None = None) -> None:
@@ -117,12 +117,12 @@ def _tell(ready: asyncio.Future[None]) -> None:
         ready.set_result(None)
 
 
-class Secure(Stream):
+class TlsStream(SocketStream):
     """TLS over a socket; each call returns what is decrypted, and takes what is not."""
 
     def __init__(
         self,
-        below: Stream,
+        below: SocketStream,
         context: ssl.SSLContext,
         *,
         server_hostname: str | None = None,
@@ -237,7 +237,7 @@ class Secure(Stream):
         await self._below.end()
 
 
-async def either_readable(one: Stream, other: Stream) -> None:
+async def either_readable(one: SocketStream, other: SocketStream) -> None:
     """Waits until something has come on one of two; nothing of it is taken.
 
     A read that is cancelled may have taken bytes that nobody then has.
@@ -259,10 +259,10 @@ async def either_readable(one: Stream, other: Stream) -> None:
             loop.remove_reader(sock)
 
 
-async def relay(one: Stream, other: Stream) -> None:
+async def relay(one: SocketStream, other: SocketStream) -> None:
     """Moves bytes both ways until both sides have ended, or one of them breaks."""
 
-    async def copy(source: Stream, target: Stream) -> None:
+    async def copy(source: SocketStream, target: SocketStream) -> None:
         while data := await source.read():
             await target.write(data)
         await target.end()

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from redoma.egress import rules
-from redoma.egress.addresses import canonical, is_inside, is_public
-from redoma.egress.names import normal
+from redoma.egress import host_rules
+from redoma.egress.hosts import canonical, is_inside, is_public, normal
 from redoma.model.errors import UsageError
 from redoma.model.network import HostRule, Reach
 
@@ -44,11 +43,11 @@ from redoma.model.network import HostRule, Reach
     }.items(),
 )
 def test_a_host_is_read_as_it_is_meant(text: str, rule: HostRule) -> None:
-    assert rules.read([text]) == Reach(hosts=(rule,))
+    assert host_rules.read([text]) == Reach(hosts=(rule,))
 
 
 def test_the_own_loopback_needs_no_grant() -> None:
-    assert rules.read(["localhost", "127.0.0.1", "::1"]) == Reach()
+    assert host_rules.read(["localhost", "127.0.0.1", "::1"]) == Reach()
 
 
 @pytest.mark.parametrize(
@@ -57,7 +56,7 @@ def test_the_own_loopback_needs_no_grant() -> None:
 )
 def test_what_gives_anybody_a_name_is_too_broad(text: str) -> None:
     with pytest.raises(UsageError) as error:
-        rules.read([text])
+        host_rules.read([text])
     assert error.value.hint
 
 
@@ -95,14 +94,14 @@ def test_what_gives_anybody_a_name_is_too_broad(text: str) -> None:
 )
 def test_what_cannot_be_read_is_an_error_that_says_so(text: str) -> None:
     with pytest.raises(UsageError) as error:
-        rules.read([text])
+        host_rules.read([text])
     assert error.value.hint
 
 
 def test_a_star_is_for_names_below_and_not_for_the_name_itself() -> None:
-    reach = rules.read(["*.example.com"])
+    reach = host_rules.read(["*.example.com"])
     named = {
-        name: bool(rules.for_name(reach, name))
+        name: bool(host_rules.for_name(reach, name))
         for name in ("a.example.com", "a.b.example.com", "example.com", "badexample.com", "com")
     }
     assert named == {
@@ -115,14 +114,14 @@ def test_a_star_is_for_names_below_and_not_for_the_name_itself() -> None:
 
 
 def test_a_port_that_is_not_named_is_not_granted() -> None:
-    found = rules.for_name(rules.read(["example.com", "example.com:22"]), "example.com")
-    granted = [port for port in (22, 80, 443, 8080) if rules.on_port(found, port)]
+    found = host_rules.for_name(host_rules.read(["example.com", "example.com:22"]), "example.com")
+    granted = [port for port in (22, 80, 443, 8080) if host_rules.on_port(found, port)]
     assert granted == [22, 80, 443]
 
 
 def test_a_blocked_port_of_this_machine_is_not_given() -> None:
-    reach = rules.read(["localhost:22", "localhost:8000"], blocked_ports=[22])
-    assert rules.local_ports(reach) == (8000,)
+    reach = host_rules.read(["localhost:22", "localhost:8000"], blocked_ports=[22])
+    assert host_rules.local_ports(reach) == (8000,)
 
 
 @pytest.mark.parametrize(
@@ -146,8 +145,8 @@ def test_an_address_that_anybody_reaches_is_public(address: str) -> None:
 
 
 def test_a_network_that_was_granted_by_name_may_be_resolved_into() -> None:
-    rule = rules.read(["git.corp.example=10.0.0.0/8"]).hosts[0]
-    told = {a: rules.may_be_at(rule, a) for a in ("10.9.9.9", "192.168.0.1", "1.1.1.1")}
+    rule = host_rules.read(["git.corp.example=10.0.0.0/8"]).hosts[0]
+    told = {a: host_rules.may_be_at(rule, a) for a in ("10.9.9.9", "192.168.0.1", "1.1.1.1")}
     assert told == {"10.9.9.9": True, "192.168.0.1": False, "1.1.1.1": True}
     assert not is_inside("10.9.9.9", "")
 

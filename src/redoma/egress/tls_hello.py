@@ -13,7 +13,7 @@ LARGEST = 1 << 16
 UNRECOGNISED_NAME = b"\x15\x03\x01\x00\x02\x02\x70"
 
 
-class Hello(Value):
+class ClientHello(Value):
     """What a client says of whom it wants."""
 
     complete: bool = False
@@ -24,11 +24,11 @@ class Hello(Value):
     hidden_name: bool = False
 
 
-MORE = Hello()
-UNREADABLE = Hello(complete=True, unreadable=True)
+MORE = ClientHello()
+UNREADABLE = ClientHello(complete=True, unreadable=True)
 
 
-def read(data: bytes) -> Hello:
+def read(data: bytes) -> ClientHello:
     """What is known of a client's hello from the bytes so far."""
     message = bytearray()
     at = 0
@@ -52,7 +52,7 @@ def read(data: bytes) -> Hello:
     return MORE
 
 
-class _Reader:
+class _HelloReader:
     """Takes parts off a message; what is not there makes the whole unreadable."""
 
     def __init__(self, data: bytes) -> None:
@@ -72,16 +72,16 @@ class _Reader:
         return self.at < len(self.data)
 
 
-def _hello(body: bytes) -> Hello:
+def _hello(body: bytes) -> ClientHello:
     try:
-        reader = _Reader(body)
+        reader = _HelloReader(body)
         reader.take(2 + 32)
         reader.sized(1)
         reader.sized(2)
         reader.sized(1)
         if not reader.more():
-            return Hello(complete=True)
-        extensions = _Reader(reader.sized(2))
+            return ClientHello(complete=True)
+        extensions = _HelloReader(reader.sized(2))
         if reader.more():
             return UNREADABLE
         return _extensions(extensions)
@@ -89,7 +89,7 @@ def _hello(body: bytes) -> Hello:
         return UNREADABLE
 
 
-def _extensions(reader: _Reader) -> Hello:
+def _extensions(reader: _HelloReader) -> ClientHello:
     name, hidden = "", False
     seen: set[int] = set()
     while reader.more():
@@ -102,10 +102,10 @@ def _extensions(reader: _Reader) -> Hello:
         if kind == _ENCRYPTED_HELLO:
             hidden = True
         elif kind == _SERVER_NAME:
-            entries = _Reader(_Reader(value).sized(2))
+            entries = _HelloReader(_HelloReader(value).sized(2))
             if int.from_bytes(entries.take(1), "big") != 0:
                 return UNREADABLE
             name = entries.sized(2).decode("ascii")
             if entries.more() or not name:
                 return UNREADABLE
-    return Hello(complete=True, name=name, hidden_name=hidden)
+    return ClientHello(complete=True, name=name, hidden_name=hidden)
