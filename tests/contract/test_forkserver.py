@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from redoma.jail.forkserver.engine import Warm
+from redoma.jail.forkserver.engine import Forkserver
 from redoma.jail.supervisor.mount_release import LATER
 from redoma.pipeline.async_sandbox import AsyncSandbox
 from redoma.pipeline.sandbox import Sandbox, this_host
@@ -41,7 +41,7 @@ def box() -> Iterator[Sandbox]:
 
 def resident() -> int:
     engine = this_host().engine("forkserver")
-    assert isinstance(engine, Warm)
+    assert isinstance(engine, Forkserver)
     return engine.resident
 
 

@@ -40,12 +40,12 @@ def project(tmp_path: Path) -> Path:
     return place
 
 
-def settle(shield: ProtectedPaths, tmp_path: Path, made: object) -> list[str]:
-    raised = shield.raised()
+def settle(protected: ProtectedPaths, tmp_path: Path, made: object) -> list[str]:
+    begun = protected.begin()
     assert callable(made)
     made()
-    taken = raised.settle(lambda: str(tmp_path / "kept"))
-    return sorted(os.path.relpath(held.path, shield.root) for held in taken)
+    taken = begun.settle(lambda: str(tmp_path / "kept"))
+    return sorted(os.path.relpath(held.path, protected.root) for held in taken)
 
 
 def test_protected_paths_are_found_at_any_depth(project: Path) -> None:
@@ -80,14 +80,14 @@ def test_new_protected_things_are_taken_away_and_kept(project: Path, tmp_path: P
         (project / "x/.claude/settings.json").write_text("{}")
         (project / "sandbox.yaml").write_text("level: none")
 
-    shield = ProtectedPaths(str(project), ())
-    assert settle(shield, tmp_path, made) == ["sandbox.yaml", "x/.claude"]
+    protected = ProtectedPaths(str(project), ())
+    assert settle(protected, tmp_path, made) == ["sandbox.yaml", "x/.claude"]
     assert sorted(p.name for p in (tmp_path / "kept").iterdir()) == ["0-sandbox.yaml", "1-.claude"]
 
 
 def test_what_was_allowed_by_name_stays(project: Path, tmp_path: Path) -> None:
-    shield = ProtectedPaths(str(project), (f"{project}/.mcp.json",))
-    assert settle(shield, tmp_path, lambda: (project / ".mcp.json").write_text("{}")) == []
+    protected = ProtectedPaths(str(project), (f"{project}/.mcp.json",))
+    assert settle(protected, tmp_path, lambda: (project / ".mcp.json").write_text("{}")) == []
 
 
 def test_a_new_repository_stays_without_what_runs(project: Path, tmp_path: Path) -> None:
@@ -107,10 +107,10 @@ def test_a_new_repository_stays_without_what_runs(project: Path, tmp_path: Path)
 
 
 def test_a_run_does_not_know_what_another_run_planted(project: Path, tmp_path: Path) -> None:
-    shield = ProtectedPaths(str(project), ())
-    first = shield.raised()
+    protected = ProtectedPaths(str(project), ())
+    first = protected.begin()
     (project / ".mcp.json").write_text("{}")
-    second = shield.raised()
+    second = protected.begin()
     assert f"{project}/.mcp.json" not in second.known
     assert first.settle(lambda: str(tmp_path / "kept"))
     (project / ".mcp.json").write_text("{}")
