@@ -9,7 +9,8 @@ import pytest
 
 from redoma.jail.engines.registry import NAMES, declared
 from redoma.model.guarantee import EngineReport, Guarantee
-from redoma.pipeline.sandbox import Sandbox, this_host
+from redoma.pipeline.sandbox import Sandbox
+from redoma.pipeline.this_host import this_host
 
 # Engines and guarantees whose absence is a failure here, as `REDOMA_REQUIRE=bubblewrap,forkserver`.
 REQUIRED = frozenset(os.environ.get("REDOMA_REQUIRE", "").replace(",", " ").split())

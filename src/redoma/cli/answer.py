@@ -9,7 +9,8 @@ from redoma.i18n import phrased
 from redoma.model.confirmation import LONGEST_COMMAND, response_as_dict
 from redoma.model.errors import UsageError
 from redoma.model.question import Choice, Remember
-from redoma.pipeline.answerers import account, answer_pending, redactor
+from redoma.pipeline.pending_questions import account, answer_pending
+from redoma.pipeline.redaction import redactor
 
 USAGE = "redoma answer ID approve|deny|dry_run|modify [OPTION]..."
 HELP = f"""usage: {USAGE}
@@ -55,7 +56,7 @@ def main(arguments: list[str]) -> int:
         remember=_remember(given.values.get("--remember", Remember.ONCE.value)),
         modified_command=command,
         notes=given.values.get("--notes", ""),
-        redact=redactor(),
+        redact=redactor().text,
     )
     if "--json" in given.flags:
         import json

@@ -10,11 +10,11 @@ from redoma.i18n import phrased
 from redoma.model.display import harmless, shortened
 from redoma.model.errors import UsageError
 from redoma.model.question import Remember
-from redoma.pipeline.answerers import remembered
+from redoma.pipeline.pending_questions import remembered
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.pipeline.answerers import Approval
+    from redoma.pipeline.pending_questions import Approval
 
 USAGE = "redoma approvals [list | revoke ID | clear] [--workspace DIR] [--json]"
 HELP = f"""usage: {USAGE}

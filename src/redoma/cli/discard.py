@@ -32,12 +32,13 @@ def main(arguments: list[str]) -> int:
         raise UsageError("name changes by their id, or say --all", hint=_HINT)
     from redoma.pipeline import stored_changes
     from redoma.pipeline.policies import load
-    from redoma.pipeline.transactions import discard
+    from redoma.pipeline.transactions import local_transactions
 
     # Each name is made out before anything goes: a slip in the last one discards nothing.
     names = _all_here() if every else tuple(stored_changes.resolve(word) for word in options.words)
+    transactions = local_transactions(load("."))
     for name in names:
-        discard(name, load("."))
+        transactions.discard(name)
     if "--json" in options.flags:
         import json
 

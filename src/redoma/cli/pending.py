@@ -12,11 +12,12 @@ from redoma.model.confirmation import request_as_dict
 from redoma.model.display import harmless
 from redoma.model.errors import UsageError
 from redoma.model.question import Remember
-from redoma.pipeline.answerers import can_remember, described, pending, redactor
+from redoma.pipeline.pending_questions import can_remember, described, pending
+from redoma.pipeline.redaction import redactor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.pipeline.answerers import Waiting
+    from redoma.pipeline.pending_questions import Waiting
 
 USAGE = "redoma pending [--json] [--watch]"
 HELP = f"""usage: {USAGE}
@@ -72,7 +73,7 @@ def _watch(*, as_json: bool) -> int:
 def as_object(waiting: Waiting) -> dict[str, object]:
     """A waiting question for programs: the document's request, and what helps to answer it."""
     question = waiting.question
-    redact = redactor()
+    redact = redactor().text
     possible = can_remember(question)
     return {
         "confirmation_request": request_as_dict(question, redact),
@@ -95,5 +96,5 @@ def as_text(waiting: Waiting) -> str:
     head = f"{question.id}  {harmless(phrased(question.safety_level))}  {left}"
     if not waiting.asker_waits:
         head += phrased("  (its asker has gone)")
-    lines = described(question, columns=on.width + 1, colour=on.colour, redact=redactor())
+    lines = described(question, columns=on.width + 1, colour=on.colour, redact=redactor().text)
     return "\n".join([head, *lines, ""])

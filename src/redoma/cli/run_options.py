@@ -150,8 +150,8 @@ def _option(found: RunOptions, argument: str, rest: list[str]) -> None:
 
 def sandbox_for(options: RunOptions) -> Sandbox:
     """The sandbox that a command line describes."""
+    from redoma.pipeline.answerers import LocalAnswerer, forget_questions
     from redoma.pipeline.sandbox import Sandbox
-    from redoma.pipeline.wiring import Whoever, forget_questions
 
     if "--level" in options.one and "--profile" in options.one:
         raise UsageError("--level and --profile do not go together")
@@ -175,7 +175,7 @@ def sandbox_for(options: RunOptions) -> Sandbox:
         env=options.environment(),
         direct="direct" in options.flags,
         no_undo="no-undo" in options.flags,
-        ask=Whoever(options.one.get("--ask", "auto")),
+        ask=LocalAnswerer(options.one.get("--ask", "auto")),
         phase=options.one.get("--phase", ""),
         session=options.one.get("--session", ""),
     )

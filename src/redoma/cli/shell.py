@@ -29,7 +29,7 @@ def main(arguments: list[str]) -> int:
     options.limits.setdefault("wall_seconds", None)
     options.limits.setdefault("output_total", None)
     options.many["--env"].append(_PROMPT)
-    from redoma.pipeline.wiring import BY_HAND
+    from redoma.pipeline.answerers import BY_HAND
 
     options.one["--ask"] = BY_HAND
     return start(options)

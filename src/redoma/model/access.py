@@ -32,7 +32,7 @@ class Apply(Enum):
     NEVER = "never"  # kept as a preview, to be applied by name
 
 
-class Network(Enum):
+class NetworkMode(Enum):
     """What a command can reach."""
 
     CLOSED = "closed"  # only a loopback of its own
@@ -99,7 +99,7 @@ class Grant(Value):
     # Whether what is replaced when changes are applied is kept, so that it can be undone.
     undo: bool = True
     home: Home = Home.TOOLCHAINS
-    network: Network = Network.CLOSED
+    network: NetworkMode = NetworkMode.CLOSED
     # Whether hosts may be granted under it at all.
     network_grants: bool = True
     # Whom a gated network lets through.

@@ -9,7 +9,7 @@ from redoma.base.paths import is_below
 from redoma.jail.engines.registry import declared, engine_name
 from redoma.jail.profiles.limits import checked_limit
 from redoma.model import arguments
-from redoma.model.access import Apply, Grant, Limits, Network, Writes
+from redoma.model.access import Apply, Grant, Limits, NetworkMode, Writes
 from redoma.model.arguments import WrongType, WrongValue, shown
 from redoma.model.errors import EngineFailed, UsageError
 from redoma.model.guarantee import Guarantee
@@ -68,7 +68,7 @@ _CAPS = (
 )
 
 
-class Given:
+class Overrides:
     """What the caller of a sandbox asked for by name."""
 
     def __init__(  # noqa: PLR0913 — each by its own name
@@ -164,7 +164,7 @@ class Given:
             # Whatever is granted elsewhere is read, or kept.
             inspect = inspect or made.reach.inspect
             made = replace(made, reach=replace(made.reach, inspect=inspect, cache=cache))
-            if not inspect or made.network is not Network.OPEN:
+            if not inspect or made.network is not NetworkMode.OPEN:
                 return made
             from redoma.egress.grants import kept_to
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from redoma.jail.engines.registry import Engines
     from redoma.jail.probe.trial import Runner
     from redoma.model.guarantee import EngineReport
-    from redoma.model.plan import Plan
+    from redoma.model.plan import RunPlan
 
 # --bind-fd (0.10) verifies that what was mounted is what was looked at; --overlay is 0.11.
 OLDEST = (0, 11, 0)
@@ -70,13 +70,13 @@ class Bubblewrap:
             self.binary = report.program
             self.preparer.overlays = report.overlays
 
-    def prepare(self, plan: Plan) -> AbstractContextManager[Jail]:
+    def prepare(self, plan: RunPlan) -> AbstractContextManager[Jail]:
         """Everything bubblewrap needs, held open as long as the block lasts."""
         if not self.binary:
             self.binary = candidates()[0]
         return self.preparer.prepare(plan, self)
 
-    def foresee(self, frame: Frame, plan: Plan) -> None:
+    def foresee(self, frame: Frame, plan: RunPlan) -> None:
         """Nothing can be done before everything is known: it is one program's start."""
 
     def start_of(

@@ -10,7 +10,7 @@ from redoma.model.request import Program, PythonCall, ShellCommand
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.model.plan import Plan
+    from redoma.model.plan import RunPlan
     from redoma.model.request import Workload
 
 # 127 for a missing program and 126 for one that may not be run, as every shell says.
@@ -39,7 +39,7 @@ def command_of(workload: Workload, path: str, visible: tuple[str, ...]) -> tuple
     return ("/bin/sh", "-c", _EXEC, name, *rest)
 
 
-def shown_as_it_is(plan: Plan) -> tuple[view.View, dict[str, str]]:
+def shown_as_it_is(plan: RunPlan) -> tuple[view.View, dict[str, str]]:
     """The view and the environment for engines that show the machine's own paths."""
     grant = plan.grant
     home = view.home_directory()

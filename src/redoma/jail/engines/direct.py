@@ -9,7 +9,7 @@ from redoma.jail.engines.command import command_of, shown_as_it_is
 from redoma.jail.engines.jail import Jail
 from redoma.jail.kernel.rlimits import packed_rlimits
 from redoma.model.guarantee import EngineReport, Guarantee
-from redoma.model.plan import Launch, Plan
+from redoma.model.plan import Launch, RunPlan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Direct:
         """There is nothing to choose."""
 
     @contextmanager
-    def prepare(self, plan: Plan) -> Iterator[Jail]:
+    def prepare(self, plan: RunPlan) -> Iterator[Jail]:
         """The command behind a shim that limits it and ends what it leaves."""
         _, env = shown_as_it_is(plan)
         visible = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt", plan.grant.workspace)

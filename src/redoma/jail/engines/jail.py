@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from redoma.jail.protect.protected_paths import RunProtection
     from redoma.jail.protect.run_journal import RunEntry
     from redoma.model.guarantee import EngineReport
-    from redoma.model.plan import Launch, Plan
+    from redoma.model.plan import Launch, RunPlan
     from redoma.model.result import HeldBack
 
     class Engine(Protocol):
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         def adopt(self, report: EngineReport) -> None:
             """Uses what a probe found: the program that worked, and how."""
 
-        def prepare(self, plan: Plan) -> AbstractContextManager[Jail]:
+        def prepare(self, plan: RunPlan) -> AbstractContextManager[Jail]:
             """Builds what is needed to start a run; never starts it."""
 
         def close(self) -> None:

@@ -25,7 +25,7 @@ from redoma.jail.protect.protected_paths import ProtectedPaths
 from redoma.model.access import Grant, Limits, Writes
 from redoma.model.errors import EngineFailed, IsolationError
 from redoma.model.guarantee import Enforcement, EngineReport, Guarantee
-from redoma.model.plan import Handshake, Launch, Plan
+from redoma.model.plan import Handshake, Launch, RunPlan
 from redoma.model.request import Program, Request
 from redoma.model.value import replace
 
@@ -127,7 +127,7 @@ class Landlock:
         """Nothing is kept ready."""
 
     @contextmanager
-    def prepare(self, plan: Plan) -> Iterator[Jail]:
+    def prepare(self, plan: RunPlan) -> Iterator[Jail]:
         """The command behind a keeper that confines it."""
         from redoma.model.remedies import Help, Remedy
 
@@ -191,7 +191,7 @@ class Landlock:
                 with suppress(OSError):
                     os.close(fd)
 
-    def _orders(self, plan: Plan, temporary: str) -> tuple[list[str], dict[str, str]]:
+    def _orders(self, plan: RunPlan, temporary: str) -> tuple[list[str], dict[str, str]]:
         """What the keeper is told, as key after value, and the command's environment."""
         grant = plan.grant
         seen, env = shown_as_it_is(plan)
@@ -239,7 +239,7 @@ def _try_out(engine: Landlock, run: Runner) -> tuple[frozenset[Guarantee], str]:
     workspace = tempfile.mkdtemp(prefix="probe-", dir=own_directories.made_cache())
     with open(f"{outside}/read-me", "w") as file:
         file.write("nothing")
-    made = Plan(
+    made = RunPlan(
         request=Request(workload=Program(argv=("/bin/true",))),
         grant=Grant(
             level="probe",

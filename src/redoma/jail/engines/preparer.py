@@ -19,9 +19,9 @@ from redoma.jail.engines.jail import Jail
 from redoma.jail.kernel import seccomp
 from redoma.jail.kernel.process import is_machines_root
 from redoma.jail.protect import git_repository, run_journal
-from redoma.model.access import Grant, Network, Syscalls, Writes
+from redoma.model.access import Grant, NetworkMode, Syscalls, Writes
 from redoma.model.errors import EngineFailed
-from redoma.model.plan import Handshake, Launch, Plan
+from redoma.model.plan import Handshake, Launch, RunPlan
 from redoma.model.request import Mode
 
 TYPE_CHECKING = False
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
         # Whether it takes the end of what it waits on for the word to begin.
         begins_at_end: bool
 
-        def foresee(self, frame: Frame, plan: Plan) -> None:
+        def foresee(self, frame: Frame, plan: RunPlan) -> None:
             """This frame will be needed in a moment: what can be done of it may be done now."""
 
         def start_of(
@@ -83,7 +83,7 @@ class NamespacePreparer:
         return is_machines_root()
 
     @contextmanager
-    def prepare(self, plan: Plan, builder: Builder) -> Iterator[Jail]:
+    def prepare(self, plan: RunPlan, builder: Builder) -> Iterator[Jail]:
         """Everything that a builder needs, held open as long as the block lasts."""
         with self._lock:
             frame, notes = self._frame(plan.grant, preview=plan.request.mode is Mode.PREVIEW)
@@ -104,7 +104,7 @@ class NamespacePreparer:
     @contextmanager
     def _jailed(
         self,
-        plan: Plan,
+        plan: RunPlan,
         builder: Builder,
         frame: Frame,
         notes: tuple[str, ...],
@@ -156,7 +156,7 @@ class NamespacePreparer:
             if not plan.terminal:
                 rest.append("--new-session")  # Attack: TIOCSTI into the caller's terminal
             authority, named = None, list[str]()
-            if plan.grant.network is Network.GATED and plan.grant.reach.opens_tls:
+            if plan.grant.network is NetworkMode.GATED and plan.grant.reach.opens_tls:
                 authority, laid, named = self._certificates(give)
                 mounts += laid
             rest += [*cover, *mounts, *frame.after, *named]
@@ -179,7 +179,7 @@ class NamespacePreparer:
                 complaint=builder.complaint,
                 inside=self._stage.start if self._stage else None,
                 trace_files=plan.trace_files,
-                gate=plan.grant.reach if plan.grant.network is Network.GATED else None,
+                gate=plan.grant.reach if plan.grant.network is NetworkMode.GATED else None,
                 authority=authority,
             )
             entry = self._entries.pop() if self._entries else run_journal.RunEntry()
@@ -327,7 +327,7 @@ class NamespacePreparer:
         ]
         return made, laid, named
 
-    def _filter(self, plan: Plan) -> bytes:
+    def _filter(self, plan: RunPlan) -> bytes:
         grant = plan.grant
         counted = grant.limits.memory is None or "memory" in plan.controllers
         capped = grant.limits.total_written is not None

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from redoma.jail.engines.jail import Jail
     from redoma.jail.engines.registry import Engines
     from redoma.jail.probe.trial import Runner
-    from redoma.model.plan import Plan
+    from redoma.model.plan import RunPlan
 
 SYSTEMD_RUN = "/usr/bin/systemd-run"
 SLICE = "redoma.slice"
@@ -129,7 +129,7 @@ class Systemd:
         self.inner.adopt(report)
 
     @contextmanager
-    def prepare(self, plan: Plan) -> Iterator[Jail]:
+    def prepare(self, plan: RunPlan) -> Iterator[Jail]:
         """The same jail, started in a scope that systemd limits."""
         counted = plan.controllers | {"memory", "pids", "cpu"}
         with self.inner.prepare(replace(plan, controllers=counted)) as jail:

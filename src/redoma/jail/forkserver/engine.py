@@ -18,7 +18,7 @@ from redoma.jail.engines.jail import file_stamp
 from redoma.jail.forkserver.client import ForkserverClient, ForkserverGone, asking
 from redoma.jail.forkserver.messages import packed
 from redoma.jail.kernel import syscalls
-from redoma.model.access import Network
+from redoma.model.access import NetworkMode
 from redoma.model.errors import EngineFailed
 
 TYPE_CHECKING = False
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from redoma.jail.probe.trial import Runner
     from redoma.jail.supervisor.limiter import Limiter
     from redoma.model.guarantee import EngineReport
-    from redoma.model.plan import Launch, Plan, Starter
+    from redoma.model.plan import Launch, RunPlan, Starter
 
 _START = (
     "import sys; sys.path.append(sys.argv[1]); "
@@ -87,7 +87,7 @@ class Forkserver:
             self.preparer.overlays = report.overlays
 
     @contextmanager
-    def prepare(self, plan: Plan) -> Iterator[Jail]:
+    def prepare(self, plan: RunPlan) -> Iterator[Jail]:
         """The same preparation as bubblewrap's, performed by the forkserver."""
         builder = _RunBuilder(self)
         try:
@@ -181,9 +181,9 @@ class _RunBuilder:
         self._ready: WaitingSandbox | None = None
         self._asked: WaitingSandbox | None = None
 
-    def foresee(self, frame: Frame, plan: Plan) -> None:
+    def foresee(self, frame: Frame, plan: RunPlan) -> None:
         """Someone stands there and makes what can be made, while the rest is worked out here."""
-        network = 0 if plan.grant.network is Network.OPEN else syscalls.CLONE_NEWNET
+        network = 0 if plan.grant.network is NetworkMode.OPEN else syscalls.CLONE_NEWNET
         entry = getattr(plan.request.workload, "entry", ())
         self.kind = asking(_ALWAYS | network, entry), words(list(frame.base))
         self._before = words(list(frame.before))

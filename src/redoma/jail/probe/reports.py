@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from redoma.base import own_directories
+from redoma.base import cache, own_directories
 from redoma.base.process_identity import boot_id
 from redoma.model.guarantee import EngineReport, Guarantee
 
@@ -19,23 +19,18 @@ _RIGHTS = ("CapEff", "CapBnd", "NoNewPrivs", "Seccomp")
 def recalled(name: str, key: str) -> list[str] | None:
     """The lines that were remembered under a name; None where they hold no longer."""
     try:
-        with open(f"{own_directories.cache()}/probe-{name}", encoding="utf-8") as file:
-            first, *lines = file.read().split("\n")
-    except (OSError, ValueError):
+        place = f"{own_directories.cache()}/probe-{name}"
+    except OSError:
         return None
-    return [line for line in lines if line] if first == f"{_surroundings()} {key}" else None
+    found: list[str] | None = cache.read(place, f"{_surroundings()} {key}")
+    return found
 
 
 def remember(name: str, key: str, lines: list[str]) -> None:
     """Keeps lines for as long as the machine, and `key`, are what they are."""
-    try:
-        path = f"{own_directories.made_cache()}/probe-{name}"
-        fresh = f"{path}.{os.getpid()}"
-        with open(fresh, "w", encoding="utf-8") as file:
-            file.write("\n".join([f"{_surroundings()} {key}", *lines]))
-        os.rename(fresh, path)
-    except OSError:
-        pass  # it will be found out again
+    with suppress(OSError):  # it will be found out again
+        place = f"{own_directories.made_cache()}/probe-{name}"
+        cache.keep(place, f"{_surroundings()} {key}", lines)
 
 
 def forget(name: str) -> None:

@@ -9,10 +9,10 @@ from redoma.base import own_directories
 from redoma.jail.kernel import seccomp
 from redoma.jail.probe.inside import SCRIPT, held_inside
 from redoma.jail.probe.obstacles import hints, obstacle
-from redoma.model.access import Grant, Limits, Network, Writes
+from redoma.model.access import Grant, Limits, NetworkMode, Writes
 from redoma.model.errors import IsolationError
 from redoma.model.guarantee import Enforcement, EngineReport, Guarantee
-from redoma.model.plan import Launch, Plan
+from redoma.model.plan import Launch, RunPlan
 from redoma.model.request import Request, ShellCommand
 
 TYPE_CHECKING = False
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
         @property
         def preparer(self) -> Preparer: ...
-        def prepare(self, plan: Plan) -> AbstractContextManager[TriedJail]: ...
+        def prepare(self, plan: RunPlan) -> AbstractContextManager[TriedJail]: ...
         def close(self) -> None: ...
 
 
@@ -118,7 +118,7 @@ def _try_out(engine: TriedEngine, run: Runner) -> tuple[frozenset[Guarantee], st
             kept, why = _one(engine, run, grant)
             if kept and os.listdir(place) == []:
                 held |= {Guarantee.CHANGES_HELD}
-            gated = Grant(level="probe", workspace=place, limits=limits, network=Network.GATED)
+            gated = Grant(level="probe", workspace=place, limits=limits, network=NetworkMode.GATED)
             if Guarantee.NETWORK_CLOSED in _one(engine, run, gated)[0]:
                 # Nothing but loopback is seen inside, and the gate stood when the command began.
                 held |= {Guarantee.NETWORK_ALLOW_LISTED}
@@ -132,7 +132,7 @@ def _try_out(engine: TriedEngine, run: Runner) -> tuple[frozenset[Guarantee], st
 def _one(engine: TriedEngine, run: Runner, grant: Grant) -> tuple[frozenset[Guarantee], str]:
     request = Request(workload=ShellCommand(text=SCRIPT))
     nothing = Enforcement(engine=engine.name, required=frozenset(), held=frozenset())
-    made = Plan(
+    made = RunPlan(
         request=request,
         grant=grant,
         engine=engine.name,

@@ -44,18 +44,18 @@ def run(
     control: Control | None = None,
     groups: Groups | None = None,
     directory: str = "/",
-    permit: Callable[[], Callable[[], object]] | None = None,
+    started: Callable[[], object] | None = None,
     meanwhile: Callable[[], object] = lambda: None,
 ) -> Exit:
     """How it ended.
 
-    `permit` is asked while the enclosure is made, and the command begins when what it gives
-    returns; `meanwhile` is done from then on. `stdin` is what the command reads: bytes, a
-    descriptor that is read for it, or None where input comes through `control`.
+    The command begins when `started` has returned, and never where it raises; `meanwhile` is done
+    from then on. `stdin` is what the command reads: bytes, a descriptor that is read for it, or
+    None where input comes through `control`.
     """
     limiter = Limiter(launch.limits, groups, launch.held_by_engine)
     supervisor = Supervisor(launch, limiter, control or Control(), directory)
-    supervisor.permit = permit or supervisor.permit
+    supervisor.started = started or supervisor.started
     # Without a namespace of its own a tree's orphans are the machine's: taken in, they would stay.
     takes_in = launch.own_process_namespace and launch.starter is None
     if takes_in:
@@ -104,7 +104,7 @@ class Supervisor:
         self._feeding = self._listening = False
         self._status = b""
         self._mounts: MountHold | None = None
-        self.permit: Callable[[], Callable[[], object]] = lambda: lambda: None
+        self.started: Callable[[], object] = lambda: None
 
     def start(self, stdin: bytes | int | None, sink: Sink | None) -> None:
         """Starts the enclosure, puts its limits on, and lets the command begin."""
@@ -144,7 +144,7 @@ class Supervisor:
                 self.launch.fds.append((answer_end, ANSWER))
                 self.outputs.append(Output(answer, ANSWER, self.launch.answers, None))
             if self.launch.handshake is None:
-                self.permit()()  # nothing would hold it back later
+                self.started()  # nothing would hold it back later
             if self.launch.trace_files:
                 from redoma.jail.supervisor.file_trace import FileTrace
 

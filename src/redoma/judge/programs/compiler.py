@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     Card = dict[str, Any]
+    Bodies = dict[str, tuple[str, dict[str, Any]]]
 
 _KEYS = frozenset(
     "also like handler takes switches flags words actions operands bare otherwise inner around "
@@ -32,7 +33,34 @@ class CardError(ValueError):
 
 def compile_cards(documents: dict[str, dict[str, Any]]) -> dict[str, Card]:
     """All programs of all files by name; the same program in two files is an error."""
-    bodies: dict[str, tuple[str, dict[str, Any]]] = {}
+    bodies = _bodies(documents)
+    return _made(bodies, bodies)
+
+
+def compile_own_cards(
+    documents: dict[str, dict[str, Any]], shipped: dict[str, dict[str, Any]]
+) -> dict[str, Card]:
+    """Cards that a user or a project wrote; they may be `like` each other or like shipped ones.
+
+    Attack: a card that names a handler would choose code to be run; one of a subcommand would
+    stand in for a part of another program's card.
+    """
+    try:
+        bodies = _bodies(documents)
+        for name, (where, body) in bodies.items():
+            if "handler" in body:
+                raise CardError(f"{where}: only cards that ship name a handler")
+            if not name or " " in name:
+                raise CardError(f"{where}: a program's name has no blanks")
+        return _made(bodies, {**_bodies(shipped), **bodies})
+    except (AttributeError, TypeError, ValueError) as error:
+        if isinstance(error, CardError):
+            raise
+        raise CardError(f"{', '.join(documents)}: a value has the wrong shape: {error}") from None
+
+
+def _bodies(documents: dict[str, dict[str, Any]]) -> Bodies:
+    bodies: Bodies = {}
     for source, programs in documents.items():
         for name, given in (programs or {}).items():
             body = {"otherwise": given} if isinstance(given, str) else given or {}
@@ -43,16 +71,18 @@ def compile_cards(documents: dict[str, dict[str, Any]]) -> dict[str, Card]:
                 if each in bodies:
                     raise CardError(f"{source}: {each} has a card already")
                 bodies[each] = (f"{source}: {name}", body)
+    return bodies
+
+
+def _made(bodies: Bodies, known: Bodies) -> dict[str, Card]:
     made: dict[int, Card] = {}
     for where, body in bodies.values():
         if id(body) not in made:
-            made[id(body)] = _compiled(where, _whole(where, body, bodies))
+            made[id(body)] = _compiled(where, _whole(where, body, known))
     return {name: made[id(body)] for name, (_, body) in bodies.items()}
 
 
-def _whole(
-    where: str, body: dict[str, Any], bodies: dict[str, tuple[str, dict[str, Any]]]
-) -> dict[str, Any]:
+def _whole(where: str, body: dict[str, Any], bodies: Bodies) -> dict[str, Any]:
     """A card with what it takes over from the one that it is `like`."""
     steps = 0
     while "like" in body:

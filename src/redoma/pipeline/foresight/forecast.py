@@ -11,8 +11,8 @@ from __future__ import annotations
 from os.path import normpath
 
 from redoma.base.paths import is_below
-from redoma.judge.assess import assess
 from redoma.judge.interpret.arg import UNKNOWN
+from redoma.judge.judgement import assess
 from redoma.judge.text.budget import Exhausted
 from redoma.model.policy import BUILT_IN
 from redoma.model.risk import Effect, Place
