@@ -20,7 +20,8 @@ from redoma.jail.profiles.levels import load
 from redoma.model.errors import NoEngine, UsageError
 from redoma.model.guarantee import EngineReport, Guarantee
 from redoma.model.request import Request, ShellCommand
-from redoma.pipeline.sandbox import Sandbox, this_host
+from redoma.pipeline.sandbox import Sandbox
+from redoma.pipeline.this_host import this_host
 from tests.contract.machine import usable
 
 pytestmark = pytest.mark.both_users
