@@ -59,7 +59,7 @@ def test_what_may_not_begin_never_does(machine: Machine) -> None:
     before = len(os.listdir("/proc/self/fd"))
     command = f": {machine.base.name}; echo $$ > begun"
     with pytest.raises(RecordUnavailable, match="the disk is full"):
-        execute(planned(machine, command), this_host(), started=no_disk)
+        execute(planned(machine, command), this_host(), wait_for_start=no_disk)
     assert waiting_for(command) == []
     # Only now: what was left waiting begins a moment later, when its door falls open behind us.
     assert os.listdir(machine.workspace) == []
@@ -77,5 +77,5 @@ def test_a_command_begins_after_it_may(machine: Machine) -> None:
         time.sleep(0.3)
         seen.append(begun.exists())
 
-    assert execute(planned(machine, ": > begun"), this_host(), started=look).ok
+    assert execute(planned(machine, ": > begun"), this_host(), wait_for_start=look).ok
     assert (seen, begun.exists()) == ([False], True)

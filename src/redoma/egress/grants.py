@@ -1,4 +1,4 @@
-"""Turns a grant into one whose network has a gate."""
+"""Turns a grant into one whose network has an egress gate."""
 
 from __future__ import annotations
 

@@ -41,12 +41,12 @@ def execute(
     stdin: bytes | int | None = b"",
     sink: Sink | None = None,
     control: Control | None = None,
-    started: Callable[[], object] | None = None,
+    wait_for_start: Callable[[], object] = lambda: None,
 ) -> Result:
     """The result of running a plan; a sandbox that cannot be built is an error, never a run.
 
-    `started` returns when the start of the run is on disk: the sandbox is built meanwhile, and
-    the command begins after it, and not at all where it raises.
+    `wait_for_start` returns when the start of the run is on disk: the sandbox is built meanwhile,
+    and the command begins after it, and not at all where it raises.
     """
     _refuse_links(plan.grant)
     _refuse_ours(plan.grant)
@@ -73,7 +73,7 @@ def execute(
                 stdin=stdin,
                 sink=sink,
                 control=control,
-                started=started,
+                wait_for_start=wait_for_start,
                 meanwhile=lambda: _load_what_follows(layer),
                 groups=host.groups(),
                 directory=layer.directory if layer is not None else plan.grant.workspace,

@@ -43,7 +43,7 @@ REDIRECT, LISTEN = "redirect", "listen"
 
 
 class NetnsSockets:
-    """The sockets of one enclosure, each with what it is for."""
+    """The sockets of one sandbox, each with what it is for."""
 
     def __init__(
         self,
@@ -89,13 +89,14 @@ class NetnsSockets:
         try:
             said, descriptors, _, _ = socket.recv_fds(self._channel, 1 << 14, _MOST_SOCKETS)
         except OSError as error:
-            raise EngineFailed(f"the gate could not be set up: {error}") from error
+            raise EngineFailed(f"the egress gate could not be set up: {error}") from error
         mode, *names = said.decode().split(" ")
         if mode not in (REDIRECT, LISTEN) or len(names) != len(descriptors):
             for fd in descriptors:
                 os.close(fd)
             raise EngineFailed(
-                f"the gate could not be set up: {said.decode() or 'it ended'}", hint="redoma doctor"
+                f"the egress gate could not be set up: {said.decode() or 'it ended'}",
+                hint="redoma doctor",
             )
         self.mode = mode
         for name, fd in zip(names, descriptors, strict=True):
