@@ -24,7 +24,7 @@ class Writes(Enum):
 
 
 class Apply(Enum):
-    """When what a run wrote into its layer becomes real."""
+    """When what a run wrote into its overlay becomes real."""
 
     ON_SUCCESS = "on_success"
     ALWAYS = "always"  # however it ended, as in a terminal; it can still be taken back

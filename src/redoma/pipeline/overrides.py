@@ -32,7 +32,7 @@ PLACE = "/tmp"
 def with_temporary(grant: Grant) -> Grant:
     """The grant over /tmp, in which the workspace is written directly.
 
-    Attack: /tmp is everybody's, with the sockets of terminals and key agents in it. In a layer
+    Attack: /tmp is everybody's, with the sockets of terminals and key agents in it. In an overlay
     they lead nowhere, nobody else's file is written before the command has ended, and what it did
     to /tmp can be taken back.
     """
@@ -41,7 +41,7 @@ def with_temporary(grant: Grant) -> Grant:
         from redoma.model.remedies import Help, Remedy
 
         raise EngineFailed(
-            f"{PLACE} belongs to another user, and the kernel lets only its owner hold a layer",
+            f"{PLACE} belongs to another user, and the kernel lets only its owner hold an overlay",
             hint=Remedy(help=Help.WRITE),
         )
     workspace = grant.workspace

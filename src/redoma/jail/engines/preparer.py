@@ -260,7 +260,7 @@ class NamespacePreparer:
         except OSError as error:
             raise EngineFailed(
                 f"the files of {path} cannot be shown as another user's: {error.strerror}",
-                hint="run as an ordinary user, or hold what is written in a layer",
+                hint="run as an ordinary user, or hold what is written in an overlay",
             ) from error
 
     def _show(self, source: str, target: str) -> list[str]:
