@@ -42,7 +42,7 @@ _PACKERS = frozenset("tar gtar bsdtar zip 7z 7za 7zz cpio pax".split()) | _COPIE
 _STANDARD_INPUT = frozenset(("/dev/stdin", "/dev/fd/0"))
 
 
-class Call:
+class Invocation:
     """One command about to run: its word, its arguments, what flows in, where it stands."""
 
     __slots__ = (
@@ -229,7 +229,7 @@ class Call:
         """Runs another program with the given words, as a wrapper does."""
         if not words:
             return ANYTHING
-        inner = Call(
+        inner = Invocation(
             self.walker,
             words,
             self.state,

@@ -97,7 +97,7 @@ def test_a_granted_name_that_is_not_there_is_told() -> None:
     assert [call.why for call in asking.ledger.all()] == [NOT_FOUND]
 
 
-def test_localhost_is_the_enclosures_own() -> None:
+def test_localhost_is_the_sandboxs_own() -> None:
     asking = Asking()
     assert [asking.code("localhost"), asking.code("localhost", dns.AAAA)] == [(0, 1), (0, 1)]
 
