@@ -10,7 +10,7 @@ from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.interpret.call import Call
+    from redoma.judge.interpret.invocation import Invocation
     from redoma.judge.interpret.state import State
     from redoma.judge.interpret.walker import Walker
 
@@ -262,7 +262,7 @@ def holds_secret(text: str) -> bool:
     return _SECRET_VALUE.search(text) is not None
 
 
-def judge_unset(call: Call, name: Arg) -> None:
+def judge_unset(call: Invocation, name: Arg) -> None:
     """Dropping the history's variables hides what was done."""
     if name in _HISTORY:
         target = Target(text=str(name), place=Place.SECRET)
