@@ -14,8 +14,8 @@ from pathlib import Path
 
 from redoma.egress import host_rules
 from redoma.egress.grants import gated
-from redoma.jail.levels import load
-from redoma.jail.plan import plan
+from redoma.jail.engines.choice import plan
+from redoma.jail.profiles.levels import load
 from redoma.model.access import Writes
 from redoma.model.guarantee import Guarantee
 from redoma.model.network import Reach

@@ -23,7 +23,7 @@ where:
   --workspace DIR      the directory the command works in
   --level LEVEL        minimal, standard (default), strict or maximum
   --profile FILE       a profile of your own instead of a level
-  --engine NAME        one engine: warm, bubblewrap, systemd, unshare, landlock, direct
+  --engine NAME        one engine: forkserver, bubblewrap, systemd, landlock, direct
 what it may touch:
   --allow-write PATH   also writable (may be repeated); lifts the protection of that path
   --allow-read PATH    also readable (may be repeated)
