@@ -36,7 +36,7 @@ file.move, file.delete, folder.make), what it needs before it, and what holds it
 `redoma plan schema` prints the JSON Schema. `-` reads the plan from standard input.
 
 check      what the policy says of each step; nothing runs
-preview    runs every step on one layer, each on what the steps before it did there, and shows what
+preview    runs every step on one overlay, each on what those before it did there, and shows what
            they change together; the workspace stays as it is
 run        does the steps in order, each judged, confirmed, enclosed and written down as a command
            of its own, and stops at the first that is not done

@@ -25,7 +25,7 @@ USAGE = """\
 usage: redoma preview [OPTION]... 'COMMAND'
        redoma preview [OPTION]... -- PROGRAM [ARGUMENT]...
 
-Runs a command on a layer over the workspace and shows what it changed there. The workspace itself
+Runs a command on an overlay of the workspace and shows what it changed there. The workspace itself
 stays as it is, and no other machine is reached: requests over HTTP are listed and answered by a
 mock, and what else the command would have called is told as far as its text says.
 

@@ -171,7 +171,9 @@ def closing_line(result: Result, *, quiet: bool = False) -> str:
         )
     if not result.ok and _misses_the_disk(result):
         lines.append(
-            phrased("hint: a layer cannot do this; --direct writes straight into the workspace\n")
+            phrased(
+                "hint: an overlay cannot do this; --direct writes straight into the workspace\n"
+            )
         )
     return "".join(lines)
 
@@ -211,7 +213,7 @@ def _misses_the_network(result: Result) -> bool:
 
 
 def _misses_the_disk(result: Result) -> bool:
-    """Whether a failed command complained of what a layer does not do as a disk does."""
+    """Whether a failed command complained of what an overlay does not do as a disk does."""
     said = (result.stdout[-4096:] + result.stderr[-4096:]).lower()
     words = (b"cross-device link", b"exdev", b"hardlink different from source")
     return result.changes is not None and any(each in said for each in words)

@@ -23,7 +23,7 @@ where:
   --workspace DIR      the directory the command works in
   --level LEVEL        minimal, standard (default), strict or maximum
   --profile FILE       a profile of your own instead of a level
-  --engine NAME        one engine: warm, bubblewrap, systemd, unshare, landlock, direct
+  --engine NAME        one engine: forkserver, bubblewrap, systemd, landlock, direct
 what it may touch:
   --allow-write PATH   also writable (may be repeated); lifts the protection of that path
   --allow-read PATH    also readable (may be repeated)
@@ -45,7 +45,7 @@ how much it may use (a size as 512M, a time as 90s; none for no limit):
 what becomes of what it writes (in standard it is held, applied when the command succeeds, and
 can be taken back: redoma undo):
   --no-undo            keeps nothing to take it back: it is applied for good, and room is free
-  --direct             writes straight into the workspace, for servers and what a layer cannot do
+  --direct             writes straight into the workspace, for servers and what an overlay cannot do
 who is asked, where the policy wants that:
   --ask HOW            auto (default): you, if this is a terminal; else the question is kept for
                        `redoma answer`, and the command can be run again when it is approved.

@@ -13,7 +13,7 @@ from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.interpret.call import Call
+    from redoma.judge.interpret.invocation import Invocation
 
 _NAMING = frozenset(
     "-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname "
@@ -34,7 +34,7 @@ MOST_ROOTS = 64
 class Search:
     """One `find` command line, read from left to right as `find` itself does."""
 
-    def __init__(self, call: Call) -> None:
+    def __init__(self, call: Invocation) -> None:
         self.call = call
         self.roots: list[Arg] = []
         self.names: list[Arg] = []
@@ -86,7 +86,7 @@ class Search:
             self.every_branch = every
 
 
-def find(call: Call) -> Stream:
+def find(call: Invocation) -> Stream:
     """`find`: its actions happen to all that its tests have left over."""
     search = Search(call)
     words = list(call.args)
@@ -223,7 +223,7 @@ _FD_TAKES = frozenset(
 _FD_RUNS = re.compile(r"--exec(?:-batch)?(?:=|$)|-[HIiusagFLl0p1q]*[xX]=?")
 
 
-def fd(call: Call) -> Stream:
+def fd(call: Invocation) -> Stream:
     """`fd`: `-x` and `-X` run the rest of the line on what is found."""
     words = list(call.args)
     inner: list[Arg] = []
@@ -276,7 +276,7 @@ _SECRET_LIKE = re.compile(
 _INTERACTIVE = ("-Q", "--query", "--save-config", "--create-ignore", "--create-ackrc", "--edit")
 
 
-def grep(call: Call) -> Stream:
+def grep(call: Invocation) -> Stream:
     """`grep`, `rg`, `ag`, `ack`: the files are read; rg and ag may run helpers on the way."""
     name = call.name
     options = options_of(call)
@@ -311,7 +311,7 @@ def grep(call: Call) -> Stream:
     return _search(call, patterns, operands, walks=walks and not lists)
 
 
-def _search(call: Call, patterns: list[Arg], places: list[Arg], *, walks: bool) -> Stream:
+def _search(call: Invocation, patterns: list[Arg], places: list[Arg], *, walks: bool) -> Stream:
     if not places:
         return call.passes_on(call.stdin)
     streams: list[Stream] = []
@@ -330,7 +330,7 @@ def _search(call: Call, patterns: list[Arg], places: list[Arg], *, walks: bool) 
     return call.passes_on(*streams)
 
 
-def locate(call: Call) -> Stream:
+def locate(call: Invocation) -> Stream:
     """`locate`: names from an index; asking it for keys is a search for secrets."""
     from redoma.judge.interpret.sensitive import is_secret
 
