@@ -23,7 +23,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
 from redoma.egress.grants import gated
-from redoma.egress.rules import read
+from redoma.egress.host_rules import read
 from redoma.jail.levels import load
 from redoma.jail.plan import plan
 from redoma.model.access import Grant, Writes

@@ -20,9 +20,9 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
 from redoma import Sandbox  # noqa: E402
-from redoma.audit.search import Reader  # noqa: E402
-from redoma.audit.store import Record  # noqa: E402
-from redoma.audit.verify import verify  # noqa: E402
+from redoma.audit.entries import AuditReader  # noqa: E402
+from redoma.audit.log import AuditLog  # noqa: E402
+from redoma.audit.verification import verify  # noqa: E402
 from redoma.model.event import Event, Kind  # noqa: E402
 from redoma.pipeline.wiring import redact  # noqa: E402
 
@@ -45,7 +45,7 @@ def judged(number: int, caller: str = "agent") -> Event:
     )
 
 
-class Timed(Record):
+class Timed(AuditLog):
     """A record that counts the time which is spent in it."""
 
     spent = 0.0
@@ -73,13 +73,13 @@ def fsync_loop(place: Path, times: int) -> float:
 def appends(place: Path, times: int) -> tuple[float, str]:
     """Appends a second of four processes at once, and what is wrong with what they left."""
     directory = str(place / f"many-{time.monotonic_ns()}")
-    Record(directory).append(judged(0))
+    AuditLog(directory).append(judged(0))
     ready, go = os.pipe()
     children = []
     for name in range(PROCESSES):
         child = os.fork()
         if child == 0:
-            record = Record(directory, keep=None)
+            record = AuditLog(directory, keep=None)
             record.digest_of("open before the race")
             os.close(go)
             os.read(ready, 1)
@@ -121,7 +121,7 @@ def in_a_run(place: Path, rounds: int) -> tuple[list[float], list[float]]:
 def verifying(place: Path, rows: int) -> tuple[float, float]:
     """Seconds that it takes to verify so many rows, and to read them and do nothing."""
     directory = str(place / "long")
-    with Record(directory, keep=None) as record:
+    with AuditLog(directory, keep=None) as record:
         for first in range(0, rows, BATCH):
             record.note(*(judged(number) for number in range(first, min(first + BATCH, rows))))
     began = time.perf_counter()
@@ -129,7 +129,7 @@ def verifying(place: Path, rows: int) -> tuple[float, float]:
     took = time.perf_counter() - began
     assert found.ok and found.rows == rows, found
     began = time.perf_counter()
-    with Reader(directory) as reader:
+    with AuditReader(directory) as reader:
         assert reader._connection is not None
         for _ in reader._connection.execute("SELECT * FROM audit_log"):
             pass

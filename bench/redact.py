@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
 
 from redoma.vault import contexts, shapes  # noqa: E402
-from redoma.vault.redact import Redactor  # noqa: E402
+from redoma.vault.redactor import Redactor  # noqa: E402
 from tests.unit.vault.labelled import Secret, negatives, positives  # noqa: E402
 
 SEEDS = range(100, 110)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from redoma.egress import rules
+from redoma.egress import host_rules
 from redoma.egress.grants import gated
 from redoma.jail.levels import load
 from redoma.jail.plan import plan
@@ -126,7 +126,7 @@ def run(
 ) -> Result:
     """Runs a program in a workspace that may reach these hosts."""
     grant = load(level).grant(os.path.realpath(place))
-    grant = gated(grant, rules.read(hosts) if reach is None else reach)
+    grant = gated(grant, host_rules.read(hosts) if reach is None else reach)
     grant = replace(
         grant,
         writes=Writes.DIRECT,

@@ -75,7 +75,7 @@ print(reach(place, 81), reach(place, 22), reach("a.test", 80, b"GET / HTTP/1.1\\
 
 
 def test_a_blocked_port_is_blocked_whatever_else_is_granted(granted: Server) -> None:
-    from redoma.egress.rules import read
+    from redoma.egress.host_rules import read
 
     reach = read([f"a.test:*=127.0.0.1:{granted.port}"], blocked_ports=[22])
     result = behind_a_gate('print(reach("a.test", 22))', reach=reach)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from redoma.egress.addresses import is_public
+from redoma.egress.hosts import is_public
 from redoma.model.network import NO_NAME, NOT_GRANTED, NOT_PUBLIC, OTHER_NAME, UNREADABLE
 from tests.escape.gated import Server, behind_a_gate, certificate, refusals, said
 

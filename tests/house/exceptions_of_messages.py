@@ -10,10 +10,9 @@ MODULES_WITHOUT: tuple[str, ...] = (
     "redoma.jail.kernel.syscall_table",  # names of system calls, and reasons for whoever reads the list
     "redoma.jail.probe.inside",  # a script that is run inside
     "redoma.egress.cache_store",  # SQL
-    "redoma.egress.http",  # what is sent to a peer
+    "redoma.egress.guard",  # what is sent to a peer
     "redoma.judge.intent.schema",
-    "redoma.judge.policy.schema",  # JSON Schema is for editors
-    "redoma.judge.policy.template",  # a file that is written, and read again
+    "redoma.judge.policy.schema",  # JSON Schema is for editors, the template is a file
     "redoma.audit.schema",
     "redoma.audit.stats",  # Prometheus' format
 )

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import yaml
 
-from redoma.audit.verify import Wrong
+from redoma.audit.verification import Wrong
 from redoma.cli.run_options import LIMITS
 from redoma.i18n.catalogue import HOLE
 from redoma.model import errors

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from redoma import Sandbox
-from redoma.audit.search import Entry, Reader, Wanted
+from redoma.audit.entries import AuditEntry, AuditReader, EntryFilter
 
 
 class Place:
@@ -30,9 +30,9 @@ class Place:
         own.mkdir(parents=True, exist_ok=True)
         (own / "sandbox.yaml").write_text(f'version: "1.0"\n{text}')
 
-    def rows(self) -> list[Entry]:
-        with Reader(str(self.record)) as reader:
-            return list(reader.all(Wanted()))
+    def rows(self) -> list[AuditEntry]:
+        with AuditReader(str(self.record)) as reader:
+            return list(reader.all(EntryFilter()))
 
     def kinds(self) -> list[str]:
         return [row.kind for row in self.rows()]

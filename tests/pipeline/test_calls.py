@@ -28,7 +28,7 @@ from redoma import (
     SandboxTimeout,
     SandboxViolation,
 )
-from redoma.audit.search import Reader, Wanted
+from redoma.audit.entries import AuditReader, EntryFilter
 from redoma.model.errors import LimitReached, UsageError
 from tests.pipeline.called import (
     Counter,
@@ -217,8 +217,8 @@ def test_a_call_stands_in_the_record_with_its_arguments_shortened(
     sandbox: Sandbox, tmp_path: Path
 ) -> None:
     run = sandbox.perform(Call(len, ("x" * 100,))).run
-    with Reader(f"{tmp_path}-record") as reader:
-        rows = [row for row in reader.all(Wanted()) if row.run == run]
+    with AuditReader(f"{tmp_path}-record") as reader:
+        rows = [row for row in reader.all(EntryFilter()) if row.run == run]
     assert {row.command for row in rows if row.command} == {f"call builtins.len('{'x' * 60}'…)"}
     assert [row.kind for row in rows] == ["judged", "run-starting", "run-ended"]
 
@@ -226,8 +226,8 @@ def test_a_call_stands_in_the_record_with_its_arguments_shortened(
 @pytest.mark.requirement("X8")
 def test_the_record_says_what_a_call_was_refused(sandbox: Sandbox, tmp_path: Path) -> None:
     run = sandbox.perform(Call(os.mkdir, ("/srv/made",))).run
-    with Reader(f"{tmp_path}-record") as reader:
-        rows = {row.kind: row.details for row in reader.all(Wanted()) if row.run == run}
+    with AuditReader(f"{tmp_path}-record") as reader:
+        rows = {row.kind: row.details for row in reader.all(EntryFilter()) if row.run == run}
     assert json.loads(rows["run-ended"])["failure"] == {
         "how": "violation",
         "kind": "write",

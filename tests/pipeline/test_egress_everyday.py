@@ -19,8 +19,8 @@ from pathlib import Path
 import pytest
 
 from redoma import Sandbox
-from redoma.audit.search import Reader
-from redoma.egress.rules import read
+from redoma.audit.entries import AuditReader
+from redoma.egress.host_rules import read
 from redoma.model.policy import BUILT_IN
 from tests.escape.gated import PYTHON, Server, certificate, run, said, workspace
 
@@ -344,7 +344,7 @@ def test_what_is_fetched_is_kept_and_what_was_reached_is_written_down(
     assert not (place / "fetched").exists()
     result = sandbox.run(command[:-1])
     assert (result.ok, (place / "fetched").read_text()) == (True, "hello\n")
-    written = [e for e in Reader(str(tmp_path / "record")).all() if e.kind == "network"]
+    written = [e for e in AuditReader(str(tmp_path / "record")).all() if e.kind == "network"]
     rows = [json.loads(entry.details) for entry in written]
     assert [(row["target"], row["allowed"]) for row in rows] == [
         (f"{NAME}:80", True),

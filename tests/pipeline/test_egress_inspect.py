@@ -15,7 +15,7 @@ import pytest
 
 from redoma import Sandbox
 from redoma.cli import main
-from redoma.egress.rules import read
+from redoma.egress.host_rules import read
 from redoma.model.policy import BUILT_IN
 from redoma.model.result import Result
 from redoma.model.secret import Secret

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from redoma import Sandbox
-from redoma.audit.store import Record
+from redoma.audit.log import AuditLog
 from redoma.model.errors import ApplyConflict, RecordError, UndoImpossible
 from redoma.model.event import Event, Kind
 from redoma.model.transaction import Standing
@@ -57,7 +57,7 @@ def test_nothing_is_undone_or_discarded_where_that_cannot_be_written(place: Plac
     assert standings == {one.id: Standing.APPLIED, two.id: Standing.HELD}
 
 
-class Failing(Record):
+class Failing(AuditLog):
     """A record that cannot write some kinds of rows."""
 
     fails: frozenset[Kind] = frozenset()

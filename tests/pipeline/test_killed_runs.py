@@ -11,8 +11,8 @@ import time
 
 import pytest
 
-from redoma.audit.search import Reader, Wanted
-from redoma.audit.verify import verify
+from redoma.audit.entries import AuditReader, EntryFilter
+from redoma.audit.verification import verify
 from tests.pipeline.place import Place
 from tests.unit.cli.previewing import START
 
@@ -53,8 +53,8 @@ def test_a_killed_run_leaves_a_whole_record_and_a_whole_workspace(place: Place, 
     assert [name.read_text() for name in names] == [f"{times + 1}\n"] * 4
     found = verify(f"{state}/redoma/audit")
     assert (found.ok, found.faults) == (True, ())
-    with Reader(f"{state}/redoma/audit") as reader:
-        rows = list(reader.all(Wanted()))
+    with AuditReader(f"{state}/redoma/audit") as reader:
+        rows = list(reader.all(EntryFilter()))
     starts = {row.run for row in rows if row.kind == "run-starting"}
     ends = [row for row in rows if row.kind in ("run-ended", "interrupted")]
     applied = [json.loads(row.details)["changes"] for row in rows if row.kind == "applied"]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from redoma import Sandbox
-from redoma.audit.search import Reader
+from redoma.audit.entries import AuditReader
 from redoma.model.policy import BUILT_IN, NetworkRules
 from redoma.model.value import replace
 from redoma.pipeline.foresight.forecast import MOCKED
@@ -53,7 +53,7 @@ def test_a_script_goes_on_with_a_mocks_answer_and_every_request_is_listed(
     assert not (place / "order.json").exists()
     found.apply()
     assert json.loads((place / "order.json").read_text()) == {"id": 42}
-    rows = [e for e in Reader(str(tmp_path / "record")).all() if e.kind == "network"]
+    rows = [e for e in AuditReader(str(tmp_path / "record")).all() if e.kind == "network"]
     (row,) = [json.loads(each.details) for each in rows]
     told = {key: row[key] for key in ("target", "method", "status", "by", "body_size")}
     assert told == {

@@ -9,7 +9,7 @@ import pytest
 
 from redoma.ask.card import Look, card
 from redoma.egress.grants import gated
-from redoma.egress.rules import read
+from redoma.egress.host_rules import read
 from redoma.jail.levels import load
 from redoma.model.access import Network
 from redoma.model.intent import StepConstraints

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from redoma.audit.store import Record
-from redoma.audit.verify import verify
+from redoma.audit.log import AuditLog
+from redoma.audit.verification import verify
 from tests.unit.audit.story import entries
 from tests.unit.record import dying
 
@@ -48,7 +48,7 @@ def test_a_thousand_writers_killed_at_random_points_leave_a_record_that_verifies
     ended, interrupted = ("run-starting", "run-ended"), ("run-starting", "interrupted")
     assert lives <= {ended, interrupted, ("run-starting",)}, f"seed {seed}"
 
-    with Record(str(directory), keep=None) as record:
+    with AuditLog(str(directory), keep=None) as record:
         record.close_interrupted()
     over: dict[str, list[str]] = {}
     for entry in entries(directory):

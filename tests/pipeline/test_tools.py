@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from redoma import Question
-from redoma.audit.search import Reader, Wanted
+from redoma.audit.entries import AuditReader, EntryFilter
 from redoma.dialects.tools import (
     SandboxConstraints,
     SandboxedTool,
@@ -94,8 +94,8 @@ def refused(run: SandboxExecutor, function: Any, *args: Any, **kwargs: Any) -> t
 
 
 def rows(home: Path) -> list[tuple[str, dict[str, Any]]]:
-    with Reader(str(home.parent / "record")) as reader:
-        return [(row.kind, json.loads(row.details)) for row in reader.all(Wanted())]
+    with AuditReader(str(home.parent / "record")) as reader:
+        return [(row.kind, json.loads(row.details)) for row in reader.all(EntryFilter())]
 
 
 @pytest.mark.both_users

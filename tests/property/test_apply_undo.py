@@ -107,7 +107,7 @@ def own_places() -> Iterator[Path]:
 
 
 def without_links(script: list[tuple[object, ...]]) -> list[tuple[object, ...]]:
-    """A layer tells names of one file apart once one of them is written; it says so in a warning."""
+    """An overlay tells names of one file apart once one of them is written; it says so in a warning."""
     return [operation for operation in script if operation[0] != "link"]
 
 

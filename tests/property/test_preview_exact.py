@@ -105,10 +105,10 @@ def test_a_copy_tells_what_differs(
         age(base / "work")
         before, untouched = seen(base / "work"), snapshot(base / "work")
         (base / "held").mkdir(mode=0o700)
-        layer = make_overlay(
+        overlay = make_overlay(
             str(base / "work"), OverlayPlace(directory=str(base / "held"), kind=COPY)
         )
-        perform(Path(layer.upper), script)
-        changes = read_changes(layer)
-        assert told(changes, before) == differing(before, seen(Path(layer.upper)))
+        perform(Path(overlay.upper), script)
+        changes = read_changes(overlay)
+        assert told(changes, before) == differing(before, seen(Path(overlay.upper)))
         assert snapshot(base / "work") == untouched

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from redoma.ask import moments
+import os
+import time
+from contextlib import suppress
+from hashlib import sha256
+
+from redoma.ask import own_files as files
+from redoma.base.ids import uuid
+from redoma.base.process_identity import boot_id
+from redoma.model.errors import AskUnavailable
 from redoma.model.question import Answer, Choice, Remember
+from redoma.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +37,7 @@ def told(
         digest=question.digest,
         choice=choice,
         approved_by=by,
-        at=moments.now(),
+        at=now(),
         modified_command=modified_command,
         notes=notes,
         remember=remember,
@@ -69,3 +78,81 @@ def checked(answer: object, question: Question) -> str:
     if answer.choice is not Choice.APPROVE and answer.remember is not Remember.ONCE:
         return "only an approval can be remembered"
     return ""
+
+
+KEPT = 7 * 24 * 3600.0  # far longer than any question can be answered
+_SWEPT_ONCE_IN = 64
+
+
+class Spent:
+    """The used approvals of one user."""
+
+    def __init__(self, directory: str) -> None:
+        self._directory = directory
+
+    def spend(self, question: str) -> bool:
+        """Uses up the approval of a question; True for the first who does, for ever False after."""
+        directory = files.own_directory(self._directory)
+        # Attack: an id is whatever an answer says; its digest is a file name and nothing else.
+        name = sha256(question.encode("utf-8", "surrogatepass")).hexdigest()
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        try:
+            os.close(os.open(f"{directory}/{name}", flags, 0o600))
+        except FileExistsError:
+            return False
+        except OSError as error:
+            raise AskUnavailable(
+                f"cannot note in {directory} that an approval is used: {error.strerror}"
+            ) from error
+        if int(name[:8], 16) % _SWEPT_ONCE_IN == 0:
+            _sweep(directory)
+        return True
+
+
+def _sweep(directory: str) -> None:
+    now = time.time()
+    for name in os.listdir(directory):
+        with suppress(OSError):
+            # A clock that was set back makes files of the future: those are kept.
+            if now - os.lstat(f"{directory}/{name}").st_mtime > KEPT:
+                os.unlink(f"{directory}/{name}")
+
+
+class Until(Value):
+    """A moment of one start of the machine."""
+
+    boot: str
+    seconds: float
+
+    def left(self) -> float:
+        """Seconds until then; 0 when it is over."""
+        return max(0.0, self.seconds - uptime()) if self.boot == boot() else 0.0
+
+
+def uptime() -> float:
+    """Seconds since the machine was started, sleep included."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+def boot() -> str:
+    """The name of this start of the machine."""
+    if not _boots:
+        # Without a name for it no moment of another process can be trusted to be of this start.
+        _boots.append(boot_id() or uuid())
+    return _boots[0]
+
+
+def after(seconds: float) -> Until:
+    """The moment so many seconds from now."""
+    return Until(boot=boot(), seconds=uptime() + seconds)
+
+
+def now() -> str:
+    """The time of day as people write it: ISO 8601, UTC, to the millisecond."""
+    nanoseconds = time.time_ns()
+    seconds, rest = divmod(nanoseconds, 1_000_000_000)
+    stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+    return f"{stamp}.{rest // 1_000_000:03}Z"
+
+
+_boots: list[str] = []

@@ -15,20 +15,113 @@ import os
 import re
 import time
 from contextlib import suppress
+from enum import Enum
 
-from redoma.ask import codec, files, moments
+from redoma.ask import answers
+from redoma.ask import own_files as files
+from redoma.ask.answerers import AskedInThread
 from redoma.ask.answers import checked, told
-from redoma.ask.awaited import AskedInThread
 from redoma.base.process_identity import start_time
 from redoma.model.errors import AskUnavailable, ConfirmationExpired, UsageError
-from redoma.model.question import Choice
-from redoma.model.value import Value
+from redoma.model.question import Answer, Choice, Context, Impact, Question, Remember
+from redoma.model.risk import Risk
+from redoma.model.value import Value, fields_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any, TypeVar
 
+    V = TypeVar("V", bound=Value)
     from redoma.model.question import Answer, Question
+
+
+def as_object(value: Value) -> dict[str, object]:
+    """A question or an answer, ready for JSON."""
+    return {name: _plain(field) for name, field in fields_of(value).items()}
+
+
+def question_from(given: object) -> Question:
+    """The question that `as_object` made this of; damage is an error."""
+    return _read(Question, given, _QUESTION)
+
+
+def answer_from(given: object) -> Answer:
+    """The answer that `as_object` made this of; damage is an error."""
+    return _read(Answer, given, _ANSWER)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Value):
+        return as_object(value)
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return value
+
+
+def _read(kind: type[V], given: object, readers: dict[str, Callable[[Any], object]]) -> V:
+    try:
+        if not isinstance(given, dict):
+            raise TypeError(f"no object but {type(given).__name__}")
+        return kind(**{name: readers.get(name, _text)(value) for name, value in given.items()})
+    except (TypeError, ValueError, KeyError) as error:
+        raise AskUnavailable(f"a kept {kind.__name__.lower()} is damaged: {error}") from error
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is no text")
+    return value
+
+
+def _truth(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError(f"{value!r} is neither true nor false")
+    return value
+
+
+def _number(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{value!r} is no number")
+    return value
+
+
+def _items(value: object) -> list[object]:
+    if not isinstance(value, list):
+        raise TypeError(f"{value!r} is no list")
+    return value
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(map(_text, _items(value)))
+
+
+def _span(value: object) -> tuple[int, int]:
+    start, end = _items(value)
+    return int(_number(start)), int(_number(end))
+
+
+_IMPACT: dict[str, Callable[[Any], object]] = {
+    "files_affected": _texts,
+    "reversible": _truth,
+    "network_access": _truth,
+}
+_CONTEXT: dict[str, Callable[[Any], object]] = {"previous_commands": _texts}
+_QUESTION: dict[str, Callable[[Any], object]] = {
+    "risk": lambda value: Risk(int(_number(value))),
+    "because": _texts,
+    "spans": lambda value: tuple(map(_span, _items(value))),
+    "impact": lambda value: _read(Impact, value, _IMPACT),
+    "context": lambda value: _read(Context, value, _CONTEXT),
+    "argvs": lambda value: tuple(map(_texts, _items(value))),
+    "joins": _texts,
+    "rules": _texts,
+    "timeout_seconds": _number,
+    "default_action": Choice,
+}
+_ANSWER: dict[str, Callable[[Any], object]] = {"choice": Choice, "remember": Remember}
 
 FIRST_LOOK = 0.02
 LONGEST_LOOK = 0.1
@@ -46,7 +139,7 @@ class Waiting(Value):
     asker_waits: bool
 
 
-class Pending(AskedInThread):
+class PendingQuestions(AskedInThread):
     """The questions of one user; each `ask` puts one here and waits."""
 
     def __init__(self, directory: str) -> None:
@@ -61,8 +154,8 @@ class Pending(AskedInThread):
         """Makes a question known; `waits` says whether this process stays for the answer."""
         self.sweep()
         content: dict[str, object] = {
-            "question": codec.as_object(question),
-            "until": codec.as_object(moments.after(question.timeout_seconds)),
+            "question": as_object(question),
+            "until": as_object(answers.after(question.timeout_seconds)),
             "asker": [os.getpid(), start_time(os.getpid())] if waits else [],
         }
         if not files.create(self._path(question.id, "question"), content):
@@ -108,7 +201,7 @@ class Pending(AskedInThread):
         wrong = checked(answer, waiting.question)
         if wrong:
             raise ConfirmationExpired(wrong, hint="redoma pending")
-        if not files.create(self._path(id, "answer"), codec.as_object(answer)):
+        if not files.create(self._path(id, "answer"), as_object(answer)):
             raise ConfirmationExpired(
                 f"the question {id} has its answer: somebody was faster, or it is over",
                 hint="redoma pending",
@@ -142,19 +235,19 @@ class Pending(AskedInThread):
             return None
         question = waiting.question
         over = told(question, Choice.DENY, by="nobody", notes="no answer in time")
-        mine = files.create(self._path(id, "answer"), codec.as_object(over))
+        mine = files.create(self._path(id, "answer"), as_object(over))
         given = None if mine else files.read(self._path(id, "answer"))
         # Attack: two askers of one question; the one who removes the question has the answer.
         if not self._forget(id) or given is None:
             return None
-        answer = codec.answer_from(given)
+        answer = answer_from(given)
         return None if checked(answer, question) else answer
 
     def _look(self, id: str) -> Waiting | None:
         content = files.read(self._path(id, "question"))
         if content is None:
             return None
-        question = codec.question_from(content.get("question"))
+        question = question_from(content.get("question"))
         if question.id != id:
             raise AskUnavailable(f"the question kept as {id} is {question.id}: it is not trusted")
         return Waiting(
@@ -206,7 +299,7 @@ def _left(content: dict[str, object]) -> float:
     boot, seconds = until.get("boot"), until.get("seconds")
     if not isinstance(boot, str) or not isinstance(seconds, int | float):
         return 0.0
-    return moments.Until(boot=boot, seconds=seconds).left()
+    return answers.Until(boot=boot, seconds=seconds).left()
 
 
 def _lives(content: dict[str, object]) -> bool:

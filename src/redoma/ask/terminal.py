@@ -9,13 +9,12 @@ from __future__ import annotations
 import os
 from _thread import allocate_lock
 
-from redoma.ask import moments
+from redoma.ask import answers
+from redoma.ask.answerers import AskedInThread
 from redoma.ask.answers import account, silence, told
-from redoma.ask.awaited import AskedInThread
 from redoma.ask.card import HELP, card, keys_for
-from redoma.ask.editline import PROMPT, Line
 from redoma.ask.hidden import safely
-from redoma.ask.keyboard import Gone, opened
+from redoma.ask.terminal_input import PROMPT, Gone, Line, opened
 from redoma.i18n import phrased
 from redoma.model.question import Choice, Remember
 
@@ -23,8 +22,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from redoma.ask.card import Key
-    from redoma.ask.keyboard import Terminal
+    from redoma.ask.card import CardKey
+    from redoma.ask.terminal_input import Terminal
     from redoma.model.question import Answer, Question
 
 # Keys pressed so soon were meant for what was on the screen before.
@@ -60,7 +59,7 @@ class TerminalAnswerer(AskedInThread):
 
     def ask(self, question: Question, stop: Callable[[], bool] = lambda: False) -> Answer | None:
         """The person's answer; None where there is none to ask, or `stop` says it is settled."""
-        until = moments.uptime() + question.timeout_seconds
+        until = answers.uptime() + question.timeout_seconds
         # Two cards on one screen would take each other's keys.
         if not _one_card.acquire(timeout=max(0.0, question.timeout_seconds)):
             return silence(question, "no answer in time")
@@ -68,12 +67,14 @@ class TerminalAnswerer(AskedInThread):
             with opened(self._ends, self._environ) as terminal:
                 if terminal is None:
                     return None
-                return _Asking(terminal, question, until, self._redact, self._name).run(stop)
+                return _TerminalQuestion(terminal, question, until, self._redact, self._name).run(
+                    stop
+                )
         finally:
             _one_card.release()
 
 
-class _Asking:
+class _TerminalQuestion:
     """One card, from its first line to its answer."""
 
     def __init__(
@@ -104,7 +105,7 @@ class _Asking:
             return told(self._question, Choice.DENY, by=self._name, notes="interrupted")
 
     def _left(self) -> float:
-        return max(0.0, self._until - moments.uptime())
+        return max(0.0, self._until - answers.uptime())
 
     def _write(self, text: str) -> None:
         self._terminal.write(text, self._until)
@@ -117,9 +118,9 @@ class _Asking:
         """Lets the person see the card before any key counts."""
         self._terminal.forget_what_was_typed()
         self._show()
-        settled = moments.uptime() + min(SETTLES, self._left() / 2)
-        while moments.uptime() < settled:
-            typed = self._terminal.read(settled - moments.uptime())
+        settled = answers.uptime() + min(SETTLES, self._left() / 2)
+        while answers.uptime() < settled:
+            typed = self._terminal.read(settled - answers.uptime())
             if typed is not None and b"\x03" in typed:
                 raise KeyboardInterrupt  # a no is heard at any time
         self._terminal.forget_what_was_typed()
@@ -240,7 +241,7 @@ class _Asking:
     def _help(self) -> None:
         self._write("\n" + "\n".join(map(phrased, HELP)) + "\n")
 
-    def _told(self, key: Key) -> Answer:
+    def _told(self, key: CardKey) -> Answer:
         return told(self._question, key.choice, by=self._name, remember=key.remember)
 
     def _changed(self, text: str) -> Answer | None:
@@ -254,14 +255,14 @@ class _Asking:
     def _over(self) -> Answer:
         answer = silence(self._question, "no answer in time")
         # The time is up; the screen is still told so, if it takes it.
-        self._until = moments.uptime() + 1.0
+        self._until = answers.uptime() + 1.0
         start = "\n" if self._terminal.dumb else "\r\x1b[K"
         choice = phrased(answer.choice.value.replace("_", " "))
         self._write(start + phrased("no answer: {0}\n", choice))
         return answer
 
 
-def _said(key: Key) -> str:
+def _said(key: CardKey) -> str:
     lasting = {
         Remember.ONCE: "approved",
         Remember.SESSION: "approved for this session",

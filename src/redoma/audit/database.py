@@ -9,16 +9,45 @@ import os
 from _sqlite3 import Connection, DatabaseError, Error, connect
 from contextlib import contextmanager
 
-from redoma.audit.place import DATABASE
 from redoma.audit.schema import APPLICATION, TABLES, VERSION
+from redoma.base.private_file import Key, is_own_directory, is_own_file, make_directory
 from redoma.model.errors import RecordUnavailable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Connection", "DatabaseError", "Error"]
 
+DATABASE = "audit.db"
+HEAD = "audit.head"
+_KEY_FILE = "audit.key"
+_FILES = (DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm", HEAD, _KEY_FILE)
+# Who has the key can write a past that verifies.
+KEY = Key(
+    file=_KEY_FILE,
+    service="redoma audit",
+    fails=RecordUnavailable,
+    lost=RecordUnavailable,
+    hint="put it back, or keep the record aside and begin anew: mv {} {}.old",
+)
+
+
+def prepare(directory: str) -> None:
+    """The directory exists and it and every file of the record is ours alone."""
+    make_directory(directory, RecordUnavailable)
+    inspect(directory)
+
+
+def inspect(directory: str) -> bool:
+    """Whether there is a record; an error where anything of it is not ours alone."""
+    if not is_own_directory(directory, RecordUnavailable):
+        return False
+    files = [os.path.join(directory, name) for name in _FILES]
+    found = [path for path in files if is_own_file(path, RecordUnavailable)]
+    return files[0] in found
+
+
+__all__ = ["Connection", "DatabaseError", "Error"]
 _BUSY_SECONDS = 10.0
 # Frames of the log that a cold start has to read before it can write.
 _CHECKPOINT_PAGES = 128
@@ -102,7 +131,7 @@ def _connected(path: str) -> Connection:
     return connection
 
 
-class Log:
+class Statements:
     """The log that commits go to first.
 
     SQLite would force it to disk with each commit or with none, and changing its mind takes as

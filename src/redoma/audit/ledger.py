@@ -6,16 +6,82 @@ a run used is added up later, a batch at a time. Every time is the ledger's own 
 
 from __future__ import annotations
 
-from redoma.audit import makers
-from redoma.audit.clock import DAY, MINUTE
+import os
+import time
+
+from redoma.base.process_identity import boot_id, start_time
 from redoma.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from redoma.audit.chain import ChainHead
     from redoma.audit.database import Connection
     from redoma.audit.transaction import Draft
+
+_own: dict[int, str] = {}
+
+
+def own() -> str:
+    """This process: boot, process namespace, pid, and when it started in the kernel's count."""
+    pid = os.getpid()
+    if pid not in _own:
+        _own.clear()
+        _own[pid] = f"{boot()} {_namespace()} {pid} {start_time(pid)}"
+    return _own[pid]
+
+
+def gone(maker: str, age: int) -> bool:
+    """Whether a run's maker has ended; `age` is the run's, in microseconds.
+
+    A process of another namespace (a container that shares the state directory) cannot be seen
+    from here: its runs are left alone for a day.
+    """
+    made_in, namespace, pid, started = [*maker.split(" "), "", "", "", ""][:4]
+    if made_in != boot():
+        return True
+    if namespace != _namespace():
+        return age > DAY
+    return not pid.isdigit() or start_time(int(pid)) != started
+
+
+def _namespace() -> str:
+    try:
+        return str(os.stat("/proc/self/ns/pid").st_ino)
+    except OSError:
+        return "-"
+
+
+_MICRO = 1000
+MINUTE = 60_000_000
+DAY = 24 * 60 * MINUTE
+
+
+def boot() -> str:
+    """The name of this boot of the machine."""
+    return boot_id() or "unknown"
+
+
+class Now:
+    """This moment: the boot, microseconds since it (sleep included), and since 1970."""
+
+    __slots__ = ("boot", "uptime", "wall")
+
+    def __init__(self) -> None:
+        self.boot = boot()
+        self.uptime = time.clock_gettime_ns(time.CLOCK_BOOTTIME) // _MICRO
+        self.wall = time.time_ns() // _MICRO
+
+
+def passed(head: ChainHead, now: Now) -> int:
+    """How much time has passed since the head was written; never less than none."""
+    if not head.boot:
+        return 0
+    if head.boot == now.boot:
+        return max(0, now.uptime - head.uptime)
+    return max(now.uptime, now.wall - head.wall)
+
 
 HOUR = 60 * MINUTE
 KEPT_DURATIONS = 16
@@ -36,7 +102,7 @@ class Going(Value):
 def begin(connection: Connection, start: Draft, seq: int, now: int) -> None:
     """A run has started."""
     connection.execute(
-        _BEGIN, (start.run, seq, start.caller, start.session, start.digest, makers.own(), now)
+        _BEGIN, (start.run, seq, start.caller, start.session, start.digest, own(), now)
     )
 
 
@@ -53,7 +119,7 @@ def interrupted(connection: Connection, now: int) -> list[Going]:
     for run, seq, caller, session, maker, started in connection.execute(
         "SELECT run, seq, caller, session, maker, started FROM runs WHERE going = 1"
     ).fetchall():
-        if makers.gone(maker, now - started):
+        if gone(maker, now - started):
             connection.execute("UPDATE runs SET going = 0 WHERE run = ?", (run,))
             found.append(Going(run=run, seq=seq, caller=caller, session=session))
     return found

@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from redoma.audit.search import Entry
+    from redoma.audit.entries import AuditEntry
 
 # Upper bounds in seconds of the histogram of run times.
 BUCKETS = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0)
@@ -54,7 +54,7 @@ class _Counts:
         return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
-def count(entries: Iterable[Entry]) -> Stats:
+def count(entries: Iterable[AuditEntry]) -> Stats:
     """Counts entries, each once."""
     counts = _Counts()
     durations: list[float] = []

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from redoma.audit import clock, ledger
-from redoma.audit.chain import Head, link
-from redoma.audit.encoding import json_text, row_bytes
+from redoma.audit import ledger
+from redoma.audit.chain import ChainHead, json_text, link, row_bytes
 from redoma.model.event import Kind
 
 TYPE_CHECKING = False
@@ -50,20 +49,20 @@ class Draft:
 class Transaction:
     """A transaction that is open in the database; `head` is where it began."""
 
-    def __init__(self, connection: Connection, key: bytes, head: Head) -> None:
+    def __init__(self, connection: Connection, key: bytes, head: ChainHead) -> None:
         self._known = head
-        self._clock = clock.Now()
+        self._clock = ledger.Now()
         self._seq = head.seq
         self._link = head.link
         self._connection = connection
         self._key = key
-        self._now = head.ledger + clock.passed(head, self._clock)
+        self._now = head.ledger + ledger.passed(head, self._clock)
 
     def run(self, drafts: list[Draft], rates: RateLimits | None) -> RateLimited | None:
         """Adds the rows; where a limit refuses the start among them, the refusal instead."""
         for draft in drafts:
             if draft.kind is Kind.RUN_STARTING and rates is not None:
-                from redoma.audit import limits
+                from redoma.audit import rate_limits as limits
 
                 if limits.crowded(self._connection, draft.caller, draft.session, rates):
                     self.close_interrupted()
@@ -77,9 +76,9 @@ class Transaction:
         return None
 
     @property
-    def head(self) -> Head:
+    def head(self) -> ChainHead:
         """Where the rows so far lead."""
-        return Head(
+        return ChainHead(
             record=self._known.record,
             seq=self._seq,
             link=self._link,

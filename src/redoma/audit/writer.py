@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import os
 
-from redoma.audit import clock, place
-from redoma.audit.chain import Head, command_digest, head_mac
-from redoma.audit.database import Error, Log, is_ours, open_to_write, path_of, unavailable, worded
+from redoma.audit import database, ledger
+from redoma.audit.chain import ChainHead, command_digest, head_mac
+from redoma.audit.database import (
+    Error,
+    Statements,
+    is_ours,
+    open_to_write,
+    path_of,
+    unavailable,
+    worded,
+)
+from redoma.audit.head_lock import Anchor, HeadLock, parsed, spelled
 from redoma.audit.transaction import Transaction
-from redoma.audit.turnstile import Anchor, Turnstile, parsed, spelled
 from redoma.model.errors import ChainBroken, RecordUnavailable
 
 TYPE_CHECKING = False
@@ -24,12 +32,12 @@ _left_open: list[object] = []
 _HEAD_MAC = "SELECT mac FROM head WHERE id = 1"
 
 
-class Written:
+class WrittenRows:
     """Rows that are committed; on disk when `Writer.force` has returned."""
 
     __slots__ = ("head", "refusal")
 
-    def __init__(self, head: Head, refusal: RateLimited | None) -> None:
+    def __init__(self, head: ChainHead, refusal: RateLimited | None) -> None:
         self.head = head
         self.refusal = refusal
 
@@ -39,30 +47,30 @@ class _Ends:
 
     __slots__ = ("anchor", "head", "spelled")
 
-    def __init__(self, head: Head, anchor: Anchor, spelled: tuple[bytes, bytes]) -> None:
+    def __init__(self, head: ChainHead, anchor: Anchor, spelled: tuple[bytes, bytes]) -> None:
         self.head = head
         self.anchor = anchor
         self.spelled = spelled
 
 
-class Writer:
+class AuditWriter:
     """The open files of a record; used by one thread at a time."""
 
     def __init__(self, directory: str, *, keyed_by: KeyPlace, keep: int | None) -> None:
-        place.prepare(directory)
+        database.prepare(directory)
         self.directory = directory
         self._path = path_of(directory)
         self._keyed_by = keyed_by
         self._keep = keep
-        self._turnstile = Turnstile(directory)
-        self._log = Log(self._path)
+        self._turnstile = HeadLock(directory)
+        self._log = Statements(self._path)
         self._files: tuple[tuple[int, int], ...] = ()
         self._opened: Connection | None = None
         self._turnstile.enter()
         try:
             # A record that was begun has a head file; its key is never made twice.
             begun = bool(self._turnstile.read().strip())
-            get = place.KEY.existing if begun else place.KEY.existing_or_new
+            get = database.KEY.existing if begun else database.KEY.existing_or_new
             self.key = get(keyed_by, directory)
             if begun and not os.path.exists(self._path):
                 raise ChainBroken(
@@ -80,7 +88,7 @@ class Writer:
         # Attack: the files are removed below a process that goes on writing, to nowhere.
         self._files = self._found()
         self._last: _Ends | None = None
-        self._on_disk: Head | None = None
+        self._on_disk: ChainHead | None = None
         self._has_looked = False
 
     @property
@@ -93,7 +101,7 @@ class Writer:
         """The name of a command in the ledger."""
         return command_digest(self.key, command)
 
-    def write(self, drafts: list[Draft], rates: RateLimits | None = None) -> Written:
+    def write(self, drafts: list[Draft], rates: RateLimits | None = None) -> WrittenRows:
         """Commits rows, or the refusal of the start among them: whatever dies now, they stay."""
         self._turnstile.enter()
         try:
@@ -112,7 +120,7 @@ class Writer:
         finally:
             self._turnstile.leave()
 
-    def force(self, written: Written) -> None:
+    def force(self, written: WrittenRows) -> None:
         """What was written is on disk when this returns, even if the power is cut.
 
         Others write meanwhile, and the disk takes what several of them force in one go.
@@ -128,7 +136,7 @@ class Writer:
         except OSError as error:
             raise unavailable(self._path, error) from error
 
-    def _transact(self, drafts: list[Draft], rates: RateLimits | None) -> Written:
+    def _transact(self, drafts: list[Draft], rates: RateLimits | None) -> WrittenRows:
         self.connection.execute("BEGIN IMMEDIATE")
         known, anchor = self._ends()
         transaction = Transaction(self.connection, self.key, known)
@@ -141,7 +149,7 @@ class Writer:
         self.connection.execute("COMMIT")
         self._has_looked = True
         self._remember(head, mac, anchor)
-        return Written(head, refusal)
+        return WrittenRows(head, refusal)
 
     def close(self) -> None:
         """Closes the files; nothing waits to be written."""
@@ -177,15 +185,15 @@ class Writer:
         # Whoever began before us and was killed had written nothing yet.
         from redoma.base.ids import uuid
 
-        head = Head(record=uuid())
+        head = ChainHead(record=uuid())
         self.connection.execute(
             "INSERT OR REPLACE INTO head VALUES (1, ?, ?, 0, ?, 0, '', 0, 0, ?)",
             (head.record, self._keyed_by.value, head.link, head_mac(self.key, head)),
         )
-        self._turnstile.write(spelled(self.key, Anchor(record=head.record, boot=clock.boot())))
+        self._turnstile.write(spelled(self.key, Anchor(record=head.record, boot=ledger.boot())))
         self._turnstile.settle()
 
-    def _ends(self) -> tuple[Head, Anchor]:
+    def _ends(self) -> tuple[ChainHead, Anchor]:
         """The head and the anchor, which agree; otherwise nothing is written over the traces."""
         if self._last is not None:
             (mac,) = self.connection.execute(_HEAD_MAC).fetchone() or ("",)
@@ -202,7 +210,7 @@ class Writer:
                 hint=f"REDOMA_AUDIT_KEY={keyed_by}",
             )
         try:
-            head = Head(
+            head = ChainHead(
                 record=record,
                 seq=seq,
                 link=own,
@@ -219,7 +227,7 @@ class Writer:
         anchor = parsed(self.key, self._turnstile.read())
         if anchor is None or anchor.record != record:
             raise self._broken(seq, "its head file was not written with this key")
-        demanded, demanded_link = anchor.demands(clock.boot())
+        demanded, demanded_link = anchor.demands(ledger.boot())
         if demanded > seq or (demanded == seq and demanded_link != own):
             raise self._broken(seq, f"it had reached entry {demanded} and was put back to {seq}")
         return head, anchor
@@ -231,7 +239,7 @@ class Writer:
             hint=f"redoma audit verify; {_aside(self.directory)}",
         )
 
-    def _put_head(self, head: Head) -> bytes:
+    def _put_head(self, head: ChainHead) -> bytes:
         mac = head_mac(self.key, head)
         self.connection.execute(
             "UPDATE head SET seq = ?, link = ?, ledger = ?, boot = ?, uptime = ?, wall = ?, mac = ?"
@@ -248,7 +256,7 @@ class Writer:
         )
         return mac
 
-    def _remember(self, head: Head, mac: bytes, known: Anchor) -> None:
+    def _remember(self, head: ChainHead, mac: bytes, known: Anchor) -> None:
         """Writes the end into the head file, and how far the record is known to be on disk."""
         ours = self._on_disk
         newer = ours is not None and ours.seq > known.on_disk_seq

@@ -20,7 +20,7 @@ import sys
 from _frozen_importlib import ModuleSpec
 from _frozen_importlib_external import MAGIC_NUMBER, SourceFileLoader
 
-from redoma.base.cache_home import cache_home
+from redoma.base.paths import cache_home
 from redoma.base.pattern_cache import KeptPatterns
 
 TYPE_CHECKING = False

@@ -6,6 +6,7 @@ import os
 import sys
 from itertools import pairwise
 
+from redoma.base.paths import is_below, is_within
 from redoma.cli.options import Argument, CommandTable, Heading, Option, Sample
 from redoma.cli.tree import hunk_lines, shown, title
 from redoma.i18n import phrased
@@ -179,7 +180,7 @@ def asked_for(changes: Changes, places: list[str] | None) -> Iterator[Change]:
     for item in changes.items:
         if places is not None and not any(_at_or_below(item, changes, place) for place in places):
             continue
-        if any(item.path.startswith(f"{path}/") for path in gone):
+        if any(is_below(item.path, path) for path in gone):
             continue
         state = item.after or item.before
         if state is not None and state.kind is FileKind.DIRECTORY:
@@ -199,7 +200,7 @@ def _at_or_below(item: Change, changes: Changes, place: str) -> bool:
 def _place(path: str, changes: Changes) -> str:
     """A path as the person at this prompt means it: from here, if here is in the workspace."""
     whole = os.path.normpath(os.path.join(os.path.realpath("."), path))
-    inside = f"{whole}/".startswith(f"{changes.workspace}/")
+    inside = is_within(whole, changes.workspace)
     return whole if inside else path
 
 

@@ -12,7 +12,7 @@ from redoma.model.display import harmless
 from redoma.model.errors import UsageError
 from redoma.model.event import Kind
 from redoma.pipeline import audit_reader
-from redoma.pipeline.audit_reader import Wanted
+from redoma.pipeline.audit_reader import EntryFilter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,10 +22,10 @@ MOST_ROWS = 1_000_000
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
-def wanted_of(options: CommandLine) -> Wanted:
+def wanted_of(options: CommandLine) -> EntryFilter:
     """Which entries the command line asks for."""
     values = options.values
-    return Wanted(
+    return EntryFilter(
         session=values.get("--session"),
         caller=values.get("--caller"),
         run=values.get("--run"),
@@ -141,7 +141,7 @@ def _show(options: CommandLine) -> int:
         one = audit_reader.one(int(which))
         entries = [one] if one else []
     else:
-        entries = list(audit_reader.entries(audit_reader.Wanted(run=which)))
+        entries = list(audit_reader.entries(audit_reader.EntryFilter(run=which)))
     if not entries:
         sys.stderr.write(phrased("redoma: the record has no {0}\n", harmless(which)))
         return 1

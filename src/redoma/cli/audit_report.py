@@ -13,7 +13,7 @@ from redoma.model.display import harmless
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.pipeline.audit_reader import Entry, Stats, Verification
+    from redoma.pipeline.audit_reader import AuditEntry, Stats, Verification
 
 CSV_COLUMNS = "seq at kind run session caller command digest details link".split()
 CSV_HEAD = ",".join(CSV_COLUMNS)
@@ -23,7 +23,7 @@ _WHOLE = 20_000
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
 
 
-def line(entry: Entry) -> str:
+def line(entry: AuditEntry) -> str:
     """An entry on one line."""
     who = [
         f"{name}={_word(value)}"
@@ -40,7 +40,7 @@ def line(entry: Entry) -> str:
     return "  ".join(parts)
 
 
-def whole(entry: Entry) -> str:
+def whole(entry: AuditEntry) -> str:
     """An entry with all that it says, a line for each thing."""
     lines = [f"entry     {entry.seq}", f"at        {moment(entry.at)}"]
     for name in ("kind", "run", "session", "caller", "command", "digest"):
@@ -57,7 +57,7 @@ def whole(entry: Entry) -> str:
     return "\n".join(lines) + "\n"
 
 
-def as_json(entry: Entry) -> dict[str, object]:
+def as_json(entry: AuditEntry) -> dict[str, object]:
     """An entry for programs."""
     return {
         "seq": entry.seq,
@@ -73,12 +73,12 @@ def as_json(entry: Entry) -> dict[str, object]:
     }
 
 
-def json_line(entry: Entry) -> str:
+def json_line(entry: AuditEntry) -> str:
     """An entry as one line of JSON, in ASCII."""
     return json.dumps(as_json(entry))
 
 
-def csv_line(entry: Entry) -> str:
+def csv_line(entry: AuditEntry) -> str:
     """An entry as a line of a table; nothing in it is a formula, and nothing ends the line."""
     return ",".join(
         cell(moment(entry.at) if name == "at" else str(getattr(entry, name)))
@@ -180,7 +180,7 @@ def stats_json(found: Stats) -> dict[str, object]:
     }
 
 
-def _said(entry: Entry) -> str:
+def _said(entry: AuditEntry) -> str:
     """The most telling of the details, in a word or two."""
     facts = entry.facts()
     words = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from redoma.base.paths import is_within
 from redoma.cli.options import Argument, CommandTable, Heading, Option, Sample
 from redoma.i18n import phrased
 from redoma.model.display import harmless, shortened
@@ -131,9 +132,7 @@ def workspace_here(place: str) -> str:
 
     here = os.path.realpath(place or ".")
     around = [
-        entry.workspace
-        for entry in stored_changes.history()
-        if f"{here}/".startswith(f"{entry.workspace}/")
+        entry.workspace for entry in stored_changes.history() if is_within(here, entry.workspace)
     ]
     return max(around, key=len, default=here)
 

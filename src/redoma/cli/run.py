@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from redoma.base.paths import is_below
 from redoma.cli import COULD_NOT_WORK, say
 from redoma.cli.options import CommandTable, Sample
 from redoma.cli.run_options import LIMITS, RUN_OPTIONS, sandbox_for
@@ -142,7 +143,7 @@ def _outermost(held_back: tuple[HeldBack, ...]) -> list[HeldBack]:
     shown: list[HeldBack] = []
     for held in sorted(held_back, key=lambda each: each.path.split("/")):
         above = shown[-1] if shown else None
-        if above and held.path.startswith(f"{above.path}/") and held.why == above.why:
+        if above and is_below(held.path, above.path) and held.why == above.why:
             continue
         shown.append(held)
     return shown

@@ -26,6 +26,7 @@ from redoma import (
     Validation,
     validate_component,
 )
+from redoma.base.paths import is_within
 from redoma.model import arguments
 from redoma.model.remedies import Interface
 
@@ -373,7 +374,7 @@ def _places(environ: Mapping[str, str]) -> list[str]:
     found = []
     for entry in environ.get("PYTHONPATH", "").split(os.pathsep):
         real = os.path.realpath(entry) if entry else ""
-        if os.path.isdir(real) and real != "/" and not f"{home}/".startswith(f"{real}/"):
+        if os.path.isdir(real) and real != "/" and not is_within(home, real):
             found.append(real)
     return found
 

@@ -15,16 +15,12 @@ from contextlib import suppress
 from functools import partial
 from socket import AF_INET, AF_INET6, socket
 
-from redoma.egress import destinations, sockets
-from redoma.egress.answers import Answers, Conversation
-from redoma.egress.connection import Passage, cut
-from redoma.egress.datagrams import Datagrams
-from redoma.egress.directory import Directory
-from redoma.egress.guard import Guard
-from redoma.egress.ledger import Ledger
-from redoma.egress.program import Programs
-from redoma.egress.relay import Pipes
-from redoma.egress.resolver import Resolver
+from redoma.egress import destinations
+from redoma.egress.destinations import ProgramLookup
+from redoma.egress.dns import DnsConnection, NameDirectory, NameServer, Resolver
+from redoma.egress.guard import ConnectionGuard
+from redoma.egress.ledger import Datagrams, Ledger
+from redoma.egress.relayed_connection import Pipes, RelayedConnection, cut
 from redoma.model.network import TOO_MANY, Connection
 from redoma.model.result import Outcome
 
@@ -32,9 +28,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from redoma.egress.inspecting import Inspector
+    from redoma.egress.inspector import Inspector
     from redoma.egress.ledger import Tell
-    from redoma.jail.kernel.netns_sockets import Embassy
+    from redoma.jail.kernel.netns_sockets import NetnsSockets
     from redoma.model.network import Reach
     from redoma.model.secret import Secret
 
@@ -46,13 +42,13 @@ _PAUSE = 0.01
 _QUESTIONS_FOR_A_REFUSAL = 20
 
 
-class Gate:
+class EgressGate:
     """The way out of one enclosure, served by a thread of its own."""
 
     def __init__(
         self,
         reach: Reach,
-        embassy: Embassy,
+        embassy: NetnsSockets,
         first: int,
         wake: Callable[[], None],
         tell: Tell | None = None,
@@ -70,7 +66,7 @@ class Gate:
         self._bytes = 0
         self._counting = allocate_lock()
         self._embassy = embassy
-        self._programs = Programs(first, embassy.kernel)
+        self._programs = ProgramLookup(first, embassy.kernel)
         self._tell = wake
         self._epoll = select.epoll()
         self._bell = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
@@ -79,16 +75,16 @@ class Gate:
         self._stopping = False
         self._over = allocate_lock()
         self._handlers: dict[int, Callable[[], None]] = {}
-        self._passages: set[Passage] = set()
+        self._passages: set[RelayedConnection] = set()
         self._asking: set[socket] = set()
-        self._again: deque[Passage] = deque()
+        self._again: deque[RelayedConnection] = deque()
         self._resolver = Resolver(self._ring)
-        self._directory = Directory()
-        self._answers = Answers(reach, self._directory, self._resolver, self.ledger)
-        self._most = min(reach.max_connections, sockets.descriptors_left() // 2)
+        self._directory = NameDirectory()
+        self._answers = NameServer(reach, self._directory, self._resolver, self.ledger)
+        self._most = min(reach.max_connections, destinations.descriptors_left() // 2)
         self._inspector: Inspector | None = None
         if reach.opens_tls:
-            from redoma.egress.inspecting import inspector
+            from redoma.egress.inspector import inspector
 
             self._inspector = inspector(self, authority, secrets)
 
@@ -138,7 +134,7 @@ class Gate:
             self._bell = -1
         return self.ledger.all()
 
-    def watch(self, sock: socket, passage: Passage) -> None:
+    def watch(self, sock: socket, passage: RelayedConnection) -> None:
         """Has a passage served whenever something happens on a socket."""
         self._handlers[sock.fileno()] = passage.ready
         self._epoll.register(sock.fileno(), _EVENTS)
@@ -150,7 +146,7 @@ class Gate:
             with suppress(OSError, ValueError):
                 self._epoll.unregister(number)
 
-    def again(self, passage: Passage) -> None:
+    def again(self, passage: RelayedConnection) -> None:
         """Serves a passage in the next round as well, after the others had their turn."""
         self._again.append(passage)
 
@@ -162,7 +158,7 @@ class Gate:
             self.spent = limit is not None and self._bytes > limit
             return self.spent
 
-    def ended(self, passage: Passage) -> None:
+    def ended(self, passage: RelayedConnection) -> None:
         """Notes a passage that is over."""
         self._passages.discard(passage)
         self._note(passage.about)
@@ -247,7 +243,7 @@ class Gate:
 
     def _out(self, client: socket) -> None:
         """A connection of the command's to anywhere."""
-        place = sockets.original(client, redirected=self._embassy.mode == "redirect")
+        place = destinations.original(client, redirected=self._embassy.mode == "redirect")
         if place is None:
             cut(client)
             return
@@ -265,7 +261,7 @@ class Gate:
             return
         guard = None
         if name and not self.reach.anyone:
-            guard = Guard(
+            guard = ConnectionGuard(
                 name,
                 about.port,
                 web_only=destinations.web_only(self.reach, name, about.port),
@@ -314,7 +310,7 @@ class Gate:
             name="localhost",
             port=port,
             rule=f"localhost:{port}",
-            program=self._programs.behind(client, (sockets.own(client), port)),
+            program=self._programs.behind(client, (destinations.own(client), port)),
         )
         if self._full:
             self._turn_away(client, about)
@@ -339,15 +335,17 @@ class Gate:
         cut(client)
         self._refuse(destinations.refused(about, about.why or TOO_MANY))
 
-    def _begin(self, client: socket, about: Connection, guard: Guard | None) -> Passage:
-        passage = Passage(self, client, about, guard)
+    def _begin(
+        self, client: socket, about: Connection, guard: ConnectionGuard | None
+    ) -> RelayedConnection:
+        passage = RelayedConnection(self, client, about, guard)
         self._passages.add(passage)
         self.watch(client, passage)
         return passage
 
     def _asked(self, client: socket) -> None:
         """A connection over which names are asked for."""
-        if len(self._handlers) > self._most * 2 + sockets.SPARE_DESCRIPTORS:
+        if len(self._handlers) > self._most * 2 + destinations.SPARE_DESCRIPTORS:
             cut(client)
             return
 
@@ -357,6 +355,6 @@ class Gate:
             client.close()
 
         self._asking.add(client)
-        conversation = Conversation(self._answers, client, over)
+        conversation = DnsConnection(self._answers, client, over)
         self._handlers[client.fileno()] = conversation.ready
         self._epoll.register(client.fileno(), select.EPOLLIN | select.EPOLLRDHUP | select.EPOLLET)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redoma.egress.rules import LOCALHOST, OWN_LOOPBACK, read
+from redoma.egress.host_rules import LOCALHOST, OWN_LOOPBACK, read
 from redoma.model.access import Grant, Network, Syscalls
 from redoma.model.errors import Refused, UsageError
 from redoma.model.guarantee import Guarantee

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from redoma.base.paths import is_within
 from redoma.model.access import Variables
 
 TYPE_CHECKING = False
@@ -50,7 +51,7 @@ def clean(
     made = {name: value for name, value in caller.items() if name in _PASSED and len(value) < 64}
     for name in _PLACES:
         value = caller.get(name, "")
-        if value and any(value == v or value.startswith(v + "/") for v in visible):
+        if value and any(is_within(value, v) for v in visible):
             made[name] = value
     made.setdefault("LANG", "C.UTF-8")
     made |= {

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 
-from redoma.jail import own, places
+from redoma.base import own_directories
+from redoma.jail import own
 from redoma.jail.quantities import read_limit
 from redoma.model.access import Apply, Grant, Home, Limits, Network, Syscalls, Variables, Writes
 from redoma.model.errors import UsageError
@@ -76,7 +77,7 @@ def _entries(path: str) -> list[tuple[str, str]]:
     head = f"{_VERSION} {status.st_ino} {status.st_mtime_ns} {status.st_size} {path}"
     kept = ""
     try:
-        kept = f"{places.cache()}/profile-{path.strip('/').replace('/', '-')[-150:]}"
+        kept = f"{own_directories.cache()}/profile-{path.strip('/').replace('/', '-')[-150:]}"
         with open(kept, encoding="utf-8") as file:
             first, *lines = file.read().splitlines()
         if first == head:
@@ -89,7 +90,7 @@ def _entries(path: str) -> list[tuple[str, str]]:
     if kept:
         fresh = f"{kept}.{os.getpid()}"
         try:
-            places.made_cache()
+            own_directories.made_cache()
             with open(fresh, "w", encoding="utf-8") as file:
                 file.write("\n".join([head, *(f"{key}\t{value}" for key, value in entries)]))
             os.rename(fresh, kept)
@@ -128,6 +129,6 @@ def _profile(entries: list[tuple[str, str]], path: str) -> Profile:
 def _reach(hosts: list[str]) -> Reach:
     if not hosts:
         return Reach()
-    from redoma.egress.rules import read
+    from redoma.egress.host_rules import read
 
     return read(hosts)

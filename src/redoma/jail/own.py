@@ -10,7 +10,8 @@ import os
 import stat
 import sys
 
-from redoma.jail import places
+from redoma.base import own_directories
+from redoma.base.paths import is_below, is_within
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _MOST_LINKS = 40
@@ -83,7 +84,7 @@ class _Parts:
         self._interpreter()
         self._modules()
         self._programs()
-        for place in (*places.all_places(), *_believed, sys.pycache_prefix or ""):
+        for place in (*own_directories.all_places(), *_believed, sys.pycache_prefix or ""):
             if place:
                 self._add(place)
 
@@ -115,7 +116,7 @@ class _Parts:
             place = os.path.abspath(entry)
             if os.path.basename(place) in _INSTALLED or place.endswith(".zip"):
                 self._add(place)
-            elif not f"{place}/".startswith(f"{library}/"):
+            elif not is_within(place, library):
                 self.searched[place] = None
 
     def _programs(self) -> None:
@@ -152,7 +153,7 @@ def environment_in(directory: str) -> str:
     Calls import from it, though the rest of that directory is never shown.
     """
     prefix = os.path.realpath(sys.prefix)
-    return prefix if prefix.startswith(directory.rstrip("/") + "/") else ""
+    return prefix if is_below(prefix, directory) else ""
 
 
 def parts_below(root: str) -> list[str]:
@@ -255,7 +256,7 @@ def place_around(path: str) -> str:
     """What of ours a path is, or lies in; nothing where it is somebody else's."""
     parts = _parts()
     for place in parts.pieces:
-        if path == place or path.startswith(place + "/"):
+        if is_within(path, place):
             return place
     return path if path in parts.wholes else ""
 
@@ -278,7 +279,7 @@ def _below(root: str) -> list[str]:
             found.append(inside)
     outermost: list[str] = []
     for path in sorted(dict.fromkeys(found)):
-        if not outermost or not path.startswith(outermost[-1] + "/"):
+        if not outermost or not is_below(path, outermost[-1]):
             outermost.append(path)
     return outermost
 

@@ -61,7 +61,7 @@ def plan(
             hint=Remedy(help=Help.TRACING_ENGINE),
         )
     if grant.network is Network.GATED:
-        from redoma.egress.request_rules import held
+        from redoma.egress.host_rules import held
 
         held(grant.reach)
     elif grant.network is Network.OPEN and grant.reach.opens_tls:

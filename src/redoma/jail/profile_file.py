@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import yaml
 
-from redoma.egress.rules import read_host
+from redoma.egress.host_rules import read_host
 from redoma.jail.quantities import COUNTS, SIZES, TIMES, read_limit
 from redoma.model.errors import PolicySyntax, UnknownKey, UsageError
 from redoma.model.guarantee import Guarantee

@@ -12,7 +12,8 @@ import stat
 from binascii import crc32
 from time import time
 
-from redoma.jail import places
+from redoma.base import own_directories
+from redoma.base.paths import is_below, is_within
 from redoma.model.access import Home
 from redoma.model.value import Value
 
@@ -91,7 +92,7 @@ def build(home_view: Home, *, home: str, path: str, keep: tuple[str, ...] = ()) 
         for source in _outermost(found, home, keep):
             binds.append((source, source))
     seen = [place for _, place in binds] + [place for _, place in links] + list(keep)
-    visible = [e for e in entries if any(e == s or e.startswith(s + "/") for s in seen)]
+    visible = [e for e in entries if any(is_within(e, s) for s in seen)]
     visible += [entry for entry in DEFAULT_PATH.split(":") if entry not in visible]
     return View(binds=tuple(binds), links=tuple(links), home=home, path=":".join(visible))
 
@@ -99,7 +100,7 @@ def build(home_view: Home, *, home: str, path: str, keep: tuple[str, ...] = ()) 
 def _root_of_tools(entry: str, home: str) -> str:
     """What to show for one entry of the search path: all that it belongs to, or just it."""
     real = os.path.realpath(entry)
-    if any(real == s or real.startswith(s + "/") for s in (*_SYSTEM, *_SOFTWARE)):
+    if any(is_within(real, s) for s in (*_SYSTEM, *_SOFTWARE)):
         return ""
     parts = entry.split("/")
     for length, part in enumerate(parts, 1):
@@ -122,17 +123,17 @@ def _outermost(found: list[str], home: str, keep: tuple[str, ...]) -> list[str]:
     # Most are not there, and one question is cheaper than following each part of a path.
     for path in sorted({p for p in found if p and os.access(p, os.F_OK)}):
         real = os.path.realpath(path)
-        if real in ("/", home) or home.startswith(real + "/"):
+        if real in ("/", home) or is_below(home, real):
             continue
         if real.startswith(("/etc", "/proc", "/sys", "/dev", "/run", "/var/run", "/boot")):
             continue
         if real in ("/tmp", "/var", "/var/tmp", "/home", "/root", "/mnt", "/srv", "/media"):
             continue
-        if any(real == n or real.startswith(n + "/") or n.startswith(real + "/") for n in never):
+        if any(is_within(real, n) or is_below(n, real) for n in never):
             continue
-        if any(path == k or path.startswith(k + "/") for k in keep):
+        if any(is_within(path, k) for k in keep):
             continue
-        if any(path.startswith(c + "/") for c in chosen):
+        if any(is_below(path, c) for c in chosen):
             continue
         if os.path.islink(path) and real != path:
             path = real  # noqa: PLW2901 — a link is shown by what it leads to
@@ -148,7 +149,7 @@ def etc() -> str:
     sources = [(name, _identity(f"/etc/{name}")) for name in ETC]
     persons = _identity(os.path.expanduser("~/.gitconfig"))
     wanted = "\n".join(f"{name} {who}" for name, who in sources if who) + f"\n~ {persons}"
-    place = f"{places.cache()}/etc-{_LAYOUT}-{crc32(wanted.encode()):08x}"
+    place = f"{own_directories.cache()}/etc-{_LAYOUT}-{crc32(wanted.encode()):08x}"
     if _made(place, wanted):
         return place
     from fcntl import LOCK_EX, flock
@@ -156,13 +157,13 @@ def etc() -> str:
     from redoma.jail.etc_copy import copy, remove_unused
 
     # Threads and processes that start side by side would copy into each other's half.
-    with open(f"{places.made_cache()}/etc.lock", "w") as lock:
+    with open(f"{own_directories.made_cache()}/etc.lock", "w") as lock:
         flock(lock, LOCK_EX)
         if not _made(place, wanted):
             copy([name for name, who in sources if who], place)
             with open(f"{place}.made", "w") as file:
                 file.write(wanted)
-            remove_unused(places.cache(), older_than=_KEPT)
+            remove_unused(own_directories.cache(), older_than=_KEPT)
     return place
 
 
@@ -170,14 +171,14 @@ def own_hosts() -> str:
     """A file that names an enclosure itself, and no other host."""
     own = os.uname().nodename
     text = f"127.0.0.1\tlocalhost\n127.0.1.1\t{own}\n::1\tlocalhost ip6-localhost ip6-loopback\n"
-    place = f"{places.cache()}/hosts"
+    place = f"{own_directories.cache()}/hosts"
     try:
         with open(place) as file:
             if file.read() == text:
                 return place
     except OSError:
         pass
-    places.made_cache()
+    own_directories.made_cache()
     fresh = f"{place}.{os.getpid()}"
     with open(fresh, "w") as file:
         file.write(text)

@@ -24,9 +24,9 @@ def decide(
     """Allow, log, confirm or deny, with the reasons of what led there."""
     if policy is not BUILT_IN:
         # Without a policy of anybody's own, a hook does without all that this needs.
-        from redoma.judge.policy.weigh import weigh
+        from redoma.judge.policy.evaluation import evaluate
 
-        return weigh(assessment, pack, policy, circumstances)
+        return evaluate(assessment, pack, policy, circumstances)
     risk = assessment.risk
     verdict = pack.verdict(risk)
     return Decision(

@@ -252,6 +252,10 @@ class Policy(Value):
     floor: Policy | None = None
     # Another policy, judged by its own pack, that counts as well: the stricter of both decides.
     beside: Policy | None = None
+    # The user's own cards, a program's name and its compiled card each; and a project's, by which
+    # a command is judged a second time: they can only add risk.
+    cards: tuple[tuple[str, bytes], ...] = ()
+    project_cards: tuple[tuple[str, bytes], ...] = ()
 
     @property
     def own_rules(self) -> tuple[Rule, ...]:

@@ -50,6 +50,32 @@ class Effect(Enum):
     DECEIVES = "deceives"
     UNKNOWN = "unknown"
 
+    @property
+    def leaves_machine(self) -> bool:
+        """Whether it reaches another machine, or brings in what comes from one."""
+        return self in _LEAVING_MACHINE
+
+    @property
+    def irreversible(self) -> bool:
+        """Whether discarding the changes of a workspace does not take it back."""
+        return self in _IRREVERSIBLE
+
+
+_LEAVING_MACHINE = frozenset(
+    (
+        *(Effect.NETWORK, Effect.REMOTE, Effect.EXFILTRATES, Effect.PUBLISHES),
+        *(Effect.DOWNLOADS_AND_EXECUTES, Effect.INSTALLS),
+    )
+)
+_IRREVERSIBLE = frozenset(
+    (
+        *(Effect.REMOTE, Effect.PUBLISHES, Effect.EXFILTRATES, Effect.SECRETS),
+        *(Effect.DOWNLOADS_AND_EXECUTES, Effect.REWRITES_HISTORY, Effect.SCHEMA_CHANGE),
+        *(Effect.KILLS, Effect.SYSTEM, Effect.PRIVILEGE, Effect.TAMPERS, Effect.PERSISTS),
+        *(Effect.UNKNOWN, Effect.DECEIVES),
+    )
+)
+
 
 class Place(Enum):
     """Where a target lies, as far as its name tells."""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 
-from redoma.ask.answers import account, told
-from redoma.ask.chain import Chain
-from redoma.ask.files import own_directory
-from redoma.ask.pending import Pending, Waiting
-from redoma.ask.remembered import Approval, Remembered, can_remember
-from redoma.ask.spent import Spent
-from redoma.jail import places
+from redoma.ask.answerers import AnswererChain
+from redoma.ask.answers import Spent, account, told
+from redoma.ask.approvals import Approval, RememberedApprovals, can_remember
+from redoma.ask.own_files import own_directory
+from redoma.ask.pending import PendingQuestions, Waiting
+from redoma.base import own_directories
 from redoma.model.errors import AskUnavailable, StateUnavailable, UsageError
 from redoma.model.question import Choice, Remember
 
@@ -18,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from redoma.ask.callback import Said
+    from redoma.ask.answerers import Said
     from redoma.model.question import Answer, Answerer, Question
 
 __all__ = [
@@ -38,7 +37,7 @@ __all__ = [
 def directory() -> str:
     """Where questions, approvals and used answers are kept: the user's own state, 0700."""
     try:
-        path = f"{places.state()}/ask"
+        path = f"{own_directories.state()}/ask"
         return own_directory(path) if os.path.lexists(path) else path
     except StateUnavailable as error:
         raise AskUnavailable(str(error), hint=error.hint) from error
@@ -51,14 +50,14 @@ def redactor() -> Callable[[str], str]:
     return redaction.redactor().text
 
 
-def pending() -> Pending:
+def pending() -> PendingQuestions:
     """The questions that wait for an answer from elsewhere."""
-    return Pending(f"{directory()}/questions")
+    return PendingQuestions(f"{directory()}/questions")
 
 
-def remembered(redact: Callable[[str], str] = lambda text: text) -> Remembered:
+def remembered(redact: Callable[[str], str] = lambda text: text) -> RememberedApprovals:
     """The approvals that last."""
-    return Remembered(f"{directory()}/approvals", redact)
+    return RememberedApprovals(f"{directory()}/approvals", redact)
 
 
 def answerer(
@@ -68,13 +67,13 @@ def answerer(
     terminal: bool = False,
     elsewhere: bool = False,
     redact: Callable[[str], str] = lambda text: text,
-) -> Chain:
+) -> AnswererChain:
     """Everyone who can be asked, as one: remembered approvals, then `confirm` or people, nobody.
 
     `terminal` asks the person at this terminal, if there is one; `elsewhere` puts the question
     where `redoma answer` or a page can answer it. Both at once: the first answer counts.
     """
-    return Chain(
+    return AnswererChain(
         people or _people(confirm, redact, terminal=terminal, elsewhere=elsewhere),
         remembered=remembered(redact),
         spent=Spent(f"{directory()}/spent"),
@@ -89,7 +88,7 @@ def _people(
     elsewhere: bool,
 ) -> list[Answerer]:
     if confirm is not None:
-        from redoma.ask.callback import Callback
+        from redoma.ask.answerers import Callback
 
         return [Callback(confirm)]
     if not terminal:
@@ -99,7 +98,7 @@ def _people(
     here = TerminalAnswerer(redact=redact)
     if not elsewhere:
         return [here]
-    from redoma.ask.together import Together
+    from redoma.ask.answerers import Together
 
     return [Together(here, pending())]
 

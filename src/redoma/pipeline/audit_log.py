@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redoma.audit.store import KEEP, Record
+from redoma.audit.log import KEEP, AuditLog
 from redoma.base.private_file import key_place as place_of_key
 from redoma.model.errors import RecordUnavailable, StateUnavailable
 
@@ -17,17 +17,17 @@ KEY_VARIABLE = "REDOMA_AUDIT_KEY"
 
 def record(
     *, redact: Callable[[str], str] | None, keep: int | None = KEEP, place: str = ""
-) -> Record:
+) -> AuditLog:
     """The record of this user; `keep` is how many entries a session keeps, None for all."""
-    return Record(place or directory(), redact=redact, keep=keep, keyed_by=key_place())
+    return AuditLog(place or directory(), redact=redact, keep=keep, keyed_by=key_place())
 
 
 def directory() -> str:
     """Where the record of this user lies."""
-    from redoma.jail import places
+    from redoma.base import own_directories
 
     try:
-        return f"{places.state()}/audit"
+        return f"{own_directories.state()}/audit"
     except StateUnavailable as error:
         raise RecordUnavailable(str(error), hint=error.hint) from error
 

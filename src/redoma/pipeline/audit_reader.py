@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from redoma.audit.faults import Verification
-from redoma.audit.search import Entry, Reader, Wanted
+from redoma.audit.chain_walk import Verification
+from redoma.audit.entries import AuditEntry, AuditReader, EntryFilter
 from redoma.audit.stats import Stats
 from redoma.pipeline.audit_log import directory, key_place
 
@@ -11,49 +11,49 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Entry", "Stats", "Verification", "Wanted"]
+__all__ = ["AuditEntry", "EntryFilter", "Stats", "Verification"]
 
 
-def newest(limit: int, wanted: Wanted) -> list[Entry]:
+def newest(limit: int, wanted: EntryFilter) -> list[AuditEntry]:
     """The newest entries, oldest first."""
-    with Reader(directory()) as reader:
+    with AuditReader(directory()) as reader:
         return reader.newest(limit, wanted)
 
 
-def entries(wanted: Wanted) -> Iterator[Entry]:
+def entries(wanted: EntryFilter) -> Iterator[AuditEntry]:
     """Every entry, oldest first."""
-    with Reader(directory()) as reader:
+    with AuditReader(directory()) as reader:
         yield from reader.all(wanted)
 
 
-def one(seq: int) -> Entry | None:
+def one(seq: int) -> AuditEntry | None:
     """One entry by its number."""
-    with Reader(directory()) as reader:
+    with AuditReader(directory()) as reader:
         return reader.get(seq)
 
 
-def behind(wanted: Wanted, seq: int) -> Wanted:
+def behind(wanted: EntryFilter, seq: int) -> EntryFilter:
     """The same entries, from after one on."""
     from redoma.model.value import replace
 
     return replace(wanted, after=max(seq, wanted.after))
 
 
-def follow(wanted: Wanted) -> Iterator[Entry]:
+def follow(wanted: EntryFilter) -> Iterator[AuditEntry]:
     """Entries as they are written."""
-    from redoma.audit.search import follow as followed
+    from redoma.audit.entries import follow as followed
 
     return followed(directory(), wanted)
 
 
-def stats(wanted: Wanted) -> Stats:
+def stats(wanted: EntryFilter) -> Stats:
     """The counts over entries."""
     from redoma.audit.stats import count
 
     return count(entries(wanted))
 
 
-def prometheus(wanted: Wanted) -> str:
+def prometheus(wanted: EntryFilter) -> str:
     """The counts as a collector of metrics reads them."""
     from redoma.audit.stats import prometheus as spelled
 
@@ -62,6 +62,6 @@ def prometheus(wanted: Wanted) -> str:
 
 def verified(expected: tuple[int, str] | None) -> Verification:
     """Whether the record is as it was written."""
-    from redoma.audit.verify import verify
+    from redoma.audit.verification import verify
 
     return verify(directory(), keyed_by=key_place(), expected=expected)

@@ -20,6 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from redoma.judge.programs.knowledge import Knowledge
     from redoma.judge.rules.pack import Pack
     from redoma.model.policy import Policy
     from redoma.model.request import PythonCall
@@ -170,9 +171,32 @@ def _checked(
 ) -> Decision:
     if policy is BUILT_IN:
         return refuse_broken(decide(assess(text, rules, knowledge(), where), rules))
-    assessment, around = examined(text, rules, where, circumstances)
-    decision = decide(assessment, rules, policy, around)
+    decision = _decided(text, rules, policy, where, circumstances, knowledge(policy.cards))
+    if policy.project_cards:
+        # Attack: a project's card says that a program of the user's, or one that ships, is
+        # harmless. So its cards count in a second judgement, and the stricter of both decides.
+        known = knowledge((*policy.cards, *policy.project_cards))
+        other = _decided(text, rules, policy, where, circumstances, known)
+        graver = (other.verdict, other.assessment.risk) > (
+            decision.verdict,
+            decision.assessment.risk,
+        )
+        from redoma.pipeline.caller_rules import stricter
+
+        decision = stricter(other, decision) if graver else stricter(decision, other)
     return decision if policy.name == ISOLATION_ONLY else refuse_broken(decision)
+
+
+def _decided(
+    text: str,
+    rules: Pack,
+    policy: Policy,
+    where: Ground,
+    circumstances: Circumstances | None,
+    known: Knowledge,
+) -> Decision:
+    assessment, around = examined(text, rules, where, circumstances, known)
+    return decide(assessment, rules, policy, around)
 
 
 def facts(text: str, *, cwd: str | None = None, home: str | None = None) -> tuple[Fact, ...]:
@@ -216,7 +240,7 @@ def _checked_call(
     where: Ground,
     circumstances: Circumstances | None,
 ) -> Decision:
-    assessment, facts = examine_call(call, rules, knowledge(), where)
+    assessment, facts = examine_call(call, rules, knowledge(policy.cards), where)
     if policy is BUILT_IN:
         return refuse_broken(decide(assessment, rules))
     known = circumstances or Circumstances()
@@ -250,16 +274,20 @@ def check_write(
 def _checked_write(path: str, rules: Pack, policy: Policy, where: Ground) -> Decision:
     if policy is BUILT_IN:
         return refuse_broken(decide(assess_write(path, rules, knowledge(), where), rules))
-    assessment, facts = examine_write(path, rules, knowledge(), where)
+    assessment, facts = examine_write(path, rules, knowledge(policy.cards), where)
     around = Circumstances(workspace=where.workspace, home=where.home, facts=followed(facts))
     return refuse_broken(decide(assessment, rules, policy, around))
 
 
 def examined(
-    text: str, rules: Pack, where: Ground, circumstances: Circumstances | None
+    text: str,
+    rules: Pack,
+    where: Ground,
+    circumstances: Circumstances | None,
+    known_programs: Knowledge | None = None,
 ) -> tuple[Assessment, Circumstances]:
     """The assessment of a text, and the circumstances with all that was found in it."""
-    assessment, facts = examine(text, rules, knowledge(), where)
+    assessment, facts = examine(text, rules, known_programs or knowledge(), where)
     known = circumstances or Circumstances()
     around = replace(
         known,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from redoma.base.paths import is_below
 from redoma.model.change import Changes
 from redoma.model.request import Program
 from redoma.model.result import Outcome, Result
@@ -136,7 +137,7 @@ def reader(workspace: str) -> ReadFile:
 
     def read(directory: str, path: str) -> str | None:
         whole = os.path.normpath(os.path.join(directory, path))
-        if not whole.startswith(f"{root}/"):
+        if not is_below(whole, root):
             return None
         data = read_file(root, whole[len(root) + 1 :], _LARGEST_SCRIPT)
         return None if data is None else data.decode("utf-8", "replace")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import errno
 import os
 
-from redoma.base import signals
-from redoma.jail import own, places
+from redoma.base import own_directories, signals
+from redoma.jail import own
 from redoma.jail.kernel.openat2 import open_plain
 from redoma.jail.supervisor.run import run
 from redoma.model.access import Writes
@@ -132,10 +132,10 @@ def _refuse_ours(grant: Grant) -> None:
         refuse_ours(path, "what may be written", "see filesystem.allowed_paths in your policy")
     # Attack: what we make there while the command runs is covered only if it was there before.
     written = tuple(f"{path}/" for path in (grant.workspace, *grant.writable))
-    if os.path.realpath(places.state()).startswith(written):
-        places.made_state()
-    if os.path.realpath(places.cache()).startswith(written):
-        places.made_cache()
+    if os.path.realpath(own_directories.state()).startswith(written):
+        own_directories.made_state()
+    if os.path.realpath(own_directories.cache()).startswith(written):
+        own_directories.made_cache()
 
 
 def refuse_unwaited() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from redoma.base.paths import is_within
 from redoma.model.request import Mode
 from redoma.model.value import replace
 from redoma.pipeline.context import World
@@ -35,7 +36,7 @@ class HeldRun:
     ) -> None:
         """`onto` names held changes that the run goes on from."""
         self.workspace = sandbox.workspace
-        self.not_held = tuple(p for p in sandbox.also_writable if not _inside(p, self.workspace))
+        self.not_held = tuple(p for p in sandbox.also_writable if not is_within(p, self.workspace))
         self._sandbox = sandbox
         self._stdin = stdin
         self._sink = sink
@@ -62,10 +63,6 @@ class HeldRun:
         world = World(self._sandbox, self._timeout, instead=instead, mocks=mocks, stdin=self._stdin)
         hands = self._sandbox.hands(world, sink=self._sink, control=self._control)
         return drive(path(request, world), hands)
-
-
-def _inside(path: str, workspace: str) -> bool:
-    return f"{path}/".startswith(f"{workspace}/")
 
 
 def remember(result: Result, command: str, asks: tuple[str, ...] = ()) -> None:

@@ -14,7 +14,7 @@ import marshal
 import os
 import sys
 
-from redoma.base.cache_home import cache_home
+from redoma.base.paths import cache_home
 from redoma.judge.programs.knowledge import Knowledge
 from redoma.judge.rules.pack import Pack
 from redoma.model.risk import Listed, Risk
@@ -162,14 +162,34 @@ _RULES = os.path.join(_JUDGE, "rules")
 _held: dict[str, Any] = {}
 
 
-def knowledge() -> Knowledge:
-    """All that is known about programs."""
+_own: dict[tuple[tuple[str, bytes], ...], Knowledge] = {}
+_MOST_OWN = 16
+
+
+def knowledge(own: tuple[tuple[str, bytes], ...] = ()) -> Knowledge:
+    """All that is known about programs; a packed card of one's `own` stands before one that ships.
+
+    The cards of one's own come with the policy, and with the identity of every file of theirs: so
+    what is cached here never hides one that changed.
+    """
     if "cards" not in _held:
         stamp, (files,) = _sources([_CARDS])
         cards = CardCache(stamp, _cache_places(_CARDS, "cards"), lambda: _read_cards(files))
-        _held["cards"] = Knowledge(cards.find)
-    found: Knowledge = _held["cards"]
-    return found
+        _held["find"], _held["cards"] = cards.find, Knowledge(cards.find)
+    if not own:
+        found: Knowledge = _held["cards"]
+        return found
+    if own not in _own:
+        if len(_own) >= _MOST_OWN:
+            _own.clear()
+        mine, shipped = dict(own), _held["find"]
+        _own[own] = Knowledge(lambda name: mine.get(name) or shipped(name))
+    return _own[own]
+
+
+def shipped_cards() -> dict[str, Any]:
+    """The card files that ship, as they are written."""
+    return documents(_sources([_CARDS])[1][0])
 
 
 def pack(name: str) -> Pack:
@@ -267,7 +287,7 @@ def documents(files: dict[str, str]) -> dict[str, Any]:
 
 
 def _read_cards(files: dict[str, str]) -> dict[str, bytes]:
-    from redoma.judge.programs.compile import compile_cards
+    from redoma.judge.programs.compiler import compile_cards
 
     # Each card is packed by itself: a call unpacks the one it needs out of a thousand.
     packed: dict[int, bytes] = {}

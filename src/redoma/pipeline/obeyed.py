@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from redoma.base.paths import is_within
 from redoma.jail.protect.obeyed_names import Treat, obeyed
 from redoma.model.change import Did, FileKind
 from redoma.model.value import replace
@@ -26,7 +27,7 @@ def asked_about(changes: Changes, grant: Grant) -> dict[str, str]:
         if row is None or row.treat is not Treat.ASK:
             continue
         place = f"{changes.workspace}/{item.path}"
-        if not any(f"{place}/".startswith(f"{given}/") for given in grant.writable):
+        if not any(given != "/" and is_within(place, given) for given in grant.writable):
             found[item.path] = row.tool
     return found
 

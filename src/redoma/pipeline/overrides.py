@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from functools import wraps
 
+from redoma.base.paths import is_below
 from redoma.jail.quantities import checked_limit
 from redoma.model import arguments
 from redoma.model.access import Apply, Grant, Limits, Network, Writes
@@ -43,7 +44,7 @@ def with_temporary(grant: Grant) -> Grant:
             hint=Remedy(help=Help.WRITE),
         )
     workspace = grant.workspace
-    beside = () if workspace.startswith(f"{PLACE}/") else (workspace,)
+    beside = () if is_below(workspace, PLACE) else (workspace,)
     return replace(
         grant,
         workspace=PLACE,

@@ -2,8 +2,9 @@
 
 Layers, the outermost first: what is built in; the user's own file, `$XDG_CONFIG_HOME/redoma/` or
 `~/.config/redoma/`; then, from the top of the repository down to the workspace, each directory's
-`sandbox.yaml` and `.redoma/sandbox.yaml`. Every file that is there has to be readable and right,
-or nothing is decided at all.
+`sandbox.yaml` and `.redoma/sandbox.yaml`. Beside the user's own file and in a project's `.redoma/`
+may lie `cards/*.yaml`, which tell what programs do. Every file that is there has to be readable
+and right, or nothing is decided at all.
 
 Reading YAML costs a cold process more than judging a command; so what was read is kept in the
 user's cache, under the identity of every file, and is looked at again whenever one changes.
@@ -14,6 +15,7 @@ from __future__ import annotations
 import os
 import stat
 
+from redoma.base.paths import is_below, xdg_directory
 from redoma.model.errors import PolicyError, UsageError
 from redoma.model.policy import BUILT_IN
 from redoma.model.value import replace
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     Stamp = tuple[tuple[str, str, int, int, int, int, int, int, int], ...]
 
 NAME = "sandbox.yaml"
+CARDS = "cards"
+MOST_CARD_FILES = 64
 FIX = "redoma policy lint"
 _TRIES = 3
 _MOST_HELD = 256
@@ -77,9 +81,12 @@ def found(workspace: str, *, home: str | None = None) -> Stamp:
     """Every file that applies with its identity; one that cannot be trusted is an error."""
     from_user = user_file(home)
     rows = [row for row in (_identity(from_user, "user", ""),) if row is not None]
+    for path in _card_files(f"{os.path.dirname(from_user)}/{CARDS}"):
+        rows += [row for row in (_identity(path, "user", ""),) if row is not None]
     top, folders = project_folders(workspace or ".")
     for folder in folders:
-        for path in (f"{folder}/{NAME}", f"{folder}/.redoma/{NAME}"):
+        cards = _card_files(f"{folder}/.redoma/{CARDS}")
+        for path in (f"{folder}/{NAME}", f"{folder}/.redoma/{NAME}", *cards):
             row = _identity(path, "project", top)
             # Whoever works on their own configuration has it as a project's file, too.
             if row is not None and row[2:4] not in [other[2:4] for other in rows]:
@@ -87,13 +94,31 @@ def found(workspace: str, *, home: str | None = None) -> Stamp:
     return tuple(rows)
 
 
+def _card_files(folder: str) -> list[str]:
+    """The card files of a folder, which need not be there."""
+    try:
+        names = sorted(name for name in os.listdir(folder) if name.endswith(".yaml"))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise unusable(folder, f"cannot be looked at: {error.strerror}") from None
+    if len(names) > MOST_CARD_FILES:
+        raise unusable(folder, f"has more than {MOST_CARD_FILES} card files")
+    return [f"{folder}/{name}" for name in names]
+
+
+def is_card_file(path: str) -> bool:
+    """Whether a file holds cards, and no policy: its folder says so."""
+    return os.path.basename(os.path.dirname(os.path.abspath(path))) == CARDS
+
+
 def user_file(home: str | None = None) -> str:
     """Where the user's own policy lies."""
     here = os.environ.get("HOME")
     if not home or home == here:
-        given = os.environ.get("XDG_CONFIG_HOME", "")
-        if given.startswith("/"):
-            return f"{given.rstrip('/')}/redoma/{NAME}"
+        found = xdg_directory("XDG_CONFIG_HOME", ".config")
+        if found:
+            return f"{found}/redoma/{NAME}"
     # Attack: a caller without HOME would leave the user's own policy behind.
     base = home or here or os.path.expanduser("~")
     return f"{base.rstrip('/')}/.config/redoma/{NAME}"
@@ -160,7 +185,7 @@ def _behind(path: str, top: str) -> os.stat_result:
     Attack: a repository's link to a file elsewhere would let that file's owner write the policy.
     """
     real = os.path.realpath(path)
-    if top and not real.startswith(top.rstrip("/") + "/"):
+    if top and not is_below(real, top):
         raise unusable(path, f"is a link out of the project, to {real}")
     try:
         return os.stat(path)

@@ -9,13 +9,13 @@ import time
 from binascii import crc32
 from enum import Enum
 
-from redoma.base.cache_home import cache_home
+from redoma.base.paths import cache_home
 from redoma.model import policy as nouns
 from redoma.model.decision import Verdict
 from redoma.model.policy import Policy
 from redoma.model.question import Choice
-from redoma.model.value import Value
-from redoma.pipeline.policies import unusable
+from redoma.model.value import Value, replace
+from redoma.pipeline.policies import is_card_file, unusable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def whole(data: Any) -> Any:
     return kind(**dict(zip(kind._fields, map(whole, data[2:]), strict=True)))
 
 
-FORMAT = 1
+FORMAT = 2
 # A file changed so lately could change again without its times telling.
 _SETTLED_NS = 100_000_000
 
@@ -81,17 +81,27 @@ def compiled(stamp: Stamp) -> tuple[Policy, bool]:
 def _read(stamp: Stamp) -> Policy:
     from hashlib import sha256
 
-    from redoma.judge.policy.merge import merge
-    from redoma.judge.policy.read import LARGEST, read
+    from redoma.judge.policy.layers import merge
+    from redoma.judge.policy.reader import read
+    from redoma.judge.policy.tree import LARGEST
 
     digest = sha256()
     layers = []
+    cards: list[tuple[str, str, bytes]] = []
     for path, origin, *identity in stamp:
         content = _content(path, identity, LARGEST + 1)
         digest.update(f"{origin}\0{path}\0{len(content)}\0".encode(errors="surrogateescape"))
         digest.update(content)
-        layers.append(read(content, path=path, origin=origin))
-    return merge(layers, digest=digest.hexdigest())
+        if is_card_file(path):
+            cards.append((path, origin, content))
+        else:
+            layers.append(read(content, path=path, origin=origin))
+    policy = merge(layers, digest=digest.hexdigest())
+    if not cards:
+        return policy
+    from redoma.pipeline.own_cards import packed
+
+    return replace(policy, cards=packed(cards, "user"), project_cards=packed(cards, "project"))
 
 
 def _content(path: str, identity: list[int], most: int) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from redoma.base.paths import is_below
 from redoma.judge.policy.patterns import expanded, within
 from redoma.model.access import Apply, Grant, Home, Limits, Network, Syscalls, Writes
 from redoma.model.errors import NoEngine
@@ -138,7 +139,7 @@ def _networked(grant: Grant, policy: Policy) -> Grant:
             grant, network=Network.CLOSED, require=grant.require | {Guarantee.NETWORK_CLOSED}
         )
     from redoma.egress.grants import kept_to
-    from redoma.egress.rules import read_cached
+    from redoma.egress.host_rules import read_cached
 
     made = kept_to(grant, rules.allowed_hosts, rules.blocked_ports, rules.max_connections)
     if made.reach.mock:
@@ -159,7 +160,7 @@ def _filed(grant: Grant, policy: Policy, home: str) -> Grant:
     hidden = [*grant.hidden]
     for pattern in rules.blocked_paths:
         for path in _existing(expanded(pattern, root, home)):
-            covers = path == workspace or workspace.startswith(path.rstrip("/") + "/")
+            covers = path == workspace or is_below(workspace, path)
             if path not in _REPLACED and not covers:
                 hidden.append(path)
     writes, writable = grant.writes, grant.writable
@@ -170,7 +171,7 @@ def _filed(grant: Grant, policy: Policy, home: str) -> Grant:
         held = writes in (Writes.DIRECT, Writes.LAYER)
         if held and not any(within(workspace, each) for each in allowed):
             writes = Writes.NONE
-        inside = [p for p in more if p.startswith(workspace + "/") and writes is Writes.NONE]
+        inside = [p for p in more if is_below(p, workspace) and writes is Writes.NONE]
         outside = [
             p
             for p in more

@@ -5,18 +5,19 @@ from __future__ import annotations
 import os
 
 from redoma.judge.decide import decide
-from redoma.judge.policy import weigh
-from redoma.judge.policy.merge import merge
-from redoma.judge.policy.read import Layer, read
-from redoma.judge.policy.schema import KEYS, json_schema
+from redoma.judge.policy import evaluation as weigh
+from redoma.judge.policy.layers import merge
+from redoma.judge.policy.reader import PolicyLayer, read
+from redoma.judge.policy.schema import KEYS, json_schema, template
 from redoma.judge.policy.shipped import start
-from redoma.judge.policy.template import template
 from redoma.model.errors import PolicyError, UsageError
 from redoma.model.policy import BUILT_IN, BUILT_IN_SOURCE, Circumstances
 from redoma.model.value import Value
 from redoma.pipeline import policies
 from redoma.pipeline.check import check, examined, ground
+from redoma.pipeline.knowledge import knowledge
 from redoma.pipeline.knowledge import pack as pack_named
+from redoma.pipeline.own_cards import packed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,8 +65,13 @@ def explain(
     policy = policies.load(cwd, home=home)
     asked = start(policy.pack) if policy is BUILT_IN else policy
     rules = pack_named(pack or policy.pack)
-    assessment, around = examined(text, rules, ground(cwd, home), Circumstances(phase=phase))
+    known = Circumstances(phase=phase)
+    where = ground(cwd, home)
+    assessment, around = examined(text, rules, where, known, knowledge(policy.cards))
     decision = decide(assessment, rules, policy, around)
+    judged = check(text, pack=pack, cwd=cwd, home=home, policy=policy, circumstances=known)
+    if (judged.verdict, judged.assessment.risk) > (decision.verdict, decision.assessment.risk):
+        decision = judged  # a project's cards are stricter
     return Explanation(
         decision=decision,
         voices=tuple(weigh.voices(assessment, rules, asked, around)),
@@ -74,14 +80,18 @@ def explain(
     )
 
 
-def layers(cwd: str, home: str | None) -> list[Layer]:
+def layers(cwd: str, home: str | None) -> list[PolicyLayer]:
     """The files that apply to a directory, read anew."""
-    return [_layer(row[0], row[1]) for row in policies.found(cwd, home=home)]
+    rows = policies.found(cwd, home=home)
+    return [_layer(row[0], row[1]) for row in rows if not policies.is_card_file(row[0])]
 
 
 def lint(path: str, *, origin: str, home: str | None) -> list[PolicyError]:
     """What is wrong with one file; the user's own stands below a project's."""
     try:
+        if policies.is_card_file(path):
+            packed([(path, origin, _content(path))], origin)
+            return []
         below = []
         users = policies.user_file(home)
         if origin == "project" and os.path.lexists(users) and not os.path.samefile(users, path):
@@ -92,10 +102,14 @@ def lint(path: str, *, origin: str, home: str | None) -> list[PolicyError]:
     return []
 
 
-def _layer(path: str, origin: str) -> Layer:
+def _layer(path: str, origin: str) -> PolicyLayer:
+    return read(_content(path), path=path, origin=origin)
+
+
+def _content(path: str) -> bytes:
     try:
         with open(path, "rb") as file:
-            return read(file.read(1 << 20), path=path, origin=origin)
+            return file.read(1 << 20)
     except OSError as error:
         raise policies.unusable(path, f"cannot be read: {error.strerror}") from None
 

@@ -8,7 +8,7 @@ import sys
 from redoma.base.ids import short_id
 from redoma.jail.calls.call_result import answered, made_hidden
 from redoma.jail.calls.payload import sent
-from redoma.jail.calls.wire import Orders
+from redoma.jail.calls.wire import CallOrders
 from redoma.jail.engines.hiding import in_everything
 from redoma.jail.own import environment_in
 from redoma.model.access import Network, Writes
@@ -126,11 +126,11 @@ class CallHands(Hands):
         return read
 
 
-def orders_for(plan: Plan) -> Orders:
+def orders_for(plan: Plan) -> CallOrders:
     """What the call's process is told, under this plan."""
     grant, workload = plan.grant, _workload(plan.request)
     written = () if grant.writes is Writes.NONE else (grant.workspace,)
-    return Orders(
+    return CallOrders(
         payload=workload.payload,
         path=workload.path,
         seen=(*_SHOWN, grant.workspace, *grant.readable, *grant.writable),

@@ -11,7 +11,7 @@ import os
 from enum import Enum
 from hashlib import sha256
 
-from redoma.ask.moments import now
+from redoma.ask.answers import now
 from redoma.base.ids import uuid
 from redoma.judge.assess import examine_call, facts_of
 from redoma.judge.canonical_argv import NOTHING, Likeness, likeness, program_likeness

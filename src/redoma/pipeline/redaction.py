@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 
-from redoma.vault.redact import REDACTED, WITH_KIND, Found, Redactor
+from redoma.vault.redactor import REDACTED, WITH_KIND, Found, Redactor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from redoma.vault.stream import Stream
+    from redoma.vault.stream import RedactingStream
 
 __all__ = ["REDACTED", "WITH_KIND", "Found", "Redactor", "SecretSanitizer", "redactor"]
 
@@ -60,6 +60,6 @@ class SecretSanitizer:
         """What would be taken out: the kind and the line of each."""
         return self._redactor.found(message)
 
-    def stream(self) -> Stream:
+    def stream(self) -> RedactingStream:
         """For bytes that come in pieces: `feed` them, then `finish`."""
         return self._redactor.stream()

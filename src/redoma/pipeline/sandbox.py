@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any, Self, TypeVar
 
-    from redoma.ask.chain import Chain
-    from redoma.audit.store import Record
+    from redoma.ask.answerers import AnswererChain
+    from redoma.audit.log import AuditLog
     from redoma.jail.probe.host import Host
     from redoma.jail.supervisor.control import Control
     from redoma.jail.supervisor.streams import Sink
@@ -84,7 +84,7 @@ class Sandbox:
         pack: str = "",
         rules: Sequence[tuple[str, str, str]] = (),
         ask: Answerer | Callable[[Question], bool | Choice | Answer] | None = None,
-        record: Record | str | None = None,
+        record: AuditLog | str | None = None,
         caller: str = "",
         session: str = "",
         phase: str = "",
@@ -312,7 +312,7 @@ class Sandbox:
         """What performs the steps of one call."""
         return Hands(world, self, stdin=world.stdin, sink=sink, control=control)
 
-    def record(self, policy: Policy) -> Record:
+    def record(self, policy: Policy) -> AuditLog:
         """Where it is written down."""
         from redoma.pipeline.wiring import record
 
@@ -320,7 +320,7 @@ class Sandbox:
             return record(self._record or "", policy, self._given.secrets())
         return self._record
 
-    def answerer(self, policy: Policy) -> Chain:
+    def answerer(self, policy: Policy) -> AnswererChain:
         """Who is asked."""
         from redoma.pipeline.wiring import answerer
 

@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from redoma.ask.chain import Chain
+    from redoma.ask.answerers import AnswererChain
     from redoma.jail.supervisor.control import Control
     from redoma.jail.supervisor.streams import Sink
     from redoma.model.event import Event
@@ -68,7 +68,7 @@ class Hands:
     def ask(self, step: Ask) -> Answer | None:
         return self.answerer().ask(step.question)
 
-    def answerer(self) -> Chain:
+    def answerer(self) -> AnswererChain:
         """Everyone who can be asked."""
         return self._sandbox.answerer(self._policy)
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import TypeVar
 
-    from redoma.ask.chain import Chain
-    from redoma.audit.store import Record
+    from redoma.ask.answerers import AnswererChain
+    from redoma.audit.log import AuditLog
     from redoma.model.change import Changes
     from redoma.model.policy import Policy
     from redoma.model.question import Answer
@@ -42,12 +42,12 @@ def apply(
     name: str,
     paths: Iterable[str] | None = None,
     *,
-    ask: Chain,
+    ask: AnswererChain,
     policy: Policy,
     contents: Mapping[str, bytes] | None = None,
     allow_write: Iterable[str] = (),
     undo: bool = True,
-    record: Record | None = None,
+    record: AuditLog | None = None,
 ) -> Applied:
     """Applies held changes; asks first where the command that made them has to be confirmed.
 
@@ -77,7 +77,7 @@ def apply(
     return work(undo=False)
 
 
-def discard(name: str, policy: Policy, *, record: Record | None = None) -> None:
+def discard(name: str, policy: Policy, *, record: AuditLog | None = None) -> None:
     """Lets held changes go."""
     entry = transaction_store.read_entry(stored_changes.resolve(name)).shown
     stored_changes.refuse_discard(entry)
@@ -86,7 +86,7 @@ def discard(name: str, policy: Policy, *, record: Record | None = None) -> None:
 
 
 def undo(
-    name: str | None, policy: Policy, *, workspace: str = "", record: Record | None = None
+    name: str | None, policy: Policy, *, workspace: str = "", record: AuditLog | None = None
 ) -> Undone:
     """Takes back what was applied; without a name, the last of a workspace."""
     whole = stored_changes.resolve(name) if name else stored_changes.last_applied(workspace)
@@ -130,14 +130,14 @@ def _undo(name: str) -> Undone:
         return Undone(id=name, notes=("stopped when everything was taken back",))
 
 
-def _own(policy: Policy) -> Record:
+def _own(policy: Policy) -> AuditLog:
     from redoma.pipeline.wiring import record
 
     return record("", policy)
 
 
 def _question(entry: HistoryEntry, changes: Changes, policy: Policy) -> Question:
-    from redoma.ask.moments import now
+    from redoma.ask.answers import now
     from redoma.base.ids import uuid
 
     who = Who(caller=this_caller(), session=this_session())
@@ -167,7 +167,7 @@ def _question(entry: HistoryEntry, changes: Changes, policy: Policy) -> Question
 class _Book:
     """What is written down of one transaction."""
 
-    def __init__(self, entry: HistoryEntry, record: Record) -> None:
+    def __init__(self, entry: HistoryEntry, record: AuditLog) -> None:
         self._entry = entry
         self._record = record
 
@@ -201,7 +201,7 @@ class _Book:
             made = replace(made, notes=(*made.notes, unwritten(error)))
         return made
 
-    def confirmed(self, question: Question, ask: Chain) -> None:
+    def confirmed(self, question: Question, ask: AnswererChain) -> None:
         """Declined where nobody approves."""
         name = self._entry.id
         answer = self._asked(question, ask)
@@ -211,11 +211,11 @@ class _Book:
                 hint=answer.notes or f"redoma apply {name} at a terminal",
             )
 
-    def agreed(self, question: Question, ask: Chain) -> bool:
+    def agreed(self, question: Question, ask: AnswererChain) -> bool:
         """Whether somebody approves."""
         return self._asked(question, ask).approves(question)
 
-    def _asked(self, question: Question, ask: Chain) -> Answer:
+    def _asked(self, question: Question, ask: AnswererChain) -> Answer:
         said: dict[str, object] = {"question": question.id, "digest": question.digest}
         because = {"because": list(question.because)}
         self._record.append(self._event(Kind.ASKED, {**said, **because}))

@@ -11,12 +11,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from redoma.ask.chain import Chain
-    from redoma.audit.store import Record
+    from redoma.ask.answerers import AnswererChain
+    from redoma.audit.log import AuditLog
     from redoma.model.policy import Policy
     from redoma.model.question import Answer, Answerer, Choice, Question
     from redoma.model.rates import RateLimits
-    from redoma.vault.redact import Redactor
+    from redoma.vault.redactor import Redactor
 
 HOWS = ("auto", "wait", "nobody")
 """How a command line asks: whoever is there, whoever answers elsewhere, or nobody."""
@@ -25,14 +25,14 @@ BY_HAND = "by hand"
 ANSWERED_LATER = 600.0
 """Seconds in which a question that nobody waits for can be approved for the next try."""
 MOST_OPEN = 4
-_records: dict[tuple[object, ...], Record] = {}
+_records: dict[tuple[object, ...], AuditLog] = {}
 _redactors: list[Redactor] = []
 # Texts in which nothing was found: what is written down of a run is mostly what was of the last.
 _harmless: set[str] = set()
 _MOST_HARMLESS, _SHORT = 2000, 200
 
 
-def record(directory: str, policy: Policy, secrets: tuple[str, ...] = ()) -> Record:
+def record(directory: str, policy: Policy, secrets: tuple[str, ...] = ()) -> AuditLog:
     """The record in a directory, or the user's own; one for each process.
 
     `secrets` are values that may not be written down, beside those of our own variables.
@@ -94,7 +94,7 @@ def rates(policy: Policy) -> RateLimits:
 
 def answerer(
     given: Answerer | Callable[[Question], bool | Choice | Answer] | None, policy: Policy
-) -> Chain:
+) -> AnswererChain:
     """Everyone who can be asked: approvals that are remembered, then whoever was given."""
     from redoma.pipeline import answerers
 
@@ -119,7 +119,7 @@ class Whoever:
     def ask(self, question: Question) -> Answer | None:
         return self.chain(redact).ask(question)
 
-    def chain(self, cleaned: Callable[[str], str]) -> Chain:
+    def chain(self, cleaned: Callable[[str], str]) -> AnswererChain:
         """The answerers behind it."""
         from redoma.pipeline import answerers
 
@@ -138,10 +138,10 @@ class Whoever:
 
 def forget_questions() -> None:
     """Removes the questions that are over and that nobody came back to remove, as after a crash."""
-    from redoma.jail import places
+    from redoma.base import own_directories
 
     try:
-        left = os.listdir(f"{places.state()}/ask/questions")
+        left = os.listdir(f"{own_directories.state()}/ask/questions")
     except (OSError, StateUnavailable):  # who asks next is told
         return
     if left:

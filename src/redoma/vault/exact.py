@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from redoma.vault.names import Tells, is_path, tells
 from redoma.vault.placeholders import is_placeholder
 from redoma.vault.spans import Span
-from redoma.vault.telling import Tells, is_path, tells
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ _OPENERS = (b"PRIVATE KEY", b"Private-Lines:")
 _TERMINATOR = re.compile(rb"[\s\"'`<>,;\x00]")
 
 
-class Stream:
+class RedactingStream:
     """One text on its way through: `feed` it, then `finish` it."""
 
     __slots__ = (

@@ -7,10 +7,9 @@ import time
 
 import pytest
 
-from redoma.ask.card import Look, card, keys_for
-from redoma.ask.editline import Line
+from redoma.ask.card import Layout, Look, card, command_rows, fold, keys_for
 from redoma.ask.hidden import without_secrets
-from redoma.ask.marked import Layout, command_rows, fold
+from redoma.ask.terminal_input import Line
 from redoma.model.display import cell
 from redoma.model.question import Context, Impact, Question
 from tests.unit.ask.asked import DELETES, FORCE_PUSH, question

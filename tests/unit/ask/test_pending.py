@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from redoma.ask import moments
-from redoma.ask.pending import Pending
+from redoma.ask import answers
+from redoma.ask.answerers import Together
+from redoma.ask.pending import PendingQuestions
 from redoma.ask.terminal import TerminalAnswerer
-from redoma.ask.together import Together
 from redoma.model.errors import AskUnavailable, ConfirmationExpired, UsageError
 from redoma.model.question import Answer, Choice, Question
 from redoma.model.value import replace
@@ -32,11 +32,13 @@ def place(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def pending(place: Path) -> Pending:
-    return Pending(str(place))
+def pending(place: Path) -> PendingQuestions:
+    return PendingQuestions(str(place))
 
 
-def asking(pending: Pending, asked: Question) -> tuple[threading.Thread, list[Answer | None]]:
+def asking(
+    pending: PendingQuestions, asked: Question
+) -> tuple[threading.Thread, list[Answer | None]]:
     """Somebody who waits for the answer."""
     heard: list[Answer | None] = []
     thread = threading.Thread(target=lambda: heard.append(pending.ask(asked)), daemon=True)
@@ -48,24 +50,26 @@ def asking(pending: Pending, asked: Question) -> tuple[threading.Thread, list[An
     return thread, heard
 
 
-def test_an_answer_from_elsewhere_reaches_whoever_waits(pending: Pending, place: Path) -> None:
+def test_an_answer_from_elsewhere_reaches_whoever_waits(
+    pending: PendingQuestions, place: Path
+) -> None:
     asked = question()
     thread, heard = asking(pending, asked)
     assert [(one.question, one.asker_waits) for one in pending.list()] == [(asked, True)]
-    Pending(str(place)).answer(asked.id, yes(asked))
+    PendingQuestions(str(place)).answer(asked.id, yes(asked))
     thread.join(5)
     assert heard == [yes(asked)]
     assert pending.list() == ()
 
 
-def test_a_question_comes_back_as_it_was_put_whatever_it_holds(pending: Pending) -> None:
+def test_a_question_comes_back_as_it_was_put_whatever_it_holds(pending: PendingQuestions) -> None:
     command = "ls \x1b[2J\udc80\u202e\n" + "x" * 1_000_000
     asked = question(command=command, spans=((0, 2), (3, 9)))
     pending.put(asked)
     assert [one.question for one in pending.list()] == [asked]
 
 
-def test_silence_ends_the_question_for_everyone(pending: Pending) -> None:
+def test_silence_ends_the_question_for_everyone(pending: PendingQuestions) -> None:
     asked = question(timeout_seconds=0.2)
     assert pending.ask(asked) is None
     with pytest.raises(ConfirmationExpired, match="it is over, or never was"):
@@ -73,7 +77,7 @@ def test_silence_ends_the_question_for_everyone(pending: Pending) -> None:
 
 
 def test_a_clock_that_is_set_back_prolongs_nothing(
-    pending: Pending, monkeypatch: pytest.MonkeyPatch
+    pending: PendingQuestions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = question(timeout_seconds=0.3)
     pending.put(asked)
@@ -86,11 +90,11 @@ def test_a_clock_that_is_set_back_prolongs_nothing(
 
 
 def test_a_question_of_another_start_of_the_machine_is_over(
-    pending: Pending, monkeypatch: pytest.MonkeyPatch
+    pending: PendingQuestions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = question(timeout_seconds=1000.0)
     pending.put(asked)
-    monkeypatch.setattr(moments, "_boots", ["another"])
+    monkeypatch.setattr(answers, "_boots", ["another"])
     assert pending.list() == ()
 
 
@@ -100,7 +104,7 @@ def test_a_question_of_another_start_of_the_machine_is_over(
     ids=["another command", "another question"],
 )
 def test_an_answer_to_something_else_is_refused_and_the_question_stays_open(
-    pending: Pending, change: dict[str, str]
+    pending: PendingQuestions, change: dict[str, str]
 ) -> None:
     asked = question()
     pending.put(asked)
@@ -110,7 +114,7 @@ def test_an_answer_to_something_else_is_refused_and_the_question_stays_open(
     pending.answer(asked.id, said(asked, Choice.DENY))
 
 
-def test_the_second_answer_is_refused(pending: Pending) -> None:
+def test_the_second_answer_is_refused(pending: PendingQuestions) -> None:
     asked = question()
     pending.put(asked)
     pending.answer(asked.id, said(asked, Choice.DENY))
@@ -122,7 +126,7 @@ def test_the_second_answer_is_refused(pending: Pending) -> None:
 def _answers(place: str, given: Answer, start: Barrier, won: object) -> None:
     start.wait()
     try:
-        Pending(place).answer(given.question, given)
+        PendingQuestions(place).answer(given.question, given)
     except ConfirmationExpired:
         return
     won.put(given.choice.value)  # type: ignore[attr-defined]
@@ -130,12 +134,12 @@ def _answers(place: str, given: Answer, start: Barrier, won: object) -> None:
 
 def _takes(place: str, id: str, start: Barrier, won: object) -> None:
     start.wait()
-    answer = Pending(place).close(id)
+    answer = PendingQuestions(place).close(id)
     won.put(answer.choice.value if answer else "")  # type: ignore[attr-defined]
 
 
 def test_of_two_processes_that_answer_at_once_exactly_one_is_heard(
-    pending: Pending, place: Path
+    pending: PendingQuestions, place: Path
 ) -> None:
     for _ in range(5):
         asked = question()
@@ -158,7 +162,7 @@ def test_of_two_processes_that_answer_at_once_exactly_one_is_heard(
 
 
 def test_of_two_processes_that_take_one_approval_exactly_one_has_it(
-    pending: Pending, place: Path
+    pending: PendingQuestions, place: Path
 ) -> None:
     asked = question()
     pending.put(asked)
@@ -174,7 +178,7 @@ def test_of_two_processes_that_take_one_approval_exactly_one_has_it(
     assert sorted(won.get(timeout=5) for _ in racers) == ["", "approve"]
 
 
-def test_an_answer_and_the_end_of_the_waiting_race_safely(pending: Pending) -> None:
+def test_an_answer_and_the_end_of_the_waiting_race_safely(pending: PendingQuestions) -> None:
     for _ in range(30):
         asked = question()
         pending.put(asked)
@@ -196,12 +200,12 @@ def test_an_answer_and_the_end_of_the_waiting_race_safely(pending: Pending) -> N
 
 
 def _asks_and_dies(place: str, asked: Question) -> None:
-    Pending(place).put(asked)
+    PendingQuestions(place).put(asked)
     os._exit(9)
 
 
 def test_a_question_outlives_its_asker_and_says_that_nobody_waits(
-    pending: Pending, place: Path
+    pending: PendingQuestions, place: Path
 ) -> None:
     asked = question()
     child = _spawn.Process(target=_asks_and_dies, args=(str(place), asked))
@@ -211,7 +215,7 @@ def test_a_question_outlives_its_asker_and_says_that_nobody_waits(
     assert pending.answer(asked.id, yes(asked)).asker_waits is False
 
 
-def test_what_is_over_is_swept_away(pending: Pending, place: Path) -> None:
+def test_what_is_over_is_swept_away(pending: PendingQuestions, place: Path) -> None:
     pending.put(question(timeout_seconds=0.0), waits=False)
     left = place / "11111111-aaaa.answer"
     left.write_text("{}")
@@ -221,7 +225,7 @@ def test_what_is_over_is_swept_away(pending: Pending, place: Path) -> None:
     assert [path.name for path in place.iterdir()] == [f"{asked.id}.question"]
 
 
-def test_everything_is_the_owners_alone(pending: Pending, place: Path) -> None:
+def test_everything_is_the_owners_alone(pending: PendingQuestions, place: Path) -> None:
     asked = question()
     pending.put(asked)
     pending.answer(asked.id, yes(asked))
@@ -235,7 +239,7 @@ def test_a_directory_that_others_can_enter_is_not_trusted(place: Path, mode: int
     place.mkdir()
     place.chmod(mode)
     with pytest.raises(AskUnavailable, match="is open to others") as caught:
-        Pending(str(place)).list()
+        PendingQuestions(str(place)).list()
     assert caught.value.hint == f"chmod 700 {place}"
 
 
@@ -243,11 +247,13 @@ def test_a_directory_that_is_a_link_is_not_trusted(place: Path, tmp_path: Path) 
     (tmp_path / "other").mkdir(mode=0o700)
     place.symlink_to(tmp_path / "other")
     with pytest.raises(AskUnavailable, match="not a directory of yours"):
-        Pending(str(place)).list()
+        PendingQuestions(str(place)).list()
 
 
 @pytest.mark.root
-def test_what_belongs_to_another_user_is_not_trusted(pending: Pending, place: Path) -> None:
+def test_what_belongs_to_another_user_is_not_trusted(
+    pending: PendingQuestions, place: Path
+) -> None:
     asked = question()
     pending.put(asked)
     kept = place / f"{asked.id}.question"
@@ -261,7 +267,7 @@ def test_what_belongs_to_another_user_is_not_trusted(pending: Pending, place: Pa
 
 
 def test_a_file_that_others_can_write_or_that_is_a_link_is_not_trusted(
-    pending: Pending, place: Path, tmp_path: Path
+    pending: PendingQuestions, place: Path, tmp_path: Path
 ) -> None:
     asked = question()
     pending.put(asked)
@@ -286,7 +292,7 @@ DAMAGE = {
 
 @pytest.mark.parametrize("case", DAMAGE)
 def test_a_damaged_question_is_an_error_and_never_an_approval(
-    pending: Pending, place: Path, case: str
+    pending: PendingQuestions, place: Path, case: str
 ) -> None:
     asked = question()
     pending.put(asked)
@@ -302,7 +308,7 @@ def test_a_damaged_question_is_an_error_and_never_an_approval(
         pending.answer(asked.id, yes(asked))
 
 
-def test_a_damaged_answer_is_no_answer(pending: Pending, place: Path) -> None:
+def test_a_damaged_answer_is_no_answer(pending: PendingQuestions, place: Path) -> None:
     asked = question()
     pending.put(asked)
     answer = place / f"{asked.id}.answer"
@@ -313,14 +319,16 @@ def test_a_damaged_answer_is_no_answer(pending: Pending, place: Path) -> None:
 
 
 @pytest.mark.parametrize("id", ["../../etc/passwd", "a/b", "", ".", "x" * 65, "A B", "id\n"])
-def test_an_id_is_a_name_and_no_path(pending: Pending, id: str) -> None:
+def test_an_id_is_a_name_and_no_path(pending: PendingQuestions, id: str) -> None:
     with pytest.raises((UsageError, ConfirmationExpired)):
         pending.answer(id, yes(question()))
     with pytest.raises((UsageError, ConfirmationExpired)):
         pending.find(id)
 
 
-def test_the_beginning_of_an_id_is_enough_where_it_is_the_only_one(pending: Pending) -> None:
+def test_the_beginning_of_an_id_is_enough_where_it_is_the_only_one(
+    pending: PendingQuestions,
+) -> None:
     one, other = question(id="aaaa-1111"), question(id="aaaa-2222")
     pending.put(one)
     pending.put(other)
@@ -331,7 +339,9 @@ def test_the_beginning_of_an_id_is_enough_where_it_is_the_only_one(pending: Pend
         pending.find("bbbb")
 
 
-def test_here_and_elsewhere_are_asked_at_once_and_the_first_counts(pending: Pending) -> None:
+def test_here_and_elsewhere_are_asked_at_once_and_the_first_counts(
+    pending: PendingQuestions,
+) -> None:
     for from_here in (True, False):
         person = Person()
         here = TerminalAnswerer(ends=(person.theirs, person.theirs), environ=UTF8)
@@ -355,7 +365,7 @@ def test_here_and_elsewhere_are_asked_at_once_and_the_first_counts(pending: Pend
         person.close()
 
 
-def test_without_a_terminal_the_answer_comes_from_elsewhere(pending: Pending) -> None:
+def test_without_a_terminal_the_answer_comes_from_elsewhere(pending: PendingQuestions) -> None:
     nowhere = os.open(os.devnull, os.O_RDWR)
     both = Together(TerminalAnswerer(ends=(nowhere, nowhere)), pending)
     asked = question()
@@ -377,7 +387,7 @@ def test_where_nobody_else_can_be_told_the_person_here_is_asked(place: Path) -> 
     here = TerminalAnswerer(ends=(person.theirs, person.theirs), environ=UTF8)
     asked = question()
     heard: list[Answer | None] = []
-    both = Together(here, Pending(str(place)))
+    both = Together(here, PendingQuestions(str(place)))
     thread = threading.Thread(target=lambda: heard.append(both.ask(asked)), daemon=True)
     thread.start()
     person.sees(" s: ")
@@ -392,11 +402,11 @@ def test_where_nobody_else_can_be_told_the_person_here_is_asked(place: Path) -> 
 def test_a_place_that_cannot_be_written_says_so(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     with pytest.raises(AskUnavailable, match="cannot keep questions"):
-        Pending(str(tmp_path / "questions")).put(question())
+        PendingQuestions(str(tmp_path / "questions")).put(question())
     tmp_path.chmod(0o700)
 
 
-def test_waiting_costs_next_to_nothing(pending: Pending) -> None:
+def test_waiting_costs_next_to_nothing(pending: PendingQuestions) -> None:
     before = time.process_time()
     pending.ask(question(timeout_seconds=1.0))
     assert time.process_time() - before < 0.1

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from redoma.ask.pending import Pending
+from redoma.ask.pending import PendingQuestions
 from redoma.cli.run import RUN
 from redoma.cli.run_options import sandbox_for
 from redoma.model.errors import ConfirmationExpired
@@ -30,8 +30,8 @@ def place(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def pending(place: Path) -> Pending:
-    return Pending(str(place))
+def pending(place: Path) -> PendingQuestions:
+    return PendingQuestions(str(place))
 
 
 def asked_for(seconds: float) -> Question:
@@ -50,7 +50,7 @@ def told_in(place: Path) -> list[str]:
 
 
 def _asks_and_dies(place: str, asked: Question) -> None:
-    Pending(place).put(asked)
+    PendingQuestions(place).put(asked)
     os._exit(9)
 
 
@@ -63,7 +63,7 @@ def asked_and_died(place: Path, asked: Question) -> None:
     assert told_in(place) == [f"{asked.id}.question"]
 
 
-def test_an_answer_takes_the_command_off_the_disk(pending: Pending, place: Path) -> None:
+def test_an_answer_takes_the_command_off_the_disk(pending: PendingQuestions, place: Path) -> None:
     asked = asked_for(30.0)
     heard: list[Answer | None] = []
     waiter = threading.Thread(target=lambda: heard.append(pending.ask(asked)))
@@ -79,14 +79,14 @@ def test_an_answer_takes_the_command_off_the_disk(pending: Pending, place: Path)
         pending.find(asked.id)
 
 
-def test_silence_takes_the_command_off_the_disk(pending: Pending, place: Path) -> None:
+def test_silence_takes_the_command_off_the_disk(pending: PendingQuestions, place: Path) -> None:
     assert pending.ask(asked_for(0.1)) is None
     assert told_in(place) == []
 
 
 @pytest.mark.parametrize("choice", [Choice.APPROVE, Choice.MODIFY])
 def test_the_answer_to_a_question_that_nobody_waits_for_takes_it_at_once(
-    pending: Pending, place: Path, choice: Choice
+    pending: PendingQuestions, place: Path, choice: Choice
 ) -> None:
     asked = asked_for(600.0)
     pending.put(asked, waits=False)
@@ -100,7 +100,7 @@ def test_the_answer_to_a_question_that_nobody_waits_for_takes_it_at_once(
 
 
 def test_whoever_looks_next_removes_what_an_asker_that_died_left_behind(
-    pending: Pending, place: Path
+    pending: PendingQuestions, place: Path
 ) -> None:
     asked = asked_for(1.0)
     asked_and_died(place, asked)
@@ -109,7 +109,9 @@ def test_whoever_looks_next_removes_what_an_asker_that_died_left_behind(
     assert list(place.iterdir()) == []
 
 
-def test_an_answer_that_nobody_lived_to_take_is_removed_too(pending: Pending, place: Path) -> None:
+def test_an_answer_that_nobody_lived_to_take_is_removed_too(
+    pending: PendingQuestions, place: Path
+) -> None:
     asked = asked_for(5.0)
     asked_and_died(place, asked)
     pending.answer(asked.id, instead(asked))
@@ -120,7 +122,7 @@ def test_an_answer_that_nobody_lived_to_take_is_removed_too(pending: Pending, pl
 
 
 def test_the_next_run_removes_what_a_crash_left_behind(
-    pending: Pending, place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    pending: PendingQuestions, place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     over, open_still = asked_for(0.0), asked_for(600.0)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[3] / part) for part in ("src", ".")]
 
-from redoma.audit.store import Record  # noqa: E402
+from redoma.audit.log import AuditLog  # noqa: E402
 from tests.unit.audit.story import ended, judged, starting  # noqa: E402
 
 LONGEST_LIFE = 0.03  # seconds
@@ -24,7 +24,7 @@ AT_ONCE = 3
 
 def write(directory: str, name: int, told: int, ready: int) -> None:
     """Runs one after the other until it is killed, each step told when it was written."""
-    record = Record(directory, keep=None)
+    record = AuditLog(directory, keep=None)
     record.digest_of("the record is open")
     with suppress(BrokenPipeError):
         os.write(ready, b".")

@@ -7,8 +7,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from redoma.audit.search import Entry, Reader
-from redoma.audit.store import Record
+from redoma.audit.entries import AuditEntry, AuditReader
+from redoma.audit.log import AuditLog
 from redoma.model.event import Event, Kind
 
 
@@ -40,15 +40,15 @@ def ended(run: str, **details: object) -> Event:
 
 def written(directory: Path, rows: int = 6) -> Path:
     """A record with some rows, closed, so that all of it is in one file."""
-    with Record(str(directory)) as record:
+    with AuditLog(str(directory)) as record:
         for number in range(1, rows + 1):
             record.append(judged(number))
     return directory
 
 
-def entries(directory: Path) -> list[Entry]:
+def entries(directory: Path) -> list[AuditEntry]:
     """Everything in a record."""
-    with Reader(str(directory)) as reader:
+    with AuditReader(str(directory)) as reader:
         return list(reader.all())
 
 

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from redoma.audit.search import Entry
-from redoma.audit.store import Record
-from redoma.audit.verify import verify
+from redoma.audit.entries import AuditEntry
+from redoma.audit.log import AuditLog
+from redoma.audit.verification import verify
 from redoma.model.errors import RecordUnavailable
 from redoma.model.event import Event, Kind
 from tests.unit.audit.story import ended, entries, judged, starting
 
 
 def test_an_event_is_kept_as_it_was_given(tmp_path: Path) -> None:
-    record = Record(str(tmp_path / "audit"))
+    record = AuditLog(str(tmp_path / "audit"))
     event = Event(
         kind=Kind.ANSWERED,
         run="k3x9",
@@ -29,7 +29,7 @@ def test_an_event_is_kept_as_it_was_given(tmp_path: Path) -> None:
     )
     assert record.append(event) == 1
     (entry,) = entries(tmp_path / "audit")
-    assert entry == Entry(
+    assert entry == AuditEntry(
         seq=1,
         at=entry.at,
         kind="answered",
@@ -47,7 +47,7 @@ def test_an_event_is_kept_as_it_was_given(tmp_path: Path) -> None:
 def test_events_that_are_appended_together_are_there_together_or_not_at_all(
     tmp_path: Path,
 ) -> None:
-    record = Record(str(tmp_path / "audit"))
+    record = AuditLog(str(tmp_path / "audit"))
     assert record.append(judged(1), judged(2), judged(3)) == 3
     with pytest.raises(TypeError):
         record.append(judged(4), Event(kind=Kind.JUDGED, run="x", details={"bad": object()}))
@@ -57,14 +57,14 @@ def test_events_that_are_appended_together_are_there_together_or_not_at_all(
 
 
 def test_text_that_sqlite_cannot_keep_is_kept_by_its_numbers(tmp_path: Path) -> None:
-    record = Record(str(tmp_path / "audit"))
+    record = AuditLog(str(tmp_path / "audit"))
     record.append(judged(1, command="cat a\x00b \udcff"))
     assert entries(tmp_path / "audit")[0].command == "cat a\\x00b \\udcff"
     assert verify(str(tmp_path / "audit")).ok
 
 
 def test_a_megabyte_of_command_is_kept_whole(tmp_path: Path) -> None:
-    record = Record(str(tmp_path / "audit"))
+    record = AuditLog(str(tmp_path / "audit"))
     command = "echo " + "x" * 1_000_000 + " && touch /tmp/hidden-at-the-end"
     record.append(judged(1, command=command))
     assert entries(tmp_path / "audit")[0].command == command
@@ -74,7 +74,7 @@ def test_secrets_are_taken_out_before_anything_is_written(tmp_path: Path) -> Non
     def redact(text: str) -> str:
         return text.replace("hunter2", "[secret]")
 
-    record = Record(str(tmp_path / "audit"), redact=redact)
+    record = AuditLog(str(tmp_path / "audit"), redact=redact)
     record.append(
         Event(
             kind=Kind.RUN_STARTING,
@@ -95,7 +95,7 @@ def test_what_cannot_be_redacted_is_not_written(tmp_path: Path) -> None:
     def redact(text: str) -> str:
         raise RuntimeError(text)
 
-    record = Record(str(tmp_path / "audit"), redact=redact)
+    record = AuditLog(str(tmp_path / "audit"), redact=redact)
     with pytest.raises(RecordUnavailable) as caught:
         record.append(judged(1, command="login hunter2"))
     assert caught.value.exit_status == 125
@@ -105,7 +105,7 @@ def test_what_cannot_be_redacted_is_not_written(tmp_path: Path) -> None:
 
 def test_nobody_else_can_read_the_record(tmp_path: Path) -> None:
     directory = tmp_path / "state" / "audit"
-    record = Record(str(directory))
+    record = AuditLog(str(directory))
     record.append(judged(1))
     modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in directory.iterdir()}
     assert stat.S_IMODE(directory.stat().st_mode) == 0o700
@@ -116,14 +116,14 @@ def test_nobody_else_can_read_the_record(tmp_path: Path) -> None:
 
 
 def test_looking_at_a_record_that_is_not_there_makes_none(tmp_path: Path) -> None:
-    Record(str(tmp_path / "audit"))
+    AuditLog(str(tmp_path / "audit"))
     assert entries(tmp_path / "audit") == []
     assert verify(str(tmp_path / "audit")).ok
     assert list(tmp_path.iterdir()) == []
 
 
 def test_threads_may_share_a_record(tmp_path: Path) -> None:
-    record = Record(str(tmp_path / "audit"))
+    record = AuditLog(str(tmp_path / "audit"))
 
     def write(name: int) -> None:
         for number in range(20):
@@ -145,7 +145,7 @@ def test_threads_may_share_a_record(tmp_path: Path) -> None:
 def test_what_is_noted_is_there_at_once_and_what_is_begun_when_it_was_waited_for(
     tmp_path: Path,
 ) -> None:
-    record = Record(str(tmp_path / "audit"))
+    record = AuditLog(str(tmp_path / "audit"))
     pending = record.begin(judged(1), starting("a"))
     assert pending.wait() == 2
     assert pending.wait() == 2
@@ -155,7 +155,7 @@ def test_what_is_noted_is_there_at_once_and_what_is_begun_when_it_was_waited_for
 
 
 def test_a_command_that_was_run_is_known_and_how_long_it_took(tmp_path: Path) -> None:
-    record = Record(str(tmp_path / "audit"))
+    record = AuditLog(str(tmp_path / "audit"))
     make, other = record.digest_of("make"), record.digest_of("make clean")
     record.append(judged(0, command="make"))
     assert not record.has_run(make)
@@ -166,7 +166,7 @@ def test_a_command_that_was_run_is_known_and_how_long_it_took(tmp_path: Path) ->
         Event(kind=Kind.RUN_STARTING, run="p", command="make clean", details={"mode": "preview"})
     )
     record.close()
-    again = Record(str(tmp_path / "audit"))
+    again = AuditLog(str(tmp_path / "audit"))
     assert again.has_run(make)
     assert not again.has_run(other)
     assert again.durations(make) == tuple(number / 4 for number in range(24, 40))
@@ -174,6 +174,6 @@ def test_a_command_that_was_run_is_known_and_how_long_it_took(tmp_path: Path) ->
 
 
 def test_a_digest_tells_nothing_to_who_has_not_the_key(tmp_path: Path) -> None:
-    one, two = (Record(str(tmp_path / name)) for name in ("one", "two"))
+    one, two = (AuditLog(str(tmp_path / name)) for name in ("one", "two"))
     assert one.digest_of("make") != two.digest_of("make")
-    assert one.digest_of("make") == Record(str(tmp_path / "one")).digest_of("make")
+    assert one.digest_of("make") == AuditLog(str(tmp_path / "one")).digest_of("make")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redoma.audit.encoding import DEEPEST, json_text, row_bytes, storable
+from redoma.audit.chain import DEEPEST, json_text, row_bytes, storable
 
 # Texts that try to look like the border between two columns.
 TEXT = st.text(alphabet=st.sampled_from("a0 1\n\x00é"), max_size=4)

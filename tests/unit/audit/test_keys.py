@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from redoma.audit.store import Record
-from redoma.audit.verify import verify
+from redoma.audit.log import AuditLog
+from redoma.audit.verification import verify
 from redoma.base.private_file import KeyPlace
 from redoma.model.errors import RecordUnavailable
 from tests.unit.audit.story import judged, written
@@ -19,12 +19,12 @@ def test_the_keychain_keeps_the_key_and_no_file_does(
     tmp_path: Path, keychain: dict[tuple[str, str], str]
 ) -> None:
     directory = tmp_path / "audit"
-    with Record(str(directory), keyed_by=CHAIN) as record:
+    with AuditLog(str(directory), keyed_by=CHAIN) as record:
         record.append(judged(1))
     assert list(keychain) == [("redoma audit", str(directory))]
     assert not (directory / "audit.key").exists()
     assert verify(str(directory), keyed_by=CHAIN).ok
-    Record(str(directory), keyed_by=CHAIN).append(judged(2))
+    AuditLog(str(directory), keyed_by=CHAIN).append(judged(2))
 
 
 def test_a_record_of_the_keychain_is_not_verified_by_a_file_that_was_put_there(
@@ -37,24 +37,24 @@ def test_a_record_of_the_keychain_is_not_verified_by_a_file_that_was_put_there(
         "head-file-replaced",
     ]
     with pytest.raises(RecordUnavailable, match="key is in the file"):
-        Record(str(forged), keyed_by=CHAIN).append(judged(7))
+        AuditLog(str(forged), keyed_by=CHAIN).append(judged(7))
 
 
 def test_a_keychain_without_the_key_is_an_error(
     tmp_path: Path, keychain: dict[tuple[str, str], str]
 ) -> None:
-    with Record(str(tmp_path / "audit"), keyed_by=CHAIN) as record:
+    with AuditLog(str(tmp_path / "audit"), keyed_by=CHAIN) as record:
         record.append(judged(1))
     keychain.clear()
     with pytest.raises(RecordUnavailable, match="gone from the keychain"):
-        Record(str(tmp_path / "audit"), keyed_by=CHAIN).append(judged(2))
+        AuditLog(str(tmp_path / "audit"), keyed_by=CHAIN).append(judged(2))
 
 
 def test_a_key_of_the_wrong_length_is_no_key(tmp_path: Path) -> None:
     directory = written(tmp_path / "audit")
     (directory / "audit.key").write_bytes(b"short")
     with pytest.raises(RecordUnavailable, match="not a key"):
-        Record(str(directory)).append(judged(7))
+        AuditLog(str(directory)).append(judged(7))
 
 
 def test_two_records_have_two_keys(tmp_path: Path) -> None:

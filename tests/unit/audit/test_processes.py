@@ -8,8 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from redoma.audit.store import Record
-from redoma.audit.verify import verify
+from redoma.audit.log import AuditLog
+from redoma.audit.verification import verify
 from tests.unit.audit.story import ended, entries, judged, starting, tamper
 
 WRITING = Path(__file__).with_name("writing.py")
@@ -50,7 +50,7 @@ def test_a_run_whose_process_was_killed_is_closed_as_interrupted_by_the_next(
         each.stdout.readline()
     dying.send_signal(signal.SIGKILL)
     dying.communicate()
-    record = Record(str(directory))
+    record = AuditLog(str(directory))
     record.append(starting("ours"))
     closed = [entry for entry in entries(directory) if entry.kind == "interrupted"]
     assert [(entry.run, entry.caller) for entry in closed] == [("dying-0", "dying")]
@@ -66,7 +66,7 @@ def test_a_run_whose_process_was_killed_is_closed_as_interrupted_by_the_next(
 
 
 def test_a_run_of_an_earlier_boot_is_interrupted(tmp_path: Path) -> None:
-    record = Record(str(tmp_path / "audit"))
+    record = AuditLog(str(tmp_path / "audit"))
     record.append(starting("old"))
     record.close()
     tamper(tmp_path / "audit", "UPDATE runs SET maker = 'other-boot ' || substr(maker, 38)")
@@ -79,7 +79,7 @@ def test_a_run_of_an_earlier_boot_is_interrupted(tmp_path: Path) -> None:
 
 
 def test_a_pid_that_was_given_to_another_process_does_not_keep_a_run_open(tmp_path: Path) -> None:
-    record = Record(str(tmp_path / "audit"))
+    record = AuditLog(str(tmp_path / "audit"))
     record.append(starting("old"))
     record.close()
     tamper(tmp_path / "audit", "UPDATE runs SET maker = maker || '0'")
@@ -88,7 +88,7 @@ def test_a_pid_that_was_given_to_another_process_does_not_keep_a_run_open(tmp_pa
 
 
 def test_a_forked_child_opens_the_record_for_itself(tmp_path: Path) -> None:
-    record = Record(str(tmp_path / "audit"))
+    record = AuditLog(str(tmp_path / "audit"))
     record.append(judged(1, caller="parent"))
     child = os.fork()
     if child == 0:
@@ -111,9 +111,9 @@ def test_a_forked_child_opens_the_record_for_itself(tmp_path: Path) -> None:
 def test_a_child_that_lives_on_does_not_keep_its_dead_parents_lock(tmp_path: Path) -> None:
     code = (
         f"import os, sys; sys.path[:0] = {[str(p) for p in (WRITING.parents[3] / 'src',)]!r}\n"
-        "from redoma.audit.store import Record\n"
+        "from redoma.audit.log import AuditLog\n"
         "from redoma.model.event import Event, Kind\n"
-        f"record = Record({str(tmp_path / 'audit')!r})\n"
+        f"record = AuditLog({str(tmp_path / 'audit')!r})\n"
         "record.append(Event(kind=Kind.JUDGED, run='a'))\n"
         "record._writer._turnstile.enter()\n"
         "if os.fork() == 0:\n"
@@ -125,7 +125,7 @@ def test_a_child_that_lives_on_does_not_keep_its_dead_parents_lock(tmp_path: Pat
         [sys.executable, "-c", code], stdin=alive, stdout=subprocess.PIPE
     ) as parent:
         parent.wait()
-        Record(str(tmp_path / "audit")).append(judged(2))
+        AuditLog(str(tmp_path / "audit")).append(judged(2))
         os.close(ours)
         os.close(alive)
     assert len(entries(tmp_path / "audit")) == 2

@@ -6,19 +6,19 @@ from pathlib import Path
 
 import pytest
 
+from redoma.audit.log import KEEP as DEFAULT
+from redoma.audit.log import AuditLog
 from redoma.audit.retention import MOST_RETAINED
-from redoma.audit.store import KEEP as DEFAULT
-from redoma.audit.store import Record
 from redoma.audit.transaction import BATCH
-from redoma.audit.verify import verify
+from redoma.audit.verification import verify
 from redoma.model.event import Event, Kind
 from tests.unit.audit.story import ended, entries, judged, starting, tamper
 
 KEEP = 20
 
 
-def fill(directory: Path, rows: int, sessions: int = 1) -> Record:
-    record = Record(str(directory), keep=KEEP)
+def fill(directory: Path, rows: int, sessions: int = 1) -> AuditLog:
+    record = AuditLog(str(directory), keep=KEEP)
     for number in range(rows):
         record.note(judged(number, session=f"s{number % sessions}"))
     return record
@@ -35,7 +35,7 @@ def test_a_session_keeps_its_newest_entries_and_few_more(tmp_path: Path) -> None
 @pytest.mark.requirement("S12")
 def test_the_last_thousand_of_a_session_stay_where_nobody_says_how_many(tmp_path: Path) -> None:
     assert DEFAULT == 1000
-    record = Record(str(tmp_path / "audit"))
+    record = AuditLog(str(tmp_path / "audit"))
     record.append(*(judged(number, session="s") for number in range(1000)))
     record.append(judged(1000, session="s"))
     before = [entry.run for entry in entries(tmp_path / "audit") if entry.kind == "judged"]
@@ -83,7 +83,7 @@ def connection(number: int, *, allowed: bool, host: str = "") -> Event:
 @pytest.mark.requirement("S12")
 def test_connections_push_out_no_judgement_question_answer_run_or_refusal(tmp_path: Path) -> None:
     # Attack: 1 500 cheap connections, and the refusal before them is among the old rows.
-    record = Record(str(tmp_path / "audit"), keep=KEEP)
+    record = AuditLog(str(tmp_path / "audit"), keep=KEEP)
     told = (Kind.JUDGED, Kind.ASKED, Kind.ANSWERED, Kind.REFUSED, Kind.RUN_STARTING, Kind.APPLIED)
     record.append(*(Event(kind=kind, run="quiet", session="s") for kind in told))
     for start in range(0, 1500, 100):
@@ -95,7 +95,7 @@ def test_connections_push_out_no_judgement_question_answer_run_or_refusal(tmp_pa
 
 
 def test_refused_connections_are_not_pushed_out_by_those_that_passed(tmp_path: Path) -> None:
-    record = Record(str(tmp_path / "audit"), keep=KEEP)
+    record = AuditLog(str(tmp_path / "audit"), keep=KEEP)
     record.append(*(connection(n, allowed=False) for n in range(5)))
     for start in range(0, 600, 100):
         record.append(*(connection(n, allowed=True) for n in range(start, start + 100)))
@@ -104,7 +104,7 @@ def test_refused_connections_are_not_pushed_out_by_those_that_passed(tmp_path: P
 
 
 def test_what_was_held_back_pushes_out_no_judgement(tmp_path: Path) -> None:
-    record = Record(str(tmp_path / "audit"), keep=KEEP)
+    record = AuditLog(str(tmp_path / "audit"), keep=KEEP)
     record.append(judged(0, session="s"))
     for start in range(0, 600, 100):
         record.append(
@@ -156,7 +156,7 @@ def test_retention_does_not_clear_a_forgers_traces_away(tmp_path: Path) -> None:
 
 
 def test_the_start_of_a_run_that_goes_on_is_not_let_go(tmp_path: Path) -> None:
-    record = Record(str(tmp_path / "audit"), keep=KEEP)
+    record = AuditLog(str(tmp_path / "audit"), keep=KEEP)
     record.append(starting("long"))
     for number in range(300):
         record.note(judged(number))
@@ -169,7 +169,7 @@ def test_the_start_of_a_run_that_goes_on_is_not_let_go(tmp_path: Path) -> None:
 
 
 def test_without_a_limit_everything_stays(tmp_path: Path) -> None:
-    record = Record(str(tmp_path / "audit"), keep=None)
+    record = AuditLog(str(tmp_path / "audit"), keep=None)
     for number in range(200):
         record.note(judged(number))
     assert len(entries(tmp_path / "audit")) == 200

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from redoma.audit.log import AuditLog
 from redoma.audit.stats import Stats, count, prometheus
-from redoma.audit.store import Record
 from redoma.model.event import Event, Kind
 from tests.unit.audit.story import ended, entries, judged, starting
 
 
 @pytest.fixture
 def stats(tmp_path: Path) -> Stats:
-    with Record(str(tmp_path / "audit")) as record:
+    with AuditLog(str(tmp_path / "audit")) as record:
         record.append(judged(1))
         for rule in ("rm.root", "rm.root", 'evil"} 1\nredoma_judged{verdict="allow'):
             record.append(

@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from redoma.audit import clock
-from redoma.audit.chain import GENESIS, Gap, link
-from redoma.audit.encoding import row_bytes
-from redoma.audit.faults import Fault
-from redoma.audit.store import Record
-from redoma.audit.verify import verify
+from redoma.audit import ledger
+from redoma.audit.chain import GENESIS, Gap, link, row_bytes
+from redoma.audit.chain_walk import Fault
+from redoma.audit.log import AuditLog
+from redoma.audit.verification import verify
 from redoma.model.errors import ChainBroken, RecordUnavailable
 from tests.unit.audit.story import entries, judged, tamper, written
 
@@ -102,7 +101,7 @@ def test_a_head_without_the_key_is_no_head(record: Path) -> None:
     tamper(record, "DELETE FROM audit_log WHERE seq > 4", "UPDATE head SET seq = 4")
     assert named(record) == [("head-replaced", 0)]
     with pytest.raises(ChainBroken):
-        Record(str(record)).append(judged(7))
+        AuditLog(str(record)).append(judged(7))
     tamper(record, "DELETE FROM head")
     assert ("head-replaced", 0) in named(record)
 
@@ -201,7 +200,7 @@ def test_a_file_that_is_no_database_any_more_is_damaged(record: Path) -> None:
     (record / "audit.db").write_bytes(b"not a database, only as long as one" * 500)
     assert named(record) == [("damaged", 0)]
     with pytest.raises(RecordUnavailable) as caught:
-        Record(str(record)).append(judged(7))
+        AuditLog(str(record)).append(judged(7))
     assert caught.value.hint == "redoma audit verify"
 
 
@@ -218,7 +217,7 @@ def with_log(directory: Path, log: bytes) -> Path:
 
 def test_a_log_that_was_cut_is_a_cut_tail(tmp_path: Path) -> None:
     directory = tmp_path / "audit"
-    record = Record(str(directory))
+    record = AuditLog(str(directory))
     record.append(judged(1))
     kept = (directory / "audit.db-wal").read_bytes()
     record.append(judged(2))
@@ -226,13 +225,13 @@ def test_a_log_that_was_cut_is_a_cut_tail(tmp_path: Path) -> None:
     copy = with_log(directory, kept)
     assert named(copy) == [("truncated", 2)]
     with pytest.raises(ChainBroken, match="had reached entry 3"):
-        Record(str(copy)).append(judged(4))
+        AuditLog(str(copy)).append(judged(4))
     assert named(copy) == [("truncated", 2)], "what was refused wrote nothing over the traces"
 
 
 def test_an_older_copy_of_the_database_is_a_cut_tail(record: Path) -> None:
     old = (record / "audit.db").read_bytes()
-    with Record(str(record)) as later:
+    with AuditLog(str(record)) as later:
         later.append(judged(7), judged(8))
     (record / "audit.db").write_bytes(old)
     assert named(record) == [("truncated", 7)]
@@ -242,7 +241,7 @@ def test_an_older_copy_of_everything_shows_against_a_head_that_was_noted(
     record: Path, tmp_path: Path
 ) -> None:
     shutil.copytree(record, tmp_path / "old")
-    with Record(str(record)) as later:
+    with AuditLog(str(record)) as later:
         later.append(judged(7))
     noted = verify(str(record))
     head = (noted.last, noted.head)
@@ -261,7 +260,7 @@ def test_a_head_file_that_is_not_ours_stops_everything(record: Path, content: by
     (record / "audit.head").write_bytes(content)
     assert named(record) == [("head-file-replaced", 0)]
     with pytest.raises(ChainBroken):
-        Record(str(record)).append(judged(7))
+        AuditLog(str(record)).append(judged(7))
 
 
 def test_a_record_that_is_gone_is_not_begun_anew_in_silence(record: Path) -> None:
@@ -273,15 +272,15 @@ def test_a_record_that_is_gone_is_not_begun_anew_in_silence(record: Path) -> Non
         ),
     )
     with pytest.raises(ChainBroken, match="is gone"):
-        Record(str(record)).append(judged(7))
+        AuditLog(str(record)).append(judged(7))
 
 
 def test_who_was_killed_while_beginning_has_begun_nothing(tmp_path: Path) -> None:
     directory = tmp_path / "audit"
-    Record(str(directory)).digest_of("make")  # makes everything and writes nothing
+    AuditLog(str(directory)).digest_of("make")  # makes everything and writes nothing
     tamper(directory, "UPDATE head SET mac = x''")
     (directory / "audit.head").write_bytes(b"")
-    Record(str(directory)).append(judged(1))
+    AuditLog(str(directory)).append(judged(1))
     assert verify(str(directory)).ok
 
 
@@ -289,16 +288,16 @@ def test_after_a_reboot_only_what_was_forced_to_disk_is_demanded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     directory = tmp_path / "audit"
-    record = Record(str(directory))
+    record = AuditLog(str(directory))
     record.append(judged(1))
     record.append(judged(2))
     forced = (directory / "audit.db-wal").read_bytes()
     record.note(judged(3))
     copy = with_log(directory, forced)
     assert named(copy) == [("truncated", 3)]
-    monkeypatch.setattr(clock, "boot_id", lambda: "another-boot")
+    monkeypatch.setattr(ledger, "boot_id", lambda: "another-boot")
     assert named(copy) == [], "a power cut may take what was only noted"
-    Record(str(copy)).append(judged(4))
+    AuditLog(str(copy)).append(judged(4))
     assert named(copy) == []
 
 
@@ -309,4 +308,4 @@ def test_another_key_fits_nothing(record: Path) -> None:
     with pytest.raises(RecordUnavailable, match=r"audit\.key is gone"):
         verify(str(record))
     with pytest.raises(RecordUnavailable, match=r"audit\.key is gone"):
-        Record(str(record)).append(judged(7))
+        AuditLog(str(record)).append(judged(7))

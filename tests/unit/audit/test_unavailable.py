@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from redoma.audit.store import Record
-from redoma.audit.verify import verify
+from redoma.audit.log import AuditLog
+from redoma.audit.verification import verify
 from redoma.model.errors import RecordUnavailable
 from tests.unit.audit.story import entries, judged, written
 
@@ -22,7 +22,7 @@ NAMES = ("audit.db", "audit.head", "audit.key")
 def refusal(directory: Path) -> RecordUnavailable:
     """The error of one more entry; it ends a command with 125."""
     with pytest.raises(RecordUnavailable) as caught:
-        Record(str(directory)).append(judged(99))
+        AuditLog(str(directory)).append(judged(99))
     assert caught.value.exit_status == 125
     assert caught.value.code == "record-unavailable"
     return caught.value
@@ -67,7 +67,7 @@ def test_a_second_name_for_the_database_is_not_accepted(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", NAMES[:2])
 def test_a_file_that_is_removed_below_a_writer_is_missed_at_once(tmp_path: Path, name: str) -> None:
-    with Record(str(tmp_path / "audit")) as record:
+    with AuditLog(str(tmp_path / "audit")) as record:
         record.append(judged(1))
         (tmp_path / "audit" / name).rename(tmp_path / "moved")
         with pytest.raises(RecordUnavailable, match="moved or removed"):
@@ -81,10 +81,10 @@ def test_a_writer_whose_record_was_moved_away_leaves_the_one_in_its_place_alone(
     tmp_path: Path,
 ) -> None:
     directory = tmp_path / "audit"
-    old = Record(str(directory))
+    old = AuditLog(str(directory))
     old.append(judged(1))
     directory.rename(tmp_path / "audit.old")
-    new = Record(str(directory))
+    new = AuditLog(str(directory))
     new.append(judged(10))
     with pytest.raises(RecordUnavailable, match="moved or removed"):
         old.append(judged(2))
@@ -131,9 +131,9 @@ def test_a_file_size_limit_is_a_full_disk(tmp_path: Path) -> None:
         f"import sys; sys.path[:0] = {[str(Path(__file__).parents[3] / p) for p in ('src', '.')]}\n"
         "import resource\n"
         "from redoma.model.errors import RecordUnavailable\n"
-        "from redoma.audit.store import Record\n"
+        "from redoma.audit.log import AuditLog\n"
         "from tests.unit.audit.story import judged\n"
-        f"record = Record({str(directory)!r})\n"
+        f"record = AuditLog({str(directory)!r})\n"
         "record.append(judged(7))\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
         "try:\n"
@@ -151,7 +151,7 @@ def test_a_file_size_limit_is_a_full_disk(tmp_path: Path) -> None:
     assert [entry.run for entry in found[:last]] == [f"run-{n}" for n in range(1, last + 1)]
     assert len(found) <= last + 1
     assert verify(str(directory)).ok
-    Record(str(directory)).append(judged(0))
+    AuditLog(str(directory)).append(judged(0))
 
 
 @pytest.fixture
@@ -173,7 +173,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 @pytest.mark.root
 def test_a_full_disk_stops_everything_and_the_record_stays_whole(small_disk: Path) -> None:
     directory = small_disk / "audit"
-    record = Record(str(directory))
+    record = AuditLog(str(directory))
     record.append(judged(1))
     with open(small_disk / "filler", "wb", buffering=0) as filler, pytest.raises(OSError):
         for _ in range(1000):

@@ -7,13 +7,13 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[3] / part) for part in ("src", ".")]
 
-from redoma.audit.store import Record  # noqa: E402
+from redoma.audit.log import AuditLog  # noqa: E402
 from tests.unit.audit.story import ended, judged, starting  # noqa: E402
 
 
 def main(directory: str, what: str, rows: int, name: str) -> None:
     """Writes as it was told, and says each number only when it is written."""
-    record = Record(directory, keep=None)
+    record = AuditLog(directory, keep=None)
     for number in range(rows):
         if what == "judge":
             record.append(judged(number, caller=name))

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from redoma.ask.pending import Pending
-from redoma.ask.remembered import Remembered
+from redoma.ask.approvals import RememberedApprovals
+from redoma.ask.pending import PendingQuestions
 from redoma.model.confirmation import request_as_dict
 from redoma.model.question import Answer, Choice, Question, Remember
 from tests.unit.ask.asked import question, yes
@@ -27,8 +27,8 @@ class Desk:
         kept = home / "redoma/ask"
         kept.mkdir(parents=True, mode=0o700)
         (home / "redoma").chmod(0o700)
-        self.pending = Pending(str(kept / "questions"))
-        self.remembered = Remembered(str(kept / "approvals"))
+        self.pending = PendingQuestions(str(kept / "questions"))
+        self.remembered = RememberedApprovals(str(kept / "approvals"))
         self.heard: list[Answer | None] = []
 
     def redoma(self, *arguments: str) -> Done:

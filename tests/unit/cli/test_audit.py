@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from redoma.audit.store import Record
+from redoma.audit.log import AuditLog
 from redoma.model.event import Event, Kind
 from tests.unit.audit.story import ended, judged, starting, tamper
 from tests.unit.cli.running import START, Done, run
@@ -30,7 +30,7 @@ HOSTILE = {
 
 @pytest.fixture
 def state(tmp_path: Path) -> Path:
-    with Record(str(tmp_path / "redoma" / "audit")) as record:
+    with AuditLog(str(tmp_path / "redoma" / "audit")) as record:
         record.append(judged(1, session="s1", caller="an agent", command="make"))
         record.append(starting("run-1", caller="an agent", session="s1"))
         record.append(ended("run-1", code=3))
@@ -88,7 +88,7 @@ def test_one_entry_or_one_run_is_shown_whole(state: Path) -> None:
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_a_hostile_command_draws_and_hides_nothing(tmp_path: Path, kind: str) -> None:
     text = HOSTILE[kind]
-    with Record(str(tmp_path / "redoma" / "audit")) as record:
+    with AuditLog(str(tmp_path / "redoma" / "audit")) as record:
         for number in range(3):
             record.append(
                 Event(
@@ -120,7 +120,7 @@ def test_a_hostile_command_draws_and_hides_nothing(tmp_path: Path, kind: str) ->
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-2", "@SUM(A1)", "\t=1", "  =1", "＝1", '=1"; "x'])
 def test_a_table_has_no_formulas(tmp_path: Path, text: str) -> None:
-    with Record(str(tmp_path / "redoma" / "audit")) as record:
+    with AuditLog(str(tmp_path / "redoma" / "audit")) as record:
         record.append(judged(1, command=text, caller=text))
     line = audit(tmp_path, "export", "--format", "csv").out.splitlines()[1]
     row = next(csv.reader([line]))
@@ -187,7 +187,7 @@ def test_tail_follows(state: Path) -> None:
         try:
             assert following.stdout is not None
             assert json.loads(following.stdout.readline())["seq"] == 3
-            with Record(str(state / "redoma/audit")) as record:
+            with AuditLog(str(state / "redoma/audit")) as record:
                 record.append(judged(4))
                 assert json.loads(following.stdout.readline())["run"] == "run-4"
             following.send_signal(signal.SIGINT)
@@ -243,7 +243,7 @@ def test_a_place_for_the_key_that_does_not_exist_is_an_error(state: Path) -> Non
 
 
 def test_a_broken_pipe_is_quiet(state: Path) -> None:
-    with Record(str(state / "redoma/audit"), keep=None) as record:
+    with AuditLog(str(state / "redoma/audit"), keep=None) as record:
         record.append(*(judged(number, command="x" * 1000) for number in range(500)))
     read, write = os.pipe()
     with subprocess.Popen(

@@ -142,7 +142,9 @@ def test_a_disk_that_gets_full_ends_the_run_and_nothing_is_applied(
         "$@" >../out 2>../err; echo $? >../status
         cat ../status ../err; ls
     """
-    command = f"head -c 90000000 /dev/zero > big 2>/dev/null; echo on > on; {wait}"
+    # Slowly: on a busy machine the watcher must see it before not even the audit log can be written.
+    fill = "for i in $(seq 90); do head -c 1000000 /dev/zero >> big; sleep 0.01; done 2>/dev/null"
+    command = f"{fill}; echo on > on; {wait}"
     home = {"HOME": str(tmp_path), "XDG_STATE_HOME": f"{tmp_path}/state"}
     done = subprocess.run(
         ["unshare", "-m", "sh", "-c", script, "sh", str(tmp_path), *START, "run", command],

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from redoma.audit.search import Reader, Wanted
+from redoma.audit.entries import AuditReader, EntryFilter
 from redoma.dialects.actions import ActionSandbox, handle, perform
 
 RECOVERY = {
@@ -362,8 +362,8 @@ def test_every_action_is_in_the_record(build: Path) -> None:
     sandbox = ActionSandbox(confirm=says("deny"), record=place, caller="agent-1")
     for action in ("sandbox.check", "sandbox.confirm", "sandbox.execute"):
         sandbox.perform(action, {"command": "rm -rf build"})
-    with Reader(place) as reader:
-        rows = list(reader.all(Wanted()))
+    with AuditReader(place) as reader:
+        rows = list(reader.all(EntryFilter()))
     kinds = [row.kind for row in rows]
     assert (kinds.count("judged"), kinds.count("asked"), kinds.count("answered")) == (3, 2, 2)
     assert {row.caller for row in rows} == {"agent-1"}

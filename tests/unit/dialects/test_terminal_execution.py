@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from redoma.audit.search import Reader, Wanted
+from redoma.audit.entries import AuditReader, EntryFilter
 from redoma.dialects import terminal
 from redoma.dialects.terminal import (
     CommandRisk,
@@ -252,8 +252,8 @@ class TestExecuteSandboxed:
         sandbox = TerminalSandbox(record=place)
         for command in ("echo a", "rm -rf /", "rm b", "touch ~/x"):
             sandbox.execute_sandboxed(command)
-        with Reader(place) as reader:
-            rows = list(reader.all(Wanted()))
+        with AuditReader(place) as reader:
+            rows = list(reader.all(EntryFilter()))
         assert {row.command for row in rows} - {""} == {"echo a", "rm -rf /", "rm b", "touch ~/x"}
 
 

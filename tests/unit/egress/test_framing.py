@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from redoma.egress.framing import Head, read
+from redoma.egress.downstream import RequestHead, read
 from redoma.model.network import HTTP_2, NO_NAME, OTHER_NAME, TUNNEL, UNREADABLE
 
 
-def head(text: str, scheme: str = "https", port: int = 443) -> Head:
+def head(text: str, scheme: str = "https", port: int = 443) -> RequestHead:
     return read(text.replace("\n", "\r\n").encode("latin-1"), "a.test", port, scheme)
 
 
 def test_a_plain_request_is_read_whole() -> None:
-    assert head("POST /x?y=1 HTTP/1.1\nHost: A.test:443\nContent-Length: 3\nX-One:  two ") == Head(
+    assert head(
+        "POST /x?y=1 HTTP/1.1\nHost: A.test:443\nContent-Length: 3\nX-One:  two "
+    ) == RequestHead(
         method="POST",
         target="/x?y=1",
         fields=((b"host", b"A.test:443"), (b"content-length", b"3"), (b"x-one", b"two")),
@@ -73,11 +75,11 @@ def test_a_request_in_absolute_form_becomes_one_to_this_host() -> None:
     }.values(),
 )
 def test_what_two_readers_might_read_differently_is_refused(text: str, why: str) -> None:
-    assert head(text) == Head(refusal=why)
+    assert head(text) == RequestHead(refusal=why)
 
 
 @pytest.mark.parametrize(
     "raw", [b"GET / HTTP/1.1\nHost: a.test", b"GET / HTTP/1.1\r\nHost: a.test\rX: y"]
 )
 def test_a_line_ends_in_one_way(raw: bytes) -> None:
-    assert read(raw, "a.test", 443, "https") == Head(refusal=UNREADABLE)
+    assert read(raw, "a.test", 443, "https") == RequestHead(refusal=UNREADABLE)

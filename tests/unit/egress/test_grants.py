@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from redoma.egress.grants import gated, kept_to
-from redoma.egress.rules import read
+from redoma.egress.host_rules import read
 from redoma.jail.levels import load
 from redoma.jail.plan import plan
 from redoma.model.access import Grant, Network

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from redoma.egress.relay import Flow, Pipes
+from redoma.egress.relayed_connection import Flow, Pipes
 
 Pair = tuple[socket.socket, socket.socket]
 

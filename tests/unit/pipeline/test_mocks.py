@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from redoma.cli.run import RUN
-from redoma.egress.mock import USUAL, answer_to, shown
-from redoma.egress.rules import read as read_hosts
+from redoma.egress.exchange import USUAL, answer_to, shown
+from redoma.egress.host_rules import read as read_hosts
 from redoma.model.errors import PolicySyntax, UsageError
 from redoma.model.network import MockedAnswer, Reach
 from redoma.pipeline.mocks import mocking, read_mocks

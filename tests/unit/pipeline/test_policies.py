@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from redoma.judge.policy.merge import Loosens
+from redoma.judge.policy.layers import Loosens
 from redoma.model.errors import PolicyError, PolicySyntax, UsageError
 from redoma.model.policy import BUILT_IN
 from redoma.pipeline import policies, policy_cache

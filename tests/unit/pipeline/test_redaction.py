@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from redoma import SecretSanitizer
-from redoma.vault.redact import Found
+from redoma.vault.redactor import Found
 
 
 @pytest.mark.requirement("S11")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redoma.vault.redact import Redactor
+from redoma.vault.redactor import Redactor
 from tests.unit.vault.labelled import Secret, negatives, positives
 
 SEEDS = (1, 2, 3)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from redoma.vault.redact import Redactor
+from redoma.vault.redactor import Redactor
 from redoma.vault.stream import OVERLAP, WINDOW
 from tests.pace import slowness
 from tests.unit.vault.labelled import negatives, positives

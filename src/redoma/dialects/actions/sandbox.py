@@ -24,6 +24,7 @@ from redoma import (
     confirmation_request,
     confirmation_response,
 )
+from redoma.base.paths import is_within
 from redoma.dialects.actions.fields import BadAction, checked, parsed
 from redoma.dialects.actions.refusals import FILES, OUTCOMES, Refusal, told
 from redoma.dialects.actions.violations import violation
@@ -122,7 +123,7 @@ class ActionSandbox:
         command = _with_variables(given["command"], given.get("environment") or {})
         timeout = given.get("timeout_seconds")
         cwd = os.path.realpath(os.path.join(self._workspace, given.get("working_directory", "")))
-        if not _below(cwd, self._workspace):
+        if not is_within(cwd, self._workspace):
             why = f"working_directory is outside of {self._workspace}"
             return Refusal.VIOLATION.told(
                 violation_type=FILES, attempted_action=command, constraint=why
@@ -240,10 +241,6 @@ def _with_variables(command: str, environment: Mapping[str, str]) -> str:
     plain, whole = f"export A=1\n{command}", exports + command
     alone, together = (check(text, pack=PACK).assessment.risk for text in (plain, whole))
     return command if together <= alone else whole
-
-
-def _below(path: str, root: str) -> bool:
-    return path == root or path.startswith(root.rstrip("/") + "/")
 
 
 def _checked(decision: Decision) -> dict[str, object]:

@@ -10,15 +10,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from redoma import Effect, Outcome, Result, facts
+from redoma import Outcome, Result, facts
+from redoma.base.paths import is_within
 from redoma.dialects.actions.refusals import FILES, NETWORK, Refusal
 
-_OUTWARD = frozenset(
-    (
-        *(Effect.NETWORK, Effect.REMOTE, Effect.EXFILTRATES, Effect.PUBLISHES),
-        *(Effect.DOWNLOADS_AND_EXECUTES, Effect.INSTALLS),
-    )
-)
 _NO_FILES = ("/dev", "/proc", "/sys")
 
 
@@ -53,7 +48,7 @@ def _written(result: Result, workspace: str) -> Iterator[tuple[str, str]]:
     """What was to be written outside of the workspace, in directories that are there."""
     assert result.exit is not None
     for each in result.exit.refused:
-        if each.kind != "write" or any(_below(each.what, p) for p in (workspace, *_NO_FILES)):
+        if each.kind != "write" or any(is_within(each.what, p) for p in (workspace, *_NO_FILES)):
             continue
         if os.path.isdir(os.path.dirname(each.what)):
             yield each.what, each.named
@@ -66,14 +61,10 @@ def _closed(result: Result) -> bool:
 
 def _hosts(command: str, cwd: str) -> str | None:
     """The hosts that a command names; None for one that has nothing to do with a network."""
-    found = [fact for fact in facts(command, cwd=cwd) if fact.effect in _OUTWARD]
+    found = [fact for fact in facts(command, cwd=cwd) if fact.effect.leaves_machine]
     named = [t.text for fact in found for t in fact.targets if t.place.value == "host"]
     return ", ".join(dict.fromkeys(named)) if found else None
 
 
 def _named(address: str, said: str) -> bool:
     return address.rpartition(":")[0] in said
-
-
-def _below(path: str, root: str) -> bool:
-    return path == root or path.startswith(root.rstrip("/") + "/")

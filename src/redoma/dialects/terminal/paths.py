@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from redoma import check
+from redoma.base.paths import is_within
 
 TEMPORARY = "/tmp"
 
@@ -12,7 +13,7 @@ TEMPORARY = "/tmp"
 def allowed(path: str | os.PathLike[str], *, start: str = "") -> bool:
     """Whether a path is home, /tmp or below, links followed, and keeps no credential."""
     real = resolved(path, start=start)
-    if not real or not any(within(real, root) for root in roots()):
+    if not real or not any(is_within(real, root) for root in roots()):
         return False
     # Attack: keys and passwords lie below home, too.
     return check("cat -- " + _quoted(real), pack="terminal").level != "blocked"
@@ -36,11 +37,6 @@ def resolved(path: str | os.PathLike[str], *, start: str = "") -> str:
         return os.path.realpath(text)  # it may be made there
     except (OSError, ValueError):
         return ""  # a loop of links, a directory that cannot be entered: nobody knows
-
-
-def within(path: str, root: str) -> bool:
-    """Whether a path is a directory or lies below it."""
-    return path == root or path.startswith(root.rstrip("/") + "/")
 
 
 def _quoted(text: str) -> str:

@@ -17,7 +17,8 @@ import tempfile
 from dataclasses import dataclass, replace
 
 from redoma import Effect, Fact
-from redoma.dialects.terminal.paths import TEMPORARY, allowed, resolved, roots, within
+from redoma.base.paths import is_within
+from redoma.dialects.terminal.paths import TEMPORARY, allowed, resolved, roots
 
 _CHANGES = frozenset((Effect.WRITES, Effect.DELETES))
 _MOST_LOOKED_AT = 20_000
@@ -71,12 +72,12 @@ def place(command: str, facts: tuple[Fact, ...], where: str) -> tuple[Reach, str
             return replace(found, shared=True), room
         # Whatever else listens there leads nowhere: it can only be read.
         return replace(found, reads=(TEMPORARY, *found.reads)), room
-    outside = "" if within(found.outside, where) else found.outside
+    outside = "" if is_within(found.outside, where) else found.outside
     return (
         replace(
             found,
-            reads=tuple(path for path in found.reads if not within(path, where)),
-            writes=(where, *(path for path in found.writes if not within(path, where))),
+            reads=tuple(path for path in found.reads if not is_within(path, where)),
+            writes=(where, *(path for path in found.writes if not is_within(path, where))),
             outside=outside,
             hidden=tuple(sorted(_private(where))),
         ),
@@ -174,7 +175,7 @@ def _named(facts: tuple[Fact, ...], workspace: str) -> list[tuple[str, Effect | 
     return [
         (os.path.normpath(path), change)
         for path, change in found
-        if path.startswith("/") and not within(os.path.normpath(path), workspace)
+        if path.startswith("/") and not is_within(os.path.normpath(path), workspace)
     ]
 
 
@@ -197,7 +198,7 @@ def _shown(path: str) -> bool:
     home = resolved("~")
     if not path or path in roots() or not allowed(path) or not _harmless(path):
         return False
-    return not within(path, home) or not os.path.relpath(path, home).startswith(".")
+    return not is_within(path, home) or not os.path.relpath(path, home).startswith(".")
 
 
 def _harmless(path: str) -> bool:

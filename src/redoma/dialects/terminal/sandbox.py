@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 
 from redoma import Outcome, Question, RedomaError, Result, Sandbox, check, facts
+from redoma.base.paths import is_within
 from redoma.dialects.terminal import paths
 from redoma.dialects.terminal.counting import Counting
 from redoma.dialects.terminal.levels import (
@@ -192,7 +193,7 @@ class TerminalSandbox:
         """Whether commands may be sent there: what the sandbox was given, or an allowed path."""
         real = paths.resolved(cwd, start=self._cwd)
         own = paths.resolved(self._cwd or ".")
-        return bool(real) and (paths.within(real, own) or paths.allowed(real))
+        return bool(real) and (is_within(real, own) or paths.allowed(real))
 
     def _refused(
         self, what: str, why: str, found: SandboxResult | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from redoma.jail.calls import wire
-from redoma.jail.calls.answer_reader import Malformed, Reader
+from redoma.jail.calls.answer_reader import AnswerReader, Malformed
 from redoma.model.access import SHARED
 from redoma.model.call import LARGEST, Failing, Failure
 from redoma.model.network import GRANTABLE
@@ -55,7 +55,7 @@ def answered(result: Result, declared: tuple[type, ...], given: tuple[str, ...] 
         message = f"the answer is larger than the {LARGEST >> 20} MiB that can come back"
         return replace(result, failure=_unfit("result", message))
     try:
-        ended, value = Reader(data, declared).whole()
+        ended, value = AnswerReader(data, declared).whole()
     except Malformed as error:
         return replace(result, failure=_unfit("result", f"what came back is no answer: {error}"))
     except Exception as error:  # a declared class that does not take what came back

@@ -7,6 +7,7 @@ import os
 import sys
 from _thread import allocate_lock
 
+from redoma.base.paths import is_below, is_within
 from redoma.jail import own
 from redoma.jail.engines.program import own_library
 from redoma.jail.environment import home_directory
@@ -177,7 +178,7 @@ def _here() -> str:
 
 def _too_wide(path: str, home: str) -> bool:
     real = os.path.realpath(path)
-    return real in _TOO_WIDE or real == home or home.startswith(real + "/")
+    return real in _TOO_WIDE or real == home or is_below(home, real)
 
 
 def _outermost(paths: list[str], home: str) -> tuple[str, ...]:
@@ -185,7 +186,7 @@ def _outermost(paths: list[str], home: str) -> tuple[str, ...]:
     real = sorted({os.path.realpath(path) for path in paths})
     kept: list[str] = []
     for path in real:
-        covered = any(path == each or path.startswith(each + "/") for each in (*_SYSTEM, *kept))
+        covered = any(is_within(path, each) for each in (*_SYSTEM, *kept))
         if not covered and not _too_wide(path, home):
             kept.append(path)
     return tuple(kept)

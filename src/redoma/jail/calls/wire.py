@@ -40,7 +40,7 @@ PLACE = struct.Struct("<H")
 SPAN = struct.Struct("<iii")  # days, seconds, microseconds
 
 
-class Orders(Value):
+class CallOrders(Value):
     """Everything that descriptor 0 of a call's process holds."""
 
     payload: bytes
@@ -62,7 +62,7 @@ class Orders(Value):
         return len(head).to_bytes(4, "little") + head + self.payload
 
     @classmethod
-    def read(cls, data: bytes) -> Orders:
+    def read(cls, data: bytes) -> CallOrders:
         """What `written` wrote."""
         end = 4 + int.from_bytes(data[:4], "little")
         told = json.loads(data[4:end])

@@ -6,6 +6,7 @@ import os
 from _thread import allocate_lock
 from contextlib import contextmanager, suppress
 
+from redoma.base.paths import is_below
 from redoma.jail.engines import bwrap_binary, hiding, program
 from redoma.jail.engines.frame import Frame, memory_file, seen_through, words
 from redoma.jail.engines.frame import build as build_frame
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import Protocol
 
-    from redoma.egress.authority import Authority
+    from redoma.egress.certificates import Authority
     from redoma.jail.engines.owned import Owned
     from redoma.jail.engines.shield import Raised, Shield
     from redoma.jail.kernel.stage import Stage
@@ -343,21 +344,23 @@ class Bubblewrap:
 
                 made = shield_for(path, grant, as_nobody=self.as_nobody)
                 shield = self._shields[key] = made
-            below = tuple(p for p in grant.hidden if p.startswith(path.rstrip("/") + "/"))
+            below = tuple(p for p in grant.hidden if is_below(p, path))
             raised.append(shield.raised(below))
         return raised
 
     def _certificates(self, give: Callable[[int], str]) -> tuple[Authority, list[str], list[str]]:
         """An authority for one run, and the mounts and variables by which only that trusts it."""
-        from redoma.egress import trusted
+        from redoma.egress import trust_store
         from redoma.jail import view
 
-        made = trusted.authority()
-        data = trusted.bundle(made)
+        made = trust_store.authority()
+        data = trust_store.bundle(made)
         laid: list[str] = []
-        for place in trusted.places(view.etc()):
+        for place in trust_store.places(view.etc()):
             laid += ["--perms", "0444", "--ro-bind-data", give(memory_file(data)), place]
-        named = [word for name in trusted.VARIABLES for word in ("--setenv", name, trusted.OWN)]
+        named = [
+            word for name in trust_store.VARIABLES for word in ("--setenv", name, trust_store.OWN)
+        ]
         return made, laid, named
 
     def _filter(self, plan: Plan) -> bytes:

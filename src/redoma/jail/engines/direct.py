@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 
 from redoma.jail.engines.simple import Plain, seen_by, shim
-from redoma.jail.supervisor.limiter import resource_limits
+from redoma.jail.kernel.rlimits import packed_rlimits
 from redoma.model.guarantee import EngineReport, Guarantee
 from redoma.model.plan import Launch, Plan
 
@@ -35,7 +35,7 @@ class Direct:
         _, env = seen_by(plan)
         orders = [
             f"cwd={plan.request.cwd or plan.grant.workspace}",
-            f"limits={resource_limits(plan.grant.limits)}",
+            f"limits={packed_rlimits(plan.grant.limits)}",
             *(["terminal=1"] if plan.terminal else []),
         ]
         yield Plain(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from redoma.jail import own, places
+from redoma.base import own_directories
+from redoma.jail import own
 from redoma.model.errors import EngineFailed
 
 TYPE_CHECKING = False
@@ -53,9 +54,9 @@ def top(*, as_nobody: bool = False, given: tuple[str, ...] = ()) -> tuple[str, .
 def empty_beside(source: str) -> str:
     """An empty directory of our own that does not lie in `source`: overlays may not overlap."""
     uid = os.geteuid()
-    for place in (places.made_cache(), f"/var/tmp/redoma-{uid}", f"/tmp/redoma-{uid}"):
+    for place in (own_directories.made_cache(), f"/var/tmp/redoma-{uid}", f"/tmp/redoma-{uid}"):
         real = os.path.realpath(place)
-        if not f"{real}/".startswith(f"{source}/") and places.ours(real):
+        if not f"{real}/".startswith(f"{source}/") and own_directories.ours(real):
             with suppress(FileExistsError):
                 os.mkdir(f"{real}/empty", 0o755)
             return f"{real}/empty"
@@ -105,7 +106,7 @@ def cover(
     `show` orders the mount of what calls import from, where that lies in a directory of ours.
     """
     made: list[str] = []
-    ours = {os.path.realpath(place) for place in places.all_places()}
+    ours = {os.path.realpath(place) for place in own_directories.all_places()}
     for path in paths:
         below = f"{path}/"
         if any(path.startswith(f"{other}/") for other in paths):

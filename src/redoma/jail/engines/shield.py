@@ -6,6 +6,7 @@ import os
 import stat
 from _thread import allocate_lock
 
+from redoma.base.paths import is_below, is_within
 from redoma.jail import own
 from redoma.jail.engines.owned import opened
 from redoma.jail.protect.git_repository import obeyed_beside, programs_of_a_rebase
@@ -78,7 +79,7 @@ class Shield:
 
     def may(self, path: str) -> bool:
         """Whether someone allowed this path to be written by name."""
-        return any(path == place or path.startswith(place + "/") for place in self.allowed)
+        return any(place != "/" and is_within(path, place) for place in self.allowed)
 
 
 class Raised:
@@ -132,7 +133,7 @@ class Raised:
             paths += awaited
             self.awaited += [path for path in awaited if not os.path.lexists(path)]
         for path in paths:
-            if not path.startswith(root + "/"):
+            if not is_below(path, root):
                 continue
             try:
                 mode = os.lstat(path).st_mode
@@ -142,7 +143,7 @@ class Raised:
                 # Attack: mounting what a link leads to would show it; only a target inside counts.
                 self.links[path] = os.readlink(path)
                 target = os.path.realpath(path)
-                if target.startswith(root + "/") and os.path.exists(target):
+                if is_below(target, root) and os.path.exists(target):
                     self.read_only.append(target)
             elif stat.S_ISDIR(mode) or stat.S_ISREG(mode):
                 self.read_only.append(path)
@@ -179,7 +180,7 @@ class Raised:
         """(option, descriptor, place) for each mount; `source` is where the root is found."""
         wanted = [("--bind-fd", path) for path in sorted(self.pinned)]
         for path in sorted(set(self.read_only)):
-            if not any(path.startswith(other + "/") for other in self.read_only):
+            if not any(is_below(path, other) for other in self.read_only):
                 wanted.append(("--ro-bind-fd", path))
         return opened(source, self.shield.root, wanted)
 

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from redoma.jail import own
 from redoma.jail.engines.bubblewrap import Bubblewrap
 from redoma.jail.engines.frame import memory_file, words
-from redoma.jail.forkserver.client import Launcher, LauncherGone, asking
+from redoma.jail.forkserver.client import ForkserverClient, ForkserverGone, asking
 from redoma.jail.forkserver.messages import packed
 from redoma.jail.kernel import syscalls
 from redoma.model.access import Network
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from redoma.jail.engines.bubblewrap import Enclosure
     from redoma.jail.engines.frame import Frame
-    from redoma.jail.forkserver.client import Kind, Ready
+    from redoma.jail.forkserver.client import SandboxKind, WaitingSandbox
     from redoma.jail.kernel.stage import Stage
     from redoma.jail.supervisor.limiter import Limiter
     from redoma.model.guarantee import EngineReport
@@ -57,7 +57,7 @@ class Warm:
         self.description = description
         self.binary = own.INTERPRETER
         self._lock = allocate_lock()
-        self._launcher: Launcher | None = None
+        self._launcher: ForkserverClient | None = None
         self._stage: Stage | None = None
         # Where the launcher read its libraries, and where everyone else finds them.
         self.moved: list[tuple[str, str]] = []
@@ -95,15 +95,15 @@ class Warm:
         if launcher is not None and builder.kind is not None:
             launcher.make_ready(builder.kind)
 
-    def take(self, kind: Kind) -> Ready:
+    def take(self, kind: SandboxKind) -> WaitingSandbox:
         """A process in an enclosure of this kind; a launcher that has ended is started anew."""
         launcher = self._launched()
-        with suppress(LauncherGone):
+        with suppress(ForkserverGone):
             return launcher.take(kind)
         self._forget(launcher)
         try:
             return self._launched().take(kind)
-        except LauncherGone:
+        except ForkserverGone:
             raise EngineFailed(
                 "the launcher ended before it could make an enclosure", hint="redoma doctor"
             ) from None
@@ -113,14 +113,14 @@ class Warm:
         if self._launcher is not None:
             self._forget(self._launcher)
 
-    def _forget(self, launcher: Launcher) -> None:
+    def _forget(self, launcher: ForkserverClient) -> None:
         with self._lock:
             if self._launcher is not launcher:
                 return  # another thread was here first, and may have started a new one
             self._launcher = None
         launcher.close()
 
-    def _launched(self) -> Launcher:
+    def _launched(self) -> ForkserverClient:
         stage = self.description.staged() if self.description.as_nobody else None
         with self._lock:
             # Its mounts are the stage's: with another stage it would look at old ones.
@@ -133,7 +133,7 @@ class Warm:
                 self._launcher = self._start(stage)
             return self._launcher
 
-    def _start(self, stage: Stage | None) -> Launcher:
+    def _start(self, stage: Stage | None) -> ForkserverClient:
         package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
         interpreter, place, env = self.binary, os.path.dirname(package), {}
         pickler = _package("cloudpickle")
@@ -148,7 +148,7 @@ class Warm:
                 interpreter = library + interpreter.removeprefix(os.path.realpath(sys.base_prefix))
                 env["LD_LIBRARY_PATH"] = f"{library}/lib"
                 self.moved.append((library, sys.base_prefix))
-        return Launcher(
+        return ForkserverClient(
             (interpreter, "-I", "-S", "-c", _START, place, beside, *itertools.chain(*self.moved)),
             env,
             stage.start if stage is not None else None,
@@ -169,10 +169,10 @@ class _Run:
 
     def __init__(self, engine: Warm) -> None:
         self._engine = engine
-        self.kind: Kind | None = None
+        self.kind: SandboxKind | None = None
         self._before = b""
-        self._ready: Ready | None = None
-        self._asked: Ready | None = None
+        self._ready: WaitingSandbox | None = None
+        self._asked: WaitingSandbox | None = None
 
     def foresee(self, frame: Frame, plan: Plan) -> None:
         """Someone stands there and makes what can be made, while the rest is worked out here."""
@@ -221,14 +221,14 @@ class _Run:
         if self._ready is not None:
             self._ready.discard()
 
-    def _kept(self) -> Ready | None:
+    def _kept(self) -> WaitingSandbox | None:
         """Whoever stands there, unless something was mounted since: the layer's own place, say."""
         if self._ready is not None and not self._ready.stands():
             self._ready.discard()
             self._ready = None
         return self._ready
 
-    def _standing(self) -> Ready:
+    def _standing(self) -> WaitingSandbox:
         """An enclosure that was told what comes first.
 
         One that stood ready may have been killed since, for memory or by a person.

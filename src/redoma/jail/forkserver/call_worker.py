@@ -14,8 +14,8 @@ import sys
 from _socket import AF_UNIX, MSG_DONTWAIT, SOCK_SEQPACKET, socket, socketpair
 
 from redoma.jail.forkserver import first_process, messages
-from redoma.jail.forkserver.description import Orders
-from redoma.jail.forkserver.messages import Request
+from redoma.jail.forkserver.description import SandboxDescription
+from redoma.jail.forkserver.messages import SandboxRequest
 from redoma.jail.kernel import privileges, syscalls
 
 TYPE_CHECKING = False
@@ -30,7 +30,7 @@ _READY, _CONFINED, _GO, _FAILED = b"ready", b"confined", b"go", b"!"
 _LONGEST = 4096
 
 
-class Entrant:
+class CallWorker:
     """Seen from the first process: who it is, and how it is told to begin."""
 
     def __init__(self, requests: socket, processes: int) -> None:
@@ -39,7 +39,7 @@ class Entrant:
         self.pid = os.fork()
         if self.pid == 0:
             self._line.close()
-            _Inside(theirs, processes).live(requests)
+            _WorkerProcess(theirs, processes).live(requests)
         theirs.close()
         requests.close()
         os.close(processes)
@@ -69,7 +69,7 @@ class Entrant:
         raise OSError(0, why or "the command's process ended before it began")
 
 
-class _Inside:
+class _WorkerProcess:
     """The process itself."""
 
     def __init__(self, line: socket, processes: int) -> None:
@@ -84,7 +84,7 @@ class _Inside:
             self._settle()
             fds = messages.receive_many(requests, *messages.receive(requests))
             if fds:
-                self._run(Request(fds))
+                self._run(SandboxRequest(fds))
         except (OSError, ValueError, KeyError, MemoryError) as error:
             said = f"{error}".encode(errors="surrogateescape")
             if self._begun:
@@ -104,7 +104,7 @@ class _Inside:
         self._call.rehearse()
         self._line.send(_READY)
 
-    def _run(self, request: Request) -> None:
+    def _run(self, request: SandboxRequest) -> None:
         # A process that moves itself waits for nobody; moving another takes milliseconds.
         for fd in request.doors:
             os.write(fd, b"0")
@@ -112,7 +112,7 @@ class _Inside:
             syscalls.CLONE_NEWCGROUP
         )  # now: the group it is in is all it knows of groups
         self._be_the_first_to_go()
-        orders = Orders(request.options)
+        orders = SandboxDescription(request.options)
         os.umask(request.umask)
         privileges.hold_no_capabilities()
         request.restrict(orders)

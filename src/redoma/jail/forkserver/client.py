@@ -25,21 +25,23 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     # How to fork an enclosure, and the words of what it makes before it is asked for.
-    Kind = tuple[bytes, bytes]
+    SandboxKind = tuple[bytes, bytes]
 
 _PATIENCE = 20
 _MOST_READY = 3
 _QUICK = 0.03  # seconds within which an enclosure may not be ready yet
 
 
-class LauncherGone(Exception):
+class ForkserverGone(Exception):
     """Whoever makes processes has ended; nothing was started."""
 
 
-class Ready:
+class WaitingSandbox:
     """A process in an enclosure of its own that waits for one request."""
 
-    def __init__(self, kind: Kind, pid: int, requests: list[socket], maker: Launcher) -> None:
+    def __init__(
+        self, kind: SandboxKind, pid: int, requests: list[socket], maker: ForkserverClient
+    ) -> None:
         """`requests`: where each process in it is asked that takes part in the start."""
         self.kind = kind
         self.pid = pid
@@ -96,7 +98,7 @@ class Ready:
             one.close()
 
 
-class Launcher:
+class ForkserverClient:
     """One process that stays; safe to use from any thread."""
 
     def __init__(
@@ -110,10 +112,10 @@ class Launcher:
         self._owner = os.getpid()
         self._lock = allocate_lock()
         # In the order in which they were ordered, and in which they come.
-        self._ordered: list[Kind] = []
-        self._ready: list[Ready] = []
+        self._ordered: list[SandboxKind] = []
+        self._ready: list[WaitingSandbox] = []
         # The kind of which the last was asked for when it can hardly have been made.
-        self._pressed: Kind | None = None
+        self._pressed: SandboxKind | None = None
         self._last_order = 0.0
         # How often something was mounted or unmounted, as far as anyone looked.
         self._era = 0
@@ -155,7 +157,7 @@ class Launcher:
         """Whether this process started it: a forked child has to have its own."""
         return self._owner == os.getpid()
 
-    def take(self, kind: Kind) -> Ready:
+    def take(self, kind: SandboxKind) -> WaitingSandbox:
         """An enclosure of this kind, made now or standing ready."""
         with self._lock:
             self._look_at_mounts()
@@ -189,9 +191,9 @@ class Launcher:
             while self._waiting():
                 self._oldest().discard()
 
-    def make_ready(self, kind: Kind) -> None:
+    def make_ready(self, kind: SandboxKind) -> None:
         """Has one made beside the work, for whoever comes next."""
-        with self._lock, suppress(LauncherGone, EngineFailed):
+        with self._lock, suppress(ForkserverGone, EngineFailed):
             wanted = 2 if kind == self._pressed else 1
             for _ in range(wanted - self._waiting().count(kind)):
                 while len(self._waiting()) >= _MOST_READY:
@@ -201,7 +203,7 @@ class Launcher:
     def close(self) -> None:
         """Ends it, and what stands ready; runs that are going on go on."""
         with self._lock:
-            with suppress(LauncherGone, EngineFailed):
+            with suppress(ForkserverGone, EngineFailed):
                 while self._waiting():
                     self._oldest().discard()
             self._control.close()
@@ -214,26 +216,26 @@ class Launcher:
             self._stopped = True
             _end(self.pid)
 
-    def _order(self, kind: Kind, when: bytes = b"") -> None:
+    def _order(self, kind: SandboxKind, when: bytes = b"") -> None:
         asked, base = kind
         file = _file(base)
         try:
             messages.send(self._control, when + asked, [file])
         except OSError as error:
-            raise LauncherGone from error
+            raise ForkserverGone from error
         finally:
             os.close(file)
         self._ordered.append(kind)
         self._last_order = time.monotonic()
 
-    def _waiting(self) -> list[Kind]:
+    def _waiting(self) -> list[SandboxKind]:
         """The kinds that stand ready or will."""
         return [*(ready.kind for ready in self._ready), *self._ordered]
 
-    def _oldest(self) -> Ready:
+    def _oldest(self) -> WaitingSandbox:
         return self._ready.pop(0) if self._ready else self._next()
 
-    def _next(self) -> Ready:
+    def _next(self) -> WaitingSandbox:
         """What was ordered first; it waits for it."""
         kind = self._ordered.pop(0)
         try:
@@ -241,9 +243,9 @@ class Launcher:
         except OSError as error:
             # Whoever has not answered by now could answer later, and something else then.
             self._stop()
-            raise LauncherGone from error
+            raise ForkserverGone from error
         if not said:
-            raise LauncherGone
+            raise ForkserverGone
         if not fds and said[:1] != b"!":
             # The kernel gives no descriptors to whoever has as many as they may have.
             _end(int(said))
@@ -254,7 +256,7 @@ class Launcher:
         if not fds:
             why = said[1:].decode(errors="replace")
             raise EngineFailed(f"no enclosure could be made: {why}", hint="redoma doctor")
-        return Ready(kind, int(said), [socket(fileno=fd) for fd in fds], self)
+        return WaitingSandbox(kind, int(said), [socket(fileno=fd) for fd in fds], self)
 
 
 def asking(namespaces: int, entry: tuple[str, ...]) -> bytes:

@@ -12,6 +12,7 @@ import sys
 
 from redoma.jail.forkserver import first_process
 from redoma.jail.kernel import syscalls
+from redoma.jail.kernel.rlimits import limit_this_process
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1)
 COULD_NOT_CONFINE = 125
@@ -50,23 +51,11 @@ def _become(ordered: dict[str, str], command: list[str]) -> None:
         os.setsid()
     os.chdir(ordered["cwd"])
     syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
-    _limit(ordered.get("limits", ""))
+    limit_this_process(ordered.get("limits", ""))
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith("REDOMA_SHIM_")
     }
     first_process.become(command, environment)
-
-
-def _limit(text: str) -> None:
-    import resource
-
-    for pair in filter(None, text.split(",")):
-        kind, _, value = pair.partition(":")
-        hard = resource.getrlimit(int(kind))[1]
-        wanted = int(value) if hard == resource.RLIM_INFINITY else min(int(value), hard)
-        # At the hard limit of CPU time the kernel kills without a word; before it, it says why.
-        last = wanted + 1 if int(kind) == resource.RLIMIT_CPU else wanted
-        resource.setrlimit(int(kind), (wanted, last))
 
 
 def _wait(child: int) -> int:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 COULD_NOT_CONFINE = 125
 
 
-class Orders:
+class KeeperOrders:
     """What to allow, as (key, value) pairs one after the other."""
 
     def __init__(self, words: list[str]) -> None:
@@ -46,14 +46,14 @@ def main(arguments: list[str]) -> None:
     try:
         with open(int(arguments[0]), "rb") as file:
             words = file.read().decode(errors="surrogateescape")
-        orders = Orders(words.removesuffix("\0").split("\0"))
+        orders = KeeperOrders(words.removesuffix("\0").split("\0"))
         code = _keep(orders, arguments[arguments.index("--") + 1 :])
     except (OSError, ValueError) as error:
         os.write(2, f"redoma: {error}\n".encode(errors="surrogateescape"))
     os._exit(code)
 
 
-def _keep(orders: Orders, command: list[str]) -> int:
+def _keep(orders: KeeperOrders, command: list[str]) -> int:
     status, go = int(orders.one("status")), int(orders.one("go"))
     for fd in (status, go):
         os.set_inheritable(fd, False)  # noqa: FBT003
@@ -78,7 +78,7 @@ def _keep(orders: Orders, command: list[str]) -> int:
     return code
 
 
-def _first(orders: Orders, command: list[str], status: int, go: int) -> None:
+def _first(orders: KeeperOrders, command: list[str], status: int, go: int) -> None:
     try:
         privileges.collect_orphans()
         if not orders.one("terminal"):
@@ -102,7 +102,7 @@ def _first(orders: Orders, command: list[str], status: int, go: int) -> None:
     os._exit(COULD_NOT_CONFINE)
 
 
-def _confine(orders: Orders, fail: int) -> None:
+def _confine(orders: KeeperOrders, fail: int) -> None:
     network = orders.one("network") == "open"
     try:
         first_process.be_the_first_to_go()

@@ -7,7 +7,7 @@ import resource
 from _socket import CMSG_SPACE, MSG_CMSG_CLOEXEC, MSG_NOSIGNAL, SCM_RIGHTS, SOL_SOCKET, socket
 from struct import pack, unpack
 
-from redoma.jail.forkserver.description import Orders
+from redoma.jail.forkserver.description import SandboxDescription
 from redoma.jail.kernel import privileges
 
 # The kernel takes 253 descriptors with one message.
@@ -68,7 +68,7 @@ def read_words(fd: int) -> list[str]:
     return data.decode(errors="surrogateescape").split("\0")[:-1]
 
 
-class Request:
+class SandboxRequest:
     """One request, its descriptors put where the command will find them."""
 
     def __init__(self, fds: list[int]) -> None:
@@ -98,7 +98,7 @@ class Request:
                 os.close(fd)
             self.fds[number] = number if number < FIRST_OWN else fd
 
-    def restrict(self, orders: Orders) -> None:
+    def restrict(self, orders: SandboxDescription) -> None:
         """Puts the run's filter of system calls and its limits on this process and its heirs."""
         file = self.fds[orders.numbers["--seccomp"]]
         privileges.load_filter(os.pread(file, os.fstat(file).st_size, 0))
@@ -116,7 +116,7 @@ def rehearse() -> None:
     )  # fmt: skip
     file = os.memfd_create("redoma")
     os.write(file, b"".join(os.fsencode(word) + b"\0" for word in words))
-    Orders(Request([file, *(os.dup(number) for number in range(3))]).options)
+    SandboxDescription(SandboxRequest([file, *(os.dup(number) for number in range(3))]).options)
 
 
 def packed(

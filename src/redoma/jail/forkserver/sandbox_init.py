@@ -17,9 +17,9 @@ from fcntl import ioctl
 from termios import TIOCSCTTY
 
 from redoma.jail.forkserver import first_process, messages
-from redoma.jail.forkserver.call_worker import COULD_NOT_ENCLOSE, Entrant
-from redoma.jail.forkserver.description import Orders
-from redoma.jail.forkserver.messages import Request
+from redoma.jail.forkserver.call_worker import COULD_NOT_ENCLOSE, CallWorker
+from redoma.jail.forkserver.description import SandboxDescription
+from redoma.jail.forkserver.messages import SandboxRequest
 from redoma.jail.forkserver.root import Root
 from redoma.jail.kernel import privileges, syscalls
 
@@ -32,7 +32,7 @@ _RESET = [n for n in range(1, 32) if n not in (signal.SIGKILL, signal.SIGSTOP)]
 _SPENT = 500
 
 
-class Newcomer:
+class SandboxInit:
     """A process in namespaces of its own, and nothing else yet."""
 
     def __init__(
@@ -46,7 +46,7 @@ class Newcomer:
         self._host = host
         self._ids = ids
         self._entrance = entrance
-        self._entrant: Entrant | None = None
+        self._entrant: CallWorker | None = None
         self._alarm = -1
         self._trouble: Exception | None = None
         self._root: Root | None = None
@@ -79,15 +79,15 @@ class Newcomer:
         privileges.keep_name(*self._ids)
         if network:
             first_process.bring_up_loopback()
-        orders = Orders(messages.read_words(base))
+        orders = SandboxDescription(messages.read_words(base))
         self._root = Root(no_user_namespaces="--disable-userns" in orders.flags)
         self._root.begin()
         self._root.add(orders.steps)
         if self._entrance is not None:
-            self._entrant = Entrant(self._entrance, self._root.processes())
+            self._entrant = CallWorker(self._entrance, self._root.processes())
             self._alarm = first_process.alarm(for_call=True)
 
-    def _wait(self) -> Request:
+    def _wait(self) -> SandboxRequest:
         poll = select.poll()
         for fd in (self._requests.fileno(), self._host):
             poll.register(fd, select.POLLIN)
@@ -102,21 +102,21 @@ class Newcomer:
         if not fds:
             os._exit(0)  # nobody asked, and nobody will
         self._requests.close()
-        return Request(fds)
+        return SandboxRequest(fds)
 
     def _add(self, words: int) -> None:
         """What comes first of the root, where it is known that a run will be asked for."""
         assert self._root is not None
-        self._root.add(Orders(messages.read_words(words)).steps)
+        self._root.add(SandboxDescription(messages.read_words(words)).steps)
 
-    def _run(self, request: Request) -> NoReturn:
+    def _run(self, request: SandboxRequest) -> NoReturn:
         # A process that moves itself waits for nobody; moving another takes milliseconds.
         for fd in request.doors:
             os.write(fd, b"0")
             os.close(fd)
         # Now: so that the group it is in is all it knows of groups.
         syscalls.unshare(syscalls.CLONE_NEWCGROUP)
-        orders = Orders(request.options)
+        orders = SandboxDescription(request.options)
         for step in orders.steps:
             if step.name in ("--bind-fd", "--ro-bind-fd", "--ro-bind-data"):
                 step.source = str(request.fds[int(step.source)])
@@ -143,7 +143,7 @@ class Newcomer:
         first_process.end(status, code)
 
     @staticmethod
-    def _let_in(entrant: Entrant, status: int, go: int) -> int:
+    def _let_in(entrant: CallWorker, status: int, go: int) -> int:
         """Lets the call begin: whoever makes it has given up everything, and so do we then.
 
         We stay in the user namespace outside its own; there is room for one, and that one is its.
@@ -158,7 +158,9 @@ class Newcomer:
         privileges.no_new_privileges()
         return entrant.pid
 
-    def _begin(self, request: Request, orders: Orders, status: int, go: int) -> int:
+    def _begin(
+        self, request: SandboxRequest, orders: SandboxDescription, status: int, go: int
+    ) -> int:
         """Gives up everything and starts the command."""
         if request.terminal:
             ioctl(0, TIOCSCTTY, 0)
@@ -182,7 +184,7 @@ class Newcomer:
         return child
 
 
-def _start(request: Request, env: dict[str, str]) -> int:
+def _start(request: SandboxRequest, env: dict[str, str]) -> int:
     """The command's process, or below nought a shell's status for what cannot be run."""
     argv = request.argv
     try:

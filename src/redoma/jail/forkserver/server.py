@@ -15,8 +15,9 @@ import sys
 from _socket import AF_UNIX, SOCK_SEQPACKET, socket, socketpair
 from contextlib import suppress
 
+from redoma.base.paths import is_within
 from redoma.jail.forkserver import messages
-from redoma.jail.forkserver.sandbox_init import Newcomer
+from redoma.jail.forkserver.sandbox_init import SandboxInit
 from redoma.jail.kernel import syscalls
 
 TYPE_CHECKING = False
@@ -43,7 +44,7 @@ def main() -> NoReturn:
     gc.disable()
     _rehearse(messages.rehearse)
     gc.freeze()  # what is never looked at again is never copied either
-    Resident(socket(fileno=control), host).serve()
+    Forkserver(socket(fileno=control), host).serve()
 
 
 def _raised(fd: int) -> int:
@@ -52,7 +53,7 @@ def _raised(fd: int) -> int:
     return fcntl(fd, F_DUPFD_CLOEXEC, messages.FIRST_OWN)
 
 
-class Resident:
+class Forkserver:
     """The process that stays."""
 
     def __init__(self, control: socket, host: int) -> None:
@@ -97,7 +98,7 @@ class Resident:
                 theirs.close()
             self._control.close()
             entrance = ends[1][1] if len(ends) > 1 else None
-            Newcomer(ends[0][1], self._host, self._ids, entrance).live(
+            SandboxInit(ends[0][1], self._host, self._ids, entrance).live(
                 base, network=bool(namespaces & syscalls.CLONE_NEWNET)
             )
         messages.send(self._control, b"%d" % pid, [theirs.fileno() for theirs, _ in ends])
@@ -169,6 +170,6 @@ def _rename(of: Any, name: str, places: list[tuple[str, str]]) -> None:
 
 def _moved(path: str, places: list[tuple[str, str]]) -> str:
     for old, new in places:
-        if path == old or path.startswith(f"{old}/"):
+        if is_within(path, old):
             return new + path.removeprefix(old)
     return path

@@ -12,7 +12,7 @@ import signal
 import sys
 
 from redoma.jail.forkserver import first_process
-from redoma.jail.forkserver.description import Orders
+from redoma.jail.forkserver.description import SandboxDescription
 from redoma.jail.forkserver.root import Root
 from redoma.jail.kernel import privileges
 
@@ -24,7 +24,7 @@ def main(arguments: list[str]) -> None:
     """`--args FD -- COMMAND…`, as bubblewrap reads them; never returns."""
     try:
         cut = arguments.index("--")
-        orders = Orders(_read(int(arguments[1])))
+        orders = SandboxDescription(_read(int(arguments[1])))
         pid = first_process.own_pid()
         _enclose(orders)
         status, go = orders.numbers["--json-status-fd"], orders.numbers["--block-fd"]
@@ -43,7 +43,7 @@ def main(arguments: list[str]) -> None:
     os._exit(COULD_NOT_ENCLOSE)
 
 
-def _enclose(orders: Orders) -> None:
+def _enclose(orders: SandboxDescription) -> None:
     given = orders.numbers
     filter_of_calls = _contents(given["--seccomp"])
     for name in ("--json-status-fd", "--block-fd"):

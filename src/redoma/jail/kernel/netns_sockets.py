@@ -42,7 +42,7 @@ _UNUSED = array  # loaded now: as nobody nothing may be there to be imported fro
 REDIRECT, LISTEN = "redirect", "listen"
 
 
-class Embassy:
+class NetnsSockets:
     """The sockets of one enclosure, each with what it is for."""
 
     def __init__(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import stat
 import time
 from contextlib import suppress
 
-from redoma.jail import places
+from redoma.base import own_directories
 from redoma.jail.overlay import transaction_store
+from redoma.jail.overlay.attributes import is_whiteout
 from redoma.jail.overlay.conflicts import WorkspaceCheck, others_since
 from redoma.jail.overlay.failure import Interruption
 from redoma.jail.overlay.failure import failure_text as told_of
@@ -52,24 +52,24 @@ def apply(
 ) -> Applied:
     """Applies what is still held, or what of it lies at or below `paths`.
 
-    `contents` stands in for what the layer has of a file. What a person's own tools obey is held
+    `contents` stands in for what the overlay has of a file. What a person's own tools obey is held
     back, but for `allowed`: absolute paths that a person gave by name. With `undo` what is replaced
     is kept, and NoRoomForUndo raised where it cannot be; without it nothing is.
     """
     with settled(transaction_store.read_entry(name)) as lock:
         entry = transaction_store.read_entry(name)
         changes = transaction_store.load(name)
-        layer = overlay_of(name, entry)
+        overlay = overlay_of(name, entry)
         book = JournalFiles(transaction_store.directory(name))
         remaining = _remaining(changes, book)
-        why = protected(remaining, layer.upper, tuple(allowed), names)
+        why = protected(remaining, overlay.upper, tuple(allowed), names)
         remaining = _without_ties(remaining, why)
-        choice = choose(remaining, paths, why=why, kept_in=layer.upper)
-        opened = Site(entry.shown.workspace, entry.root, layer.directory)
+        choice = choose(remaining, paths, why=why, kept_in=overlay.upper)
+        opened = Site(entry.shown.workspace, entry.root, overlay.directory)
         with opened as site, errors_of("the apply"):
             if not choice.items:
                 return Applied(id=name, held_back=choice.held_back)
-            found = _conflicts(site, entry, choice.items, lock, layer if paths is None else None)
+            found = _conflicts(site, entry, choice.items, lock, overlay if paths is None else None)
             _refuse(name, found, len(choice.items))
             number = max(book.numbers(), default=0) + 1
             slots = _written(site, number, remaining, contents or {})
@@ -117,7 +117,7 @@ def _conflicts(
 ) -> Sequence[Conflict]:
     """What someone else changed since the command began: a person, or another transaction.
 
-    `whole` is the layer where everything in it is applied, what it removed included.
+    `whole` is the overlay where everything in it is applied, what it removed included.
     """
     ground = WorkspaceCheck(
         site.ground, lambda: transaction_store.windows_of(entry), entry.began_ns, entry.windows
@@ -127,9 +127,9 @@ def _conflicts(
     return ground.check(items)
 
 
-def _removed(site: Site, path: str, layer: Overlay | None) -> bool:
-    """Whether a command removed a path in its layer that is not in the workspace any more."""
-    if layer is None:
+def _removed(site: Site, path: str, overlay: Overlay | None) -> bool:
+    """Whether a command removed a path in its overlay that is not in the workspace any more."""
+    if overlay is None:
         return False
     try:
         if site.ground.status(path) is not None:
@@ -137,9 +137,9 @@ def _removed(site: Site, path: str, layer: Overlay | None) -> bool:
         status = site.home.status(f"upper/{path}")
     except OSError:
         return False
-    if layer.is_copy:
+    if overlay.is_copy:
         return status is None
-    return status is not None and stat.S_ISCHR(status.st_mode) and status.st_rdev == 0
+    return status is not None and is_whiteout(status)
 
 
 def _remaining(changes: Changes, book: JournalFiles) -> Changes:
@@ -150,7 +150,7 @@ def _remaining(changes: Changes, book: JournalFiles) -> Changes:
             applied.update(book.read(number).paths)
     if not applied and changes.items:
         return changes
-    left = Spooler(CHANGES, places.made_state())
+    left = Spooler(CHANGES, own_directories.made_state())
     left.extend(item for item in changes.items if item.path not in applied)
     items = left.sealed()
     if not items:
@@ -161,7 +161,7 @@ def _remaining(changes: Changes, book: JournalFiles) -> Changes:
 def _written(
     site: Site, number: int, changes: Changes, contents: Mapping[str, bytes]
 ) -> dict[str, str]:
-    """The slots of contents that a person put together; each like the layer's file but for that."""
+    """The slots of contents that a person put together; else each is like the overlay's file."""
     slots: dict[str, str] = {}
     find = found_in(changes.items) if contents else None
     for index, (path, content) in enumerate(contents.items()):
@@ -274,7 +274,7 @@ def _notes(run: JournalRun, items: Iterable[Change]) -> tuple[str, ...]:
             " back until the next change is applied here; its room is free after that"
         )
     if site.copies:
-        notes.append("the layer is on another file system than the workspace: files were copied")
+        notes.append("the overlay is on another file system than the workspace: files were copied")
     several = next((item.path for item in items if _had_other_names(item)), "")
     if several:
         notes.append(f"other names of {several} keep the old content (hard links)")
@@ -297,7 +297,7 @@ def _without_ties(changes: Changes, held: Mapping[str, str]) -> Changes:
     first: dict[str, str] = {}
     if not held:
         return changes
-    items = Spooler(CHANGES, places.made_state())
+    items = Spooler(CHANGES, own_directories.made_state())
     for item in changes.items:
         tie = item.hard_link_of
         if tie in held and item.path not in held:

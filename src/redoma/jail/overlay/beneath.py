@@ -7,6 +7,7 @@ import os
 import stat
 from contextlib import contextmanager, suppress
 
+from redoma.base.paths import is_within
 from redoma.jail.kernel.openat2 import open_beneath
 
 TYPE_CHECKING = False
@@ -62,7 +63,7 @@ class Beneath:
     def _close_again(self, path: str) -> None:
         """Puts back the modes of directories below a path; its own is for who moves it."""
         for key, (here, mode) in reversed(list(self._opened_up.items())):
-            if path and not f"{here}/".startswith(f"{path}/"):
+            if path and not is_within(here, path):
                 continue
             if here != path:
                 with suppress(OSError), self.opened(here, _DIRECTORY) as fd:

@@ -6,6 +6,7 @@ import os
 import stat
 from contextlib import suppress
 
+from redoma.base.paths import is_below
 from redoma.jail.overlay import transaction_store
 from redoma.jail.overlay.attributes import own_attributes
 from redoma.jail.overlay.failure import reason
@@ -105,7 +106,7 @@ def _seen(paths: Iterable[str], inner: str, outer: str) -> Iterator[str]:
         full = inner.rstrip("/") if path == "." else inner + path
         if full.startswith(outer):
             yield full.removeprefix(outer)
-        elif f"{full}/" == outer or outer.startswith(f"{full}/"):
+        elif f"{full}/" == outer or is_below(outer, full):
             yield "."
 
 

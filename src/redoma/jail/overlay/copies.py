@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 MOST_COPIED_BYTES = 2 << 30
 MOST_COPIED_FILES = 200_000
 _FICLONE = 0x40049409
+_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY
 _HINT = "write directly (redoma run), or choose a smaller --workspace DIR"
 
 
@@ -68,7 +69,7 @@ class _WorkspaceCopy:
             raise EngineFailed(
                 f"the workspace has more than {MOST_COPIED_FILES} files or"
                 f" {MOST_COPIED_BYTES >> 30} GiB, too much to copy,"
-                " and no layer can be had for it here",
+                " and no overlay can be had for it here",
                 hint=_HINT,
             )
 
@@ -162,9 +163,6 @@ def copy_contents(source: int, target: int) -> None:
             if not sent:
                 return
             at += sent
-
-
-_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY
 
 
 class Carrier:

@@ -1,4 +1,9 @@
-"""What the machine would not do, and to which path: no failure of a layer is told without it."""
+"""What stops a piece of work half-way: a path that the machine refuses, a signal that comes.
+
+An exception out of a signal's handler comes at any instruction. In the middle of an apply it would
+find some of the moves done and the list of them about to change. So while things are moved the
+handlers only take note, and we look between two moves whether to take all of it back.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +22,7 @@ if TYPE_CHECKING:
 
     from redoma.base.signals import Handler
 
+_SIGNALS = (signals.SIGHUP, signals.SIGQUIT, signals.SIGTERM, signals.SIGINT)
 _WHY = {
     errno.EXDEV: "it lies on another file system, which is mounted inside the workspace",
     errno.ELOOP: "a link stands in its place",
@@ -58,10 +64,6 @@ def reason(error: OSError) -> str:
     return _WHY.get(error.errno or 0) or error.strerror or str(error.args)
 
 
-_SIGNALS = (signals.SIGHUP, signals.SIGQUIT, signals.SIGTERM, signals.SIGINT)
-_working: dict[int, Interruption] = {}
-
-
 class Interruption:
     """A piece of work during which signals wait; `heeds` says whether it could still be stopped."""
 
@@ -99,6 +101,9 @@ class Interruption:
         if self._asked and self.heeds:
             self.heeds = False
             raise Stopped(self._asked)
+
+
+_working: dict[int, Interruption] = {}
 
 
 def look() -> None:

@@ -50,7 +50,7 @@ class Phase(Enum):
 
 
 class JournalStep(Value):
-    """One move. The slot is a path below the layer's directory, where nobody else moves things."""
+    """One move; its slot is a path below the overlay's directory, where only we move things."""
 
     kind: StepKind
     path: str
@@ -99,7 +99,7 @@ class TouchedDirectory(Value):
     path: str
     before: Attributes | None = None
     after: Attributes | None = None
-    # The same directory in the layer, or where the directory itself moves to or from.
+    # The same directory in the overlay, or where the directory itself moves to or from.
     slot: str = ""
     # Whether a command changed its attributes on purpose, or only its entries.
     meant: bool = False
@@ -234,7 +234,7 @@ _BESIDE = "upper/"
 
 
 def _beside(slot: str, path: str) -> str | None:
-    """A slot, or None where it is the layer's own place for a path: that need not be said twice."""
+    """A slot, or None where it is the overlay's own place for a path: that is not said twice."""
     return None if slot == _BESIDE + path else slot
 
 

@@ -1,7 +1,7 @@
-"""Tells which held changes nobody but a person may make: what their tools would obey.
+"""Which pending changes stay in quarantine: what a person's tools would obey, what is Redoma's.
 
-In a layer a command may write anything; nothing obeys it there. The line is drawn when changes are
-applied, by the same names and the same judgement as after a run that wrote directly.
+In an overlay a command may write anything; nothing obeys it there. The line is drawn when changes
+are applied, by the same names and the same judgement as after a run that wrote directly.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import os
 import stat
 from contextlib import suppress
 
+from redoma.base.paths import is_below, is_within
 from redoma.jail import own
 from redoma.jail.overlay.beneath import Beneath
 from redoma.jail.overlay.selection import Roots
@@ -96,7 +97,7 @@ def protected(
 
 
 class _ProtectionCheck:
-    """The workspace as it stands, which no held change has touched, and the layer over it."""
+    """The workspace as it stands, which no held change has touched, and the overlay over it."""
 
     def __init__(
         self, changes: Changes, upper: str, allowed: tuple[str, ...], more: tuple[str, ...]
@@ -120,7 +121,7 @@ class _ProtectionCheck:
             found.update(obeyed_beside(repository))
         # Attack: what stands behind a protected link is changed in its place.
         found |= {os.path.realpath(path) for path in found if os.path.islink(path)}
-        return frozenset(path for path in found if path.startswith(self._root + "/"))
+        return frozenset(path for path in found if is_below(path, self._root))
 
     def why(self, item: Change) -> str:
         """Why a change may not be applied, or nothing."""
@@ -253,7 +254,7 @@ class _ProtectionCheck:
         """Whether git takes a directory for a repository, now or with the changes."""
         if place in self._repositories:
             return True
-        if place != self._root and not place.startswith(self._root + "/"):
+        if not is_within(place, self._root):
             return False
         # Attack: hooks and settings are planted where `git init` makes a repository only later.
         if obeyed_names.is_git(place.rpartition("/")[2]) or obeyed_names.is_gits_own(place):
@@ -288,7 +289,7 @@ class _ProtectionCheck:
             return [inner for inner, _ in tree.below(path, skip_closed=True)]
 
     def _may(self, place: str) -> bool:
-        return any(place == given or place.startswith(given + "/") for given in self._allowed)
+        return any(given != "/" and is_within(place, given) for given in self._allowed)
 
 
 def _by_policy(row: obeyed_names.ObeyedRow) -> str:

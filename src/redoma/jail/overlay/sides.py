@@ -39,7 +39,7 @@ NOTHING = SideContent()
 
 
 class Sides:
-    """The workspace as it stands, and the layer that holds what the command wrote."""
+    """The workspace as it stands, and the overlay that holds what the command wrote."""
 
     def __init__(self, workspace: str, upper: str) -> None:
         self._workspace = workspace
@@ -53,7 +53,7 @@ class Sides:
         return _side(self._workspace, change.renamed_from or change.path, state, limit)
 
     def after(self, change: Change, limit: int) -> SideContent:
-        """What the path holds in the layer."""
+        """What the path holds in the overlay."""
         state = change.after
         if state is None:
             return NOTHING

@@ -42,6 +42,8 @@ else:
 FEW = 1000
 _BLOCK = 256
 _PIECE = 1 << 20
+_DIDS = {did.value: did for did in Did}
+_KINDS = {kind.value: kind for kind in FileKind}
 
 
 class Form:
@@ -315,10 +317,6 @@ def _nameless(directory: str) -> int:
         fd, path = tempfile.mkstemp(dir=directory)
         os.unlink(path)
         return fd
-
-
-_DIDS = {did.value: did for did in Did}
-_KINDS = {kind.value: kind for kind in FileKind}
 
 
 def change_row(item: Change) -> list[Any]:

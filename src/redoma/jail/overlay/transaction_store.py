@@ -1,7 +1,7 @@
 """What is remembered of each transaction: its changes, its journals, and where it stands.
 
-All of it lies in a directory of ours (`changes/ID` in the state directory), never in the layer: a
-layer belongs to the owner of its workspace, who is not always the one who applies it.
+All of it lies in a directory of ours (`changes/ID` in the state directory), never in the overlay: a
+overlay belongs to the owner of its workspace, who is not always the one who applies it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import time
 from contextlib import suppress
 
-from redoma.jail import places
+from redoma.base import own_directories
 from redoma.jail.overlay.journal import LARGEST, Phase, Window, write_durably
 from redoma.jail.overlay.spool import CHANGES, Spool, change_of, change_row, stored
 from redoma.model.change import Changes, Did
@@ -59,12 +59,12 @@ class StoredTransaction(Value):
 
 def root() -> str:
     """The directory of all transactions; whoever looks does not make it."""
-    return f"{places.state()}/changes"
+    return f"{own_directories.state()}/changes"
 
 
 def made_root() -> str:
     """The same, and it is there."""
-    places.made_state()
+    own_directories.made_state()
     path = root()
     with suppress(FileExistsError):
         os.mkdir(path, 0o700)
@@ -82,7 +82,7 @@ def directory(name: str) -> str:
 
 
 def store_changes(
-    layer: Overlay, changes: Changes, *, command: str = "", asks: tuple[str, ...] = ()
+    overlay: Overlay, changes: Changes, *, command: str = "", asks: tuple[str, ...] = ()
 ) -> StoredTransaction:
     """Remembers what a run changed, so that it can be applied later, by another process too."""
     status = os.stat(changes.workspace)
@@ -102,10 +102,10 @@ def store_changes(
             deleted=counts[Did.DELETED],
             renamed=counts[Did.RENAMED],
             attributes=counts[Did.ATTRIBUTES],
-            size=pending_size(layer, changes),
+            size=pending_size(overlay, changes),
         ),
         root=(status.st_dev, status.st_ino),
-        began_ns=_began(layer, changes),
+        began_ns=_began(overlay, changes),
         ended_ns=time.time_ns(),
     )
     made_root()
@@ -118,17 +118,17 @@ def store_changes(
     return entry
 
 
-def _began(layer: Overlay, changes: Changes) -> int:
+def _began(overlay: Overlay, changes: Changes) -> int:
     """From when on someone else's change was not seen: a copy is made before the command begins."""
-    if not layer.is_copy:
+    if not overlay.is_copy:
         return changes.began_ns
-    return min(changes.began_ns, os.stat(layer.directory).st_mtime_ns)
+    return min(changes.began_ns, os.stat(overlay.directory).st_mtime_ns)
 
 
-def pending_size(layer: Overlay, changes: Changes) -> int:
+def pending_size(overlay: Overlay, changes: Changes) -> int:
     """How many bytes a transaction takes while nothing of it is applied."""
-    if layer.is_copy:
-        return disk_use(layer.directory)
+    if overlay.is_copy:
+        return disk_use(overlay.directory)
     return sum(item.after.size for item in changes.items if item.after is not None)
 
 
@@ -190,14 +190,14 @@ def _read_now(entry: StoredTransaction, unread: Changes) -> Changes:
 
 
 def overlay_of(name: str, entry: StoredTransaction) -> Overlay:
-    """The layer that a transaction's changes lie in; PreviewGone where it is no more."""
+    """The overlay that a transaction's changes lie in; PreviewGone where it is no more."""
     from redoma.jail.overlay import store
 
-    layer = store.find_overlay(name)
-    if layer is None or not os.path.isdir(layer.directory):
+    overlay = store.find_overlay(name)
+    if overlay is None or not os.path.isdir(overlay.directory):
         said = entry.shown.standing.value
-        raise PreviewGone(f"{name} is {said}: its layer is gone", hint="redoma history")
-    return layer
+        raise PreviewGone(f"{name} is {said}: its overlay is gone", hint="redoma history")
+    return overlay
 
 
 def read_entry(name: str) -> StoredTransaction:

@@ -1,4 +1,6 @@
-"""Reads a tree through descriptors: no link on the way is followed, no reading leaves a mark.
+"""Reads a tree through descriptors, its names, states and contents: no link is followed on the way.
+
+No reading leaves a mark, and none goes past its budget; holes are skipped.
 
 Attack: another process swaps a directory of the workspace for a link to somewhere else while we
 look; a command makes thousands of directories in each other, whose path no call takes.
@@ -6,6 +8,7 @@ look; a command makes thousands of directories in each other, whose path no call
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from _blake2 import blake2b
@@ -22,6 +25,7 @@ _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # A pipe would wait for its other end, a terminal would become ours.
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _MOST_OPEN = 64
+_READ_PIECE = 1 << 20
 _KINDS = {
     stat.S_IFREG: FileKind.FILE,
     stat.S_IFDIR: FileKind.DIRECTORY,
@@ -106,7 +110,7 @@ class Tree:
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
-            if error.errno == _TOO_MANY_LINKS:  # a directory on the way is a link by now
+            if error.errno == errno.ELOOP:  # a directory on the way is a link by now
                 return None
             raise
 
@@ -171,9 +175,6 @@ class Tree:
         )
 
 
-_TOO_MANY_LINKS = 40
-
-
 def _set_mode(name: str, parent: int | None, mode: int) -> None:
     """Attack: a link takes the place of the directory at this moment; so it is not followed."""
     fd = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
@@ -188,9 +189,6 @@ def _open_entry(name: str, parent: int | None, flags: int) -> int:
         return os.open(name, flags | os.O_NOATIME, dir_fd=parent)
     except PermissionError:  # only a file's owner reads it without its access time being set
         return os.open(name, flags, dir_fd=parent)
-
-
-_READ_PIECE = 1 << 20
 
 
 class ReadBudgetSpent(Exception):

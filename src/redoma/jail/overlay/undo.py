@@ -63,10 +63,10 @@ def undo(name: str) -> Undone:
             )
         journal = book.read(number)
         try:
-            layer = overlay_of(name, entry)
+            overlay = overlay_of(name, entry)
         except PreviewGone as gone:
             raise UndoImpossible(str(gone), hint="redoma history") from None
-        opened = Site(entry.shown.workspace, entry.root, layer.directory)
+        opened = Site(entry.shown.workspace, entry.root, overlay.directory)
         with opened as site, errors_of("the undo"):
             ground = WorkspaceCheck(
                 site.ground, lambda: transaction_store.windows_of(entry), entry.began_ns

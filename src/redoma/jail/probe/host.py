@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
+from redoma.base import own_directories
 from redoma.base.process_identity import boot_id
-from redoma.jail import places
 from redoma.jail.engines.catalog import Catalog
 from redoma.jail.kernel.cgroups import Groups, find
 from redoma.jail.plan import CAPS_ITSELF
@@ -92,7 +92,7 @@ class Host:
         """Has an engine tried again next time, since it failed where it was trusted."""
         self._reports.pop(name, None)
         with suppress(OSError):
-            os.unlink(f"{places.cache()}/probe-engine-{name}")
+            os.unlink(f"{own_directories.cache()}/probe-engine-{name}")
 
     def close(self) -> None:
         """Removes what this process keeps ready for runs; a forked child leaves it alone."""
@@ -136,7 +136,7 @@ def _text(path: str) -> str:
 
 def _recall(name: str, key: str) -> list[str] | None:
     try:
-        with open(f"{places.cache()}/probe-{name}", encoding="utf-8") as file:
+        with open(f"{own_directories.cache()}/probe-{name}", encoding="utf-8") as file:
             first, *lines = file.read().split("\n")
     except (OSError, ValueError):
         return None
@@ -145,7 +145,7 @@ def _recall(name: str, key: str) -> list[str] | None:
 
 def _remember(name: str, key: str, lines: list[str]) -> None:
     try:
-        path = f"{places.made_cache()}/probe-{name}"
+        path = f"{own_directories.made_cache()}/probe-{name}"
         fresh = f"{path}.{os.getpid()}"
         with open(fresh, "w", encoding="utf-8") as file:
             file.write("\n".join([key, *lines]))

@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 
-from redoma.jail import places
+from redoma.base import own_directories
 from redoma.jail.kernel import landlock, seccomp
 from redoma.jail.kernel.process import is_machines_root
 from redoma.jail.probe.inside import LIMITS
@@ -82,8 +82,8 @@ def report(engine: Landlock) -> EngineReport:
 
 
 def _try(engine: Landlock) -> tuple[frozenset[Guarantee], str]:
-    outside = tempfile.mkdtemp(prefix="probe-", dir=places.made_cache())
-    workspace = tempfile.mkdtemp(prefix="probe-", dir=places.made_cache())
+    outside = tempfile.mkdtemp(prefix="probe-", dir=own_directories.made_cache())
+    workspace = tempfile.mkdtemp(prefix="probe-", dir=own_directories.made_cache())
     with open(f"{outside}/read-me", "w") as file:
         file.write("nothing")
     made = Plan(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 
-from redoma.jail import places
+from redoma.base import own_directories
 from redoma.jail.kernel import seccomp
 from redoma.jail.probe.inside import SCRIPT, read
 from redoma.jail.probe.surroundings import obstacle
@@ -76,7 +76,7 @@ def _try_out(engine: Engine) -> tuple[frozenset[Guarantee], str]:
     """What held in a real enclosure, and what was said where it could not be built."""
     if not seccomp.supported(os.uname().machine):
         return frozenset(), f"no filter of system calls is known for {os.uname().machine}"
-    place = tempfile.mkdtemp(prefix="probe-", dir=places.made_cache())
+    place = tempfile.mkdtemp(prefix="probe-", dir=own_directories.made_cache())
     try:
         limits = Limits(memory=1 << 28, processes=16, total_written=1 << 20, wall_seconds=10)
         held, why = _one(engine, Grant(level="probe", workspace=place, limits=limits))
@@ -106,7 +106,7 @@ def _one(engine: Engine, grant: Grant) -> tuple[frozenset[Guarantee], str]:
         enforcement=nothing,
         journaled=False,
     )
-    outside = f"{places.cache()}/probe-outside"
+    outside = f"{own_directories.cache()}/probe-outside"
     try:
         with engine.prepare(made) as enclosure:
             ended = run(enclosure.launch, directory=grant.workspace)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import stat
 
+from redoma.base.paths import is_below, is_within
+
 # Compiled where they are needed: a plain run reads no configuration, and does without `re`.
 _HEADER = r'\s*\[([A-Za-z0-9-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\]\s*'
 _PAIR = r"\s*([A-Za-z][A-Za-z0-9-]*)\s*(?:=\s*(.*?)\s*)?"
@@ -135,7 +137,7 @@ def leads_out(root: str, path: str, text: str) -> bool:
         key, equals, value = line.partition("=")
         if equals and key.strip().lower() == "worktree":
             tree = os.path.realpath(os.path.join(os.path.dirname(path), value.strip(' \t"')))
-            if tree != root and not tree.startswith(root + "/"):
+            if not is_within(tree, root):
                 return True
     return False
 
@@ -170,13 +172,13 @@ def repository_outside(workspace: str) -> tuple[str, ...]:
     if not text.startswith("gitdir:"):
         return ()
     own = os.path.realpath(os.path.join(workspace, text.removeprefix("gitdir:").strip()))
-    if own.startswith(workspace + "/"):
+    if is_below(own, workspace):
         return ()
     try:
         common = _common_directory(own, workspace)
     except (OSError, UnicodeDecodeError):
         return ()
-    return (common,) if common and not common.startswith(workspace + "/") else ()
+    return (common,) if common and not is_below(common, workspace) else ()
 
 
 def _common_directory(own: str, workspace: str) -> str:

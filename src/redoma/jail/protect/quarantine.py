@@ -15,7 +15,8 @@ import time
 from contextlib import suppress
 from itertools import count
 
-from redoma.jail import places
+from redoma.base import own_directories
+from redoma.base.paths import is_below, is_within
 from redoma.jail.protect import obeyed_names
 from redoma.jail.protect.git_repository import harmless, leads_out, text_of
 from redoma.jail.protect.untrusted_paths import opened_below, remove, size_of
@@ -37,7 +38,7 @@ _numbers = count(1)
 
 def quarantine_directory(name: str = "") -> str:
     """A directory of its own for what one run made and may not keep; room is made for it."""
-    kept = f"{places.made_state()}/held-back"
+    kept = f"{own_directories.made_state()}/held-back"
     trim(kept, runs=MOST_RUNS - 1, size=MOST_BYTES)
     moment = time.strftime("%Y%m%d-%H%M%S")
     return f"{kept}/{moment}-{os.getpid()}-{next(_numbers)}{name}"
@@ -141,11 +142,11 @@ class Sweep:
         """
         directory, name = os.path.split(path)
         real = f"{os.path.realpath(directory)}/{name}"
-        inside = real.startswith(self.survey.root + "/")
+        inside = is_below(real, self.survey.root)
         return real if inside and os.path.lexists(real) else ""
 
     def _may(self, path: str) -> bool:
-        return any(path == place or path.startswith(place + "/") for place in self.before.allowed)
+        return any(place != "/" and is_within(path, place) for place in self.before.allowed)
 
     def _judge_link(self, path: str) -> None:
         """A new `.git` that is a file or a link: it may only lead into a repository's own part."""

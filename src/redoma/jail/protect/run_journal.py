@@ -11,8 +11,8 @@ import os
 from contextlib import suppress
 from itertools import count
 
+from redoma.base import own_directories
 from redoma.base.process_identity import identity, is_running
-from redoma.jail import places
 from redoma.model.access import NOBODYS_UID
 from redoma.model.value import Value
 
@@ -129,11 +129,11 @@ def finish_others() -> tuple[HeldBack, ...]:
 
 
 def _directory() -> str:
-    return f"{places.state()}/runs"
+    return f"{own_directories.state()}/runs"
 
 
 def _made_directory() -> str:
-    path = f"{places.made_state()}/runs"
+    path = f"{own_directories.made_state()}/runs"
     with suppress(FileExistsError):
         os.mkdir(path, 0o700)
     return path

@@ -49,7 +49,7 @@ _NEEDS = {
 _LONGEST_END = 5.0
 
 
-class Trace:
+class FileTrace:
     """The files of one run."""
 
     def __init__(self) -> None:
@@ -272,7 +272,7 @@ _COULD_NOT = 125
 
 
 def start(
-    launch: Launch, actions: list[tuple[Any, ...]], trace: Trace, *, new_session: bool
+    launch: Launch, actions: list[tuple[Any, ...]], trace: FileTrace, *, new_session: bool
 ) -> int:
     """The process id; `actions` are those of `posix_spawn`.
 

@@ -7,7 +7,8 @@ import time
 from contextlib import suppress
 
 from redoma.base import signals
-from redoma.jail.supervisor.limiter import Limiter, free_on, full, opened_below, tree
+from redoma.jail.kernel.process_tree import process_tree
+from redoma.jail.supervisor.limiter import Limiter, free_on, full, opened_below
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ _SIZES = frozenset({"memory", "processes", "cpu_seconds"})
 _DESCRIPTORS = frozenset({"memory", "open_files"})
 
 
-class Watch:
+class LimitWatch:
     """Counts memory, processes, CPU time, open files and written bytes of one tree."""
 
     def __init__(
@@ -54,7 +55,7 @@ class Watch:
         self._root = root
         self._roots = (f"/proc/{root}/root", f"/proc/self/fd/{inside}")
         self._directory = directory
-        self._written = Written()
+        self._written = WrittenBytes()
         self._free = free_on(self._directory)
         # A disk that was nearly full before is not the command's doing: half of the rest is its.
         self.keep = min(self._limits.keep_free or 0, self._free // 2)
@@ -72,7 +73,7 @@ class Watch:
         self.seen: set[str] = set()
 
     @classmethod
-    def of(cls, run: Supervisor) -> Watch:
+    def of(cls, run: Supervisor) -> LimitWatch:
         """The watch over a run that has begun."""
         made = cls(
             run.limiter,
@@ -93,7 +94,7 @@ class Watch:
 
     def _give_way(self) -> None:
         """Lowers the priority of the tree, and so of all that it starts."""
-        for pid in tree(self._root):
+        for pid in process_tree(self._root):
             with suppress(OSError):
                 os.setpriority(
                     os.PRIO_PROCESS, pid, os.getpriority(os.PRIO_PROCESS, 0) + _GIVES_WAY
@@ -134,7 +135,7 @@ class Watch:
         limits = self._limits
         processes = cpu = descriptors = 0
         written: dict[int, int] = {}
-        pids = tree(self._root)
+        pids = process_tree(self._root)
         self._memory.begin()
         for pid in pids:
             with suppress(OSError, ValueError, IndexError):
@@ -214,7 +215,7 @@ class Watch:
         return held
 
 
-class Written:
+class WrittenBytes:
     """What a tree wrote, each byte once.
 
     A process that was waited for is in the count of whoever waited. One that nobody waits for (its

@@ -7,6 +7,7 @@ import resource
 import time
 from contextlib import suppress
 
+from redoma.jail.kernel.rlimits import rlimits_of, soft_and_hard
 from redoma.model.access import Limits
 from redoma.model.errors import EngineFailed
 
@@ -104,12 +105,7 @@ class Limiter:
 
     def own_limits(self) -> list[tuple[int, int, int]]:
         """The kind, the soft and the hard value of each limit that a process has by itself."""
-        found = []
-        for kind, value in self._resource_limits():
-            most = resource.getrlimit(kind)[1]
-            value = value if most == resource.RLIM_INFINITY else min(value, most)  # noqa: PLW2901
-            found.append((kind, value, _hard(kind, value)))
-        return found
+        return [(kind, *soft_and_hard(kind, value)) for kind, value in self._resource_limits()]
 
     def enter(self, pid: int) -> None:
         """Moves the process into the control group, if there is one and it is not there yet."""
@@ -118,7 +114,7 @@ class Limiter:
 
     def _resource_limits(self) -> list[tuple[int, int]]:
         limits = self.limits
-        found = _of_each_process(limits)
+        found = rlimits_of(limits)
         if limits.processes is not None and "processes" not in self.held:
             # Counted for this enclosure alone, since its user namespace is its own.
             found.append((resource.RLIMIT_NPROC, limits.processes + 1))
@@ -176,44 +172,6 @@ def _wanted(limits: Limits, controllers: frozenset[str]) -> frozenset[str]:
     return frozenset(
         name for name, key in pairs if getattr(limits, name) is not None and key in controllers
     )
-
-
-def _hard(kind: int, value: int) -> int:
-    # At the hard limit of CPU time the kernel kills without a word; before it, it says why.
-    return value + 1 if kind == resource.RLIMIT_CPU else value
-
-
-def tree(root: int) -> list[int]:
-    """A process and all that descend from it, as far as they live."""
-    found, pending = [], [root]
-    while pending:
-        pid = pending.pop()
-        found.append(pid)
-        with suppress(OSError):
-            for thread in os.listdir(f"/proc/{pid}/task"):
-                with open(f"/proc/{pid}/task/{thread}/children") as file:
-                    pending += [int(child) for child in file.read().split()]
-    return found
-
-
-def resource_limits(limits: Limits) -> str:
-    """`kind:value` pairs for a process that limits itself."""
-    pairs = _of_each_process(limits)
-    if limits.memory is not None:
-        pairs.append((resource.RLIMIT_DATA, limits.memory))
-    return ",".join(f"{kind}:{value}" for kind, value in pairs)
-
-
-def _of_each_process(limits: Limits) -> list[tuple[int, int]]:
-    """What the kernel holds of a process and of all that it starts, each for itself."""
-    wanted = (
-        (resource.RLIMIT_CORE, 1),  # not 0: then a crash starts the machine's own handler, outside
-        (resource.RLIMIT_NOFILE, limits.open_files),
-        (resource.RLIMIT_FSIZE, limits.file_size),
-        (resource.RLIMIT_CPU, limits.cpu_seconds),
-        (resource.RLIMIT_AS, limits.address_space),
-    )
-    return [(kind, value) for kind, value in wanted if value is not None]
 
 
 def opened_below(roots: tuple[str, ...], paths: tuple[str, ...]) -> list[int]:

@@ -18,7 +18,7 @@ _lock = allocate_lock()
 _waiting: list[int] = []
 
 
-class MountsKept:
+class MountHold:
     """The mount namespace of one run."""
 
     def __init__(self, pid: int) -> None:

@@ -38,7 +38,7 @@ _BY_LIMIT = {
 _BY_SIGNAL = {signals.SIGXFSZ: ("file_size",), signals.SIGXCPU: ("cpu_seconds",)}
 
 
-class Ending:
+class RunEnd:
     """What is known so far about how a run ended."""
 
     def __init__(self) -> None:

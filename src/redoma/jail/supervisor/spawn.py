@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from redoma.jail.supervisor.file_trace import Trace
+    from redoma.jail.supervisor.file_trace import FileTrace
     from redoma.jail.supervisor.limiter import Limiter
 
 _DUP = os.POSIX_SPAWN_DUP2
@@ -22,7 +22,7 @@ def spawn(
     stdio: tuple[int, int, int],
     limiter: Limiter,
     terminal: str = "",
-    trace: Trace | None = None,
+    trace: FileTrace | None = None,
 ) -> int:
     """The process id of the started process.
 
@@ -77,7 +77,7 @@ def _start(
     launch: Launch,
     actions: list[tuple[Any, ...]],
     limiter: Limiter,
-    trace: Trace | None,
+    trace: FileTrace | None,
     *,
     new_session: bool,
 ) -> int:

@@ -6,6 +6,7 @@ import json
 import re
 from hashlib import sha256
 
+from redoma.base.paths import is_within
 from redoma.judge.intent.json_text import JsonText, escaped
 from redoma.judge.intent.json_text import read as read_json
 from redoma.judge.intent.order import ordered
@@ -217,7 +218,7 @@ def _path_covers(above: str, path: str) -> bool:
     above, path = normpath(above), normpath(path)
     if above == ".":
         return not path.startswith(("/", "../")) and path != ".."
-    return path == above or path.startswith(above.rstrip("/") + "/")
+    return is_within(path, above)
 
 
 def _host_covers(above: str, host: str) -> bool:

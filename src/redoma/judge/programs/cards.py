@@ -4,10 +4,10 @@ A card is data (see `cards/*.yaml`), read once and kept compiled. Its keys:
 
 `takes`      options that need a value; `switches`: known options without one
 `flags`      option → what its value or presence means: `value`, `read`, `write`, `delete`,
-             `shell`, `program`, `host`, `send`, `sql`, `code LANGUAGE`, `deed NAME`, `only NAME`
-`deeds`      deed → subcommand patterns ("get secret*", "push --force", "** list")
+             `shell`, `program`, `host`, `send`, `sql`, `code LANGUAGE`, `action NAME`, `only NAME`
+`actions`      action → subcommand patterns ("get secret*", "push --force", "** list")
 `operands`   what plain words are: `data`, `read`, `write`, `delete`, `host`, `execute`
-`bare`       the deed without operands; `otherwise`: the deed when no pattern fits
+`bare`       the action without operands; `otherwise`: the action when no pattern fits
 `inner`      a number: that many operands, then a command of its own (a wrapper)
 `copies`     without options its output is its input, word for word (`cat`)
 `long`       one dash begins a whole name; `stops`: the first operand ends the options
@@ -15,15 +15,17 @@ A card is data (see `cards/*.yaml`), read once and kept compiled. Its keys:
 
 from __future__ import annotations
 
+import sys
+
 from redoma.judge.interpret.arg import NOTHING, UNKNOWN, Arg, Stream
-from redoma.judge.programs.carried import judge_carried
-from redoma.judge.programs.deeds import do, worst
+from redoma.judge.programs.actions import do, judge_carried, says_it_destroys, worst
 from redoma.judge.programs.options import Options, split
-from redoma.judge.programs.verbs import says_it_destroys
+from redoma.judge.text.budget import Uncounted
 from redoma.model.risk import Effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from redoma.judge.interpret.call import Call
@@ -31,10 +33,11 @@ if TYPE_CHECKING:
     Card = dict[str, Any]
 
 _NONE: frozenset[str] = frozenset()
+_handlers: dict[str, Callable[..., Stream | None]] = {}
 DEEPEST = 6
 """How many words down a subcommand may stand."""
 _CARRYING = frozenset(("unknown", "exec", "run", "container", "remote"))
-"""Deeds behind which a command of its own may stand."""
+"""Actions behind which a command of its own may stand."""
 _OFF = frozenset(("false", "no", "none", "off", "0", "n", "f", "never"))
 
 
@@ -44,9 +47,30 @@ def card_of(call: Call) -> Card:
     return card
 
 
-def card_words(call: Call, name: str) -> frozenset[str]:
-    """A list of words that the program's card keeps for its handler."""
-    found: frozenset[str] = card_of(call).get("words", {}).get(name, _NONE)
+def card_named(call: Call, name: str) -> Card:
+    """Another card: of a subcommand with options of its own (`docker run`)."""
+    card: Card = call.walker.knowledge.cards[name]
+    return card
+
+
+def handler_of(card: Card) -> Callable[..., Stream | None]:
+    """The function that a card names: `files.rm` is `rm` in the module `files` of this package."""
+    named: str = card["handler"]
+    found = _handlers.get(named)
+    if found is None:
+        module, _, function = named.partition(".")
+        path = f"redoma.judge.programs.{module}"
+        if path not in sys.modules:
+            with Uncounted():
+                __import__(path)
+        found = _handlers[named] = getattr(sys.modules[path], function)
+    return found
+
+
+def card_words(call: Call, name: str, card: str = "") -> frozenset[str]:
+    """A list of words that the program's card, or the one named, keeps for handlers."""
+    held = card_named(call, card) if card else card_of(call)
+    found: frozenset[str] = held.get("words", {}).get(name, _NONE)
     return found
 
 
@@ -74,12 +98,12 @@ def follow(call: Call, card: Card | None = None) -> Stream:
         return call.passes_on(*streams)
     if "inner" in card:
         return _follow_inner(call, card, options)
-    deeds = card.get("deeds")
-    if deeds is not None:
-        deed = _told(card, deed_of(card, options), options)
+    actions = card.get("actions")
+    if actions is not None:
+        action = _told(card, action_of(card, options), options)
         detail = " ".join(str(o).replace(UNKNOWN, "…") for o in options.operands[:3])
-        do(call, deed, detail=detail or call.name)
-        if deed in _CARRYING and len(call.args) > 1:
+        do(call, action, detail=detail or call.name)
+        if action in _CARRYING and len(call.args) > 1:
             judge_carried(call, call.args[1:])
     operands = options.operands
     kind = card.get("operands", "data")
@@ -87,9 +111,9 @@ def follow(call: Call, card: Card | None = None) -> Stream:
         skip = card.get("skip", 0)
         for word in operands[skip:]:
             _follow_operand(call, kind, word, streams)
-    if deeds is None and not call.args and card.get("bare"):
+    if actions is None and not call.args and card.get("bare"):
         do(call, card["bare"])
-    elif deeds is None and card.get("otherwise"):
+    elif actions is None and card.get("otherwise"):
         do(call, card["otherwise"])
     if card.get("copies") and not options.given:
         sources = streams[1:] if operands else streams
@@ -101,14 +125,14 @@ def follow(call: Call, card: Card | None = None) -> Stream:
 _RUNS = frozenset(("exec", "run", "build", "container", "unknown", "forward", "serve"))
 
 
-def _told(card: Card, deed: str, options: Options) -> str:
-    """The deed after `--help` and after verbs that the card does not list have been seen."""
+def _told(card: Card, action: str, options: Options) -> str:
+    """The action after `--help` and after verbs that the card does not list have been seen."""
     asked = "--help" in options.given or options.given.get("-h") == [None]
-    if asked and deed not in _RUNS:
+    if asked and action not in _RUNS:
         return "read"
-    if deed in ("unknown", "remote") and deed == card.get("otherwise", "unknown"):
-        return "destroy" if says_it_destroys(options.operands) else deed
-    return deed
+    if action in ("unknown", "remote") and action == card.get("otherwise", "unknown"):
+        return "destroy" if says_it_destroys(options.operands) else action
+    return action
 
 
 def _follow_inner(call: Call, card: Card, options: Options) -> Stream:
@@ -140,14 +164,14 @@ def _follow_flags(call: Call, card: Card, options: Options, streams: list[Stream
     if not flags:
         return None
     for name, value, word in options.order:
-        action = flags.get(name)
-        if action is None or action == "value":
+        means = flags.get(name)
+        if means is None or means == "value":
             continue
-        kind, _, detail = action.partition(" ")
+        kind, _, detail = means.partition(" ")
         if kind == "only":
             # Attack: `--dry-run=false` is no dry run.
             only = None if value is not None and value.lower() in _OFF else detail
-        elif kind == "deed":
+        elif kind == "action":
             do(call, detail, detail=str(word))
         elif value is not None:
             _follow_value(call, kind, detail, value, streams)
@@ -177,13 +201,13 @@ def _follow_value(call: Call, kind: str, detail: str, value: Arg, streams: list[
     elif kind == "send":
         call.sends(value.taint | call.stdin.taint, value)
     elif kind in ("sql", "code"):
-        from redoma.judge.programs.code import read_code
+        from redoma.judge.programs.knowledge import read_code
 
         read_code(call, "sql" if kind == "sql" else detail, value)
 
 
-def deed_of(card: Card, options: Options) -> str:
-    """The deed of the pattern that fits best; the worst one where a word can be read two ways."""
+def action_of(card: Card, options: Options) -> str:
+    """The action of the pattern that fits best; the worst one where a word can be read two ways."""
     readings = [options.operands]
     for index in sorted(options.doubtful)[:4]:
         if index < 8:
@@ -204,7 +228,7 @@ def _best(card: Card, operands: list[Arg], options: Options, *, otherwise: str =
         best, score = [card["bare"]], 0
     else:
         best, score = [], -1
-    for words, flags, deed in _candidates(card, operands):
+    for words, flags, action in _candidates(card, operands):
         if flags and not all(_given(flag, options) for flag in flags):
             continue
         depth = fits(words, operands)
@@ -212,9 +236,9 @@ def _best(card: Card, operands: list[Arg], options: Options, *, otherwise: str =
             continue
         points = depth * 4 + len(flags) * 2
         if points > score:
-            best, score = [deed], points
+            best, score = [action], points
         elif points == score:
-            best.append(deed)
+            best.append(action)
     if not best:
         if operands and UNKNOWN in operands[0]:
             return "unknown"
@@ -227,7 +251,7 @@ def _candidates(card: Card, operands: list[Arg]) -> list[Any]:
     index = card.get("index")
     if index is None:
         index = card["index"] = {}
-        for pattern in card["deeds"]:
+        for pattern in card["actions"]:
             words = pattern[0]
             first = words[0] if words else "*"
             key = "" if "*" in first else first

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 from redoma.judge.interpret.arg import SECRET, UNKNOWN, Arg, Stream
-from redoma.judge.programs.cards import card_of, deed_of, follow, options_of
-from redoma.judge.programs.deeds import do
-from redoma.judge.programs.offsite import all_rights, remote_shell
+from redoma.judge.programs.actions import do
+from redoma.judge.programs.cards import action_of, card_of, follow, options_of
+from redoma.judge.programs.clouds import all_rights, remote_shell
+from redoma.judge.programs.containers import contained
 from redoma.judge.programs.options import split
-from redoma.judge.programs.reach import contained
 from redoma.model.risk import Effect
 
 TYPE_CHECKING = False
@@ -46,13 +46,13 @@ def kubectl(call: Call) -> Stream:
     verb = str(operands[0]) if operands else ""
     if verb in ("exec", "rsh") and not options.has("--help", "-h"):
         return _exec(call, options)
-    deed = deed_of(card, options)
-    if _dry(options) and deed not in ("exec", "secret", "serve"):
+    action = action_of(card, options)
+    if _dry(options) and action not in ("exec", "secret", "serve"):
         do(call, "trial", detail=" ".join(operands[:2]).replace(UNKNOWN, "…"))
     else:
         follow(call)
         _manifests(call, options, verb)
-        all_rights(call, deed)
+        all_rights(call, action)
         if verb == "scale" and "0" in options.values("--replicas"):
             do(call, "destroy", detail="scale --replicas=0")
     if verb == "cp":
@@ -226,9 +226,9 @@ def secret_runner(call: Call) -> Stream:
         do(call, "login", detail=verb)
         return call.run_args(words)
     options = options_of(call)
-    deed = deed_of(card, options)
+    action = action_of(card, options)
     out = follow(call)
-    return Stream(None, SECRET, call.name) if deed == "secret" else out
+    return Stream(None, SECRET, call.name) if action == "secret" else out
 
 
 def _after(call: Call, verb: str, names: int) -> list[Arg]:
@@ -252,12 +252,12 @@ def remote_runner(call: Call) -> Stream:
     """`heroku run`, `fly ssh console -C`, `doctl compute ssh`: a command line that runs there."""
     card = card_of(call)
     options = options_of(call)
-    deed = deed_of(card, options)
+    action = action_of(card, options)
     out = follow(call)
-    if deed == "exec":
+    if action == "exec":
         for text in options.values("-C", "--command", "-c", "--ssh-command"):
             remote_shell(call, text, call.name)
         words = options.rest or (_after(call, "run", 0) if call.name == "heroku" else [])
         if words:
             remote_shell(call, words[0].like(" ".join(words)), call.name)
-    return Stream(None, SECRET, call.name) if deed == "secret" else out
+    return Stream(None, SECRET, call.name) if action == "secret" else out

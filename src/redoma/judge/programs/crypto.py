@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from redoma.judge.interpret.arg import DECODED, NETWORK, NOTHING, SECRET, UNKNOWN, Stream
+from redoma.judge.programs.actions import do
 from redoma.judge.programs.cards import options_of
-from redoma.judge.programs.deeds import do
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False

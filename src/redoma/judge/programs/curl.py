@@ -6,11 +6,11 @@ from redoma.judge.interpret.arg import NETWORK, NOTHING, SECRET, UNKNOWN, Arg, S
 from redoma.judge.interpret.hosts import web_request
 from redoma.judge.interpret.variables import holds_secret
 from redoma.judge.programs.cards import options_of
-from redoma.judge.programs.sending import file_of, is_login_header
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from redoma.judge.interpret.arg import Arg, Stream
     from redoma.judge.interpret.call import Call
     from redoma.judge.programs.options import Options
 
@@ -42,7 +42,6 @@ TAKES = frozenset(
     "--proxy1.0 --haproxy-clientip --ipfs-gateway --request-target --vlan-priority "
     "--ip-tos --signature-algorithms --ech --dump-ca-embed --upload-flags -h --help".split()
 )
-
 _DATA = ("-d", "--data", "--data-binary", "--data-ascii", "--json")
 _PLAIN_DATA = ("--data-raw", "--form-string", "--url-query")
 _WRITTEN = tuple(
@@ -236,3 +235,29 @@ def _written(call: Call, options: Options, urls: list[Arg]) -> None:
     for word in options.values(*_WRITTEN):
         if word not in ("-", "%"):
             call.writes(word)
+
+
+_LOGIN_HEADERS = (
+    "authorization",
+    "private-token",
+    "x-api-key",
+    "api-key",
+    "apikey",
+    "cookie",
+    "proxy-authorization",
+)
+_LOGIN_ENDS = ("-token", "-key", "-auth", "-secret", "_token", "_key", "token", "-session")
+
+
+def file_of(call: Call, word: Arg) -> Stream:
+    """The content of a file that a request carries; `-` is what flows in."""
+    call.walker.step()
+    if word in ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"):
+        return call.stdin
+    return call.reads(word)
+
+
+def is_login_header(header: str) -> bool:
+    """Whether a header's purpose is to say who asks, so that a secret in it is expected."""
+    name = header.partition(":")[0].strip().lower()
+    return name in _LOGIN_HEADERS or name.endswith(_LOGIN_ENDS)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from redoma.judge.interpret.arg import ANYTHING, UNKNOWN, Arg, Stream, arg
 from redoma.judge.programs.cards import card_of, follow, options_of
 from redoma.judge.programs.clients import CLIENTS, SAME, SQLCMD
+from redoma.judge.programs.database_shells import client_lines, run_meta, unseen
 from redoma.judge.programs.options import Options, split
-from redoma.judge.programs.sqlmeta import client_lines, run_meta
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
     from redoma.judge.programs.clients import Client
 
-_ENDS_DATA = ("drop", "truncate", "wipe", "destroy", "purge", "reset", "nuke")
 _EFFECTS: dict[str, tuple[Effect, tuple[str, ...]]] = {
     "read": (Effect.READS, ()),
     "several": (Effect.READS, ("several",)),
@@ -37,7 +36,7 @@ def read_sql(
     call: Call, text: Arg, dialect: str = "", *, store: Arg | None = None, readonly: bool = False
 ) -> None:
     """Notes what SQL given to a client would do; `store` is the file of a local database."""
-    from redoma.judge.programs.sql import deeds
+    from redoma.judge.programs.sql import actions
 
     if text.strip(UNKNOWN + " ;\n") == "" and UNKNOWN in text:
         call.fact(
@@ -50,7 +49,7 @@ def read_sql(
     own, rest = client_lines(text, dialect)
     for line in own:
         run_meta(call, dialect, line, text)
-    for kind, told in deeds(rest, dialect):
+    for kind, told in actions(rest, dialect):
         if kind == "meta":
             run_meta(call, dialect, told, text)
         else:
@@ -83,18 +82,6 @@ def _note(
     else:
         effect, tags = _EFFECTS[kind]
         call.fact(effect, tags=tags, at=text.span, detail=told)
-
-
-def unseen(call: Call, word: Arg | str) -> None:
-    """SQL from a file nobody has read: its name may tell, its content cannot."""
-    name = str(word).rpartition("/")[2].lower()
-    tags = ("destroy",) if any(part in name for part in _ENDS_DATA) else ("unseen",)
-    call.fact(
-        Effect.SCHEMA_CHANGE,
-        tags=tags,
-        at=getattr(word, "span", None),
-        detail=f"the statements in {word}",
-    )
 
 
 def from_file(
@@ -243,13 +230,13 @@ def sqlcmd(call: Call) -> Stream:
     options = options_of(call)
     operands = options.operands
     if operands and operands[0] in _SQLCMD_SUBCOMMANDS and not options.has("-Q", "-i"):
-        from redoma.judge.programs.deeds import do
+        from redoma.judge.programs.actions import do
 
-        deed = _SQLCMD_SUBCOMMANDS[operands[0]]
+        action = _SQLCMD_SUBCOMMANDS[operands[0]]
         if options.has("--help", "-h", "-?"):
-            deed = "read"
-        if deed:
-            do(call, deed, detail=" ".join(operands[:2]))
+            action = "read"
+        if action:
+            do(call, action, detail=" ".join(operands[:2]))
             return Stream(None)
         texts = [*operands[1:], *options.values(*SQLCMD.sql)]
         for text in texts:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 
 from redoma.judge.interpret.arg import NOTHING, SECRET, UNKNOWN, Arg, Stream
-from redoma.judge.programs.git_options import read
-from redoma.judge.programs.git_verb import QUIET_EDITORS
+from redoma.judge.programs.git import QUIET_EDITORS
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
-    from redoma.judge.programs.git_verb import Verb
+    from redoma.judge.programs.git import Verb
 
 # `section.last` or `section.*.last` in lower case: git ignores the case of both.
 _PROGRAMS = frozenset(
@@ -201,32 +200,32 @@ _MODERN = frozenset("list get set unset rename-section remove-section edit".spli
 def config(verb: Verb) -> Stream | None:
     """`git config`: looking is harmless unless it shows secrets; setting depends on the key."""
     call = verb.call
-    options = read("config", verb.words)
+    options = verb.options()
     words = list(options.operands)
-    deed = ""
+    action = ""
     if words and words[0] in _MODERN:
-        deed = str(words.pop(0))
+        action = str(words.pop(0))
     file = options.value("-f", "--file")
     scope = (
         "system" if options.has("--system") else "global" if options.has("--global") else "local"
     )
     if file is not None and "/.gitconfig" in f"/{file}":
         scope = "global"
-    if options.has("-e", "--edit") or deed == "edit":
+    if options.has("-e", "--edit") or action == "edit":
         call.fact(Effect.WRITES, tags=("settings",), detail="config --edit")
         return NOTHING
-    if options.has("--unset", "--unset-all", "--remove-section", "--rename-section") or deed in (
+    if options.has("--unset", "--unset-all", "--remove-section", "--rename-section") or action in (
         "unset",
         "rename-section",
         "remove-section",
     ):
         _keep(verb, scope, file)
         return NOTHING
-    if len(words) == 1 and "=" in words[0] and deed != "get":
+    if len(words) == 1 and "=" in words[0] and action != "get":
         # Not git's syntax, but what is meant is a setting.
         key, _, value = words[0].partition("=")
         words = [words[0].like(key), words[0].like(value)]
-    looking = options.has("-l", "--list", *_GETTING) or deed in ("list", "get") or len(words) < 2
+    looking = options.has("-l", "--list", *_GETTING) or action in ("list", "get") or len(words) < 2
     if looking:
         return _look(verb, words, file)
     judge_setting(call, words[0], str(words[1]), scope)
@@ -257,6 +256,3 @@ def _keep(verb: Verb, scope: str, file: Arg | None) -> None:
         call.fact(Effect.WRITES, tags=("settings",), detail="config --global")
     else:
         verb.changes()
-
-
-VERBS = {"config": config}

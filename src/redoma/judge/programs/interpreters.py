@@ -1,9 +1,10 @@
-"""Interpreters: code given as an option, a file, a module, or by what flows in."""
+"""Interpreters and `java`: code given as an option, a file, an archive, or by what flows in."""
 
 from __future__ import annotations
 
 from redoma.judge.interpret.arg import ANYTHING, NOTHING, UNKNOWN, Arg, Stream
-from redoma.judge.programs.deeds import do
+from redoma.judge.programs.actions import do
+from redoma.judge.programs.cards import options_of
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
@@ -223,7 +224,7 @@ def _perl_letters(
 
 
 def _code(call: Call, kind: Interpreter, text: Arg, before: Stream | None) -> Stream:
-    from redoma.judge.programs.code import read_code
+    from redoma.judge.programs.knowledge import read_code
 
     language = kind.language
     if language == "applescript" and "JavaScript" in call.args:
@@ -254,7 +255,7 @@ def _script(call: Call, kind: Interpreter, words: list[Arg]) -> Stream:
 
 def _framework(call: Call, words: list[Arg]) -> None:
     """Laravel's and Symfony's commands that end the project's data."""
-    from redoma.judge.programs.verbs import says_it_destroys
+    from redoma.judge.programs.actions import says_it_destroys
 
     commands = [word for word in words if word[:1] != "-"]
     if says_it_destroys(commands[:1]):
@@ -300,8 +301,8 @@ _PWSH_TAKES = frozenset(
 
 def powershell(call: Call) -> Stream:
     """`pwsh`, `powershell`: `-Command`, `-EncodedCommand`, `-File`, or what flows in."""
-    from redoma.judge.languages.others.powershell import decode_command
-    from redoma.judge.programs.code import read_code
+    from redoma.judge.languages.others.lines import decode_command
+    from redoma.judge.programs.knowledge import read_code
 
     words = list(call.args)
     while words:
@@ -332,3 +333,68 @@ def powershell(call: Call) -> Stream:
         if option in _PWSH_TAKES and words:
             words.pop(0)
     return from_input(call, "powershell")
+
+
+_REMOTE_DELETES = (
+    "delete-",
+    "delete_",
+    "remove-",
+    "destroy-",
+    "purge-",
+    "safe-shutdown",
+    "shutdown",
+    "quiet-down",
+    "disable-",
+    "clear-",
+)
+
+
+def java(call: Call) -> Stream:
+    """Finds what is run: `-jar FILE`, a class, or a source file."""
+    if any(
+        w in ("-version", "--version", "-help", "--help", "-h", "-?", "-X") for w in call.args[:1]
+    ):
+        return Stream(None)
+    options = options_of(call)
+    for name, _, word in options.order:
+        if name.startswith(
+            (
+                "-javaagent",
+                "-agentpath",
+                "-agentlib",
+                "-Xrun",
+                "-XX:OnError",
+                "-XX:OnOutOfMemoryError",
+            )
+        ):
+            call.fact(Effect.EXECUTES, tags=("library",), at=word.span)
+    archive = options.value("-jar")
+    if archive is not None:
+        call.executes_file(archive, "")
+    elif options.operands:
+        first = options.operands[0]
+        if first.endswith(".java"):
+            call.executes_file(first, "java")
+        else:
+            do(call, "build")
+    if archive is not None and archive.endswith("-cli.jar"):
+        _client(call, [str(w) for w in options.operands])
+    return Stream(None, call.stdin.taint)
+
+
+def _client(call: Call, words: list[str]) -> None:
+    """A service's command line (such as that of Jenkins): verbs that delete are its worst."""
+    for word in words:
+        if word.startswith(_REMOTE_DELETES):
+            call.fact(Effect.REMOTE, tags=("destroy",), detail=word)
+            return
+    verb = next(
+        (
+            w
+            for w in words
+            if w.isascii() and w.replace("-", "").isalpha() and not w.startswith("-")
+        ),
+        "",
+    )
+    reads = verb.startswith(("list-", "get-", "who-am-i", "help", "version", "console", "tail"))
+    call.fact(Effect.READS if reads else Effect.REMOTE, detail=verb)

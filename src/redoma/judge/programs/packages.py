@@ -4,16 +4,9 @@ from __future__ import annotations
 
 import re
 
-from redoma.judge.interpret.arg import ANYTHING, NETWORK, Arg, Stream
-from redoma.judge.programs.cards import card_of, deed_of, follow, options_of
+from redoma.judge.interpret.arg import ANYTHING, NETWORK, UNKNOWN, Arg, Stream
+from redoma.judge.programs.cards import action_of, card_of, follow, options_of
 from redoma.judge.programs.options import split
-from redoma.judge.programs.package_sources import (
-    is_address,
-    is_repository,
-    judge_coordinates,
-    judge_settings,
-    judge_sources,
-)
 from redoma.model.risk import Effect
 
 TYPE_CHECKING = False
@@ -89,8 +82,6 @@ _NODE_TOOLS = frozenset(
     "shadcn newman pm2 wait-on start-server-and-test npm-run-all run-s run-p "
     "license-checker size-limit bundlesize lighthouse pa11y sirv publint attw tsc-alias".split()
 )
-
-
 _CARGO_PROGRAMS = re.compile(
     r"rustc|rustdoc|runner|linker|credential|alias|registr|source|\.toml$|http\.|net\.|env\."
 )
@@ -108,10 +99,10 @@ def manage(call: Call) -> Stream:
     inner = _inner(call, card)
     if inner is not None:
         return inner
-    deed = deed_of(card, options) if card.get("deeds") else ""
-    if deed == "uninstall" and "redoma" in options.operands:
+    action = action_of(card, options) if card.get("actions") else ""
+    if action == "uninstall" and "redoma" in options.operands:
         call.fact(Effect.TAMPERS, detail="redoma")
-    if deed in ("install", "sync", "write", "run", "fetch", "build", "system", "config"):
+    if action in ("install", "sync", "write", "run", "fetch", "build", "system", "config"):
         judge_sources(call, options)
     if call.name in ("mvn", "mvnw", "gradle", "gradlew"):
         judge_coordinates(call, options)
@@ -122,9 +113,9 @@ def manage(call: Call) -> Stream:
     if call.name == "cargo" and options.operands[:1] == ["fmt"] and "--check" in call.args:
         call.fact(Effect.READS, tags=("project",))
         return ANYTHING
-    if deed in ("build", "sync", "run") or (deed == "install" and _installs_here(options)):
+    if action in ("build", "sync", "run") or (action == "install" and _installs_here(options)):
         runs_project(call)
-    if call.name in ("pnpm", "yarn") and deed == "build" and options.operands:
+    if call.name in ("pnpm", "yarn") and action == "build" and options.operands:
         name = options.operands[0]
         if name in _NODE_TOOLS and not _listed(card, name):
             return call.run_args(list(options.operands[:1]) + _after(call.args, name))
@@ -151,7 +142,7 @@ def _installs_here(options: Options) -> bool:
 
 
 def _listed(card: dict[str, Any], name: str) -> bool:
-    return any(words and words[0] == name for words, _, _ in card.get("deeds", ()))
+    return any(words and words[0] == name for words, _, _ in card.get("actions", ()))
 
 
 def _after(words: list[Arg], name: str) -> list[Arg]:
@@ -253,3 +244,125 @@ def _bare(word: Arg) -> str:
     if word.startswith("@"):
         return "@" + word[1:].partition("@")[0]
     return re.split(r"[@=<>~!\[]", word, maxsplit=1)[0]
+
+
+_ADDRESS = re.compile(
+    r"(?:git\+|hg\+|svn\+|bzr\+)?(?:https?|ftp|ssh|git|file)://|git@|(?:github|gitlab|bitbucket|gist):"
+    r"|.* @ (?:git\+|https?:)",
+    re.IGNORECASE,
+)
+_USUAL = (
+    "https://pypi.org",
+    "https://files.pythonhosted.org",
+    "https://test.pypi.org",
+    "https://download.pytorch.org",
+    "https://registry.npmjs.org",
+    "https://registry.yarnpkg.com",
+    "https://rubygems.org",
+    "https://crates.io",
+    "https://index.crates.io",
+    "https://proxy.golang.org",
+    "https://repo.packagist.org",
+    "https://repo1.maven.org",
+    "https://repo.maven.apache.org",
+    "https://api.nuget.org",
+    "https://conda.anaconda.org",
+)
+_SOURCE_OPTIONS = frozenset(
+    "-i --index-url --extra-index-url --index --default-index --find-links "
+    "--trusted-host --allow-insecure-host --registry --source --git --repository "
+    "--repository-url --server --only-server --mirror --repofrompath --publish-url".split()
+)
+_SOURCE_VARIABLES = frozenset(
+    "PIP_INDEX_URL PIP_EXTRA_INDEX_URL PIP_TRUSTED_HOST PIP_FIND_LINKS UV_INDEX "
+    "UV_DEFAULT_INDEX UV_INDEX_URL UV_EXTRA_INDEX_URL UV_INSECURE_HOST "
+    "NPM_CONFIG_REGISTRY npm_config_registry YARN_REGISTRY YARN_NPM_REGISTRY_SERVER "
+    "GOPROXY GONOSUMDB GONOSUMCHECK GOINSECURE GOFLAGS GOSUMDB GOPRIVATE "
+    "CARGO_REGISTRIES_CRATES_IO_INDEX BUNDLE_MIRROR__ALL HOMEBREW_BOTTLE_DOMAIN "
+    "HOMEBREW_CORE_GIT_REMOTE".split()
+)
+_NAMING = ("-e", "--editable", "-r", "--requirement", "--requirements", "-c", "--constraint")
+_NODE_MANAGERS = frozenset("npm pnpm yarn bun".split())
+
+
+def is_address(word: str) -> bool:
+    """Whether a package is named by where it lies instead of by its name."""
+    return bool(_ADDRESS.match(word)) and not word.startswith(_USUAL)
+
+
+def is_repository(word: str) -> bool:
+    """npm reads `owner/name` as a repository on a forge."""
+    return word.count("/") == 1 and word[:1].isalnum() and not word.endswith((".tgz", ".js"))
+
+
+def judge_sources(call: Call, options: Options) -> None:
+    """Notes packages and indexes that are named by an address, by option, word or variable."""
+    for name, value, word in options.order:
+        if name in _SOURCE_OPTIONS and value is not None:
+            if name in ("--source", "--repository", "--index", "-i") and not _ADDRESS.match(value):
+                continue
+            if not value.startswith(_USUAL):
+                call.fact(Effect.INSTALLS, tags=("url",), at=word.span, detail=str(value))
+    for word in [*options.operands[1:], *options.values(*_NAMING)]:
+        forge = call.name in _NODE_MANAGERS and is_repository(word) and _adds(options)
+        if forge or (is_address(word) and not word.startswith("file://")):
+            call.fact(Effect.INSTALLS, tags=("url",), at=word.span, detail=str(word))
+        else:
+            held = call.walker.files.get(call.path(word)) if "/" in word or "." in word else None
+            if held is not None and held.taint & NETWORK:
+                call.fact(Effect.DOWNLOADS_AND_EXECUTES, at=word.span, detail=held.source)
+    for name, value in call.environment.items():
+        if name in _SOURCE_VARIABLES and value and not value.startswith(_USUAL):
+            call.fact(Effect.INSTALLS, tags=("url",), at=value.span, detail=name)
+    if any(UNKNOWN in word for word in options.operands[1:2]):
+        call.fact(Effect.INSTALLS, tags=("unknown",))
+
+
+def _adds(options: Options) -> bool:
+    return bool(options.operands) and options.operands[0] in ("install", "i", "add", "in", "a")
+
+
+_KNOWN_PLUGINS = ("org.apache.maven.", "org.codehaus.mojo:", "org.springframework.boot:")
+
+
+def judge_coordinates(call: Call, options: Options) -> None:
+    """`group:artifact:version:goal` fetches a plugin by its coordinates and runs it."""
+    for word in options.operands:
+        # A task of a nested project begins with a colon, `:app:lib:test`, and coordinates do not.
+        named = word.count(":") >= 2 and "." in word.partition(":")[0]
+        if named and not word.startswith(_KNOWN_PLUGINS):
+            call.fact(Effect.EXECUTES, tags=("package", "named"), at=word.span, detail=str(word))
+
+
+_PROGRAM_SETTINGS = frozenset(
+    "script-shell shell git editor viewer node-options init-module onload-script browser yarn-path "
+    "yarnpath rustc-wrapper".split()
+)
+_LOOSE_SETTINGS = frozenset(
+    "strict-ssl cafile ca enable-strict-ssl trusted-host https-proxy proxy noproxy".split()
+)
+_SOURCE_SETTINGS = frozenset(
+    "registry index-url extra-index-url npmregistryserver find-links source".split()
+)
+
+
+def judge_settings(call: Call, options: Options) -> None:
+    """`npm config set script-shell x` and its kind: settings that later runs obey by themselves."""
+    words = [str(w) for w in options.operands]
+    if words[:2] == ["config", "set"] or words[:2] == ["c", "set"]:
+        words = words[2:]
+    elif words[:1] in (["set"], ["config"]):
+        words = words[1:]
+    else:
+        return
+    if not any("=" in word for word in words):
+        words = ["=".join(words[:2])]
+    for word in words:
+        key, _, value = word.partition("=")
+        key = key.rpartition(".")[2].rpartition(":")[2].lower()
+        if key in _PROGRAM_SETTINGS:
+            call.fact(Effect.PERSISTS, tags=("settings",), detail=key)
+        elif key in _LOOSE_SETTINGS and value != "true":
+            call.fact(Effect.NETWORK, tags=("insecure", "settings"), detail=key)
+        elif key in _SOURCE_SETTINGS and value and not value.startswith(_USUAL):
+            call.fact(Effect.NETWORK, tags=("redirected",), detail=key)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redoma.judge.interpret.arg import Stream
-from redoma.judge.programs.deeds import do
+from redoma.judge.programs.actions import do
 from redoma.judge.programs.interpreters import from_input, script_file
 from redoma.model.risk import Effect
 
@@ -76,7 +76,7 @@ def _letters(call: Call, word: Arg, words: list[Arg]) -> Stream | None:
     for position, letter in enumerate(letters):
         attached = letters[position + 1 :]
         if letter == "c":
-            from redoma.judge.programs.code import read_code
+            from redoma.judge.programs.knowledge import read_code
 
             code = word.like(attached) if attached else (words[0] if words else word.like("\0"))
             return read_code(call, "python", code)
@@ -122,7 +122,7 @@ def _module(call: Call, module: Arg, words: list[Arg]) -> Stream:
         do(call, "write")
         return Stream(None)
     if name == "timeit" and words:
-        from redoma.judge.programs.code import read_code
+        from redoma.judge.programs.knowledge import read_code
 
         # Setup and statements, all of them code.
         return read_code(
@@ -188,7 +188,7 @@ def django(call: Call, words: list[Arg]) -> None:
     elif command in ("shell", "shell_plus"):
         for index, word in enumerate(words):
             if word in ("-c", "--command") and index + 1 < len(words):
-                from redoma.judge.programs.code import read_code
+                from redoma.judge.programs.knowledge import read_code
 
                 read_code(call, "python", words[index + 1])
         if call.stdin.text:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from redoma.judge.interpret.arg import NETWORK, NOTHING, SECRET, UNKNOWN, Arg, Stream
 from redoma.judge.interpret.hosts import web_request
 from redoma.judge.programs.cards import options_of
+from redoma.judge.programs.curl import file_of
 from redoma.judge.programs.options import split
-from redoma.judge.programs.sending import file_of
 from redoma.model.risk import Effect
 
 TYPE_CHECKING = False

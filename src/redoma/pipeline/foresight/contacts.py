@@ -143,14 +143,14 @@ def _taken_to_succeed(
 
     A statement that reads has an answer that nobody here knows: it runs, and fails.
     """
-    from redoma.judge.programs.sql import deeds
+    from redoma.judge.programs.sql import actions
 
     if seen.written is None or not texts:
         return None
     for text in texts:
         if text is None or UNKNOWN in text or not text.strip():
             return None
-        kinds = {kind for kind, _ in deeds(text, dialect)}
+        kinds = {kind for kind, _ in actions(text, dialect)}
         if not kinds or not kinds <= {"rows", "create", "alter", "drop", "session", "several"}:
             return None
     nothing = "cat >/dev/null" if piped else "true"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from os.path import normpath
 
+from redoma.base.paths import is_below
 from redoma.judge.assess import assess
 from redoma.judge.interpret.arg import UNKNOWN
 from redoma.judge.text.budget import Exhausted
@@ -154,7 +155,7 @@ def _inside(target: Target, workspace: str) -> bool:
     if target.place is Place.UNKNOWN or target.text.startswith(("~", "$")):
         return False
     whole = normpath(target.text if target.text.startswith("/") else f"{workspace}/{target.text}")
-    return whole.startswith(f"{workspace}/")
+    return is_below(whole, workspace)
 
 
 def _elsewhere(fact: Fact, target: Target) -> str:
@@ -252,7 +253,7 @@ def foresee(text: str, ground: Ground, read: ReadFile | None = None) -> Foreseen
         database_operations=tuple(dict.fromkeys(told.operations)),
         warnings=tuple(dict.fromkeys(warning.replace(UNKNOWN, "…") for warning in warnings)),
         awaited=tuple(told.awaited) if command else (),
-        may_call=found.given_up or told.web or any(f.effect in _OUTWARD for f in left),
+        may_call=found.given_up or told.web or any(map(_may_ask, left)),
         lasting=lasting(found.facts) or found.given_up,
     )
 
@@ -307,20 +308,13 @@ class _Told:
         self.covered |= {id(fact) for fact in facts}
 
 
-# What another machine may be asked in, a script of the project's own included.
-_OUTWARD = frozenset(
-    (
-        Effect.EXECUTES,
-        Effect.DOWNLOADS_AND_EXECUTES,
-        Effect.INSTALLS,
-        Effect.NETWORK,
-        Effect.REMOTE,
-        Effect.EXFILTRATES,
-        Effect.PUBLISHES,
-        Effect.UNKNOWN,
-    )
-)
+# A script of the project's own may ask another machine, too.
+_MAY_ASK = frozenset((Effect.EXECUTES, Effect.UNKNOWN))
 _DATABASE = frozenset((Effect.SCHEMA_CHANGE, Effect.REMOTE, Effect.READS, Effect.NETWORK))
+
+
+def _may_ask(fact: Fact) -> bool:
+    return fact.effect.leaves_machine or fact.effect in _MAY_ASK
 
 
 def _checked(text: str, insteads: list[Instead], ground: Ground) -> str:

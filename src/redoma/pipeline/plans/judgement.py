@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from hashlib import sha256
 
-from redoma.ask.answers import told
-from redoma.ask.moments import now
+from redoma.ask.answers import now, told
 from redoma.base.ids import uuid
 from redoma.model.decision import Verdict
 from redoma.model.event import Event, Kind

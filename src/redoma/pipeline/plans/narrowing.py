@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from redoma.base.paths import is_within
 from redoma.model.access import Limits, Network, Writes
 from redoma.model.decision import Verdict
 from redoma.model.guarantee import Guarantee
@@ -61,9 +62,9 @@ def outside(changes: Changes, held_to: StepConstraints) -> list[str]:
             whole = os.path.join(changes.workspace, path)
             if not path:
                 continue
-            if any(_below(whole, each) for each in never):
+            if any(is_within(whole, each) for each in never):
                 found.append(f"it changed {path}, which forbidden_paths keeps from it")
-            elif may is not None and not any(_below(whole, each) for each in may):
+            elif may is not None and not any(is_within(whole, each) for each in may):
                 found.append(f"it changed {path}, which is not among allowed_write_paths")
     return found
 
@@ -86,7 +87,7 @@ def _networked(grant: Grant, held_to: StepConstraints) -> Grant:
     kept: list[HostRule] = []
     if hosts and held_to.allow_network is not False:
         from redoma.egress.grants import covers, gated
-        from redoma.egress.rules import of_anyone, read
+        from redoma.egress.host_rules import of_anyone, read
 
         asked = read(hosts).hosts
         if grant.reach.anyone:
@@ -107,22 +108,20 @@ def _networked(grant: Grant, held_to: StepConstraints) -> Grant:
 
 def _written(grant: Grant, allowed: list[str]) -> Grant:
     """In a layer everything may be written, and what may not be is refused before it is real."""
-    writable = tuple(path for path in grant.writable if any(_below(path, a) for a in allowed))
+    writable = tuple(path for path in grant.writable if any(is_within(path, a) for a in allowed))
     writable += tuple(
-        a for a in allowed if a not in writable and any(_below(a, path) for path in grant.writable)
+        a
+        for a in allowed
+        if a not in writable and any(is_within(a, path) for path in grant.writable)
     )
     if grant.writes is not Writes.DIRECT:
         return replace(grant, writable=writable)
-    if any(_below(grant.workspace, each) for each in allowed):
+    if any(is_within(grant.workspace, each) for each in allowed):
         return replace(grant, writable=writable)
-    inside = tuple(a for a in allowed if _below(a, grant.workspace) and os.path.exists(a))
+    inside = tuple(a for a in allowed if is_within(a, grant.workspace) and os.path.exists(a))
     both = tuple(dict.fromkeys((*writable, *inside)))
     return replace(grant, writes=Writes.NONE, writable=both)
 
 
 def _resolved(paths: tuple[str, ...], workspace: str) -> list[str]:
     return [os.path.realpath(os.path.join(workspace, path)) for path in paths]
-
-
-def _below(path: str, above: str) -> bool:
-    return path == above or path.startswith(above.rstrip("/") + "/")

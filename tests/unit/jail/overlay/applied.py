@@ -87,10 +87,10 @@ def another_file_system() -> Iterator[Path]:
 def hold_elsewhere(workspace: Path, script: str, place: Path) -> Changes:
     """The same, held as a copy in a place that may be on another file system."""
     base = OverlayPlace(directory=str(place), kind=COPY, renames=False)
-    layer = make_overlay(str(workspace), base)
-    run_bare(Path(layer.upper), script)
-    found = read_changes(layer)
-    store_changes(layer, found, command=script)
+    overlay = make_overlay(str(workspace), base)
+    run_bare(Path(overlay.upper), script)
+    found = read_changes(overlay)
+    store_changes(overlay, found, command=script)
     return found
 
 

@@ -1,4 +1,4 @@
-"""Runs scripts whose writes are held in a layer, and tells what they changed."""
+"""Runs scripts whose writes are held in an overlay, and tells what they changed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ needs_python = pytest.mark.skipif(not os.path.exists(PYTHON), reason=f"needs {PY
 
 
 class Box:
-    """Runs commands under one grant, their writes in a layer; nobody judges or applies them."""
+    """Runs commands under one grant, their writes in an overlay; nobody judges or applies them."""
 
     def __init__(
         self,
@@ -56,13 +56,13 @@ class Box:
         sink: Callable[[int, bytes], None] | None = None,
         mode: Mode = Mode.RUN,
     ) -> Result:
-        """What came of one command; its layer stays."""
+        """What came of one command; its overlay stays."""
         made = plan(request_for(command, mode=mode), self.grant, this_host())
         return execute(made, this_host(), stdin=stdin, sink=sink)
 
 
 def sandbox(workspace: Path, **how: Any) -> Box:
-    """What runs commands so that they write into a layer."""
+    """What runs commands so that they write into an overlay."""
     return Box(workspace, **how)
 
 

@@ -14,7 +14,7 @@ from tests.unit.jail.overlay.held import sandbox
 
 
 class Going:
-    """A command in its layer: what stands before `PAUSE` is done when it is entered."""
+    """A command in its overlay: what stands before `PAUSE` is done when it is entered."""
 
     def __init__(self, workspace: Path, script: str) -> None:
         first, _, rest = script.partition("PAUSE")

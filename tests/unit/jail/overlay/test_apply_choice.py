@@ -111,18 +111,18 @@ def test_what_a_persons_tools_obey_is_held_back_and_the_rest_applied(work: Path)
     )
     found = hold(work, script)
     applied = stored_changes.apply(found.id)
-    layer = stored_changes.layer_of(found.id)
+    overlay = stored_changes.layer_of(found.id)
     why, code = "a tool of yours would obey it", "Visual Studio Code would obey it"
     assert applied.held_back == (
-        HeldBack(path=f"{work}/.envrc", why="direnv would obey it", kept=f"{layer}/.envrc"),
+        HeldBack(path=f"{work}/.envrc", why="direnv would obey it", kept=f"{overlay}/.envrc"),
         HeldBack(
-            path=f"{work}/.git/hooks/pre-commit", why=why, kept=f"{layer}/.git/hooks/pre-commit"
+            path=f"{work}/.git/hooks/pre-commit", why=why, kept=f"{overlay}/.git/hooks/pre-commit"
         ),
-        HeldBack(path=f"{work}/new/.vscode", why=code, kept=f"{layer}/new/.vscode"),
+        HeldBack(path=f"{work}/new/.vscode", why=code, kept=f"{overlay}/new/.vscode"),
         HeldBack(
             path=f"{work}/new/.vscode/tasks.json",
             why=code,
-            kept=f"{layer}/new/.vscode/tasks.json",
+            kept=f"{overlay}/new/.vscode/tasks.json",
         ),
     )
     assert sorted(os.listdir(work / "new")) == ["in"]

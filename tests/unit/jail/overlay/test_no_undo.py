@@ -108,10 +108,10 @@ def test_a_layer_that_a_crash_left_of_what_was_let_go_is_removed(work: Path) -> 
     later(found.id, 1)
     entry = transaction_store.read_entry(found.id)
     transaction_store.write_entry(entry.standing(Standing.EXPIRED))
-    layer = store.find_overlay(found.id)
-    assert layer is not None
+    overlay = store.find_overlay(found.id)
+    assert overlay is not None
     stored_changes.collect_garbage()
-    assert not os.path.exists(layer.directory)
+    assert not os.path.exists(overlay.directory)
 
 
 @pytest.mark.usefixtures("small")
@@ -135,15 +135,15 @@ def test_without_undo_it_is_applied_for_good_and_nothing_is_kept(
 ) -> None:
     script = "rm -r big; echo 1 >> notes; mkdir d; echo 2 > d/x"
     found = hold_elsewhere(work, script, elsewhere) if copied else hold(work, script)
-    layer = store.find_overlay(found.id)
-    assert layer is not None
+    overlay = store.find_overlay(found.id)
+    assert overlay is not None
     with pytest.raises(UsageError, match="whole"):
         stored_changes.apply(found.id, ["notes"], undo=False)
     applied = stored_changes.apply(found.id, undo=False)
     assert (applied.undoable, applied.kept) == (False, 0)
     assert sorted(os.listdir(work)) == ["d", "link", "notes", "src"]
     assert (work / "notes").read_text() == "some notes\n1\n"
-    assert not os.path.exists(layer.directory)
+    assert not os.path.exists(overlay.directory)
     assert standings() == {found.id: Standing.FINAL}
     with pytest.raises(UndoImpossible, match="nothing kept"):
         stored_changes.undo(found.id)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from redoma.judge.policy.merge import merge
-from redoma.judge.policy.read import read
+from redoma.judge.policy.layers import merge
+from redoma.judge.policy.reader import read
 from redoma.model.decision import Decision
 from redoma.model.policy import Circumstances, Policy
 from redoma.pipeline.check import check

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redoma.judge.policy.merge import Loosens
+from redoma.judge.policy.layers import Loosens
 from redoma.judge.policy.schema import KEYS
 from redoma.model.decision import Verdict
 from redoma.model.policy import Circumstances

@@ -7,7 +7,7 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from redoma.judge.policy.weigh import isolation
+from redoma.judge.policy.evaluation import isolation
 from redoma.model.errors import PolicyError
 from redoma.model.policy import LEVELS, Circumstances
 from tests.unit.judge.policy.asked import DOCUMENT, ENVIRONMENT, policy, under

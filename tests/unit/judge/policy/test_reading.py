@@ -10,9 +10,9 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from redoma.judge.policy.read import LARGEST, read
-from redoma.judge.policy.schema import KEYS, json_schema
-from redoma.judge.policy.template import template
+from redoma.judge.policy.reader import read
+from redoma.judge.policy.schema import KEYS, json_schema, template
+from redoma.judge.policy.tree import LARGEST
 from redoma.model.errors import PolicyError, PolicySyntax, UnknownKey
 from tests.unit.judge.policy.asked import DOCUMENT, ENVIRONMENT
 

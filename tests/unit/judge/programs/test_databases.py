@@ -166,11 +166,11 @@ def test_a_condition_that_picks_rows_is_one(condition: str) -> None:
 
 
 def test_reading_sql_never_raises() -> None:
-    from redoma.judge.programs.sql import deeds
+    from redoma.judge.programs.sql import actions
 
     whole = (
         "WITH a AS (DELETE FROM t WHERE x = 'y\\'' RETURNING *) /* c */ SELECT $q$ ; $q$ \\! ls ;"
     )
     for dialect in ("", "postgres", "mysql", "sqlite", "duckdb", "tsql"):
         for end in range(len(whole)):
-            assert isinstance(deeds(whole[:end], dialect), list)
+            assert isinstance(actions(whole[:end], dialect), list)

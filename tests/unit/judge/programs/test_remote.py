@@ -190,7 +190,7 @@ def test_every_pattern_of_a_card_can_match_something() -> None:
     dead = [
         (name, " ".join(words))
         for name in "aws az gcloud kubectl helm docker terraform vault auth0 datadog influx".split()
-        for words, _, _ in cards[name]["deeds"]
+        for words, _, _ in cards[name]["actions"]
         if "**" in words[1:]
         or any("*" in word.strip("*") or word.strip("\"'") != word for word in words)
         or any(word[:1] == word[-1:] == "*" and word not in ("*", "**") for word in words)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import redoma.judge.rules
-from redoma.judge.programs.compile import CardError, compile_cards
+from redoma.judge.programs.compiler import CardError, compile_cards
 from redoma.judge.rules.compile import RuleError, compile_pack, prove
 from redoma.model.errors import UnknownPack
 from redoma.model.risk import Risk
@@ -75,7 +75,7 @@ def test_a_false_example_is_found() -> None:
     ("card", "message"),
     [
         ({"colour": "red"}, "colour"),
-        ({"deeds": {"dance": "x"}}, "dance"),
+        ({"actions": {"dance": "x"}}, "dance"),
         ({"flags": {"-x": "explode"}}, "explode"),
         ({"operands": "eat"}, "eat"),
         ({"bare": "sing"}, "sing"),

@@ -5,9 +5,17 @@ from __future__ import annotations
 import re
 
 from redoma.judge.interpret.arg import NETWORK, SECRET, UNKNOWN, Arg, Stream
-from redoma.judge.languages.others.expressions import LONGEST_ARGUMENTS, Expressions
-from redoma.judge.languages.others.languages import ACTIONS, DECODERS
-from redoma.judge.languages.others.tokens import COMMAND, MOST, NAME, STRING, Token, tokens
+from redoma.judge.languages.others.expressions import (
+    COMMAND,
+    LONGEST_ARGUMENTS,
+    MOST,
+    NAME,
+    STRING,
+    Expressions,
+    Token,
+    tokens,
+)
+from redoma.judge.languages.others.known_calls import ACTIONS, DECODERS
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
@@ -21,6 +29,10 @@ _SPAWNING = ("child_process", "Process", "Runtime", "subprocess", "node:child")
 _CALLERS = frozenset(
     "array_map array_walk array_filter call_user_func call_user_func_array usort "
     "register_shutdown_function send public_send __send__ method".split()
+)
+_TAKE_WORDS = frozenset("perl ruby haskell groovy elixir r".split())
+_INCLUDES = frozenset(
+    "include include_once require require_once load dofile loadfile source".split()
 )
 _WALKS = frozenset(
     "glob children entries each_child readdirSync readdir find opendir scandir iterdir".split()
@@ -37,7 +49,7 @@ def read_foreign(call: Call, language: str, text: Arg) -> Stream:
     if not text.strip(UNKNOWN + " "):
         call.fact(Effect.UNKNOWN, tags=("code",), at=text.span)
         return Stream(None, text.taint)
-    reader = _Reader(call, language, text)
+    reader = _TokenReader(call, language, text)
     reader.read()
     taint = reader.taint | text.taint | call.stdin.taint | (NETWORK if reader.hosts else 0)
     return Stream(reader.printed, taint, language)
@@ -54,7 +66,7 @@ def _table(language: str) -> dict[str, tuple[str, tuple[str, ...]]]:
     return _tables[language]
 
 
-class _Reader(Expressions):
+class _TokenReader(Expressions):
     def __init__(self, call: Call, language: str, text: Arg) -> None:
         super().__init__()
         self.call = call
@@ -221,17 +233,9 @@ class _Reader(Expressions):
                 self.call.fact(Effect.UNKNOWN, tags=("code",), at=self.text.span)
         elif rest is not None and not first.strip().count(" "):
             self._program([first, *rest])
-        elif len(args) > 1 and self.language in (
-            "perl",
-            "ruby",
-            "haskell",
-            "groovy",
-            "elixir",
-            "r",
-        ):
+        elif len(args) > 1 and self.language in _TAKE_WORDS:
             folded = [self.folded(each) for each in args]
-            options = {"perl": 0, "ruby": 0}.get(self.language, 0)
-            self._program([UNKNOWN if each is None else each for each in folded[options:]])
+            self._program([UNKNOWN if each is None else each for each in folded])
         else:
             self._command(first)
 
@@ -323,16 +327,7 @@ class _Reader(Expressions):
     def _eval(self, name: str, args: list[list[Token]], first: str | None) -> None:
         self.evaluates = True
         self._obscured(args)
-        if name in (
-            "include",
-            "include_once",
-            "require",
-            "require_once",
-            "load",
-            "dofile",
-            "loadfile",
-            "source",
-        ):
+        if name in _INCLUDES:
             if first is not None and not first.startswith(
                 ("http://", "https://", "php://", "data:")
             ):

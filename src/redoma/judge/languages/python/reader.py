@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import ast
+from _thread import allocate_lock
 
 from redoma.judge.interpret.arg import NETWORK, SECRET, UNKNOWN, Arg, Stream, arg
-from redoma.judge.languages.python import calls
+from redoma.judge.languages.python.actions import PythonActions
 from redoma.judge.languages.python.constants import Constants
-from redoma.judge.languages.python.doing import Doing
-from redoma.judge.languages.python.names import Names
-from redoma.judge.languages.python.parsing import parsed
+from redoma.judge.languages.python.functions import ENVIRONMENT, FORKS, Aliases
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
 
+_one_at_a_time = allocate_lock()
+_MOST_TRIES = 20
 _STAND_IN = "\ue000"
 _UNKNOWN_NAME = "redoma_unknown_"
 MOST_NODES = 20_000
@@ -26,23 +27,38 @@ def read_python(call: Call, text: Arg) -> Stream:
     call.fact(Effect.EXECUTES, tags=("code",), at=text.span, detail="python")
     if text.taint & NETWORK:
         call.fact(Effect.DOWNLOADS_AND_EXECUTES, at=text.span)
-    tree = _parsed(str(text)) if UNKNOWN not in text or text.strip(UNKNOWN + " ;\n") else None
+    tree = _tree_of(str(text)) if UNKNOWN not in text or text.strip(UNKNOWN + " ;\n") else None
     if tree is None:
         call.fact(Effect.UNKNOWN, tags=("code",), at=text.span)
         return Stream(None, text.taint)
-    reader = _Reader(call, text)
+    reader = _PythonReader(call, text)
     try:
         reader.body(tree.body)
     except RecursionError:
         call.fact(Effect.UNKNOWN, tags=("code",), at=text.span)
-    reader.doing.conclude()
-    taint = reader.doing.taint | call.stdin.taint | text.taint
-    if reader.doing.hosts:
+    reader.actions.conclude()
+    taint = reader.actions.taint | call.stdin.taint | text.taint
+    if reader.actions.hosts:
         taint |= NETWORK
     return Stream(_printed(tree, reader.constants), taint, "python")
 
 
-def _parsed(text: str) -> ast.Module | None:
+def parsed(text: str) -> ast.Module:
+    """The tree of a text; raises what `ast.parse` raises for one that has none.
+
+    Python 3.11 counts the depth of a tree in one place for all threads: where two read at once, a
+    text without any fault can end in a SystemError. The other may be a thread of the caller's.
+    """
+    with _one_at_a_time:
+        for _ in range(_MOST_TRIES - 1):
+            try:
+                return ast.parse(text)
+            except SystemError:
+                continue
+        return ast.parse(text)
+
+
+def _tree_of(text: str) -> ast.Module | None:
     for stand_in in (_STAND_IN, _UNKNOWN_NAME):
         try:
             return parsed(text.replace(UNKNOWN, stand_in).strip("\n").expandtabs(8))
@@ -78,14 +94,14 @@ def _printed(tree: ast.Module, constants: Constants) -> str | None:
     return "".join(out) if out else None
 
 
-class _Reader:
-    """Walks the statements in their order and hands calls to `Doing`."""
+class _PythonReader:
+    """Walks the statements in their order and hands calls to `PythonActions`."""
 
     def __init__(self, call: Call, text: Arg) -> None:
         home = call.state.variables.get("HOME")
-        self.names = Names()
+        self.names = Aliases()
         self.constants = Constants(self.names, str(home) if home is not None else "/root")
-        self.doing = Doing(call, text, self.names, self.constants)
+        self.actions = PythonActions(call, text, self.names, self.constants)
         self.call = call
         self.text = text
         self.nodes = 0
@@ -149,17 +165,14 @@ class _Reader:
             elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple | ast.List):
                 for one, other in zip(target.elts, value.elts, strict=False):
                     self._assign([one], other)
-            elif (
-                isinstance(target, ast.Subscript)
-                and self.names.of(target.value) in calls.ENVIRONMENT
-            ):
+            elif isinstance(target, ast.Subscript) and self.names.of(target.value) in ENVIRONMENT:
                 self._sets_variable(target, value)
 
     def _handle(self, name: str, value: ast.Call) -> None:
         if self.names.of(value.func) in ("open", "io.open") and value.args:
             path = self.constants.text(value.args[0])
             if path is not None:
-                self.doing.handles[name] = path
+                self.actions.handles[name] = path
 
     def _sets_variable(self, target: ast.Subscript, value: ast.expr) -> None:
         from redoma.judge.interpret.variables import judge_variable
@@ -182,11 +195,11 @@ class _Reader:
 
     def _called(self, node: ast.Call) -> None:
         name = self.names.of(node.func).removeprefix("builtins.")
-        if name in calls.FORKS and self.loops:
+        if name in FORKS and self.loops:
             self.call.fact(Effect.SYSTEM, tags=("fork-bomb",), at=self.text.span)
-        self.doing.called(name, node)
+        self.actions.called(name, node)
         for each in (*node.args, *(keyword.value for keyword in node.keywords)):
-            if self.names.of(each) in calls.ENVIRONMENT and name != "":
+            if self.names.of(each) in ENVIRONMENT and name != "":
                 target = Target(text="environment", place=Place.SECRET)
                 self.call.fact(Effect.SECRETS, target, tags=("environment",), at=self.text.span)
-                self.doing.taint |= SECRET
+                self.actions.taint |= SECRET

@@ -1,0 +1,275 @@
+"""Approvals that last: for a session, for this exact command, for this kind of command.
+
+What is remembered is the parsed command, as a digest of its words, and never its text; and with
+it everything that the person saw when they said yes: the place, what the run may touch, how
+risky it was, and which rules found something. A command that differs in any of these is asked
+about again. Nothing forbidden is ever covered.
+"""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+
+from redoma.ask import answers
+from redoma.ask import own_files as files
+from redoma.ask.answers import told
+from redoma.ask.prefixes import TYPE_CHECKING, options_of, prefix_of
+from redoma.base.ids import short_id
+from redoma.model.errors import AskUnavailable, UsageError
+from redoma.model.question import Choice, Remember
+from redoma.model.risk import Risk
+from redoma.model.value import Value, fields_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from redoma.model.question import Answer, Question
+
+
+# An approval in advance waits so long for its command; one for a session ends with the day.
+ONCE_LASTS = 600.0
+SESSION_LASTS = 12 * 3600.0
+MOST_APPROVALS = 2000
+LONGEST_SHOWN = 500
+
+
+class Approval(Value):
+    """One approval that lasts, and all that it is bound to."""
+
+    id: str
+    remember: Remember
+    shown: str  # for people; nothing is matched on it
+    words: str = ""  # a digest of the argvs and of what joins them
+    prefix: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()  # of a prefix: what the command may be given
+    digest: str = ""  # of the one question that an approval in advance is for
+    workspace: str = ""
+    cwd: str = ""
+    grant: str = ""
+    session: str = ""
+    risk: Risk = Risk.SAFE
+    rules: tuple[str, ...] = ()
+    approved_by: str = ""
+    at: str = ""
+    boot: str = ""  # the start of the machine that it ends with; "" for those that last
+    until: float = 0.0
+
+    def over(self) -> bool:
+        """Whether its time has run out."""
+        return bool(self.boot) and not answers.Until(boot=self.boot, seconds=self.until).left()
+
+    def covers(self, question: Question) -> bool:
+        """Whether what was approved then is what is asked now."""
+        if self.over() or question.risk >= Risk.FORBIDDEN or not question.workspace:
+            return False
+        if self.remember is Remember.ONCE:
+            return bool(self.digest) and self.digest == question.digest
+        if not question.argvs or question.risk > self.risk:
+            return False
+        # Attack: the same words in another place, with more rights, or with a new thing in them.
+        if (self.workspace, self.cwd, self.grant) != (
+            question.workspace,
+            question.cwd,
+            question.grant,
+        ) or not set(question.rules) <= set(self.rules):
+            return False
+        if self.remember is Remember.PREFIX:
+            return (
+                bool(self.prefix)
+                and self.prefix == prefix_of(question)
+                # Attack: `npm publish` is approved, `npm publish --registry=…` is asked for.
+                and set(options_of(question)) <= set(self.options)
+            )
+        if self.remember is Remember.SESSION and (
+            not self.session or self.session != question.session
+        ):
+            return False
+        return self.words == words_digest(question)
+
+
+def words_digest(question: Question) -> str:
+    """The command as it was understood, as one name; its words are not kept, they may be secret."""
+    parsed = json.dumps([question.argvs, question.joins])
+    return sha256(parsed.encode("ascii")).hexdigest()
+
+
+def can_remember(question: Question) -> frozenset[Remember]:
+    """How an approval of this question can last."""
+    possible = {Remember.ONCE}
+    if question.argvs and question.workspace and question.risk < Risk.FORBIDDEN:
+        possible.add(Remember.EXACT)
+        if question.session:
+            possible.add(Remember.SESSION)
+        if prefix_of(question):
+            possible.add(Remember.PREFIX)
+    return frozenset(possible)
+
+
+class RememberedApprovals:
+    """The lasting approvals of one user, in one file."""
+
+    def __init__(self, directory: str, redact: Callable[[str], str] = lambda text: text) -> None:
+        self._directory = directory
+        self._redact = redact
+
+    def ask(self, question: Question) -> Answer | None:
+        """Yes, where this was approved before and still holds; an approval for once is used up."""
+        with self._locked() as path:
+            kept = _read(path)
+            found = next((one for one in kept if one.covers(question)), None)
+            if found is None:
+                return None
+            if found.remember is Remember.ONCE:
+                _write(path, [one for one in kept if one is not found])
+        return told(
+            question,
+            Choice.APPROVE,
+            by=found.approved_by,
+            notes=f"remembered: {found.remember.value} {found.id}",
+        )
+
+    def keep(self, question: Question, answer: Answer) -> Approval:
+        """Remembers an approval; the same again is the one that is there."""
+        if not answer.approves(question):
+            raise UsageError("only an approval of exactly this question can be remembered")
+        if answer.remember not in can_remember(question):
+            raise UsageError(
+                f"this command cannot be approved for {answer.remember.value}: it is not plain "
+                "enough to be known again",
+                hint="approve it once",
+            )
+        made = _approval(question, answer, self._redact)
+        with self._locked() as path:
+            kept = _read(path)
+            for one in kept:
+                if _same(one, made):
+                    return one
+            if len(kept) >= MOST_APPROVALS:
+                raise AskUnavailable("too many approvals are kept", hint="redoma approvals clear")
+            _write(path, [*kept, made])
+        return made
+
+    def list(self) -> tuple[Approval, ...]:
+        """Every approval that still holds, oldest first."""
+        with self._locked() as path:
+            return tuple(one for one in _read(path) if not one.over())
+
+    def revoke(self, id: str) -> Approval:
+        """Forgets one approval."""
+        with self._locked() as path:
+            kept = _read(path)
+            found = [one for one in kept if id and one.id.startswith(id)]
+            if len(found) != 1:
+                many = f"{id!r} can be {len(found)} approvals" if found else f"no approval {id!r}"
+                raise UsageError(many, hint="redoma approvals")
+            _write(path, [one for one in kept if one is not found[0]])
+            return found[0]
+
+    def clear(self, *, workspace: str = "", session: str = "") -> int:
+        """Forgets all approvals, or those of one workspace or session; how many they were."""
+        with self._locked() as path:
+            kept = _read(path)
+            left = [
+                one
+                for one in kept
+                if (workspace and one.workspace != workspace)
+                or (session and one.session != session)
+            ]
+            _write(path, left)
+            return len(kept) - len(left)
+
+    def _locked(self) -> _Lock:
+        return _Lock(files.own_directory(self._directory))
+
+
+class _Lock:
+    """The approvals' file, for one at a time."""
+
+    def __init__(self, directory: str) -> None:
+        self._path = f"{directory}/approvals.json"
+        self._lock = files.locked(f"{directory}/approvals.lock")
+
+    def __enter__(self) -> str:
+        self._lock.__enter__()
+        return self._path
+
+    def __exit__(self, *error: object) -> None:
+        self._lock.__exit__(None, None, None)
+
+
+def _approval(question: Question, answer: Answer, redact: Callable[[str], str]) -> Approval:
+    remember = answer.remember
+    lasts = {Remember.ONCE: ONCE_LASTS, Remember.SESSION: SESSION_LASTS}.get(remember)
+    end = answers.after(lasts) if lasts else answers.Until(boot="", seconds=0.0)
+    once, prefix = remember is Remember.ONCE, remember is Remember.PREFIX
+    words = prefix_of(question) if prefix else ()
+    shown = f"{' '.join(words)} ..." if prefix else redact(question.command)
+    return Approval(
+        id=short_id(),
+        remember=remember,
+        shown=shown[:LONGEST_SHOWN],
+        words="" if once or prefix else words_digest(question),
+        prefix=words,
+        options=options_of(question) if prefix else (),
+        digest=question.digest if once else "",
+        workspace=question.workspace,
+        cwd=question.cwd,
+        grant=question.grant,
+        session=question.session if remember is Remember.SESSION else "",
+        risk=question.risk,
+        rules=question.rules,
+        approved_by=answer.approved_by,
+        at=answer.at,
+        boot=end.boot,
+        until=end.seconds,
+    )
+
+
+def _same(one: Approval, other: Approval) -> bool:
+    """Whether two approvals say the same, whoever gave them, and neither is over."""
+    own = {"id", "at", "approved_by", "boot", "until", "shown"}
+    left, right = fields_of(one), fields_of(other)
+    return not one.over() and all(left[name] == right[name] for name in left if name not in own)
+
+
+def _read(path: str) -> list[Approval]:
+    content = files.read(path)
+    if content is None:
+        return []
+    listed = content.get("approvals")
+    if content.get("format") != 1 or not isinstance(listed, list):
+        raise AskUnavailable(f"{path} is damaged", hint=f"remove it: {path}")
+    try:
+        return [_from(one) for one in listed]
+    except (TypeError, ValueError) as error:
+        raise AskUnavailable(f"{path} is damaged: {error}", hint=f"remove it: {path}") from error
+
+
+def _from(given: object) -> Approval:
+    if not isinstance(given, dict):
+        raise TypeError(f"{given!r} is no approval")
+    made: dict[str, object] = {}
+    for name, value in given.items():
+        if name == "remember":
+            made[name] = Remember(value)
+        elif name == "risk":
+            made[name] = Risk(value)
+        elif name in ("options", "prefix", "rules") and isinstance(value, list):
+            made[name] = tuple(map(str, value))
+        elif isinstance(value, int | float if name == "until" else str):
+            made[name] = value
+        else:
+            raise TypeError(f"{name} is {value!r}")
+    return Approval(**made)  # type: ignore[arg-type]
+
+
+def _write(path: str, kept: list[Approval]) -> None:
+    listed: list[object] = []
+    for one in kept:
+        if one.over():
+            continue
+        fields = fields_of(one)
+        fields.update(remember=one.remember.value, risk=int(one.risk))
+        listed.append(fields)
+    files.replace(path, {"format": 1, "approvals": listed})
