@@ -52,7 +52,8 @@ SHELL = CommandTable(
     "Opens a shell inside a sandbox. The workspace is the current directory; what is done in the"
     " shell can write there and nowhere else.",
     usage=("[OPTION]...",),
-    options=RUN_OPTIONS,
+    borrowed=RUN_OPTIONS,
+    without="--tty --json",
     status=_STATUS,
     runs=True,
 )
