@@ -31,7 +31,7 @@ from redoma.model.guarantee import Guarantee
 from redoma.model.request import Program, Request
 from redoma.model.value import replace
 from redoma.pipeline.execute import execute
-from redoma.pipeline.sandbox import this_host
+from redoma.pipeline.this_host import this_host
 
 PYTHON = "/usr/bin/python3"
 CONNECTIONS, MEGABYTES, AT_ONCE = 400, 2000, 1000

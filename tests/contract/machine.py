@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from redoma.model.guarantee import EngineReport, Guarantee
-from redoma.pipeline.sandbox import Sandbox, this_host
+from redoma.pipeline.sandbox import Sandbox
+from redoma.pipeline.this_host import this_host
 
 # Engines and guarantees whose absence is a failure here, as `REDOMA_REQUIRE=bubblewrap,unshare`.
 REQUIRED = frozenset(os.environ.get("REDOMA_REQUIRE", "").replace(",", " ").split())

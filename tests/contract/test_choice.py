@@ -13,7 +13,8 @@ from redoma.model.access import Grant, Limits
 from redoma.model.errors import NoEngine, UsageError
 from redoma.model.guarantee import EngineReport, Guarantee
 from redoma.model.request import Request, ShellCommand
-from redoma.pipeline.sandbox import Sandbox, this_host
+from redoma.pipeline.sandbox import Sandbox
+from redoma.pipeline.this_host import this_host
 from tests.contract.machine import ALL, usable
 
 pytestmark = pytest.mark.both_users

@@ -20,7 +20,8 @@ import pytest
 from redoma.jail.engines.warm import Warm
 from redoma.jail.supervisor.mount_release import LATER
 from redoma.pipeline.async_sandbox import AsyncSandbox
-from redoma.pipeline.sandbox import Sandbox, this_host
+from redoma.pipeline.sandbox import Sandbox
+from redoma.pipeline.this_host import this_host
 from tests.contract.machine import usable
 from tests.tidy import remove
 
@@ -75,7 +76,7 @@ def script(text: str, workspace: str) -> list[str]:
 def test_one_run_alone_starts_no_launcher_and_more_of_them_share_one(box: Sandbox) -> None:
     text = """
         import json, os
-        from redoma.pipeline.sandbox import this_host
+        from redoma.pipeline.this_host import this_host
         box, found = Sandbox(sys.argv[1]), []
         for _ in range(3):
             ran = box.run(["/bin/true"]).enforcement.engine
@@ -202,7 +203,7 @@ def test_a_launcher_that_cannot_be_started_is_an_error_and_then_bubblewrap_runs(
 ) -> None:
     text = """
         from redoma import EngineFailed
-        from redoma.pipeline.sandbox import this_host
+        from redoma.pipeline.this_host import this_host
         box = Sandbox(sys.argv[1])
         engines = [box.run(["/bin/true"]).enforcement.engine for _ in range(2)]
         warm = this_host().engine("warm")
@@ -226,7 +227,7 @@ def test_a_launcher_that_cannot_be_started_is_an_error_and_then_bubblewrap_runs(
 def test_a_killed_caller_takes_the_launcher_and_every_run_with_it(box: Sandbox) -> None:
     text = """
         import glob, os, threading, time
-        from redoma.pipeline.sandbox import this_host
+        from redoma.pipeline.this_host import this_host
         box = Sandbox(sys.argv[1], engine="warm", direct=True)
         box.run("true")
         # A child of the caller's keeps a copy of everything that it has open.
@@ -268,7 +269,7 @@ def _line(pid: int) -> bytes:
 def test_a_forked_child_has_a_launcher_of_its_own(box: Sandbox) -> None:
     text = """
         import os
-        from redoma.pipeline.sandbox import this_host
+        from redoma.pipeline.this_host import this_host
         box = Sandbox(sys.argv[1], engine="warm")
         def told():
             said = box.run("echo ran").exit.stdout.decode().strip()

@@ -23,7 +23,7 @@ from redoma.model.request import Program, Request
 from redoma.model.result import Result
 from redoma.model.value import replace
 from redoma.pipeline.execute import execute
-from redoma.pipeline.sandbox import this_host
+from redoma.pipeline.this_host import this_host
 from tests.tidy import remove
 
 PYTHON = "/usr/bin/python3"

@@ -415,13 +415,14 @@ def test_a_preview_goes_on_only_from_changes_of_its_own_workspace(
     place: Place, tmp_path: Path
 ) -> None:
     from redoma.model.errors import PreviewGone
-    from redoma.pipeline.held import HeldRun
+    from redoma.pipeline.dry_run import OverlayRun
+    from redoma.pipeline.foresight.forecast import Foreseen
 
     found = plan(shell("one", "echo 1 > one")).preview(place.sandbox())
     (tmp_path / "elsewhere").mkdir()
     other = Sandbox(str(tmp_path / "elsewhere"), record=str(place.record))
     with pytest.raises(PreviewGone, match="holds no changes of"):
-        HeldRun(other, onto=found.id)("true")
+        OverlayRun(other.config, onto=found.id)("true", Foreseen())
     stored_changes.discard(found.id)
 
 

@@ -117,6 +117,7 @@ _QUESTION: dict[str, Callable[[Any], object]] = {
     "context": lambda value: _read(Context, value, _CONTEXT),
     "argvs": lambda value: tuple(map(_texts, _items(value))),
     "joins": _texts,
+    "input_unknown": _truth,
     "rules": _texts,
     "timeout_seconds": _number,
     "default_action": Choice,

@@ -20,6 +20,7 @@ import sys
 from _frozen_importlib import ModuleSpec
 from _frozen_importlib_external import MAGIC_NUMBER, SourceFileLoader
 
+from redoma.base import cache
 from redoma.base.paths import cache_home
 from redoma.base.pattern_cache import KeptPatterns
 
@@ -44,15 +45,15 @@ _LONGEST_NAME = 20
 class Bundle:
     """The modules of one door, in front of the interpreter's own ways to find them."""
 
-    def __init__(self, door: str, package: str, cache: str) -> None:
+    def __init__(self, door: str, package: str, home: str) -> None:
         self._roots = (package, os.path.dirname(os.__file__))
         self._stamp = (_FORMAT, MAGIC_NUMBER, sys.hexversion, self._roots[_LIBRARY])
         name = f"{door}.{sys.implementation.cache_tag}-{sys.hexversion:x}.bundle"
         self._places = [f"{package}/__pycache__/{name}"]
         if sys.pycache_prefix:
             self._places = [f"{sys.pycache_prefix}{package}/{name}"]
-        elif cache:
-            self._places.append(f"{cache}/redoma/compiled{package}/{name}")
+        elif home:
+            self._places.append(f"{home}/redoma/compiled{package}/{name}")
         self._codes = _Codes("", -1, 0)
         self._index: Index = {}
         self._stale: set[str] = set()
@@ -202,7 +203,7 @@ class Bundle:
         head = marshal.dumps((self._stamp, index, patterns))
         content = b"".join((len(head).to_bytes(_LENGTH, "little"), head, *codes))
         for place in self._places:
-            if _write(place, content):
+            if cache.keep_bytes(place, content):
                 return
 
     def _source(self, name: str, module: ModuleType) -> tuple[Source, bytes] | None:
@@ -308,35 +309,17 @@ def begin(arguments: list[str]) -> Bundle | None:
 
 
 def _read(place: str, stamp: tuple[object, ...]) -> tuple[Index, Patterns, _Codes] | None:
-    try:
-        fd = os.open(place, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-    except OSError:
+    fd = cache.opened(place)
+    if fd is None:
         return None
     try:
-        status = os.fstat(fd)
-        # Attack: in a shared directory another user could leave what we would execute.
-        if status.st_uid in (0, os.geteuid()) and not status.st_mode & 0o022:
-            length = int.from_bytes(os.pread(fd, _LENGTH, 0), "little")
-            if length <= status.st_size:
-                found, *rest = marshal.loads(os.pread(fd, length, _LENGTH))  # noqa: S302
-                if found == stamp:
-                    index, patterns = rest
-                    return index, patterns, _Codes(place, fd, _LENGTH + length)
+        length = int.from_bytes(os.pread(fd, _LENGTH, 0), "little")
+        if length <= os.fstat(fd).st_size:
+            found, *rest = marshal.loads(os.pread(fd, length, _LENGTH))  # noqa: S302
+            if found == stamp:
+                index, patterns = rest
+                return index, patterns, _Codes(place, fd, _LENGTH + length)
     except (OSError, ValueError, EOFError, TypeError):
         pass
     os.close(fd)
     return None
-
-
-def _write(place: str, content: bytes) -> bool:
-    """Best effort: a place that cannot be written only costs time at the next start."""
-    temporary = f"{place}.{os.getpid()}"
-    try:
-        os.makedirs(os.path.dirname(place), mode=0o700, exist_ok=True)
-        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-        with open(fd, "wb") as file:
-            file.write(content)
-        os.replace(temporary, place)
-    except OSError:
-        return False
-    return True

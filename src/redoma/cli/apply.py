@@ -153,19 +153,10 @@ def _apply(
     undo: bool = True,
 ) -> Applied:
     from redoma.pipeline.policies import load
-    from redoma.pipeline.transactions import apply
-    from redoma.pipeline.wiring import Whoever, cleaner
+    from redoma.pipeline.transactions import local_transactions
 
-    policy = load(changes.workspace)
-    ask = Whoever("auto").chain(cleaner(policy))
-    return apply(
-        changes.id,
-        paths,
-        ask=ask,
-        policy=policy,
-        contents=contents,
-        allow_write=allowed,
-        undo=undo,
+    return local_transactions(load(changes.workspace)).apply(
+        changes.id, paths, contents=contents, allow_write=allowed, undo=undo
     )
 
 

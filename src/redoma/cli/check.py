@@ -11,7 +11,7 @@ from redoma.cli.streams import MOST_BYTES
 from redoma.i18n import phrased
 from redoma.model.decision import Decision, Verdict
 from redoma.model.errors import UsageError
-from redoma.pipeline.check import check
+from redoma.pipeline.checks import CommandCheck
 from redoma.pipeline.policies import load
 
 TYPE_CHECKING = False
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO, TextIO
 
     from redoma.cli.options import CommandLine
-    from redoma.model.policy import Policy
+    from redoma.model.errors import RecordError
 
 CHECK = CommandTable(
     "check",
@@ -94,23 +94,15 @@ def judge(text: str, *, pack: str, cwd: str | None) -> Decision:
     """The decision on a command; text that is not valid UTF-8 is denied, whatever it says."""
     home = os.environ.get("HOME")
     policy = load(cwd or ".", home=home)
-    decision = check(text, pack=pack, cwd=cwd, home=home, policy=policy)
-    _note(decision, policy)
-    return decision
+    checks = CommandCheck(policy, pack=pack, cwd=cwd, home=home)
+    return checks.checked((text,), waits=False, unwritten=_unwritten)[0]
 
 
-def _note(decision: Decision, policy: Policy) -> None:
-    """Writes it down; nothing runs here, so a record that cannot be written is only said."""
-    from redoma.model.errors import RecordError
-    from redoma.pipeline.noted import note_judged
-    from redoma.pipeline.requests import Who
+def _unwritten(error: RecordError) -> None:
+    """Says that the audit log could not be written: nothing runs here, so that is all."""
+    from redoma.model.display import harmless
 
-    try:
-        note_judged([decision], policy, Who(), waits=False)
-    except RecordError as error:
-        from redoma.model.display import harmless
-
-        sys.stderr.write(phrased("redoma: not written down: {0}\n", harmless(phrased(str(error)))))
+    sys.stderr.write(phrased("redoma: not written down: {0}\n", harmless(phrased(str(error)))))
 
 
 def working_directory(given: str | None) -> str | None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from redoma.model.decision import Decision
     from redoma.model.result import Result
     from redoma.model.risk import Finding
-    from redoma.pipeline.dry_run import DryRun
+    from redoma.pipeline.dry_run import DryRunReport
 
 
 def line(content: dict[str, object]) -> str:
@@ -141,12 +141,12 @@ def _valid_text(path: str) -> str:
     return path.encode(errors="surrogateescape").decode(errors="replace")
 
 
-def preview_text(found: DryRun) -> str:
+def preview_text(found: DryRunReport) -> str:
     """One object on one line; ASCII only, so that nothing in it acts on a terminal."""
     return json.dumps(preview_json(found)) + "\n"
 
 
-def preview_json(found: DryRun) -> dict[str, object]:
+def preview_json(found: DryRunReport) -> dict[str, object]:
     """What `redoma preview --json` prints."""
 
     result = result_json(found.result)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from redoma.cli.prose import Screen
     from redoma.model.change import Changes
     from redoma.pipeline.diffs import PatchPiece
-    from redoma.pipeline.dry_run import DryRun
+    from redoma.pipeline.dry_run import DryRunReport
 
 PREVIEW = CommandTable(
     "preview",
@@ -70,13 +70,13 @@ def main(line: CommandLine) -> int:
     show(found, line.flags)
     if "--discard" in line.flags and found.id:
         from redoma.pipeline.policies import load
-        from redoma.pipeline.transactions import discard
+        from redoma.pipeline.transactions import local_transactions
 
-        discard(found.id, load(found.changes.workspace))
+        local_transactions(load(found.changes.workspace)).discard(found.id)
     return found.result.exit_code
 
 
-def show(found: DryRun, flags: set[str]) -> None:
+def show(found: DryRunReport, flags: set[str]) -> None:
     """The preview in the asked-for form on standard output; what to do next on standard error."""
     if "--json" in flags:
         from redoma.cli.json_report import preview_text
@@ -94,7 +94,7 @@ def show(found: DryRun, flags: set[str]) -> None:
         sys.stderr.write(f"{line}\n")
 
 
-def closing(found: DryRun, *, kept: bool) -> list[str]:
+def closing(found: DryRunReport, *, kept: bool) -> list[str]:
     """What a person should know and can do, line by line."""
     lines = []
     if not found.would_execute:
@@ -120,7 +120,7 @@ def closing(found: DryRun, *, kept: bool) -> list[str]:
     return lines
 
 
-def _previewed(line: CommandLine) -> DryRun:
+def _previewed(line: CommandLine) -> DryRunReport:
     from redoma.cli.signals import steered
     from redoma.cli.streams import own_input, writer
 
@@ -134,7 +134,7 @@ def _previewed(line: CommandLine) -> DryRun:
 LINES_COUNTED = 2000  # beyond so many changes their lines are not counted for the tree
 
 
-def preview_report(found: DryRun, *, stat: bool) -> Iterator[str]:
+def preview_report(found: DryRunReport, *, stat: bool) -> Iterator[str]:
     """The whole report, piece by piece, so that the first screen does not wait for the last."""
     on = screen(sys.stdout)
     yield from changes_report(found.changes, on, stat=stat)

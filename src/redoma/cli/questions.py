@@ -13,20 +13,20 @@ from redoma.model.confirmation import LONGEST_COMMAND, request_as_dict, response
 from redoma.model.display import harmless, shortened
 from redoma.model.errors import UsageError
 from redoma.model.question import Choice, Remember
-from redoma.pipeline.answerers import (
+from redoma.pipeline.pending_questions import (
     account,
     answer_pending,
     can_remember,
     described,
     pending,
-    redactor,
     remembered,
 )
+from redoma.pipeline.redaction import redactor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.cli.options import CommandLine
-    from redoma.pipeline.answerers import Approval, Waiting
+    from redoma.pipeline.pending_questions import Approval, Waiting
 
 PENDING = CommandTable(
     "pending",
@@ -121,7 +121,7 @@ def _watch(*, as_json: bool) -> int:
 def waiting_json(waiting: Waiting) -> dict[str, object]:
     """A waiting question for programs: the document's request, and what helps to answer it."""
     question = waiting.question
-    redact = redactor()
+    redact = redactor().text
     possible = can_remember(question)
     return {
         "confirmation_request": request_as_dict(question, redact),
@@ -144,7 +144,7 @@ def waiting_text(waiting: Waiting) -> str:
     head = f"{question.id}  {harmless(phrased(question.safety_level))}  {left}"
     if not waiting.asker_waits:
         head += phrased("  (its asker has gone)")
-    lines = described(question, columns=on.width + 1, colour=on.colour, redact=redactor())
+    lines = described(question, columns=on.width + 1, colour=on.colour, redact=redactor().text)
     return "\n".join([head, *lines, ""])
 
 
@@ -164,7 +164,7 @@ def answer_one(given: CommandLine) -> int:
         remember=_remember(given.values.get("--remember", Remember.ONCE.value)),
         modified_command=command,
         notes=given.values.get("--notes", ""),
-        redact=redactor(),
+        redact=redactor().text,
     )
     if given.json:
         import json

@@ -70,7 +70,7 @@ def run(line: CommandLine) -> int:
 @SHELL.main
 def shell(line: CommandLine) -> int:
     """Opens a shell in a sandbox and returns its status."""
-    from redoma.pipeline.wiring import BY_HAND
+    from redoma.pipeline.answerers import BY_HAND
 
     if line.command:
         raise UsageError("redoma shell takes no command", hint="redoma run -t 'COMMAND'")

@@ -152,8 +152,8 @@ LIMITS = {
 
 def sandbox_for(line: CommandLine) -> Sandbox:
     """The sandbox that a command line describes: each option becomes the argument it feeds."""
+    from redoma.pipeline.answerers import LocalAnswerer, forget_questions
     from redoma.pipeline.sandbox import Sandbox
-    from redoma.pipeline.wiring import Whoever, forget_questions
 
     if "--level" in line.values and "--profile" in line.values:
         raise UsageError("--level and --profile do not go together")
@@ -175,7 +175,7 @@ def sandbox_for(line: CommandLine) -> Sandbox:
         wanted["level"] = f"./{profile}"
     wanted["publish"] = [_port(given) for given in wanted["publish"]]
     wanted["env"] = dict(_variable(given) for given in wanted["env"])
-    wanted["ask"] = Whoever(wanted.get("ask", "auto"))
+    wanted["ask"] = LocalAnswerer(wanted.get("ask", "auto"))
     return Sandbox(wanted.pop("workspace", "."), **wanted)
 
 

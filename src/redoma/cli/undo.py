@@ -54,22 +54,24 @@ def main(options: CommandLine) -> int:
     from redoma.cli.history import workspace_here
     from redoma.cli.signals import stop_on_signals
     from redoma.pipeline.policies import load
-    from redoma.pipeline.transactions import undo
+    from redoma.pipeline.transactions import local_transactions
 
     stop_on_signals()
     as_json = options.json
     place = options.values.get("--workspace", "")
     if not options.words:
         here = workspace_here(place)
-        return _one(undo(None, load(here), workspace=here), as_json=as_json)
+        undone = local_transactions(load(here)).undo(workspace=here)
+        return _one(undone, as_json=as_json)
     if place:
         raise UsageError("an ID says which workspace is meant", hint="redoma undo ID")
     state = _plan(options.words[0])
+    transactions = local_transactions(load("."))
     if state is None:
-        return _one(undo(options.words[0], load(".")), as_json=as_json)
+        return _one(transactions.undo(options.words[0]), as_json=as_json)
     from redoma.pipeline.plans.reversal import undo_plan
 
-    return _whole_plan(undo_plan(state, load(".")), as_json=as_json)
+    return _whole_plan(undo_plan(state, transactions), as_json=as_json)
 
 
 def _plan(word: str) -> PlanState | None:
@@ -177,12 +179,13 @@ def discard_named(options: CommandLine) -> int:
         )
     from redoma.pipeline import stored_changes
     from redoma.pipeline.policies import load
-    from redoma.pipeline.transactions import discard
+    from redoma.pipeline.transactions import local_transactions
 
     # Each name is made out before anything goes: a slip in the last one discards nothing.
     names = _all_here() if every else tuple(stored_changes.resolve(word) for word in options.words)
+    transactions = local_transactions(load("."))
     for name in names:
-        discard(name, load("."))
+        transactions.discard(name)
     if options.json:
         import json
 

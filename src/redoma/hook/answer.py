@@ -12,11 +12,10 @@ from redoma.i18n import phrased
 from redoma.model.decision import Decision, Verdict
 from redoma.model.display import harmless, shortened
 from redoma.model.errors import PolicyError, RecordError
-from redoma.pipeline.check import check, check_write
-from redoma.pipeline.noted import note_judged
+from redoma.pipeline.checks import CommandCheck, WriteCheck
 from redoma.pipeline.policies import load
-from redoma.pipeline.requests import Who
-from redoma.pipeline.wiring import redact
+from redoma.pipeline.redaction import redact
+from redoma.pipeline.requests import Caller
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,8 +43,7 @@ def answer(call: ToolCall, pack: str, agent: str) -> tuple[str, str] | None:
         return None
     try:
         policy = load(call.project or call.cwd or ".", home=os.environ.get("HOME"))
-        decisions = _judged(call, pack, policy)
-        note_judged(decisions, policy, Who(caller=agent, session=call.session))
+        decisions = _judged(call, pack, policy, Caller(name=agent, session=call.session))
     except (PolicyError, RecordError) as error:
         # Who breaks the policy must not get rid of it, and what cannot be written down does not
         # happen: nothing is judged until it is right.
@@ -59,13 +57,12 @@ def answer(call: ToolCall, pack: str, agent: str) -> tuple[str, str] | None:
     return word, redact(reason(decision))
 
 
-def _judged(call: ToolCall, pack: str, policy: Policy) -> list[Decision]:
+def _judged(call: ToolCall, pack: str, policy: Policy, caller: Caller) -> tuple[Decision, ...]:
     home = os.environ.get("HOME")
     if call.command is not None:
-        return [check(call.command, pack=pack, cwd=call.cwd, home=home, policy=policy)]
-    return [
-        check_write(path, pack=pack, cwd=call.cwd, home=home, policy=policy) for path in call.paths
-    ]
+        checks = CommandCheck(policy, caller, pack=pack, cwd=call.cwd, home=home)
+        return checks.checked((call.command,))
+    return WriteCheck(policy, caller, pack=pack, cwd=call.cwd, home=home).checked(call.paths)
 
 
 def reason(decision: Decision) -> str:

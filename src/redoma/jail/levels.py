@@ -7,11 +7,12 @@ read is kept beside the other caches, and used as long as the file has not chang
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
-from redoma.base import own_directories
+from redoma.base import cache, own_directories
 from redoma.jail import own
 from redoma.jail.quantities import read_limit
-from redoma.model.access import Apply, Grant, Home, Limits, Network, Syscalls, Variables, Writes
+from redoma.model.access import Apply, Grant, Home, Limits, NetworkMode, Syscalls, Variables, Writes
 from redoma.model.errors import UsageError
 from redoma.model.guarantee import Guarantee
 from redoma.model.network import Reach
@@ -29,7 +30,7 @@ class Profile(Value):
     writes: Writes
     apply: Apply
     home: Home
-    network: Network
+    network: NetworkMode
     syscalls: Syscalls
     variables: Variables
     limits: Limits
@@ -74,34 +75,21 @@ def load(name: str) -> Profile:
 def _entries(path: str) -> list[tuple[str, str]]:
     """(key, value) pairs of a profile, from what was kept if the file is still the same."""
     status = os.stat(path)
-    head = f"{_VERSION} {status.st_ino} {status.st_mtime_ns} {status.st_size} {path}"
-    kept = ""
+    stamp = (_VERSION, status.st_ino, status.st_mtime_ns, status.st_size, path)
     try:
-        kept = f"{own_directories.cache()}/profile-{path.strip('/').replace('/', '-')[-150:]}"
-        with open(kept, encoding="utf-8") as file:
-            first, *lines = file.read().splitlines()
-        if first == head:
-            return [_pair(line) for line in lines]
-    except (OSError, ValueError):
-        pass
+        place = f"{own_directories.cache()}/profile-{path.strip('/').replace('/', '-')[-150:]}"
+    except OSError:
+        place = ""
+    kept: list[tuple[str, str]] | None = cache.read(place, stamp) if place else None
+    if kept is not None:
+        return kept
     from redoma.jail.profile_file import read
 
     entries = read(path)
-    if kept:
-        fresh = f"{kept}.{os.getpid()}"
-        try:
-            own_directories.made_cache()
-            with open(fresh, "w", encoding="utf-8") as file:
-                file.write("\n".join([head, *(f"{key}\t{value}" for key, value in entries)]))
-            os.rename(fresh, kept)
-        except OSError:
-            pass  # it will be read again next time
+    with suppress(OSError):  # it will be read again next time
+        own_directories.made_cache()
+        cache.keep(place, stamp, entries)
     return entries
-
-
-def _pair(line: str) -> tuple[str, str]:
-    key, _, value = line.partition("\t")
-    return key, value
 
 
 def _profile(entries: list[tuple[str, str]], path: str) -> Profile:
@@ -116,7 +104,7 @@ def _profile(entries: list[tuple[str, str]], path: str) -> Profile:
         writes=Writes(single.get("workspace", "direct").replace("read-only", "none")),
         apply=Apply(single.get("apply", "on_success")),
         home=Home(single.get("home", "nothing")),
-        network=Network(single.get("network", "closed")),
+        network=NetworkMode(single.get("network", "closed")),
         syscalls=Syscalls(single.get("syscalls", "usual")),
         variables=Variables(single.get("variables", "few")),
         limits=Limits(**limits),  # type: ignore[arg-type] # each by its own name

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from redoma.model.access import SHARED, Grant, Network, Writes
+from redoma.model.access import SHARED, Grant, NetworkMode, Writes
 from redoma.model.errors import NoEngine, UsageError
 from redoma.model.guarantee import Enforcement, EngineReport, Guarantee, covered
-from redoma.model.plan import Plan
+from redoma.model.plan import RunPlan
 from redoma.model.request import Request
 from redoma.model.value import replace
 
@@ -47,7 +47,7 @@ def plan(
     terminal: bool = False,
     trace_files: bool = False,
     alone: bool = False,
-) -> Plan:
+) -> RunPlan:
     """The plan for a request, or NoEngine that says why not, engine by engine.
 
     `alone` is whether nothing ran before in this process: then an engine that stays is taken only
@@ -60,11 +60,11 @@ def plan(
             f"{', '.join(grant.prefer)} cannot tell which files a command opens",
             hint=Remedy(help=Help.TRACING_ENGINE),
         )
-    if grant.network is Network.GATED:
+    if grant.network is NetworkMode.GATED:
         from redoma.egress.host_rules import held
 
         held(grant.reach)
-    elif grant.network is Network.OPEN and grant.reach.opens_tls:
+    elif grant.network is NetworkMode.OPEN and grant.reach.opens_tls:
         from redoma.model.remedies import Help, Remedy
 
         raise UsageError(
@@ -75,10 +75,10 @@ def plan(
     if grant.writes is Writes.LAYER:
         # Whatever else is asked for: without it the command would write the workspace itself.
         require |= {Guarantee.CHANGES_HELD}
-    if grant.network is Network.GATED:
+    if grant.network is NetworkMode.GATED:
         # Attack: an engine that knows of no gate would leave the whole network open.
         require |= {Guarantee.NETWORK_ALLOW_LISTED}
-    elif grant.network is Network.CLOSED:
+    elif grant.network is NetworkMode.CLOSED:
         require -= {Guarantee.NETWORK_ALLOW_LISTED}  # what reaches nobody keeps to every list
     tried: dict[str, str] = {}
     hints: list[str] = []
@@ -94,7 +94,7 @@ def plan(
             enforcement = _known_enforcement(grant, require, report, host.controllers())
             if not enforcement.shortfall:
                 chosen = _capping(grant, require, host, enforcement, traced=trace_files)
-                return Plan(
+                return RunPlan(
                     request=request,
                     grant=grant,
                     engine=chosen.engine,
@@ -187,9 +187,9 @@ def _enforcement(
     held -= {guarantee for guarantee, value in capped.items() if value is None}
     if grant.writes not in (Writes.MEMORY, Writes.NONE) or grant.writable:
         held.discard(Guarantee.DISK_CAPPED)  # only what is memory is capped, with all of it
-    if grant.network is not Network.CLOSED:
+    if grant.network is not NetworkMode.CLOSED:
         held.discard(Guarantee.NETWORK_CLOSED)
-    if grant.network is not Network.GATED:
+    if grant.network is not NetworkMode.GATED:
         held.discard(Guarantee.NETWORK_ALLOW_LISTED)
     if grant.writes is Writes.MEMORY or not set(SHARED).isdisjoint(grant.writable):
         held.discard(Guarantee.PROTECTED_PATHS)

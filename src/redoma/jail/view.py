@@ -12,7 +12,7 @@ import stat
 from binascii import crc32
 from time import time
 
-from redoma.base import own_directories
+from redoma.base import atomic_file, own_directories
 from redoma.base.paths import is_below, is_within
 from redoma.model.access import Home
 from redoma.model.value import Value
@@ -179,11 +179,7 @@ def own_hosts() -> str:
     except OSError:
         pass
     own_directories.made_cache()
-    fresh = f"{place}.{os.getpid()}"
-    with open(fresh, "w") as file:
-        file.write(text)
-    os.chmod(fresh, 0o644)
-    os.rename(fresh, place)
+    atomic_file.write(place, text, mode=0o644)
     return place
 
 

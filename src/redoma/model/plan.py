@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Starter: TypeAlias = Callable[["Launch", tuple[int, int, int], Any, str], int]
 
 
-class Plan(Value):
+class RunPlan(Value):
     """A request with the engine that will run it and what that engine will hold."""
 
     request: Request

@@ -70,6 +70,8 @@ class Question(Value):
     # empty where it is not plain enough to be remembered.
     argvs: tuple[tuple[str, ...], ...] = ()
     joins: tuple[str, ...] = ()  # what stands between them: `&&`, `;`, `|`, `||`
+    # It reads what nobody has seen: an approval is for this input alone.
+    input_unknown: bool = False
     # What else a lasting approval is bound to: the place, what the run may touch (a digest of the
     # grant without its limits), and the rules that found something.
     cwd: str = ""

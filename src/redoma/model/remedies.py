@@ -45,6 +45,7 @@ class Help(Enum):
     DECLARE = "declare"
     FROM_THE_BEGINNING = "from-the-beginning"
     REDO = "redo"
+    NO_UNDO = "no-undo"
 
 
 _C, _P, _T = Interface.COMMAND_LINE, Interface.PYTHON, Interface.TOOLS
@@ -148,6 +149,10 @@ _WORDS: dict[Help, dict[Interface, str]] = {
     Help.REDO: {
         _C: "look at what it did; --resume --redo runs it once more",
         _P: "look at what it did; run(…, resume=True, redo=True) runs it once more",
+    },
+    Help.NO_UNDO: {
+        _C: "redoma apply {0} --no-undo applies it all the same, for good",
+        _P: "apply(no_undo=True) applies it all the same, for good",
     },
 }
 

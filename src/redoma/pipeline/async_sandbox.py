@@ -7,13 +7,13 @@ import threading
 
 from redoma.jail.supervisor.control import Control
 from redoma.model.call import Call
-from redoma.pipeline.context import World
-from redoma.pipeline.drive import drive_async, perform
 from redoma.pipeline.path import path
-from redoma.pipeline.python_call import CallHands, CallWorld, request_for_call
+from redoma.pipeline.python_call import CallContext, CallRunner, request_for_call
 from redoma.pipeline.requests import request_for
+from redoma.pipeline.run_context import RunContext
 from redoma.pipeline.sandbox import Sandbox
-from redoma.pipeline.steps import Ask, Execute
+from redoma.pipeline.step_runner import RunStepRunner
+from redoma.pipeline.steps import AskStep, ExecuteStep, drive_async, perform
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,10 +22,9 @@ if TYPE_CHECKING:
 
     from redoma.jail.supervisor.streams import Sink
     from redoma.model.decision import Decision
-    from redoma.model.question import Answer
     from redoma.model.result import Result
     from redoma.pipeline.preview import Preview
-    from redoma.pipeline.step_runner import Hands
+    from redoma.pipeline.step_runner import StepRunner
     from redoma.pipeline.steps import Step
 
     T = TypeVar("T")
@@ -57,13 +56,14 @@ class AsyncSandbox:
         """Runs a command; if the awaiting task is cancelled, the run is ended before that shows."""
         used = control or Control()
         try:
-            world = World(
-                self._sandbox, timeout, terminal=terminal, trace_files=trace_files, stdin=stdin
+            config = self._sandbox.config
+            context = RunContext(
+                config, timeout, terminal=terminal, trace_files=trace_files, stdin=stdin
             )
-            hands = self._sandbox.hands(world, sink=sink, control=used)
-            where = self._sandbox.started_in(cwd)
-            steps = path(request_for(command, where, who=self._sandbox.who, stdin=stdin), world)
-            return await drive_async(steps, _AsyncHands(hands, used))
+            where = config.started_in(cwd)
+            request = request_for(command, where, caller=config.caller, stdin=stdin)
+            runner = RunStepRunner(context, sink=sink, control=used)
+            return await drive_async(path(request, context), _ThreadRunner(runner, used))
         finally:
             if control is None:
                 used.close()
@@ -80,10 +80,11 @@ class AsyncSandbox:
         """Runs a Python call; if the awaiting task is cancelled, it is ended before that shows."""
         used = control or Control()
         try:
-            world = CallWorld(self._sandbox, call.timeout)
-            hands = CallHands(world, self._sandbox, call, sink=sink, control=used)
-            steps = path(request_for_call(call, self._sandbox), world)
-            return await drive_async(steps, _AsyncHands(hands, used))
+            config = self._sandbox.config
+            context = CallContext(config, call.timeout)
+            runner = CallRunner(context, call, sink=sink, control=used)
+            steps = path(request_for_call(call, config), context)
+            return await drive_async(steps, _ThreadRunner(runner, used))
         finally:
             if control is None:
                 used.close()
@@ -144,28 +145,25 @@ class AsyncSandbox:
         self._sandbox.close()
 
 
-class _AsyncHands:
+class _ThreadRunner:
     """Performs steps in a thread of their own, which lives exactly as long as the step."""
 
-    def __init__(self, hands: Hands, control: Control) -> None:
-        self._hands = hands
+    def __init__(self, runner: StepRunner, control: Control) -> None:
+        self._runner = runner
         self._control = control
 
     async def perform(self, step: Step) -> Any:
-        if isinstance(step, Ask):
-            return await self._ask(step)
-        work = asyncio.ensure_future(_in_thread(lambda: perform(step, self._hands)))
+        if isinstance(step, AskStep):
+            return await self._runner.ask_async(step)
+        work = asyncio.ensure_future(_in_thread(lambda: perform(step, self._runner)))
         try:
             return await asyncio.shield(work)
         except asyncio.CancelledError:
-            if isinstance(step, Execute):
+            if isinstance(step, ExecuteStep):
                 self._control.cancel()
             # The tree is dead, or the row written, before anyone learns of the cancellation.
             await asyncio.wait([work])
             raise
-
-    async def _ask(self, step: Ask) -> Answer | None:
-        return await self._hands.answerer().ask_async(step.question)
 
 
 async def _in_thread(work: Callable[[], T]) -> T:

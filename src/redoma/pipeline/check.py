@@ -5,9 +5,15 @@ from __future__ import annotations
 import os
 from time import monotonic, thread_time
 
-from redoma.judge.assess import assess, assess_write, examine, examine_call, examine_write
-from redoma.judge.decide import decide
 from redoma.judge.interpret.state import Ground
+from redoma.judge.judgement import (
+    assess,
+    assess_write,
+    decide,
+    examine,
+    examine_call,
+    examine_write,
+)
 from redoma.judge.text.budget import Budget, Exhausted, Judging, spend
 from redoma.model.decision import Decision, Verdict
 from redoma.model.policy import BUILT_IN, ISOLATION_ONLY, Circumstances, Environment

@@ -12,7 +12,7 @@ from redoma.model.errors import NoEngine
 from redoma.model.guarantee import EngineReport, Guarantee
 from redoma.model.request import Request, ShellCommand
 from redoma.model.value import Value
-from redoma.pipeline.sandbox import this_host
+from redoma.pipeline.this_host import this_host
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

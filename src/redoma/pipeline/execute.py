@@ -26,29 +26,27 @@ if TYPE_CHECKING:
     from redoma.jail.supervisor.streams import Sink
     from redoma.model.access import Grant, Limits
     from redoma.model.change import Changes
-    from redoma.model.plan import Launch, Plan
+    from redoma.model.plan import Launch, RunPlan
     from redoma.model.result import Exit
 
 
 # What a program says that may not write or move what is mounted.
 _REFUSED_BY_A_MOUNT = (b"ead-only file system", b"Errno 30]", b"EROFS", b"esource busy", b"EBUSY")
 
-LET_GO = "stopped: the workspace is as it was, and what the command wrote was let go"
-
 
 def execute(
-    plan: Plan,
+    plan: RunPlan,
     host: Host,
     *,
     stdin: bytes | int | None = b"",
     sink: Sink | None = None,
     control: Control | None = None,
-    permit: Callable[[], Callable[[], object]] | None = None,
+    wait_for_start: Callable[[], object] = lambda: None,
 ) -> Result:
-    """The result of running a plan; an enclosure that cannot be built is an error, never a run.
+    """The result of running a plan; a sandbox that cannot be built is an error, never a run.
 
-    `permit` is asked while the enclosure is made, and gives what to wait for: the command begins
-    when that returns, and not at all where either of them raises.
+    `wait_for_start` returns when the start of the run is on disk: the sandbox is built meanwhile,
+    and the command begins after it, and not at all where it raises.
     """
     _refuse_links(plan.grant)
     _refuse_ours(plan.grant)
@@ -75,7 +73,7 @@ def execute(
                 stdin=stdin,
                 sink=sink,
                 control=control,
-                permit=permit,
+                wait_for_start=wait_for_start,
                 meanwhile=lambda: _load_what_follows(layer),
                 groups=host.groups(),
                 directory=layer.directory if layer is not None else plan.grant.workspace,
@@ -188,6 +186,8 @@ def _held(layer: Overlay, limits: Limits) -> Changes:
     try:
         changes = read_changes(layer, limits)
     except KeyboardInterrupt as stop:
+        from redoma.pipeline.stored_changes import LET_GO
+
         stop.args = (LET_GO,)  # the layer is removed on the way out
         raise
     if not changes.held:

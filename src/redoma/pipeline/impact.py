@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redoma.model.access import Network, Writes
+from redoma.model.access import NetworkMode, Writes
 from redoma.model.change import Did
 from redoma.model.question import Impact
 from redoma.model.risk import Effect, Place, Risk
@@ -99,7 +99,7 @@ def _scope(
     said += [", ".join(effects)] if effects else []
     if changes is None and decision.multiple_files:
         said.append("several files")
-    if _reaches_out(facts) and grant.network is Network.CLOSED:
+    if _reaches_out(facts) and grant.network is NetworkMode.CLOSED:
         said.append("the network is closed to it")
     return said or ["nothing that is known"]
 

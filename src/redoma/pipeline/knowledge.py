@@ -14,6 +14,7 @@ import marshal
 import os
 import sys
 
+from redoma.base import cache
 from redoma.base.paths import cache_home
 from redoma.judge.programs.knowledge import Knowledge
 from redoma.judge.rules.pack import Pack
@@ -76,19 +77,18 @@ class CardCache:
         made = self._make()
         content = _spelled(self._stamp, made)
         for path in self._places:
-            if keep(path, content) and self._take(path):
+            if cache.keep_bytes(path, content, mode=0o644) and self._take(path):
                 return
         self._made = made
 
     def _take(self, path: str) -> bool:
-        try:
-            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        except OSError:
+        fd = cache.opened(path)
+        if fd is None:
             return False
         try:
             head = os.pread(fd, _NAME + _LENGTH, 0)
             length = int.from_bytes(head[_NAME:], "little")
-            if not ours(fd) or length > os.fstat(fd).st_size:
+            if length > os.fstat(fd).st_size:
                 return False
             stamp, listed = marshal.loads(os.pread(fd, length, len(head)))  # noqa: S302
             if stamp != self._stamp:
@@ -104,12 +104,11 @@ class CardCache:
 
 def _read(path: str, name: bytes, start: int, end: int) -> bytes | None:
     """A piece of the file that has this name; None where it is another one by now."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
+    fd = cache.opened(path)
+    if fd is None:
         return None
     try:
-        if not ours(fd) or os.pread(fd, _NAME, 0) != name:
+        if os.pread(fd, _NAME, 0) != name:
             return None
         piece = os.pread(fd, end - start, start)
         return piece if len(piece) == end - start else None
@@ -117,11 +116,6 @@ def _read(path: str, name: bytes, start: int, end: int) -> bytes | None:
         return None
     finally:
         os.close(fd)
-
-
-def ours(fd: int) -> bool:
-    """Attack: in a shared directory another user could leave what we would believe."""
-    return os.fstat(fd).st_uid in (0, os.geteuid())
 
 
 def _spelled(stamp: tuple[Any, ...], cards: dict[str, bytes]) -> bytes:
@@ -138,21 +132,6 @@ def _spelled(stamp: tuple[Any, ...], cards: dict[str, bytes]) -> bytes:
     front = marshal.dumps((stamp, b"\n".join(lines)))
     length = len(front).to_bytes(_LENGTH, "little")
     return b"".join((os.urandom(_NAME), length, front, *places))
-
-
-def keep(path: str, content: bytes) -> bool:
-    """Best effort: a place that cannot be written only costs time at the next start."""
-    temporary = f"{path}.{os.getpid()}"
-    try:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        # Attack: a link under the name that is to be expected, in a directory that others write.
-        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644)
-        with open(fd, "wb") as file:
-            file.write(content)
-        os.replace(temporary, path)
-    except OSError:
-        return False
-    return True
 
 
 PACKS = ("default", "terminal", "skill")
@@ -225,13 +204,12 @@ def _compiled(name: str, folders: list[str], read: Callable[[list[dict[str, str]
     stamp, files = _sources(folders)
     places = _cache_places(folders[0], name)
     for path in places:
-        kept = _kept(path)
-        if kept is not None and kept[0] == stamp:
-            return kept[1]
+        kept = cache.read(path, stamp)
+        if kept is not None:
+            return kept
     data = read(files)
-    content = marshal.dumps((stamp, data))
     for path in places:
-        if keep(path, content):
+        if cache.keep(path, stamp, data, mode=0o644):
             break
     return data
 
@@ -260,18 +238,6 @@ def _cache_places(folder: str, name: str) -> list[str]:
     if not home:
         return [beside]
     return [beside, os.path.join(home, "redoma", "compiled" + folder, f"{name}.compiled")]
-
-
-def _kept(path: str) -> Any:
-    try:
-        with open(path, "rb") as file:
-            # Attack: in a shared directory another user could leave what we would believe.
-            if not ours(file.fileno()):
-                return None
-            kept = marshal.loads(file.read())  # noqa: S302
-    except (OSError, ValueError, EOFError, TypeError):
-        return None
-    return kept if isinstance(kept, tuple) and len(kept) == 2 else None
 
 
 def documents(files: dict[str, str]) -> dict[str, Any]:

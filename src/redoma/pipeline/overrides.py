@@ -8,7 +8,7 @@ from functools import wraps
 from redoma.base.paths import is_below
 from redoma.jail.quantities import checked_limit
 from redoma.model import arguments
-from redoma.model.access import Apply, Grant, Limits, Network, Writes
+from redoma.model.access import Apply, Grant, Limits, NetworkMode, Writes
 from redoma.model.arguments import WrongType, WrongValue, shown
 from redoma.model.errors import EngineFailed, UsageError
 from redoma.model.guarantee import Guarantee
@@ -31,7 +31,7 @@ PLACE = "/tmp"
 def with_temporary(grant: Grant) -> Grant:
     """The grant over /tmp, in which the workspace is written directly.
 
-    Attack: /tmp is everybody's, with the sockets of terminals and key agents in it. In a layer
+    Attack: /tmp is everybody's, with the sockets of terminals and key agents in it. In an overlay
     they lead nowhere, nobody else's file is written before the command has ended, and what it did
     to /tmp can be taken back.
     """
@@ -40,7 +40,7 @@ def with_temporary(grant: Grant) -> Grant:
         from redoma.model.remedies import Help, Remedy
 
         raise EngineFailed(
-            f"{PLACE} belongs to another user, and the kernel lets only its owner hold a layer",
+            f"{PLACE} belongs to another user, and the kernel lets only its owner hold an overlay",
             hint=Remedy(help=Help.WRITE),
         )
     workspace = grant.workspace
@@ -67,7 +67,7 @@ _CAPS = (
 )
 
 
-class Given:
+class Overrides:
     """What the caller of a sandbox asked for by name."""
 
     def __init__(  # noqa: PLR0913 — each by its own name
@@ -163,7 +163,7 @@ class Given:
             # Whatever is granted elsewhere is read, or kept.
             inspect = inspect or made.reach.inspect
             made = replace(made, reach=replace(made.reach, inspect=inspect, cache=cache))
-            if not inspect or made.network is not Network.OPEN:
+            if not inspect or made.network is not NetworkMode.OPEN:
                 return made
             from redoma.egress.grants import kept_to
 

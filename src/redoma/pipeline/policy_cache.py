@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import marshal
 import os
 import sys
 import time
 from binascii import crc32
 from enum import Enum
 
+from redoma.base import cache
 from redoma.base.paths import cache_home
 from redoma.model import policy as nouns
 from redoma.model.decision import Verdict
@@ -69,12 +69,12 @@ def compiled(stamp: Stamp) -> tuple[Policy, bool]:
     head = (FORMAT, sys.version_info[:2], stamp)
     settled = time.time_ns() - max(max(row[4], row[5]) for row in stamp) > _SETTLED_NS
     place = _place(stamp)
-    kept = _kept(place, head) if settled else None
+    kept = _kept(place, head) if settled and place else None
     if kept is not None:
         return kept, True
     policy = _read(stamp)
-    if settled:
-        _keep(place, marshal.dumps((head, plain(policy))))
+    if settled and place:
+        cache.keep(place, head, plain(policy))
     return policy, settled
 
 
@@ -138,28 +138,7 @@ def _place(stamp: Stamp) -> str:
 def _kept(path: str, head: tuple[object, ...]) -> Policy | None:
     """The policy that is kept, if it is still the one of these files."""
     try:
-        with open(path, "rb") as file:
-            status = os.fstat(file.fileno())
-            # Attack: in a shared directory another user could leave what we would believe.
-            if status.st_uid != os.geteuid() or status.st_mode & 0o022:
-                return None
-            kept: Any = marshal.loads(file.read())  # noqa: S302
-        policy = whole(kept[1]) if kept[0] == head else None
-    except (OSError, ValueError, EOFError, TypeError, LookupError):
+        policy = whole(cache.read(path, head))
+    except (ValueError, TypeError, LookupError):
         return None
     return policy if isinstance(policy, Policy) else None
-
-
-def _keep(path: str, content: bytes) -> None:
-    """Best effort: a place that cannot be written only costs time at the next start."""
-    if not path:
-        return
-    temporary = f"{path}.{os.getpid()}"
-    try:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with open(fd, "wb") as file:
-            file.write(content)
-        os.replace(temporary, path)
-    except OSError:
-        return

@@ -6,7 +6,7 @@ import os
 
 from redoma.base.paths import is_below
 from redoma.judge.policy.patterns import expanded, within
-from redoma.model.access import Apply, Grant, Home, Limits, Network, Syscalls, Writes
+from redoma.model.access import Apply, Grant, Home, Limits, NetworkMode, Syscalls, Writes
 from redoma.model.errors import NoEngine
 from redoma.model.guarantee import Guarantee
 from redoma.model.policy import LEVELS
@@ -63,7 +63,7 @@ def _raised(grant: Grant, level: str) -> Grant:
         asked = own.grant(grant.workspace)
         return replace(grant, require=_both(grant, asked), prefer=_engines(grant, asked))
     asked = load(level).grant(grant.workspace)
-    closed = Network.CLOSED in (grant.network, asked.network)
+    closed = NetworkMode.CLOSED in (grant.network, asked.network)
     strictest = Syscalls.STRICTEST in (grant.syscalls, asked.syscalls)
     return replace(
         grant,
@@ -71,7 +71,7 @@ def _raised(grant: Grant, level: str) -> Grant:
         writes=max(grant.writes, asked.writes, key=_WRITES.index),
         apply=max(grant.apply, asked.apply, key=_APPLY.index),
         home=Home.NOTHING if Home.NOTHING in (grant.home, asked.home) else grant.home,
-        network=Network.CLOSED if closed else grant.network,
+        network=NetworkMode.CLOSED if closed else grant.network,
         syscalls=Syscalls.STRICTEST if strictest else grant.syscalls,
         limits=least(grant.limits, asked.limits),
         require=_both(grant, asked),
@@ -129,14 +129,14 @@ def _limited(grant: Grant, policy: Policy) -> Grant:
 
 def _networked(grant: Grant, policy: Policy) -> Grant:
     rules = policy.network
-    if grant.network is Network.CLOSED or not rules.restricted:
+    if grant.network is NetworkMode.CLOSED or not rules.restricted:
         return grant
     if rules.inspect and not grant.reach.inspect:
         grant = replace(grant, reach=replace(grant.reach, inspect=True))
     only_local = rules.allowed_hosts is not None and _LOCAL.issuperset(rules.allowed_hosts)
     if only_local or rules.max_connections == 0:
         return replace(
-            grant, network=Network.CLOSED, require=grant.require | {Guarantee.NETWORK_CLOSED}
+            grant, network=NetworkMode.CLOSED, require=grant.require | {Guarantee.NETWORK_CLOSED}
         )
     from redoma.egress.grants import kept_to
     from redoma.egress.host_rules import read_cached

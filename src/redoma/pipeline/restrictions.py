@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from redoma.model.access import Grant
 
 
-class Narrowing:
+class Restrictions:
     """Hidden paths hold below whatever is given; `subprocesses` is how many may run at once."""
 
     def __init__(self, hide: Sequence[str] | None, subprocesses: int | None) -> None:

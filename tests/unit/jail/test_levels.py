@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from redoma.jail.levels import LEVELS, load
-from redoma.model.access import Home, Network, Syscalls, Writes
+from redoma.model.access import Home, NetworkMode, Syscalls, Writes
 from redoma.model.errors import PolicySyntax, UnknownKey, UsageError
 from redoma.model.guarantee import Guarantee
 
@@ -37,10 +37,10 @@ def test_the_levels_differ_in_what_they_are_for() -> None:
         for level in LEVELS
     }
     assert found == {
-        "minimal": (Writes.DIRECT, Home.TOOLCHAINS, Network.OPEN, Syscalls.USUAL),
-        "standard": (Writes.LAYER, Home.TOOLCHAINS, Network.CLOSED, Syscalls.USUAL),
-        "strict": (Writes.LAYER, Home.NOTHING, Network.CLOSED, Syscalls.USUAL),
-        "maximum": (Writes.MEMORY, Home.NOTHING, Network.CLOSED, Syscalls.STRICTEST),
+        "minimal": (Writes.DIRECT, Home.TOOLCHAINS, NetworkMode.OPEN, Syscalls.USUAL),
+        "standard": (Writes.LAYER, Home.TOOLCHAINS, NetworkMode.CLOSED, Syscalls.USUAL),
+        "strict": (Writes.LAYER, Home.NOTHING, NetworkMode.CLOSED, Syscalls.USUAL),
+        "maximum": (Writes.MEMORY, Home.NOTHING, NetworkMode.CLOSED, Syscalls.STRICTEST),
     }
     assert load("strict").limits.processes == 1
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from redoma.pipeline.knowledge import CardCache, keep
+from redoma.pipeline.knowledge import CardCache
 
 CARDS = {"git": b"one", "hub": b"one", "ls": b"another", "ls-é": b"", "g": b"x" * 5000}
 
@@ -78,11 +78,3 @@ def test_cards_of_another_user_are_not_believed(tmp_path: Path) -> None:
     CardCache((1,), [str(place)], Maker({"git": b"theirs"}))
     os.chown(place, 12345, 12345)
     assert CardCache((1,), [str(place)], Maker()).find("git") == b"one"
-
-
-def test_what_is_kept_is_never_written_through_a_link(tmp_path: Path) -> None:
-    somebodys = tmp_path / "somebodys"
-    somebodys.write_text("as it was")
-    kept = tmp_path / "cards"
-    Path(f"{kept}.{os.getpid()}").symlink_to(somebodys)
-    assert (keep(str(kept), b"cards"), somebodys.read_text()) == (False, "as it was")

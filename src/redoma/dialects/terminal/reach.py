@@ -41,7 +41,7 @@ _ASSIGNMENT = re.compile(r"(?:^|[\s;&|(])\w+\+?=")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reach:
+class NamedPlaces:
     """What a command names outside of its working directory."""
 
     # The whole of /tmp, held in a layer; or as it is.
@@ -55,7 +55,7 @@ class Reach:
     hidden: tuple[str, ...] = ()
 
 
-def place(command: str, facts: tuple[Fact, ...], where: str) -> tuple[Reach, str]:
+def place(command: str, facts: tuple[Fact, ...], where: str) -> tuple[NamedPlaces, str]:
     """What has to be opened to a command that runs in a directory, and its workspace.
 
     A home and /tmp are no workspaces: a command there starts from an empty directory of its own,
@@ -102,7 +102,7 @@ def _private(home: str) -> set[str]:
     return {path for path in (*found, *(f"{home}/{name}" for name in _OBEYED)) if path != home}
 
 
-def reach(command: str, facts: tuple[Fact, ...], workspace: str) -> Reach:
+def reach(command: str, facts: tuple[Fact, ...], workspace: str) -> NamedPlaces:
     """What has to be opened to a command that does these things."""
     reads: list[str] = []
     writes: list[str] = []
@@ -124,7 +124,7 @@ def reach(command: str, facts: tuple[Fact, ...], workspace: str) -> Reach:
             writes.append(os.path.dirname(_place(path)))
         else:
             outside = outside or path
-    return Reach(
+    return NamedPlaces(
         temporary=temporary,
         shared=shared,
         reads=tuple(dict.fromkeys(reads)),

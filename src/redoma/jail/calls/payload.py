@@ -1,4 +1,7 @@
-"""Makes a call ready to be sent: bytes, a name to show, and what has to be seen to run it."""
+"""Makes a call ready to be sent: bytes, a name to show, and what has to be seen to run it.
+
+Where a part of it cannot be sent, the error names that part.
+"""
 
 from __future__ import annotations
 
@@ -34,6 +37,8 @@ _TOO_WIDE = frozenset(
 )
 _lock = allocate_lock()
 _known: dict[tuple[object, ...], tuple[tuple[str, ...], tuple[str, ...]]] = {}
+_DEEPEST = 8
+_MOST = 200
 
 
 def sent(call: Call, written: tuple[str, ...] = ()) -> PythonCall:
@@ -182,7 +187,7 @@ def _too_wide(path: str, home: str) -> bool:
 
 
 def _outermost(paths: list[str], home: str) -> tuple[str, ...]:
-    """Real directories to show, without what every enclosure shows and what lies in another."""
+    """Real directories to show, without what every sandbox shows and what lies in another."""
     real = sorted({os.path.realpath(path) for path in paths})
     kept: list[str] = []
     for path in real:
@@ -190,10 +195,6 @@ def _outermost(paths: list[str], home: str) -> tuple[str, ...]:
         if not covered and not _too_wide(path, home):
             kept.append(path)
     return tuple(kept)
-
-
-_DEEPEST = 8
-_MOST = 200
 
 
 def explain(call: Call, error: Exception, dumps: Callable[[Any], bytes]) -> NotSendable:

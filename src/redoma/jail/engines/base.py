@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from redoma.jail.overlay.store import Overlay
     from redoma.model.guarantee import EngineReport
-    from redoma.model.plan import Launch, Plan
+    from redoma.model.plan import Launch, RunPlan
     from redoma.model.result import HeldBack
 
     class Enclosure(Protocol):
@@ -31,5 +31,5 @@ if TYPE_CHECKING:
         def probe(self) -> EngineReport:
             """What it enforces here, found by trying."""
 
-        def prepare(self, plan: Plan) -> AbstractContextManager[Enclosure]:
+        def prepare(self, plan: RunPlan) -> AbstractContextManager[Enclosure]:
             """Builds what is needed to start a run; never starts it."""

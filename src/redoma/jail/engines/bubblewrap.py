@@ -13,9 +13,9 @@ from redoma.jail.engines.frame import build as build_frame
 from redoma.jail.kernel import seccomp
 from redoma.jail.kernel.process import is_machines_root
 from redoma.jail.protect import git_repository, run_journal
-from redoma.model.access import Grant, Network, Syscalls, Writes
+from redoma.model.access import Grant, NetworkMode, Syscalls, Writes
 from redoma.model.errors import EngineFailed
-from redoma.model.plan import Handshake, Launch, Plan
+from redoma.model.plan import Handshake, Launch, RunPlan
 from redoma.model.request import Mode
 
 TYPE_CHECKING = False
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     class Builder(Protocol):
         """Whoever builds the enclosure that is described here."""
 
-        def foresee(self, frame: Frame, plan: Plan) -> None:
+        def foresee(self, frame: Frame, plan: RunPlan) -> None:
             """This frame will be needed in a moment: what can be done of it may be done now."""
 
         def start_of(
@@ -107,14 +107,14 @@ class Bubblewrap:
         """Whether the command gets another kernel uid than the caller's, because that is 0."""
         return is_machines_root()
 
-    def prepare(self, plan: Plan) -> AbstractContextManager[Enclosure]:
+    def prepare(self, plan: RunPlan) -> AbstractContextManager[Enclosure]:
         """Everything bubblewrap needs, held open as long as the block lasts."""
         if not self.binary:
             self.binary = bwrap_binary.candidates()[0]
         return self.prepared(plan, self)
 
     @contextmanager
-    def prepared(self, plan: Plan, builder: Builder) -> Iterator[Enclosure]:
+    def prepared(self, plan: RunPlan, builder: Builder) -> Iterator[Enclosure]:
         """The same for whoever builds the enclosure; what is protected is one for all of them."""
         with self._lock:
             frame, notes = self._frame(plan.grant, preview=plan.request.mode is Mode.PREVIEW)
@@ -135,7 +135,7 @@ class Bubblewrap:
     @contextmanager
     def _enclosed(
         self,
-        plan: Plan,
+        plan: RunPlan,
         builder: Builder,
         frame: Frame,
         notes: tuple[str, ...],
@@ -184,7 +184,7 @@ class Bubblewrap:
             if not plan.terminal:
                 rest.append("--new-session")  # Attack: TIOCSTI into the caller's terminal
             authority, named = None, list[str]()
-            if plan.grant.network is Network.GATED and plan.grant.reach.opens_tls:
+            if plan.grant.network is NetworkMode.GATED and plan.grant.reach.opens_tls:
                 authority, laid, named = self._certificates(give)
                 mounts += laid
             rest += [*cover, *mounts, *frame.after, *named]
@@ -207,7 +207,7 @@ class Bubblewrap:
                 complaint="bwrap: ",
                 inside=self._stage.start if self._stage else None,
                 trace_files=plan.trace_files,
-                gate=plan.grant.reach if plan.grant.network is Network.GATED else None,
+                gate=plan.grant.reach if plan.grant.network is NetworkMode.GATED else None,
                 authority=authority,
             )
             entry = self._entries.pop() if self._entries else run_journal.RunEntry()
@@ -223,7 +223,7 @@ class Bubblewrap:
                 with suppress(OSError):
                     os.close(fd)
 
-    def foresee(self, frame: Frame, plan: Plan) -> None:
+    def foresee(self, frame: Frame, plan: RunPlan) -> None:
         """Nothing can be done before everything is known: it is one program's start."""
 
     def start_of(
@@ -297,7 +297,7 @@ class Bubblewrap:
         except OSError as error:
             raise EngineFailed(
                 f"the files of {path} cannot be shown as another user's: {error.strerror}",
-                hint="run as an ordinary user, or hold what is written in a layer",
+                hint="run as an ordinary user, or hold what is written in an overlay",
             ) from error
 
     def _show(self, source: str, target: str) -> list[str]:
@@ -358,12 +358,10 @@ class Bubblewrap:
         laid: list[str] = []
         for place in trust_store.places(view.etc()):
             laid += ["--perms", "0444", "--ro-bind-data", give(memory_file(data)), place]
-        named = [
-            word for name in trust_store.VARIABLES for word in ("--setenv", name, trust_store.OWN)
-        ]
+        named = [w for name in trust_store.VARIABLES for w in ("--setenv", name, trust_store.OWN)]
         return made, laid, named
 
-    def _filter(self, plan: Plan) -> bytes:
+    def _filter(self, plan: RunPlan) -> bytes:
         grant = plan.grant
         counted = grant.limits.memory is None or "memory" in plan.controllers
         capped = grant.limits.total_written is not None

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from redoma.jail.engines.base import Enclosure
-    from redoma.model.plan import Plan
+    from redoma.model.plan import RunPlan
 
 _WHY = "containers are not an engine of this version"
 
@@ -27,7 +27,7 @@ class Container:
         return EngineReport(name=self.name, missing=tuple((g, _WHY) for g in Guarantee))
 
     @contextmanager
-    def prepare(self, plan: Plan) -> Iterator[Enclosure]:
+    def prepare(self, plan: RunPlan) -> Iterator[Enclosure]:
         """Refuses: there is nothing that a container would hold yet."""
         if plan.engine == self.name:
             raise EngineFailed(_WHY, hint="redoma doctor")

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from redoma.jail.engines.simple import Plain, seen_by, shim
 from redoma.jail.kernel.rlimits import packed_rlimits
 from redoma.model.guarantee import EngineReport, Guarantee
-from redoma.model.plan import Launch, Plan
+from redoma.model.plan import Launch, RunPlan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Direct:
         )
 
     @contextmanager
-    def prepare(self, plan: Plan) -> Iterator[Plain]:
+    def prepare(self, plan: RunPlan) -> Iterator[Plain]:
         """The command behind a shim that limits it and ends what it leaves."""
         _, env = seen_by(plan)
         orders = [

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from redoma.jail import environment, root_parts, view
 from redoma.jail.engines import hiding
-from redoma.model.access import Grant, Home, Network, Writes
+from redoma.model.access import Grant, Home, NetworkMode, Writes
 from redoma.model.errors import UsageError
 from redoma.model.value import Value
 
@@ -89,7 +89,7 @@ def build(
         for target, link in links:
             arguments += ["--symlink", target, link]
         arguments += ["--dir", "/run"]
-    if grant.network is Network.GATED:
+    if grant.network is NetworkMode.GATED:
         known = next((source for source, target in system if target == "/etc"), "")
         if os.path.isfile(f"{known}/hosts") and not os.path.islink(f"{known}/hosts"):
             # Every name is asked for at the gate: one that this machine knows by itself would
@@ -230,7 +230,7 @@ def _written(
 
 def _namespaces(grant: Grant) -> list[str]:
     made = ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
-    if grant.network is not Network.OPEN:
+    if grant.network is not NetworkMode.OPEN:
         made.append("--unshare-net")
     made += ["--unshare-user", "--disable-userns"]
     return [*made, "--die-with-parent", "--cap-drop", "ALL"]

@@ -20,7 +20,7 @@ from redoma.jail.engines.simple import Plain, seen_by
 from redoma.jail.kernel.process import is_machines_root
 from redoma.model.access import Writes
 from redoma.model.errors import EngineFailed
-from redoma.model.plan import Handshake, Launch, Plan
+from redoma.model.plan import Handshake, Launch, RunPlan
 from redoma.model.value import replace
 
 TYPE_CHECKING = False
@@ -56,7 +56,7 @@ class Landlock:
         return report(self)
 
     @contextmanager
-    def prepare(self, plan: Plan) -> Iterator[Plain]:
+    def prepare(self, plan: RunPlan) -> Iterator[Plain]:
         """The command behind a keeper that confines it."""
         from redoma.model.remedies import Help, Remedy
 
@@ -121,7 +121,7 @@ class Landlock:
                 with suppress(OSError):
                     os.close(fd)
 
-    def _orders(self, plan: Plan, temporary: str) -> tuple[list[str], dict[str, str]]:
+    def _orders(self, plan: RunPlan, temporary: str) -> tuple[list[str], dict[str, str]]:
         """What the keeper is told, as key after value, and the command's environment."""
         grant = plan.grant
         seen, env = seen_by(plan)

@@ -7,7 +7,7 @@ import os
 from redoma.jail import environment, own, view
 from redoma.jail.engines import program
 from redoma.jail.engines.shield import Raised
-from redoma.model.plan import Launch, Plan
+from redoma.model.plan import Launch, RunPlan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Plain:
         return tuple(taken)
 
 
-def seen_by(plan: Plan) -> tuple[view.View, dict[str, str]]:
+def seen_by(plan: RunPlan) -> tuple[view.View, dict[str, str]]:
     """The view and the environment for engines that show the machine's own paths."""
     grant = plan.grant
     home = environment.home_directory()
@@ -50,7 +50,7 @@ def seen_by(plan: Plan) -> tuple[view.View, dict[str, str]]:
     return seen, env
 
 
-def shim(orders: list[str], plan: Plan, env: dict[str, str]) -> tuple[str, ...]:
+def shim(orders: list[str], plan: RunPlan, env: dict[str, str]) -> tuple[str, ...]:
     """The command line of the inner shim: its orders, `--`, and the command."""
     visible = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt", plan.grant.workspace)
     command = program.command(plan.request.workload, env["PATH"], visible)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from redoma.jail.engines.bubblewrap import Enclosure
     from redoma.model.access import Limits
-    from redoma.model.plan import Launch, Plan
+    from redoma.model.plan import Launch, RunPlan
 
 SYSTEMD_RUN = "/usr/bin/systemd-run"
 SLICE = "redoma.slice"
@@ -101,7 +101,7 @@ class Systemd:
         return report(self)
 
     @contextmanager
-    def prepare(self, plan: Plan) -> Iterator[Enclosure]:
+    def prepare(self, plan: RunPlan) -> Iterator[Enclosure]:
         """The same enclosure, started in a scope that systemd limits."""
         counted = plan.controllers | {"memory", "pids", "cpu"}
         with self.inner.prepare(replace(plan, controllers=counted)) as enclosure:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from redoma.jail import own
 from redoma.jail.engines.bubblewrap import Bubblewrap
 from redoma.jail.engines.frame import memory_file, words
-from redoma.model.access import Network
+from redoma.model.access import NetworkMode
 from redoma.model.value import replace
 
 TYPE_CHECKING = False
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from redoma.jail.engines.bubblewrap import Enclosure
     from redoma.jail.engines.frame import Frame
     from redoma.model.guarantee import EngineReport
-    from redoma.model.plan import Plan
+    from redoma.model.plan import RunPlan
 
 PROGRAMS = ("/usr/bin/unshare", "/bin/unshare")
 _START = (
@@ -65,7 +65,7 @@ class Unshare:
         return report(self)
 
     @contextmanager
-    def prepare(self, plan: Plan) -> Iterator[Enclosure]:
+    def prepare(self, plan: RunPlan) -> Iterator[Enclosure]:
         """Bubblewrap's own preparation, performed by someone else."""
         with self.description.prepared(plan, self) as enclosure:
             step, env = self._inner_step()
@@ -74,7 +74,7 @@ class Unshare:
             enclosure.launch = replace(launch, argv=argv, env=env, complaint="redoma: ")
             yield enclosure
 
-    def foresee(self, frame: Frame, plan: Plan) -> None:
+    def foresee(self, frame: Frame, plan: RunPlan) -> None:
         """Nothing stands ready here."""
 
     def start_of(
@@ -109,10 +109,10 @@ def program() -> str:
     return next((path for path in PROGRAMS if os.access(path, os.X_OK)), "")
 
 
-def _namespaces(network: Network) -> tuple[str, ...]:
+def _namespaces(network: NetworkMode) -> tuple[str, ...]:
     made = ["--user", "--map-current-user", "--keep-caps", "--mount"]
     made += ["--propagation", "private", "--pid", "--fork", "--kill-child=KILL", "--ipc", "--uts"]
     made.append("--cgroup")
-    if network is not Network.OPEN:
+    if network is not NetworkMode.OPEN:
         made.append("--net")
     return (*made, "--")

@@ -18,7 +18,7 @@ from redoma.jail.engines.frame import memory_file, words
 from redoma.jail.forkserver.client import ForkserverClient, ForkserverGone, asking
 from redoma.jail.forkserver.messages import packed
 from redoma.jail.kernel import syscalls
-from redoma.model.access import Network
+from redoma.model.access import NetworkMode
 from redoma.model.errors import EngineFailed
 from redoma.model.value import replace
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from redoma.jail.kernel.stage import Stage
     from redoma.jail.supervisor.limiter import Limiter
     from redoma.model.guarantee import EngineReport
-    from redoma.model.plan import Launch, Plan, Starter
+    from redoma.model.plan import Launch, RunPlan, Starter
 
 _START = (
     "import sys; sys.path.append(sys.argv[1]); "
@@ -82,7 +82,7 @@ class Warm:
         return report(self)
 
     @contextmanager
-    def prepare(self, plan: Plan) -> Iterator[Enclosure]:
+    def prepare(self, plan: RunPlan) -> Iterator[Enclosure]:
         """Bubblewrap's own preparation, performed by someone else."""
         builder = _Run(self)
         try:
@@ -174,9 +174,9 @@ class _Run:
         self._ready: WaitingSandbox | None = None
         self._asked: WaitingSandbox | None = None
 
-    def foresee(self, frame: Frame, plan: Plan) -> None:
+    def foresee(self, frame: Frame, plan: RunPlan) -> None:
         """Someone stands there and makes what can be made, while the rest is worked out here."""
-        network = 0 if plan.grant.network is Network.OPEN else syscalls.CLONE_NEWNET
+        network = 0 if plan.grant.network is NetworkMode.OPEN else syscalls.CLONE_NEWNET
         entry = getattr(plan.request.workload, "entry", ())
         self.kind = asking(_ALWAYS | network, entry), words(list(frame.base))
         self._before = words(list(frame.before))

@@ -1,4 +1,4 @@
-"""Builds the root of an enclosure, order by order, and moves into it."""
+"""Builds the root of a sandbox, step by step, and moves into it (`pivot_root`)."""
 
 from __future__ import annotations
 

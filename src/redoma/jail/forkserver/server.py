@@ -1,8 +1,8 @@
-"""A small process that stays, so that an enclosure costs a fork of it and no program's start.
+"""The forkserver: a small process that stays, so that a sandbox costs no program's start.
 
-It holds nothing of whoever started it but one socket, on which it is asked for processes. Each is
-made in namespaces of its own and is a child of whoever asks, who limits it, waits for it and ends
-it. Ends when the other side is gone.
+It holds nothing of whoever started it but one socket, on which its client asks for processes. It
+clones each into namespaces of its own, as a child of the client, who limits it, waits for it and
+kills it. The forkserver ends when its client is gone.
 """
 
 from __future__ import annotations
@@ -97,8 +97,8 @@ class Forkserver:
             for theirs, _ in ends:
                 theirs.close()
             self._control.close()
-            entrance = ends[1][1] if len(ends) > 1 else None
-            SandboxInit(ends[0][1], self._host, self._ids, entrance).live(
+            worker_requests = ends[1][1] if len(ends) > 1 else None
+            SandboxInit(ends[0][1], self._host, self._ids, worker_requests).live(
                 base, network=bool(namespaces & syscalls.CLONE_NEWNET)
             )
         messages.send(self._control, b"%d" % pid, [theirs.fileno() for theirs, _ in ends])
@@ -114,7 +114,7 @@ def _moves() -> list[tuple[str, str]]:
 
 
 def _load_entry() -> None:
-    """Now: in an enclosure it may not be found, or be another one."""
+    """Now: in a sandbox it may not be found, or be another one."""
     if "redoma.jail.calls.harness" not in sys.modules:
         import importlib
 

@@ -1,7 +1,7 @@
-"""The inner step of an enclosure whose namespaces are made by util-linux.
+"""The first process of a sandbox whose namespaces `unshare` of util-linux makes.
 
-It is the first process there: it builds the root, gives up every privilege, waits for its limits,
-starts the command and ends with it.
+It builds the root, gives up every privilege, waits for its limits, starts the command and ends
+with it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from redoma.jail.forkserver.description import SandboxDescription
 from redoma.jail.forkserver.root import Root
 from redoma.jail.kernel import privileges
 
-COULD_NOT_ENCLOSE = 125
+COULD_NOT_SET_UP = 125
 _UNUSED = (select, signal)  # loaded now: after the root has changed nothing can be imported
 
 
@@ -26,7 +26,7 @@ def main(arguments: list[str]) -> None:
         cut = arguments.index("--")
         orders = SandboxDescription(_read(int(arguments[1])))
         pid = first_process.own_pid()
-        _enclose(orders)
+        _set_up(orders)
         status, go = orders.numbers["--json-status-fd"], orders.numbers["--block-fd"]
         first_process.leave_signals_to_the_command()
         first_process.introduce(status, pid)
@@ -40,10 +40,10 @@ def main(arguments: list[str]) -> None:
         first_process.end(status, first_process.attend(child, go))
     except (OSError, ValueError, KeyError) as error:
         os.write(2, f"redoma: {error}\n".encode(errors="surrogateescape"))
-    os._exit(COULD_NOT_ENCLOSE)
+    os._exit(COULD_NOT_SET_UP)
 
 
-def _enclose(orders: SandboxDescription) -> None:
+def _set_up(orders: SandboxDescription) -> None:
     given = orders.numbers
     filter_of_calls = _contents(given["--seccomp"])
     for name in ("--json-status-fd", "--block-fd"):

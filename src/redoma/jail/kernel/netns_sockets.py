@@ -1,4 +1,4 @@
-"""Makes sockets inside an enclosure's network, from outside, and hands them out.
+"""Makes sockets inside a sandbox's network, from outside, and hands them out.
 
 A process of our own steps into the network namespace for the moment that takes, and nothing of
 ours is left there; only where ports are published it stays, to make a socket for each caller.
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 # A port that no command can bind itself, since it has no rights below 1024.
 GATE_PORT = 1
 DNS_PORT = 53
-# The enclosure's own address, so that programs see a machine that has a network at all.
+# The sandbox's own address, so that programs see a machine that has a network at all.
 _OWN_V4 = socket.inet_pton(socket.AF_INET, "198.18.0.1")
 _OWN_V6 = socket.inet_pton(socket.AF_INET6, "fd72:6564:6f6d:6100::1")
 _GET_USER_NAMESPACE, _GET_OWNER = 0xB701, 0xB704
@@ -43,7 +43,7 @@ REDIRECT, LISTEN = "redirect", "listen"
 
 
 class NetnsSockets:
-    """The sockets of one enclosure, each with what it is for."""
+    """The sockets of one sandbox, each with what it is for."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class NetnsSockets:
         """Steps into the network of `process`.
 
         `ports` are listened on where connections cannot be redirected, or shall not be; `local`
-        are ports of the enclosure's loopback that lead out.
+        are ports of the sandbox's loopback that lead out.
         """
         self.sockets: list[tuple[str, socket.socket]] = []
         # Over which the kernel tells which socket inside is which.
@@ -89,13 +89,14 @@ class NetnsSockets:
         try:
             said, descriptors, _, _ = socket.recv_fds(self._channel, 1 << 14, _MOST_SOCKETS)
         except OSError as error:
-            raise EngineFailed(f"the gate could not be set up: {error}") from error
+            raise EngineFailed(f"the egress gate could not be set up: {error}") from error
         mode, *names = said.decode().split(" ")
         if mode not in (REDIRECT, LISTEN) or len(names) != len(descriptors):
             for fd in descriptors:
                 os.close(fd)
             raise EngineFailed(
-                f"the gate could not be set up: {said.decode() or 'it ended'}", hint="redoma doctor"
+                f"the egress gate could not be set up: {said.decode() or 'it ended'}",
+                hint="redoma doctor",
             )
         self.mode = mode
         for name, fd in zip(names, descriptors, strict=True):
@@ -108,7 +109,7 @@ class NetnsSockets:
                 self.sockets.append((name, made))
 
     def new_socket(self, family: int) -> socket.socket | None:
-        """A fresh socket inside, for a connection to the enclosure's own loopback."""
+        """A fresh socket inside, for a connection to the sandbox's own loopback."""
         try:
             self._channel.send(b"6" if family == socket.AF_INET6 else b"4")
             _, descriptors, _, _ = socket.recv_fds(self._channel, 16, 1)
@@ -177,7 +178,7 @@ def _inside(
 def _enter(network: int) -> None:
     """Into the user namespace that the network belongs to, and then into the network.
 
-    Not the namespace that a process of the enclosure is in now: bubblewrap moves it into another.
+    Not the namespace that a process of the sandbox is in now: bubblewrap moves it into another.
     """
     owner = fcntl.ioctl(network, _GET_USER_NAMESPACE)
     if is_machines_root():
@@ -198,7 +199,7 @@ def _wait_for_loopback() -> None:
             if unpack_from("16sH", answer)[1] & _UP:
                 return
             time.sleep(0.0002)
-    raise TimeoutError("the enclosure's loopback did not come up")
+    raise TimeoutError("the sandbox's loopback did not come up")
 
 
 def _set_up(ports: tuple[int, ...], local: tuple[int, ...], *, redirects: bool) -> Made:

@@ -1,4 +1,4 @@
-"""Applies held changes to their workspace, all or chosen ones; whole or not at all."""
+"""Applies pending changes to their workspace, all or chosen ones; whole or not at all."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from redoma.base import own_directories
 from redoma.jail.overlay import transaction_store
 from redoma.jail.overlay.attributes import is_whiteout
 from redoma.jail.overlay.conflicts import WorkspaceCheck, others_since
-from redoma.jail.overlay.failure import Interruption
+from redoma.jail.overlay.failure import Interruption, conflict_lines
 from redoma.jail.overlay.failure import failure_text as told_of
 from redoma.jail.overlay.journal import JournalFiles, Phase
 from redoma.jail.overlay.journal_run import JournalRun, begin, errors_of, settle_root
@@ -24,6 +24,7 @@ from redoma.jail.overlay.spool import CHANGES, Spooler, found_in
 from redoma.jail.overlay.transaction_store import overlay_of
 from redoma.jail.protect.obeyed_names import GIT_PARTS
 from redoma.model.errors import ApplyConflict, ChangeError, NoRoomForUndo, PreviewGone
+from redoma.model.remedies import Help, Remedy
 from redoma.model.transaction import Applied, Standing
 from redoma.model.value import replace
 
@@ -31,14 +32,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from redoma.jail.overlay.conflicts import Conflict
+    from redoma.jail.overlay.failure import Conflict
     from redoma.jail.overlay.journal import Journal
     from redoma.jail.overlay.locks import WorkspaceLock
     from redoma.jail.overlay.store import Overlay
     from redoma.jail.overlay.transaction_store import StoredTransaction
     from redoma.model.change import Change, Changes
-
-_MOST_TOLD = 20
 
 
 def apply(
@@ -50,11 +49,11 @@ def apply(
     undo: bool = True,
     names: tuple[str, ...] = (),
 ) -> Applied:
-    """Applies what is still held, or what of it lies at or below `paths`.
+    """Applies the changes that are still pending, or those of them at or below `paths`.
 
-    `contents` stands in for what the overlay has of a file. What a person's own tools obey is held
-    back, but for `allowed`: absolute paths that a person gave by name. With `undo` what is replaced
-    is kept, and NoRoomForUndo raised where it cannot be; without it nothing is.
+    `contents` stands in for what the overlay has of a file. What a person's own tools obey stays in
+    quarantine, but for `allowed`: absolute paths that a person gave by name. With `undo` the
+    overlay keeps what is replaced, or NoRoomForUndo is raised; without it keeps nothing.
     """
     with settled(transaction_store.read_entry(name)) as lock:
         entry = transaction_store.read_entry(name)
@@ -93,7 +92,7 @@ def apply(
 
 
 def _room_for(name: str, journal: Journal, directory: str) -> None:
-    """Refuses, before anything is done, where what leaves the workspace could not be kept.
+    """Refuses, before the first move, where the overlay could not keep what leaves the workspace.
 
     Only what has to be copied takes room. What is renamed lies where it lay.
     """
@@ -104,7 +103,7 @@ def _room_for(name: str, journal: Journal, directory: str) -> None:
     why = f"{free} are free in {directory}" if journal.size > free else f"{most} may be kept"
     raise NoRoomForUndo(
         f"what this replaces cannot be kept to undo it: {journal.size} bytes are needed, {why}",
-        hint=f"redoma apply {name} --no-undo applies it all the same, for good",
+        hint=Remedy(help=Help.NO_UNDO, about=name),
     )
 
 
@@ -250,18 +249,10 @@ def _refuse(name: str, conflicts: Sequence[Conflict], count: int) -> None:
         if len(conflicts) >= count:
             hint = f"run it again on what is there now, and redoma discard {name}"
         raise ApplyConflict(
-            f"{told(conflicts)}\nnothing was applied of {count} changes",
+            f"{conflict_lines(conflicts)}\nnothing was applied of {count} changes",
             paths=[conflict.path for conflict in conflicts],
             hint=hint,
         )
-
-
-def told(conflicts: Sequence[Conflict]) -> str:
-    """Conflicts as lines, the first of them."""
-    lines = [f"{conflict.path} {conflict.why}" for conflict in conflicts[:_MOST_TOLD]]
-    if len(conflicts) > _MOST_TOLD:
-        lines.append(f"and {len(conflicts) - _MOST_TOLD} more")
-    return "\n".join(lines)
 
 
 def _notes(run: JournalRun, items: Iterable[Change]) -> tuple[str, ...]:
@@ -288,19 +279,19 @@ def _had_other_names(item: Change) -> bool:
     return not is_directory(item)
 
 
-def _without_ties(changes: Changes, held: Mapping[str, str]) -> Changes:
-    """The same changes, with no name that is applied tied to one that is held back.
+def _without_ties(changes: Changes, quarantined: Mapping[str, str]) -> Changes:
+    """The same changes, with no name that is applied tied to one in quarantine.
 
     Attack: a harmless name that shares its file with a protected one would keep all from being
     applied, or bring the protected one with it.
     """
     first: dict[str, str] = {}
-    if not held:
+    if not quarantined:
         return changes
     items = Spooler(CHANGES, own_directories.made_state())
     for item in changes.items:
         tie = item.hard_link_of
-        if tie in held and item.path not in held:
+        if tie in quarantined and item.path not in quarantined:
             other = first.setdefault(tie, item.path)
             item = replace(item, hard_link_of="" if other == item.path else other)  # noqa: PLW2901
         items.append(item)

@@ -31,7 +31,7 @@ _TOO_MUCH = {
 def read_changes(overlay: Overlay, most: Limits | None = None) -> Changes:
     """Every path that is not as it was; called when the last process of the run is gone.
 
-    Past `most` nothing more is read: the overlay is kept as it is, and says of itself that it is.
+    Past `most` it reads no more: the overlay stays as it is, and the result names the limit.
     """
     try:
         return _read(overlay, most)
@@ -105,10 +105,10 @@ def _seen_whole(found: Comparison, walk: OverlayWalk | None) -> tuple[Sequence[C
             else:
                 named = _linked(item, links)
             if grants_more(named.after):
-                kept = without_privileges(named, found.upper)
-                if kept is not named:
+                harmless = without_privileges(named, found.upper)
+                if harmless is not named:
                     revoked.append(named.path)
-                named = kept
+                named = harmless
             whole.append(named)
         items = whole.sealed()
         if revoked:
@@ -126,9 +126,9 @@ def _hard_links(found: Comparison) -> dict[str, str]:
         if not changed:
             continue
         # A file that got a name more was copied to the overlay, and is itself as it was.
-        kept = next((path for path, did in names if did is None), "")
+        unchanged = next((path for path, did in names if did is None), "")
         old = next((path for path, did in changed if did is not Did.CREATED), changed[0][0])
-        first = kept or old
+        first = unchanged or old
         links.update((path, first) for path, _ in changed if path != first)
     return links
 

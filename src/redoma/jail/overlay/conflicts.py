@@ -1,4 +1,9 @@
-"""Finds what someone else changed since: before an apply, and before an undo."""
+"""Finds what someone else changed since: before an apply, and before an undo.
+
+Of another transaction a file's times do not tell: a rename brings a whole directory with the times
+that its files had before, and what was removed has no time at all. So the journals are asked, which
+name every path.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +14,7 @@ from contextlib import suppress
 from redoma.base.paths import is_below
 from redoma.jail.overlay import transaction_store
 from redoma.jail.overlay.attributes import own_attributes
-from redoma.jail.overlay.failure import reason
+from redoma.jail.overlay.failure import Conflict, reason
 from redoma.jail.overlay.journal import JournalFiles, Phase, StepKind
 from redoma.jail.overlay.selection import (
     Roots,
@@ -145,13 +150,6 @@ _KIND_BITS = {
     FileKind.SOCKET: stat.S_IFSOCK,
 }
 _WHILE_IT_RAN = "was changed by someone else while the command ran"
-
-
-class Conflict(Value):
-    """A path and what is wrong with it, as it follows the path in a sentence."""
-
-    path: str
-    why: str
 
 
 class WorkspaceCheck:
@@ -347,7 +345,7 @@ class WorkspaceCheck:
         """Everything that keeps an apply from being taken back."""
         marked = found_in(journal.placed)
         for mark in journal.placed:
-            # A directory that its owner closed still is, by its own mark, and holds what it held.
+            # A directory that its owner closed still is, by its own mark, with what was in it.
             with suppress(PermissionError):
                 now = self._status(mark.path)
                 if now is None:
@@ -356,7 +354,7 @@ class WorkspaceCheck:
                     self._note(mark.path, "has changed since")
         for path in journal.trees:
             if (status := self._status(path)) is None or not stat.S_ISDIR(status.st_mode):
-                continue  # told above
+                continue  # noted above
             for inner, _ in self.tree.below(path, skip_closed=True):
                 if marked(inner) is None:
                     self._note(inner, "is new since, in a directory that would be removed")

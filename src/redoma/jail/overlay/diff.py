@@ -245,12 +245,12 @@ def _anchors(old: list[int], new: list[int], region: Region) -> list[tuple[int, 
         else:
             tops[pile] = j
             top_of[pile] = number
-    kept = []
+    rising = []
     at = top_of[-1] if top_of else -1
     while at >= 0:
-        kept.append(pairs[at])
+        rising.append(pairs[at])
         at = back[at]
-    return kept[::-1]
+    return rising[::-1]
 
 
 def _once(lines: list[int], start: int, end: int) -> dict[int, int]:

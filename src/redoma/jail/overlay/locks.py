@@ -43,7 +43,7 @@ class UnfinishedWork(Value):
 
 
 class WorkspaceLock:
-    """The lock of a workspace, held by this process."""
+    """The lock of a workspace, which this process holds."""
 
     def __init__(self, fds: list[int]) -> None:
         self._fds = fds
@@ -274,7 +274,7 @@ def settled(entry: StoredTransaction) -> Iterator[WorkspaceLock]:
                 return
         time.sleep(_PAUSE)
     raise ChangeError(
-        f"another process is at work in {entry.shown.workspace}", hint="redoma history --all"
+        f"another process is at work in {entry.shown.workspace}", hint="redoma history"
     )
 
 
@@ -310,7 +310,7 @@ def _recovered(work: UnfinishedWork) -> bool:
         try:
             entry = _ended(entry, work)
         except (OSError, RedomaError) as error:
-            # What is kept stays kept; a person has to look.
+            # Nothing is thrown away; a person has to look.
             entry = entry.standing(Standing.INTERRUPTED, why=str(error))
         transaction_store.write_entry(entry, durably=True)
         lock.end(work)

@@ -97,7 +97,7 @@ def protected(
 
 
 class _ProtectionCheck:
-    """The workspace as it stands, which no held change has touched, and the overlay over it."""
+    """The workspace as it stands, which no pending change has touched, and the overlay over it."""
 
     def __init__(
         self, changes: Changes, upper: str, allowed: tuple[str, ...], more: tuple[str, ...]
@@ -187,7 +187,7 @@ class _ProtectionCheck:
         return self._why_part(path, folded, directory=directory)
 
     def _why_part(self, path: str, folded: str, *, directory: bool) -> str:
-        """Parts of a repository by which git is told what to do."""
+        """Parts of a repository that tell git what to do."""
         parts = path.split("/")
         for at, part in enumerate(folded.split("/")):
             if part not in obeyed_names.GIT_PARTS:
@@ -223,12 +223,12 @@ class _ProtectionCheck:
 
     def _why_config(self, path: str, place: str) -> str:
         try:
-            kept, dropped = harmless(text_of(self._now(path)))
+            lines, dropped = harmless(text_of(self._now(path)))
         except (OSError, UnicodeDecodeError):
             return "it is no configuration"
         if dropped:
             return f"git would obey {', '.join(dropped)[:200]}"
-        return "its work tree lies outside" if leads_out(self._root, place, kept) else ""
+        return "its work tree lies outside" if leads_out(self._root, place, lines) else ""
 
     def _why_link(self, path: str, place: str) -> str:
         with suppress(OSError, UnicodeDecodeError):
@@ -272,8 +272,8 @@ class _ProtectionCheck:
 
     def _now(self, path: str) -> str:
         """Where a path lies as it is with the changes."""
-        held = f"{self._upper}/{path}"
-        return held if os.path.lexists(held) else f"{self._root}/{path}"
+        written = f"{self._upper}/{path}"
+        return written if os.path.lexists(written) else f"{self._root}/{path}"
 
     def _kind(self, path: str) -> FileKind | None:
         item = self._find(path)

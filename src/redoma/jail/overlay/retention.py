@@ -1,7 +1,7 @@
-"""Keeps what is held for undo within bounds: lets the oldest go, never one in use.
+"""Keeps what undo needs within bounds: lets the oldest transaction go, never one in use.
 
-What was applied last in a workspace is never let go by itself, whatever its size: a person was told
-that it can be undone. With an overlay on the workspace's own file system it costs nothing but that
+The last apply of a workspace never goes by itself, whatever its size: a person was told that it can
+be undone. With an overlay on the workspace's own file system it costs nothing but that
 its room is not free yet.
 """
 
@@ -54,7 +54,7 @@ def collect(
     """
     bounds = bounds or RetentionBounds()
     if not os.path.lexists(own_directories.state()):
-        return Freed(ids=(), size=0)  # nothing was ever kept
+        return Freed(ids=(), size=0)  # no run ever left anything
     recover()
     freed: list[tuple[str, int]] = []
     with collecting(wait=wait) as ours:
@@ -132,7 +132,7 @@ def in_use(entry: StoredTransaction) -> bool:
 
 
 def _expired(entry: StoredTransaction) -> bool:
-    """Whether a transaction was let go; not while someone is at work in its workspace."""
+    """Lets a transaction go; False while someone is at work in its workspace."""
     with locked(entry.shown.workspace, entry.root, wait=False) as lock:
         if lock is None:
             return False
@@ -158,7 +158,7 @@ def retire(entry: StoredTransaction, standing: Standing = Standing.EXPIRED) -> N
 
 
 def remove_stored_overlay(name: str) -> None:
-    """Removes the overlay of a transaction that was let go."""
+    """Removes the overlay of a transaction that has expired or was discarded."""
     overlay = store.find_overlay(name)
     if overlay is not None:
         store.remove_overlay(overlay)

@@ -1,7 +1,7 @@
 """Which changes an apply takes: those chosen, those they cannot be without, less the quarantine.
 
-An ordinary user is told first what the workspace's owner alone may do: a workspace of another owner
-is copied for a run, and in the copy everything is the user's own. So what worked inside may be
+An apply first refuses what the workspace's owner alone may do: a workspace of another owner is
+copied for a run, and in the copy everything is the user's own. So what worked inside may be
 forbidden outside; none of it is begun then.
 """
 
@@ -13,7 +13,7 @@ from bisect import bisect_left, bisect_right
 
 from redoma.base import own_directories
 from redoma.base.paths import is_below
-from redoma.jail.overlay.failure import at
+from redoma.jail.overlay.failure import Conflict, at, conflict_lines
 from redoma.jail.overlay.spool import CHANGES, Spooler, found_in
 from redoma.model.change import Change, Did, FileKind
 from redoma.model.errors import ApplyConflict, UsageError
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from redoma.model.change import Changes
 
 
-_MOST_TOLD = 20
 _CLOSED = "lies in a directory of another user in which you may not write"
 _STICKY = "belongs to another user, and in its directory only they may remove it"
 _OWNER = "belongs to another user, and would become yours"
@@ -37,7 +36,7 @@ _MOVED = "belongs to another user, and could not be removed again from where it 
 
 
 class Selection(Value):
-    """What an apply will do, in the order of the tree: a directory, then what is in it."""
+    """What an apply takes, in the order of the tree: a directory, then what is in it."""
 
     items: Sequence[Change]
     brought: tuple[str, ...] = ()
@@ -51,37 +50,37 @@ def choose(
     why: Mapping[str, str],
     kept_in: str = "",
 ) -> Selection:
-    """Everything, or what lies at or below `paths`; `why` says of some that they are held back."""
+    """Everything, or what lies at or below `paths`; `why` says which stay in quarantine."""
     if paths is None:
         return _everything(changes, dict(why), kept_in)
     by_path = {item.path: item for item in changes.items}
     chosen = _named(changes, paths)
     wanted = _with_needs(by_path, chosen)
-    held = _held(by_path.get, (by_path[path] for path in wanted), why)
+    left_out = _left_out(by_path.get, (by_path[path] for path in wanted), why)
     items = sorted(
-        (by_path[path] for path in wanted if path not in held), key=lambda i: in_order(i.path)
+        (by_path[path] for path in wanted if path not in left_out), key=lambda i: in_order(i.path)
     )
     return Selection(
         items=tuple(items),
-        brought=tuple(sorted(path for path in wanted - chosen if path not in held)),
-        held_back=_held_back(changes, held, kept_in),
+        brought=tuple(sorted(path for path in wanted - chosen if path not in left_out)),
+        held_back=_quarantined(changes, left_out, kept_in),
     )
 
 
 def _everything(changes: Changes, why: dict[str, str], kept_in: str) -> Selection:
-    """All that is not held back; they are the same values, where nothing is."""
+    """All that no quarantine holds; the very same values, where it holds nothing."""
     if not why:
         return Selection(items=changes.items)
-    held = _held(found_in(changes.items), changes.items, why)
+    left_out = _left_out(found_in(changes.items), changes.items, why)
     items = Spooler(CHANGES, own_directories.made_state())
-    items.extend(item for item in changes.items if item.path not in held)
-    return Selection(items=items.sealed(), held_back=_held_back(changes, held, kept_in))
+    items.extend(item for item in changes.items if item.path not in left_out)
+    return Selection(items=items.sealed(), held_back=_quarantined(changes, left_out, kept_in))
 
 
-def _held_back(changes: Changes, held: Mapping[str, str], kept_in: str) -> tuple[HeldBack, ...]:
+def _quarantined(changes: Changes, why: Mapping[str, str], kept_in: str) -> tuple[HeldBack, ...]:
     return tuple(
         HeldBack(path=f"{changes.workspace}/{path}", why=reason, kept=f"{kept_in}/{path}")
-        for path, reason in sorted(held.items())
+        for path, reason in sorted(why.items())
     )
 
 
@@ -154,10 +153,10 @@ def _with_needs(by_path: dict[str, Change], chosen: set[str]) -> set[str]:
     return wanted
 
 
-def _held(
+def _left_out(
     find: Callable[[str], Change | None], wanted: Iterable[Change], reasons: Mapping[str, str]
 ) -> dict[str, str]:
-    """What of the wanted changes is held back, and why: itself, or since it needs what is."""
+    """Which of the wanted changes stay in quarantine, and why: what they need may stay there."""
     not_made = Roots(path for path in reasons if (item := find(path)) and is_directory(item))
     why: dict[str, str] = {}
     removed: dict[str, Change] = {}  # directories that would go
@@ -171,8 +170,8 @@ def _held(
             removed[item.path] = item
     stay: set[str] = set()
     for path in why:
-        held = find(path)
-        for parent in _left_standing(held) if held is not None else ():
+        stays = find(path)
+        for parent in _left_standing(stays) if stays is not None else ():
             if parent in stay:
                 break
             stay.add(parent)
@@ -285,19 +284,16 @@ def refuse_forbidden(name: str, items: Iterable[Change], ground: Beneath) -> Non
     if os.geteuid() == 0:
         return
     check = _RightsCheck(ground)
-    found: list[tuple[str, str]] = []
+    found: list[Conflict] = []
     for item in items:
         with at(item.path, "looked at"):
             why = check.why(item)
         if why:
-            found.append((item.path, why))
+            found.append(Conflict(path=item.path, why=why))
     if found:
-        lines = [f"{path} {why}" for path, why in found[:_MOST_TOLD]]
-        if len(found) > _MOST_TOLD:
-            lines.append(f"and {len(found) - _MOST_TOLD} more")
         raise ApplyConflict(
-            "\n".join((*lines, "nothing was applied")),
-            paths=[path for path, _ in found],
+            f"{conflict_lines(found)}\nnothing was applied",
+            paths=[conflict.path for conflict in found],
             hint=f"redoma apply {name} PATH… for the others, or run it as the workspace's owner",
         )
 

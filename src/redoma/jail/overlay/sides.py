@@ -24,7 +24,7 @@ _FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_C
 
 
 class SideContent(Value):
-    """What one side holds; `data` is None where it cannot be had, and `why` says why."""
+    """The content of one side; `data` is None where it cannot be had, and `why` says why."""
 
     data: bytes | None = b""
     size: int = 0
@@ -46,14 +46,14 @@ class Sides:
         self._upper = upper
 
     def before(self, change: Change, limit: int) -> SideContent:
-        """What the path held before the command."""
+        """The content of the path before the command."""
         state = change.before
         if state is None:
             return NOTHING
         return _side(self._workspace, change.renamed_from or change.path, state, limit)
 
     def after(self, change: Change, limit: int) -> SideContent:
-        """What the path holds in the overlay."""
+        """The content of the path in the overlay."""
         state = change.after
         if state is None:
             return NOTHING

@@ -150,12 +150,12 @@ class Mover:
         """
         if step.kind in (StepKind.MAKE, StepKind.REMOVE):
             return (self.ground.status(step.path) is not None) == (step.kind is StepKind.MAKE)
-        held = self.slots.status(step.slot)
+        found = self.slots.status(step.slot)
         if step.kind is StepKind.PUT:
-            return held is None
+            return found is None
         if step.kind is StepKind.TAKE:
-            return held is not None
-        return held is None or held.st_ino != step.comes
+            return found is not None
+        return found is None or found.st_ino != step.comes
 
     def do(self, step: JournalStep) -> None:
         """One step forward; an error names its path."""
@@ -225,8 +225,8 @@ class Mover:
 
     def _compare(self, step: JournalStep, expected: int) -> None:
         """Attack: the path was replaced between the look and the move; then it goes back."""
-        held = self.slots.status(step.slot)
-        if expected and self.keeps_inodes and (held is None or held.st_ino != expected):
+        found = self.slots.status(step.slot)
+        if expected and self.keeps_inodes and (found is None or found.st_ino != expected):
             raise _raced(step.path)
 
 

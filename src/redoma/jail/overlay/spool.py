@@ -38,7 +38,7 @@ else:
 
     Read = _Parameter(Sequence)
 
-# So many are kept as they are, in memory; a run seldom changes more.
+# So many stay as they are, in memory; a run seldom changes more.
 FEW = 1000
 _BLOCK = 256
 _PIECE = 1 << 20

@@ -11,8 +11,8 @@ import os
 import time
 from contextlib import suppress
 
-from redoma.base import own_directories
-from redoma.jail.overlay.journal import LARGEST, Phase, Window, write_durably
+from redoma.base import atomic_file, own_directories
+from redoma.jail.overlay.journal import LARGEST, Phase, Window
 from redoma.jail.overlay.spool import CHANGES, Spool, change_of, change_row, stored
 from redoma.model.change import Changes, Did
 from redoma.model.errors import PreviewGone, UsageError
@@ -113,7 +113,7 @@ def store_changes(
     with suppress(FileExistsError):
         os.mkdir(where, 0o700)
     plain = _changes_content(changes, f"{where}/changes.rows")
-    _write_file(f"{where}/changes.json", json.dumps({"version": VERSION, **plain}))
+    atomic_file.write(f"{where}/changes.json", json.dumps({"version": VERSION, **plain}))
     write_entry(entry)
     return entry
 
@@ -133,7 +133,7 @@ def pending_size(overlay: Overlay, changes: Changes) -> int:
 
 
 def with_size(entry: StoredTransaction, book: JournalFiles) -> StoredTransaction:
-    """The entry with the bytes that are kept of it now: what it replaced, or what it holds."""
+    """The entry with its size on disk now: what it replaced, or what is still pending."""
     applied = [number for number in book.numbers() if book.phase(number) is Phase.APPLIED]
     size = 0
     if applied and entry.shown.standing is not Standing.FINAL:
@@ -180,12 +180,12 @@ def _read_now(entry: StoredTransaction, unread: Changes) -> Changes:
     changes = read_changes(overlay_of(unread.id, entry))
     where = directory(unread.id)
     plain = _changes_content(changes, f"{where}/changes.rows")
-    _write_file(f"{where}/changes.json", json.dumps({"version": VERSION, **plain}))
+    atomic_file.write(f"{where}/changes.json", json.dumps({"version": VERSION, **plain}))
     counts = dict.fromkeys(Did, 0)
     for item in changes.items:
         counts[item.did] += 1
-    told = {did.value: count for did, count in counts.items()}
-    write_entry(replace(entry, shown=replace(entry.shown, **told)))
+    by_kind = {did.value: count for did, count in counts.items()}
+    write_entry(replace(entry, shown=replace(entry.shown, **by_kind)))
     return changes
 
 
@@ -216,9 +216,9 @@ def write_entry(entry: StoredTransaction, *, durably: bool = False) -> None:
     text = json.dumps({"version": VERSION, **content})
     path = f"{directory(entry.id)}/entry.json"
     if durably:
-        write_durably(path, text)
+        atomic_file.write(path, text, durable=True)
     else:
-        _write_file(path, text)
+        atomic_file.write(path, text)
 
 
 def entries() -> list[StoredTransaction]:
@@ -227,7 +227,7 @@ def entries() -> list[StoredTransaction]:
     try:
         names = os.listdir(root())
     except FileNotFoundError:
-        return []  # nothing was ever held
+        return []  # there never was a transaction
     for name in names:
         if name.isalnum():
             with suppress(PreviewGone):
@@ -263,7 +263,7 @@ def entries_since(moment: int) -> list[StoredTransaction]:
 
 
 def forget(name: str) -> None:
-    """Removes what is kept of a transaction but for its line in the history."""
+    """Removes the files of a transaction but for its line in the history."""
     where = directory(name)
     for file in os.listdir(where):
         if file != "entry.json":
@@ -287,13 +287,6 @@ def resolve(prefix: str) -> str:
     if not found:
         raise PreviewGone(f"there is no transaction {prefix}", hint="redoma history")
     raise UsageError(f"{prefix} is the beginning of several: {', '.join(found[:10])}")
-
-
-def _write_file(path: str, text: str) -> None:
-    fd = os.open(f"{path}.new", os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    with open(fd, "w", encoding="utf-8") as file:
-        file.write(text)
-    os.rename(f"{path}.new", path)
 
 
 def _read_file(path: str, largest: int) -> dict[str, Any]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import time
 
 from redoma.jail.overlay import transaction_store
-from redoma.jail.overlay.apply import told
 from redoma.jail.overlay.conflicts import WorkspaceCheck, paths_of, touched_by
-from redoma.jail.overlay.failure import Interruption
+from redoma.jail.overlay.failure import Interruption, conflict_lines
 from redoma.jail.overlay.journal import JournalFiles, Phase
 from redoma.jail.overlay.journal_run import JournalRun, begin, errors_of, settle_root
 from redoma.jail.overlay.locks import settled
@@ -20,7 +19,7 @@ from redoma.model.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.jail.overlay.conflicts import Conflict
+    from redoma.jail.overlay.failure import Conflict
     from redoma.jail.overlay.journal import Journal
     from redoma.jail.overlay.locks import WorkspaceLock
     from redoma.jail.overlay.transaction_store import StoredTransaction
@@ -126,7 +125,7 @@ def _impossible(
     if later and transaction_store.read_entry(later[0][0]).shown.standing is Standing.APPLIED:
         hint = f"redoma undo {later[0][0]} first"
     return UndoImpossible(
-        f"{told(conflicts)}\nnothing of {name} was taken back", paths=paths, hint=hint
+        f"{conflict_lines(conflicts)}\nnothing of {name} was taken back", paths=paths, hint=hint
     )
 
 

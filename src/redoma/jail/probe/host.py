@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from redoma.base import own_directories
+from redoma.base import cache, own_directories
 from redoma.base.process_identity import boot_id
 from redoma.jail.engines.catalog import Catalog
 from redoma.jail.kernel.cgroups import Groups, find
@@ -136,22 +136,15 @@ def _text(path: str) -> str:
 
 def _recall(name: str, key: str) -> list[str] | None:
     try:
-        with open(f"{own_directories.cache()}/probe-{name}", encoding="utf-8") as file:
-            first, *lines = file.read().split("\n")
-    except (OSError, ValueError):
+        found: list[str] | None = cache.read(f"{own_directories.cache()}/probe-{name}", key)
+    except OSError:
         return None
-    return [line for line in lines if line] if first == key else None
+    return found
 
 
 def _remember(name: str, key: str, lines: list[str]) -> None:
-    try:
-        path = f"{own_directories.made_cache()}/probe-{name}"
-        fresh = f"{path}.{os.getpid()}"
-        with open(fresh, "w", encoding="utf-8") as file:
-            file.write("\n".join([key, *lines]))
-        os.rename(fresh, path)
-    except OSError:
-        pass  # it will be found out again
+    with suppress(OSError):  # it will be found out again
+        cache.keep(f"{own_directories.made_cache()}/probe-{name}", key, lines)
 
 
 def _lines(report: EngineReport) -> list[str]:

@@ -15,7 +15,7 @@ from redoma.jail.supervisor.run import run
 from redoma.model.access import Grant, Limits
 from redoma.model.errors import IsolationError
 from redoma.model.guarantee import Enforcement, EngineReport, Guarantee
-from redoma.model.plan import Plan
+from redoma.model.plan import RunPlan
 from redoma.model.request import Program, Request
 
 TYPE_CHECKING = False
@@ -86,7 +86,7 @@ def _try(engine: Landlock) -> tuple[frozenset[Guarantee], str]:
     workspace = tempfile.mkdtemp(prefix="probe-", dir=own_directories.made_cache())
     with open(f"{outside}/read-me", "w") as file:
         file.write("nothing")
-    made = Plan(
+    made = RunPlan(
         request=Request(workload=Program(argv=("/bin/true",))),
         grant=Grant(
             level="probe",

@@ -10,10 +10,10 @@ from redoma.jail.kernel import seccomp
 from redoma.jail.probe.inside import SCRIPT, read
 from redoma.jail.probe.surroundings import obstacle
 from redoma.jail.supervisor.run import run
-from redoma.model.access import Grant, Limits, Network, Writes
+from redoma.model.access import Grant, Limits, NetworkMode, Writes
 from redoma.model.errors import IsolationError
 from redoma.model.guarantee import Enforcement, EngineReport, Guarantee
-from redoma.model.plan import Launch, Plan
+from redoma.model.plan import Launch, RunPlan
 from redoma.model.request import Request, ShellCommand
 
 TYPE_CHECKING = False
@@ -85,7 +85,7 @@ def _try_out(engine: Engine) -> tuple[frozenset[Guarantee], str]:
             kept, why = _one(engine, grant)
             if kept and os.listdir(place) == []:
                 held |= {Guarantee.CHANGES_HELD}
-            gated = Grant(level="probe", workspace=place, limits=limits, network=Network.GATED)
+            gated = Grant(level="probe", workspace=place, limits=limits, network=NetworkMode.GATED)
             if Guarantee.NETWORK_CLOSED in _one(engine, gated)[0]:
                 # Nothing but loopback is seen inside, and the gate stood when the command began.
                 held |= {Guarantee.NETWORK_ALLOW_LISTED}
@@ -99,7 +99,7 @@ def _try_out(engine: Engine) -> tuple[frozenset[Guarantee], str]:
 def _one(engine: Engine, grant: Grant) -> tuple[frozenset[Guarantee], str]:
     request = Request(workload=ShellCommand(text=SCRIPT))
     nothing = Enforcement(engine=engine.name, required=frozenset(), held=frozenset())
-    made = Plan(
+    made = RunPlan(
         request=request,
         grant=grant,
         engine=engine.name,

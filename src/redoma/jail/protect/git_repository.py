@@ -1,7 +1,7 @@
 """What a repository makes git obey: settings that run programs, hooks, rebases, linked worktrees.
 
 Whoever writes a repository's configuration decides what a person's next git command runs. So the
-lines that run nothing are listed, and everything else is told apart from them.
+lines that run nothing are listed; whatever is not on the list counts as running something.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def harmless(text: str) -> tuple[str, tuple[str, ...]]:
     """
     import re
 
-    kept: list[str] = []
+    lines: list[str] = []
     dropped: list[str] = []
     section = ""
     # Attack: git ends a line at a newline alone; other readers also at a form feed.
@@ -56,12 +56,12 @@ def harmless(text: str) -> tuple[str, tuple[str, ...]]:
             continue
         if header := re.fullmatch(_HEADER, line):
             section = header[1].lower()
-            kept.append(line)
+            lines.append(line)
         elif (pair := re.fullmatch(_PAIR, line)) and _runs_nothing(section, pair[1], pair[2] or ""):
-            kept.append(line)
+            lines.append(line)
         else:
             dropped.append(f"{section}.{line.strip()}")
-    return "\n".join(kept) + "\n", tuple(dropped)
+    return "\n".join(lines) + "\n", tuple(dropped)
 
 
 def _runs_nothing(section: str, key: str, value: str) -> bool:

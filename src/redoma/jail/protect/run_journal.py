@@ -1,8 +1,8 @@
-"""Remembers on disk which runs are going on, so that a killed supervisor's work is finished.
+"""Remembers on disk which runs are going on, so that the next start finishes a killed one's work.
 
-A run's protected paths are looked at when it has ended. If the supervisor is killed before that,
-the enclosure dies with it, but what the command had made is still there: the next start finds the
-entry, and takes it away.
+The supervisor looks at a run's protected paths when it has ended. If it is killed before that, the
+sandbox dies with it, but what the command had planted is still there: the next start finds the
+entry, and moves that into quarantine.
 """
 
 from __future__ import annotations
@@ -215,8 +215,8 @@ def kill_orphaned_waiters() -> None:
             with suppress(OSError):
                 process = os.pidfd_open(int(name))
                 try:
-                    # Attack: the number is another's by now; so the process that is held is looked
-                    # at once more, and it alone is signalled.
+                    # Attack: the number is another's by now; so the process of this descriptor
+                    # is looked at once more, and it alone is signalled.
                     if _is_orphaned_waiter(name):
                         signals.send(process, signals.SIGKILL)
                 finally:
@@ -227,14 +227,14 @@ def _is_orphaned_waiter(name: str) -> bool:
     try:
         with open(f"/proc/{name}/cmdline", "rb") as file:
             words = file.read(4096).decode(errors="replace").split("\0")
-        told = next((word for word in words if word.startswith(MARK)), "")
-        if not told:
+        mark = next((word for word in words if word.startswith(MARK)), "")
+        if not mark:
             return False
         with open(f"/proc/{name}/status") as file:
             uid = next(line.split()[1] for line in file if line.startswith("Uid:"))
     except (OSError, StopIteration):
         return False
-    where, _, maker = told.removeprefix(MARK).partition("-")
+    where, _, maker = mark.removeprefix(MARK).partition("-")
     # In another namespace of processes our numbers name others: what waits there is left alone.
     ours = where == namespace() and int(uid) in (os.geteuid(), NOBODYS_UID)
     return ours and not is_running(maker)

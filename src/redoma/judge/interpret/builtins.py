@@ -16,6 +16,13 @@ if TYPE_CHECKING:
     from redoma.judge.interpret.call import Call
 
 judge_variable = variables.judge_variable
+_USUAL_ALIASES = frozenset(("ll", "la", "l"))
+"""No programs, but names that nearly every person gives to `ls`."""
+_QUIET = (
+    ": true false break continue return exit wait jobs fg bg help times suspend "
+    "logout dirs compgen complete compopt caller disown"
+).split()
+_OPTIONS = ("shopt", "unalias", "setopt", "unsetopt", "bind", "ulimit", "umask")
 
 
 def _nothing(_call: Call) -> Stream:
@@ -154,10 +161,6 @@ def shift(call: Call) -> Stream:
     return NOTHING
 
 
-_USUAL_ALIASES = frozenset(("ll", "la", "l"))
-"""No programs, but names that nearly every person gives to `ls`."""
-
-
 def alias(call: Call) -> Stream:
     for word in call.args:
         name, equals, body = word.partition("=")
@@ -274,12 +277,6 @@ def shell_options(call: Call) -> Stream:
     call.fact(Effect.WRITES, tags=("shell-options",))
     return NOTHING
 
-
-_QUIET = (
-    ": true false break continue return exit wait jobs fg bg help times suspend "
-    "logout dirs compgen complete compopt caller disown"
-).split()
-_OPTIONS = ("shopt", "unalias", "setopt", "unsetopt", "bind", "ulimit", "umask")
 
 BUILTINS: dict[str, Callable[[Call], Stream]] = {
     **dict.fromkeys(_QUIET, _nothing),

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from redoma.judge.interpret.walker import Walker
     from redoma.model.script import Command
 
+MOST_ROUNDS = 6
+
 
 def simple(walker: Walker, node: Simple, state: State, stdin: Stream) -> Stream:
     """Walks one simple command."""
@@ -182,9 +184,6 @@ def _aliased(walker: Walker, body: str, node: Simple, state: State, stdin: Strea
         second, blank, others = rest.lstrip().partition(" ")
         rest = f"{then.aliases.get(second, second)}{blank}{others}"
     return walker.nested(arg(f"{body} {rest}", node.span), then, stdin)
-
-
-MOST_ROUNDS = 6
 
 
 def compound(walker: Walker, node: Command, state: State, stdin: Stream) -> Stream:

@@ -51,6 +51,17 @@ WELL_KNOWN = frozenset(
     "dropbox.com linkedin.com twitter.com youtube.com netflix.com binance.com "
     "coinbase.com metamask.io deno.land".split()
 )
+_READING_METHODS = frozenset(
+    ("GET", "HEAD", "OPTIONS", "TRACE", "PROPFIND", "REPORT", "SEARCH", "")
+)
+_WHOLE_COLLECTIONS = frozenset(("*", "_all", "%2a"))
+_DELETING_WORDS = frozenset(
+    "delete dodelete remove destroy purge drop wipe truncate erase flush flushall "
+    "flushdb terminate reset deactivate revoke delete-batch deletebatch delete_by_query "
+    "_delete_by_query bulk-delete bulk_delete _close shutdown reboot factory-reset "
+    "clear-all safeexit exit quietdown deletebyquery".split()
+)
+_SETTINGS = frozenset(("_cluster/settings", "_snapshot", "_security", "_ilm", "admin/config"))
 
 
 def host_of(text: str) -> str:
@@ -168,19 +179,6 @@ def _one_slip(one: str, other: str) -> bool:
     return (
         len(rest) > 1 and rest[0] == known[1:2] and rest[1] == known[:1] and rest[2:] == known[2:]
     )
-
-
-_READING_METHODS = frozenset(
-    ("GET", "HEAD", "OPTIONS", "TRACE", "PROPFIND", "REPORT", "SEARCH", "")
-)
-_WHOLE_COLLECTIONS = frozenset(("*", "_all", "%2a"))
-_DELETING_WORDS = frozenset(
-    "delete dodelete remove destroy purge drop wipe truncate erase flush flushall "
-    "flushdb terminate reset deactivate revoke delete-batch deletebatch delete_by_query "
-    "_delete_by_query bulk-delete bulk_delete _close shutdown reboot factory-reset "
-    "clear-all safeexit exit quietdown deletebyquery".split()
-)
-_SETTINGS = frozenset(("_cluster/settings", "_snapshot", "_security", "_ilm", "admin/config"))
 
 
 def web_request(

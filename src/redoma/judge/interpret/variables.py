@@ -132,6 +132,20 @@ _GIT_KEYS = (
     "cmd",
     "program",
 )
+_USUAL = (
+    "/bin",
+    "/.bin",
+    "/.cargo/",
+    "/.local/",
+    "/go/",
+    "/.nvm/",
+    "/.pyenv/",
+    "/.rbenv/",
+    "/.bun/",
+    "/.deno/",
+    "/.asdf/",
+    "/.volta/",
+)
 
 
 def judge_variable(walker: Walker, name: str, value: Arg, state: State, *, kept: bool) -> None:
@@ -229,22 +243,6 @@ def _judge_folders(walker: Walker, name: str, value: Arg, state: State) -> None:
         ):
             walker.note(Effect.EXECUTES, value.span, tags=("loader",), detail=f"{name}={entry}")
             return
-
-
-_USUAL = (
-    "/bin",
-    "/.bin",
-    "/.cargo/",
-    "/.local/",
-    "/go/",
-    "/.nvm/",
-    "/.pyenv/",
-    "/.rbenv/",
-    "/.bun/",
-    "/.deno/",
-    "/.asdf/",
-    "/.volta/",
-)
 
 
 def _judge_path(walker: Walker, value: Arg, *, kept: bool) -> None:

@@ -18,8 +18,8 @@ from redoma.judge.interpret.commands import compound, simple
 from redoma.judge.interpret.expansion import Expander
 from redoma.judge.interpret.files import Files, Redirects, run_written, settle
 from redoma.judge.interpret.paths import normal
-from redoma.judge.interpret.state import Frame, Ground, State
-from redoma.judge.shell import parse
+from redoma.judge.interpret.state import Ground, State, TextFrame
+from redoma.judge.shell.parser import parse
 from redoma.judge.text.budget import spend
 from redoma.judge.text.glob import has_glob
 from redoma.model.risk import Effect, Fact, Target
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from redoma.model.script import Command, ProcessSubstitution, Script, Span
 
-    class Programs(Protocol):
+    class KnownPrograms(Protocol):
         """What a walk asks about programs and other languages; the caller gives it one."""
 
         cards: Any
@@ -67,7 +67,7 @@ class TooMuch(Exception):
 class Walker:
     """One walk over one text: collects facts, remembers files, counts steps."""
 
-    def __init__(self, text: str, ground: Ground, knowledge: Programs) -> None:
+    def __init__(self, text: str, ground: Ground, knowledge: KnownPrograms) -> None:
         self.text = text
         self.source = text
         """The text that is being walked: the caller's, or one nested in it."""
@@ -84,7 +84,7 @@ class Walker:
         self.locals: dict[str, Arg | None] = {}
         """What the names that the running function made its own meant before."""
         self.uncalled: dict[str, tuple[Function, State]] = {}
-        self.frame = Frame(None, None)
+        self.frame = TextFrame(None, None)
         self.privileged = False
         self.elsewhere = ""
         self.extglob = True
@@ -131,7 +131,7 @@ class Walker:
             raise TooMuch
         span = self.frame.outer(text.span)
         before, positional_before, source = self.frame, state.positional, self.source
-        self.frame = Frame(span, self._offset(text, span))
+        self.frame = TextFrame(span, self._offset(text, span))
         self.depth += 1
         if positional is not None:
             state.positional = positional

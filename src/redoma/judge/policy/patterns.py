@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 
 from redoma.judge.interpret.arg import UNKNOWN
-from redoma.judge.shell import parse
+from redoma.judge.shell.parser import parse
 from redoma.judge.text.budget import spend
 from redoma.judge.text.matcher import CHARS, MANY, Places
 from redoma.model.risk import Effect

@@ -8,31 +8,87 @@ from __future__ import annotations
 
 import re
 
-from redoma.model.script import Unread
+from redoma.model.script import Literal, Unread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeAlias
 
-    from redoma.judge.shell.offsets import Offsets
-    from redoma.model.script import Redirect, Sequence
+    from redoma.judge.shell.rewrites import Offsets
+    from redoma.model.script import Part, Redirect, Sequence, Word
 
-    ReadCommands: TypeAlias = Callable[["Reader", frozenset[str]], Sequence]
+    ReadCommands: TypeAlias = Callable[["ShellReader", frozenset[str]], Sequence]
 
 # A command list costs two of these, a quote or a bracket one, and each is some five Python frames:
 # the deepest text needs fewer than 600 of them.
 DEPTH = 100
 # Some 2 µs each: the nastiest 64 KiB is given up on before a tenth of a second has passed.
 STEPS = 32_000
-
 BLANKS = re.compile(r"[ \t]*")
 EMPTY_LINES = re.compile(r"[ \t\n]+")
 # A word in command position that may be a reserved word: no quotes, no `$`, up to its end.
 HEAD = re.compile(r"[^ \t\n;&|<>()\\'\"$`#][^ \t\n;&|<>()\\'\"$`]*(?=[ \t\n;&|()]|[<>](?!\()|\Z)")
-
 NESTED_TOO_DEEPLY = "nested too deeply"
 TOO_LARGE = "too large to read"
+
+
+class Pieces:
+    """The parts read so far, and the literal that is still growing."""
+
+    __slots__ = ("_chunks", "_end", "_quoted", "_start", "parts")
+
+    def __init__(self) -> None:
+        self.parts: list[Part] = []
+        self._chunks: list[str] = []
+        self._quoted = False
+        self._start = 0
+        self._end = 0
+
+    def add(self, text: str, start: int, end: int, *, quoted: bool) -> None:
+        """Add text that stands at `start` to `end` of the source."""
+        if self._chunks and self._quoted is not quoted:
+            self.flush()
+        if not self._chunks:
+            self._quoted = quoted
+            self._start = start
+        self._chunks.append(text)
+        self._end = end
+
+    def put(self, part: Part) -> None:
+        """Add a substitution."""
+        if self._chunks:
+            self.flush()
+        self.parts.append(part)
+
+    def extend(self, word: Word) -> None:
+        """Add all parts of a word."""
+        for part in word.parts:
+            if isinstance(part, Literal):
+                self.add(part.text, *part.span, quoted=part.quoted)
+            else:
+                self.put(part)
+
+    def flush(self) -> None:
+        """End the growing literal."""
+        if self._chunks:
+            text = "".join(self._chunks)
+            self.parts.append(Literal(text, self._quoted, (self._start, self._end)))
+            self._chunks = []
+
+    def done(self) -> tuple[Part, ...]:
+        """All parts in order."""
+        self.flush()
+        return tuple(self.parts)
+
+    def mark(self) -> int:
+        """A point to come back to with `drop_text`."""
+        return len(self.parts) + (1 if self._chunks and not self._quoted else 0)
+
+    def drop_text(self, mark: int) -> None:
+        """Forget literals since `mark` but keep substitutions: a quote that never ended."""
+        self.flush()
+        self.parts[mark:] = [p for p in self.parts[mark:] if not isinstance(p, Literal)]
 
 
 class PendingBody:
@@ -46,7 +102,7 @@ class PendingBody:
         self.quoted = quoted
 
 
-class Reader:
+class ShellReader:
     """A position in a text from which line continuations have been taken out."""
 
     __slots__ = (
@@ -80,7 +136,7 @@ class Reader:
         self.steps = STEPS
         if "\\\n" in original:
             # Take them out; quotes, comments and bodies look at the original again.
-            from redoma.judge.shell.offsets import joined_lines
+            from redoma.judge.shell.rewrites import joined_lines
 
             self.text, self.offsets = joined_lines(original)
             # Moving the spans back costs as well.
@@ -100,12 +156,12 @@ class Reader:
         # whether `$(…)` is skipped.
         self.closes: dict[tuple[int, int, bool], int] = {}
 
-    def within(self, text: str) -> Reader:
+    def within(self, text: str) -> ShellReader:
         """A reader for a rewritten stretch of this text, on half the budget.
 
         What it reads is moved once more afterwards, and again for each level of rewriting.
         """
-        inner = Reader(
+        inner = ShellReader(
             text,
             read_commands=self.read_commands,
             extglob=self.extglob,
@@ -114,7 +170,7 @@ class Reader:
         inner.steps = self.steps // 2
         return inner
 
-    def repay(self, inner: Reader) -> None:
+    def repay(self, inner: ShellReader) -> None:
         """Take over what `inner`, made by `within`, could not read and what it has spent."""
         self.steps -= 10 + (self.steps // 2 - inner.steps) * 3 // 2
         self.unread.extend(inner.unread)

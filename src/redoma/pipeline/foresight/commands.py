@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from redoma.judge.interpret.state import State
 from redoma.judge.interpret.walker import TooMuch, Walker
-from redoma.judge.shell import parse
+from redoma.judge.shell.parser import parse
 from redoma.judge.text.budget import Exhausted
 from redoma.model.policy import BUILT_IN
 from redoma.model.script import (

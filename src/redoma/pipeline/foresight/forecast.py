@@ -11,8 +11,8 @@ from __future__ import annotations
 from os.path import normpath
 
 from redoma.base.paths import is_below
-from redoma.judge.assess import assess
 from redoma.judge.interpret.arg import UNKNOWN
+from redoma.judge.judgement import assess
 from redoma.judge.text.budget import Exhausted
 from redoma.model.policy import BUILT_IN
 from redoma.model.risk import Effect, Place
@@ -207,7 +207,7 @@ CLOSED = "the network was closed: what would be called is listed, and no answer 
 
 
 class Foreseen(Value):
-    """What is known of a command before it runs on the layer."""
+    """What is known of a command before it runs on the overlay."""
 
     # What runs in the place of the command; nothing where it runs as it is.
     command: str = ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redoma.judge.intent.read import read
+from redoma.judge.intent.reader import read
 from redoma.judge.intent.schema import json_schema
 from redoma.pipeline.plans.execution import PlanResult, run_plan
 from redoma.pipeline.plans.judgement import PlanCheck, check_plan
@@ -41,11 +41,11 @@ class Plan:
 
     def check(self, sandbox: Sandbox) -> PlanCheck:
         """What the policy says of each step; nothing runs."""
-        return check_plan(self.intent, sandbox)
+        return check_plan(self.intent, sandbox.config)
 
     def preview(self, sandbox: Sandbox, **how: Any) -> PlanPreview:
-        """Runs every step with its writes held in one layer, each on the one before it."""
-        return preview_plan(self.intent, sandbox, **how)
+        """Runs every step with its writes held in one overlay, each on the one before it."""
+        return preview_plan(self.intent, sandbox.config, **how)
 
     def run(self, sandbox: Sandbox, **how: Any) -> PlanResult:
         """Does the steps in order and stops at the first that is not done.
@@ -54,7 +54,7 @@ class Plan:
         whose end is not known. `progress` is called when a step begins and when it has ended,
         `sink` with what the steps print.
         """
-        return run_plan(self.intent, sandbox, **how)
+        return run_plan(self.intent, sandbox.config, **how)
 
     def __repr__(self) -> str:
         return f"Plan({self.name!r}, {len(self.intent.steps)} steps)"

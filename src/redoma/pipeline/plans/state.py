@@ -11,7 +11,7 @@ import os
 import time
 from contextlib import contextmanager, suppress
 
-from redoma.base import own_directories
+from redoma.base import atomic_file, own_directories
 from redoma.base.ids import short_id
 from redoma.model.errors import StateUnavailable
 from redoma.model.intent import EndUnknown, NothingToResume, PlanChanged, PlanError
@@ -102,12 +102,8 @@ def states() -> list[PlanState]:
 def write(state: PlanState) -> None:
     """The state from now on, on disk before this returns."""
     path = f"{_directory()}/{state.id}.json"
-    fd = os.open(f"{path}.new", os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    with open(fd, "w", encoding="utf-8") as file:
-        file.write(json.dumps({"version": VERSION, **fields_of(state)}))
-        file.flush()
-        os.fsync(fd)
-    os.rename(f"{path}.new", path)
+    text = json.dumps({"version": VERSION, **fields_of(state)})
+    atomic_file.write(path, text, durable=True)
 
 
 @contextmanager

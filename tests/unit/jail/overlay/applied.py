@@ -15,8 +15,8 @@ from redoma.jail.overlay.store import make_overlay
 from redoma.jail.overlay.transaction_store import store_changes
 from redoma.jail.protect.untrusted_paths import remove_tree
 from redoma.model.change import Changes
-from redoma.pipeline.held import remember
 from redoma.pipeline.sandbox import Sandbox
+from redoma.pipeline.stored_changes import store
 from tests.unit.jail.overlay.held import run
 
 SCRIPTS = [
@@ -70,7 +70,7 @@ def hold(workspace: Path, script: str, **how: object) -> Changes:
     """What a script changed, held and remembered."""
     result = run(workspace, script, **how)
     assert result.changes is not None
-    remember(result, script)
+    store(result.changes, script)
     return result.changes
 
 

@@ -20,7 +20,7 @@ from redoma.model.result import Result
 from redoma.model.value import replace
 from redoma.pipeline.execute import execute
 from redoma.pipeline.requests import request_for
-from redoma.pipeline.sandbox import this_host
+from redoma.pipeline.this_host import this_host
 
 PYTHON = "/usr/bin/python3"
 needs_python = pytest.mark.skipif(not os.path.exists(PYTHON), reason=f"needs {PYTHON} inside")

@@ -103,7 +103,7 @@ def test_what_is_too_old_is_let_go_and_its_line_stays(work: Path) -> None:
     stored_changes.apply(old.id)
     stored_changes.apply(new.id)
     later(old.id, 15 * 86400)
-    overlay = stored_changes.layer_of(old.id)
+    overlay = stored_changes.overlay_of(old.id)
     assert stored_changes.collect_garbage(only_tell=True).ids == (old.id,)
     assert os.path.exists(overlay)
     assert stored_changes.collect_garbage().ids == (old.id,)

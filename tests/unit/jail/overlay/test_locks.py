@@ -143,7 +143,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "history": lambda name: stored_changes.history(),
     "previews": lambda name: stored_changes.previews(),
     "load": stored_changes.load,
-    "layer_of": stored_changes.layer_of,
+    "overlay_of": stored_changes.overlay_of,
     "resolve": stored_changes.resolve,
     "gc": lambda name: stored_changes.collect_garbage(),
     "gc --dry-run": lambda name: stored_changes.collect_garbage(only_tell=True),

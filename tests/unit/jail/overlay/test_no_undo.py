@@ -12,6 +12,7 @@ import pytest
 from redoma.jail.overlay import store, transaction_store
 from redoma.jail.overlay.retention import RetentionBounds
 from redoma.model.errors import NoRoomForUndo, PreviewGone, UndoImpossible, UsageError
+from redoma.model.remedies import Help, Remedy
 from redoma.model.transaction import Standing
 from redoma.pipeline import stored_changes
 from tests.crash.victim import events_of, killed_at
@@ -122,7 +123,7 @@ def test_what_would_have_to_be_copied_and_cannot_be_kept_is_refused_before(
     before = tree(work, numbers=True)
     with pytest.raises(NoRoomForUndo, match="cannot be kept to undo it") as error:
         stored_changes.apply(found.id)
-    assert f"redoma apply {found.id} --no-undo" in error.value.hint
+    assert error.value.remedy == Remedy(help=Help.NO_UNDO, about=found.id)
     assert tree(work, numbers=True) == before
     assert standings() == {found.id: Standing.HELD}
     stored_changes.apply(found.id, ["new"])  # what can be kept is applied

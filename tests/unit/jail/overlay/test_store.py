@@ -25,7 +25,7 @@ from redoma.jail.protect.untrusted_paths import remove_tree
 from redoma.model.errors import NoEngine, UsageError
 from redoma.model.request import Mode
 from redoma.model.result import Outcome
-from redoma.pipeline.sandbox import this_host
+from redoma.pipeline.this_host import this_host
 from tests.unit.jail.overlay.held import changes, git, run, sandbox, snapshot, told
 from tests.unit.jail.overlay.places import own_places
 

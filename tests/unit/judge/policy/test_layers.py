@@ -203,7 +203,7 @@ def test_a_phase_has_its_isolation() -> None:
 
 
 def test_without_facts_what_is_not_known_is_taken_for_the_worst() -> None:
-    from redoma.judge.decide import decide
+    from redoma.judge.judgement import decide
     from redoma.pipeline.check import check, ground
     from redoma.pipeline.knowledge import pack
 

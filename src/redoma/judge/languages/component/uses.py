@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from redoma.judge.languages.component.walk import ComponentWalk
 
 FORMATTING = ("format", "format_map")
+# They tell about a class and give nothing of it away.
+_TELLING = frozenset(("isinstance", "issubclass", "print", "repr", "str", "hash", "id"))
 
 
 def attribute(walk: ComponentWalk, node: ast.Attribute, scope: Scope) -> None:
@@ -96,10 +98,6 @@ def _is_base(walk: ComponentWalk, value: ast.expr) -> bool:
         and value.id in walk.names.classes
         and walk.names.counts.get(value.id) == 1
     )
-
-
-# They tell about a class and give nothing of it away.
-_TELLING = frozenset(("isinstance", "issubclass", "print", "repr", "str", "hash", "id"))
 
 
 def called(walk: ComponentWalk, node: ast.Call, scope: Scope) -> None:

@@ -38,6 +38,20 @@ _QUOTE_WORDS = {
     "ruby": re.compile(r"(%[qQxwWrs]?)([(\[{<|!/~])"),
 }
 _CLOSING = {"(": ")", "[": "]", "{": "}", "<": ">"}
+_JOINING = frozenset(("+", ".", "~", "<>", "&"))
+_ENDING = frozenset((";", "\n", "}", ")"))
+_STATEMENT_WORDS = frozenset("if unless or and while for until do then end foreach".split())
+LONGEST_ARGUMENTS = 300
+_HOME = re.compile(
+    r"(?:require\((?:node:)?os\)\.homedir\(\)|os\.homedir\(\)|homedir\(\)|Dir\.home(?:\(\))?"
+    r"|ENV(?:\.fetch)?[\[(]HOME[\])]|process\.env\.HOME|process\.env\[HOME\]|\$ENV\{HOME\}"
+    r"|(?:os\.|Sys\.|System\.)?getenv\(HOME\)|\$_(?:SERVER|ENV)\[HOME\])"
+)
+_WRAPPERS = frozenset(
+    "glob Dir.glob Dir.children File.expand_path path.resolve path.join path.normalize realpath "
+    "File.join Pathname.new Path.expand path.expand normalizePath".split()
+)
+"""Functions whose result is, for what a path is worth, what they are given."""
 
 
 class Token:
@@ -189,22 +203,6 @@ def _unescaped(body: str) -> str:
         return _SIMPLE.get(code, code)
 
     return _ESCAPE.sub(meant, body)
-
-
-_JOINING = frozenset(("+", ".", "~", "<>", "&"))
-_ENDING = frozenset((";", "\n", "}", ")"))
-_STATEMENT_WORDS = frozenset("if unless or and while for until do then end foreach".split())
-LONGEST_ARGUMENTS = 300
-_HOME = re.compile(
-    r"(?:require\((?:node:)?os\)\.homedir\(\)|os\.homedir\(\)|homedir\(\)|Dir\.home(?:\(\))?"
-    r"|ENV(?:\.fetch)?[\[(]HOME[\])]|process\.env\.HOME|process\.env\[HOME\]|\$ENV\{HOME\}"
-    r"|(?:os\.|Sys\.|System\.)?getenv\(HOME\)|\$_(?:SERVER|ENV)\[HOME\])"
-)
-_WRAPPERS = frozenset(
-    "glob Dir.glob Dir.children File.expand_path path.resolve path.join path.normalize realpath "
-    "File.join Pathname.new Path.expand path.expand normalizePath".split()
-)
-"""Functions whose result is, for what a path is worth, what they are given."""
 
 
 class Expressions:

@@ -17,6 +17,40 @@ if TYPE_CHECKING:
 _TCL_COMMANDS = re.compile(
     r"(?:^|[;\n\[{])[^\S\n]*+(exec|spawn|system|open|socket|source|eval|file|send)\b([^;\n\]}]*)"
 )
+_WORD = re.compile(
+    r"""'(?:[^']++|'')*+(?:'|\Z)|"(?:[^"`]++|`.)*+(?:"|`?\Z)|[^\s;|()'"{}]+|[;|(){}\n]"""
+)
+_REMOVES = frozenset(
+    "remove-item ri rm rmdir rd del erase clear-content clc remove-itemproperty".split()
+)
+_EVALUATES = frozenset("invoke-expression iex invoke-command icm".split())
+_FETCHES = frozenset(
+    "invoke-webrequest iwr invoke-restmethod irm curl wget start-bitstransfer".split()
+)
+_RUNS = frozenset("start-process saps start invoke-item ii start-job".split())
+_READS = frozenset("get-content gc cat type select-string".split())
+_WRITES = frozenset(
+    "set-content sc add-content ac out-file new-item ni tee-object copy-item copy cp "
+    "move-item move mv rename-item".split()
+)
+_POWER = frozenset("stop-computer restart-computer".split())
+_SYSTEM = frozenset(
+    "set-executionpolicy set-mppreference disable-windowsoptionalfeature "
+    "set-netfirewallprofile new-localuser add-localgroupmember set-acl takeown icacls "
+    "bcdedit reg sc.exe set-itemproperty new-itemproperty".split()
+)
+_DEVICES = frozenset(
+    "format-volume clear-disk initialize-disk remove-partition diskpart vssadmin".split()
+)
+_PERSISTS = frozenset("register-scheduledtask schtasks new-service register-scheduledjob".split())
+_KILLS = frozenset("stop-process kill spps taskkill stop-service".split())
+_EFFECTS: dict[str, tuple[Effect, tuple[str, ...]]] = {
+    **dict.fromkeys(_POWER, (Effect.SYSTEM, ("power",))),
+    **dict.fromkeys(_DEVICES, (Effect.SYSTEM, ("device",))),
+    **dict.fromkeys(_PERSISTS, (Effect.PERSISTS, ())),
+    **dict.fromkeys(_SYSTEM, (Effect.SYSTEM, ())),
+    **dict.fromkeys(_KILLS, (Effect.KILLS, ())),
+}
 
 
 def read_tcl(call: Call, text: Arg) -> Stream:
@@ -106,42 +140,6 @@ def _unseen(call: Call, text: Arg) -> None:
         call.fact(Effect.DOWNLOADS_AND_EXECUTES, at=text.span)
     if not text.strip(UNKNOWN + " "):
         call.fact(Effect.UNKNOWN, tags=("code",), at=text.span)
-
-
-_WORD = re.compile(
-    r"""'(?:[^']++|'')*+(?:'|\Z)|"(?:[^"`]++|`.)*+(?:"|`?\Z)|[^\s;|()'"{}]+|[;|(){}\n]"""
-)
-_REMOVES = frozenset(
-    "remove-item ri rm rmdir rd del erase clear-content clc remove-itemproperty".split()
-)
-_EVALUATES = frozenset("invoke-expression iex invoke-command icm".split())
-_FETCHES = frozenset(
-    "invoke-webrequest iwr invoke-restmethod irm curl wget start-bitstransfer".split()
-)
-_RUNS = frozenset("start-process saps start invoke-item ii start-job".split())
-_READS = frozenset("get-content gc cat type select-string".split())
-_WRITES = frozenset(
-    "set-content sc add-content ac out-file new-item ni tee-object copy-item copy cp "
-    "move-item move mv rename-item".split()
-)
-_POWER = frozenset("stop-computer restart-computer".split())
-_SYSTEM = frozenset(
-    "set-executionpolicy set-mppreference disable-windowsoptionalfeature "
-    "set-netfirewallprofile new-localuser add-localgroupmember set-acl takeown icacls "
-    "bcdedit reg sc.exe set-itemproperty new-itemproperty".split()
-)
-_DEVICES = frozenset(
-    "format-volume clear-disk initialize-disk remove-partition diskpart vssadmin".split()
-)
-_PERSISTS = frozenset("register-scheduledtask schtasks new-service register-scheduledjob".split())
-_KILLS = frozenset("stop-process kill spps taskkill stop-service".split())
-_EFFECTS: dict[str, tuple[Effect, tuple[str, ...]]] = {
-    **dict.fromkeys(_POWER, (Effect.SYSTEM, ("power",))),
-    **dict.fromkeys(_DEVICES, (Effect.SYSTEM, ("device",))),
-    **dict.fromkeys(_PERSISTS, (Effect.PERSISTS, ())),
-    **dict.fromkeys(_SYSTEM, (Effect.SYSTEM, ())),
-    **dict.fromkeys(_KILLS, (Effect.KILLS, ())),
-}
 
 
 def read_powershell(call: Call, text: Arg) -> Stream:

@@ -9,7 +9,6 @@ from hashlib import sha256
 from redoma.base.paths import is_within
 from redoma.judge.intent.json_text import JsonText, escaped
 from redoma.judge.intent.json_text import read as read_json
-from redoma.judge.intent.order import ordered
 from redoma.judge.intent.schema import (
     ARGUMENTS,
     CONSTRAINTS,
@@ -22,13 +21,15 @@ from redoma.judge.intent.schema import (
     VERSION,
     Field,
 )
-from redoma.model.intent import Intent, Operation, PlanSyntax, Step, StepConstraints
+from redoma.model.intent import Intent, Operation, PlanCycle, PlanSyntax, Step, StepConstraints
 from redoma.model.value import fields_of, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
+
+    from redoma.model.intent import Step
 
 _SHAPES = {
     **dict.fromkeys(("id", "name", "text", "content", "path", "target", "operation"), str),
@@ -42,10 +43,10 @@ _NAMES = {str: "a text", list: "a list", dict: "an object", bool: "true or false
 def read(data: str | bytes, *, name: str = "plan") -> Intent:
     """The plan in a text, its steps in the order in which they will be done."""
     text = read_json(data, name)
-    return _Reader(text).plan()
+    return _PlanReader(text).plan()
 
 
-class _Reader:
+class _PlanReader:
     """The checks of one text."""
 
     def __init__(self, text: JsonText) -> None:
@@ -240,3 +241,29 @@ def _near(named: object) -> str:
     known = [operation.value for operation in Operation]
     near = get_close_matches(str(named), known, n=1)
     return f"did you mean {near[0]}?" if near else _operations()
+
+
+def ordered(steps: list[Step], location: Callable[[str], str]) -> tuple[Step, ...]:
+    """The steps in the order of their doing; `location` says where a JSON Pointer stands."""
+    made: dict[str, Step] = {}
+    waiting = list(steps)
+    while waiting:
+        ready = next((step for step in waiting if all(need in made for need in step.needs)), None)
+        if ready is None:
+            circle = _circle({step.id: step for step in waiting})
+            place = next(n for n, step in enumerate(steps) if step.id == circle[0])
+            pointer = f"/steps/{place}/needs"
+            raise PlanCycle(circle, location=location(pointer), pointer=pointer)
+        made[ready.id] = ready
+        waiting.remove(ready)
+    return tuple(made.values())
+
+
+def _circle(waiting: dict[str, Step]) -> list[str]:
+    """Steps of which each needs the next, and the last the first."""
+    walked: list[str] = []
+    here = next(iter(waiting))
+    while here not in walked:
+        walked.append(here)
+        here = next(need for need in waiting[here].needs if need in waiting)
+    return walked[walked.index(here) :]

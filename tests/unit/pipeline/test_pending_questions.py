@@ -12,7 +12,7 @@ import pytest
 
 from redoma.model.errors import AskUnavailable
 from redoma.model.question import Answer, Choice, Question, Remember
-from redoma.pipeline import answerers
+from redoma.pipeline import pending_questions
 from tests.unit.ask.asked import question, yes
 
 
@@ -27,7 +27,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def test_by_itself_there_is_nobody() -> None:
-    answer = answerers.answerer().ask(question())
+    answer = pending_questions.chain_of().ask(question())
     assert (answer.choice, answer.notes) == (Choice.DENY, "nobody could be asked")
 
 
@@ -38,12 +38,12 @@ def test_a_function_answers_and_its_lasting_approval_is_remembered(state: Path) 
         asked.append(one)
         return yes(one, Remember.EXACT)
 
-    chain = answerers.answerer(confirm=confirm)
+    chain = pending_questions.chain_of(confirm=confirm)
     assert [chain.ask(question()).choice for _ in range(3)] == [Choice.APPROVE] * 3
     assert len(asked) == 1
-    assert [one.remember for one in answerers.remembered().list()] == [Remember.EXACT]
+    assert [one.remember for one in pending_questions.remembered().list()] == [Remember.EXACT]
     # Another process finds it too.
-    assert answerers.answerer().ask(question()).choice is Choice.APPROVE
+    assert pending_questions.chain_of().ask(question()).choice is Choice.APPROVE
     assert {path.name for path in state.iterdir()} == {"approvals", "spent"}
     assert {path.stat().st_mode & 0o777 for path in [state, *state.iterdir()]} == {0o700}
 
@@ -55,13 +55,13 @@ def test_someone_elsewhere_answers_where_no_terminal_is(
     monkeypatch.setattr(os, "isatty", lambda _: False)
     asked = question()
     heard: list[Answer] = []
-    chain = answerers.answerer(terminal=terminal, elsewhere=True)
+    chain = pending_questions.chain_of(terminal=terminal, elsewhere=True)
     thread = threading.Thread(target=lambda: heard.append(chain.ask(asked)), daemon=True)
     thread.start()
     until = time.monotonic() + 5
-    while not answerers.pending().list() and time.monotonic() < until:
+    while not pending_questions.pending().list() and time.monotonic() < until:
         time.sleep(0.01)
-    waiting, answer = answerers.answer_pending(asked.id, Choice.DRY_RUN, by="ana")
+    waiting, answer = pending_questions.answer_pending(asked.id, Choice.DRY_RUN, by="ana")
     thread.join(5)
     assert waiting.asker_waits
     assert heard == [answer]
@@ -69,13 +69,13 @@ def test_someone_elsewhere_answers_where_no_terminal_is(
 
 def test_an_answer_that_was_heard_is_used_up() -> None:
     asked = question()
-    chain = answerers.answerer(confirm=lambda _: True)
+    chain = pending_questions.chain_of(confirm=lambda _: True)
     assert chain.ask(asked).choice is Choice.APPROVE
-    assert answerers.answerer(confirm=lambda _: True).ask(asked).choice is Choice.DENY
+    assert pending_questions.chain_of(confirm=lambda _: True).ask(asked).choice is Choice.DENY
 
 
 def test_a_place_that_others_can_write_stops_everything(state: Path) -> None:
     state.mkdir(parents=True)
     state.chmod(0o777)
     with pytest.raises(AskUnavailable, match="open to others"):
-        answerers.answerer(confirm=lambda _: True)
+        pending_questions.chain_of(confirm=lambda _: True)

@@ -1,4 +1,4 @@
-"""Says what a command would do: every fact found in its text, judged by a pack."""
+"""Judges a command: every fact found in its text, a pack's findings, a policy's decision."""
 
 from __future__ import annotations
 
@@ -8,17 +8,24 @@ from redoma.judge.interpret.arg import NOTHING, arg
 from redoma.judge.interpret.call import Call
 from redoma.judge.interpret.state import Ground, State
 from redoma.judge.interpret.walker import TooMuch, Walker
-from redoma.judge.shell import parse
+from redoma.judge.shell.parser import parse
 from redoma.judge.text.deception import as_seen, deceptions
+from redoma.model.decision import Decision
+from redoma.model.policy import BUILT_IN, SHIPPED_RULES, Circumstances
 from redoma.model.risk import Assessment, Effect, Fact, Finding
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.programs.knowledge import Knowledge
     from redoma.judge.rules.pack import Pack
+    from redoma.model.policy import Policy
     from redoma.model.request import PythonCall
 
 _EXTGLOB = re.compile(r"[?*+@!]\(")
+# What a call of some module's function means is read once; a program calls the same ones often.
+_of_modules: dict[tuple[object, ...], list[Fact]] = {}
+_MOST_MODULES = 256
+_KNOWN_NOTHING = Circumstances()
 
 
 def assess(text: str, pack: Pack, knowledge: Knowledge, ground: Ground) -> Assessment:
@@ -48,11 +55,6 @@ def examine_write(
     else:
         facts = _write_facts(path, knowledge, ground)
     return _judged(path, pack, facts), tuple(facts)
-
-
-# What a call of some module's function means is read once; a program calls the same ones often.
-_of_modules: dict[tuple[object, ...], list[Fact]] = {}
-_MOST_MODULES = 256
 
 
 def examine_call(
@@ -166,3 +168,39 @@ def _somewhere(fact: Fact, length: int) -> Fact:
 
 def _only_without_extglob(fact: Fact) -> Fact:
     return Fact(effect=Effect.UNKNOWN, span=fact.span, tags=frozenset(("extglob",)))
+
+
+def decide(
+    assessment: Assessment,
+    pack: Pack,
+    policy: Policy = BUILT_IN,
+    circumstances: Circumstances = _KNOWN_NOTHING,
+) -> Decision:
+    """Allow, log, confirm or deny, with the reasons of what led there."""
+    if policy is not BUILT_IN:
+        # Without a policy of anybody's own, a hook does without all that this needs.
+        from redoma.judge.policy.evaluation import evaluate
+
+        return evaluate(assessment, pack, policy, circumstances)
+    risk = assessment.risk
+    verdict = pack.verdict(risk)
+    return Decision(
+        verdict=verdict,
+        because=tuple(dict.fromkeys(f.reason for f in assessment.worst)) if risk else (),
+        policy="default",
+        assessment=assessment,
+        level=pack.level(risk),
+        rule=SHIPPED_RULES[verdict],
+        multiple_files=_several_files(assessment),
+    )
+
+
+def _several_files(assessment: Assessment) -> bool:
+    """Whether the findings name more than one file that changes, or a pattern of them."""
+    changed = {
+        target
+        for finding in assessment.findings
+        if finding.effect in (Effect.WRITES, Effect.DELETES)
+        for target in finding.targets
+    }
+    return len(changed) > 1 or any(not set("*?…").isdisjoint(target) for target in changed)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from redoma.judge.intent.json_text import DEEPEST, LARGEST
-from redoma.judge.intent.read import read
+from redoma.judge.intent.reader import read
 from redoma.judge.intent.schema import ARGUMENTS, json_schema
 from redoma.model.intent import Intent, Operation, PlanCycle, PlanSyntax, Step, StepConstraints
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from redoma.base.paths import is_within
-from redoma.model.access import Limits, Network, Writes
+from redoma.model.access import Limits, NetworkMode, Writes
 from redoma.model.decision import Verdict
 from redoma.model.guarantee import Guarantee
 from redoma.model.network import Reach
@@ -43,7 +43,7 @@ def narrowed(grant: Grant, held_to: StepConstraints) -> Grant:
 def refuse_outside(decision: Decision, changes: Changes, held_to: StepConstraints) -> Decision:
     """The decision on what a step changed: a change where it may not make one is a no.
 
-    What lies in a layer is not real yet, so here nothing has to be taken back.
+    What lies in an overlay is not real yet, so here nothing has to be taken back.
     """
     reasons = tuple(outside(changes, held_to))
     if not reasons:
@@ -82,7 +82,9 @@ def _limits(held_to: StepConstraints) -> Limits:
 
 def _networked(grant: Grant, held_to: StepConstraints) -> Grant:
     hosts = held_to.allowed_hosts
-    if grant.network is Network.CLOSED or (hosts is None and held_to.allow_network is not False):
+    if grant.network is NetworkMode.CLOSED or (
+        hosts is None and held_to.allow_network is not False
+    ):
         return grant
     kept: list[HostRule] = []
     if hosts and held_to.allow_network is not False:
@@ -93,7 +95,7 @@ def _networked(grant: Grant, held_to: StepConstraints) -> Grant:
         if grant.reach.anyone:
             # Attack: a plan that names this machine, or says itself where a host is.
             asked = tuple(rule for rule in asked if of_anyone(rule))
-        if asked and (grant.network is Network.OPEN or grant.reach.anyone):
+        if asked and (grant.network is NetworkMode.OPEN or grant.reach.anyone):
             # What holds for every host holds for these: ports, numbers, a mock, reading requests.
             return gated(grant, replace(grant.reach, hosts=asked, anyone=False))
         for rule in grant.reach.hosts:
@@ -103,11 +105,11 @@ def _networked(grant: Grant, held_to: StepConstraints) -> Grant:
     if kept:
         return replace(grant, reach=replace(grant.reach, hosts=tuple(kept)))
     require = grant.require - {Guarantee.NETWORK_ALLOW_LISTED} | {Guarantee.NETWORK_CLOSED}
-    return replace(grant, network=Network.CLOSED, reach=Reach(), require=require)
+    return replace(grant, network=NetworkMode.CLOSED, reach=Reach(), require=require)
 
 
 def _written(grant: Grant, allowed: list[str]) -> Grant:
-    """In a layer everything may be written, and what may not be is refused before it is real."""
+    """In an overlay everything may be written, and what may not be is refused before it is real."""
     writable = tuple(path for path in grant.writable if any(is_within(path, a) for a in allowed))
     writable += tuple(
         a

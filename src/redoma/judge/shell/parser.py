@@ -1,16 +1,18 @@
-"""Reads command lists and pipelines; nothing raises, and an error never hides what follows it."""
+"""The parser: text in, tree out; nothing raises, and an error never hides what follows it."""
 
 from __future__ import annotations
 
+import gc
 import re
 
 from redoma.judge.shell import simple
-from redoma.judge.shell.reader import HEAD, TOO_LARGE, Reader
+from redoma.judge.shell.reader import HEAD, NESTED_TOO_DEEPLY, TOO_LARGE, ShellReader
 from redoma.model.script import (
     Command,
     Literal,
     Pipeline,
     Redirect,
+    Script,
     Sequence,
     Simple,
     Unread,
@@ -21,16 +23,57 @@ SEPARATOR = re.compile(r"[ \t]*(;;&|;;|;&|;|&&|&|\|\||\n|#)?")
 PIPE = re.compile(r"[ \t]*\|(?!\|)&?")
 PIPE_STARTS = (" ", "\t", "|")
 STRAY = re.compile(r"(?s);;&|;;|;&|&&|\|\||\|&|[;&|)]|[^ \t\n;&|<>()]+|.")
-
 # Reserved words that begin a compound command.
 OPENERS = frozenset(
     ("{", "[[", "case", "for", "if", "select", "until", "while", "coproc", "function")
 )
 # Reserved words that only ever continue or end something.
 CLOSERS = frozenset(("then", "elif", "else", "fi", "do", "done", "esac", "}", "in", "]]", "!"))
+NOTHING: frozenset[str] = frozenset()
+LARGE = 4096
 
 
-def read_commands(r: Reader, stop: frozenset[str]) -> Sequence:
+def parse(text: str, *, extglob: bool = True) -> Script:
+    """The tree of `text` as bash would read it; what cannot be read is there as `Unread`.
+
+    Never raises. With `extglob` patterns like `@(a|b)` are words; without, as in a shell where
+    the option is off, they are syntax errors or subshells.
+    """
+    # A tree has no cycles. Looking for some after every few hundred nodes would make the largest
+    # texts half as slow again, and in a process with much in memory far more than that.
+    pause = len(text) > LARGE and gc.isenabled()
+    if pause:
+        gc.disable()
+    try:
+        return _parse(text, extglob=extglob)
+    except RecursionError:
+        # Only where the caller had used up nearly all of the stack itself.
+        unread = Unread(NESTED_TOO_DEEPLY, (0, len(text)))
+        body = Sequence((unread,), ("",), unread.span)
+        return Script(text, body, (unread,), unread.span)
+    finally:
+        if pause:
+            gc.enable()
+
+
+def _parse(text: str, *, extglob: bool) -> Script:
+    r = ShellReader(text, read_commands=read_commands, extglob=extglob)
+    body = read_commands(r, NOTHING)
+    r.read_bodies()
+    if r.pending:
+        # Here-documents announced on the last line.
+        late: tuple[Command, ...] = tuple(r.pending)
+        marks = (*body.after, *(";" for _ in late))
+        body = Sequence((*body.commands, *late), marks, body.span)
+    script = Script(text, body, tuple(r.unread), (0, len(r.text)))
+    if r.offsets is not None:
+        from redoma.judge.shell.rewrites import relocate
+
+        relocate((script,), r.offsets)
+    return script
+
+
+def read_commands(r: ShellReader, stop: frozenset[str]) -> Sequence:
     """Commands up to one of `stop`, which is left standing, or to the end of the text.
 
     Operators and reserved words that belong to nothing are noted as unread and passed over.
@@ -72,7 +115,7 @@ def read_commands(r: Reader, stop: frozenset[str]) -> Sequence:
     return Sequence(tuple(commands), tuple(after), span)
 
 
-def _take_unread(r: Reader, commands: list[Command], after: list[str], first: int) -> None:
+def _take_unread(r: ShellReader, commands: list[Command], after: list[str], first: int) -> None:
     taken: list[Unread] = r.pending[first:]
     del r.pending[first:]
     if after and after[-1] == "":
@@ -81,7 +124,7 @@ def _take_unread(r: Reader, commands: list[Command], after: list[str], first: in
     after.extend(";" for _ in taken)
 
 
-def separator(r: Reader, command: Command) -> str:
+def separator(r: ShellReader, command: Command) -> str:
     """What ends `command`: ";", "&", "&&", "||", or "" where the list ends with it."""
     found = SEPARATOR.match(r.text, r.pos, r.end)
     operator = found[1] if found is not None else None
@@ -102,7 +145,7 @@ def separator(r: Reader, command: Command) -> str:
     return ""
 
 
-def pipeline(r: Reader) -> Command | None:
+def pipeline(r: ShellReader) -> Command | None:
     """Commands joined by pipes; None, with nothing read, where no command can begin."""
     start = r.pos
     negated = timed = False
@@ -152,7 +195,7 @@ def _with_errors(command: Command, span: tuple[int, int]) -> None:
     command.redirects = (*command.redirects, Redirect(">&", "2", target, span))
 
 
-def _time_options(r: Reader, char: str) -> str:
+def _time_options(r: ShellReader, char: str) -> str:
     for option in ("-p", "--"):
         if char == "-" and r.head() == option:
             r.pos += 2
@@ -160,7 +203,7 @@ def _time_options(r: Reader, char: str) -> str:
     return char
 
 
-def command(r: Reader) -> Command | None:
+def command(r: ShellReader) -> Command | None:
     """One simple or compound command; None, with nothing read, where none can begin."""
     if r.pos >= r.end or r.stopped:
         return None
@@ -183,7 +226,7 @@ def command(r: Reader) -> Command | None:
     return simple.simple_command(r)
 
 
-def begins_simple_command(r: Reader) -> bool:
+def begins_simple_command(r: ShellReader) -> bool:
     """Whether what stands here is neither an operator nor a reserved word."""
     if r.pos >= r.end or (r.text[r.pos] in ";&|)\n#(" and not r.text.startswith("&>", r.pos)):
         return False
@@ -191,6 +234,6 @@ def begins_simple_command(r: Reader) -> bool:
     return head not in OPENERS and (head not in CLOSERS or (head == "!" and _opens_glob(r)))
 
 
-def _opens_glob(r: Reader) -> bool:
+def _opens_glob(r: ShellReader) -> bool:
     """Whether `!` here begins `!(…)`."""
     return r.extglob and r.text.startswith("!(", r.pos, r.end)
