@@ -30,7 +30,7 @@ from redoma.pipeline.this_host import this_host
 made = Machine.__new__(Machine)
 made.engine, made.base = {engine!r}, Path({base!r})
 made.workspace = made.base / "work"
-if made.engine == "warm":
+if made.engine == "forkserver":
     execute(planned(made, "true"), this_host())
 
 def killed():

@@ -70,6 +70,16 @@ def test_a_folder_imports_only_what_stands_left_of_it(module: str) -> None:
     assert strays == []
 
 
+@pytest.mark.parametrize("module", [m for m in MODULES if room_of(m) == "egress"])
+def test_the_egress_gate_knows_only_the_kernel_folder_of_the_jail(module: str) -> None:
+    strays = [
+        f"line {line}: {imported}"
+        for imported, line in imports_of(MODULES[module])
+        if imported.startswith("redoma.jail") and not imported.startswith("redoma.jail.kernel")
+    ]
+    assert strays == []
+
+
 @pytest.mark.parametrize("module", MODULES)
 def test_a_module_uses_no_private_name_of_another(module: str) -> None:
     strays = [

@@ -62,6 +62,9 @@ def as_text(found: Diagnosis) -> str:
         for why, names in missing.items():
             which = phrased("everything") if not report.usable else ", ".join(names)
             lines.append(phrased("    without {0}: {1}", which, phrased(why)))
+        if not report.usable:
+            needs = dict(found.needs).get(report.name, "")
+            lines.append(phrased("    needs {0}", phrased(needs)))
     lines += ["", phrased("control groups"), f"  {phrased(found.groups)}"]
     lines += ["", phrased("limits of a run in standard, and what raises or lowers each")]
     flags = {limit: flag for flag, limit in LIMITS.items()}

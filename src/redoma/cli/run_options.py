@@ -27,8 +27,8 @@ WHERE = (
     Option("--profile FILE", "a profile of your own instead of a level", feeds="level"),
     Option(
         "--engine NAME",
-        "one engine: warm, bubblewrap, systemd, unshare, landlock, direct",
-        choices="warm bubblewrap systemd unshare landlock direct",
+        "one engine: forkserver, bubblewrap, systemd, landlock, direct",
+        choices="forkserver bubblewrap systemd landlock direct",
         feeds="engine",
     ),
 )

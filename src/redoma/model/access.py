@@ -100,6 +100,8 @@ class Grant(Value):
     undo: bool = True
     home: Home = Home.TOOLCHAINS
     network: NetworkMode = NetworkMode.CLOSED
+    # Whether hosts may be granted under it at all.
+    network_grants: bool = True
     # Whom a gated network lets through.
     reach: Reach = Reach()
     syscalls: Syscalls = Syscalls.USUAL

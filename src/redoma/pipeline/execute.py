@@ -6,7 +6,7 @@ import errno
 import os
 
 from redoma.base import own_directories, signals
-from redoma.jail import own
+from redoma.jail import installation
 from redoma.jail.kernel.openat2 import open_plain
 from redoma.jail.supervisor.run import run
 from redoma.model.access import Writes
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from redoma.jail.overlay.store import Overlay
-    from redoma.jail.probe.host import Host
     from redoma.jail.supervisor.control import Control
+    from redoma.jail.supervisor.host import Host
     from redoma.jail.supervisor.streams import Sink
     from redoma.model.access import Grant, Limits
     from redoma.model.change import Changes
@@ -150,7 +150,7 @@ def _about_ours(grant: Grant, ended: Exit) -> tuple[str, ...]:
     said = ended.stderr + ended.stdout
     if ended.code == 0 or not any(sign in said for sign in _REFUSED_BY_A_MOUNT):
         return ()
-    ours = [p for p in own.parts_below(grant.workspace) if not os.path.islink(p)]
+    ours = [p for p in installation.parts_below(grant.workspace) if not os.path.islink(p)]
     if not ours and grant.writes is Writes.DIRECT:
         return (
             "what your own tools obey is read-only in a direct run; --allow-write PATH opens it",

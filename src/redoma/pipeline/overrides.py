@@ -6,7 +6,8 @@ import os
 from functools import wraps
 
 from redoma.base.paths import is_below
-from redoma.jail.quantities import checked_limit
+from redoma.jail.engines.registry import declared, engine_name
+from redoma.jail.profiles.limits import checked_limit
 from redoma.model import arguments
 from redoma.model.access import Apply, Grant, Limits, NetworkMode, Writes
 from redoma.model.arguments import WrongType, WrongValue, shown
@@ -85,7 +86,7 @@ class Overrides:
         apply: str,
         undo: bool,
     ) -> None:
-        self._engine = engine
+        self._engine = engine_name(engine) if engine else engine
         self._reach = reach
         self._direct = direct
         self.temporary = temporary
@@ -139,7 +140,7 @@ class Overrides:
         require -= self._taken_off(limits)
         if self._limits.get("cpu_percent"):
             require |= {Guarantee.CPU_CAPPED}
-        if self._engine == "direct":
+        if self._engine and not declared(self._engine).confines:
             writes = Writes.DIRECT
             require = frozenset()  # asked for by name: nothing is required, and nothing is claimed
         made = replace(

@@ -11,9 +11,8 @@ import sys
 from _thread import allocate_lock
 
 from redoma.base.paths import is_below, is_within
-from redoma.jail import own
-from redoma.jail.engines.program import own_library
-from redoma.jail.environment import home_directory
+from redoma.jail import installation
+from redoma.jail.engines.view import home_directory
 from redoma.jail.protect.untrusted_paths import led_out
 from redoma.model.call_errors import NotSendable
 from redoma.model.request import PythonCall
@@ -64,13 +63,13 @@ def search_path(written: tuple[str, ...] = ()) -> tuple[tuple[str, ...], tuple[s
     known = _known.get(key)
     if known is None:
         home = home_directory()
-        wanted = [own_library(), *(os.path.join(here, entry) for entry in sys.path)]
+        wanted = [installation.LIBRARY, *(os.path.join(here, entry) for entry in sys.path)]
         path = tuple(
             p
             for p in dict.fromkeys(wanted[1:])
             if os.path.exists(p) and not _too_wide(p, home) and not led_out(p, written)
         )
-        base = os.path.dirname(os.path.dirname(own.INTERPRETER))
+        base = os.path.dirname(os.path.dirname(installation.INTERPRETER))
         shown = [base, *(p for p in (sys.base_prefix, wanted[0]) if not led_out(p, written)), *path]
         known = (*path, *([wanted[0]] if wanted[0] not in path else [])), _outermost(shown, home)
         if len(_known) > 64:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 COULD_NOT_SET_UP = 125
+# By name: the forkserver loads it once a call is asked for, and nothing here needs it before.
+HARNESS = "redoma.jail.calls.harness"
 _FIRST = 1
 _SPENT = 500
 _RESET = [n for n in range(1, 32) if n not in (signal.SIGKILL, signal.SIGSTOP)]
@@ -76,7 +78,7 @@ class _WorkerProcess:
         self._line = line
         self._processes = processes
         self._begun = False
-        self._call = sys.modules["redoma.jail.calls.harness"]
+        self._call = sys.modules[HARNESS]
 
     def live(self, requests: socket) -> NoReturn:
         """Never returns: ends as the command does."""

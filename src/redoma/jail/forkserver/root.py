@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from redoma.jail import root_parts
+from redoma.jail.engines import root_parts
 from redoma.jail.forkserver.description import RootStep
 from redoma.jail.kernel import mounts, syscalls
 from redoma.jail.kernel.openat2 import open_in_root

@@ -70,7 +70,7 @@ class Reaper:
                 self._set(0)
 
     def _set(self, value: int) -> None:
-        # `ctypes` itself would cost a cold start as much as an enclosure; its core does not.
+        # `ctypes` itself would cost a cold start as much as a sandbox; its core does not.
         import _ctypes
 
         if not self._prctl:
