@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-from copy import copy
 
 from redoma.base.ids import short_id
 from redoma.jail.engines.choice import plan as make_plan
@@ -78,6 +77,8 @@ class SandboxConfig:
         self, constraints: StepConstraints, plan: str, step: str, first: Answerer | None
     ) -> SandboxConfig:
         """The same for one step of a plan, held tighter: nothing in it is wider."""
+        from copy import copy  # a run that is no step of a plan does without
+
         made = copy(self)
         made.constraints = constraints
         made.first = first

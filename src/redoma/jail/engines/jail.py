@@ -59,11 +59,9 @@ class Jail:
 
     def settle(self) -> tuple[HeldBack, ...]:
         """Takes back what the command made where it may not; called when the tree is dead."""
-        from redoma.jail.protect.quarantine import quarantine_directory
-
         taken: list[HeldBack] = []
         while self._protections:
-            taken += self._protections.pop(0).settle(quarantine_directory)
+            taken += self._protections.pop(0).settle()
         if self._entry is not None:
             self._entry.end()
         return tuple(taken)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 
-class OwnParts:
+class OwnPartsCheck:
     """What is ours below one workspace, asked about one change at a time."""
 
     def __init__(self, root: str) -> None:
@@ -111,7 +111,7 @@ class _ProtectionCheck:
         self._repositories = frozenset(survey.git_directories())
         self._obeyed = self._obeyed_now(survey)
         self._known = Roots(self._obeyed)
-        self._ours = OwnParts(self._root)
+        self._ours = OwnPartsCheck(self._root)
 
     def _obeyed_now(self, survey: Survey) -> frozenset[str]:
         """What a tool obeys already, and where the links among that lead."""

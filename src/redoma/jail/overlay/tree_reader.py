@@ -15,6 +15,7 @@ from _blake2 import blake2b
 from contextlib import suppress
 
 from redoma.jail.overlay.attributes import own_attributes
+from redoma.jail.protect.untrusted_paths import open_unmarked
 from redoma.model.change import FileKind, FileState
 
 TYPE_CHECKING = False
@@ -98,7 +99,7 @@ class Tree:
             if stat.S_ISDIR(status.st_mode) and mode & wanted != wanted and may:
                 self._opened_up[path] = mode
                 _set_mode(name, parent, mode | wanted)
-        return _open_entry(name, parent, _DIRECTORY)
+        return open_unmarked(name, _DIRECTORY, dir_fd=parent)
 
     def status(self, path: str) -> os.stat_result | None:
         """What a path is, or None where there is nothing."""
@@ -133,14 +134,14 @@ class Tree:
         parent, _, name = path.rpartition("/")
         folder = self.folder(parent)
         try:
-            return _open_entry(name, folder, _FILE)
+            return open_unmarked(name, _FILE, dir_fd=folder)
         except PermissionError:
             status = os.stat(name, dir_fd=folder, follow_symlinks=False)
             if not self._ours or not stat.S_ISREG(status.st_mode):
                 raise
             os.chmod(name, 0o600, dir_fd=folder)
             try:
-                return _open_entry(name, folder, _FILE)
+                return open_unmarked(name, _FILE, dir_fd=folder)
             finally:
                 os.chmod(name, stat.S_IMODE(status.st_mode), dir_fd=folder)
 
@@ -182,13 +183,6 @@ def _set_mode(name: str, parent: int | None, mode: int) -> None:
         os.chmod(f"/proc/self/fd/{fd}", mode)
     finally:
         os.close(fd)
-
-
-def _open_entry(name: str, parent: int | None, flags: int) -> int:
-    try:
-        return os.open(name, flags | os.O_NOATIME, dir_fd=parent)
-    except PermissionError:  # only a file's owner reads it without its access time being set
-        return os.open(name, flags, dir_fd=parent)
 
 
 class ReadBudgetSpent(Exception):
