@@ -7,7 +7,7 @@ import stat
 from _thread import allocate_lock
 
 from redoma.base.paths import is_below, is_within
-from redoma.jail import installation
+from redoma.jail.protect import installation
 from redoma.jail.protect.covers import opened
 from redoma.jail.protect.git_repository import obeyed_beside, programs_of_a_rebase
 from redoma.jail.protect.run_journal import ProtectedState, others_at
