@@ -11,11 +11,10 @@ import stat
 from contextlib import suppress
 
 from redoma.base.paths import is_below, is_within
-from redoma.jail import installation
 from redoma.jail.overlay.beneath import Beneath
 from redoma.jail.overlay.selection import Roots
 from redoma.jail.overlay.spool import found_in
-from redoma.jail.protect import obeyed_names
+from redoma.jail.protect import installation, obeyed_names
 from redoma.jail.protect.git_repository import (
     harmless,
     leads_out,
