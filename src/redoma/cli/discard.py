@@ -31,12 +31,12 @@ def main(arguments: list[str]) -> int:
     if every == bool(options.words):
         raise UsageError("name changes by their id, or say --all", hint=_HINT)
     from redoma.pipeline import stored_changes
-    from redoma.pipeline.policies import load
+    from redoma.pipeline.policies import load_policy
     from redoma.pipeline.transactions import local_transactions
 
     # Each name is made out before anything goes: a slip in the last one discards nothing.
     names = _all_here() if every else tuple(stored_changes.resolve(word) for word in options.words)
-    transactions = local_transactions(load("."))
+    transactions = local_transactions(load_policy("."))
     for name in names:
         transactions.discard(name)
     if "--json" in options.flags:

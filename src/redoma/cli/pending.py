@@ -8,7 +8,7 @@ import time
 from redoma.cli import options
 from redoma.cli.prose import screen
 from redoma.i18n import phrased
-from redoma.model.confirmation import request_as_dict
+from redoma.model.confirmation import confirmation_request
 from redoma.model.display import harmless
 from redoma.model.errors import UsageError
 from redoma.model.question import Remember
@@ -76,7 +76,7 @@ def as_object(waiting: Waiting) -> dict[str, object]:
     redact = redactor().text
     possible = can_remember(question)
     return {
-        "confirmation_request": request_as_dict(question, redact),
+        "confirmation_request": confirmation_request(question, redact),
         "seconds_left": round(waiting.seconds_left, 1),
         "asker_waits": waiting.asker_waits,
         "because": [redact(why) for why in question.because],

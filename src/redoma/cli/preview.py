@@ -71,10 +71,10 @@ def main(arguments: list[str]) -> int:
     found = _previewed(options)
     show(found, flags)
     if "--discard" in own and found.id:
-        from redoma.pipeline.policies import load
+        from redoma.pipeline.policies import load_policy
         from redoma.pipeline.transactions import local_transactions
 
-        local_transactions(load(found.changes.workspace)).discard(found.id)
+        local_transactions(load_policy(found.changes.workspace)).discard(found.id)
     return found.result.exit_code
 
 

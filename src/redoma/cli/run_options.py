@@ -8,6 +8,8 @@ from redoma.model.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from redoma.pipeline.sandbox import Sandbox
 
 _FLAGS = {
@@ -150,12 +152,16 @@ def _option(found: RunOptions, argument: str, rest: list[str]) -> None:
 
 def sandbox_for(options: RunOptions) -> Sandbox:
     """The sandbox that a command line describes."""
+    from redoma.model.access import Limits
     from redoma.pipeline.answerers import LocalAnswerer, forget_questions
+    from redoma.pipeline.requests import Caller
     from redoma.pipeline.sandbox import Sandbox
+    from redoma.pipeline.settings import NO_LIMIT, Access, Network
 
     if "--level" in options.one and "--profile" in options.one:
         raise UsageError("--level and --profile do not go together")
     forget_questions()
+    limits: Any = {n: NO_LIMIT if most is None else most for n, most in options.limits.items()}
     profile = options.one.get("--profile", "")
     if profile and "/" not in profile:
         profile = f"./{profile}"
@@ -163,19 +169,24 @@ def sandbox_for(options: RunOptions) -> Sandbox:
         options.one.get("--workspace", "."),
         level=profile or options.one.get("--level", ""),
         engine=options.one.get("--engine", ""),
-        limits=options.limits,
-        allow_write=options.many["--allow-write"],
-        allow_read=options.many["--allow-read"],
-        allow_hosts=options.many["--allow-host"],
-        publish=options.published(),
-        inspect="inspect" in options.flags,
-        cache_hosts=options.many["--cache-host"],
-        credentials=options.many["--credential"],
-        mock=options.one.get("--mock", "mock" in options.flags),
-        env=options.environment(),
-        direct="direct" in options.flags,
-        no_undo="no-undo" in options.flags,
+        limits=Limits(**limits),
         ask=LocalAnswerer(options.one.get("--ask", "auto")),
-        phase=options.one.get("--phase", ""),
-        session=options.one.get("--session", ""),
+        access=Access(
+            write=options.many["--allow-write"],
+            read=options.many["--allow-read"],
+            env=options.environment(),
+            direct="direct" in options.flags,
+            undo="no-undo" not in options.flags,
+        ),
+        network=Network(
+            hosts=options.many["--allow-host"],
+            publish=options.published(),
+            inspect="inspect" in options.flags,
+            cache=options.many["--cache-host"],
+            credentials=options.many["--credential"],
+            mock=options.one.get("--mock", "mock" in options.flags),
+        ),
+        caller=Caller(
+            phase=options.one.get("--phase", ""), session=options.one.get("--session", "")
+        ),
     )

@@ -46,7 +46,7 @@ def main(arguments: list[str]) -> int:
         raise UsageError("one at a time", hint="redoma undo ID")
     from redoma.cli.history import workspace_here
     from redoma.cli.signals import stop_on_signals
-    from redoma.pipeline.policies import load
+    from redoma.pipeline.policies import load_policy
     from redoma.pipeline.transactions import local_transactions
 
     stop_on_signals()
@@ -54,12 +54,12 @@ def main(arguments: list[str]) -> int:
     place = options.values.get("--workspace", "")
     if not options.words:
         here = workspace_here(place)
-        undone = local_transactions(load(here)).undo(workspace=here)
+        undone = local_transactions(load_policy(here)).undo(workspace=here)
         return _one(undone, as_json=as_json)
     if place:
         raise UsageError("an ID says which workspace is meant", hint="redoma undo ID")
     state = _plan(options.words[0])
-    transactions = local_transactions(load("."))
+    transactions = local_transactions(load_policy("."))
     if state is None:
         return _one(transactions.undo(options.words[0]), as_json=as_json)
     from redoma.pipeline.plans.reversal import undo_plan
