@@ -27,7 +27,7 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT), str(ROOT / "bench")]
 from bench.launch import measured  # noqa: E402
 from bench.preview_scale import grows_as_it_should  # noqa: E402
 from preview_operations import GAPS, OPERATIONS  # noqa: E402
-from redoma.jail.engines.bwrap_binary import candidates  # noqa: E402
+from redoma.jail.engines.bubblewrap import candidates  # noqa: E402
 from redoma.jail.overlay.changes import read_changes  # noqa: E402
 from redoma.jail.overlay.store import find_overlay, remove_overlay  # noqa: E402
 from redoma.model.change import Changes  # noqa: E402

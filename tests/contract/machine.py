@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from redoma.jail.engines.registry import NAMES, declared
 from redoma.model.guarantee import EngineReport, Guarantee
 from redoma.pipeline.sandbox import Sandbox
 from redoma.pipeline.this_host import this_host
 
-# Engines and guarantees whose absence is a failure here, as `REDOMA_REQUIRE=bubblewrap,unshare`.
+# Engines and guarantees whose absence is a failure here, as `REDOMA_REQUIRE=bubblewrap,forkserver`.
 REQUIRED = frozenset(os.environ.get("REDOMA_REQUIRE", "").replace(",", " ").split())
-ALL = ("warm", "bubblewrap", "systemd", "unshare", "landlock", "direct")
 
 
 def _worth_trying(name: str) -> bool:
@@ -24,7 +24,7 @@ def _worth_trying(name: str) -> bool:
 
 
 ENGINES = tuple(
-    os.environ.get("REDOMA_CONTRACT_ENGINES", " ".join(filter(_worth_trying, ALL))).split()
+    os.environ.get("REDOMA_CONTRACT_ENGINES", " ".join(filter(_worth_trying, NAMES))).split()
 )
 
 # Asks for nothing by name, so that an engine which holds less than others runs as well; what it
@@ -81,6 +81,7 @@ class Machine:
 
     def __init__(self, engine: str, base: Path) -> None:
         self.engine = engine
+        self.declared = declared(engine)
         self.base = base
         self.workspace = base / "work"
         self.workspace.mkdir()

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from redoma import Access
-from redoma.jail.engines.shield import Raised, Shield
+from redoma.jail.protect.protected_paths import ProtectedPaths, RunProtection
 from redoma.jail.protect.survey import Survey
 from redoma.model.errors import EngineFailed
 from tests.contract.machine import Machine
@@ -24,7 +24,7 @@ SAY = 'timeout 1 sh -c "echo owned > \\"$1\\"" - {0}; timeout 1 cat {0}; true'
 
 @pytest.fixture(autouse=True)
 def enclosed(machine: Machine) -> None:
-    if machine.engine == "direct":
+    if not machine.declared.confines:
         pytest.skip("direct encloses nothing")
 
 
@@ -110,10 +110,10 @@ def test_a_socket_in_a_place_that_is_only_read_leads_nowhere(machine: Machine) -
 
 def test_a_pipe_where_something_is_mounted_beside_it_leads_nowhere(machine: Machine) -> None:
     """No overlay can be made there, so that each is covered by itself."""
-    if machine.engine not in ("bubblewrap", "warm", "unshare"):
+    if not machine.declared.hides_paths:
         pytest.skip("it has no mounts")
-    from redoma.jail.engines.endpoints import covers_where_read
     from redoma.jail.engines.frame import Frame
+    from redoma.jail.protect.covers import covers_where_read
     from redoma.model.access import Grant
 
     with pipe(machine.outside / "in/pipe"):
@@ -156,9 +156,9 @@ def test_a_workspace_that_cannot_be_listed_is_refused(machine: Machine) -> None:
         os.setresgid(65534, 65534, 65534)
         os.setresuid(65534, 65534, 65534)
         try:
-            shield = Shield(str(machine.workspace), ())
+            shield = ProtectedPaths(str(machine.workspace), ())
             shield.survey.look()
-            Raised(shield, {}, {})
+            RunProtection(shield, {}, {})
         except EngineFailed:
             os._exit(0)
         finally:

@@ -30,7 +30,7 @@ from redoma.pipeline.this_host import this_host
 made = Machine.__new__(Machine)
 made.engine, made.base = {engine!r}, Path({base!r})
 made.workspace = made.base / "work"
-if made.engine == "warm":
+if made.engine == "forkserver":
     execute(planned(made, "true"), this_host())
 
 def killed():
@@ -38,7 +38,7 @@ def killed():
     print("waits", flush=True)
     time.sleep(600)
 
-execute(planned(made, {command!r}), this_host(), started=killed)
+execute(planned(made, {command!r}), this_host(), wait_for_start=killed)
 """
 NEXT = """
 import sys

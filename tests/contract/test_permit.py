@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from redoma.jail.levels import load
-from redoma.jail.plan import plan
+from redoma.jail.engines.choice import plan
+from redoma.jail.profiles.profile import load
 from redoma.model.errors import RecordUnavailable
 from redoma.model.plan import RunPlan
 from redoma.model.request import Request, ShellCommand
@@ -24,7 +24,7 @@ STANDS_BY_THEN = 0.2
 
 def planned(machine: Machine, command: str) -> RunPlan:
     grant = load(str(machine.profile())).grant(str(machine.workspace))
-    if machine.engine == "direct":
+    if not machine.declared.confines:
         grant = replace(grant, require=frozenset())
     grant = replace(grant, prefer=(machine.engine,))
     return plan(Request(workload=ShellCommand(text=command)), grant, this_host())
@@ -59,7 +59,7 @@ def test_what_may_not_begin_never_does(machine: Machine) -> None:
     before = len(os.listdir("/proc/self/fd"))
     command = f": {machine.base.name}; echo $$ > begun"
     with pytest.raises(RecordUnavailable, match="the disk is full"):
-        execute(planned(machine, command), this_host(), started=no_disk)
+        execute(planned(machine, command), this_host(), wait_for_start=no_disk)
     assert waiting_for(command) == []
     # Only now: what was left waiting begins a moment later, when its door falls open behind us.
     assert os.listdir(machine.workspace) == []
@@ -77,5 +77,5 @@ def test_a_command_begins_after_it_may(machine: Machine) -> None:
         time.sleep(0.3)
         seen.append(begun.exists())
 
-    assert execute(planned(machine, ": > begun"), this_host(), started=look).ok
+    assert execute(planned(machine, ": > begun"), this_host(), wait_for_start=look).ok
     assert (seen, begun.exists()) == ([False], True)

@@ -12,14 +12,15 @@ from typing import Any
 import pytest
 
 from redoma import Access
-from redoma.jail import root_parts
+from redoma.jail.engines import root_parts
+from redoma.jail.engines.registry import DECLARED
 from redoma.pipeline.sandbox import Sandbox
 from tests.contract.machine import usable
 from tests.tidy import remove
 
 pytestmark = pytest.mark.both_users
 
-BUILDERS = ("bubblewrap", "warm", "unshare")
+BUILDERS = tuple(each.name for each in DECLARED if each.hides_paths)
 WRITES = ("direct", "layer", "memory", "read-only")
 PROFILE = """
 level: root

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from redoma.egress import host_rules
 from redoma.egress.grants import gated
-from redoma.jail.levels import load
-from redoma.jail.plan import plan
+from redoma.jail.engines.choice import plan
+from redoma.jail.profiles.profile import load
 from redoma.model.access import Writes
 from redoma.model.guarantee import Guarantee
 from redoma.model.network import Reach
@@ -109,7 +109,7 @@ def workspace() -> Iterator[Path]:
 def behind_a_gate(
     script: str, *hosts: str, engine: str = "", reach: Reach | None = None, level: str = "standard"
 ) -> Result:
-    """Runs a Python script in an enclosure that may reach these hosts."""
+    """Runs a Python script in a sandbox that may reach these hosts."""
     with workspace() as place:
         (place / "script.py").write_text(PRELUDE + script, encoding="utf-8")
         return run([PYTHON, "script.py"], place, *hosts, engine=engine, reach=reach, level=level)

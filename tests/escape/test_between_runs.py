@@ -71,7 +71,7 @@ def test_an_interpreter_that_a_command_replaced_is_never_started(place: Path) ->
     assert os.readlink(environment / "python") == os.path.realpath(sys.executable)
 
 
-@pytest.mark.parametrize("engine", ["bubblewrap", "warm"])
+@pytest.mark.parametrize("engine", ["bubblewrap", "forkserver"])
 def test_our_own_package_in_a_workspace_is_only_read(place: Path, engine: str) -> None:
     usable(engine)
     library = place / "work/.venv/lib"
@@ -129,7 +129,7 @@ def test_what_is_given_in_a_workspace_is_not_what_a_link_there_leads_to(
         Sandbox(str(place / "work"), **given)
 
 
-@pytest.mark.parametrize("engine", ["bubblewrap", "warm", "unshare"])
+@pytest.mark.parametrize("engine", ["bubblewrap", "forkserver"])
 def test_a_workspace_that_became_a_link_is_refused(place: Path, engine: str) -> None:
     usable(engine)
     (place / "secret/in").mkdir(parents=True)
@@ -146,7 +146,7 @@ def test_a_workspace_that_became_a_link_is_refused(place: Path, engine: str) -> 
     assert os.listdir(place / "secret/in") == ["key"]
 
 
-@pytest.mark.parametrize("engine", ["bubblewrap", "warm"])
+@pytest.mark.parametrize("engine", ["bubblewrap", "forkserver"])
 def test_what_is_hidden_keeps_its_name(place: Path, engine: str) -> None:
     usable(engine)
     given = place / "given"

@@ -30,7 +30,7 @@ MODES = {
     "direct": ["--direct"],
     "minimal": ["--level", "minimal"],
     "allowed": ["--allow-write", ".git"],
-    "unshare": ["--engine", "unshare"],
+    "forkserver": ["--engine", "forkserver"],
 }
 SITE = f".venv/lib/python{sys.version_info[0]}.{sys.version_info[1]}/site-packages"
 EVIL = "#!/bin/sh\necho outside >> {0}/proof\nexit 1\n"
@@ -132,7 +132,7 @@ def traced(tree: Path) -> dict[str, str]:
     ("mode", "attack"),
     [
         *((mode, attack) for mode in ("standard", "direct") for attack in ATTACKS),
-        *((mode, "all") for mode in ("minimal", "allowed", "unshare")),
+        *((mode, "all") for mode in ("minimal", "allowed", "forkserver")),
     ],
 )
 def test_an_environment_that_holds_redoma_is_only_read(place: Path, mode: str, attack: str) -> None:
@@ -287,7 +287,7 @@ def test_another_name_of_one_of_our_files_is_only_read(place: Path) -> None:
 @pytest.mark.parametrize("level", ["standard", "minimal"])
 def test_a_profile_that_decides_over_a_run_is_not_written_by_it(place: Path, level: str) -> None:
     work = place / "home/project"
-    text = (SOURCE / f"redoma/jail/profiles/{level}.yaml").read_text()
+    text = (SOURCE / f"redoma/base/levels/{level}.yaml").read_text()
     (work / "own.yaml").write_text(text)
     (work / "profile.yaml").symlink_to("own.yaml")
     attack = "echo 'workspace: direct' > own.yaml; rm -f own.yaml profile.yaml; cp evil profile.yaml; true"

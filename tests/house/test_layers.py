@@ -31,6 +31,10 @@ MAY_IMPORT = {
 # The folders of a package in their order: each may import only what stands left of it. Modules at
 # the package's top assemble the folders, so no folder imports them.
 ORDER = {
+    "jail": (
+        *("kernel", "probe", "protect", "overlay", "engines", "profiles"),
+        *("supervisor", "forkserver", "calls"),
+    ),
     "judge": ("text", "shell", "interpret", "languages", "programs", "rules", "policy", "intent"),
 }
 STARTS_PROCESSES = {"subprocess", "multiprocessing", "pty", "concurrent.futures"}
@@ -66,6 +70,16 @@ def test_a_folder_imports_only_what_stands_left_of_it(module: str) -> None:
         f"line {line}: {imported}"
         for imported, line in imports_of(MODULES[module])
         if imported.startswith(f"redoma.{room}.") and folder_of(imported) not in {folder, *left}
+    ]
+    assert strays == []
+
+
+@pytest.mark.parametrize("module", [m for m in MODULES if room_of(m) == "egress"])
+def test_the_egress_gate_knows_only_the_kernel_folder_of_the_jail(module: str) -> None:
+    strays = [
+        f"line {line}: {imported}"
+        for imported, line in imports_of(MODULES[module])
+        if imported.startswith("redoma.jail") and not imported.startswith("redoma.jail.kernel")
     ]
     assert strays == []
 

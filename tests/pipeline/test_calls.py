@@ -1,4 +1,4 @@
-"""Python functions in an enclosure: the value comes back, or an error that says what and where."""
+"""Python functions in a sandbox: the value comes back, or an error that says what and where."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ def test_what_cannot_come_back_is_named(sandbox: Sandbox) -> None:
 
 
 def test_a_call_inside_a_call_is_refused_clearly(sandbox: Sandbox, tmp_path: Path) -> None:
-    with pytest.raises(CallFailed, match="already runs in an enclosure") as caught:
+    with pytest.raises(CallFailed, match="this function already runs in") as caught:
         sandbox.call(nested, str(tmp_path))
     assert caught.value.type_name == f"{UsageError.__module__}.UsageError"
 

@@ -176,7 +176,7 @@ def test_what_makes_functions_from_bytes_is_loaded_once_and_not_in_every_call(
     script.write_text(
         "import sys\nfrom redoma import Sandbox\n"
         + getsource(loaded_before_it_came)
-        + "sandbox = Sandbox(sys.argv[1], engine='warm', audit=sys.argv[2])\n"
+        + "sandbox = Sandbox(sys.argv[1], engine='forkserver', audit=sys.argv[2])\n"
         + ("sandbox.call(sum, [1])\n" if first == "by name" else "")
         + "print(sandbox.call(loaded_before_it_came))\n"
     )

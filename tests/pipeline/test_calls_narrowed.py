@@ -22,7 +22,7 @@ from tests.pipeline.called import (
 from tests.pipeline.place import Place
 
 pytestmark = pytest.mark.both_users
-ENGINES = ("bubblewrap", "warm")
+ENGINES = ("bubblewrap", "forkserver")
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redoma.jail.plan import plan
+from redoma.jail.engines.choice import plan
 from redoma.model.access import Grant, Limits, Writes
 from redoma.model.change import Change, Changes, Did
 from redoma.model.decision import Decision, Verdict

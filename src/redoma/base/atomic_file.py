@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from _thread import get_native_id
-from contextlib import suppress
 
 
 def write(path: str, content: str | bytes, *, mode: int = 0o600, durable: bool = False) -> None:
@@ -19,8 +18,7 @@ def write(path: str, content: str | bytes, *, mode: int = 0o600, durable: bool =
         _write(temporary, data, mode, durable=durable)
         os.replace(temporary, path)
     except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary)
+        _remove(temporary)
         raise
     if durable:
         _sync_directory(os.path.dirname(path) or ".")
@@ -41,6 +39,14 @@ def _write(temporary: str, data: bytes, mode: int, *, durable: bool) -> None:
         if durable:
             file.flush()
             os.fsync(fd)
+
+
+def _remove(path: str) -> None:
+    # The import cache loads us before it can load anything faster: so no `contextlib`.
+    try:  # noqa: SIM105
+        os.unlink(path)
+    except OSError:
+        pass
 
 
 def _sync_directory(directory: str) -> None:

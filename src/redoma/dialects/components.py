@@ -197,10 +197,10 @@ class AutopoieticSandbox:
         return self._attempt(code, name, "systemd_run", "systemd", limits)
 
     def _try_execute_with_unshare(self, code: str, name: str) -> dict[str, object]:
-        """In namespaces, made by util-linux or by bubblewrap, whichever may make them here."""
-        result = self._attempt(code, name, "unshare", "unshare", {})
+        """In namespaces, made by bubblewrap or by the forkserver, whichever may make them here."""
+        result = self._attempt(code, name, "unshare", "bubblewrap", {})
         if result["isolation"] == FAILED:
-            result = self._attempt(code, name, "unshare", "bubblewrap", {})
+            result = self._attempt(code, name, "unshare", "forkserver", {})
         return result
 
     def _execute_direct_unsafe(self, code: str, name: str) -> dict[str, object]:

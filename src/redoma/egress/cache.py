@@ -1,7 +1,8 @@
-"""Answers repeated requests to rate-limited hosts from what they have said already.
+"""Answers repeated requests to rate-limited hosts from what they have said already (RFC 9111).
 
 A host is asked for the same thing no more often than every so many seconds, and one that wants to
-be left alone is.
+be left alone is. The rules of HTTP caching are hishel's, which knows of no connection and no clock
+but the wall's.
 """
 
 from __future__ import annotations
@@ -36,6 +37,15 @@ _BUSY = (429, 503)
 _NOT_MODIFIED = 304
 _SAFE = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
 _MOST_LOCKS = 1000
+# One user's own: what is private to that user may be kept.
+_PRIVATE = hishel.CacheOptions(shared=False, supported_methods=["GET"], allow_stale=False)
+# These ask for the same thing in another way; every other header may change the answer.
+_NOT_OF_THE_KEY = frozenset(
+    b"if-none-match if-modified-since cache-control pragma content-length".split()
+)
+_CONDITIONS = frozenset(
+    b"if-none-match if-modified-since if-match if-unmodified-since if-range".split()
+)
 
 
 class ResponseCache:
@@ -232,17 +242,6 @@ async def _rest(first: bytes, body: AsyncIterator[bytes]) -> AsyncIterator[bytes
     yield first
     async for piece in body:
         yield piece
-
-
-# One user's own: what is private to that user may be kept.
-_PRIVATE = hishel.CacheOptions(shared=False, supported_methods=["GET"], allow_stale=False)
-# These ask for the same thing in another way; every other header may change the answer.
-_NOT_OF_THE_KEY = frozenset(
-    b"if-none-match if-modified-since cache-control pragma content-length".split()
-)
-_CONDITIONS = frozenset(
-    b"if-none-match if-modified-since if-match if-unmodified-since if-range".split()
-)
 
 
 def url_of(request: HttpRequest) -> str:

@@ -1,7 +1,7 @@
 """Makes certificates for one run, so that its TLS can be opened, and no other's.
 
 The key is made in memory for a single run, and is gone with it. It is never written anywhere, and
-the enclosure gets the certificate only: nobody else trusts that.
+the sandbox gets the certificate only: nobody else trusts that.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Authority:
 
     @property
     def certificate(self) -> bytes:
-        """What an enclosure has to trust, as PEM."""
+        """What a sandbox has to trust, as PEM."""
         return self._own.public_bytes(serialization.Encoding.PEM)
 
     def context(self, name: str) -> ssl.SSLContext:

@@ -1,7 +1,8 @@
 """Adds a secret to requests to one host, so that the command that sends them never has it.
 
-Attack: the command asks the host to say the secret back. What comes back unencoded is searched
-for it, and has stars in its place.
+Attack: the command asks the host to say the secret back. What comes back is searched for it, and
+has stars in its place. A host that packs what it says, although it was asked not to, is unpacked
+first; what cannot be unpacked here is not passed on.
 """
 
 from __future__ import annotations
@@ -34,6 +35,13 @@ _FORM = "HOST[:PORT]=[bearer:|basic:|HEADER:]VARIABLE"
 # Shorter ones would be found everywhere.
 _SHORTEST = 6
 _WITHOUT_BODY = (204, 304)
+_PLAIN = (b"", b"identity")
+_PACKED = (b"gzip", b"x-gzip", b"deflate")
+# Reads the head of either form of them by itself.
+_EITHER = zlib.MAX_WBITS | 32
+# At one time: a few bytes may stand for gigabytes.
+_PIECE = 1 << 16
+_ABOUT_THE_PACKED = (b"content-encoding", b"content-length", b"content-md5", b"digest")
 
 
 def read(text: str) -> Credential:
@@ -188,15 +196,6 @@ async def _searched(body: AsyncIterator[bytes], hidden: tuple[bytes, ...]) -> As
                 held = held[end:]
     if held:
         yield held
-
-
-_PLAIN = (b"", b"identity")
-_PACKED = (b"gzip", b"x-gzip", b"deflate")
-# Reads the head of either form of them by itself.
-_EITHER = zlib.MAX_WBITS | 32
-# At one time: a few bytes may stand for gigabytes.
-_PIECE = 1 << 16
-_ABOUT_THE_PACKED = (b"content-encoding", b"content-length", b"content-md5", b"digest")
 
 
 def decoded(response: HttpResponse) -> HttpResponse:

@@ -1,4 +1,4 @@
-"""Says of one destination whether it may be reached, by which rule, and where it is."""
+"""Of one connection: whom it was meant for, whether it may reach that, and which program asked."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from socket import (
 
 from redoma.egress import host_rules
 from redoma.egress.hosts import normal
-from redoma.jail.kernel.network import inode_of
-from redoma.jail.kernel.process_tree import process_tree
+from redoma.jail.kernel.netns import inode_of
+from redoma.jail.kernel.process import process_tree
 from redoma.model.errors import UsageError
 from redoma.model.network import (
     NOT_GRANTED,
@@ -37,6 +37,16 @@ from redoma.model.value import replace
 
 __all__ = ["UNREACHABLE"]
 _ANSWERED_WITHIN = 0.2
+SPARE_DESCRIPTORS = 64
+_ORIGINAL = 80
+# Looking is for the telling only: where it would take long, nothing is told.
+_MOST_PROCESSES = 32
+_MOST_DESCRIPTORS = 512
+# Attack: a thousand descriptors in each of many processes, and every connection looked for in all.
+_SHARE_OF_TIME = 0.1
+_CREDIT = 0.2
+# A program that opens one connection after the other gets the next numbers for them.
+_NEXT_ONES = 3
 
 
 def judged(reach: Reach, name: str, place: tuple[str, int]) -> Connection:
@@ -118,10 +128,6 @@ def connects(made: socket, address: str, port: int) -> bool:
     return True
 
 
-SPARE_DESCRIPTORS = 64
-_ORIGINAL = 80
-
-
 def original(client: socket, *, redirected: bool) -> tuple[str, int] | None:
     """Whom a connection was meant for; None for one that was made to the gate's own port."""
     try:
@@ -153,18 +159,8 @@ def descriptors_left() -> int:
     return max(4, most - len(os.listdir("/proc/self/fd")) - SPARE_DESCRIPTORS)
 
 
-# Looking is for the telling only: where it would take long, nothing is told.
-_MOST_PROCESSES = 32
-_MOST_DESCRIPTORS = 512
-# Attack: a thousand descriptors in each of many processes, and every connection looked for in all.
-_SHARE_OF_TIME = 0.1
-_CREDIT = 0.2
-# A program that opens one connection after the other gets the next numbers for them.
-_NEXT_ONES = 3
-
-
 class ProgramLookup:
-    """The programs of one enclosure, below its first process."""
+    """The programs of one sandbox, below its first process."""
 
     def __init__(self, first: int, kernel: socket | None) -> None:
         self._first = first

@@ -1,6 +1,8 @@
-"""Reads questions to a name server and writes answers, as far as an enclosure needs any.
+"""The name server of one sandbox: answers questions for names that were granted, and no other.
 
-A question that cannot be read has no answer; nothing here raises on what a command sends.
+Each name gets an address that stands for it inside. A command never learns where a host really is,
+so whom a connection is for is never in doubt, and no address that it knows from elsewhere leads
+anywhere. A question that cannot be read has no answer; nothing here raises on what a command sends.
 """
 
 from __future__ import annotations
@@ -38,6 +40,20 @@ _OPT = 41
 # A program asks again after so many seconds, and by then a name may have moved.
 SECONDS = 30
 OK, FORMAT_ERROR, SERVER_FAILED, NO_SUCH_NAME, NOT_DONE, REFUSED = 0, 1, 2, 3, 4, 5
+# 198.18.0.0/15 is set aside for tests of devices; the other is a private prefix that says whose.
+_V4 = int.from_bytes(inet_pton(AF_INET, "198.18.0.0"), "big")
+_V6 = int.from_bytes(inet_pton(AF_INET6, "fd72:6564:6f6d:6100::"), "big")
+_FIRST = 16
+MOST_NAMES = 4096
+_IPPROTO_IP, _IPPROTO_IPV6, _IP_PKTINFO, _IPV6_PKTINFO = 0, 41, 8, 50
+_AT_ONCE = 64
+_LARGEST = 4096
+_MOST_BY_TCP = 1 << 16
+_LOOPBACK = {A: inet_pton(AF_INET, "127.0.0.1"), AAAA: inet_pton(AF_INET6, "::1")}
+MOST_RESOLVED = 1000
+_MOST_THREADS = 4
+_MOST_WAITING = 512
+_KEPT, _KEPT_ABSENCE = 60.0, 5.0
 
 
 class DnsQuestion(Value):
@@ -122,13 +138,6 @@ def answer(question: DnsQuestion, code: int, addresses: tuple[bytes, ...] = ()) 
     return head + question.asked + records + extra
 
 
-# 198.18.0.0/15 is set aside for tests of devices; the other is a private prefix that says whose.
-_V4 = int.from_bytes(inet_pton(AF_INET, "198.18.0.0"), "big")
-_V6 = int.from_bytes(inet_pton(AF_INET6, "fd72:6564:6f6d:6100::"), "big")
-_FIRST = 16
-MOST_NAMES = 4096
-
-
 class NameDirectory:
     """Names, and the addresses that stand for them."""
 
@@ -152,15 +161,8 @@ class NameDirectory:
         return self._names.get(address, "")
 
 
-_IPPROTO_IP, _IPPROTO_IPV6, _IP_PKTINFO, _IPV6_PKTINFO = 0, 41, 8, 50
-_AT_ONCE = 64
-_LARGEST = 4096
-_MOST_BY_TCP = 1 << 16
-_LOOPBACK = {A: inet_pton(AF_INET, "127.0.0.1"), AAAA: inet_pton(AF_INET6, "::1")}
-
-
 class NameServer:
-    """A name server for one enclosure."""
+    """A name server for one sandbox."""
 
     def __init__(
         self, reach: Reach, directory: NameDirectory, resolver: Resolver, ledger: Ledger
@@ -323,12 +325,6 @@ def _sender(extra: list[tuple[int, int, bytes]]) -> list[tuple[int, int, bytes]]
         if (level, kind) == (_IPPROTO_IPV6, _IPV6_PKTINFO):
             return [(level, kind, data[:16] + b"\0" * 4)]
     return []
-
-
-MOST_RESOLVED = 1000
-_MOST_THREADS = 4
-_MOST_WAITING = 512
-_KEPT, _KEPT_ABSENCE = 60.0, 5.0
 
 
 class Resolver:

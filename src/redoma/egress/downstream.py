@@ -1,4 +1,9 @@
-"""The client's side of a connection that is read: its requests one after the other."""
+"""The client's side of an inspected connection: its requests one after the other.
+
+Attack: a request that the gate reads as one and the host as two, the second of which nobody has
+judged (request smuggling). What is not written as everybody writes it is refused, and what passes
+is written anew before the host gets it.
+"""
 
 from __future__ import annotations
 
@@ -31,6 +36,10 @@ _VALUE = re.compile(rb"[\x09\x20-\x7e\x80-\xff]*\Z")
 _ABSOLUTE = re.compile(r"(https?)://([^/?#@]+)([/?][^#]*)?\Z", re.I)
 _LENGTH = re.compile(rb"[0-9]{1,18}\Z")
 _MOST_FIELDS = 200
+_LINGER_SECONDS, _LINGER_BYTES = 1.0, 1 << 20
+_LARGEST_LINE = 1 << 16
+_SWITCHING = 101
+_WITHOUT_BODY = (204, 304)
 
 
 class RequestHead(Value):
@@ -129,12 +138,6 @@ def _body_framed(head: RequestHead) -> RequestHead:
     if len(lengths) > 1 or (lengths and not _LENGTH.match(lengths[0])):
         return RequestHead(refusal=UNREADABLE)
     return replace(head, length=int(lengths[0])) if lengths else head
-
-
-_LINGER_SECONDS, _LINGER_BYTES = 1.0, 1 << 20
-_LARGEST_LINE = 1 << 16
-_SWITCHING = 101
-_WITHOUT_BODY = (204, 304)
 
 
 class DownstreamClient:

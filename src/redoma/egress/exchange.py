@@ -1,7 +1,7 @@
-"""One request of a command and its answer, as those see them who stand between it and the host.
+"""One request of a command and its answer, as the handlers between it and the host see them.
 
 Handlers stand in a row: each may answer a request itself, or hand it on, changed or not, and may
-change what comes back. Behind the last of them is the host.
+change what comes back. Behind the last of them is the host; a mock stands in its place.
 """
 
 from __future__ import annotations
@@ -29,6 +29,18 @@ if TYPE_CHECKING:
         async def handle(self, request: HttpRequest, forward: Forward) -> HttpResponse: ...
 
     from collections.abc import Iterable
+BY = "mock"
+_JSON = ("content-type", "application/json")
+USUAL = MockedAnswer(headers=(_JSON,), body=json.dumps({"mocked": True}).encode() + b"\n")
+# Values that say what a request is about, and no secret; of every other header only the name.
+_SHOWN = frozenset(
+    "accept accept-encoding content-encoding content-length content-type expect range"
+    " user-agent".split()
+)
+LEFT_OUT = "…"
+_LONGEST = 200
+_MOST = 50
+_BODILESS = (204, 304)
 
 
 class ExchangeStopped(Exception):
@@ -157,20 +169,6 @@ def _before(handler: Handler, forward: Forward) -> Forward:
         return await handler.handle(request, forward)
 
     return handled
-
-
-BY = "mock"
-_JSON = ("content-type", "application/json")
-USUAL = MockedAnswer(headers=(_JSON,), body=json.dumps({"mocked": True}).encode() + b"\n")
-# Values that say what a request is about, and no secret; of every other header only the name.
-_SHOWN = frozenset(
-    "accept accept-encoding content-encoding content-length content-type expect range"
-    " user-agent".split()
-)
-LEFT_OUT = "…"
-_LONGEST = 200
-_MOST = 50
-_BODILESS = (204, 304)
 
 
 class MockHandler:

@@ -1,4 +1,4 @@
-"""The gate: accepts every connection of an enclosure, and decides, dials and relays each.
+"""The egress gate: accepts every connection of a sandbox, and decides, dials and relays each.
 
 It stands outside: the sockets it listens on were made inside, and whatever it dials, it dials as
 the machine itself. When it ends, for whatever reason, nothing leads out any more.
@@ -43,12 +43,12 @@ _QUESTIONS_FOR_A_REFUSAL = 20
 
 
 class EgressGate:
-    """The way out of one enclosure, served by a thread of its own."""
+    """The way out of one sandbox, served by a thread of its own."""
 
     def __init__(
         self,
         reach: Reach,
-        embassy: NetnsSockets,
+        netns: NetnsSockets,
         first: int,
         wake: Callable[[], None],
         tell: Tell | None = None,
@@ -65,8 +65,8 @@ class EgressGate:
         self.spent = False
         self._bytes = 0
         self._counting = allocate_lock()
-        self._embassy = embassy
-        self._programs = ProgramLookup(first, embassy.kernel)
+        self._netns = netns
+        self._programs = ProgramLookup(first, netns.kernel)
         self._tell = wake
         self._epoll = select.epoll()
         self._bell = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
@@ -75,7 +75,7 @@ class EgressGate:
         self._stopping = False
         self._over = allocate_lock()
         self._handlers: dict[int, Callable[[], None]] = {}
-        self._passages: set[RelayedConnection] = set()
+        self._relayed: set[RelayedConnection] = set()
         self._asking: set[socket] = set()
         self._again: deque[RelayedConnection] = deque()
         self._resolver = Resolver(self._ring)
@@ -90,7 +90,7 @@ class EgressGate:
 
     def start(self) -> None:
         """Begins to serve; from here on connections are answered."""
-        for name, sock in self._embassy.sockets:
+        for name, sock in self._netns.sockets:
             kind, _, number = name.partition(":")
             if kind == "dns":
                 self._listen(sock, partial(self._answers.datagrams, sock))
@@ -118,10 +118,10 @@ class EgressGate:
         self._stopping = True
         self._ring()
         self._over.acquire()
-        for passage in list(self._passages):
-            passage.finish(abrupt=True)
-            self._note(passage.about)
-        self._passages.clear()
+        for relayed in list(self._relayed):
+            relayed.finish(abrupt=True)
+            self._note(relayed.about)
+        self._relayed.clear()
         if self._inspector is not None:
             self._inspector.stop()
         self._resolver.close()
@@ -134,9 +134,9 @@ class EgressGate:
             self._bell = -1
         return self.ledger.all()
 
-    def watch(self, sock: socket, passage: RelayedConnection) -> None:
-        """Has a passage served whenever something happens on a socket."""
-        self._handlers[sock.fileno()] = passage.ready
+    def watch(self, sock: socket, relayed: RelayedConnection) -> None:
+        """Has a relayed connection served whenever something happens on a socket."""
+        self._handlers[sock.fileno()] = relayed.ready
         self._epoll.register(sock.fileno(), _EVENTS)
 
     def forget(self, sock: socket) -> None:
@@ -146,9 +146,9 @@ class EgressGate:
             with suppress(OSError, ValueError):
                 self._epoll.unregister(number)
 
-    def again(self, passage: RelayedConnection) -> None:
-        """Serves a passage in the next round as well, after the others had their turn."""
-        self._again.append(passage)
+    def again(self, relayed: RelayedConnection) -> None:
+        """Serves a relayed connection in the next round too, after the others had their turn."""
+        self._again.append(relayed)
 
     def count(self, moved: int) -> bool:
         """Adds to what went through in this run; whether that is more than may."""
@@ -158,10 +158,10 @@ class EgressGate:
             self.spent = limit is not None and self._bytes > limit
             return self.spent
 
-    def ended(self, passage: RelayedConnection) -> None:
-        """Notes a passage that is over."""
-        self._passages.discard(passage)
-        self._note(passage.about)
+    def ended(self, relayed: RelayedConnection) -> None:
+        """Notes a relayed connection that is over."""
+        self._relayed.discard(relayed)
+        self._note(relayed.about)
 
     def _note(self, about: Connection) -> None:
         if about.allowed:
@@ -195,8 +195,8 @@ class EgressGate:
         for _ in range(len(self._again)):
             self._again.popleft().ready()
         now = time.monotonic()
-        for passage in [p for p in self._passages if 0 < p.dialling_until < now]:
-            passage.refuse(destinations.UNREACHABLE)
+        for relayed in [p for p in self._relayed if 0 < p.dialling_until < now]:
+            relayed.refuse(destinations.UNREACHABLE)
         if self._flooded():
             self._end(Outcome.TOO_MANY_CONNECTIONS)
 
@@ -243,7 +243,7 @@ class EgressGate:
 
     def _out(self, client: socket) -> None:
         """A connection of the command's to anywhere."""
-        place = destinations.original(client, redirected=self._embassy.mode == "redirect")
+        place = destinations.original(client, redirected=self._netns.mode == "redirect")
         if place is None:
             cut(client)
             return
@@ -267,16 +267,16 @@ class EgressGate:
                 web_only=destinations.web_only(self.reach, name, about.port),
                 may_tunnel=lambda host, port: destinations.granted(self.reach, host, port),
             )
-        passage = self._begin(client, about, guard)
+        relayed = self._begin(client, about, guard)
         places = destinations.places(self.reach, name, place)
         if places:
-            passage.dial(places)
+            relayed.dial(places)
             return
         granted = destinations.rules_for(self.reach, name, about.port)
         self._answers.place(
             name,
             granted,
-            lambda found: passage.dial([(address, about.port) for address in found]),
+            lambda found: relayed.dial([(address, about.port) for address in found]),
         )
 
     def _inspect(
@@ -302,7 +302,7 @@ class EgressGate:
     @property
     def _full(self) -> bool:
         read = self._inspector.connections if self._inspector is not None else 0
-        return len(self._passages) + read >= self._most
+        return len(self._relayed) + read >= self._most
 
     def _to_this_machine(self, client: socket, port: int) -> None:
         about = Connection(
@@ -322,14 +322,14 @@ class EgressGate:
         if self._full:
             self._turn_away(client, about)
             return
-        passage = self._begin(client, about, None)
+        relayed = self._begin(client, about, None)
         for family, address in ((AF_INET, "127.0.0.1"), (AF_INET6, "::1")):
-            host = self._embassy.new_socket(family)
+            host = self._netns.new_socket(family)
             # Within one namespace a connection to loopback is answered before this returns.
             if host is not None and destinations.connects(host, address, port):
-                passage.take(host)
+                relayed.take(host)
                 return
-        passage.refuse(destinations.UNREACHABLE)
+        relayed.refuse(destinations.UNREACHABLE)
 
     def _turn_away(self, client: socket, about: Connection) -> None:
         cut(client)
@@ -338,10 +338,10 @@ class EgressGate:
     def _begin(
         self, client: socket, about: Connection, guard: ConnectionGuard | None
     ) -> RelayedConnection:
-        passage = RelayedConnection(self, client, about, guard)
-        self._passages.add(passage)
-        self.watch(client, passage)
-        return passage
+        relayed = RelayedConnection(self, client, about, guard)
+        self._relayed.add(relayed)
+        self.watch(client, relayed)
+        return relayed
 
     def _asked(self, client: socket) -> None:
         """A connection over which names are asked for."""

@@ -1,4 +1,4 @@
-"""Turns a grant into one whose network has a gate."""
+"""Turns a grant into one whose network has an egress gate."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.model.network import HostRule
 
-NO_NETWORK = ("strict", "maximum")
 _MOST_OF_AN_OPEN_NETWORK = 1000
 
 
 def gated(grant: Grant, reach: Reach) -> Grant:
     """The same grant with these hosts, and no others; it runs only where a gate holds that."""
-    if grant.level in NO_NETWORK or grant.syscalls is Syscalls.STRICTEST:
+    if not grant.network_grants or grant.syscalls is Syscalls.STRICTEST:
         from redoma.model.remedies import Help, Remedy
 
         raise UsageError(

@@ -1,4 +1,9 @@
-"""Listens to how a connection begins, and lets it go on only where it names whom it may reach."""
+"""Listens to how a connection begins, and lets it go on only where it names whom it may reach.
+
+Attack: a first request to the granted host, and a second one on the same connection to another
+host behind the same address. So the guard reads every request, and refuses one that two readers
+might read differently.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +17,14 @@ from redoma.model.network import HIDDEN_NAME, NO_NAME, OTHER_NAME, UNREADABLE
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+LARGEST_HEAD = 1 << 16
+LARGEST_LINE = 1 << 14
+_TOKEN = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
+_REQUEST = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+) ([\x21-\x7e\x80-\xff]+) HTTP/1\.[01]\Z")
+_STARTS = re.compile(rb"[A-Z]{1,20}(?: [^\r\n]{0,16384})?\Z")
+_SIZE = re.compile(rb"[0-9A-Fa-f]{1,15}(?:[ \t]*;[^\x00-\x08\x0a-\x1f\x7f]*)?\Z")
+_ABSOLUTE = re.compile(r"https?://([^/?#@]+)(?:[/?#]|\Z)", re.I)
+_PREFACE = b"PRI * HTTP/2.0\r\n"
 
 
 class _GuardedProtocol(Enum):
@@ -123,16 +136,6 @@ class ConnectionGuard:
         self._speaks = _GuardedProtocol.OTHER
         held, self._held = self._held, b""
         return held
-
-
-LARGEST_HEAD = 1 << 16
-LARGEST_LINE = 1 << 14
-_TOKEN = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
-_REQUEST = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+) ([\x21-\x7e\x80-\xff]+) HTTP/1\.[01]\Z")
-_STARTS = re.compile(rb"[A-Z]{1,20}(?: [^\r\n]{0,16384})?\Z")
-_SIZE = re.compile(rb"[0-9A-Fa-f]{1,15}(?:[ \t]*;[^\x00-\x08\x0a-\x1f\x7f]*)?\Z")
-_ABSOLUTE = re.compile(r"https?://([^/?#@]+)(?:[/?#]|\Z)", re.I)
-_PREFACE = b"PRI * HTTP/2.0\r\n"
 
 
 class _State(Enum):

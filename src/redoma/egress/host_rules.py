@@ -1,4 +1,4 @@
-"""Reads which hosts may be reached, and says of a name, an address and a port whether it may."""
+"""Reads rules such as `GET api.example.com:8443/v1/**`, and says whom a command may reach."""
 
 from __future__ import annotations
 
@@ -26,6 +26,12 @@ _FORMS = (
     "HOST, HOST:PORT, HOST:*, *.example.com, ADDRESS:PORT, localhost:PORT, HOST=ADDRESS,"
     " GET HOST/PATH"
 )
+_METHODS = re.compile(r"([A-Z]{1,20}(?:,[A-Z]{1,20})*)[ \t]+(\S.*)\Z")
+_PATH = re.compile(r"[\x21-\x7e]*\Z")
+_NOT_IN_A_PATH = frozenset('?#;\\"<>^`{|}')
+_PINNED = re.compile(r"(.*)=(\[?[0-9A-Fa-f.:]+\]?(?::[0-9]{1,5})?)\Z")
+_MOST_OF_ANY = 3
+_FORM = "[METHOD[,METHOD]] HOST[:PORT][/PATH], as in GET api.example.com/repos/**"
 
 
 def read(
@@ -209,14 +215,6 @@ def local_ports(reach: Reach) -> tuple[int, ...]:
     """Ports of this machine's loopback that a command may reach on its own."""
     ports = [p for rule in reach.hosts if rule.host == LOCALHOST for p in rule.ports or ()]
     return tuple(dict.fromkeys(p for p in ports if p not in reach.blocked_ports))
-
-
-_METHODS = re.compile(r"([A-Z]{1,20}(?:,[A-Z]{1,20})*)[ \t]+(\S.*)\Z")
-_PATH = re.compile(r"[\x21-\x7e]*\Z")
-_NOT_IN_A_PATH = frozenset('?#;\\"<>^`{|}')
-_PINNED = re.compile(r"(.*)=(\[?[0-9A-Fa-f.:]+\]?(?::[0-9]{1,5})?)\Z")
-_MOST_OF_ANY = 3
-_FORM = "[METHOD[,METHOD]] HOST[:PORT][/PATH], as in GET api.example.com/repos/**"
 
 
 class RuleParts(Value):

@@ -1,4 +1,8 @@
-"""Host names as they are compared: one spelling, ASCII, no trailing dot."""
+"""Host names and addresses as they are compared, and which addresses anybody may reach.
+
+Attack: a granted name that suddenly resolves to 127.0.0.1, to a router, or to the address where a
+cloud hands out credentials. Nothing of that kind is dialled unless it was granted as such.
+"""
 
 from __future__ import annotations
 
@@ -34,6 +38,18 @@ _HOSTING = frozenset(
     oast.fun oast.pro oast.live oast.site oast.online oast.me interact.sh burpcollaborator.net
     """.split()
 )
+_V4_BITS, _V6_BITS = 32, 128
+_NOT_PUBLIC_V4 = """
+    0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24
+    192.0.2.0/24 192.31.196.0/24 192.52.193.0/24 192.88.99.0/24 192.168.0.0/16 192.175.48.0/24
+    198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4 168.63.129.16/32
+""".split()
+# Everything public is below 2000::/3; these parts of it lead elsewhere: Teredo and other tunnels,
+# documentation, 6to4, which carries an IPv4 address that would not be looked at.
+_PUBLIC_V6 = "2000::/3"
+_NOT_PUBLIC_V6 = "2001::/23 2001:db8::/32 2002::/16 3fff::/20".split()
+# IPv4 in other clothes: mapped, and translated by a network that speaks IPv6 only.
+_CARRIES_V4 = ("::ffff:0:0/96", "64:ff9b::/96")
 
 
 def normal(text: str) -> str:
@@ -62,20 +78,6 @@ def too_broad(parent: str) -> bool:
         return True
     # Every bucket and every machine there is a customer's own.
     return parent.endswith((".in-addr.arpa", ".ip6.arpa", ".amazonaws.com"))
-
-
-_V4_BITS, _V6_BITS = 32, 128
-_NOT_PUBLIC_V4 = """
-    0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24
-    192.0.2.0/24 192.31.196.0/24 192.52.193.0/24 192.88.99.0/24 192.168.0.0/16 192.175.48.0/24
-    198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4 168.63.129.16/32
-""".split()
-# Everything public is below 2000::/3; these parts of it lead elsewhere: Teredo and other tunnels,
-# documentation, 6to4, which carries an IPv4 address that would not be looked at.
-_PUBLIC_V6 = "2000::/3"
-_NOT_PUBLIC_V6 = "2001::/23 2001:db8::/32 2002::/16 3fff::/20".split()
-# IPv4 in other clothes: mapped, and translated by a network that speaks IPv6 only.
-_CARRIES_V4 = ("::ffff:0:0/96", "64:ff9b::/96")
 
 
 def number(text: str) -> tuple[int, int] | None:

@@ -1,4 +1,4 @@
-"""One connection of a command that is read: each request judged, answered and noted by itself."""
+"""One inspected connection: what its client speaks, and each request judged, answered and noted."""
 
 from __future__ import annotations
 
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 _HANDSHAKE_SECONDS = 20.0
 _SPEAKS_WITHIN = 2.0
 _NO_HTTP = frozenset((UNREADABLE, NOT_HTTP, HTTP_2))
+_SOON = 1.0
 
 
 class InspectedConnection:
@@ -254,9 +255,6 @@ def _is_distrust(error: ssl.SSLError) -> bool:
     """Whether a client has said that it does not know who signed our certificate."""
     reason = (error.reason or "").upper()
     return "ALERT" in reason and any(word in reason for word in ("UNKNOWN_CA", "CERTIFICATE"))
-
-
-_SOON = 1.0
 
 
 class SpokenProtocol(Enum):

@@ -1,4 +1,4 @@
-"""Reads connections request by request, beside the gate: all of them in one thread of its own."""
+"""Inspects connections request by request, beside the gate, in one thread of its own."""
 
 from __future__ import annotations
 

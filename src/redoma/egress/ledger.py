@@ -11,7 +11,7 @@ from _thread import allocate_lock
 from struct import error as too_short
 from time import time
 
-from redoma.jail.kernel.network import datagram_destination
+from redoma.jail.kernel.netns import datagram_destination
 from redoma.model.network import DATAGRAM, ONE_OF_MANY, Connection
 from redoma.model.value import replace
 
@@ -31,6 +31,9 @@ MOST_ROWS = 2000
 MOST_DOMAINS = 200
 # So many that pass, and as many that do not, are told as they happen; all are listed at the end.
 _MOST_TOLD = 200
+_AT_ONCE = 64
+# Attack: a flood of them would keep us busy with our own time. From here on nobody listens.
+_MOST = 1000
 
 
 class Rows:
@@ -156,11 +159,6 @@ def _folded(connection: Connection, domain: str) -> Connection:
         received=connection.received,
         seconds=connection.seconds,
     )
-
-
-_AT_ONCE = 64
-# Attack: a flood of them would keep us busy with our own time. From here on nobody listens.
-_MOST = 1000
 
 
 class Datagrams:

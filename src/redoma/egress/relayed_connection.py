@@ -1,4 +1,7 @@
-"""One connection of a command: dialled, guarded, relayed, and noted when it is over."""
+"""One connection of a command: dialled, guarded, relayed, and noted when it is over.
+
+Bytes that nobody has to read move in the kernel (`splice`).
+"""
 
 from __future__ import annotations
 
@@ -33,6 +36,12 @@ if TYPE_CHECKING:
     from redoma.egress.guard import ConnectionGuard
 
 _DIAL_SECONDS = 10.0
+_PIPE = 1 << 19
+_AT_ONCE = 1 << 19
+_READ = 1 << 16
+_TURNS = 32
+_KEPT_PIPES = 16
+_HOW = os.SPLICE_F_MOVE | os.SPLICE_F_NONBLOCK
 
 
 def cut(sock: socket) -> None:
@@ -214,14 +223,6 @@ class RelayedConnection:
         self.about = replace(
             self.about, sent=sent, received=received, seconds=time.monotonic() - self.began
         )
-
-
-_PIPE = 1 << 19
-_AT_ONCE = 1 << 19
-_READ = 1 << 16
-_TURNS = 32
-_KEPT_PIPES = 16
-_HOW = os.SPLICE_F_MOVE | os.SPLICE_F_NONBLOCK
 
 
 class Pipes:

@@ -1,4 +1,4 @@
-"""Opens a gate for one run, and closes it with everything that it let through."""
+"""Opens the egress gate of one run, and closes it with everything that it let through."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ class RunGate:
         local = host_rules.local_ports(reach)
         ports = {p for r in reach.hosts for p in r.ports or () if r.host != host_rules.LOCALHOST}
         self._calls: tuple[Connection, ...] | None = None
-        self._embassy = NetnsSockets(
+        self._netns = NetnsSockets(
             first,
             ports=tuple(sorted(ports))[:_MOST_PORTS],
             local=local,
             stays=bool(reach.publish),
         )
         every = reach.every_host or any(rule.ports is None for rule in reach.hosts)
-        if self._embassy.mode == LISTEN and (every or len(ports) > _MOST_PORTS):
-            self._embassy.close()
+        if self._netns.mode == LISTEN and (every or len(ports) > _MOST_PORTS):
+            self._netns.close()
             raise EngineFailed(
                 "this kernel cannot redirect connections, so every port has to be named,"
                 f" and no more than {_MOST_PORTS} of them",
@@ -52,7 +52,7 @@ class RunGate:
         try:
             self._gate = EgressGate(
                 reach,
-                self._embassy,
+                self._netns,
                 first,
                 wake,
                 tell,
@@ -61,7 +61,7 @@ class RunGate:
             )
             self._gate.start()
         except BaseException:
-            self._embassy.close()
+            self._netns.close()
             raise
 
     @property
@@ -74,7 +74,7 @@ class RunGate:
         """What a person should know of how this gate worked."""
         left_out = self._gate.ledger.left_out
         notes = [f"{left_out} more connections are not listed"] if left_out else []
-        if self._embassy.mode == LISTEN:
+        if self._netns.mode == LISTEN:
             notes.append(
                 "this kernel cannot redirect connections: those to ports that are not granted"
                 " were refused, and are not listed"
@@ -85,5 +85,5 @@ class RunGate:
         """Ends every connection; what became of all of them, also when asked again."""
         if self._calls is None:
             self._calls = self._gate.stop()
-            self._embassy.close()
+            self._netns.close()
         return self._calls

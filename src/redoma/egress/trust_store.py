@@ -1,4 +1,4 @@
-"""What an enclosure trusts whose TLS is opened: this machine's certificates, and one of ours.
+"""What a sandbox trusts whose TLS is opened: this machine's certificates, and one of ours.
 
 Programs look for certificates in many places. The file is laid over the usual bundles, where it
 replaces nothing outside, and named by the variables that programs read.
@@ -68,7 +68,7 @@ def bundle(own: Authority) -> bytes:
 
 
 def places(etc: str) -> tuple[str, ...]:
-    """Where the bundle goes in an enclosure whose /etc is a copy at `etc`."""
+    """Where the bundle goes in a sandbox whose /etc is a copy at `etc`."""
     found = [OWN]
     for path in BUNDLES:
         real = os.path.realpath(etc + path.removeprefix("/etc"))

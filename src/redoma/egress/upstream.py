@@ -1,4 +1,4 @@
-"""The host's side of a connection that is read: dials it, checks who it is, and asks it."""
+"""The host's side of an inspected connection: dials it, checks who it is, and asks it."""
 
 from __future__ import annotations
 

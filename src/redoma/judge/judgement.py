@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from redoma.judge.interpret.arg import NOTHING, arg
-from redoma.judge.interpret.call import Call
+from redoma.judge.interpret.invocation import Invocation
 from redoma.judge.interpret.state import Ground, State
 from redoma.judge.interpret.walker import TooMuch, Walker
 from redoma.judge.shell.parser import parse
@@ -91,7 +91,7 @@ def _write_facts(path: str, knowledge: Knowledge, ground: Ground) -> list[Fact]:
     if "\0" not in path:
         walker = Walker(path, ground, knowledge)
         word = arg(path, (0, len(path)))
-        Call(walker, [word], State(ground), NOTHING, {}, word.span).writes(word)
+        Invocation(walker, [word], State(ground), NOTHING, {}, word.span).writes(word)
         facts += walker.facts
     return facts
 

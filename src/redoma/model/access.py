@@ -24,7 +24,7 @@ class Writes(Enum):
 
 
 class Apply(Enum):
-    """When what a run wrote into its layer becomes real."""
+    """When what a run wrote into its overlay becomes real."""
 
     ON_SUCCESS = "on_success"
     ALWAYS = "always"  # however it ended, as in a terminal; it can still be taken back
@@ -102,6 +102,8 @@ class Grant(Value):
     undo: bool = True
     home: Home = Home.TOOLCHAINS
     network: NetworkMode = NetworkMode.CLOSED
+    # Whether hosts may be granted under it at all.
+    network_grants: bool = True
     # Whom a gated network lets through.
     reach: Reach = Reach()
     syscalls: Syscalls = Syscalls.USUAL

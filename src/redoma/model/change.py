@@ -70,7 +70,7 @@ class Change(Value):
 
 
 class Changes(Value):
-    """Everything one run changed; held in a layer until applied or discarded.
+    """Everything one run changed; held in an overlay until applied or discarded.
 
     The items are in the order of the tree: a directory, then what is in it. They are a tuple, or
     where there are many a sequence that reads them from disk as they are asked for.
@@ -81,12 +81,12 @@ class Changes(Value):
     id: str
     workspace: str
     items: Sequence[Change] = ()
-    # When the layer was made, by its file system's clock: a path that changed later than this in
+    # When the overlay was made, by its file system's clock: a path that changed later than this in
     # the workspace itself was changed by someone else.
     began_ns: int = 0
     # What could not be held or seen, in words; never empty silence.
     warnings: tuple[str, ...] = ()
-    # The limit past which the layer was not read any further: there are changes, and no items.
+    # The limit past which the overlay was not read any further: there are changes, and no items.
     unread: str = ""
 
     @property

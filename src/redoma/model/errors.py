@@ -4,7 +4,7 @@
 
     RedomaError
     ├── UsageError        UnknownPack · PlanSyntax · PlanCycle · WrongType · WrongValue
-    ├── PolicyError       PolicySyntax · UnknownKey · Loosens · RuleExampleFailed
+    ├── PolicyError       PolicySyntax · UnknownKey · Loosens
     ├── Refused           Denied · Declined · ConfirmationNeeded · ConfirmationExpired · RateLimited
     │                     SandboxViolation
     ├── AskUnavailable
@@ -110,20 +110,6 @@ class UnknownKey(PolicySyntax):
     """A policy file has a key that has no meaning, so its writer expects what will not happen."""
 
     code = "policy-unknown-key"
-
-
-class RuleExampleFailed(PolicyError):
-    """A rule does not do what its own `match` or `not_match` example says."""
-
-    code = "rule-example-failed"
-
-    def __init__(self, message: str, *, rule: str, example: str, hint: str | Remedy = "") -> None:
-        self.rule = rule
-        self.example = example
-        super().__init__(message, hint=hint)
-
-    def details(self) -> dict[str, object]:
-        return {"rule": self.rule, "example": self.example}
 
 
 class Refused(RedomaError):

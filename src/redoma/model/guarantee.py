@@ -56,6 +56,8 @@ class EngineReport(Value):
     version: str = ""
     # The program that was tried, where an engine starts one.
     program: str = ""
+    # Whether what is only read was shown through overlays, where an engine shows it so.
+    overlays: bool = True
     guarantees: frozenset[Guarantee] = frozenset()
     # What it cannot give here, each with the reason; and what a person would type to change that.
     missing: tuple[tuple[Guarantee, str], ...] = ()

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     # A parsed condition: an operator and its operands, as plain tuples that can be kept.
     Tree: TypeAlias = tuple[object, ...]
 
-LEVELS = ("minimal", "standard", "strict", "maximum")
-"""The isolation levels, from the least to the most."""
 DEFAULT, STRICT, ISOLATION_ONLY = "default", "strict", "isolation-only"
 BUILT_IN_SOURCE = "built-in"
 SHIPPED_RULES = ("allow_safe", "log_elevated", "confirm_dangerous", "block_forbidden")

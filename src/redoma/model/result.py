@@ -42,7 +42,7 @@ class Outcome(Enum):
     OUTPUT_TOO_LARGE = "output-too-large"
     CANCELLED = "cancelled"
     CHECKED = "checked"
-    PREVIEWED = "previewed"  # it ran in a layer, and what it changed waits for a person
+    PREVIEWED = "previewed"  # it ran in an overlay, and what it changed waits for a person
     DENIED = "denied"
     DECLINED = "declined"
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class Standing(Enum):
     """Where a transaction stands."""
 
-    HELD = "held"  # in its layer, nothing applied
+    HELD = "held"  # in its overlay, nothing applied
     APPLIED = "applied"
     UNDONE = "undone"  # applied and taken back; can be applied again
     DISCARDED = "discarded"

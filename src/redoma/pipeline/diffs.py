@@ -57,10 +57,10 @@ def chosen_content(changes: Changes, found: FileDiff, hunks: Iterable[Hunk]) -> 
 
 
 def sides_of(changes: Changes) -> Sides:
-    """The workspace and the layer of changes that are still held."""
+    """The workspace and the overlay of changes that are still held."""
     from redoma.jail.overlay.store import find_overlay
 
-    layer = find_overlay(changes.id)
-    if layer is None:
+    overlay = find_overlay(changes.id)
+    if overlay is None:
         raise PreviewGone(f"{changes.id} is not held any more", hint="redoma history")
-    return Sides(changes.workspace, layer.upper)
+    return Sides(changes.workspace, overlay.upper)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 
-from redoma.jail.engines.catalog import NAMES
-from redoma.jail.levels import LEVELS, load
-from redoma.jail.plan import given_here, plan
+from redoma.base.levels import LEVELS
+from redoma.jail.engines.choice import given_here, plan
+from redoma.jail.engines.registry import DECLARED, NAMES
+from redoma.jail.profiles.profile import load
 from redoma.jail.supervisor.limiter import OTHERWISE
 from redoma.model.errors import NoEngine
 from redoma.model.guarantee import EngineReport, Guarantee
@@ -47,6 +48,8 @@ class Diagnosis(Value):
     # What a run in `standard` gets: each limit's name, how much (None: no limit), what holds it.
     limits: tuple[tuple[str, int | float | None, str], ...]
     hints: tuple[str, ...]
+    # engine -> what a user installs or switches on to have it
+    needs: tuple[tuple[str, str], ...] = ()
 
     def givers(self, guarantee: Guarantee) -> tuple[str, ...]:
         """The engines that give a guarantee here."""
@@ -92,6 +95,7 @@ def examine(host: Machine | None = None) -> Diagnosis:
         groups=words,
         limits=tuple(_limits(groups)),
         hints=tuple(dict.fromkeys(hints)),
+        needs=tuple((each.name, each.needs) for each in DECLARED),
     )
 
 

@@ -6,8 +6,8 @@ import errno
 import os
 
 from redoma.base import own_directories, signals
-from redoma.jail import own
 from redoma.jail.kernel.openat2 import open_plain
+from redoma.jail.protect import installation
 from redoma.jail.supervisor.run import run
 from redoma.model.access import Writes
 from redoma.model.errors import EngineFailed, UsageError
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from redoma.jail.overlay.store import Overlay
-    from redoma.jail.probe.host import Host
     from redoma.jail.supervisor.control import Control
+    from redoma.jail.supervisor.host import Host
     from redoma.jail.supervisor.streams import Sink
     from redoma.model.access import Grant, Limits
     from redoma.model.change import Changes
@@ -41,12 +41,12 @@ def execute(
     stdin: bytes | int | None = b"",
     sink: Sink | None = None,
     control: Control | None = None,
-    started: Callable[[], object] | None = None,
+    wait_for_start: Callable[[], object] = lambda: None,
 ) -> Result:
     """The result of running a plan; a sandbox that cannot be built is an error, never a run.
 
-    `started` returns when the start of the run is on disk: the sandbox is built meanwhile, and
-    the command begins after it, and not at all where it raises.
+    `wait_for_start` returns when the start of the run is on disk: the sandbox is built meanwhile,
+    and the command begins after it, and not at all where it raises.
     """
     _refuse_links(plan.grant)
     _refuse_ours(plan.grant)
@@ -73,7 +73,7 @@ def execute(
                 stdin=stdin,
                 sink=sink,
                 control=control,
-                started=started,
+                wait_for_start=wait_for_start,
                 meanwhile=lambda: _load_what_follows(layer),
                 groups=host.groups(),
                 directory=layer.directory if layer is not None else plan.grant.workspace,
@@ -150,7 +150,7 @@ def _about_ours(grant: Grant, ended: Exit) -> tuple[str, ...]:
     said = ended.stderr + ended.stdout
     if ended.code == 0 or not any(sign in said for sign in _REFUSED_BY_A_MOUNT):
         return ()
-    ours = [p for p in own.parts_below(grant.workspace) if not os.path.islink(p)]
+    ours = [p for p in installation.parts_below(grant.workspace) if not os.path.islink(p)]
     if not ours and grant.writes is Writes.DIRECT:
         return (
             "what your own tools obey is read-only in a direct run; --allow-write PATH opens it",

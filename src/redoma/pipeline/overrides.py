@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from redoma.base.paths import is_below
+from redoma.jail.engines.registry import declared, engine_name
 from redoma.model.access import Apply, Grant, Limits, NetworkMode, Writes
 from redoma.model.errors import EngineFailed, UsageError
 from redoma.model.guarantee import Guarantee
@@ -27,7 +28,7 @@ PLACE = "/tmp"
 def with_temporary(grant: Grant) -> Grant:
     """The grant over /tmp, in which the workspace is written directly.
 
-    Attack: /tmp is everybody's, with the sockets of terminals and key agents in it. In a layer
+    Attack: /tmp is everybody's, with the sockets of terminals and key agents in it. In an overlay
     they lead nowhere, nobody else's file is written before the command has ended, and what it did
     to /tmp can be taken back.
     """
@@ -36,7 +37,7 @@ def with_temporary(grant: Grant) -> Grant:
         from redoma.model.remedies import Help, Remedy
 
         raise EngineFailed(
-            f"{PLACE} belongs to another user, and the kernel lets only its owner hold a layer",
+            f"{PLACE} belongs to another user, and the kernel lets only its owner hold an overlay",
             hint=Remedy(help=Help.WRITE),
         )
     workspace = grant.workspace
@@ -81,7 +82,7 @@ class Overrides:
         apply: str,
         undo: bool,
     ) -> None:
-        self._engine = engine
+        self._engine = engine_name(engine) if engine else engine
         self._reach = reach
         self._direct = direct
         self.temporary = temporary
@@ -135,7 +136,7 @@ class Overrides:
         require -= self._taken_off(limits)
         if self._limits.get("cpu_percent"):
             require |= {Guarantee.CPU_CAPPED}
-        if self._engine == "direct":
+        if self._engine and not declared(self._engine).confines:
             writes = Writes.DIRECT
             require = frozenset()  # asked for by name: nothing is required, and nothing is claimed
         made = replace(

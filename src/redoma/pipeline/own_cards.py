@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import marshal
 
+from redoma.judge.judgement import examine
 from redoma.judge.policy.tree import tree
-from redoma.judge.programs.compiler import CardError, compile_own_cards
+from redoma.judge.programs.compiler import CardError, compile_own_cards, examples
 from redoma.model.errors import PolicySyntax
-from redoma.pipeline.knowledge import shipped_cards
+from redoma.pipeline.check import ground
+from redoma.pipeline.knowledge import knowledge, pack, shipped_cards
 from redoma.pipeline.policies import FIX
 
 TYPE_CHECKING = False
@@ -28,6 +30,19 @@ def packed(files: list[tuple[str, str, bytes]], origin: str) -> tuple[tuple[str,
             f"{told}; nothing runs until it is right", location=path, hint=FIX
         ) from None
     return tuple((name, marshal.dumps(card)) for name, card in sorted(cards.items()))
+
+
+def linted(path: str, content: bytes, *, cwd: str, home: str | None) -> list[PolicySyntax]:
+    """What is wrong with a card file: it cannot be followed, or an example on it does not hold."""
+    own = packed([(path, "", content)], "")
+    where = ground(cwd, home)
+    wrong = []
+    for example in examples({path: _cards(content, path)}):
+        found = examine(example.command, pack("default"), knowledge(own), where)[1]
+        if not example.holds(found):
+            told = f"{example.command!r} is not as `match` and `not_match` say: {example.does}"
+            wrong.append(PolicySyntax(told, location=path))
+    return wrong
 
 
 def _cards(content: bytes, path: str) -> dict[str, Any]:

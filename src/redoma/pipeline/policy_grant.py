@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 
+from redoma.base.levels import LEVELS
 from redoma.base.paths import is_below
 from redoma.judge.policy.patterns import expanded, within
 from redoma.model.access import Apply, Grant, Home, Limits, NetworkMode, Syscalls, Writes
 from redoma.model.errors import NoEngine
 from redoma.model.guarantee import Guarantee
-from redoma.model.policy import LEVELS
 from redoma.model.value import fields_of, replace
 
 TYPE_CHECKING = False
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 _MEGABYTE = 1 << 20
 # Changes are held in a layer, or made at once to all but the protected paths.
 _ABOUT_WRITES = frozenset((Guarantee.PROTECTED_PATHS, Guarantee.CHANGES_HELD))
-_HIDING = ("warm", "bubblewrap", "unshare")
 _WRITES = (Writes.DIRECT, Writes.LAYER, Writes.MEMORY, Writes.NONE)
 _APPLY = (Apply.ALWAYS, Apply.ON_SUCCESS, Apply.ASK, Apply.NEVER)
 _LOCAL = frozenset(("localhost", "127.0.0.1", "::1"))
@@ -53,7 +52,7 @@ def tightened(
 
 def _raised(grant: Grant, level: str) -> Grant:
     """At least the isolation of a level; what is tighter already stays."""
-    from redoma.jail.levels import load
+    from redoma.jail.profiles.profile import load
 
     if level in LEVELS and grant.level in LEVELS and _rank(grant.level) >= _rank(level):
         own = load(grant.level)
@@ -72,6 +71,7 @@ def _raised(grant: Grant, level: str) -> Grant:
         apply=max(grant.apply, asked.apply, key=_APPLY.index),
         home=Home.NOTHING if Home.NOTHING in (grant.home, asked.home) else grant.home,
         network=NetworkMode.CLOSED if closed else grant.network,
+        network_grants=grant.network_grants and asked.network_grants,
         syscalls=Syscalls.STRICTEST if strictest else grant.syscalls,
         limits=least(grant.limits, asked.limits),
         require=_both(grant, asked),
@@ -189,7 +189,9 @@ def _filed(grant: Grant, policy: Policy, home: str) -> Grant:
 
 def with_engines_that_hide(grant: Grant) -> Grant:
     """Engines that show the machine's own tree cannot leave a part of it out."""
-    engines = tuple(name for name in grant.prefer if name in _HIDING)
+    from redoma.jail.engines.registry import declared
+
+    engines = tuple(name for name in grant.prefer if declared(name).hides_paths)
     if grant.prefer and not engines:
         why = "shows what the policy blocks"
         raise NoEngine(required=("blocked-paths",), tried=dict.fromkeys(grant.prefer, why))

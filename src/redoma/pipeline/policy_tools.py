@@ -17,7 +17,7 @@ from redoma.pipeline import policies
 from redoma.pipeline.check import check, examined, ground
 from redoma.pipeline.knowledge import knowledge
 from redoma.pipeline.knowledge import pack as pack_named
-from redoma.pipeline.own_cards import packed
+from redoma.pipeline.own_cards import linted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,8 +90,8 @@ def lint(path: str, *, origin: str, home: str | None) -> list[PolicyError]:
     """What is wrong with one file; the user's own stands below a project's."""
     try:
         if policies.is_card_file(path):
-            packed([(path, origin, _content(path))], origin)
-            return []
+            cwd = os.path.dirname(os.path.abspath(path))
+            return [*linted(path, _content(path), cwd=cwd, home=home)]
         below = []
         users = policies.user_file(home)
         if origin == "project" and os.path.lexists(users) and not os.path.samefile(users, path):

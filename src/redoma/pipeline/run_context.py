@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import stat
-from copy import copy
 
 from redoma.base.ids import short_id
-from redoma.jail.levels import load
-from redoma.jail.plan import plan as make_plan
+from redoma.jail.engines.choice import plan as make_plan
+from redoma.jail.profiles.profile import load
 from redoma.model.access import Apply, NetworkMode, Syscalls, Writes
 from redoma.model.arguments import flag, number
 from redoma.model.errors import NoEngine
@@ -23,7 +22,7 @@ from redoma.pipeline.this_host import this_host
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.audit.log import AuditLog
-    from redoma.jail.probe.host import Host
+    from redoma.jail.supervisor.host import Host
     from redoma.model.access import Grant
     from redoma.model.change import Changes
     from redoma.model.decision import Decision
@@ -78,6 +77,8 @@ class SandboxConfig:
         self, constraints: StepConstraints, plan: str, step: str, first: Answerer | None
     ) -> SandboxConfig:
         """The same for one step of a plan, held tighter: nothing in it is wider."""
+        from copy import copy  # a run that is no step of a plan does without
+
         made = copy(self)
         made.constraints = constraints
         made.first = first
@@ -278,9 +279,9 @@ def can_mock() -> bool:
 
 def mocked(grant: Grant) -> Grant:
     """The same with every request answered by a mock; closed stays closed where a level says so."""
-    from redoma.egress.grants import NO_NETWORK, gated
+    from redoma.egress.grants import gated
 
-    if grant.level in NO_NETWORK or grant.syscalls is Syscalls.STRICTEST:
+    if not grant.network_grants or grant.syscalls is Syscalls.STRICTEST:
         return grant
     reach = replace(Reach(), mock=True, mocks=grant.reach.mocks)
     return gated(grant, replace(reach, blocked_ports=grant.reach.blocked_ports))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import wraps
 
-from redoma.jail.quantities import checked_limit
+from redoma.jail.profiles.limits import checked_limit
 from redoma.model import arguments
 from redoma.model.access import Limits
 from redoma.model.arguments import WrongType, WrongValue, shown

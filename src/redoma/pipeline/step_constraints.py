@@ -43,7 +43,7 @@ def narrowed(grant: Grant, held_to: StepConstraints) -> Grant:
 def refuse_outside(decision: Decision, changes: Changes, held_to: StepConstraints) -> Decision:
     """The decision on what a step changed: a change where it may not make one is a no.
 
-    What lies in a layer is not real yet, so here nothing has to be taken back.
+    What lies in an overlay is not real yet, so here nothing has to be taken back.
     """
     reasons = tuple(outside(changes, held_to))
     if not reasons:
@@ -109,7 +109,7 @@ def _networked(grant: Grant, held_to: StepConstraints) -> Grant:
 
 
 def _written(grant: Grant, allowed: list[str]) -> Grant:
-    """In a layer everything may be written, and what may not be is refused before it is real."""
+    """In an overlay everything may be written, and what may not be is refused before it is real."""
     writable = tuple(path for path in grant.writable if any(is_within(path, a) for a in allowed))
     writable += tuple(
         a

@@ -102,7 +102,7 @@ class RunStepRunner(StepRunner):
             stdin=self.stdin(step),
             sink=self._sink,
             control=self._control,
-            started=step.start.wait,
+            wait_for_start=step.start.wait,
         )
         result = self.finished(ended)
         if result.changes is not None and result.changes.held:

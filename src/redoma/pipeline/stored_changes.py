@@ -80,11 +80,11 @@ def store(changes: Changes, command: str, asks: tuple[str, ...] = ()) -> None:
 
     `command` has no secrets any more; `asks` is why applying it has to be confirmed.
     """
-    layer = find_overlay(changes.id)
-    if layer is None:
+    overlay = find_overlay(changes.id)
+    if overlay is None:
         return
     try:
-        transaction_store.store_changes(layer, changes, command=command, asks=asks)
+        transaction_store.store_changes(overlay, changes, command=command, asks=asks)
     except KeyboardInterrupt as stop:
         stop.args = (LET_GO,)
         remove_stored_overlay(changes.id)

@@ -62,9 +62,9 @@ def refuse_ours(path: str, what: str, hint: str = "", *, elsewhere: str = "") ->
     Attack: what a command writes there is executed, loaded or believed at the next start.
     """
     from redoma.base import own_directories
-    from redoma.jail import own
+    from redoma.jail.protect import installation
 
-    around = own.place_around(path)
+    around = installation.place_around(path)
     if around:
         raise UsageError(
             f"{what}: {path} is Redoma's own, which runs from {around}: no command may write there",

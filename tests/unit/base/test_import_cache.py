@@ -217,6 +217,19 @@ def test_a_pattern_that_a_function_made_is_never_written_down(tree: Path) -> Non
     assert b"password" not in kept.read_bytes()
 
 
+def test_what_the_import_cache_itself_needs_is_little(tree: Path) -> None:
+    code = (
+        f"import sys; sys.path.append({str(tree)!r})\n"
+        "import _frozen_importlib_external, os, marshal\n"
+        "before = set(sys.modules)\n"
+        "import redoma.base.import_cache\n"
+        "print(sorted(set(sys.modules) - before))"
+    )
+    own = ["atomic_file", "cache", "import_cache", "paths", "pattern_cache"]
+    wanted = ["__future__", "redoma", "redoma.base", *(f"redoma.base.{name}" for name in own)]
+    assert printed(tree, code) == f"{wanted}\n"
+
+
 def test_a_changed_source_is_what_counts(tree: Path) -> None:
     started(tree)
     (kept,) = bundles(tree)

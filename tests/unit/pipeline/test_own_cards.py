@@ -177,6 +177,15 @@ def test_lint_reads_cards(place: Place) -> None:
     assert "handler" in str(lint(path, origin="user", home=str(place.home))[0])
 
 
+def test_lint_tries_the_examples_on_a_card(place: Place) -> None:
+    card = "frobnicate: {actions: {read: status}, match: {read: [frobnicate STATUS]}}"
+    path = str(place.own / "mine.yaml")
+    place.user(card)
+    assert "frobnicate STATUS" in str(lint(path, origin="user", home=str(place.home))[0])
+    place.user(card.replace("STATUS", "status"))
+    assert lint(path, origin="user", home=str(place.home)) == []
+
+
 def test_explain_tells_what_a_projects_card_adds(place: Place) -> None:
     place.of_project("jq: wreck")
     told = explain("jq .", cwd=str(place.project), home=str(place.home))

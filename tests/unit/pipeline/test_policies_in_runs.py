@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from redoma.jail.levels import load
-from redoma.jail.plan import plan
+from redoma.jail.engines.choice import plan
+from redoma.jail.profiles.profile import load
 from redoma.model.errors import NoEngine
 from redoma.model.result import Result
 from redoma.pipeline.execute import execute

@@ -32,7 +32,7 @@ def test_a_fake_host_reports_what_it_was_given() -> None:
     assert (host.report("strong"), host.controllers()) == (report, {"cpu"})
 
 
-@pytest.mark.parametrize("engine", ["bubblewrap", "warm"])
+@pytest.mark.parametrize("engine", ["bubblewrap", "forkserver"])
 def test_an_engine_keeps_what_it_claims(engine: str) -> None:
     usable(engine)
     assert check_engine(engine) == {}

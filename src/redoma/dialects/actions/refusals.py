@@ -53,7 +53,6 @@ ERRORS: dict[str, tuple[Refusal, str]] = {
     "policy-syntax": (Refusal.BLOCKED, ""),
     "policy-unknown-key": (Refusal.BLOCKED, ""),
     "policy-loosens": (Refusal.BLOCKED, ""),
-    "rule-example-failed": (Refusal.BLOCKED, ""),
     "refused": (Refusal.BLOCKED, ""),
     "denied": (Refusal.BLOCKED, ""),
     "declined": (Refusal.DENIED, ""),

@@ -1,4 +1,4 @@
-"""Writes a value as an answer, inside the enclosure; what has no form as data is named by path."""
+"""Writes a value as an answer, inside the sandbox; what has no form as data is named by path."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 _LONGEST_KEY = 60
+_SCALARS = frozenset((bool, int, float, complex, str, bytes))
+# What makes data of a value, by the method that its class has; the first that it has is named.
+_MADE_DATA = ("tolist", "to_dict", "to_list", "model_dump", "asdict", "item")
 
 
 class NoForm(Exception):
@@ -197,7 +200,6 @@ def _key(key: object) -> str:
     return shown if len(shown) <= _LONGEST_KEY else shown[: _LONGEST_KEY - 1] + "…"
 
 
-_SCALARS = frozenset((bool, int, float, complex, str, bytes))
 _WRITERS: dict[type, Callable[[AnswerWriter, Any], None]] = {
     type(None): lambda to, _: to.data.extend(wire.NONE),
     bool: lambda to, value: to.data.extend(wire.TRUE if value else wire.FALSE),
@@ -227,8 +229,6 @@ _BY_NAME: dict[tuple[str, str], Callable[[AnswerWriter, Any], None]] = {
     ("pathlib._local", "PurePosixPath"): lambda to, value: to._text(wire.PURE_PATH, value),
     ("numpy", "generic"): AnswerWriter._number,
 }
-# What makes data of a value, by the method that its class has; the first that it has is named.
-_MADE_DATA = ("tolist", "to_dict", "to_list", "model_dump", "asdict", "item")
 
 
 def _inherited(kind: type) -> Callable[[AnswerWriter, Any], None] | None:

@@ -26,6 +26,15 @@ _GRANTS = {
     "write": Remedy(help=Help.WRITE),
     "network": Remedy(help=Help.HOST),
 }
+_LOADING = "the call"
+_MOST_ABOUT = 5
+_MISSING = ("FileNotFoundError", "PermissionError")
+_VERBS = {
+    "read": "may not read",
+    "write": "may not write",
+    "network": "may not reach",
+    "subprocess": "may not start",
+}
 
 
 def answered(result: Result, declared: tuple[type, ...], given: tuple[str, ...] = ()) -> Result:
@@ -122,17 +131,6 @@ def _failure(ended: bytes, told: Any, result: Result, given: tuple[str, ...]) ->
         traceback=trace,
         cause=_text(said, "cause"),
     )
-
-
-_LOADING = "the call"
-_MOST_ABOUT = 5
-_MISSING = ("FileNotFoundError", "PermissionError")
-_VERBS = {
-    "read": "may not read",
-    "write": "may not write",
-    "network": "may not reach",
-    "subprocess": "may not start",
-}
 
 
 def _missed(said: dict[Any, Any], given: tuple[str, ...]) -> Failure | None:

@@ -1,8 +1,8 @@
-"""Runs one Python call inside an enclosure: reads it, makes it, answers with data, and is gone.
+"""Runs one Python call inside a sandbox: reads it, makes it, answers with data, and is gone.
 
 The call comes on descriptor 0 and is read to its end before anything of it runs; the answer goes
-to descriptor 3. The interpreter was started for this, or kept ready with nothing of any caller's
-in it. What is written here is only how to answer well: the enclosure around it is the boundary.
+to descriptor 3, also where the call failed, whatever its exception does when it is asked about
+itself. The harness only answers well: the sandbox around it is the boundary.
 """
 
 from __future__ import annotations
@@ -27,6 +27,11 @@ _MOST_DESCRIPTORS = 1 << 20
 _NOTHING = dumps((len, ("",), {}, ()))
 running: list[bool] = []
 """Whether this process is one that runs a call: a call inside a call is refused."""
+_LONGEST_MESSAGE = 16 << 10
+_LONGEST_TRACEBACK = 64 << 10
+_LONGEST_ARGUMENTS = 256 << 10
+_OWN = ("/tmp/", "/var/tmp/")
+_MOST_ABOUT = 5
 
 
 def rehearse() -> None:
@@ -166,13 +171,6 @@ def stay_alone() -> None:
 
     privileges.no_new_privileges()
     privileges.load_filter(seccomp.alone())
-
-
-_LONGEST_MESSAGE = 16 << 10
-_LONGEST_TRACEBACK = 64 << 10
-_LONGEST_ARGUMENTS = 256 << 10
-_OWN = ("/tmp/", "/var/tmp/")
-_MOST_ABOUT = 5
 
 
 class TooManyItems(Exception):

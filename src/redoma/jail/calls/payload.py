@@ -1,4 +1,7 @@
-"""Makes a call ready to be sent: bytes, a name to show, and what has to be seen to run it."""
+"""Makes a call ready to be sent: bytes, a name to show, and what has to be seen to run it.
+
+Where a part of it cannot be sent, the error names that part.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,8 @@ import sys
 from _thread import allocate_lock
 
 from redoma.base.paths import is_below, is_within
-from redoma.jail import own
-from redoma.jail.engines.program import own_library
-from redoma.jail.environment import home_directory
+from redoma.jail.engines.view import home_directory
+from redoma.jail.protect import installation
 from redoma.jail.protect.untrusted_paths import led_out
 from redoma.model.call_errors import NotSendable
 from redoma.model.request import PythonCall
@@ -34,6 +36,8 @@ _TOO_WIDE = frozenset(
 )
 _lock = allocate_lock()
 _known: dict[tuple[object, ...], tuple[tuple[str, ...], tuple[str, ...]]] = {}
+_DEEPEST = 8
+_MOST = 200
 
 
 def sent(call: Call, written: tuple[str, ...] = ()) -> PythonCall:
@@ -59,13 +63,13 @@ def search_path(written: tuple[str, ...] = ()) -> tuple[tuple[str, ...], tuple[s
     known = _known.get(key)
     if known is None:
         home = home_directory()
-        wanted = [own_library(), *(os.path.join(here, entry) for entry in sys.path)]
+        wanted = [installation.LIBRARY, *(os.path.join(here, entry) for entry in sys.path)]
         path = tuple(
             p
             for p in dict.fromkeys(wanted[1:])
             if os.path.exists(p) and not _too_wide(p, home) and not led_out(p, written)
         )
-        base = os.path.dirname(os.path.dirname(own.INTERPRETER))
+        base = os.path.dirname(os.path.dirname(installation.INTERPRETER))
         shown = [base, *(p for p in (sys.base_prefix, wanted[0]) if not led_out(p, written)), *path]
         known = (*path, *([wanted[0]] if wanted[0] not in path else [])), _outermost(shown, home)
         if len(_known) > 64:
@@ -182,7 +186,7 @@ def _too_wide(path: str, home: str) -> bool:
 
 
 def _outermost(paths: list[str], home: str) -> tuple[str, ...]:
-    """Real directories to show, without what every enclosure shows and what lies in another."""
+    """Real directories to show, without what every sandbox shows and what lies in another."""
     real = sorted({os.path.realpath(path) for path in paths})
     kept: list[str] = []
     for path in real:
@@ -190,10 +194,6 @@ def _outermost(paths: list[str], home: str) -> tuple[str, ...]:
         if not covered and not _too_wide(path, home):
             kept.append(path)
     return tuple(kept)
-
-
-_DEEPEST = 8
-_MOST = 200
 
 
 def explain(call: Call, error: Exception, dumps: Callable[[Any], bytes]) -> NotSendable:

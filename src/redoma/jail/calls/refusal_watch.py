@@ -1,4 +1,8 @@
-"""Looks on from inside a call, so that what the enclosure refuses has a name: path, host, program.
+"""Looks on from inside a call, so that what the sandbox refuses has a name: path, host, program.
+
+Audit hooks name what Python opens. SQLite, OpenSSL and their like open files by themselves, and
+their errors have at best an errno: the paths behind these come from the error's message, and from
+the values in the frame that called the library.
 
 A message, not a boundary: whoever goes around it meets the kernel, and gets a worse message.
 """
@@ -50,10 +54,16 @@ _STARTS = (
 )
 _LOCAL = ("localhost", "::1", "ip6-localhost")
 READ, WRITE, NETWORK, SUBPROCESS = "read", "write", "network", "subprocess"
+_MOST_VALUES = 200
+_MOST_PATHS = 20
+_LONGEST = 4096
+_RAISES = ("RAISE_VARARGS", "RERAISE")
+_QUOTES = "'\"`‘’“”"
+_ENDS = _QUOTES + "<>|,;)]}\n"
 
 
 class CallRefusal(PermissionError):
-    """What the enclosure would refuse, said before it does."""
+    """What the sandbox would refuse, said before it does."""
 
     def __init__(self, kind: str, what: str, constraint: str) -> None:
         self.kind = kind
@@ -157,7 +167,7 @@ class RefusalWatch:
             raise CallRefusal(NETWORK, host, "the network is closed for this call")
 
     def refusal(self, error: BaseException) -> CallRefusal | None:
-        """What the enclosure refused, where that is what an exception comes from."""
+        """What the sandbox refused, where that is what an exception comes from."""
         known: BaseException | None = error
         for _ in range(_LONGEST_CHAIN):
             if known is None:
@@ -181,7 +191,7 @@ class RefusalWatch:
         return list(dict.fromkeys((*paths_behind(error), *self._databases)))
 
     def _behind(self, error: BaseException) -> CallRefusal | None:
-        """What the enclosure refused to a library that only says that something failed."""
+        """What the sandbox refused to a library that only says that something failed."""
         if isinstance(error, OSError) and error.errno not in (*_OUT_OF_REACH, None):
             return None
         number = _sqlite_number(error)
@@ -240,14 +250,6 @@ def _sqlite_number(error: BaseException) -> int | None:
 
 def _within(path: str, roots: tuple[str, ...]) -> bool:
     return any(is_within(path, root) for root in roots)
-
-
-_MOST_VALUES = 200
-_MOST_PATHS = 20
-_LONGEST = 4096
-_RAISES = ("RAISE_VARARGS", "RERAISE")
-_QUOTES = "'\"`‘’“”"
-_ENDS = _QUOTES + "<>|,;)]}\n"
 
 
 def paths_behind(error: BaseException) -> list[str]:

@@ -1,7 +1,8 @@
-"""The form of an answer: one byte says what follows, lengths are four bytes, little end first.
+"""What goes over a call's two descriptors: its orders on the way in, its answer on the way out.
 
-Every value that can come back has one tag here. An answer is `MAGIC`, one byte that says how the
-call ended, and one value; nothing follows it.
+Orders are a length, as much JSON, and the pickled call. An answer is `MAGIC`, one byte that says
+how the call ended, and one value; nothing follows it. Every value that can come back has one tag
+here; lengths are four bytes, little end first.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
-"""The part of an enclosure that is the same for every run under one grant."""
+"""The part of a sandbox that is the same for every run under one grant."""
 
 from __future__ import annotations
 
 import os
 from contextlib import suppress
 
-from redoma.jail import environment, root_parts, view
-from redoma.jail.engines import hiding
+from redoma.jail.engines import hidden_paths, root_parts, view
 from redoma.model.access import Grant, Home, NetworkMode, Writes
 from redoma.model.errors import UsageError
 from redoma.model.value import Value
@@ -63,7 +62,7 @@ def build(
     directories of `forgotten` is gone when the run ends.
     """
     workspace = grant.workspace
-    home = environment.home_directory()
+    home = view.home_directory()
     readable = tuple(path for path in grant.readable if path != "/")
     everything = _everything(grant, readable, as_nobody=as_nobody)
     roots = (workspace, *grant.writable, *readable, *everything, *forgotten)
@@ -117,7 +116,7 @@ def build(
     ready, arguments = arguments, _own_places(seen, home, show)
     given = _given(grant, readable, read)
     arguments += _readable(everything, [given[path] for path in readable], show)
-    arguments += hiding.passages(everything, roots) if as_nobody else []
+    arguments += hidden_paths.passages(everything, roots) if as_nobody else []
     mounts, writable = _written(grant, place, given)
     arguments += mounts
     for path in forgotten:
@@ -125,18 +124,18 @@ def build(
     in_memory = [p for p in in_memory if not f"{p}/".startswith(tuple(f"{r}/" for r in roots))]
     inside = (*(target for _, target in seen.binds), *roots, home, "/proc", "/tmp", "/var/tmp")
     known = next(source for source, target in seen.binds if target == "/etc")
-    after = hiding.cover(
-        hiding.reachable(grant, everything) if as_nobody else grant.hidden,
+    after = hidden_paths.cover(
+        hidden_paths.reachable(grant, everything) if as_nobody else grant.hidden,
         inside,
         etc="/etc" if everything else known,
         show=show,
     )
     if base is None:
         after += ["--remount-ro", "/"]
-    user = "redoma" if as_nobody else environment.user_name(os.geteuid())
+    user = "redoma" if as_nobody else view.user_name(os.geteuid())
     visible = tuple(target for _, target in seen.binds) + roots
-    env = environment.clean(
-        environment.passing(grant.variables),
+    env = view.clean(
+        view.passing(grant.variables),
         home=home,
         path=seen.path,
         user=user,
@@ -163,7 +162,7 @@ def _everything(grant: Grant, readable: tuple[str, ...], *, as_nobody: bool) -> 
     """What there is to read where all of it may be; nothing where only some of it may."""
     if readable == grant.readable:
         return ()
-    return hiding.top(as_nobody=as_nobody, given=(*readable, *grant.writable))
+    return hidden_paths.top(as_nobody=as_nobody, given=(*readable, *grant.writable))
 
 
 def _readable(

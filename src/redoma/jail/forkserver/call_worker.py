@@ -1,8 +1,8 @@
-"""The process that a call goes on in: forked before anyone asks, used for one call.
+"""The call worker: the process that runs one call, forked before anyone asks for it.
 
-While the enclosure's first process finishes the root, this one gives up every privilege; it begins
-when the first process says so, in the root that stands then. A program is started otherwise: it
-would throw away the interpreter that was forked for it.
+While the sandbox init finishes the root, the worker gives up every privilege; it begins when the
+init says so, in the root that stands then. A program is started otherwise: it would throw away the
+interpreter that was forked for it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
-COULD_NOT_ENCLOSE = 125
+COULD_NOT_SET_UP = 125
+# By name: the forkserver loads it once a call is asked for, and nothing here needs it before.
+HARNESS = "redoma.jail.calls.harness"
 _FIRST = 1
 _SPENT = 500
 _RESET = [n for n in range(1, 32) if n not in (signal.SIGKILL, signal.SIGSTOP)]
@@ -64,7 +66,7 @@ class CallWorker:
         if said == wanted:
             return
         if not said and wanted == _READY and os.WIFSIGNALED(os.waitpid(self.pid, 0)[1]):
-            os._exit(COULD_NOT_ENCLOSE)  # somebody killed it: whoever asks takes another
+            os._exit(COULD_NOT_SET_UP)  # somebody killed it: whoever asks takes another
         why = said.removeprefix(_FAILED).decode(errors="surrogateescape")
         raise OSError(0, why or "the command's process ended before it began")
 
@@ -76,7 +78,7 @@ class _WorkerProcess:
         self._line = line
         self._processes = processes
         self._begun = False
-        self._call = sys.modules["redoma.jail.calls.harness"]
+        self._call = sys.modules[HARNESS]
 
     def live(self, requests: socket) -> NoReturn:
         """Never returns: ends as the command does."""
@@ -91,7 +93,7 @@ class _WorkerProcess:
                 os.write(2, b"redoma: " + said + b"\n")
             self._line.send(_FAILED + said[: _LONGEST - 1])
         finally:
-            os._exit(COULD_NOT_ENCLOSE)
+            os._exit(COULD_NOT_SET_UP)
 
     def _settle(self) -> None:
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
@@ -123,7 +125,7 @@ class _WorkerProcess:
         gc.enable()
         told = self._call.taken()
         if self._line.recv(_LONGEST) != _GO:
-            os._exit(COULD_NOT_ENCLOSE)  # the first process has ended
+            os._exit(COULD_NOT_SET_UP)  # the first process has ended
         os.chdir(orders.directory)
         privileges.let_in_others()  # it is the command now
         self._call.perform(told, _over)

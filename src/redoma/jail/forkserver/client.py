@@ -1,8 +1,8 @@
-"""The process that stays, seen from outside: started once, asked for one process a run.
+"""The forkserver seen from outside: a client starts it once, and asks it for one sandbox a run.
 
-While nothing runs, an enclosure stands ready for each of the two kinds of run that came last, since
+While nothing runs, a sandbox stands ready for each of the two kinds of run that came last, since
 the next is usually of the same kind. It is used once, like any other. Where runs of a kind follow
-each other faster than enclosures are made, two stand ready for it.
+each other faster than the forkserver makes sandboxes, two stand ready for it.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    # How to fork an enclosure, and the words of what it makes before it is asked for.
+    # How to fork a sandbox, and the words of what it makes before it is asked for.
     SandboxKind = tuple[bytes, bytes]
 
 _PATIENCE = 20
 _MOST_READY = 3
-_QUICK = 0.03  # seconds within which an enclosure may not be ready yet
+_QUICK = 0.03  # seconds within which a sandbox may not be ready yet
 
 
 class ForkserverGone(Exception):
@@ -37,7 +37,7 @@ class ForkserverGone(Exception):
 
 
 class WaitingSandbox:
-    """A process in an enclosure of its own that waits for one request."""
+    """A process in a sandbox of its own that waits for one request."""
 
     def __init__(
         self, kind: SandboxKind, pid: int, requests: list[socket], maker: ForkserverClient
@@ -83,7 +83,7 @@ class WaitingSandbox:
         except OSError as error:
             self.discard()
             raise EngineFailed(
-                f"the enclosure took no request: {error.strerror}", hint="try again"
+                f"the sandbox took no request: {error.strerror}", hint="try again"
             ) from error
         return True
 
@@ -158,7 +158,7 @@ class ForkserverClient:
         return self._owner == os.getpid()
 
     def take(self, kind: SandboxKind) -> WaitingSandbox:
-        """An enclosure of this kind, made now or standing ready."""
+        """A sandbox of this kind, made now or standing ready."""
         with self._lock:
             self._look_at_mounts()
             quick = time.monotonic() - self._last_order < _QUICK
@@ -250,17 +250,17 @@ class ForkserverClient:
             # The kernel gives no descriptors to whoever has as many as they may have.
             _end(int(said))
             raise EngineFailed(
-                "no enclosure could be made: too many files are open",
+                "no sandbox could be made: too many files are open",
                 hint="close some, or ulimit -n",
             )
         if not fds:
             why = said[1:].decode(errors="replace")
-            raise EngineFailed(f"no enclosure could be made: {why}", hint="redoma doctor")
+            raise EngineFailed(f"no sandbox could be made: {why}", hint="redoma doctor")
         return WaitingSandbox(kind, int(said), [socket(fileno=fd) for fd in fds], self)
 
 
 def asking(namespaces: int, entry: tuple[str, ...]) -> bytes:
-    """How to fork an enclosure: into which namespaces, and what sort of call will go on in it."""
+    """How to fork a sandbox: into which namespaces, and what sort of call will go on in it."""
     sorts = (messages.COMMAND, messages.ENTRY, messages.BY_VALUE)
     return sorts[min(len(entry), 2)] + b"%d" % namespaces
 

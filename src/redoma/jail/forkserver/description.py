@@ -1,4 +1,4 @@
-"""Reads an enclosure's description: the options of bubblewrap that our frames use, and no other.
+"""Reads a sandbox's description: the options of bubblewrap that our frames use, and no other.
 
 One description for two engines: whatever a frame orders, bubblewrap does it or this reader's
 user does; an option that is not known here is refused, never left out.
@@ -42,7 +42,7 @@ class RootStep:
 
 
 class SandboxDescription:
-    """A whole enclosure."""
+    """A whole sandbox."""
 
     def __init__(self, options: list[str]) -> None:
         self.steps: list[RootStep] = []

@@ -1,7 +1,7 @@
-"""Confines itself as ordered, starts the command, and outlives none of what the command started.
+"""Limits itself, starts the command, and outlives none of what the command started.
 
-Runs as a process of its own between the supervisor and the command, where an engine has no
-launcher that could do this: it takes its orders from the command line, one word each.
+It stands between the supervisor and the command where an engine has no process that could do this,
+and takes its orders from the command line, one word each.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 
 from redoma.jail.forkserver import first_process
 from redoma.jail.kernel import syscalls
-from redoma.jail.kernel.rlimits import limit_this_process
+from redoma.jail.kernel.process import limit_this_process
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1)
 COULD_NOT_CONFINE = 125

@@ -1,4 +1,4 @@
-"""The first process of an enclosure without a launcher: starts the command and ends with it."""
+"""What every first process of a sandbox does: wait for its limits, start the command, collect."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def attend(
     `later` is done where the command is not over in a moment.
 
     Attack: the supervisor is killed in the middle of a run. Then the other end of `go` closes, and
-    this process, with which the whole enclosure ends, does not stay a moment longer. A process
+    this process, with which the whole sandbox ends, does not stay a moment longer. A process
     that the supervisor forked may hold that end as well: where `supervisor` is known, its
     descriptor tells.
     """

@@ -1,9 +1,9 @@
-"""Keeps a command that has no namespaces: confines it, ends with it, and ends all it started.
+"""Keeps a command that has no namespaces: confines it, ends with it, and kills all it started.
 
-Three processes. The keeper outlives everything and ends what is left; it and all below it can
+Three processes. The keeper outlives everything and kills what is left; it and all below it can
 signal only each other, so that one call ends them all at once. The first process carries the
 limits and collects orphans. The command gives up everything else before it begins, the right to
-signal the two included.
+signal the two included. For a probe it tries what has to be refused, and prints what was not.
 """
 
 from __future__ import annotations

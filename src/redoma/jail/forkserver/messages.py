@@ -1,4 +1,7 @@
-"""Messages with descriptors between whoever runs commands and the process that stays."""
+"""Messages with descriptors (SCM_RIGHTS) between the forkserver, its client and its sandboxes.
+
+A request is the last of them: the words, the descriptors and the limits of one run.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ CONTROL, HOST = 3, 4
 ENTRY, BY_VALUE, COMMAND = b"e", b"v", b"c"
 # Before any of these: nobody waits for it yet.
 LATER = b"~"
-# The message that tells an enclosure what comes first of its root, before it is asked.
+# The message that tells a sandbox what comes first of its root, before it is asked.
 AHEAD = b"ahead"
 # Below these numbers a command may be given descriptors; ours are all above.
 FIRST_OWN = 10

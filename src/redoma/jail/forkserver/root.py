@@ -1,10 +1,10 @@
-"""Builds the root of an enclosure, order by order, and moves into it."""
+"""Builds the root of a sandbox, step by step, and moves into it (`pivot_root`)."""
 
 from __future__ import annotations
 
 import os
 
-from redoma.jail import root_parts
+from redoma.jail.engines import root_parts
 from redoma.jail.forkserver.description import RootStep
 from redoma.jail.kernel import mounts, syscalls
 from redoma.jail.kernel.openat2 import open_in_root

@@ -1,6 +1,6 @@
-"""One enclosure's first process, from its fork to its end.
+"""The sandbox init: the first process (PID 1) of one sandbox, from its fork to its end.
 
-It makes the part of its root that is the same for every run before anyone asks for one, takes one
+It mounts the part of its root that is the same for every run before anyone asks for one, takes one
 request, finishes the root, gives up every privilege, and starts the command.
 """
 
@@ -17,7 +17,7 @@ from fcntl import ioctl
 from termios import TIOCSCTTY
 
 from redoma.jail.forkserver import first_process, messages
-from redoma.jail.forkserver.call_worker import COULD_NOT_ENCLOSE, CallWorker
+from redoma.jail.forkserver.call_worker import COULD_NOT_SET_UP, CallWorker
 from redoma.jail.forkserver.description import SandboxDescription
 from redoma.jail.forkserver.messages import SandboxRequest
 from redoma.jail.forkserver.root import Root
@@ -36,17 +36,17 @@ class SandboxInit:
     """A process in namespaces of its own, and nothing else yet."""
 
     def __init__(
-        self, requests: socket, host: int, ids: tuple[int, int], entrance: socket | None
+        self, requests: socket, host: int, ids: tuple[int, int], worker_requests: socket | None
     ) -> None:
         """`ids` are our user and group, as they are called outside.
 
-        `entrance` is where the process of a call is asked, for an enclosure that is made for one.
+        `worker_requests` is where the call worker is asked, in a sandbox that is made for a call.
         """
         self._requests = requests
         self._host = host
         self._ids = ids
-        self._entrance = entrance
-        self._entrant: CallWorker | None = None
+        self._worker_requests = worker_requests
+        self._worker: CallWorker | None = None
         self._alarm = -1
         self._trouble: Exception | None = None
         self._root: Root | None = None
@@ -63,7 +63,7 @@ class SandboxInit:
             with suppress(OSError):
                 os.write(2, f"redoma: {error}\n".encode(errors="surrogateescape"))
         finally:
-            os._exit(COULD_NOT_ENCLOSE)
+            os._exit(COULD_NOT_SET_UP)
 
     def _try(self, step: Callable[[], None]) -> None:
         """Does a step unless one before it failed; why it did is said to whoever asks."""
@@ -83,8 +83,8 @@ class SandboxInit:
         self._root = Root(no_user_namespaces="--disable-userns" in orders.flags)
         self._root.begin()
         self._root.add(orders.steps)
-        if self._entrance is not None:
-            self._entrant = CallWorker(self._entrance, self._root.processes())
+        if self._worker_requests is not None:
+            self._worker = CallWorker(self._worker_requests, self._root.processes())
             self._alarm = first_process.alarm(for_call=True)
 
     def _wait(self) -> SandboxRequest:
@@ -125,8 +125,8 @@ class SandboxInit:
         self._root.add(orders.steps)
         self._root.enter()
         later: Callable[[], None] | None = None
-        if self._entrant is not None:
-            child = self._let_in(self._entrant, status, go)
+        if self._worker is not None:
+            child = self._let_in(self._worker, status, go)
             # Most calls are over in a moment. A filter for us, who hear nothing from them but
             # that, would then only be in their way.
             later = functools.partial(request.restrict, orders)
@@ -138,12 +138,12 @@ class SandboxInit:
         code = -child
         if child > 0:
             code = first_process.attend(child, go, self._alarm, self._host, later)
-        if code == COULD_NOT_ENCLOSE and self._entrant is not None and self._entrant.never_began:
-            os._exit(COULD_NOT_ENCLOSE)
+        if code == COULD_NOT_SET_UP and self._worker is not None and self._worker.never_began:
+            os._exit(COULD_NOT_SET_UP)
         first_process.end(status, code)
 
     @staticmethod
-    def _let_in(entrant: CallWorker, status: int, go: int) -> int:
+    def _let_in(worker: CallWorker, status: int, go: int) -> int:
         """Lets the call begin: whoever makes it has given up everything, and so do we then.
 
         We stay in the user namespace outside its own; there is room for one, and that one is its.
@@ -153,10 +153,10 @@ class SandboxInit:
         # Attack: the command reads or changes our memory; from its first moment it cannot. Whoever
         # supervises us looked for our root before.
         privileges.keep_out_others()
-        entrant.begin()
+        worker.begin()
         privileges.drop_capabilities()
         privileges.no_new_privileges()
-        return entrant.pid
+        return worker.pid
 
     def _begin(
         self, request: SandboxRequest, orders: SandboxDescription, status: int, go: int

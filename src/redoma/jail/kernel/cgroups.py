@@ -65,7 +65,7 @@ class Group:
                 both = str(limits.memory + also) if old else str(also)
                 found["memory"].append(("memory", swap, both))
         if limits.processes is not None and "pids" in self.places:
-            # The enclosure's launcher and its first process count too.
+            # The sandbox's launcher and its first process count too.
             found["processes"] = [("pids", "pids.max", str(limits.processes + 2))]
         if limits.cpu_percent is not None and "cpu" in self.places:
             quota = max(1000, limits.cpu_percent * _PERIOD // 100)

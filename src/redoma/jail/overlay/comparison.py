@@ -8,17 +8,17 @@ import stat
 from redoma.base.paths import is_below
 from redoma.jail.overlay.attributes import SET_ID, is_opaque, is_whiteout
 from redoma.jail.overlay.failure import at
-from redoma.jail.overlay.tree import ReadBudget, ReadBudgetSpent, same_content
+from redoma.jail.overlay.tree_reader import ReadBudget, ReadBudgetSpent, same_content
 from redoma.model.access import Limits
 from redoma.model.change import Change, Did, FileKind
 from redoma.model.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from redoma.jail.overlay.spool import Spooler
-    from redoma.jail.overlay.tree import Tree
+    from redoma.jail.overlay.tree_reader import Tree
     from redoma.model.change import FileState
 
 # How much is read at most to tell a file that was only touched from one that was written.
@@ -203,36 +203,33 @@ _NOTHING = "nothing"  # there was no directory here
 _MOVED = "moved"  # in a copy: the directory may have been moved to where it is
 
 
-class _Walk:
-    """A walk over both sides, in the order of the tree."""
+def _walk(found: Comparison, entries: Callable[[str, str], Iterator[tuple[str, str]]]) -> None:
+    """Notes every difference in the order of the tree.
 
-    def __init__(self, comparison: Comparison) -> None:
-        self._found = comparison
-
-    def read(self) -> None:
-        """Notes every difference that the run made."""
-        self._found.root()
-        pending = [self._directory("", _MERGED)]
-        while pending:
-            for path, below in pending[-1]:
-                pending.append(self._directory(path, below))
-                self._found.enter(len(pending) - 1)
-                break
-            else:
-                pending.pop()
-
-    def _directory(self, path: str, below: str) -> Iterator[tuple[str, str]]:
-        """Compares the entries of a directory; gives each directory when its turn has come."""
-        raise NotImplementedError
+    `entries` compares those of a directory, and gives each directory when its turn has come.
+    """
+    found.root()
+    pending = [entries("", _MERGED)]
+    while pending:
+        for path, below in pending[-1]:
+            pending.append(entries(path, below))
+            found.enter(len(pending) - 1)
+            break
+        else:
+            pending.pop()
 
 
-class OverlayWalk(_Walk):
+class OverlayWalk:
     """A walk over the directory in which the kernel put what was written over a workspace."""
 
     def __init__(self, comparison: Comparison) -> None:
-        super().__init__(comparison)
+        self._found = comparison
         # Directories in whose place another stands, in the order of the tree.
         self.replaced: list[str] = []
+
+    def read(self) -> None:
+        """Notes every difference that the run made."""
+        _walk(self._found, self._directory)
 
     def _directory(self, path: str, below: str) -> Iterator[tuple[str, str]]:
         found = self._found
@@ -313,7 +310,7 @@ class OverlayWalk(_Walk):
         )
 
 
-class CopyWalk(_Walk):
+class CopyWalk:
     """A walk over a workspace and the whole copy of it that a command worked in.
 
     What the command did not touch has a change time from before the run, which nobody can set: it
@@ -321,8 +318,12 @@ class CopyWalk(_Walk):
     """
 
     def __init__(self, comparison: Comparison, mounts: frozenset[str] = frozenset()) -> None:
-        super().__init__(comparison)
+        self._found = comparison
         self._mounts = mounts  # read-only inside: nothing there is the run's
+
+    def read(self) -> None:
+        """Notes every difference that the run made."""
+        _walk(self._found, self._directory)
 
     def _directory(self, path: str, below: str) -> Iterator[tuple[str, str]]:
         found = self._found

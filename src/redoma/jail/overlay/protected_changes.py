@@ -11,11 +11,10 @@ import stat
 from contextlib import suppress
 
 from redoma.base.paths import is_below, is_within
-from redoma.jail import own
 from redoma.jail.overlay.beneath import Beneath
 from redoma.jail.overlay.selection import Roots
 from redoma.jail.overlay.spool import found_in
-from redoma.jail.protect import obeyed_names
+from redoma.jail.protect import installation, obeyed_names
 from redoma.jail.protect.git_repository import (
     harmless,
     leads_out,
@@ -31,19 +30,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 
-class OwnParts:
+class OwnPartsCheck:
     """What is ours below one workspace, asked about one change at a time."""
 
     def __init__(self, root: str) -> None:
         self._root = root
-        self._own = Roots(own.folded(path) for path in own.names_below(root))
+        self._own = Roots(installation.folded(path) for path in installation.names_below(root))
 
     def has(self, path: str) -> bool:
         """Whether a path of the workspace is ours, or lies in what is."""
-        return bool(self._own) and bool(self._own.over(own.folded(f"{self._root}/{path}")))
+        return bool(self._own) and bool(self._own.over(installation.folded(f"{self._root}/{path}")))
 
     def _leads_to(self, path: str) -> bool:
-        return self._own.below(own.folded(f"{self._root}/{path}"))
+        return self._own.below(installation.folded(f"{self._root}/{path}"))
 
     def touched_by(self, item: Change, below: Callable[[str], Iterable[str]]) -> bool:
         """Whether a change would touch what we run from, or what leads there by name.
@@ -112,7 +111,7 @@ class _ProtectionCheck:
         self._repositories = frozenset(survey.git_directories())
         self._obeyed = self._obeyed_now(survey)
         self._known = Roots(self._obeyed)
-        self._ours = OwnParts(self._root)
+        self._ours = OwnPartsCheck(self._root)
 
     def _obeyed_now(self, survey: Survey) -> frozenset[str]:
         """What a tool obeys already, and where the links among that lead."""

@@ -14,6 +14,7 @@ from contextlib import suppress
 from redoma.base import own_directories
 from redoma.jail.overlay import store, transaction_store
 from redoma.jail.overlay.locks import collecting, locked, recover, remove_old
+from redoma.jail.protect.untrusted_paths import size_of
 from redoma.model.errors import PreviewGone
 from redoma.model.transaction import Freed, Standing
 from redoma.model.value import Value, replace
@@ -64,7 +65,7 @@ def collect(
         claimed = {entry.id for entry in every if entry.shown.standing in _KEEPING}
         for overlay in store.overlays():
             if overlay.id not in claimed and not store.maker_lives(overlay):
-                freed.append((overlay.id, transaction_store.disk_use(overlay.directory)))
+                freed.append((overlay.id, size_of(overlay.directory)))
                 if not only_tell:
                     store.remove_overlay(overlay)
         for entry in _past(every, bounds):

@@ -126,7 +126,7 @@ class Site:
 
 def mount_of(fd: int) -> int:
     """The number of the mount that a descriptor lies on: names move only within one."""
-    with open(f"/proc/self/fdinfo/{fd}", encoding="ascii") as file:
+    with open(f"/proc/self/fdinfo/{fd}", encoding="utf-8") as file:
         for line in file:
             if line.startswith("mnt_id:"):
                 return int(line.split()[1])

@@ -14,6 +14,7 @@ from contextlib import suppress
 from redoma.base import atomic_file, own_directories
 from redoma.jail.overlay.journal import LARGEST, Phase, Window
 from redoma.jail.overlay.spool import CHANGES, Spool, change_of, change_row, stored
+from redoma.jail.protect.untrusted_paths import size_of
 from redoma.model.change import Changes, Did
 from redoma.model.errors import PreviewGone, UsageError
 from redoma.model.transaction import HistoryEntry, Standing
@@ -86,9 +87,6 @@ def store_changes(
 ) -> StoredTransaction:
     """Remembers what a run changed, so that it can be applied later, by another process too."""
     status = os.stat(changes.workspace)
-    counts = dict.fromkeys(Did, 0)
-    for item in changes.items:
-        counts[item.did] += 1
     entry = StoredTransaction(
         shown=HistoryEntry(
             id=changes.id,
@@ -97,12 +95,8 @@ def store_changes(
             asks=asks,
             workspace=changes.workspace,
             standing=Standing.HELD,
-            created=counts[Did.CREATED],
-            modified=counts[Did.MODIFIED],
-            deleted=counts[Did.DELETED],
-            renamed=counts[Did.RENAMED],
-            attributes=counts[Did.ATTRIBUTES],
             size=pending_size(overlay, changes),
+            **_counts(changes),
         ),
         root=(status.st_dev, status.st_ino),
         began_ns=_began(overlay, changes),
@@ -112,10 +106,23 @@ def store_changes(
     where = directory(changes.id)
     with suppress(FileExistsError):
         os.mkdir(where, 0o700)
-    plain = _changes_content(changes, f"{where}/changes.rows")
-    atomic_file.write(f"{where}/changes.json", json.dumps({"version": VERSION, **plain}))
+    _write_changes(changes)
     write_entry(entry)
     return entry
+
+
+def _counts(changes: Changes) -> dict[str, Any]:
+    """How many paths were created, modified, deleted, renamed or got other attributes."""
+    counts = dict.fromkeys((did.value for did in Did), 0)
+    for item in changes.items:
+        counts[item.did.value] += 1
+    return counts
+
+
+def _write_changes(changes: Changes) -> None:
+    where = directory(changes.id)
+    plain = _changes_content(changes, f"{where}/changes.rows")
+    atomic_file.write(f"{where}/changes.json", json.dumps({"version": VERSION, **plain}))
 
 
 def _began(overlay: Overlay, changes: Changes) -> int:
@@ -128,7 +135,7 @@ def _began(overlay: Overlay, changes: Changes) -> int:
 def pending_size(overlay: Overlay, changes: Changes) -> int:
     """How many bytes a transaction takes while nothing of it is applied."""
     if overlay.is_copy:
-        return disk_use(overlay.directory)
+        return size_of(overlay.directory)
     return sum(item.after.size for item in changes.items if item.after is not None)
 
 
@@ -141,16 +148,6 @@ def with_size(entry: StoredTransaction, book: JournalFiles) -> StoredTransaction
     elif not applied:
         size = pending_size(overlay_of(entry.id, entry), load(entry.id))
     return replace(entry, shown=replace(entry.shown, size=size))
-
-
-def disk_use(place: str) -> int:
-    """How much of a disk a directory takes; what cannot be looked at counts for nothing."""
-    total = 0
-    for directory, _, names in os.walk(place):
-        for name in names:
-            with suppress(OSError):
-                total += os.lstat(f"{directory}/{name}").st_blocks * 512
-    return total
 
 
 def set_asks(name: str, asks: tuple[str, ...]) -> None:
@@ -178,14 +175,8 @@ def _read_now(entry: StoredTransaction, unread: Changes) -> Changes:
     from redoma.jail.overlay.changes import read_changes
 
     changes = read_changes(overlay_of(unread.id, entry))
-    where = directory(unread.id)
-    plain = _changes_content(changes, f"{where}/changes.rows")
-    atomic_file.write(f"{where}/changes.json", json.dumps({"version": VERSION, **plain}))
-    counts = dict.fromkeys(Did, 0)
-    for item in changes.items:
-        counts[item.did] += 1
-    by_kind = {did.value: count for did, count in counts.items()}
-    write_entry(replace(entry, shown=replace(entry.shown, **by_kind)))
+    _write_changes(changes)
+    write_entry(replace(entry, shown=replace(entry.shown, **_counts(changes))))
     return changes
 
 

@@ -10,6 +10,7 @@ import os
 import stat
 
 from redoma.base.paths import is_below, is_within
+from redoma.jail.protect.untrusted_paths import open_unmarked
 
 # Compiled where they are needed: a plain run reads no configuration, and does without `re`.
 _HEADER = r'\s*\[([A-Za-z0-9-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\]\s*'
@@ -189,7 +190,7 @@ def _common_directory(own: str, workspace: str) -> str:
             return common if _is_repository(common) else ""
         return ""
     if "/modules/" in own and _is_repository(own):
-        with open(f"{own}/config", opener=_without_a_trace) as file:
+        with open(f"{own}/config", opener=open_unmarked) as file:
             for line in file:
                 key, _, value = line.partition("=")
                 if key.strip().lower() == "worktree":
@@ -206,13 +207,5 @@ def _is_repository(path: str) -> bool:
 
 
 def _line(path: str) -> str:
-    with open(path, opener=_without_a_trace) as file:
+    with open(path, opener=open_unmarked) as file:
         return file.read(4096).strip()
-
-
-def _without_a_trace(path: str, flags: int) -> int:
-    """Opens a file whose access time stays as it is, where it is one's own."""
-    try:
-        return os.open(path, flags | os.O_NOATIME)
-    except PermissionError:
-        return os.open(path, flags)

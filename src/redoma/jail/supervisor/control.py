@@ -1,4 +1,4 @@
-"""The caller's hand on a run that is going on: cancel it, signal it, resize its terminal."""
+"""How a caller reaches a run that is going on: cancels it, signals it, resizes its terminal."""
 
 from __future__ import annotations
 

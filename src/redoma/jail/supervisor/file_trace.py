@@ -1,8 +1,9 @@
 """Notes which files a command opens or executes, and what it may not write or reach.
 
-It looks on from a thread of its own.
+The kernel reports each call (`SECCOMP_RET_USER_NOTIF`) to a thread of ours, which notes it and lets
+it go on. The filter has to stand before the program starts, so such a launch is forked.
 
-It is a report and not a boundary: what it reads of a process is what the process shows.
+It is a report and not a boundary: what the thread reads of a process is what the process shows.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ _NEEDS = {
     os.O_ACCMODE: 0,
 }
 _LONGEST_END = 5.0
+_COULD_NOT = 125
 
 
 class FileTrace:
@@ -76,7 +78,7 @@ class FileTrace:
         self._thread.start()
 
     def command_begins(self) -> None:
-        """What is executed next is the command; before it only the enclosure opened files."""
+        """What is executed next is the command; before it only the sandbox opened files."""
         self._armed = True
 
     def close(self) -> None:
@@ -266,9 +268,6 @@ def _created(root: int, path: bytes) -> bytes | None:
 def _name(fd: int) -> bytes:
     """Where the command's own mounts have this file."""
     return os.readlink(f"/proc/self/fd/{fd}".encode())
-
-
-_COULD_NOT = 125
 
 
 def start(

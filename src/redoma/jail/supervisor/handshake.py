@@ -1,4 +1,4 @@
-"""Learns an enclosure's first process, limits it, and only then lets the command begin."""
+"""Learns a sandbox's first process, limits it, and only then lets the command begin."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _made_ready(run: Supervisor, pid: int, *, made: bool) -> None:
         if made:
             _first_process(run, handshake.status)  # now its network stands
         run.open_gate(pid)
-    run.started()
+    run.wait_for_start()
     if run.limiter.watched:
         if made and run.launch.gate is None and not _sees_closed_processes():
             _first_process(run, handshake.status)  # now its root stands
@@ -140,7 +140,7 @@ def _failed(run: Supervisor) -> EngineFailed:
     for output in run.outputs:
         output.rest()
     said = b" ".join(output.data for output in run.outputs).decode(errors="replace").strip()
-    return EngineFailed(f"the enclosure could not be set up: {said}", hint="redoma doctor")
+    return EngineFailed(f"the sandbox could not be set up: {said}", hint="redoma doctor")
 
 
 def last_words(fd: int) -> bytes:

@@ -1,4 +1,9 @@
-"""Looks at a running tree now and then, for limits that no kernel mechanism here holds."""
+"""Looks at a running tree now and then, for limits that no kernel mechanism here holds.
+
+A process's size has every page that it can see: eight workers that share an array of their parent
+seem to have it eight times. The kernel knows better (`Pss` in smaps_rollup), by walking all their
+pages: it is asked only where what can have come since the last answer could pass the limit.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +12,7 @@ import time
 from contextlib import suppress
 
 from redoma.base import signals
-from redoma.jail.kernel.process_tree import process_tree
+from redoma.jail.kernel.process import process_tree
 from redoma.jail.supervisor.limiter import Limiter, free_on, full, opened_below
 
 TYPE_CHECKING = False
@@ -30,6 +35,9 @@ _FREE_SOCKETS = 256
 _GIVES_WAY = 5
 _SIZES = frozenset({"memory", "processes", "cpu_seconds"})
 _DESCRIPTORS = frozenset({"memory", "open_files"})
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+# Above this many it would be asked for longer than a look may take; then sizes are added up.
+_MOST_ASKED = 512
 
 
 class LimitWatch:
@@ -159,7 +167,7 @@ class LimitWatch:
         self.bytes_written = self._written.total(written) + held
         now = time.monotonic()
         self._paces["disk"].saw(self.bytes_written, now)
-        # One of them is the enclosure's own. At the limit the kernel refuses the next one, and
+        # One of them is the sandbox's own. At the limit the kernel refuses the next one, and
         # there is nothing to end; a limit of one is always met, and says nothing.
         most = limits.processes or 0
         if "processes" in self._watched and most > 1 and processes - 1 >= most:
@@ -205,7 +213,7 @@ class LimitWatch:
         held = 0
         for path, outside in places:
             for root in self._roots:
-                # Before the enclosure has a root of its own, this is the machine's disk.
+                # Before the sandbox has a root of its own, this is the machine's disk.
                 if _device(root + path) in (None, outside):
                     continue
                 with suppress(OSError):
@@ -304,11 +312,6 @@ def _read(path: str) -> str:
         return file.read()
 
 
-_PAGE = os.sysconf("SC_PAGE_SIZE")
-# Above this many it would be asked for longer than a look may take; then sizes are added up.
-_MOST_ASKED = 512
-
-
 class TreeMemory:
     """Sizes and page faults at each look, and what the kernel said when it was last asked."""
 
@@ -325,7 +328,7 @@ class TreeMemory:
 
     def add(self, pid: int, *, state: str, pages: int, faults: int) -> None:
         """One process, parents first: its size in pages, and how often it got a page so far."""
-        # The first one is the enclosure's own; who was stopped by another stays so.
+        # The first one is the sandbox's own; who was stopped by another stays so.
         if self._pids and state not in "TtZX":
             self._running.append(pid)
         self._pids.append(pid)

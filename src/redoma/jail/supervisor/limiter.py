@@ -7,7 +7,7 @@ import resource
 import time
 from contextlib import suppress
 
-from redoma.jail.kernel.rlimits import rlimits_of, soft_and_hard
+from redoma.jail.kernel.process import rlimits_of, soft_and_hard
 from redoma.model.access import Limits
 from redoma.model.errors import EngineFailed
 
@@ -73,7 +73,7 @@ class Limiter:
                 )
 
     def starting_inside(self, start: Callable[[], int]) -> Callable[[], int]:
-        """The same start, in the control group; for a thread that is the enclosure's own."""
+        """The same start, in the control group; for a thread that is the sandbox's own."""
         group = self.group
         if group is None or group.version != 1:
             return start
@@ -116,7 +116,7 @@ class Limiter:
         limits = self.limits
         found = rlimits_of(limits)
         if limits.processes is not None and "processes" not in self.held:
-            # Counted for this enclosure alone, since its user namespace is its own.
+            # Counted for this sandbox alone, since its user namespace is its own.
             found.append((resource.RLIMIT_NPROC, limits.processes + 1))
         if limits.memory is not None and "memory" not in self.held:
             found.append((resource.RLIMIT_DATA, limits.memory))
@@ -189,7 +189,7 @@ def opened_below(roots: tuple[str, ...], paths: tuple[str, ...]) -> list[int]:
 
 
 def standing(first: int, paths: tuple[str, ...]) -> list[int]:
-    """The same of an enclosure that is being made: its last mount comes before the command."""
+    """The same of a sandbox that is being made: its last mount comes before the command."""
     until = time.monotonic() + _LONGEST_MADE
     while True:
         found = opened_below((f"/proc/{first}/root",), paths)

@@ -1,4 +1,4 @@
-"""Turns what was seen at the end of a run into one outcome."""
+"""Turns what the supervisor saw at the end of a run into one outcome."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class RunEnd:
         self.status, self.usage = status, usage
 
     def tree_reaped(self, usage: struct_rusage) -> None:
-        """What the enclosure's first process and all below it used."""
+        """What the sandbox's first process and all below it used."""
         self.tree_usage = usage
 
     def exit(self, run: Supervisor, status: bytes) -> Exit:
@@ -130,12 +130,10 @@ class RunEnd:
             return None, signals.SIGKILL
         code = os.waitstatus_to_exitcode(self.status)
         if run.launch.handshake is not None and b'"exit-code"' not in status:
-            # Where memory ran out, the enclosure's own first process may have been the one to go.
+            # Where memory ran out, the sandbox's own first process may have been the one to go.
             if code >= 0 and run.launch.complaint and "memory" not in self.reached:
                 said = b"".join(o.data for o in run.outputs).decode(errors="replace").strip()
-                raise EngineFailed(
-                    f"the enclosure could not be set up: {said}", hint="redoma doctor"
-                )
+                raise EngineFailed(f"the sandbox could not be set up: {said}", hint="redoma doctor")
             return None, -code if code < 0 else signals.SIGKILL
         if code < 0:
             return None, -code

@@ -1,4 +1,4 @@
-"""The one supervisor: starts a launch, feeds and reads it, limits it, ends its whole tree."""
+"""The supervisor: starts a launch, feeds and reads it, limits it, and kills its whole tree."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import time
 from contextlib import suppress
 
 from redoma.base import signals
-from redoma.jail.kernel.process import reaper
-from redoma.jail.kernel.process_tree import process_tree
+from redoma.jail.kernel.process import process_tree, reaper
 from redoma.jail.supervisor.control import Control
 from redoma.jail.supervisor.handshake import begin, last_words
 from redoma.jail.supervisor.limiter import Limiter, standing
@@ -44,18 +43,18 @@ def run(
     control: Control | None = None,
     groups: Groups | None = None,
     directory: str = "/",
-    started: Callable[[], object] | None = None,
+    wait_for_start: Callable[[], object] = lambda: None,
     meanwhile: Callable[[], object] = lambda: None,
 ) -> Exit:
     """How it ended.
 
-    The command begins when `started` has returned, and never where it raises; `meanwhile` is done
-    from then on. `stdin` is what the command reads: bytes, a descriptor that is read for it, or
-    None where input comes through `control`.
+    `wait_for_start` returns when the start of the run is on disk: the command begins after that,
+    and never where it raises; `meanwhile` is done from then on. `stdin` is what the command reads:
+    bytes, a descriptor that is read for it, or None where input comes through `control`.
     """
     limiter = Limiter(launch.limits, groups, launch.held_by_engine)
     supervisor = Supervisor(launch, limiter, control or Control(), directory)
-    supervisor.started = started or supervisor.started
+    supervisor.wait_for_start = wait_for_start
     # Without a namespace of its own a tree's orphans are the machine's: taken in, they would stay.
     takes_in = launch.own_process_namespace and launch.starter is None
     if takes_in:
@@ -104,10 +103,10 @@ class Supervisor:
         self._feeding = self._listening = False
         self._status = b""
         self._mounts: MountHold | None = None
-        self.started: Callable[[], object] = lambda: None
+        self.wait_for_start: Callable[[], object] = lambda: None
 
     def start(self, stdin: bytes | int | None, sink: Sink | None) -> None:
-        """Starts the enclosure, puts its limits on, and lets the command begin."""
+        """Starts the sandbox, puts its limits on, and lets the command begin."""
         if isinstance(stdin, int):
             self.source, stdin = stdin, None
             self.source_over = False
@@ -144,7 +143,7 @@ class Supervisor:
                 self.launch.fds.append((answer_end, ANSWER))
                 self.outputs.append(Output(answer, ANSWER, self.launch.answers, None))
             if self.launch.handshake is None:
-                self.started()  # nothing would hold it back later
+                self.wait_for_start()  # nothing would hold it back later
             if self.launch.trace_files:
                 from redoma.jail.supervisor.file_trace import FileTrace
 
@@ -172,7 +171,7 @@ class Supervisor:
             self.root = os.open(f"/proc/{first}/root", os.O_PATH | os.O_CLOEXEC)
 
     def open_gate(self, first: int) -> None:
-        """Has the enclosure's connections answered, before anything in it can make one."""
+        """Has the sandbox's connections answered, before anything in it can make one."""
         from redoma.egress.run_gate import RunGate
         from redoma.jail.supervisor.streams import narrated
 
@@ -190,7 +189,7 @@ class Supervisor:
         return read_end
 
     def attend(self) -> None:
-        """Serves the run until the enclosure's launcher has ended."""
+        """Serves the run until the sandbox's launcher has ended."""
         limits = self.launch.limits
         deadline = self.began + limits.wall_seconds if limits.wall_seconds else None
         for fd in (self.process, self.control.fd, *(output.fd for output in self.outputs)):
@@ -328,7 +327,7 @@ class Supervisor:
             group = os.getpgid(self.first)
             if group != os.getpgrp():
                 os.killpg(group, number)  # the first process ignores it
-            # A shell with a terminal gives each job a group of its own; and before the enclosure
+            # A shell with a terminal gives each job a group of its own; and before the sandbox
             # has made its session, its group is ours.
             for pid in process_tree(self.first)[1:]:
                 if group == os.getpgrp() or os.getpgid(pid) != group:

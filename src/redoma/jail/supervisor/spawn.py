@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from redoma.jail.supervisor.limiter import Limiter
 
 _DUP = os.POSIX_SPAWN_DUP2
+# Signals that Python or a shell may have set to be ignored; a command begins with none ignored.
+_DEFAULTS = (1, 2, 3, 13, 15, 25)
 
 
 def spawn(
@@ -107,7 +109,3 @@ def _start(
         return started
 
     return whole() if launch.inside is None else launch.inside(whole)
-
-
-# Signals that Python or a shell may have set to be ignored; a command begins with none ignored.
-_DEFAULTS = (1, 2, 3, 13, 15, 25)

@@ -9,7 +9,7 @@ from redoma.judge.interpret.variables import judge_steering, judge_variable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.interpret.call import Call
+    from redoma.judge.interpret.invocation import Invocation
 
 _NAME = re.compile(r"[A-Za-z_]\w*$")
 _ARITHMETIC = frozenset(("-eq", "-ne", "-lt", "-le", "-gt", "-ge"))
@@ -17,7 +17,7 @@ _NAMED = frozenset(("-v", "-R"))
 MOST_LINES = 64
 
 
-def assigned(call: Call, name: str, value: Arg) -> None:
+def assigned(call: Invocation, name: str, value: Arg) -> None:
     """A builtin sets a variable or an element that it was given by name."""
     plain, bracket, key = name.partition("[")
     names(call, value.like(name))
@@ -30,20 +30,20 @@ def assigned(call: Call, name: str, value: Arg) -> None:
     judge_variable(call.walker, plain, value, call.state, kept=True)
 
 
-def names(call: Call, word: Arg) -> None:
+def names(call: Invocation, word: Arg) -> None:
     """Attack: `read 'a[$(cmd)]'`: bash expands the subscript of a name that a builtin gets."""
     if "[" in word and ("$(" in word or "`" in word):
         call.walker.hidden_text(word, call.state)
 
 
-def let(call: Call) -> Stream:
+def let(call: Invocation) -> Stream:
     """`let`: every word is arithmetic."""
     for word in call.args:
         call.walker.expander.number(word, call.state)
     return NOTHING
 
 
-def test(call: Call) -> Stream:
+def test(call: Invocation) -> Stream:
     """`test`, `[`: `-v` takes a name, subscript and all."""
     for option, word in zip(call.args, call.args[1:], strict=False):
         if option in _NAMED:
@@ -51,7 +51,7 @@ def test(call: Call) -> Stream:
     return NOTHING
 
 
-def condition(call: Call) -> None:
+def condition(call: Invocation) -> None:
     """`[[ … ]]`: besides names, what numbers are compared by is arithmetic."""
     test(call)
     words = call.args
@@ -61,14 +61,14 @@ def condition(call: Call) -> None:
                 call.walker.expander.number(beside, call.state)
 
 
-def getopts(call: Call) -> Stream:
+def getopts(call: Invocation) -> Stream:
     """`getopts`: a letter of the options becomes a variable."""
     for name in call.args[1:2]:
         assigned(call, str(name), arg(UNKNOWN, call.span))
     return NOTHING
 
 
-def read(call: Call) -> Stream:
+def read(call: Invocation) -> Stream:
     """`read`, `mapfile`: what flows in becomes variables."""
     into_array = call.name in ("mapfile", "readarray")
     given, options = _options(call, "dnOsuCc" if into_array else "adinNptu")
@@ -116,7 +116,7 @@ def _ending(options: dict[str, Arg]) -> str:
     return str(options["d"])[:1] or "\ufffd"
 
 
-def _separators(call: Call) -> str:
+def _separators(call: Invocation) -> str:
     held = call.environment.get("IFS") or call.state.variables.get("IFS")
     return str(held) if held is not None and held.known else " \t\n"
 
@@ -137,7 +137,7 @@ def _fields(line: str, separators: str, most: int) -> list[str]:
     return re.split(between, line, maxsplit=max(most - 1, 0)) if most != 1 else [line]
 
 
-def _options(call: Call, takes: str) -> tuple[list[Arg], dict[str, Arg]]:
+def _options(call: Invocation, takes: str) -> tuple[list[Arg], dict[str, Arg]]:
     given: list[Arg] = []
     options: dict[str, Arg] = {}
     words = list(call.args)

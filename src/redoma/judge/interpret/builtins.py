@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from redoma.judge.interpret.call import Call
+    from redoma.judge.interpret.invocation import Invocation
 
 judge_variable = variables.judge_variable
 _USUAL_ALIASES = frozenset(("ll", "la", "l"))
@@ -25,11 +25,11 @@ _QUIET = (
 _OPTIONS = ("shopt", "unalias", "setopt", "unsetopt", "bind", "ulimit", "umask")
 
 
-def _nothing(_call: Call) -> Stream:
+def _nothing(_call: Invocation) -> Stream:
     return NOTHING
 
 
-def cd(call: Call) -> Stream:
+def cd(call: Invocation) -> Stream:
     words = [w for w in call.args if not (w.startswith("-") and w != "-")]
     state = call.state
     if call.name == "popd":
@@ -55,11 +55,11 @@ def cd(call: Call) -> Stream:
     return Stream(f"{state.cwd}\n") if words and words[0] == "-" else NOTHING
 
 
-def pwd(call: Call) -> Stream:
+def pwd(call: Invocation) -> Stream:
     return Stream(f"{call.state.cwd}\n" if UNKNOWN not in call.state.cwd else None)
 
 
-def echo(call: Call) -> Stream:
+def echo(call: Invocation) -> Stream:
     taint = 0
     for word in call.args:
         taint |= word.taint
@@ -75,7 +75,7 @@ def echo(call: Call) -> Stream:
     return Stream(text, taint)
 
 
-def _printed_into(call: Call, taint: int) -> Stream:
+def _printed_into(call: Invocation, taint: int) -> Stream:
     """`printf -v NAME …` and `printf -vNAME …`: an assignment in disguise."""
     words = call.args
     attached = words[0][2:]
@@ -86,14 +86,14 @@ def _printed_into(call: Call, taint: int) -> Stream:
     return NOTHING
 
 
-def shows_environment(call: Call) -> Stream:
+def shows_environment(call: Invocation) -> Stream:
     """Every variable with its value, tokens and passwords among them."""
     target = Target(text="environment", place=Place.SECRET)
     call.fact(Effect.SECRETS, target, tags=("environment",))
     return Stream(None, SECRET, "environment")
 
 
-def export(call: Call) -> Stream:
+def export(call: Invocation) -> Stream:
     listing = True
     letters = "".join(w for w in call.args if w.startswith("-"))
     points = "n" in letters and call.name != "export"
@@ -129,7 +129,7 @@ def export(call: Call) -> Stream:
     return NOTHING
 
 
-def unset(call: Call) -> Stream:
+def unset(call: Invocation) -> Stream:
     for word in call.args:
         if not word.startswith("-"):
             inputs.names(call, word)
@@ -139,7 +139,7 @@ def unset(call: Call) -> Stream:
     return NOTHING
 
 
-def set_(call: Call) -> Stream:
+def set_(call: Invocation) -> Stream:
     words = list(call.args)
     if not words:
         return shows_environment(call)
@@ -155,13 +155,13 @@ def set_(call: Call) -> Stream:
     return NOTHING
 
 
-def shift(call: Call) -> Stream:
+def shift(call: Invocation) -> Stream:
     count = int(call.args[0]) if call.args and call.args[0].isdigit() else 1
     call.state.positional = call.state.positional[count:]
     return NOTHING
 
 
-def alias(call: Call) -> Stream:
+def alias(call: Invocation) -> Stream:
     for word in call.args:
         name, equals, body = word.partition("=")
         if not equals:
@@ -173,14 +173,14 @@ def alias(call: Call) -> Stream:
     return NOTHING
 
 
-def trap(call: Call) -> Stream:
+def trap(call: Invocation) -> Stream:
     words = [w for w in call.args if w not in ("--", "-p", "-l")]
     if len(words) >= 2 and words[0] not in ("-", ""):
         call.run_shell(words[0])
     return NOTHING
 
 
-def eval_(call: Call) -> Stream:
+def eval_(call: Invocation) -> Stream:
     words = [w for i, w in enumerate(call.args) if not (i == 0 and w == "--")]
     if not words:
         return NOTHING
@@ -198,7 +198,7 @@ def eval_(call: Call) -> Stream:
     return call.walker.nested(text, call.state, call.stdin)
 
 
-def source(call: Call) -> Stream:
+def source(call: Invocation) -> Stream:
     words = [w for w in call.args if w != "--"]
     if not words:
         return NOTHING
@@ -206,7 +206,7 @@ def source(call: Call) -> Stream:
     return call.executes_file(words[0], positional=words[1:] or None, here=True)
 
 
-def exec_(call: Call) -> Stream:
+def exec_(call: Invocation) -> Stream:
     words = list(call.args)
     while words and words[0].startswith("-") and words[0] != "--":
         option = words.pop(0)
@@ -217,7 +217,7 @@ def exec_(call: Call) -> Stream:
     return call.run_args(words) if words else NOTHING
 
 
-def command(call: Call) -> Stream:
+def command(call: Invocation) -> Stream:
     words = list(call.args)
     while words and words[0].startswith("-"):
         option = words.pop(0)
@@ -238,7 +238,7 @@ def command(call: Call) -> Stream:
     return call.run_args(words)
 
 
-def type_(call: Call) -> Stream:
+def type_(call: Invocation) -> Stream:
     """`type -P NAME` prints where a program lies; its name is all that counts."""
     words = [word for word in call.args if word[:1] != "-"]
     if not any(word in ("-P", "-p") for word in call.args):
@@ -246,7 +246,7 @@ def type_(call: Call) -> Stream:
     return Stream("".join(f"/usr/bin/{word}\n" for word in words))
 
 
-def hash_(call: Call) -> Stream:
+def hash_(call: Invocation) -> Stream:
     """Attack: `hash -p /bin/rm ls` makes `ls` another program, as an alias would."""
     words = call.args
     if words[:1] == ["-p"] and len(words) > 2:
@@ -255,7 +255,7 @@ def hash_(call: Call) -> Stream:
     return NOTHING
 
 
-def enable(call: Call) -> Stream:
+def enable(call: Invocation) -> Stream:
     if any(w.startswith("-") and "f" in w for w in call.args):
         call.fact(Effect.EXECUTES, tags=("library",))
     else:
@@ -263,7 +263,7 @@ def enable(call: Call) -> Stream:
     return NOTHING
 
 
-def history(call: Call) -> Stream:
+def history(call: Invocation) -> Stream:
     if call.name == "fc":
         call.fact(Effect.UNKNOWN, tags=("history",))
         return ANYTHING
@@ -273,12 +273,12 @@ def history(call: Call) -> Stream:
     return Stream(None, SECRET, "history")
 
 
-def shell_options(call: Call) -> Stream:
+def shell_options(call: Invocation) -> Stream:
     call.fact(Effect.WRITES, tags=("shell-options",))
     return NOTHING
 
 
-BUILTINS: dict[str, Callable[[Call], Stream]] = {
+BUILTINS: dict[str, Callable[[Invocation], Stream]] = {
     **dict.fromkeys(_QUIET, _nothing),
     **dict.fromkeys(("cd", "chdir", "pushd", "popd"), cd),
     "pwd": pwd,

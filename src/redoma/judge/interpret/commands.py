@@ -15,8 +15,8 @@ from redoma.judge.interpret.arg import (
     joined,
 )
 from redoma.judge.interpret.assignments import condition
-from redoma.judge.interpret.call import Call
 from redoma.judge.interpret.files import Redirects
+from redoma.judge.interpret.invocation import Invocation
 from redoma.judge.interpret.variables import judge_steering, judge_variable
 from redoma.model.risk import Effect
 from redoma.model.script import (
@@ -77,7 +77,9 @@ def simple(walker: Walker, node: Simple, state: State, stdin: Stream) -> Stream:
             break
     if state.exported:
         environment = {**state.environment(), **environment}
-    call = Call(walker, args, state, redirects.stdin, environment, node.span, redirects=redirects)
+    call = Invocation(
+        walker, args, state, redirects.stdin, environment, node.span, redirects=redirects
+    )
     out = redirects.finish(walker.run(call))
     if call.name == "exec" and node.redirects:
         redirects.keep()
@@ -218,7 +220,7 @@ def compound(walker: Walker, node: Command, state: State, stdin: Stream) -> Stre
         return _coprocess(walker, node, state)
     if isinstance(node, Test):
         words = [walker.expander.one(word, state) for word in node.words]
-        condition(Call(walker, [arg("[[", node.span), *words], state, stdin, {}, node.span))
+        condition(Invocation(walker, [arg("[[", node.span), *words], state, stdin, {}, node.span))
         return NOTHING
     if isinstance(node, ArithmeticCommand):
         walker.expander.arithmetic(node.expression, state)

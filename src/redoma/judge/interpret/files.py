@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redoma.judge.interpret.arg import ANYTHING, NETWORK, NOTHING, SECRET, UNKNOWN, Arg, Stream, arg
-from redoma.judge.interpret.call import Call
+from redoma.judge.interpret.invocation import Invocation
 from redoma.judge.interpret.paths import normal, place_of
 from redoma.judge.interpret.sensitive import is_secret, reaches_accounts
 from redoma.judge.interpret.variables import judge_steering
@@ -295,7 +295,7 @@ def settle(
 ) -> None:
     """What flows out arrives: in a file, at another machine, or in a process that reads it."""
 
-    call = Call(walker, [word], state, NOTHING, {}, span)
+    call = Invocation(walker, [word], state, NOTHING, {}, span)
     call.name = ">"
     path = call.path(word)
     target, marks = call.written_target(word)
@@ -342,7 +342,7 @@ def run_written(walker: Walker, state: State) -> None:
             walker.note(Effect.DOWNLOADS_AND_EXECUTES, span, detail=path)
         if not text or UNKNOWN in text or path.startswith("/dev/"):
             continue
-        call = Call(walker, [arg(path, span)], state.copy(), NOTHING, {}, span)
+        call = Invocation(walker, [arg(path, span)], state.copy(), NOTHING, {}, span)
         name = path.rpartition("/")[2]
         if name == "package.json":
             for script in _scripts(text):

@@ -8,7 +8,7 @@ from redoma.model.risk import Effect, Place, Target
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.arg import Arg
-    from redoma.judge.interpret.call import Call
+    from redoma.judge.interpret.invocation import Invocation
 
 _LOOPBACK = (
     "localhost",
@@ -182,7 +182,13 @@ def _one_slip(one: str, other: str) -> bool:
 
 
 def web_request(
-    call: Call, url: Arg, method: str, carried: int, tags: tuple[str, ...], *, known: bool = True
+    call: Invocation,
+    url: Arg,
+    method: str,
+    carried: int,
+    tags: tuple[str, ...],
+    *,
+    known: bool = True,
 ) -> None:
     """One request of a web client: a read, an upload, a change or a deletion on the other side."""
     if method in _READING_METHODS:

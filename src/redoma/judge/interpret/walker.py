@@ -13,10 +13,10 @@ from redoma.judge.interpret.arg import (
     Stream,
     joined,
 )
-from redoma.judge.interpret.call import Call
 from redoma.judge.interpret.commands import compound, simple
 from redoma.judge.interpret.expansion import Expander
 from redoma.judge.interpret.files import Files, Redirects, run_written, settle
+from redoma.judge.interpret.invocation import Invocation
 from redoma.judge.interpret.paths import normal
 from redoma.judge.interpret.state import Ground, State, TextFrame
 from redoma.judge.shell.parser import parse
@@ -46,10 +46,10 @@ if TYPE_CHECKING:
         def __contains__(self, name: object) -> bool:
             """Whether a program of this name is known."""
 
-        def run(self, call: Call) -> Stream:
+        def run(self, call: Invocation) -> Stream:
             """Notes what a call does; gives what is known of its output."""
 
-        def read_code(self, call: Call, language: str, text: Arg) -> Stream:
+        def read_code(self, call: Invocation, language: str, text: Arg) -> Stream:
             """Notes what code in another language does; gives what it prints, if that is known."""
 
 
@@ -286,7 +286,7 @@ class Walker:
 
     # Running ----------------------------------------------------------------------------------
 
-    def run(self, call: Call) -> Stream:
+    def run(self, call: Invocation) -> Stream:
         """A call with its words known as far as they can be: function, builtin or program."""
         self.step()
         name = call.name
@@ -314,7 +314,7 @@ class Walker:
         finally:
             self.depth -= 1
 
-    def planted(self, call: Call) -> Arg | None:
+    def planted(self, call: Invocation) -> Arg | None:
         """A file that this script wrote where PATH finds it before the usual program."""
         if "/" in call.word:
             return None
@@ -325,7 +325,7 @@ class Walker:
                 return call.word.like(path)
         return None
 
-    def call_function(self, function: Function, call: Call) -> Stream:
+    def call_function(self, function: Function, call: Invocation) -> Stream:
         name = function.name
         self.uncalled.pop(name, None)
         if name in self.running:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from redoma.base.levels import LEVELS
 from redoma.judge.interpret.arg import UNKNOWN
 from redoma.judge.interpret.hosts import host_of
 from redoma.judge.policy.conditions import holds
@@ -19,7 +20,6 @@ from redoma.model.decision import Decision, Verdict
 from redoma.model.policy import (
     BUILT_IN_SOURCE,
     DEFAULT,
-    LEVELS,
     SHIPPED_RULES,
     Action,
     Environment,

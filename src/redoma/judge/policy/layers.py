@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from redoma.base.levels import LEVELS
 from redoma.judge.policy.patterns import covers_request, expanded, host_fits, request_of, within
 from redoma.judge.policy.schema import KEYS
 from redoma.judge.policy.shipped import POLICIES, rules, start
@@ -9,7 +10,6 @@ from redoma.model.decision import Verdict
 from redoma.model.errors import PolicySyntax
 from redoma.model.policy import (
     ISOLATION_ONLY,
-    LEVELS,
     Action,
     Clause,
     ConfirmPlans,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from redoma.base.levels import LEVELS
 from redoma.judge.policy.conditions import ConditionError, clause, parse
 from redoma.judge.policy.patterns import expression_problem, host_problem, request_of
 from redoma.judge.policy.schema import (
@@ -15,7 +16,7 @@ from redoma.judge.policy.schema import (
 )
 from redoma.judge.policy.tree import nearest, tree
 from redoma.model.errors import UnknownKey
-from redoma.model.policy import ISOLATION_ONLY, LEVELS
+from redoma.model.policy import ISOLATION_ONLY
 from redoma.model.value import Value
 
 TYPE_CHECKING = False

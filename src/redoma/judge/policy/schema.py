@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from redoma.base.levels import LEVELS
 from redoma.judge.policy.conditions import ENVIRONMENTS
 from redoma.judge.policy.shipped import POLICIES
-from redoma.model.policy import LEVELS, Action
+from redoma.model.policy import Action
 from redoma.model.value import Value
 
 TYPE_CHECKING = False

@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from redoma.judge.interpret.call import Call
+    from redoma.judge.interpret.invocation import Invocation
 
 # From harmless to worst: when a call can be read in several ways, the worst reading counts.
 ACTIONS: dict[str, tuple[Effect, tuple[str, ...]]] = {
@@ -64,7 +64,7 @@ def worst(actions: list[str]) -> str:
     return max(actions, key=lambda action: _SEVERITY.get(action, _SEVERITY["unknown"]))
 
 
-def do(call: Call, action: str, *, detail: str = "") -> None:
+def do(call: Invocation, action: str, *, detail: str = "") -> None:
     """Notes the fact behind a action."""
     effect, tags = ACTIONS[action]
     call.fact(effect, tags=tags, detail=detail)
@@ -102,7 +102,7 @@ _FARTHEST = 12
 """How many words in a carried command is looked for."""
 
 
-def judge_carried(call: Call, words: list[Arg]) -> None:
+def judge_carried(call: Invocation, words: list[Arg]) -> None:
     """Judges the first command among `words` that would do harm if something ran it.
 
     An unknown program may be a wrapper, and an unknown option of a wrapper may have taken the

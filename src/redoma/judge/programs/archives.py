@@ -10,14 +10,14 @@ from redoma.model.risk import Effect, Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.interpret.call import Call
+    from redoma.judge.interpret.invocation import Invocation
     from redoma.judge.programs.options import Options
 
 _LETTERS_TAKING = "fCXTIbgVNKFLH"
 _TREES = (Place.ROOT, Place.HOME_ROOT, Place.SYSTEM_TREE)
 
 
-def tar(call: Call) -> Stream:
+def tar(call: Invocation) -> Stream:
     """`tar`: lists, packs or unpacks; some of its options run programs."""
     given = (*_from_variables(call), *_with_dashes(call.args))
     words = [_whole(word, card_of(call)["known"]) for word in given]
@@ -42,7 +42,7 @@ def tar(call: Call) -> Stream:
     return ANYTHING
 
 
-def _from_variables(call: Call) -> list[Arg]:
+def _from_variables(call: Invocation) -> list[Arg]:
     """Attack: TAR_OPTIONS and TAPE say what the command line does not."""
     out: list[Arg] = []
     for name, option in (("TAR_OPTIONS", ""), ("TAPE", "--file=")):
@@ -77,7 +77,7 @@ def _with_dashes(words: list[Arg]) -> list[Arg]:
     return [*out, *rest]
 
 
-def _run_helpers(call: Call, options: Options) -> None:
+def _run_helpers(call: Invocation, options: Options) -> None:
     for text in options.values(*card_words(call, "runs")):
         call.fact(Effect.EXECUTES, tags=("flag", "arbitrary"), at=text.span)
         call.run_shell(text, stdin=Stream(None, call.stdin.taint | DECODED, "archive"))
@@ -96,7 +96,7 @@ def _remote(archive: Arg | None) -> bool:
     return "/" not in host and len(host) > 1
 
 
-def _opened(call: Call, archive: Arg | None) -> Stream:
+def _opened(call: Invocation, archive: Arg | None) -> Stream:
     if archive is None or archive == "-":
         return call.stdin.passed_through()
     if _remote(archive):
@@ -105,7 +105,7 @@ def _opened(call: Call, archive: Arg | None) -> Stream:
     return call.reads(archive).passed_through()
 
 
-def _unpack(call: Call, options: Options, archive: Arg | None) -> Stream:
+def _unpack(call: Invocation, options: Options, archive: Arg | None) -> Stream:
     stream = _opened(call, archive)
     taint = (stream.taint & NETWORK) | DECODED
     if options.has("-O", "--to-stdout", "--to-command"):
@@ -122,7 +122,7 @@ def _unpack(call: Call, options: Options, archive: Arg | None) -> Stream:
     return NOTHING
 
 
-def unpacks_into(call: Call, target: Arg) -> None:
+def unpacks_into(call: Invocation, target: Arg) -> None:
     """An archive decides itself what it overwrites there."""
     place, marks = call.written_target(target)
     if place.place is Place.WORKSPACE:
@@ -133,7 +133,7 @@ def unpacks_into(call: Call, target: Arg) -> None:
         call.fact(Effect.WRITES, place, tags=(*tags, *marks), at=target.span)
 
 
-def _pack(call: Call, options: Options, archive: Arg | None) -> Stream:
+def _pack(call: Invocation, options: Options, archive: Arg | None) -> Stream:
     inside = options.value("-C", "--directory")
     stream = packed(call, options.operands, inside)
     for listed in options.values("-T", "--files-from", "-X", "--exclude-from"):
@@ -150,7 +150,7 @@ def _pack(call: Call, options: Options, archive: Arg | None) -> Stream:
     return NOTHING
 
 
-def packed(call: Call, words: list[Arg], inside: Arg | None = None) -> Stream:
+def packed(call: Invocation, words: list[Arg], inside: Arg | None = None) -> Stream:
     """What lies in an archive of these: whole homes hold secrets, though no name says so."""
     taint = 0
     for word in words:
@@ -171,7 +171,7 @@ def packed(call: Call, words: list[Arg], inside: Arg | None = None) -> Stream:
     return Stream(None, taint, str(words[0]) if words else "archive")
 
 
-def cpio(call: Call) -> Stream:
+def cpio(call: Invocation) -> Stream:
     """`cpio`, `pax`: `-i` unpacks, `-o` packs, `-p` copies, `-t` lists."""
     options = options_of(call)
     for text in options.values("--rsh-command"):
@@ -202,12 +202,12 @@ def cpio(call: Call) -> Stream:
     return call.stdin.passed_through()
 
 
-def _pax_archive(call: Call) -> Arg | None:
+def _pax_archive(call: Invocation) -> Arg | None:
     """`pax -w -f FILE`: for `cpio` the same letter is a switch."""
     return split(call.args, frozenset("-f -b -x -o -s -B -E -G -T -U".split())).value("-f")
 
 
-def ar(call: Call) -> Stream:
+def ar(call: Invocation) -> Stream:
     """`ar`: `t` and `p` look, the rest changes the archive or unpacks it."""
     words = [w for w in call.args if not w.startswith("--")]
     letters = words[0].lstrip("-") if words else ""
@@ -222,7 +222,7 @@ def ar(call: Call) -> Stream:
     return ANYTHING
 
 
-def squeeze(call: Call) -> Stream:
+def squeeze(call: Invocation) -> Stream:
     """One file in, one file out, the first one gone; to standard output it only reads."""
     options = options_of(call)
     does = card_words(call, "does")
@@ -258,7 +258,7 @@ def squeeze(call: Call) -> Stream:
     return NOTHING
 
 
-def zip_(call: Call) -> Stream:
+def zip_(call: Invocation) -> Stream:
     """`zip`: packs; `-T -TT COMMAND` runs a command to test, `-m` removes what it packed."""
     options = options_of(call, _spread(call))
     for text in options.values("-TT", "--unzip-command"):
@@ -290,7 +290,7 @@ def zip_(call: Call) -> Stream:
     return NOTHING
 
 
-def _spread(call: Call) -> list[Arg]:
+def _spread(call: Invocation) -> list[Arg]:
     """`-rm` is `-r -m`; only some pairs of letters are one option."""
     out: list[Arg] = []
     takes, pairs = card_of(call)["takes"], card_words(call, "pairs")
@@ -303,7 +303,7 @@ def _spread(call: Call) -> list[Arg]:
     return out
 
 
-def unzip(call: Call) -> Stream:
+def unzip(call: Invocation) -> Stream:
     """`unzip`: lists and tests with `-l -t -Z -z`, prints with `-p -c`, else unpacks."""
     options = options_of(call)
     # `-Z` hands the rest to zipinfo, which only looks.
@@ -330,7 +330,7 @@ def unzip(call: Call) -> Stream:
     return NOTHING
 
 
-def seven(call: Call) -> Stream:
+def seven(call: Invocation) -> Stream:
     """`7z`, `rar`: one letter says what happens; `-o` and `-w` say where."""
     words = [w for w in call.args if not w.startswith("-")]
     flags = [w for w in call.args if w.startswith("-")]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from redoma.judge.interpret.call import Call
+    from redoma.judge.interpret.invocation import Invocation
 
     Card = dict[str, Any]
 
@@ -41,13 +41,13 @@ _CARRYING = frozenset(("unknown", "exec", "run", "container", "remote"))
 _OFF = frozenset(("false", "no", "none", "off", "0", "n", "f", "never"))
 
 
-def card_of(call: Call) -> Card:
+def card_of(call: Invocation) -> Card:
     """The card of the program that is called."""
     card: Card = call.walker.knowledge.cards[call.name]
     return card
 
 
-def card_named(call: Call, name: str) -> Card:
+def card_named(call: Invocation, name: str) -> Card:
     """Another card: of a subcommand with options of its own (`docker run`)."""
     card: Card = call.walker.knowledge.cards[name]
     return card
@@ -67,14 +67,16 @@ def handler_of(card: Card) -> Callable[..., Stream | None]:
     return found
 
 
-def card_words(call: Call, name: str, card: str = "") -> frozenset[str]:
+def card_words(call: Invocation, name: str, card: str = "") -> frozenset[str]:
     """A list of words that the program's card, or the one named, keeps for handlers."""
     held = card_named(call, card) if card else card_of(call)
     found: frozenset[str] = held.get("words", {}).get(name, _NONE)
     return found
 
 
-def options_of(call: Call, words: list[Arg] | None = None, card: Card | None = None) -> Options:
+def options_of(
+    call: Invocation, words: list[Arg] | None = None, card: Card | None = None
+) -> Options:
     """The call's words, or others in their place, read as its card says."""
     card = card_of(call) if card is None else card
     return split(
@@ -87,7 +89,7 @@ def options_of(call: Call, words: list[Arg] | None = None, card: Card | None = N
     )
 
 
-def follow(call: Call, card: Card | None = None) -> Stream:
+def follow(call: Invocation, card: Card | None = None) -> Stream:
     """Notes everything the card knows about this call."""
     card = card_of(call) if card is None else card
     options = options_of(call, card=card)
@@ -135,7 +137,7 @@ def _told(card: Card, action: str, options: Options) -> str:
     return action
 
 
-def _follow_inner(call: Call, card: Card, options: Options) -> Stream:
+def _follow_inner(call: Invocation, card: Card, options: Options) -> Stream:
     words = options.operands[card["inner"] :]
     if not words:
         do(call, card.get("bare", "unknown"))
@@ -145,7 +147,7 @@ def _follow_inner(call: Call, card: Card, options: Options) -> Stream:
     return call.run_args(words)
 
 
-def _follow_operand(call: Call, kind: str, word: Arg, streams: list[Stream]) -> None:
+def _follow_operand(call: Invocation, kind: str, word: Arg, streams: list[Stream]) -> None:
     if kind == "read":
         streams.append(call.reads(word))
     elif kind == "write":
@@ -158,7 +160,9 @@ def _follow_operand(call: Call, kind: str, word: Arg, streams: list[Stream]) -> 
         streams.append(call.executes_file(word))
 
 
-def _follow_flags(call: Call, card: Card, options: Options, streams: list[Stream]) -> str | None:
+def _follow_flags(
+    call: Invocation, card: Card, options: Options, streams: list[Stream]
+) -> str | None:
     flags = card.get("flags")
     only: str | None = None
     if not flags:
@@ -178,7 +182,9 @@ def _follow_flags(call: Call, card: Card, options: Options, streams: list[Stream
     return only
 
 
-def _follow_value(call: Call, kind: str, detail: str, value: Arg, streams: list[Stream]) -> None:
+def _follow_value(
+    call: Invocation, kind: str, detail: str, value: Arg, streams: list[Stream]
+) -> None:
     if kind == "read":
         streams.append(call.reads(value.like(value.removeprefix("@"))))
     elif kind == "write":

@@ -13,7 +13,7 @@ from redoma.model.risk import Effect, Place, Target
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.arg import Arg
-    from redoma.judge.interpret.call import Call
+    from redoma.judge.interpret.invocation import Invocation
     from redoma.judge.programs.options import Options
 
 _AWS_SQL = ("--query-string", "--sql", "--statement", "--sqls", "--query-statement")
@@ -34,7 +34,7 @@ _AWS_OUTFILE = frozenset(
 )
 
 
-def aws(call: Call) -> Stream:
+def aws(call: Invocation) -> Stream:
     """`aws`: copies of S3, SQL of its data services, commands sent to machines."""
     card = card_of(call)
     options = options_of(call)
@@ -62,7 +62,7 @@ def aws(call: Call) -> Stream:
     return out
 
 
-def _aws_sql(call: Call, options: Options) -> bool:
+def _aws_sql(call: Invocation, options: Options) -> bool:
     from redoma.judge.programs.database import read_sql
 
     texts = options.values(*_AWS_SQL)
@@ -82,7 +82,7 @@ def _says_something(text: str) -> bool:
     return bool(actions(text))
 
 
-def _aws_files(call: Call, options: Options) -> None:
+def _aws_files(call: Invocation, options: Options) -> None:
     verb = str(options.operands[1]) if len(options.operands) > 1 else ""
     last = call.args[-2:]
     if verb in _AWS_OUTFILE and len(options.operands) > 2 and last[0][:2] != "--":
@@ -93,7 +93,7 @@ def _aws_files(call: Call, options: Options) -> None:
                 call.sends(call.reads(value).taint, "s3")
 
 
-def _aws_commands(call: Call, options: Options) -> None:
+def _aws_commands(call: Invocation, options: Options) -> None:
     for index, word in enumerate(call.args[:-1]):
         if word in ("--parameters", "--command"):
             text = call.args[index + 1]
@@ -114,7 +114,7 @@ _AZ_WRITES = ("--file", "-f", "--destination", "-d", "--output-folder", "--dest"
 _AZ_COMMANDS = ("--scripts", "--exec-command", "--command", "-c")
 
 
-def az(call: Call) -> Stream:
+def az(call: Invocation) -> Stream:
     """`az`: downloads, commands run on machines, `az rest`."""
     card = card_of(call)
     options = options_of(call)
@@ -148,7 +148,7 @@ def az(call: Call) -> Stream:
     return Stream(None, SECRET, "az") if action == "secret" else out
 
 
-def gcloud(call: Call) -> Stream:
+def gcloud(call: Invocation) -> Stream:
     """`gcloud`: copies, commands over ssh, SQL for its databases."""
     card = card_of(call)
     options = options_of(call)
@@ -191,7 +191,7 @@ _ALL = re.compile(
 )
 
 
-def all_rights(call: Call, action: str) -> None:
+def all_rights(call: Invocation, action: str) -> None:
     """A grant of every right there is, said in one of the clouds' own names for it."""
     if action != "grant":
         return
@@ -206,7 +206,7 @@ def all_rights(call: Call, action: str) -> None:
             )
 
 
-def remote_shell(call: Call, text: Arg, where: str) -> None:
+def remote_shell(call: Invocation, text: Arg, where: str) -> None:
     """A command line that runs on another machine: judged like one here, marked as elsewhere."""
     walker = call.walker
     before = walker.elsewhere
@@ -224,7 +224,7 @@ _CREDENTIALS = frozenset(
 _MUTATION = re.compile(r"\bmutation\b")
 
 
-def forge(call: Call) -> Stream:
+def forge(call: Invocation) -> Stream:
     """What a forge's command line does, the raw `api` included."""
     options = options_of(call)
     for host in options.values("--hostname"):
@@ -257,7 +257,7 @@ _SENDS = {
 }
 
 
-def _send_files(call: Call, words: list[Arg], options: Options) -> None:
+def _send_files(call: Invocation, words: list[Arg], options: Options) -> None:
     carried: list[Arg] = []
     if len(words) >= 2:
         skip = _SENDS.get((str(words[0]), str(words[1])))
@@ -284,7 +284,7 @@ _API_KNOWN = _API_TAKES | frozenset(
 )
 
 
-def _api(call: Call) -> Stream:
+def _api(call: Invocation) -> Stream:
     """A raw request: what it does is its method, a body makes it a POST."""
     from redoma.judge.programs.options import split
 

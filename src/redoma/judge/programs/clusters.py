@@ -14,7 +14,7 @@ from redoma.model.risk import Effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.interpret.call import Call
+    from redoma.judge.interpret.invocation import Invocation
     from redoma.judge.programs.options import Options
 
 _ADDRESS = re.compile(r"^(?:https?|oci|git|ssh|s3|gs)(?:::|\+\w+)?://|^git::|^git@|^github\.com/")
@@ -35,7 +35,7 @@ def _kind_and_name(word: Arg) -> list[str]:
     return word.split("/", 1) if _KIND.match(word) else [str(word)]
 
 
-def kubectl(call: Call) -> Stream:
+def kubectl(call: Invocation) -> Stream:
     """`kubectl`, `oc`: exec and cp are judged, manifests by address named, secrets seen."""
     card = card_of(call)
     if "delete" in call.args:
@@ -70,7 +70,7 @@ def kubectl(call: Call) -> Stream:
     return Stream(None, call.stdin.taint)
 
 
-def _exec(call: Call, options: Options) -> Stream:
+def _exec(call: Invocation, options: Options) -> Stream:
     words = options.rest
     if words is None:
         # The old form has no `--`: the pod, then the command; options of kubectl end there.
@@ -111,7 +111,7 @@ def _after_pod(words: list[Arg]) -> list[Arg]:
     return []
 
 
-def _manifests(call: Call, options: Options, verb: str) -> None:
+def _manifests(call: Invocation, options: Options, verb: str) -> None:
     for word in options.values("-f", "--filename", "-k", "--kustomize"):
         if word == "-":
             if call.stdin.taint & 2:
@@ -140,7 +140,7 @@ def _shows_secrets(options: Options, verb: str) -> bool:
     return options.has("--template") or any(_SHOWS_ALL.search(s) or UNKNOWN in s for s in shapes)
 
 
-def _copy(call: Call, operands: list[Arg]) -> None:
+def _copy(call: Invocation, operands: list[Arg]) -> None:
     if len(operands) != 2:
         return
     source, target = operands
@@ -151,7 +151,7 @@ def _copy(call: Call, operands: list[Arg]) -> None:
         call.writes(target)
 
 
-def helm(call: Call) -> Stream:
+def helm(call: Invocation) -> Stream:
     """`helm`: charts by address, dry runs that are none."""
     options = options_of(call)
     operands = options.operands
@@ -177,7 +177,7 @@ _ANSIBLE_SHELLS = frozenset(
 )
 
 
-def ansible(call: Call) -> Stream:
+def ansible(call: Invocation) -> Stream:
     """`ansible`: one module on many machines; its shell modules run a command line there."""
     options = options_of(call)
     if options.has("--help", "-h", "--version", "--list-hosts") or options.has("-C", "--check"):
@@ -217,7 +217,7 @@ _SECRET_RUNNERS = {
 }
 
 
-def secret_runner(call: Call) -> Stream:
+def secret_runner(call: Invocation) -> Stream:
     """`doppler run -- cmd` and its kin: a local command that gets secrets in its environment."""
     card = card_of(call)
     verb, names = _SECRET_RUNNERS[call.name]
@@ -231,7 +231,7 @@ def secret_runner(call: Call) -> Stream:
     return Stream(None, SECRET, call.name) if action == "secret" else out
 
 
-def _after(call: Call, verb: str, names: int) -> list[Arg]:
+def _after(call: Invocation, verb: str, names: int) -> list[Arg]:
     """The command that follows a verb and that many names; options of the command stay with it."""
     card = card_of(call)
     takes, known = card.get("takes", frozenset()), card.get("known", frozenset())
@@ -248,7 +248,7 @@ def _after(call: Call, verb: str, names: int) -> list[Arg]:
     return split(words, takes, known, stops=True).operands
 
 
-def remote_runner(call: Call) -> Stream:
+def remote_runner(call: Invocation) -> Stream:
     """`heroku run`, `fly ssh console -C`, `doctl compute ssh`: a command line that runs there."""
     card = card_of(call)
     options = options_of(call)

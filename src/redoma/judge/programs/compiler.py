@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from redoma.judge.programs.actions import ACTIONS
+from redoma.model.risk import Effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
+
+    from redoma.model.risk import Fact
 
     Card = dict[str, Any]
     Bodies = dict[str, tuple[str, dict[str, Any]]]
@@ -20,6 +24,7 @@ _OWN = frozenset(("also", "like", "match", "not_match"))
 _DESCRIBES = frozenset(("flags", "actions", "operands", "bare", "otherwise", "inner"))
 """Keys that say what a program does; without one of them its handler alone says it."""
 _MOST_STEPS = 4
+_EFFECTS = {effect.value: effect for effect in Effect}
 _FLAG_KINDS = frozenset(
     "value read write delete shell program host send sql code action only".split()
 )
@@ -57,6 +62,42 @@ def compile_own_cards(
         if isinstance(error, CardError):
             raise
         raise CardError(f"{', '.join(documents)}: a value has the wrong shape: {error}") from None
+
+
+class CardExample:
+    """A command on a card, and what it does or does not do: an action, or the name of an effect."""
+
+    __slots__ = ("command", "does", "wanted", "where")
+
+    def __init__(self, where: str, command: str, does: str, *, wanted: bool) -> None:
+        self.where, self.command, self.does, self.wanted = where, command, does, wanted
+
+    def holds(self, facts: Sequence[Fact]) -> bool:
+        """Whether the facts of its command are as the card says."""
+        effect, tags = ACTIONS.get(self.does) or (_EFFECTS[self.does], ())
+        found = any(fact.effect is effect and fact.tags.issuperset(tags) for fact in facts)
+        return found == self.wanted
+
+
+def examples(documents: dict[str, dict[str, Any]]) -> list[CardExample]:
+    """The `match` and `not_match` of all cards."""
+    found: list[CardExample] = []
+    for source, programs in documents.items():
+        for name, body in (programs or {}).items():
+            if isinstance(body, dict):
+                found += _examples(f"{source}: {name}", body)
+    return found
+
+
+def _examples(where: str, body: dict[str, Any]) -> list[CardExample]:
+    found = []
+    for key in ("match", "not_match"):
+        for does, commands in (body.get(key) or {}).items():
+            if does not in ACTIONS and does not in _EFFECTS:
+                raise CardError(f"{where}: {key}: unknown action {does!r}")
+            listed = commands if isinstance(commands, list) else [commands]
+            found += [CardExample(where, str(c), does, wanted=key == "match") for c in listed]
+    return found
 
 
 def _bodies(documents: dict[str, dict[str, Any]]) -> Bodies:
@@ -99,6 +140,7 @@ def _compiled(where: str, body: dict[str, Any]) -> Card:
     for key in body:
         if key not in _KEYS:
             raise CardError(f"{where}: unknown key {key!r}")
+    _examples(where, body)
     card = _options(where, body)
     if "handler" in body:
         module, dot, function = str(body["handler"]).partition(".")

@@ -14,7 +14,7 @@ from redoma.model.risk import Effect, Fact, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.interpret.call import Call
+    from redoma.judge.interpret.invocation import Invocation
     from redoma.judge.programs.options import Options
 
 _GROUPS = frozenset(("container", "image", "buildx", "builder"))
@@ -25,7 +25,7 @@ _EVERY = re.compile(
 )
 
 
-def docker(call: Call) -> Stream:
+def docker(call: Invocation) -> Stream:
     """`docker`, `podman`, `nerdctl`: what runs, mounts, copies or builds; a card for the rest."""
     options = split(call.args, card_words(call, "global"), stops=True)
     for host in options.values("-H", "--host", "--url"):
@@ -61,12 +61,12 @@ def docker(call: Call) -> Stream:
     )
 
 
-def _told(call: Call) -> Stream:
+def _told(call: Invocation) -> Stream:
     call.fact(Effect.READS, tags=("about",))
     return Stream(None)
 
 
-def _by_card(call: Call) -> Stream:
+def _by_card(call: Invocation) -> Stream:
     options = options_of(call)
     verbs = {str(word) for word in options.operands[:2]}
     if verbs & {"save", "export", "config"}:
@@ -77,7 +77,7 @@ def _by_card(call: Call) -> Stream:
     return follow(call)
 
 
-def _removal(call: Call) -> Stream:
+def _removal(call: Invocation) -> Stream:
     """Removing or stopping: with a list of everything that exists it is everything."""
     out = _by_card(call)
     removes = any(word in ("rm", "rmi", "volume", "remove") for word in call.args[:3])
@@ -87,7 +87,7 @@ def _removal(call: Call) -> Stream:
     return out
 
 
-def _run(call: Call, words: list[Arg]) -> Stream:
+def _run(call: Invocation, words: list[Arg]) -> Stream:
     options = options_of(call, words, card_named(call, "docker run"))
     if options.has("--help"):
         return _told(call)
@@ -120,7 +120,7 @@ def _run(call: Call, words: list[Arg]) -> Stream:
     return out
 
 
-def _flags(call: Call, options: Options) -> None:
+def _flags(call: Invocation, options: Options) -> None:
     for value in options.values("--env-file", "--label-file"):
         call.reads(value)
     for value in options.values("--cidfile", "--pod-id-file"):
@@ -129,7 +129,7 @@ def _flags(call: Call, options: Options) -> None:
         contained(call, "container", [value.like("sh"), value.like("-c"), value], marked=True)
 
 
-def _exec(call: Call, words: list[Arg]) -> Stream:
+def _exec(call: Invocation, words: list[Arg]) -> Stream:
     options = options_of(call, words, card_named(call, "docker run"))
     if options.has("--privileged"):
         call.fact(Effect.PRIVILEGE, tags=("container",))
@@ -148,7 +148,7 @@ def _exec(call: Call, words: list[Arg]) -> Stream:
     return out
 
 
-def _build(call: Call, words: list[Arg]) -> Stream:
+def _build(call: Invocation, words: list[Arg]) -> Stream:
     options = options_of(call, words, card_named(call, "docker build"))
     if options.has("--help"):
         return _told(call)
@@ -176,7 +176,7 @@ def _build(call: Call, words: list[Arg]) -> Stream:
     return Stream(None)
 
 
-def _copy(call: Call, words: list[Arg]) -> Stream:
+def _copy(call: Invocation, words: list[Arg]) -> Stream:
     options = split(words, frozenset(("--index",)))
     operands = options.operands
     do(call, "container", detail="cp")
@@ -197,7 +197,7 @@ def _inside(word: Arg) -> bool:
     return bool(colon) and "/" not in name and not name.startswith(".")
 
 
-def compose(call: Call, words: list[Arg] | None = None) -> Stream:
+def compose(call: Invocation, words: list[Arg] | None = None) -> Stream:
     """`docker compose`, `docker-compose`, `podman-compose`."""
     card = call.walker.knowledge.cards["docker-compose"]
     if words is not None:
@@ -253,7 +253,7 @@ def mount_of(word: Arg) -> tuple[Arg, str, bool] | None:
     return word.like(source), inside, "ro" in pieces[2].split(",") if len(pieces) > 2 else False
 
 
-def reaches_host(call: Call, options: Options) -> bool:
+def reaches_host(call: Invocation, options: Options) -> bool:
     """Notes each way out of the container that the options open; says whether there is one."""
     before = len(call.walker.facts)
     if options.has("--privileged"):
@@ -283,13 +283,13 @@ def reaches_host(call: Call, options: Options) -> bool:
     return len(call.walker.facts) > before
 
 
-def _note(call: Call, detail: str, at: Arg | None = None) -> None:
+def _note(call: Invocation, detail: str, at: Arg | None = None) -> None:
     call.fact(
         Effect.PRIVILEGE, tags=("container",), detail=detail, at=at.span if at is not None else None
     )
 
 
-def _mount(call: Call, source: Arg, inside: str, readonly: bool) -> None:  # noqa: FBT001
+def _mount(call: Invocation, source: Arg, inside: str, readonly: bool) -> None:  # noqa: FBT001
     path = call.path(source)
     if path.endswith(_SOCKETS):
         _note(call, f"the socket {source}", source)
@@ -312,7 +312,7 @@ def _mount(call: Call, source: Arg, inside: str, readonly: bool) -> None:  # noq
 
 
 def mounted_words(
-    call: Call, words: list[Arg], mounts: list[tuple[Arg, str, bool]]
+    call: Invocation, words: list[Arg], mounts: list[tuple[Arg, str, bool]]
 ) -> list[Arg] | None:
     """The inner command with places inside put back to what they are on this machine."""
     changed = False
@@ -330,7 +330,7 @@ def mounted_words(
     return out if changed else None
 
 
-def contained(call: Call, name: str, words: list[Arg], *, marked: bool) -> Stream:
+def contained(call: Invocation, name: str, words: list[Arg], *, marked: bool) -> Stream:
     """Judges a command that runs in a container; `marked` facts stay inside it."""
     walker = call.walker
     before, files, start = walker.elsewhere, walker.files, len(walker.facts)

@@ -10,12 +10,12 @@ from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.interpret.call import Call
+    from redoma.judge.interpret.invocation import Invocation
 
 _NONE: frozenset[str] = frozenset()
 
 
-def dd(call: Call) -> Stream:
+def dd(call: Invocation) -> Stream:
     """`dd`: `if=` is read, `of=` overwritten; nothing into something empties it."""
     stream = call.stdin
     source, target = "", None
@@ -37,7 +37,7 @@ def dd(call: Call) -> Stream:
     return NOTHING
 
 
-def shred(call: Call) -> Stream:
+def shred(call: Invocation) -> Stream:
     """`shred`, `wipe`: what goes this way does not come back."""
     for word in options_of(call).operands:
         target, marks = call.written_target(word)
@@ -46,7 +46,7 @@ def shred(call: Call) -> Stream:
     return NOTHING
 
 
-def truncate(call: Call) -> Stream:
+def truncate(call: Invocation) -> Stream:
     """`truncate -s 0` empties; growing a file loses nothing."""
     options = options_of(call)
     size = options.value("-s", "--size") or ""
@@ -56,19 +56,19 @@ def truncate(call: Call) -> Stream:
     return NOTHING
 
 
-def touch(call: Call) -> Stream:
+def touch(call: Invocation) -> Stream:
     for word in options_of(call).operands:
         makes(call, word)
     return NOTHING
 
 
-def mkdir(call: Call) -> Stream:
+def mkdir(call: Invocation) -> Stream:
     for word in options_of(call).operands:
         makes(call, word)
     return NOTHING
 
 
-def mknod(call: Call) -> Stream:
+def mknod(call: Invocation) -> Stream:
     """`mknod NAME b 8 0` gives a name to a device; a fifo is only a pipe."""
     options = options_of(call)
     operands = options.operands
@@ -79,7 +79,7 @@ def mknod(call: Call) -> Stream:
     return NOTHING
 
 
-def fallocate(call: Call) -> Stream:
+def fallocate(call: Invocation) -> Stream:
     """`fallocate`, `mkswap`: a file grows; holes dug into it lose data."""
     options = options_of(call)
     digs = options.has("-c", "-d", "-p", "-z", "--punch-hole", "--zero-range", "--collapse-range")
@@ -88,7 +88,7 @@ def fallocate(call: Call) -> Stream:
     return NOTHING
 
 
-def mktemp(call: Call) -> Stream:
+def mktemp(call: Invocation) -> Stream:
     """`mktemp` makes a file in /tmp and prints its name; `-u` only prints."""
     options = options_of(call)
     if not options.has("-u", "--dry-run"):
@@ -103,7 +103,7 @@ def mktemp(call: Call) -> Stream:
     return Stream("/tmp/tmp.000000\n")
 
 
-def cut_up(call: Call) -> Stream:
+def cut_up(call: Invocation) -> Stream:
     """`split`, `csplit`: pieces land beside each other; `--filter` runs a command for each."""
     options = options_of(call)
     if call.name == "split" and says_it_destroys(options.operands[1:]):
@@ -125,7 +125,7 @@ def cut_up(call: Call) -> Stream:
     return NOTHING
 
 
-def patch(call: Call) -> Stream:
+def patch(call: Invocation) -> Stream:
     """`patch`: the files a patch names change; a dry run changes none."""
     options = options_of(call)
     for word in [*options.values("-i", "--input"), *options.operands[1:2]]:
@@ -155,7 +155,7 @@ def patched(text: str) -> list[str]:
     return found
 
 
-def sponge(call: Call) -> Stream:
+def sponge(call: Invocation) -> Stream:
     """`sponge FILE`: all input, then the file."""
     options = options_of(call)
     for word in options.operands:
@@ -165,7 +165,7 @@ def sponge(call: Call) -> Stream:
     return call.stdin if not options.operands else NOTHING
 
 
-def make_filesystem(call: Call) -> Stream:
+def make_filesystem(call: Invocation) -> Stream:
     """`mkfs`: everything on its target goes; an image file in the project is only a file."""
     words = options_of(call).operands
     for word in words:
@@ -192,7 +192,7 @@ _OUTPUT = frozenset("-o -out".split())
 _TEXT_OUTPUT = ("-w", "-textOut", "-W", "-tagOut")
 
 
-def exiftool(call: Call) -> Stream:
+def exiftool(call: Invocation) -> Stream:
     """An option with `=` sets a tag, and with it rewrites the files; `-if` is Perl code."""
     files = []
     changes = False

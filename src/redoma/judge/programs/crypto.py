@@ -9,7 +9,7 @@ from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.interpret.call import Call
+    from redoma.judge.interpret.invocation import Invocation
 
 _PUBLIC_INPUT = frozenset(
     "x509 req crl verify s_client pkcs7 cms ocsp version list help ciphers asn1parse "
@@ -20,7 +20,7 @@ _MAKES_KEYS = frozenset("genrsa genpkey gendsa ecparam dsaparam dhparam genkey".
 _KEY_TOOLS = frozenset("rsa ec dsa pkey pkcs8 pkcs12 pkeyutl rsautl".split())
 
 
-def openssl(call: Call) -> Stream:
+def openssl(call: Invocation) -> Stream:
     """Certificates may be looked at; private keys, decryption and listening are said."""
     command = str(call.args[0]) if call.args else ""
     options = options_of(call, call.args[1:])
@@ -58,7 +58,7 @@ def openssl(call: Call) -> Stream:
     return Stream(None, carried | (DECODED if decodes else 0), "openssl")
 
 
-def _client(call: Call, host: str) -> Stream:
+def _client(call: Invocation, host: str) -> Stream:
     if call.stdin.taint & SECRET:
         call.sends(call.stdin.taint, host, "raw")
     elif call.stdin.source or call.stdin.text:
@@ -85,7 +85,7 @@ _GPG_CHANGES = tuple(
 )
 
 
-def gpg(call: Call) -> Stream:
+def gpg(call: Invocation) -> Stream:
     """Lists and verifies freely; secret keys, decryption, signing and trust are said."""
     options = options_of(call)
     carried = call.stdin.taint
@@ -147,7 +147,7 @@ def gpg(call: Call) -> Stream:
     return Stream(None, carried)
 
 
-def opened(call: Call) -> Stream:
+def opened(call: Invocation) -> Stream:
     """`age`, `sops`, `ansible-vault`: encrypting is a write, decrypting shows secrets."""
     options = options_of(call)
     words = [str(w) for w in options.operands]

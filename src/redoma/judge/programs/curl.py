@@ -11,7 +11,7 @@ from redoma.model.risk import Effect, Place, Target
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.arg import Arg, Stream
-    from redoma.judge.interpret.call import Call
+    from redoma.judge.interpret.invocation import Invocation
     from redoma.judge.programs.options import Options
 
 TAKES = frozenset(
@@ -56,7 +56,7 @@ _HARMLESS_QUOTES = frozenset(
 _DELETING_QUOTES = frozenset(("DELE", "RMD", "RMDA", "XRMD", "RM", "RMDIR"))
 
 
-def curl(call: Call) -> Stream:
+def curl(call: Invocation) -> Stream:
     """Every option that sends, writes, deletes or runs; a plain GET is only a read."""
     options = options_of(call)
     if options.has("-h", "--help", "-M", "--manual", "-V", "--version"):
@@ -105,7 +105,7 @@ def _tags(options: Options) -> tuple[str, ...]:
 
 
 def _visit(
-    call: Call,
+    call: Invocation,
     url: Arg,
     method: str,
     carried: int,
@@ -122,7 +122,7 @@ def _visit(
     return NETWORK
 
 
-def _payload(call: Call, options: Options) -> tuple[Stream | None, bool]:
+def _payload(call: Invocation, options: Options) -> tuple[Stream | None, bool]:
     """What the request carries, and whether the files among it are named in the command."""
     taint = 0
     any_sent = False
@@ -173,7 +173,7 @@ def _form_files(value: Arg) -> list[str]:
     return out
 
 
-def _headers(call: Call, options: Options) -> int:
+def _headers(call: Invocation, options: Options) -> int:
     """A secret in a header that logs in is what it is for; in any other it is carried away."""
     carried = 0
     for word in options.values("-H", "--header", "--proxy-header", "-b", "--cookie"):
@@ -191,7 +191,7 @@ def _headers(call: Call, options: Options) -> int:
     return carried
 
 
-def _login(call: Call, word: Arg) -> int:
+def _login(call: Invocation, word: Arg) -> int:
     read_from_file = any(fact.effect is Effect.SECRETS for fact in call.walker.facts)
     if read_from_file:
         return SECRET
@@ -200,7 +200,7 @@ def _login(call: Call, word: Arg) -> int:
     return 0
 
 
-def _quotes(call: Call, options: Options, urls: list[Arg]) -> None:
+def _quotes(call: Invocation, options: Options, urls: list[Arg]) -> None:
     """FTP and SFTP commands that change or delete on the other side."""
     for word in options.values("-Q", "--quote"):
         verb = word.lstrip("-+*").partition(" ")[0].upper()
@@ -219,7 +219,7 @@ def _to_files(options: Options, urls: list[Arg]) -> bool:
     return bool(outputs) and len(outputs) >= len(urls) and all(o != "-" for o in outputs)
 
 
-def _written(call: Call, options: Options, urls: list[Arg]) -> None:
+def _written(call: Invocation, options: Options, urls: list[Arg]) -> None:
     source = str(urls[0]) if urls else ""
     answer = Stream(None, NETWORK, source)
     folder = options.value("--output-dir")
@@ -249,7 +249,7 @@ _LOGIN_HEADERS = (
 _LOGIN_ENDS = ("-token", "-key", "-auth", "-secret", "_token", "_key", "token", "-session")
 
 
-def file_of(call: Call, word: Arg) -> Stream:
+def file_of(call: Invocation, word: Arg) -> Stream:
     """The content of a file that a request carries; `-` is what flows in."""
     call.walker.step()
     if word in ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"):

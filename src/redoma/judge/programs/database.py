@@ -11,7 +11,7 @@ from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.interpret.call import Call
+    from redoma.judge.interpret.invocation import Invocation
     from redoma.judge.programs.clients import Client
 
 _EFFECTS: dict[str, tuple[Effect, tuple[str, ...]]] = {
@@ -33,7 +33,12 @@ _ON_A_FILE = frozenset(("session", "rows", "maintain", "create", "alter"))
 
 
 def read_sql(
-    call: Call, text: Arg, dialect: str = "", *, store: Arg | None = None, readonly: bool = False
+    call: Invocation,
+    text: Arg,
+    dialect: str = "",
+    *,
+    store: Arg | None = None,
+    readonly: bool = False,
 ) -> None:
     """Notes what SQL given to a client would do; `store` is the file of a local database."""
     from redoma.judge.programs.sql import actions
@@ -59,7 +64,7 @@ def read_sql(
 
 
 def _note(
-    call: Call, kind: str, told: str, text: Arg, store: Arg | None, *, readonly: bool
+    call: Invocation, kind: str, told: str, text: Arg, store: Arg | None, *, readonly: bool
 ) -> None:
     if kind == "shell":
         call.fact(Effect.EXECUTES, tags=("flag", "arbitrary"), at=text.span)
@@ -85,7 +90,7 @@ def _note(
 
 
 def from_file(
-    call: Call, word: Arg, dialect: str, store: Arg | None = None, *, readonly: bool = False
+    call: Invocation, word: Arg, dialect: str, store: Arg | None = None, *, readonly: bool = False
 ) -> None:
     """Runs the statements of a file: read when they are known, said when they are not."""
     if word in ("-", "/dev/stdin", "/dev/fd/0"):
@@ -103,7 +108,7 @@ def from_file(
 
 
 def from_stdin(
-    call: Call, dialect: str, store: Arg | None = None, *, readonly: bool = False
+    call: Invocation, dialect: str, store: Arg | None = None, *, readonly: bool = False
 ) -> None:
     """Runs what flows in; with nothing flowing in, a person types."""
     stdin = call.stdin
@@ -122,14 +127,14 @@ def from_stdin(
         call.fact(Effect.READS if readonly else Effect.EXECUTES, target, tags=tags)
 
 
-def client(call: Call) -> Stream:
+def client(call: Invocation) -> Stream:
     """A client of a database server."""
     known = CLIENTS[SAME.get(call.name, call.name)]
     options = split(call.args, known.takes, known.telling, long=known.long, optional=known.optional)
     return _serve(call, known, options)
 
 
-def _serve(call: Call, known: Client, options: Options) -> Stream:
+def _serve(call: Invocation, known: Client, options: Options) -> Stream:
     for name, value, _ in options.order:
         if value is None:
             continue
@@ -158,7 +163,7 @@ def _serve(call: Call, known: Client, options: Options) -> Stream:
     return Stream(None, call.stdin.taint)
 
 
-def subcommand(call: Call) -> Stream:
+def subcommand(call: Invocation) -> Stream:
     """`cockroach sql`, `dolt sql`, `clickhouse client`: a client among other subcommands."""
     words = [w for w in call.args if not w.startswith("-")]
     if (
@@ -179,7 +184,7 @@ def subcommand(call: Call) -> Stream:
 _FILE_TELLING = ("-help", "--help", "-version", "--version", "-h")
 
 
-def file_client(call: Call) -> Stream:
+def file_client(call: Invocation) -> Stream:
     """`sqlite3`, `duckdb`: a database in a file of this machine."""
     dialect = "duckdb" if call.name.startswith("duckdb") else "sqlite"
     words = [w.like(w[1:]) if w.startswith("--") and len(w) > 3 else w for w in call.args]
@@ -225,7 +230,7 @@ _SQLCMD_SUBCOMMANDS = {
 }
 
 
-def sqlcmd(call: Call) -> Stream:
+def sqlcmd(call: Invocation) -> Stream:
     """`sqlcmd`: options with SQL, or in its newer form subcommands."""
     options = options_of(call)
     operands = options.operands
@@ -247,7 +252,7 @@ def sqlcmd(call: Call) -> Stream:
     return _serve(call, SQLCMD, options)
 
 
-def bq(call: Call) -> Stream:
+def bq(call: Invocation) -> Stream:
     """`bq`: its `query` is SQL, the rest is as its card says."""
     options = options_of(call)
     if options.operands[:1] != ["query"] or options.has("--dry_run"):
@@ -262,7 +267,7 @@ def bq(call: Call) -> Stream:
     return Stream(None)
 
 
-def osqueryi(call: Call) -> Stream:
+def osqueryi(call: Invocation) -> Stream:
     """`osqueryi`: reads only, by design."""
     call.fact(Effect.READS)
     return Stream(None)

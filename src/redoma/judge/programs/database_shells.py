@@ -12,7 +12,7 @@ from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.interpret.call import Call
+    from redoma.judge.interpret.invocation import Invocation
 
 _QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"|(\S+)")
 _BACKTICKS = re.compile(r"`([^`]*)`")
@@ -21,7 +21,7 @@ _BACKTICKS = re.compile(r"`([^`]*)`")
 _ENDS_DATA = ("drop", "truncate", "wipe", "destroy", "purge", "reset", "nuke")
 
 
-def unseen(call: Call, word: Arg | str) -> None:
+def unseen(call: Invocation, word: Arg | str) -> None:
     """SQL from a file nobody has read: its name may tell, its content cannot."""
     name = str(word).rpartition("/")[2].lower()
     tags = ("destroy",) if any(part in name for part in _ENDS_DATA) else ("unseen",)
@@ -33,7 +33,7 @@ def unseen(call: Call, word: Arg | str) -> None:
     )
 
 
-def run_meta(call: Call, dialect: str, line: str, at: Arg) -> None:
+def run_meta(call: Invocation, dialect: str, line: str, at: Arg) -> None:
     """Notes what one client command does; `line` begins with its sign."""
     line = line.strip()
     if dialect == "postgres":
@@ -68,13 +68,13 @@ def _words(text: str) -> list[str]:
     return [a or b or c for a, b, c in _QUOTED.findall(text)]
 
 
-def _shell(call: Call, text: str, at: Arg) -> None:
+def _shell(call: Invocation, text: str, at: Arg) -> None:
     call.fact(Effect.EXECUTES, tags=("flag", "arbitrary"), at=at.span)
     if text.strip():
         call.run_shell(arg(text.strip(), at.span, at.taint))
 
 
-def _file(call: Call, text: str, at: Arg, *, write: bool) -> None:
+def _file(call: Invocation, text: str, at: Arg, *, write: bool) -> None:
     """A file, or a program behind a bar."""
     if text.startswith("|"):
         _shell(call, text[1:], at)
@@ -86,7 +86,7 @@ def _file(call: Call, text: str, at: Arg, *, write: bool) -> None:
             call.reads(word)
 
 
-def _psql(call: Call, line: str, at: Arg) -> None:
+def _psql(call: Invocation, line: str, at: Arg) -> None:
     for inner in _BACKTICKS.findall(line):
         # psql runs what stands in backticks in any of its own commands.
         _shell(call, inner, at)
@@ -116,7 +116,7 @@ def _psql(call: Call, line: str, at: Arg) -> None:
         call.fact(Effect.PRIVILEGE, tags=("grant",), at=at.span)
 
 
-def _mysql(call: Call, line: str, at: Arg) -> None:
+def _mysql(call: Invocation, line: str, at: Arg) -> None:
     lower = line.lower()
     if line.startswith("\\!") or lower.startswith("system "):
         _shell(call, line.partition(" ")[2] if lower.startswith("system ") else line[2:], at)
@@ -136,7 +136,7 @@ _DOT_WRITES = frozenset(
 )
 
 
-def _dot(call: Call, line: str, at: Arg) -> None:
+def _dot(call: Invocation, line: str, at: Arg) -> None:
     name, _, rest = line.partition(" ")
     rest = rest.strip()
     # A dot command may be shortened as long as it stays its own.
@@ -168,7 +168,7 @@ def _dot(call: Call, line: str, at: Arg) -> None:
             _file(call, words[0], at, write=True)
 
 
-def _sqlcmd(call: Call, line: str, at: Arg) -> None:
+def _sqlcmd(call: Invocation, line: str, at: Arg) -> None:
     bare = line.lstrip(":")
     name, _, rest = bare.partition(" ")
     if bare.startswith("!!"):
@@ -232,7 +232,7 @@ for _action, _names in {
     _REDIS_PAIRS.update(dict.fromkeys(_names.split(", "), _action))
 
 
-def redis(call: Call) -> Stream:
+def redis(call: Invocation) -> Stream:
     """`redis-cli`: commands as words, or a line each from a pipe."""
     options = options_of(call)
     words = options.operands
@@ -266,7 +266,7 @@ def redis(call: Call) -> Stream:
     return Stream(None, call.stdin.taint)
 
 
-def _redis_lines(call: Call) -> None:
+def _redis_lines(call: Invocation) -> None:
     text = call.stdin.text
     if text is None:
         if call.stdin.source or call.stdin.taint or call.walker.forks:
@@ -282,7 +282,7 @@ def _redis_lines(call: Call) -> None:
         _redis_command(call, line.split())
 
 
-def _redis_command(call: Call, words: list[str]) -> None:
+def _redis_command(call: Invocation, words: list[str]) -> None:
     while len(words) > 1 and words[0].isdigit():
         words = words[1:]
     first = words[0].lower()
@@ -325,7 +325,7 @@ _MONGO_READS = re.compile(
 )
 
 
-def read_mongo(call: Call, text: Arg) -> None:
+def read_mongo(call: Invocation, text: Arg) -> None:
     """Notes what JavaScript for a MongoDB shell would do."""
     detail = " ".join(text.split())[:60].replace(UNKNOWN, "…")
     if _MONGO_DROPS.search(text):
@@ -346,7 +346,7 @@ def read_mongo(call: Call, text: Arg) -> None:
         call.fact(Effect.UNKNOWN, tags=("sql",), at=text.span, detail="part of the script")
 
 
-def mongo(call: Call) -> Stream:
+def mongo(call: Invocation) -> Stream:
     """`mongosh`, `mongo`: JavaScript from `--eval`, from files or from a pipe."""
     options = options_of(call)
     if options.has("--help", "--version"):
@@ -370,7 +370,7 @@ def mongo(call: Call) -> Stream:
     return Stream(None, call.stdin.taint)
 
 
-def _mongo_stdin(call: Call) -> None:
+def _mongo_stdin(call: Invocation) -> None:
     stdin = call.stdin
     if stdin.text is not None:
         read_mongo(call, arg(stdin.text, call.span, stdin.taint))

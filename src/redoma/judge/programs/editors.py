@@ -12,7 +12,7 @@ from redoma.model.risk import Effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.interpret.call import Call
+    from redoma.judge.interpret.invocation import Invocation
 
 _VIM_TAKES = frozenset(
     "-c --cmd -S -s -l -u -U -i -w -W -T -t --startuptime --servername --remote-expr --remote-send "
@@ -37,7 +37,7 @@ _WRITE = re.compile(
 _LANGUAGES = {"lua": "lua", "ruby": "ruby", "perl": "perl"}
 
 
-def vim(call: Call) -> Stream:
+def vim(call: Invocation) -> Stream:
     """`vim`, `ex`, `vi`: opens files to change them; `-c`, `+` and scripts run commands."""
     plus = [w for w in call.args if w.startswith("+") and len(w) > 1]
     # After -e, and for `ex`, the letter s means silent and takes no file.
@@ -64,7 +64,7 @@ def vim(call: Call) -> Stream:
     return _opens(call, options.operands, only_looks=only_looks)
 
 
-def _opens(call: Call, words: list[Arg], *, only_looks: bool) -> Stream:
+def _opens(call: Invocation, words: list[Arg], *, only_looks: bool) -> Stream:
     for word in words:
         if word == "-":
             continue
@@ -77,7 +77,7 @@ def _opens(call: Call, words: list[Arg], *, only_looks: bool) -> Stream:
     return ANYTHING
 
 
-def ex_commands(call: Call, text: Arg) -> None:
+def ex_commands(call: Invocation, text: Arg) -> None:
     """Notes what a line of ex commands does beyond moving about in the text."""
     for line in text.split("\n"):
         command = line.strip().lstrip(":").strip()
@@ -85,7 +85,7 @@ def ex_commands(call: Call, text: Arg) -> None:
             _ex_command(call, text.like(command))
 
 
-def _ex_command(call: Call, command: Arg) -> None:
+def _ex_command(call: Invocation, command: Arg) -> None:
     bang = _BANG.match(command)
     if bang:
         call.fact(Effect.EXECUTES, tags=("flag",), at=command.span)
@@ -107,7 +107,7 @@ def _ex_command(call: Call, command: Arg) -> None:
         _ex_piece(call, command.like(piece.strip().lstrip(":")))
 
 
-def _ex_piece(call: Call, piece: Arg) -> None:
+def _ex_piece(call: Invocation, piece: Arg) -> None:
     shelling = _SHELLING.match(piece)
     if shelling:
         call.fact(Effect.EXECUTES, tags=("flag",), at=piece.span)
@@ -127,14 +127,14 @@ def _ex_piece(call: Call, piece: Arg) -> None:
             call.fact(Effect.EXECUTES, tags=("flag",), at=piece.span)
 
 
-def _at_home(call: Call, word: Arg) -> Arg:
+def _at_home(call: Invocation, word: Arg) -> Arg:
     """Editors read `~` themselves, whatever quotes the shell saw."""
     if word == "~" or word.startswith("~/"):
         return word.like(call.walker.ground.home + word[1:])
     return word
 
 
-def ed(call: Call) -> Stream:
+def ed(call: Invocation) -> Stream:
     """`ed`: the script that flows in may run commands with `!` and write files with `w`."""
     options = options_of(call)
     for word in options.operands:
@@ -165,7 +165,7 @@ _LISP_FILE = re.compile(
 _LISP_STRING = re.compile(r'"((?:[^"\\]++|\\.)*+)(?:"|\\?\Z)')
 
 
-def emacs(call: Call) -> Stream:
+def emacs(call: Invocation) -> Stream:
     """`emacs`: `--eval` is Lisp that may call a shell, delete and write."""
     options = options_of(call)
     runs = ("--eval", "-eval", "--execute", "-execute", "-e")
@@ -184,7 +184,7 @@ def emacs(call: Call) -> Stream:
     return _opens(call, [w for w in options.operands if not w.startswith("+")], only_looks=False)
 
 
-def _lisp(call: Call, text: Arg) -> None:
+def _lisp(call: Invocation, text: Arg) -> None:
     call.fact(Effect.EXECUTES, tags=("arbitrary",), at=text.span, detail="lisp")
     for match in _ELISP.finditer(text):
         call.run_shell(text.like(_unquoted(match[1])))
@@ -205,7 +205,7 @@ def _unquoted(text: str) -> str:
     return text.replace('\\"', '"').replace("\\\\", "\\")
 
 
-def plain_editor(call: Call) -> Stream:
+def plain_editor(call: Invocation) -> Stream:
     """`nano`, `micro` and other editors that open a file to change it."""
     options = options_of(call)
     for program in options.values("-s", "--speller"):
@@ -230,7 +230,7 @@ _PAGER_TAKES = {
 _PAGER_TAKES["batcat"] = _PAGER_TAKES["bat"]
 
 
-def pager(call: Call) -> Stream:
+def pager(call: Invocation) -> Stream:
     """`less`, `more`, `bat`: show files; a few options write or run something."""
     plus = [w for w in call.args if w.startswith("+") and len(w) > 1]
     takes = _PAGER_TAKES.get(call.name, frozenset())
@@ -265,7 +265,7 @@ _ASKS = ("reload", "reload-sync", "preview", "change-preview", "transform", "bg-
 _CLOSING = {"(": ")", "[": "]", "{": "}", "<": ">"}
 
 
-def fzf(call: Call) -> Stream:
+def fzf(call: Invocation) -> Stream:
     """`fzf`: a list to choose from; what previews and keys run is judged by itself."""
     options = options_of(call, [*_from_variables(call), *call.args])
     for text in options.values("--preview", "--info-command"):
@@ -291,7 +291,7 @@ def fzf(call: Call) -> Stream:
     return call.stdin.passed_through()
 
 
-def _from_variables(call: Call) -> list[Arg]:
+def _from_variables(call: Invocation) -> list[Arg]:
     """Attack: FZF_DEFAULT_OPTS carries previews and keys that the command line does not show."""
     out: list[Arg] = []
     for name in ("FZF_DEFAULT_OPTS", "FZF_DEFAULT_OPTS_FILE"):

@@ -11,14 +11,14 @@ from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.interpret.call import Call
+    from redoma.judge.interpret.invocation import Invocation
     from redoma.judge.programs.options import Options
 
 _TEMP_ROOTS = frozenset("/tmp /var/tmp /private/tmp /private/var/tmp /dev/shm".split())
 _AROUND = (Place.WORKSPACE, Place.TEMP, Place.NOWHERE)
 
 
-def rm(call: Call) -> Stream:
+def rm(call: Invocation) -> Stream:
     """`rm`: what goes, and whether whole trees go."""
     options = options_of(call)
     recursive = options.has("-r", "-R", "--recursive")
@@ -32,13 +32,13 @@ def rm(call: Call) -> Stream:
     return NOTHING
 
 
-def removes(call: Call, word: Arg, *tags: str) -> None:
+def removes(call: Invocation, word: Arg, *tags: str) -> None:
     """A removal, with a mark on all of the machine's temporary files."""
     path = call.path(word).rstrip("*").rstrip("/")
     call.deletes(word, *tags, *(("temp-root",) if path in _TEMP_ROOTS else ()))
 
 
-def gio(call: Call) -> Stream:
+def gio(call: Invocation) -> Stream:
     """`gio trash`, `gio remove`: files go; the rest is as its card says."""
     if call.args[:1] in (["trash"], ["remove"]):
         for word in call.args[1:]:
@@ -48,7 +48,7 @@ def gio(call: Call) -> Stream:
     return follow(call)
 
 
-def cmake(call: Call) -> Stream | None:
+def cmake(call: Invocation) -> Stream | None:
     """`cmake -E rm …`, `cmake -E env CMD …`: its own tools, as those of the same name."""
     from redoma.judge.programs.projects import project
 
@@ -76,7 +76,7 @@ _CMAKE_TOOLS = {
 }
 
 
-def rmdir(call: Call) -> Stream:
+def rmdir(call: Invocation) -> Stream:
     """`rmdir`: only empty directories go."""
     for word in options_of(call).operands:
         target, _ = call.written_target(word)
@@ -97,7 +97,7 @@ _COPY_KNOWN = frozenset(
 )
 
 
-def copy(call: Call) -> Stream:
+def copy(call: Invocation) -> Stream:
     """`cp`, `mv`, `install`: reads the sources, writes the target; `mv` removes the sources."""
     installs = call.name.endswith("install")
     takes = _COPY_TAKES if installs else _COPY_TAKES - {"-m", "-o", "-g", "--mode"}
@@ -131,7 +131,7 @@ def copy(call: Call) -> Stream:
     return NOTHING
 
 
-def _lands(call: Call, target: Arg, operands: list[Arg], tags: tuple[str, ...]) -> None:
+def _lands(call: Invocation, target: Arg, operands: list[Arg], tags: tuple[str, ...]) -> None:
     """The write: into a large directory it is what will lie there that counts."""
     place, _ = call.written_target(target)
     if place.place in (Place.HOME_ROOT, Place.SYSTEM_TREE, Place.ROOT) and "recursive" not in tags:
@@ -141,11 +141,11 @@ def _lands(call: Call, target: Arg, operands: list[Arg], tags: tuple[str, ...]) 
     call.writes(target, *tags)
 
 
-def _inside(call: Call, target: Arg, word: Arg) -> str:
+def _inside(call: Invocation, target: Arg, word: Arg) -> str:
     return call.path(target) + "/" + word.rstrip("/").rpartition("/")[2]
 
 
-def _source(call: Call, word: Arg, *, moves: bool) -> Stream:
+def _source(call: Invocation, word: Arg, *, moves: bool) -> Stream:
     stream = call.reads(word)
     if moves:
         target, marks = call.written_target(word)
@@ -156,7 +156,7 @@ def _source(call: Call, word: Arg, *, moves: bool) -> Stream:
     return stream
 
 
-def makes(call: Call, word: Arg) -> None:
+def makes(call: Invocation, word: Arg) -> None:
     """A directory or an empty file is made: where counts, not what the name stands for."""
     from redoma.judge.interpret.paths import place_of
 
@@ -166,7 +166,7 @@ def makes(call: Call, word: Arg) -> None:
         call.fact(Effect.WRITES, Target(text=word, place=place), tags=("new",), at=word.span)
 
 
-def ln(call: Call) -> Stream:
+def ln(call: Invocation) -> Stream:
     """`ln`: a link to a system place makes later writes land there."""
     options = options_of(call)
     operands = list(options.operands)
@@ -192,7 +192,7 @@ _OCTAL = re.compile(r"[0-7]{1,5}")
 _MODE = re.compile(r"-[rwxXst]+(?:,\S*)?")
 
 
-def chmod(call: Call) -> Stream:
+def chmod(call: Invocation) -> Stream:
     """`chmod`: setuid bits raise rights, world-writable bits give files away."""
     # `chmod -x file`: a mode may begin with a dash, so it is taken out before options are read.
     words = list(call.args)
@@ -232,7 +232,7 @@ def _mode_marks(mode: str) -> list[str]:
     return marks
 
 
-def chown(call: Call) -> Stream:
+def chown(call: Invocation) -> Stream:
     """`chown`, `chgrp`: who owns it from now on."""
     options = options_of(call)
     operands = list(options.operands)
@@ -242,7 +242,7 @@ def chown(call: Call) -> Stream:
     return NOTHING
 
 
-def chattr(call: Call) -> Stream:
+def chattr(call: Invocation) -> Stream:
     """`chattr`: `+i` locks a file against everyone."""
     words = [w for w in call.args if not re.fullmatch(r"[-+=][aAcCdDeFijmPsStTuxE]+", w)]
     options = options_of(call, words)
@@ -253,7 +253,7 @@ def chattr(call: Call) -> Stream:
     return NOTHING
 
 
-def setfacl(call: Call) -> Stream:
+def setfacl(call: Invocation) -> Stream:
     options = options_of(call)
     for word in options.values(
         "-M", "-X", "--modify-file", "--remove-file", "--set-file", "--restore"
@@ -265,7 +265,7 @@ def setfacl(call: Call) -> Stream:
     return NOTHING
 
 
-def setcap(call: Call) -> Stream:
+def setcap(call: Invocation) -> Stream:
     """`setcap`: a program gets rights of root."""
     words = options_of(call).operands
     call.fact(Effect.PRIVILEGE, tags=("grant",))
@@ -274,13 +274,13 @@ def setcap(call: Call) -> Stream:
     return NOTHING
 
 
-def setfattr(call: Call) -> Stream:
+def setfattr(call: Invocation) -> Stream:
     for word in options_of(call).operands:
         call.writes(word, "mode")
     return NOTHING
 
 
-def _each(call: Call, words: list[Arg], options: Options, tags: list[str]) -> None:
+def _each(call: Invocation, words: list[Arg], options: Options, tags: list[str]) -> None:
     recursive = options.has("-R", "--recursive")
     for word in words:
         marks = [*tags, *(["recursive"] if recursive else [])]

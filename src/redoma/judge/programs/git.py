@@ -12,7 +12,7 @@ from redoma.model.risk import Effect, Place
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.arg import Arg
-    from redoma.judge.interpret.call import Call
+    from redoma.judge.interpret.invocation import Invocation
     from redoma.judge.programs.options import Options
 
 _PLAIN = frozenset(
@@ -23,7 +23,7 @@ _PLAIN = frozenset(
 _PRINTS = frozenset("--version -v --help -h --html-path --man-path --info-path --exec-path".split())
 
 
-def git(call: Call) -> Stream:
+def git(call: Invocation) -> Stream:
     """What a whole `git …` does."""
     words = list(call.args)
     settings: dict[str, str] = {}
@@ -47,7 +47,7 @@ def git(call: Call) -> Stream:
     return _subcommand(call, words[0], words[1:], settings, 0)
 
 
-def _global_option(call: Call, word: Arg, words: list[Arg], settings: dict[str, str]) -> bool:
+def _global_option(call: Invocation, word: Arg, words: list[Arg], settings: dict[str, str]) -> bool:
     from redoma.judge.programs import git_settings
 
     name, equals, attached = word.partition("=")
@@ -104,7 +104,7 @@ def _global_option(call: Call, word: Arg, words: list[Arg], settings: dict[str, 
 
 
 def _subcommand(
-    call: Call, name: Arg, words: list[Arg], settings: dict[str, str], depth: int
+    call: Invocation, name: Arg, words: list[Arg], settings: dict[str, str], depth: int
 ) -> Stream:
     alias = settings.get(f"=alias.{name.lower()}")
     if alias is not None and depth < 4:
@@ -146,7 +146,7 @@ def _runs_others(verb: Verb) -> Stream:
 
 
 def _aliased(
-    call: Call, name: Arg, alias: str, words: list[Arg], settings: dict[str, str], depth: int
+    call: Invocation, name: Arg, alias: str, words: list[Arg], settings: dict[str, str], depth: int
 ) -> Stream:
     if alias.startswith("!"):
         return call.run_shell(name.like(alias[1:]), list(words))
@@ -176,7 +176,7 @@ _OTHER_REPOSITORY = frozenset(
 )
 
 
-def _judge_environment(call: Call) -> None:
+def _judge_environment(call: Invocation) -> None:
     given: dict[str, Arg] = {}
     for name in call.state.exported:
         if name in call.state.variables:
@@ -212,7 +212,9 @@ class Verb:
 
     __slots__ = ("call", "name", "settings", "words")
 
-    def __init__(self, call: Call, name: str, words: list[Arg], settings: dict[str, str]) -> None:
+    def __init__(
+        self, call: Invocation, name: str, words: list[Arg], settings: dict[str, str]
+    ) -> None:
         self.call = call
         self.name = name
         self.words = words

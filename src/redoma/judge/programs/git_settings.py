@@ -10,7 +10,7 @@ from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.interpret.call import Call
+    from redoma.judge.interpret.invocation import Invocation
     from redoma.judge.programs.git import Verb
 
 # `section.last` or `section.*.last` in lower case: git ignores the case of both.
@@ -83,7 +83,7 @@ def kind_of(key: str) -> str:
     return f"{section}.*.{name}" if middle else f"{section}.{name}"
 
 
-def judge_setting(call: Call, key: Arg, value: str | None, scope: str = "") -> bool:
+def judge_setting(call: Invocation, key: Arg, value: str | None, scope: str = "") -> bool:
     """Notes what a setting makes git do; whether anything was worth a note.
 
     `scope` is empty for one command (`-c`), else where it is kept: local, global or system.
@@ -123,7 +123,7 @@ def judge_setting(call: Call, key: Arg, value: str | None, scope: str = "") -> b
     return False
 
 
-def _judge_family(call: Call, kind: str, key: Arg, text: str, scope: str) -> bool:
+def _judge_family(call: Invocation, kind: str, key: Arg, text: str, scope: str) -> bool:
     if kind.startswith("alias."):
         if not text.startswith("!"):
             return False
@@ -161,7 +161,7 @@ def _harmless(kind: str, text: str, *, kept: bool) -> bool:
     return False
 
 
-def _hooked(call: Call, key: Arg, text: str, scope: str) -> bool:
+def _hooked(call: Invocation, key: Arg, text: str, scope: str) -> bool:
     kind = kind_of(key)
     if kind == "core.hookspath" and text in ("/dev/null", ""):
         call.fact(Effect.WRITES, tags=("unverified",), at=key.span, detail=str(key))
@@ -176,7 +176,7 @@ def _hooked(call: Call, key: Arg, text: str, scope: str) -> bool:
     return True
 
 
-def run_transport(call: Call, word: Arg) -> None:
+def run_transport(call: Invocation, word: Arg) -> None:
     """`ext::command` makes git run a command as its connection."""
     before, _, command = word.partition("ext::")
     if before.strip(":") or not command:

@@ -9,7 +9,7 @@ from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.interpret.call import Call
+    from redoma.judge.interpret.invocation import Invocation
 
 
 class Interpreter:
@@ -127,7 +127,7 @@ _ALIASES = dict(
 )
 
 
-def interpreter(call: Call) -> Stream:
+def interpreter(call: Invocation) -> Stream:
     """Finds the code that an interpreter is given, and has it read."""
     name = _ALIASES.get(call.name, call.name)
     kind = _KINDS[name]
@@ -167,7 +167,7 @@ def interpreter(call: Call) -> Stream:
 
 
 def _bundle(
-    call: Call, name: str, kind: Interpreter, word: Arg, words: list[Arg], out: Stream | None
+    call: Invocation, name: str, kind: Interpreter, word: Arg, words: list[Arg], out: Stream | None
 ) -> Stream | None:
     """`-we CODE`, `-i.bak`, `-Mmodule`, `-run`: letters together, some with a value attached."""
     if word.startswith("--"):
@@ -198,7 +198,7 @@ def _bundle(
 
 
 def _perl_letters(
-    call: Call, kind: Interpreter, word: Arg, words: list[Arg], out: Stream | None
+    call: Invocation, kind: Interpreter, word: Arg, words: list[Arg], out: Stream | None
 ) -> Stream | None:
     letters = word[1:]
     position = 0
@@ -223,7 +223,7 @@ def _perl_letters(
     return out
 
 
-def _code(call: Call, kind: Interpreter, text: Arg, before: Stream | None) -> Stream:
+def _code(call: Invocation, kind: Interpreter, text: Arg, before: Stream | None) -> Stream:
     from redoma.judge.programs.knowledge import read_code
 
     language = kind.language
@@ -238,14 +238,14 @@ def _code(call: Call, kind: Interpreter, text: Arg, before: Stream | None) -> St
     return Stream(None, before.taint | out.taint, out.source)
 
 
-def _loaded(call: Call, kind: Interpreter, target: Arg) -> None:
+def _loaded(call: Invocation, kind: Interpreter, target: Arg) -> None:
     if "/" in target or target.startswith("."):
         call.executes_file(target, kind.language)
     else:
         call.fact(Effect.EXECUTES, tags=("project",), at=target.span)
 
 
-def _script(call: Call, kind: Interpreter, words: list[Arg]) -> Stream:
+def _script(call: Invocation, kind: Interpreter, words: list[Arg]) -> Stream:
     if words and words[0] not in ("-", "/dev/stdin", "/dev/fd/0"):
         if words[0].rpartition("/")[2] in ("artisan", "console"):
             _framework(call, words[1:])
@@ -253,7 +253,7 @@ def _script(call: Call, kind: Interpreter, words: list[Arg]) -> Stream:
     return from_input(call, kind.language)
 
 
-def _framework(call: Call, words: list[Arg]) -> None:
+def _framework(call: Invocation, words: list[Arg]) -> None:
     """Laravel's and Symfony's commands that end the project's data."""
     from redoma.judge.programs.actions import says_it_destroys
 
@@ -268,7 +268,7 @@ def _framework(call: Call, words: list[Arg]) -> None:
         call.fact(Effect.SCHEMA_CHANGE, tags=("migration",), at=words[0].span, detail=commands[0])
 
 
-def script_file(call: Call, word: Arg, language: str) -> Stream:
+def script_file(call: Invocation, word: Arg, language: str) -> Stream:
     """A script by its name; an address is code from elsewhere."""
     if word.startswith(("http://", "https://")):
         call.host(word, "download")
@@ -278,7 +278,7 @@ def script_file(call: Call, word: Arg, language: str) -> Stream:
     return Stream(None, call.stdin.taint)
 
 
-def from_input(call: Call, language: str) -> Stream:
+def from_input(call: Invocation, language: str) -> Stream:
     """Code that flows in; at a terminal this is a session."""
     stdin = call.stdin
     if call.redirects is not None and call.redirects.hosts:
@@ -299,7 +299,7 @@ _PWSH_TAKES = frozenset(
 )
 
 
-def powershell(call: Call) -> Stream:
+def powershell(call: Invocation) -> Stream:
     """`pwsh`, `powershell`: `-Command`, `-EncodedCommand`, `-File`, or what flows in."""
     from redoma.judge.languages.others.lines import decode_command
     from redoma.judge.programs.knowledge import read_code
@@ -349,7 +349,7 @@ _REMOTE_DELETES = (
 )
 
 
-def java(call: Call) -> Stream:
+def java(call: Invocation) -> Stream:
     """Finds what is run: `-jar FILE`, a class, or a source file."""
     if any(
         w in ("-version", "--version", "-help", "--help", "-h", "-?", "-X") for w in call.args[:1]
@@ -382,7 +382,7 @@ def java(call: Call) -> Stream:
     return Stream(None, call.stdin.taint)
 
 
-def _client(call: Call, words: list[str]) -> None:
+def _client(call: Invocation, words: list[str]) -> None:
     """A service's command line (such as that of Jenkins): verbs that delete are its worst."""
     for word in words:
         if word.startswith(_REMOTE_DELETES):

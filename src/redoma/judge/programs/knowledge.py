@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from redoma.judge.interpret.arg import Arg
-    from redoma.judge.interpret.call import Call
+    from redoma.judge.interpret.invocation import Invocation
     from redoma.model.risk import Fact
 
 _MOST_MET = 4096  # names are the caller's to choose
@@ -88,7 +88,7 @@ class Knowledge:
         # Attack: a file called "docker run" is no program that the card of a subcommand describes.
         return isinstance(name, str) and " " not in name and name in self.cards
 
-    def run(self, call: Call) -> Stream:
+    def run(self, call: Invocation) -> Stream:
         """Notes the facts of a call and gives what is known of its output."""
         if UNKNOWN in call.word or has_glob(call.word):
             return self._doubtful_word(call)
@@ -124,25 +124,25 @@ class Knowledge:
             return Stream(reshaped(call), out.taint, out.source)
         return out
 
-    def read_code(self, call: Call, language: str, text: Arg) -> Stream:
+    def read_code(self, call: Invocation, language: str, text: Arg) -> Stream:
         """Notes what code in another language would do; gives what it prints, if that is known."""
 
         return read_code(call, language, text)
 
-    def _known(self, call: Call, name: str) -> Stream:
+    def _known(self, call: Invocation, name: str) -> Stream:
         card = self.cards[name]
         if "handler" not in card:
             return follow(call, card)
         handled = handler_of(card)(call)
         return handled if handled is not None else call.passes_on(call.stdin)
 
-    def _disguised(self, call: Call) -> None:
+    def _disguised(self, call: Invocation) -> None:
         """Attack: `cp /bin/rm x; ./x`: a copy or link does what the program does."""
         held = call.walker.files.get(call.path(call.word))
         if held is not None and held.source.startswith(_BINARIES):
             call.run_args([call.word.like(held.source), *call.args])
 
-    def _stranger(self, call: Call) -> Stream:
+    def _stranger(self, call: Invocation) -> Stream:
         args = call.args
         if len(args) == 1 and args[0] in _SURELY_TELLING and "/" not in call.word:
             call.fact(Effect.READS, tags=("about",))
@@ -158,7 +158,7 @@ class Knowledge:
             judge_carried(call, args)
         return call.passes_on(call.stdin)
 
-    def _doubtful_word(self, call: Call) -> Stream:
+    def _doubtful_word(self, call: Invocation) -> Stream:
         """The program's name is not fully known: what it could be is tried as well."""
         word = call.word
         if not has_glob(word) or UNKNOWN in word:
@@ -190,7 +190,7 @@ LANGUAGES = frozenset(
 )
 
 
-def read_code(call: Call, language: str, text: Arg) -> Stream:
+def read_code(call: Invocation, language: str, text: Arg) -> Stream:
     """Notes what a piece of code in `language` would do; gives what it prints, if that is known."""
     if language == "shell":
         return call.run_shell(text)

@@ -11,10 +11,10 @@ from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.interpret.call import Call
+    from redoma.judge.interpret.invocation import Invocation
 
 
-def nc(call: Call) -> Stream:
+def nc(call: Invocation) -> Stream:
     """`nc`, `ncat`: a program behind `-e` or `-c` is a shell for whoever is at the other end."""
     card = card_of(call)
     listens = any(w[:1] == "-" and w[1:2] != "-" and "l" in w for w in call.args)
@@ -48,7 +48,7 @@ def nc(call: Call) -> Stream:
     return Stream(None, NETWORK, str(host))
 
 
-def telnet(call: Call) -> Stream:
+def telnet(call: Invocation) -> Stream:
     options = options_of(call)
     host = options.operands[0] if options.operands else call.word.like(UNKNOWN)
     taint = call.stdin.taint | call.taint()
@@ -67,7 +67,7 @@ _RUNS = frozenset(("exec", "system", "shell"))
 _FILES = frozenset(("open", "file", "gopen", "create", "creat"))
 
 
-def socat(call: Call) -> Stream:
+def socat(call: Invocation) -> Stream:
     """`socat`: two addresses; one of another machine and one of a program are a shell for it."""
     options = options_of(call)
     ends: list[Arg] = []
@@ -125,7 +125,7 @@ def _until_option(value: str) -> str:
     return value
 
 
-def _local_end(call: Call, name: str, value: str, end: Arg, *, reads: bool) -> int:
+def _local_end(call: Invocation, name: str, value: str, end: Arg, *, reads: bool) -> int:
     if name in _FILES and not value.endswith((".sock", ".socket")):
         word = end.like(value)
         if name in ("create", "creat") or not reads or ",creat" in end.lower():
@@ -158,7 +158,7 @@ def _local_end(call: Call, name: str, value: str, end: Arg, *, reads: bool) -> i
     return 0
 
 
-def _sent_along(call: Call) -> int:
+def _sent_along(call: Invocation) -> int:
     """What the other addresses of this call read, for a descriptor that is only a number."""
     taint = call.stdin.taint
     for word in call.args:
@@ -168,7 +168,7 @@ def _sent_along(call: Call) -> int:
     return taint
 
 
-def channel(call: Call) -> Stream:
+def channel(call: Invocation) -> Stream:
     """`websocat`, `wscat`, `grpcurl`: messages to a service, answers from it."""
     takes = frozenset(
         "-c --connect -x --execute -d -H --header -rpc-header -reflect-header -proto "
@@ -214,7 +214,7 @@ _TAKES = {
 _TEXT_RECORD = re.compile(r"(?:-t|-q|-type=|-query=|-querytype=)?(?:txt|any|spf)", re.IGNORECASE)
 
 
-def lookup(call: Call) -> Stream:
+def lookup(call: Invocation) -> Stream:
     """DNS, ping, whois: a read, unless who we are or a secret stands in the question."""
     takes = _TAKES.get(call.name, _TAKES["ping"])
     options = split(call.args, frozenset(takes.split()))
@@ -246,7 +246,7 @@ def lookup(call: Call) -> Stream:
     return Stream(None, NETWORK if free_text else 0, str(target))
 
 
-def nsupdate(call: Call) -> Stream:
+def nsupdate(call: Invocation) -> Stream:
     """Changes records of a name server."""
     text = (call.stdin.text or UNKNOWN).lower()
     destroys = "delete" in text or UNKNOWN in text
@@ -254,7 +254,7 @@ def nsupdate(call: Call) -> Stream:
     return Stream(None)
 
 
-def identity(call: Call) -> Stream:
+def identity(call: Invocation) -> Stream:
     """`whoami`, `hostname`, `id`: who and where this is; with a new name a change of the system."""
     if call.name == "hostname":
         options = options_of(call)
@@ -267,7 +267,7 @@ def identity(call: Call) -> Stream:
     return Stream(None, IDENTITY, call.name)
 
 
-def printenv(call: Call) -> Stream:
+def printenv(call: Invocation) -> Stream:
     """One variable is a read, unless its name is that of a secret; all of them show everything."""
     from redoma.judge.interpret.sensitive import is_secret_variable
 
@@ -279,14 +279,14 @@ def printenv(call: Call) -> Stream:
     return Stream(None, _shown(call, [n for n in names if is_secret_variable(n) or UNKNOWN in n]))
 
 
-def _shown(call: Call, names: list[Arg]) -> int:
+def _shown(call: Invocation, names: list[Arg]) -> int:
     for word in names:
         target = Target(text=word, place=Place.SECRET)
         call.fact(Effect.SECRETS, target, tags=("variable",), at=word.span)
     return SECRET if names else 0
 
 
-def scan(call: Call) -> Stream:
+def scan(call: Invocation) -> Stream:
     """`nmap`, `masscan`: other machines are probed; scripts are code."""
     options = options_of(call)
     if not options.operands and options.has("-h", "--help", "-V", "--version", "--iflist"):

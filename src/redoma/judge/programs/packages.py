@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from redoma.judge.interpret.call import Call
+    from redoma.judge.interpret.invocation import Invocation
     from redoma.judge.programs.options import Options
 
 # Subcommands that run an inner command: as it is (`local`), or out of a package that is fetched
@@ -87,7 +87,7 @@ _CARGO_PROGRAMS = re.compile(
 )
 
 
-def manage(call: Call) -> Stream:
+def manage(call: Invocation) -> Stream:
     """What a package manager does, with what it installs from and runs inside."""
     card = card_of(call)
     if call.name == "cargo" and call.args and call.args[0].startswith("+"):
@@ -122,13 +122,13 @@ def manage(call: Call) -> Stream:
     return follow(call)
 
 
-def flows_in(call: Call) -> bool:
+def flows_in(call: Invocation) -> bool:
     """Whether something is piped or redirected into a program that would run it."""
     stdin = call.stdin
     return stdin.text is not None or bool(stdin.taint) or bool(stdin.source)
 
 
-def runs_project(call: Call, word: Arg | None = None) -> None:
+def runs_project(call: Invocation, word: Arg | None = None) -> None:
     """Code of the directory runs; if the script itself fetched it, nobody has seen it."""
     where = call.path(word) if word is not None else call.state.cwd
     held = call.walker.files.get(f"{where}/any")
@@ -155,7 +155,7 @@ def _after(words: list[Arg], name: str) -> list[Arg]:
 # Inner commands -----------------------------------------------------------------------------------
 
 
-def _inner(call: Call, card: dict[str, Any]) -> Stream | None:
+def _inner(call: Invocation, card: dict[str, Any]) -> Stream | None:
     """Runs the inner command of `uv run …`, `npx …` and their like; None if this is not one."""
     kinds = _RUNNERS.get(call.name)
     if kinds is None:
@@ -194,7 +194,7 @@ def _inner(call: Call, card: dict[str, Any]) -> Stream | None:
     return _run_inner(call, kind, inner)
 
 
-def _judge_extras(call: Call, options: Options, kind: str) -> None:
+def _judge_extras(call: Invocation, options: Options, kind: str) -> None:
     given = options.values("--with", "--with-editable", "--with-requirements")
     if call.name in ("uv", "uvx") and given:
         call.fact(Effect.INSTALLS, at=given[0].span)
@@ -209,7 +209,7 @@ def _judge_extras(call: Call, options: Options, kind: str) -> None:
             call.fact(Effect.INSTALLS, tags=("url",), at=word.span)
 
 
-def _run_inner(call: Call, kind: str, inner: list[Arg]) -> Stream:
+def _run_inner(call: Invocation, kind: str, inner: list[Arg]) -> Stream:
     word = inner[0]
     if len(inner) > 1 and inner[1] == "--":
         del inner[1]
@@ -295,7 +295,7 @@ def is_repository(word: str) -> bool:
     return word.count("/") == 1 and word[:1].isalnum() and not word.endswith((".tgz", ".js"))
 
 
-def judge_sources(call: Call, options: Options) -> None:
+def judge_sources(call: Invocation, options: Options) -> None:
     """Notes packages and indexes that are named by an address, by option, word or variable."""
     for name, value, word in options.order:
         if name in _SOURCE_OPTIONS and value is not None:
@@ -325,7 +325,7 @@ def _adds(options: Options) -> bool:
 _KNOWN_PLUGINS = ("org.apache.maven.", "org.codehaus.mojo:", "org.springframework.boot:")
 
 
-def judge_coordinates(call: Call, options: Options) -> None:
+def judge_coordinates(call: Invocation, options: Options) -> None:
     """`group:artifact:version:goal` fetches a plugin by its coordinates and runs it."""
     for word in options.operands:
         # A task of a nested project begins with a colon, `:app:lib:test`, and coordinates do not.
@@ -346,7 +346,7 @@ _SOURCE_SETTINGS = frozenset(
 )
 
 
-def judge_settings(call: Call, options: Options) -> None:
+def judge_settings(call: Invocation, options: Options) -> None:
     """`npm config set script-shell x` and its kind: settings that later runs obey by themselves."""
     words = [str(w) for w in options.operands]
     if words[:2] == ["config", "set"] or words[:2] == ["c", "set"]:

@@ -12,10 +12,10 @@ from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.interpret.call import Call
+    from redoma.judge.interpret.invocation import Invocation
 
 
-def project(call: Call) -> Stream:
+def project(call: Invocation) -> Stream:
     """Follows the card; where that runs the project's code, asks where the project came from."""
     card = card_of(call)
     options = options_of(call)
@@ -25,7 +25,7 @@ def project(call: Call) -> Stream:
     return follow(call)
 
 
-def just(call: Call) -> Stream:
+def just(call: Invocation) -> Stream:
     words = call.args
     for index, word in enumerate(words):
         if word in ("-c", "--command"):
@@ -33,7 +33,7 @@ def just(call: Call) -> Stream:
     return project(call)
 
 
-def deno(call: Call) -> Stream:
+def deno(call: Invocation) -> Stream:
     """`deno run` and its kind take a file or an address; `eval` takes code."""
     options = options_of(call)
     words = options.operands
@@ -63,7 +63,7 @@ def deno(call: Call) -> Stream:
     return follow(call)
 
 
-def go(call: Call) -> Stream:
+def go(call: Invocation) -> Stream:
     """`go run` of a module that is not here fetches and runs it; `go install` of one keeps it."""
     options = options_of(call)
     words = options.operands
@@ -89,7 +89,7 @@ def go(call: Call) -> Stream:
     return follow(call)
 
 
-def query(call: Call) -> Stream:
+def query(call: Invocation) -> Stream:
     """`jq`, `yq`: the filter is an expression, not a file; `env` in it shows the environment."""
     if call.name == "yq" and call.args[:1] and call.args[0] in ("eval", "e", "eval-all", "ea"):
         call.args = call.args[1:]
@@ -107,7 +107,7 @@ def query(call: Call) -> Stream:
 _WHOLE_ENVIRONMENT = re.compile(r"(?<![\w.$])env(?![\w.(])|\$ENV(?!\.\w)|strenv\(|envsubst")
 
 
-def proxied(call: Call) -> Stream:
+def proxied(call: Invocation) -> Stream:
     """`rtk` shortens the output of the command that it runs."""
     words = call.args[1:] if call.args[:1] == ["proxy"] else call.args
     if not words or words[0] in ("help", "version", "gain", "discover", "--help", "--version"):
@@ -121,7 +121,7 @@ _SHELL_CALL = re.compile(r"\$[({]shell\s++([^)}\n]*+)(?:[)}]|$)", re.MULTILINE)
 _FILE_CALL = re.compile(r"\$[({]file\s+>{1,2}\s*([^,)}\s]+)")
 
 
-def make(call: Call) -> Stream:
+def make(call: Invocation) -> Stream:
     """Runs recipes: those of the project, or those that the caller hands over."""
     options = options_of(call)
     for where in options.values("-C", "--directory"):
@@ -158,7 +158,7 @@ def make(call: Call) -> Stream:
     return ANYTHING
 
 
-def _makefile(call: Call, file: Arg) -> None:
+def _makefile(call: Invocation, file: Arg) -> None:
     if file in ("-", "/dev/stdin"):
         if call.stdin.taint & NETWORK:
             call.fact(Effect.DOWNLOADS_AND_EXECUTES, detail=call.stdin.source)
@@ -172,7 +172,7 @@ def _makefile(call: Call, file: Arg) -> None:
     call.executes_file(file, "make")
 
 
-def recipes(call: Call, text: Arg) -> None:
+def recipes(call: Invocation, text: Arg) -> None:
     """Runs what stands in a makefile: recipes, `$(shell …)`, and `$(file >…)` writes."""
     body = text.replace("\\\n", " ")
     for found in _SHELL_CALL.finditer(body):
@@ -204,7 +204,7 @@ _LOOSE_VALUES = frozenset(
 )
 
 
-def agent(call: Call) -> Stream:
+def agent(call: Invocation) -> Stream:
     """An agent started without its guard may do anything; with it, it is a program like others."""
     words = call.args
     for index, word in enumerate(words):
@@ -233,7 +233,7 @@ _GUARD_OPTIONS = frozenset(
 _RUNNING = ("run", "preview", "plan", "shell")
 
 
-def guard(call: Call) -> Stream:
+def guard(call: Invocation) -> Stream:
     """The guard itself: asking it is harmless, taking it away or changing it is not."""
     words = _own_words(call)
     if words[:1] in (["check"], ["doctor"], ["pending"], ["version"], ["help"]) or not words:
@@ -259,7 +259,7 @@ def guard(call: Call) -> Stream:
     return Stream(None)
 
 
-def _may_have_credential(call: Call, command: str) -> bool:
+def _may_have_credential(call: Invocation, command: str) -> bool:
     """Whether an option of ours is that one, or what nobody knows may be."""
     for word in call.args:
         if word == "--":
@@ -272,7 +272,7 @@ def _may_have_credential(call: Call, command: str) -> bool:
     return False
 
 
-def _own_words(call: Call) -> list[str]:
+def _own_words(call: Invocation) -> list[str]:
     """The words of a command line of ours, the first of which is its command."""
     words: list[str] = []
     # Attack: the value of an option that stands before the command is taken for the command; or
@@ -284,7 +284,7 @@ def _own_words(call: Call) -> list[str]:
     return words
 
 
-def extension(call: Call) -> Stream:
+def extension(call: Invocation) -> Stream:
     """Editors: an extension from a file or another's address is code that nobody reviewed."""
     for index, word in enumerate(call.args):
         if word.startswith("--install-extension"):

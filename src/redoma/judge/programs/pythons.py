@@ -10,7 +10,7 @@ from redoma.model.risk import Effect
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.arg import Arg
-    from redoma.judge.interpret.call import Call
+    from redoma.judge.interpret.invocation import Invocation
 
 _READING_MODULES = frozenset(
     "json.tool tokenize ast dis calendar platform sysconfig site this inspect "
@@ -49,7 +49,7 @@ _DJANGO_CHANGES = frozenset(
 )
 
 
-def python(call: Call) -> Stream:
+def python(call: Invocation) -> Stream:
     """Finds the code, module or script that Python is given."""
     words = list(call.args)
     while words and words[0].startswith("-") and words[0] not in ("-", "--"):
@@ -70,7 +70,7 @@ def python(call: Call) -> Stream:
     return from_input(call, "python")
 
 
-def _letters(call: Call, word: Arg, words: list[Arg]) -> Stream | None:
+def _letters(call: Invocation, word: Arg, words: list[Arg]) -> Stream | None:
     """`-vc CODE`, `-mpip`, `-W all`: the first letter that takes a value ends the bundle."""
     letters = word[1:]
     for position, letter in enumerate(letters):
@@ -94,7 +94,7 @@ def _letters(call: Call, word: Arg, words: list[Arg]) -> Stream | None:
     return None
 
 
-def _module(call: Call, module: Arg, words: list[Arg]) -> Stream:
+def _module(call: Invocation, module: Arg, words: list[Arg]) -> Stream:
     name = str(module)
     if not _isolated(call):
         # Attack: a json.py in the project is found before Python's own.
@@ -134,7 +134,7 @@ def _module(call: Call, module: Arg, words: list[Arg]) -> Stream:
     return call.passes_on(call.stdin)
 
 
-def _isolated(call: Call) -> bool:
+def _isolated(call: Invocation) -> bool:
     """`-I` and `-P` keep the current directory off the path."""
     for word in call.args:
         letters = word[1:].partition("m")[0]
@@ -147,7 +147,7 @@ def _isolated(call: Call) -> bool:
     return False
 
 
-def _json_tool(call: Call, words: list[Arg]) -> Stream:
+def _json_tool(call: Invocation, words: list[Arg]) -> Stream:
     files = [w for w in words if not w.startswith("-")]
     streams = [call.stdin]
     if files:
@@ -157,7 +157,7 @@ def _json_tool(call: Call, words: list[Arg]) -> Stream:
     return call.passes_on(*streams)
 
 
-def _script(call: Call, words: list[Arg]) -> Stream:
+def _script(call: Invocation, words: list[Arg]) -> Stream:
     script = words[0]
     name = script.rpartition("/")[2]
     if name in ("manage.py", "django-admin", "django-admin.py"):
@@ -169,7 +169,7 @@ def _script(call: Call, words: list[Arg]) -> Stream:
     return script_file(call, script, "python")
 
 
-def django(call: Call, words: list[Arg]) -> None:
+def django(call: Invocation, words: list[Arg]) -> None:
     """What a management command of Django does beyond running the project's code."""
     commands = [w for w in words if not w.startswith("-")]
     if not commands:

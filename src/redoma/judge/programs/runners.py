@@ -11,10 +11,10 @@ from redoma.model.risk import Effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.interpret.call import Call
+    from redoma.judge.interpret.invocation import Invocation
 
 
-def busybox(call: Call) -> Stream:
+def busybox(call: Invocation) -> Stream:
     """`busybox X`, `toybox X`, `coreutils --coreutils-prog=X`: the same as X."""
     words = list(call.args)
     if call.name == "coreutils" and words and words[0].startswith("--coreutils-prog="):
@@ -36,7 +36,7 @@ def busybox(call: Call) -> Stream:
     return call.run_args(words)
 
 
-def flock(call: Call) -> Stream:
+def flock(call: Invocation) -> Stream:
     """`flock FILE COMMAND`, or `flock FILE -c 'shell code'`."""
     options = options_of(call)
     words = list(options.operands)
@@ -56,7 +56,7 @@ _ARCHITECTURES = re.compile(
 )
 
 
-def setarch(call: Call) -> Stream:
+def setarch(call: Invocation) -> Stream:
     """`setarch [ARCH] COMMAND`."""
     options = split(call.args, frozenset(), stops=True)
     words = list(options.operands)
@@ -65,7 +65,7 @@ def setarch(call: Call) -> Stream:
     return call.run_args(words) if words else ANYTHING
 
 
-def arch(call: Call) -> Stream:
+def arch(call: Invocation) -> Stream:
     """`arch` alone names the machine; on a Mac it starts a command for another architecture."""
     words = options_of(call).operands
     return call.run_args(words) if words else ANYTHING
@@ -74,7 +74,7 @@ def arch(call: Call) -> Stream:
 _AST_GREP = frozenset(("run", "scan", "test", "new", "lsp", "completions", "help", "docs"))
 
 
-def ast_grep(call: Call) -> Stream:
+def ast_grep(call: Invocation) -> Stream:
     """`ast-grep`, also installed as `sg`: searches code; `-U` and `-i` rewrite it."""
     words = call.args
     if any(w in ("-U", "--update-all", "-i", "--interactive") for w in words) or words[:1] == [
@@ -86,7 +86,7 @@ def ast_grep(call: Call) -> Stream:
     return ANYTHING
 
 
-def sg(call: Call) -> Stream:
+def sg(call: Invocation) -> Stream:
     """`sg GROUP -c 'code'`: the code, with another group's rights."""
     words = [w for w in call.args if w not in ("-", "-l")]
     if words and (words[0].startswith("-") or words[0] in _AST_GREP):
@@ -100,7 +100,7 @@ def sg(call: Call) -> Stream:
     return call.run_shell(rest[0].like(" ".join(rest)))
 
 
-def runuser(call: Call) -> Stream:
+def runuser(call: Invocation) -> Stream:
     """`runuser -u USER -- COMMAND`, `runuser USER -c 'code'`: another user's rights."""
     takes = frozenset(
         "-u --user -c --command --session-command -g --group -G --supp-group -s --shell -w".split()
@@ -114,7 +114,7 @@ def runuser(call: Call) -> Stream:
     return ANYTHING
 
 
-def capsh(call: Call) -> Stream:
+def capsh(call: Invocation) -> Stream:
     """`capsh -- -c 'code'`: a shell with chosen capabilities."""
     words = list(call.args)
     asks = ("--print", "--decode", "--supports", "--has-")
@@ -128,7 +128,7 @@ def capsh(call: Call) -> Stream:
     return ANYTHING
 
 
-def systemd_run(call: Call) -> Stream:
+def systemd_run(call: Invocation) -> Stream:
     """`systemd-run COMMAND`: outside this session; with a timer it runs by itself later."""
     options = options_of(call)
     if any(name.startswith("--on-") for name in options.given):
@@ -139,7 +139,7 @@ def systemd_run(call: Call) -> Stream:
     return call.run_args(options.operands) if options.operands else ANYTHING
 
 
-def start_stop_daemon(call: Call) -> Stream:
+def start_stop_daemon(call: Invocation) -> Stream:
     """`start-stop-daemon -S -x PROGRAM -- ARGUMENTS`."""
     options = options_of(call)
     if options.has("-K", "--stop"):
@@ -163,7 +163,7 @@ _BWRAP_ONE = frozenset(
 )
 
 
-def bwrap(call: Call) -> Stream:
+def bwrap(call: Invocation) -> Stream:
     """`bwrap`: a namespace around a command; what it may do is judged as if it were not there."""
     words = list(call.args)
     while words and words[0].startswith("-"):
@@ -174,7 +174,7 @@ def bwrap(call: Call) -> Stream:
     return call.run_args(words) if words else ANYTHING
 
 
-def firejail(call: Call) -> Stream:
+def firejail(call: Invocation) -> Stream:
     """`firejail COMMAND`; `--list` and its like only look."""
     words = list(call.args)
     while words and words[0].startswith("-"):
@@ -191,7 +191,7 @@ def firejail(call: Call) -> Stream:
 _LAUNCHERS = (".desktop", ".sh", ".appimage", ".command", ".app", ".run", ".bin", ".exe", ".py")
 
 
-def opener(call: Call) -> Stream:
+def opener(call: Invocation) -> Stream:
     """`xdg-open`: shows a file or address; a launcher runs what is written in it."""
     for word in options_of(call).operands:
         path = word.like(word.removeprefix("file://"))
@@ -207,7 +207,7 @@ _MARKS = ("{}", "{.}", "{/}", "{//}", "{/.}", "{1}", "{2}", "{#}", "{%}")
 MOST_ITEMS = 64
 
 
-def parallel(call: Call) -> Stream:
+def parallel(call: Invocation) -> Stream:
     """GNU `parallel`: the command for each word after `:::`, or for each line of its input."""
     words = list(call.args)
     cut = next((i for i, w in enumerate(words) if w in _SEPARATORS), len(words))
@@ -236,7 +236,7 @@ def parallel(call: Call) -> Stream:
     return last
 
 
-def _items(call: Call, tail: list[Arg], files: list[Arg]) -> list[Arg]:
+def _items(call: Invocation, tail: list[Arg], files: list[Arg]) -> list[Arg]:
     from redoma.judge.programs.wrappers import incoming
 
     items: list[Arg] = []
@@ -261,7 +261,7 @@ def _items(call: Call, tail: list[Arg], files: list[Arg]) -> list[Arg]:
     return items
 
 
-def _one(call: Call, command: list[Arg], item: Arg, mark: str) -> Stream:
+def _one(call: Invocation, command: list[Arg], item: Arg, mark: str) -> Stream:
     """`parallel` hands its words, joined, to a shell."""
     marks = (mark, *_MARKS)
     filled: list[str] = []
@@ -288,7 +288,7 @@ def _quoted(text: str) -> str:
     return text if plain and text else "'" + text.replace("'", "'\\''") + "'"
 
 
-def watch(call: Call) -> Stream:
+def watch(call: Invocation) -> Stream:
     """`watch`: its words joined are shell code; with `-x` they are a command."""
     options = options_of(call)
     words = options.operands
@@ -306,7 +306,7 @@ def watch(call: Call) -> Stream:
     return call.run_shell(arg(" ".join(words), span, taint))
 
 
-def entr(call: Call) -> Stream:
+def entr(call: Invocation) -> Stream:
     """`entr`: a command whenever a file changes; `/_` stands for the file."""
     options = options_of(call)
     words = options.operands
@@ -318,7 +318,7 @@ def entr(call: Call) -> Stream:
     return call.run_args(filled, stdin=NOTHING)
 
 
-def watchexec(call: Call) -> Stream:
+def watchexec(call: Invocation) -> Stream:
     words = options_of(call).operands
     if not words:
         return NOTHING
@@ -326,7 +326,7 @@ def watchexec(call: Call) -> Stream:
     return call.run_shell(arg(" ".join(words), span))
 
 
-def hyperfine(call: Call) -> Stream:
+def hyperfine(call: Invocation) -> Stream:
     """`hyperfine`: every operand is a command, and so are its preparations."""
     options = options_of(call)
     for name in options.values(

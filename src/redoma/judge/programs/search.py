@@ -14,7 +14,7 @@ from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.interpret.call import Call
+    from redoma.judge.interpret.invocation import Invocation
 
 _NAMING = frozenset(
     "-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname "
@@ -35,7 +35,7 @@ MOST_ROOTS = 64
 class Search:
     """One `find` command line, read from left to right as `find` itself does."""
 
-    def __init__(self, call: Call) -> None:
+    def __init__(self, call: Invocation) -> None:
         self.call = call
         self.roots: list[Arg] = []
         self.names: list[Arg] = []
@@ -87,7 +87,7 @@ class Search:
             self.every_branch = every
 
 
-def find(call: Call) -> Stream:
+def find(call: Invocation) -> Stream:
     """`find`: its actions happen to all that its tests have left over."""
     search = Search(call)
     words = list(call.args)
@@ -224,7 +224,7 @@ _FD_TAKES = frozenset(
 _FD_RUNS = re.compile(r"--exec(?:-batch)?(?:=|$)|-[HIiusagFLl0p1q]*[xX]=?")
 
 
-def fd(call: Call) -> Stream:
+def fd(call: Invocation) -> Stream:
     """`fd`: `-x` and `-X` run the rest of the line on what is found."""
     words = list(call.args)
     inner: list[Arg] = []
@@ -310,7 +310,7 @@ _TAKES = {
 _INTERACTIVE = ("-Q", "--query", "--save-config", "--create-ignore", "--create-ackrc", "--edit")
 
 
-def grep(call: Call) -> Stream:
+def grep(call: Invocation) -> Stream:
     """`grep`, `rg`, `ag`, `ack`: the files are read; rg and ag may run helpers on the way."""
     name = call.name
     takes = _TAKES.get(name, _GREP_TAKES)
@@ -346,7 +346,7 @@ def grep(call: Call) -> Stream:
     return _search(call, patterns, operands, walks=walks and not lists)
 
 
-def _search(call: Call, patterns: list[Arg], places: list[Arg], *, walks: bool) -> Stream:
+def _search(call: Invocation, patterns: list[Arg], places: list[Arg], *, walks: bool) -> Stream:
     if not places:
         return call.passes_on(call.stdin)
     streams: list[Stream] = []
@@ -365,7 +365,7 @@ def _search(call: Call, patterns: list[Arg], places: list[Arg], *, walks: bool) 
     return call.passes_on(*streams)
 
 
-def locate(call: Call) -> Stream:
+def locate(call: Invocation) -> Stream:
     """`locate`: names from an index; asking it for keys is a search for secrets."""
     from redoma.judge.interpret.sensitive import is_secret
 

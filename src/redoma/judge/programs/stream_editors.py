@@ -11,7 +11,7 @@ from redoma.model.risk import Effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.interpret.call import Call
+    from redoma.judge.interpret.invocation import Invocation
     from redoma.judge.programs.options import Options
 
 _TO_LINE_END = "rRwWe"
@@ -20,7 +20,7 @@ _TEXT = "aic"
 _PLAIN = "=dDgGhHnNpPxzF{}"
 
 
-def sed(call: Call) -> Stream:
+def sed(call: Invocation) -> Stream:
     """`sed`: a script that may write files (`w`), run commands (`e`, `s///e`) or edit in place."""
     options = options_of(call)
     in_place = options.has("-i", "--in-place", "-I")
@@ -48,7 +48,7 @@ def sed(call: Call) -> Stream:
     return call.passes_on(*streams)
 
 
-def _script(call: Call, script: Arg) -> None:
+def _script(call: Invocation, script: Arg) -> None:
     text = str(script)
     index = 0
     for _ in range(len(text) + 1):
@@ -97,7 +97,7 @@ def _past(text: str, index: int, end: str) -> int:
     return len(text) + 1
 
 
-def _one(call: Call, script: Arg, text: str, index: int) -> int:
+def _one(call: Invocation, script: Arg, text: str, index: int) -> int:
     """Reads one command; gives the place after it, or the same place for one it does not know."""
     command = text[index]
     if command == "#":
@@ -138,7 +138,7 @@ def _text_end(text: str, index: int) -> int:
         index = end + 1
 
 
-def _file_or_command(call: Call, script: Arg, command: str, rest: str) -> None:
+def _file_or_command(call: Invocation, script: Arg, command: str, rest: str) -> None:
     if command == "e":
         call.fact(Effect.EXECUTES, tags=("flag", "arbitrary"), at=script.span)
         if rest:
@@ -153,7 +153,7 @@ def _file_or_command(call: Call, script: Arg, command: str, rest: str) -> None:
             call.reads(script.like(rest))
 
 
-def _substitute(call: Call, script: Arg, text: str, index: int) -> int:
+def _substitute(call: Invocation, script: Arg, text: str, index: int) -> int:
     if index + 1 >= len(text) or text[index + 1] in "\n\\":
         return index
     end = text[index + 1]
@@ -193,7 +193,7 @@ _ENDS = frozenset((";", "}", "\n", "{"))
 MOST_TOKENS = 4000
 
 
-def awk(call: Call) -> Stream:
+def awk(call: Invocation) -> Stream:
     """`awk`: `system()`, pipes and redirections inside the program are what it does."""
     options = options_of(call)
     operands = list(options.operands)
@@ -226,7 +226,7 @@ _WRITING = (
 )
 
 
-def _debugs(call: Call, options: Options) -> None:
+def _debugs(call: Invocation, options: Options) -> None:
     """Options of gawk that write files beside the program, or stop in a debugger."""
     for name, usual in _WRITING:
         if options.has(name):
@@ -239,7 +239,7 @@ def _debugs(call: Call, options: Options) -> None:
 class Program:
     """One awk program as tokens: (kind, text)."""
 
-    def __init__(self, call: Call, source: Arg, known: dict[str, str]) -> None:
+    def __init__(self, call: Invocation, source: Arg, known: dict[str, str]) -> None:
         self.call = call
         self.source = source
         self.tokens = _tokens(str(source))

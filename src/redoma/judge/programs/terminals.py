@@ -11,7 +11,7 @@ from redoma.model.risk import Effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.interpret.call import Call
+    from redoma.judge.interpret.invocation import Invocation
 
 _STARTS = frozenset(
     "new-session new new-window neww split-window splitw respawn-pane respawnp respawn-window "
@@ -36,7 +36,7 @@ def _letters(words: list[Arg]) -> set[str]:
     return {f"-{letter}" for word in words if word[:1] == "-" for letter in word[1:]}
 
 
-def tmux(call: Call) -> Stream:
+def tmux(call: Invocation) -> Stream:
     """`tmux`: what it starts or types is shell code; what it lists is only shown."""
     options = options_of(call)
     for text in options.values("-c"):
@@ -60,7 +60,7 @@ def tmux(call: Call) -> Stream:
     return ANYTHING
 
 
-def _looks(call: Call, name: str, words: list[Arg]) -> None:
+def _looks(call: Invocation, name: str, words: list[Arg]) -> None:
     for word in words:
         for found in _FORMAT_COMMAND.finditer(word):
             call.fact(Effect.EXECUTES, tags=("flag",), at=word.span)
@@ -69,7 +69,7 @@ def _looks(call: Call, name: str, words: list[Arg]) -> None:
         call.fact(Effect.EXECUTES, tags=("flag",))
 
 
-def _tmux_command(call: Call, name: str, words: list[Arg]) -> None:
+def _tmux_command(call: Invocation, name: str, words: list[Arg]) -> None:
     if name in _LOOKS:
         _looks(call, name, words)
         return
@@ -125,7 +125,7 @@ def _joined(words: list[Arg]) -> list[Arg]:
     return [arg(" ".join(words), (words[0].span[0], words[-1].span[1]), taint)]
 
 
-def _types(call: Call, words: list[Arg]) -> None:
+def _types(call: Invocation, words: list[Arg]) -> None:
     options = split(words, frozenset(("-t", "-N")))
     typed = [w for w in options.operands if not _KEYS.match(w)]
     call.fact(Effect.EXECUTES, tags=("flag",))
@@ -133,7 +133,7 @@ def _types(call: Call, words: list[Arg]) -> None:
         call.run_shell(text.like(text.replace("C-m", "\n")))
 
 
-def screen(call: Call) -> Stream:
+def screen(call: Invocation) -> Stream:
     """`screen`: starts a command, or stuffs text into a session."""
     if any(w in ("-ls", "-list", "-v", "--version") for w in call.args[:1]):
         return ANYTHING
@@ -151,7 +151,7 @@ def screen(call: Call) -> Stream:
     return call.run_args(words) if words else ANYTHING
 
 
-def script(call: Call) -> Stream:
+def script(call: Invocation) -> Stream:
     """`script`: records a terminal session; the command is `-c` or follows the file."""
     takes = frozenset(
         "-c --command -E --echo -I --log-in -O --log-out -B --log-io -T --log-timing -m "
@@ -177,7 +177,7 @@ def script(call: Call) -> Stream:
     return ANYTHING
 
 
-def at(call: Call) -> Stream:
+def at(call: Invocation) -> Stream:
     """`at`, `batch`: what flows in runs later, when nobody looks."""
     options = options_of(call)
     if options.has("-l", "-c", "-V"):
@@ -194,7 +194,7 @@ def at(call: Call) -> Stream:
     return NOTHING
 
 
-def crontab(call: Call) -> Stream:
+def crontab(call: Invocation) -> Stream:
     """`crontab`: `-l` shows, everything else changes what runs by itself."""
     options = options_of(call)
     if options.has("-l", "-V", "-T"):
@@ -211,7 +211,7 @@ _SPAWN = re.compile(
 )
 
 
-def expect(call: Call) -> Stream:
+def expect(call: Invocation) -> Stream:
     """`expect`: a Tcl script that starts programs and answers them."""
     options = options_of(call)
     texts = options.values("-c")
@@ -240,7 +240,7 @@ _PERF_OTHER = (
 )
 
 
-def perf(call: Call) -> Stream:
+def perf(call: Invocation) -> Stream:
     """`perf stat`, `perf record`: measure a command while it runs."""
     words = list(call.args)
     kind = str(words[0]) if words else ""
@@ -274,7 +274,7 @@ def perf(call: Call) -> Stream:
     return ANYTHING
 
 
-def gdb(call: Call) -> Stream:
+def gdb(call: Invocation) -> Stream:
     """`gdb`: its commands may run a shell; `-p` takes hold of a running process."""
     words = list(call.args)
     if "--args" in words:
@@ -296,7 +296,7 @@ def gdb(call: Call) -> Stream:
     return ANYTHING
 
 
-def lldb(call: Call) -> Stream:
+def lldb(call: Invocation) -> Stream:
     """`lldb`: as gdb, with its own options."""
     options = options_of(call)
     for text in options.values("-o", "-O", "-k", "--one-line"):
@@ -311,7 +311,7 @@ def lldb(call: Call) -> Stream:
     return ANYTHING
 
 
-def _debugger_command(call: Call, text: Arg) -> None:
+def _debugger_command(call: Invocation, text: Arg) -> None:
     command = text.strip()
     shell = re.match(
         r"(?:!|(?:platform\s+)?shell\s|sh\s|make\s|pipe\s.*\||\|.*\|)(.*)", command, re.DOTALL

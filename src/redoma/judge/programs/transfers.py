@@ -12,7 +12,7 @@ from redoma.model.risk import Effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.interpret.call import Call
+    from redoma.judge.interpret.invocation import Invocation
     from redoma.judge.programs.options import Options
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
@@ -26,7 +26,7 @@ def far(word: Arg) -> bool:
     return bool(colon) and bool(name) and "/" not in name and not name.startswith(".")
 
 
-def copies(call: Call, operands: list[Arg]) -> Stream:
+def copies(call: Invocation, operands: list[Arg]) -> Stream:
     """The files of a copy: those of this machine are read and sent, or written."""
     if not operands:
         return Stream(None)
@@ -56,7 +56,7 @@ _NOT_DRY = frozenset(("--dry-run=false", "--dry-run=0", "--dry-run=no", "-n=fals
 _PRINTING = frozenset("cat head rcat".split())
 
 
-def store(call: Call) -> Stream:
+def store(call: Invocation) -> Stream:
     """`gsutil`, `rclone`, `s3cmd` and their kin: a card, and the files that a copy touches."""
     card = card_of(call)
     # Attack: `--dry-run=false` looks like a dry run and is none.
@@ -91,7 +91,7 @@ def _alias(word: Arg) -> Arg:
     return word.like(f"s3://{word}")
 
 
-def carries_files(call: Call) -> int:
+def carries_files(call: Invocation) -> int:
     """Taint of files that options name as `file://…`, `fileb://…` or `@…`; notes the reading."""
     taint = 0
     for word in call.args:
@@ -104,7 +104,7 @@ def carries_files(call: Call) -> int:
     return taint
 
 
-def says_sent(call: Call, taint: int, where: str) -> None:
+def says_sent(call: Invocation, taint: int, where: str) -> None:
     """Secrets that go along with a request to a service are exfiltration."""
     from redoma.judge.interpret.arg import SECRET
 
@@ -118,7 +118,7 @@ _DELETING = (
 )
 
 
-def rsync(call: Call) -> Stream:
+def rsync(call: Invocation) -> Stream:
     """`rsync`: reads, writes and sends; `--delete` removes what the source does not have."""
     options = options_of(call)
     for text in options.values(
@@ -155,7 +155,7 @@ def remote(word: Arg) -> bool:
     return bool(colon) and "/" not in host and bool(host)
 
 
-def _copies(call: Call, options: Options, sources: list[Arg], target: Arg) -> None:
+def _copies(call: Invocation, options: Options, sources: list[Arg], target: Arg) -> None:
     local = [word for word in sources if not remote(word)]
     carried = packed(call, local)
     deletes = options.has(*_DELETING)
@@ -184,7 +184,7 @@ _CLIPBOARD = "clipboard:"
 _PASTERS = frozenset(("pbpaste", "wl-paste", "termux-clipboard-get", "getclip"))
 
 
-def clipboard(call: Call) -> Stream:
+def clipboard(call: Invocation) -> Stream:
     """What was copied comes out again with all that it carries."""
     files = call.walker.files
     options = split(
@@ -207,7 +207,7 @@ def clipboard(call: Call) -> Stream:
     return NOTHING
 
 
-def mail(call: Call) -> Stream:
+def mail(call: Invocation) -> Stream:
     """`mail`, `mutt`, `sendmail`, `swaks`: a body, attachments and an address."""
     options = options_of(call)
     taint = call.stdin.taint
@@ -238,7 +238,7 @@ def mail(call: Call) -> Stream:
     return NOTHING
 
 
-def drop(call: Call) -> Stream:
+def drop(call: Invocation) -> Stream:
     """`croc`, `wormhole`, `ffsend`: hand a file to whoever knows the word for it."""
     words = [w for w in call.args if not w.startswith("-")]
     verb = str(words[0]) if words else ""

@@ -13,14 +13,14 @@ from redoma.model.risk import Effect, Place, Target
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.arg import Arg
-    from redoma.judge.interpret.call import Call
+    from redoma.judge.interpret.invocation import Invocation
     from redoma.judge.programs.options import Options
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _ENV_UNSET = re.compile(r"-[iv0]*u")
 
 
-def sudo(call: Call) -> Stream:
+def sudo(call: Invocation) -> Stream:
     """`sudo`, `doas`, `pkexec`: the same command with another user's rights."""
     options = options_of(call)
     words = list(options.operands)
@@ -51,7 +51,7 @@ def sudo(call: Call) -> Stream:
     return _privileged(call, words, environment)
 
 
-def _privileged(call: Call, words: list[Arg], environment: dict[str, Arg]) -> Stream:
+def _privileged(call: Invocation, words: list[Arg], environment: dict[str, Arg]) -> Stream:
     walker = call.walker
     before = walker.privileged
     walker.privileged = True
@@ -61,7 +61,7 @@ def _privileged(call: Call, words: list[Arg], environment: dict[str, Arg]) -> St
         walker.privileged = before
 
 
-def su(call: Call) -> Stream:
+def su(call: Invocation) -> Stream:
     """`su`: its `-c` is shell code."""
     options = options_of(call)
     call.fact(Effect.PRIVILEGE, at=call.word.span)
@@ -76,7 +76,7 @@ def su(call: Call) -> Stream:
     return ANYTHING
 
 
-def env(call: Call) -> Stream:
+def env(call: Invocation) -> Stream:
     """`env`: variables, then a command; alone it prints the environment."""
     words = list(call.args)
     environment: dict[str, Arg] = {}
@@ -123,7 +123,7 @@ def env(call: Call) -> Stream:
     return Stream(None, SECRET, "environment")
 
 
-def _split_string(call: Call, text: Arg, rest: list[Arg]) -> Stream:
+def _split_string(call: Invocation, text: Arg, rest: list[Arg]) -> Stream:
     words = [text.like(piece) for piece in text.replace("\\_", " ").split()]
     inner = [*words, *rest]
     if not inner:
@@ -133,7 +133,7 @@ def _split_string(call: Call, text: Arg, rest: list[Arg]) -> Stream:
     return call.run_args(nested)
 
 
-def xargs(call: Call) -> Stream:
+def xargs(call: Invocation) -> Stream:
     """`xargs`: its command gets words that flow in."""
     options = options_of(call)
     words = list(options.operands)
@@ -186,7 +186,7 @@ def _filled(word: Arg, marker: str, item: Arg) -> Arg:
 
 
 def incoming(
-    call: Call, stdin: Stream, *, whole_lines: bool = False, ending: str = ""
+    call: Invocation, stdin: Stream, *, whole_lines: bool = False, ending: str = ""
 ) -> list[Arg]:
     """The words that flow in, or one unknown word that keeps the stream's taint."""
     span = call.word.span
@@ -219,7 +219,7 @@ _TIMEOUT_KNOWN = frozenset(
 )
 
 
-def timeout(call: Call) -> Stream:
+def timeout(call: Invocation) -> Stream:
     """`timeout`: a time, then a command."""
     options = options_of(call)
     for name in options.given:
@@ -230,7 +230,7 @@ def timeout(call: Call) -> Stream:
     return _wrapped(call, options.operands[1:])
 
 
-def _wrapped(call: Call, words: list[Arg]) -> Stream:
+def _wrapped(call: Invocation, words: list[Arg]) -> Stream:
     """The command behind a wrapper; settings before it are judged as those of `env`."""
     environment: dict[str, Arg] = {}
     while words and _ASSIGNMENT.match(words[0]):
@@ -242,7 +242,7 @@ def _wrapped(call: Call, words: list[Arg]) -> Stream:
     return call.run_args(words, environment=environment) if words else NOTHING
 
 
-def nice(call: Call) -> Stream:
+def nice(call: Invocation) -> Stream:
     words = list(call.args)
     while words and words[0].startswith("-"):
         word = words.pop(0)
@@ -253,7 +253,7 @@ def nice(call: Call) -> Stream:
     return _wrapped(call, words)
 
 
-def nohup(call: Call) -> Stream:
+def nohup(call: Invocation) -> Stream:
     words = [w for i, w in enumerate(call.args) if not (i == 0 and w == "--")]
     return _wrapped(call, words)
 
@@ -272,7 +272,7 @@ _RESOURCES = frozenset(
 )
 
 
-def scheduling(call: Call) -> Stream:
+def scheduling(call: Invocation) -> Stream:
     """`ionice`, `taskset`, `chrt`, `choom`, `prlimit`: for a command, or for one that runs."""
     name = call.name
     limits = _RESOURCES if name == "prlimit" else frozenset[str]()
@@ -295,7 +295,7 @@ def scheduling(call: Call) -> Stream:
     return _wrapped(call, words) if words else NOTHING
 
 
-def shell(call: Call) -> Stream:
+def shell(call: Invocation) -> Stream:
     """Runs what it is given; reading only (`-n`) runs nothing."""
     if call.redirects is not None and call.redirects.hosts:
         call.fact(Effect.NETWORK, tags=("reverse-shell",))
@@ -334,7 +334,7 @@ def shell(call: Call) -> Stream:
     return _standard_input(call, words)
 
 
-def _standard_input(call: Call, positional: list[Arg]) -> Stream:
+def _standard_input(call: Invocation, positional: list[Arg]) -> Stream:
     stdin = call.stdin
     if stdin.text is None and not stdin.source and not stdin.taint:
         if call.walker.forks:

@@ -207,7 +207,7 @@ CLOSED = "the network was closed: what would be called is listed, and no answer 
 
 
 class Foreseen(Value):
-    """What is known of a command before it runs on the layer."""
+    """What is known of a command before it runs on the overlay."""
 
     # What runs in the place of the command; nothing where it runs as it is.
     command: str = ""

@@ -155,7 +155,7 @@ class ApprovedSteps:
 
     def ask(self, question: Question) -> Answer | None:
         # Attack: a step whose files, grant or policy changed since is another one; and what a
-        # step did in its layer, where a person is to see that, nobody has seen yet.
+        # step did in its overlay, where a person is to see that, nobody has seen yet.
         if question.digest not in self._left:
             return None
         self._left.remove(question.digest)

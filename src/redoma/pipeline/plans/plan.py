@@ -46,7 +46,7 @@ class Plan:
         return check_plan(self.intent, sandbox.config)
 
     def preview(self, sandbox: Sandbox, **how: Any) -> PlanPreview:
-        """Runs every step with its writes held in one layer, each on the one before it."""
+        """Runs every step with its writes held in one overlay, each on the one before it."""
         return preview_plan(self.intent, sandbox.config, **how)
 
     def run(self, sandbox: Sandbox, **how: Any) -> PlanResult:

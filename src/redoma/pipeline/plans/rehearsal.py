@@ -1,4 +1,4 @@
-"""Previews a plan: every step runs on one layer, each on what the steps before it did there."""
+"""Previews a plan: every step runs on one overlay, each on what the steps before it did there."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def preview_plan(
     sink: Sink | None = None,
     control: Control | None = None,
 ) -> PlanPreview:
-    """Runs the steps with all writes held in one layer; the first that is not done ends it."""
+    """Runs the steps with all writes held in one overlay; the first that is not done ends it."""
     plan = short_id()
     check = check_plan(intent, config, plan=plan)
     made = PlanPreview(

@@ -109,7 +109,7 @@ def test_a_workspace_in_memory_has_its_layer_beside_it(own_places: Path, in_memo
 
 
 @pytest.mark.both_users
-@pytest.mark.parametrize("engine", ["bubblewrap", "unshare", "warm"])
+@pytest.mark.parametrize("engine", ["bubblewrap", "forkserver"])
 def test_what_is_written_into_memory_counts_as_written(
     own_places: Path, in_memory: Path, engine: str
 ) -> None:

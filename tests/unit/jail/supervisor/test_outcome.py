@@ -56,7 +56,7 @@ def reaped(status: int) -> RunEnd:
     return ending
 
 
-def test_where_memory_ran_out_the_enclosures_first_process_may_be_the_one_to_go() -> None:
+def test_where_memory_ran_out_the_sandboxs_first_process_may_be_the_one_to_go() -> None:
     exit = reaped(1).exit(ended("memory"), b'{ "child-pid": 7 }\n')
     assert (exit.outcome, exit.signal, exit.limits_reached) == (
         Outcome.OUT_OF_MEMORY,

@@ -12,7 +12,7 @@ from redoma.model.risk import Effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.interpret.call import Call
+    from redoma.judge.interpret.invocation import Invocation
 
 _TCL_COMMANDS = re.compile(
     r"(?:^|[;\n\[{])[^\S\n]*+(exec|spawn|system|open|socket|source|eval|file|send)\b([^;\n\]}]*)"
@@ -53,7 +53,7 @@ _EFFECTS: dict[str, tuple[Effect, tuple[str, ...]]] = {
 }
 
 
-def read_tcl(call: Call, text: Arg) -> Stream:
+def read_tcl(call: Invocation, text: Arg) -> Stream:
     """Tcl and expect: `exec`, `spawn`, `open "|…"`, `socket`, `file delete`."""
     call.fact(Effect.EXECUTES, tags=("code",), at=text.span, detail="tcl")
     _unseen(call, text)
@@ -87,7 +87,7 @@ def read_tcl(call: Call, text: Arg) -> Stream:
     return Stream(None, taint | text.taint, "tcl")
 
 
-def _tcl_open(call: Call, text: Arg, rest: str) -> bool:
+def _tcl_open(call: Invocation, text: Arg, rest: str) -> bool:
     words = rest.strip('"').split()
     if rest.startswith(("|", '"|')):
         call.run_shell(text.like(rest.strip('"').lstrip("| ")))
@@ -100,7 +100,7 @@ def _tcl_open(call: Call, text: Arg, rest: str) -> bool:
     return False
 
 
-def _tcl_file(call: Call, text: Arg, words: list[str]) -> None:
+def _tcl_file(call: Invocation, text: Arg, words: list[str]) -> None:
     if words[:1] == ["delete"]:
         for each in words[1:]:
             if not each.startswith("-"):
@@ -109,7 +109,7 @@ def _tcl_file(call: Call, text: Arg, words: list[str]) -> None:
         call.writes(text.like(words[-1]))
 
 
-def read_applescript(call: Call, text: Arg) -> Stream:
+def read_applescript(call: Invocation, text: Arg) -> Stream:
     """`do shell script "…"` is a command; the rest steers applications."""
     call.fact(Effect.EXECUTES, tags=("code", "desktop"), at=text.span, detail="applescript")
     _unseen(call, text)
@@ -135,14 +135,14 @@ def read_applescript(call: Call, text: Arg) -> Stream:
     return Stream(None, taint | text.taint, "applescript")
 
 
-def _unseen(call: Call, text: Arg) -> None:
+def _unseen(call: Invocation, text: Arg) -> None:
     if text.taint & NETWORK:
         call.fact(Effect.DOWNLOADS_AND_EXECUTES, at=text.span)
     if not text.strip(UNKNOWN + " "):
         call.fact(Effect.UNKNOWN, tags=("code",), at=text.span)
 
 
-def read_powershell(call: Call, text: Arg) -> Stream:
+def read_powershell(call: Invocation, text: Arg) -> Stream:
     """Notes what the commands do; a downloaded text that is evaluated is code from elsewhere."""
     call.fact(Effect.EXECUTES, tags=("code",), at=text.span, detail="powershell")
     if text.taint & NETWORK:
@@ -178,7 +178,7 @@ def _commands(text: str) -> list[list[str]]:
 
 
 class _PowerShellReader:
-    def __init__(self, call: Call, text: Arg) -> None:
+    def __init__(self, call: Invocation, text: Arg) -> None:
         self.call = call
         self.text = text
         self.taint = 0

@@ -20,7 +20,7 @@ from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.interpret.call import Call
+    from redoma.judge.interpret.invocation import Invocation
 
 _FORKS = frozenset("fork pcntl_fork Process.fork POSIX::fork child_process.fork".split())
 _LOOPS = re.compile(r"\b(?:while|until|loop|forever)\b|\bfor\s*\(\s*;\s*;")
@@ -41,7 +41,7 @@ _WALKS = frozenset(
 _tables: dict[str, dict[str, tuple[str, tuple[str, ...]]]] = {}
 
 
-def read_foreign(call: Call, language: str, text: Arg) -> Stream:
+def read_foreign(call: Invocation, language: str, text: Arg) -> Stream:
     """Notes what the code does as far as its calls tell; the rest is 'runs code'."""
     call.fact(Effect.EXECUTES, tags=("code",), at=text.span, detail=language)
     if text.taint & NETWORK:
@@ -67,7 +67,7 @@ def _table(language: str) -> dict[str, tuple[str, tuple[str, ...]]]:
 
 
 class _TokenReader(Expressions):
-    def __init__(self, call: Call, language: str, text: Arg) -> None:
+    def __init__(self, call: Invocation, language: str, text: Arg) -> None:
         super().__init__()
         self.call = call
         self.language = language

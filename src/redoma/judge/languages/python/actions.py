@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from redoma.judge.interpret.call import Call
+    from redoma.judge.interpret.invocation import Invocation
     from redoma.judge.languages.python.constants import Constants
     from redoma.judge.languages.python.functions import Aliases
 
@@ -24,7 +24,7 @@ DEEPEST = 24
 class PythonActions:
     """Facts of the calls of one piece of code, and what only their combination tells."""
 
-    def __init__(self, call: Call, text: Arg, names: Aliases, constants: Constants) -> None:
+    def __init__(self, call: Invocation, text: Arg, names: Aliases, constants: Constants) -> None:
         self.call = call
         self.text = text
         self.names = names

@@ -13,7 +13,7 @@ from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.interpret.call import Call
+    from redoma.judge.interpret.invocation import Invocation
 
 _one_at_a_time = allocate_lock()
 _MOST_TRIES = 20
@@ -22,7 +22,7 @@ _UNKNOWN_NAME = "redoma_unknown_"
 MOST_NODES = 20_000
 
 
-def read_python(call: Call, text: Arg) -> Stream:
+def read_python(call: Invocation, text: Arg) -> Stream:
     """Notes what the code does; gives what it prints where that is plain to see."""
     call.fact(Effect.EXECUTES, tags=("code",), at=text.span, detail="python")
     if text.taint & NETWORK:
@@ -97,7 +97,7 @@ def _printed(tree: ast.Module, constants: Constants) -> str | None:
 class _PythonReader:
     """Walks the statements in their order and hands calls to `PythonActions`."""
 
-    def __init__(self, call: Call, text: Arg) -> None:
+    def __init__(self, call: Invocation, text: Arg) -> None:
         home = call.state.variables.get("HOME")
         self.names = Aliases()
         self.constants = Constants(self.names, str(home) if home is not None else "/root")
