@@ -50,7 +50,7 @@ _ALWAYS = (
 
 
 class ForkserverEngine:
-    """Namespaces and a root that a process of ours that stays makes."""
+    """Namespaces and a root that a forkserver of ours makes."""
 
     name = "forkserver"
     complaint = "redoma: "
