@@ -41,10 +41,10 @@ def box() -> Iterator[Sandbox]:
     remove(base)
 
 
-def resident() -> int:
+def forkserver_pid() -> int:
     engine = this_host().engine("forkserver")
     assert isinstance(engine, ForkserverEngine)
-    return engine.resident
+    return engine.forkserver_pid
 
 
 def out(box: Sandbox, command: str | list[str]) -> str:
@@ -82,7 +82,7 @@ def test_one_run_alone_starts_no_launcher_and_more_of_them_share_one(box: Sandbo
         for _ in range(3):
             ran = box.run(["/bin/true"]).enforcement.engine
             warm = this_host().engines._made.get("forkserver")
-            found.append([ran, warm.resident if warm else 0])
+            found.append([ran, warm.forkserver_pid if warm else 0])
         print(json.dumps(found))
     """
     done = subprocess.run(
@@ -121,7 +121,7 @@ def test_each_run_has_namespaces_of_its_own(box: Sandbox) -> None:
 
 def test_the_launcher_has_nothing_of_its_callers(box: Sandbox) -> None:
     out(box, "true")
-    place = Path(f"/proc/{resident()}")
+    place = Path(f"/proc/{forkserver_pid()}")
     names = {line.partition(b"=")[0] for line in (place / "environ").read_bytes().split(b"\0")}
     assert names <= {b"", b"LD_LIBRARY_PATH"}
     kinds = {os.readlink(fd).partition(":")[0] for fd in (place / "fd").iterdir()}
@@ -133,28 +133,28 @@ def test_the_launcher_has_nothing_of_its_callers(box: Sandbox) -> None:
 
 def test_a_killed_launcher_is_replaced_before_the_next_run(box: Sandbox) -> None:
     out(box, "true")
-    killed = resident()
+    killed = forkserver_pid()
     os.kill(killed, signal.SIGKILL)
     assert gone(killed)
     results = [box.run("echo still here") for _ in range(2)]
     assert [r.exit.stdout for r in results if r.exit] == [b"still here\n"] * 2
     assert [r.enforcement.engine for r in results if r.enforcement] == ["forkserver"] * 2
-    assert resident() not in (0, killed)
+    assert forkserver_pid() not in (0, killed)
 
 
 def test_a_waiting_enclosure_that_was_killed_is_replaced(box: Sandbox) -> None:
     out(box, "true")
-    launcher = resident()
+    launcher = forkserver_pid()
     for pid in _waiting_for(launcher):
         os.kill(pid, signal.SIGKILL)
         assert gone(pid)
-    assert (out(box, "echo still here"), resident()) == ("still here\n", launcher)
+    assert (out(box, "echo still here"), forkserver_pid()) == ("still here\n", launcher)
 
 
 def test_a_waiting_process_of_a_call_that_was_killed_is_replaced(box: Sandbox) -> None:
     for _ in range(2):
         box.call(len, "x")
-    launcher = resident()
+    launcher = forkserver_pid()
     until = time.monotonic() + 20
     made: list[int] = []
     while not made and time.monotonic() < until:
@@ -164,7 +164,7 @@ def test_a_waiting_process_of_a_call_that_was_killed_is_replaced(box: Sandbox) -
         os.kill(pid, signal.SIGKILL)
         while not _over(pid):
             time.sleep(0.01)
-    assert (box.call(len, "still here"), resident()) == (10, launcher)
+    assert (box.call(len, "still here"), forkserver_pid()) == (10, launcher)
 
 
 def _over(pid: int) -> bool:
@@ -276,7 +276,7 @@ def test_a_forked_child_has_a_launcher_of_its_own(box: Sandbox) -> None:
         box = Sandbox(sys.argv[1], engine="forkserver")
         def told():
             said = box.run("echo ran").exit.stdout.decode().strip()
-            print(said, this_host().engine("forkserver").resident, flush=True)
+            print(said, this_host().engine("forkserver").forkserver_pid, flush=True)
         told()
         child = os.fork()
         if child == 0:
@@ -389,8 +389,8 @@ def test_a_long_command_and_many_variables_arrive_whole(box: Sandbox) -> None:
 
 def test_a_python_call_goes_on_in_the_interpreter_that_stays(box: Sandbox) -> None:
     box.call(len, "abc")
-    before = resident()
-    assert (box.call(len, "abc"), resident()) == (3, before)
+    before = forkserver_pid()
+    assert (box.call(len, "abc"), forkserver_pid()) == (3, before)
     # Its command line is the launcher's: no program was started for it.
     line = box.call(_own_command_line)
     assert line == Path(f"/proc/{before}/cmdline").read_bytes()
