@@ -1,18 +1,15 @@
 """The terminal sandbox: commands by risk, confirmed or refused, and run in real isolation."""
 
 from redoma.dialects.terminal.levels import (
+    BLOCKED_PATTERNS,
+    CRITICAL_PATTERNS,
+    DANGEROUS_PATTERNS,
+    SAFE_COMMANDS,
     CommandRisk,
     ExecutionMode,
     SandboxMetrics,
     SandboxResult,
 )
-from redoma.dialects.terminal.patterns import (
-    BLOCKED_PATTERNS,
-    CRITICAL_PATTERNS,
-    DANGEROUS_PATTERNS,
-    SAFE_COMMANDS,
-)
-from redoma.dialects.terminal.sandbox import TerminalSandbox
 from redoma.dialects.terminal.shortcuts import (
     TerminalExecutor,
     execute_safe,
@@ -23,6 +20,7 @@ from redoma.dialects.terminal.shortcuts import (
     set_confirm_callback,
     set_sandbox_mode,
 )
+from redoma.dialects.terminal.terminal_sandbox import TerminalSandbox
 
 __all__ = [
     "BLOCKED_PATTERNS",
