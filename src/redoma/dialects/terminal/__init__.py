@@ -1,14 +1,16 @@
 """The terminal sandbox: commands by risk, confirmed or refused, and run in real isolation."""
 
 from redoma.dialects.terminal.levels import (
-    BLOCKED_PATTERNS,
-    CRITICAL_PATTERNS,
-    DANGEROUS_PATTERNS,
-    SAFE_COMMANDS,
     CommandRisk,
     ExecutionMode,
     SandboxMetrics,
     SandboxResult,
+)
+from redoma.dialects.terminal.messages import (
+    BLOCKED_PATTERNS,
+    CRITICAL_PATTERNS,
+    DANGEROUS_PATTERNS,
+    SAFE_COMMANDS,
 )
 from redoma.dialects.terminal.shortcuts import (
     TerminalExecutor,

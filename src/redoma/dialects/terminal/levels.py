@@ -7,32 +7,10 @@ from collections import Counter, deque
 from dataclasses import asdict, dataclass, field
 from enum import Enum
 
-from redoma import Outcome, Result, Risk, rules
-from redoma.dialects.terminal.messages import RULES
+from redoma import Outcome, Result, Risk
 
 MOST_DENIED = 1000
 PATH_NOT_ALLOWED = "path-not-allowed"
-
-
-_LISTED = rules("terminal")
-BLOCKED_PATTERNS: tuple[str, ...] = tuple(
-    command for rule in _LISTED if rule.risk is Risk.FORBIDDEN for command in rule.commands
-)
-DANGEROUS_PATTERNS: tuple[tuple[str, str], ...] = tuple(
-    (command, RULES[rule.rule])
-    for rule in _LISTED
-    if rule.risk is Risk.DANGEROUS
-    for command in rule.commands
-)
-CRITICAL_PATTERNS: tuple[tuple[str, str], ...] = tuple(
-    (command, RULES[rule.rule])
-    for rule in _LISTED
-    if rule.risk is Risk.ELEVATED
-    for command in rule.commands
-)
-SAFE_COMMANDS: frozenset[str] = frozenset(
-    command for rule in _LISTED if rule.rule == "listed-safe" for command in rule.commands
-)
 
 
 class CommandRisk(Enum):
