@@ -8,6 +8,7 @@ import time
 from contextlib import suppress
 
 from redoma.base import signals
+from redoma.base.log import logger
 from redoma.jail.kernel.process import reaper
 from redoma.jail.kernel.process_tree import process_tree
 from redoma.jail.supervisor.control import Control
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from redoma.jail.supervisor.limit_watch import LimitWatch
     from redoma.jail.supervisor.streams import Outlet, Sink
 
+log = logger(__name__)
 _READ = select.POLLIN | select.POLLHUP | select.POLLERR
 _LONGEST_END = 10.0
 _TICK = 0.02
@@ -63,8 +65,11 @@ def run(
     try:
         supervisor.start(stdin, sink)
         meanwhile()
+        log.info("a command runs, process %d", supervisor.first)
         supervisor.attend()
-        return supervisor.end()
+        ended = supervisor.end()
+        log.info("it ended: %s", ended.outcome.value)
+        return ended
     except BaseException:
         supervisor.kill()
         supervisor.reap()
