@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 from redoma.egress.grants import gated
 from redoma.egress.host_rules import read
 from redoma.jail.engines.choice import plan
-from redoma.jail.profiles.levels import load
+from redoma.jail.profiles.profile import load
 from redoma.model.access import Grant, Writes
 from redoma.model.guarantee import Guarantee
 from redoma.model.request import Program, Request

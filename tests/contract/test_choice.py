@@ -16,7 +16,7 @@ from redoma.jail.engines.registry import (
     declared,
     engine_name,
 )
-from redoma.jail.profiles.levels import load
+from redoma.jail.profiles.profile import load
 from redoma.model.errors import NoEngine, UsageError
 from redoma.model.guarantee import EngineReport, Guarantee
 from redoma.model.request import Request, ShellCommand

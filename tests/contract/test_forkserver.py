@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from redoma.jail.forkserver.engine import Forkserver
+from redoma.jail.forkserver.engine import ForkserverEngine
 from redoma.jail.supervisor.mount_release import LATER
 from redoma.pipeline.async_sandbox import AsyncSandbox
 from redoma.pipeline.sandbox import Sandbox
@@ -42,7 +42,7 @@ def box() -> Iterator[Sandbox]:
 
 def resident() -> int:
     engine = this_host().engine("forkserver")
-    assert isinstance(engine, Forkserver)
+    assert isinstance(engine, ForkserverEngine)
     return engine.resident
 
 

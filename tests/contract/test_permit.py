@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from redoma.jail.engines.choice import plan
-from redoma.jail.profiles.levels import load
+from redoma.jail.profiles.profile import load
 from redoma.model.errors import RecordUnavailable
 from redoma.model.plan import RunPlan
 from redoma.model.request import Request, ShellCommand

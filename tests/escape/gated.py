@@ -15,7 +15,7 @@ from pathlib import Path
 from redoma.egress import host_rules
 from redoma.egress.grants import gated
 from redoma.jail.engines.choice import plan
-from redoma.jail.profiles.levels import load
+from redoma.jail.profiles.profile import load
 from redoma.model.access import Writes
 from redoma.model.guarantee import Guarantee
 from redoma.model.network import Reach

@@ -31,6 +31,10 @@ MAY_IMPORT = {
 # The folders of a package in their order: each may import only what stands left of it. Modules at
 # the package's top assemble the folders, so no folder imports them.
 ORDER = {
+    "jail": (
+        *("kernel", "probe", "protect", "overlay", "engines", "profiles"),
+        *("supervisor", "forkserver", "calls"),
+    ),
     "judge": ("text", "shell", "interpret", "languages", "programs", "rules", "policy", "intent"),
 }
 STARTS_PROCESSES = {"subprocess", "multiprocessing", "pty", "concurrent.futures"}

@@ -10,7 +10,7 @@ import pytest
 from redoma.ask.card import Look, card
 from redoma.egress.grants import gated
 from redoma.egress.host_rules import read
-from redoma.jail.profiles.levels import load
+from redoma.jail.profiles.profile import load
 from redoma.model.access import NetworkMode
 from redoma.model.intent import StepConstraints
 from redoma.model.network import Reach

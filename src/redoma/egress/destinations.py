@@ -20,8 +20,8 @@ from socket import (
 
 from redoma.egress import host_rules
 from redoma.egress.hosts import normal
-from redoma.jail.kernel.network import inode_of
-from redoma.jail.kernel.process_tree import process_tree
+from redoma.jail.kernel.netns import inode_of
+from redoma.jail.kernel.process import process_tree
 from redoma.model.errors import UsageError
 from redoma.model.network import (
     NOT_GRANTED,

@@ -11,7 +11,7 @@ from _thread import allocate_lock
 from struct import error as too_short
 from time import time
 
-from redoma.jail.kernel.network import datagram_destination
+from redoma.jail.kernel.netns import datagram_destination
 from redoma.model.network import DATAGRAM, ONE_OF_MANY, Connection
 from redoma.model.value import replace
 

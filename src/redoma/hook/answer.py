@@ -98,8 +98,6 @@ def _sentence(finding: Finding, text: str) -> str:
 
 
 ANSWERED, STOP = 0, 2
-# `--tighten-only` is what every hook does; settings that name it keep working.
-FLAGS = ("--tighten-only", "--no-ask")
 
 
 def respond(agent: Agent, arguments: list[str]) -> int:
@@ -133,18 +131,15 @@ def refuse(agent: Agent, why: str) -> int:
 
 def read_options(arguments: list[str]) -> tuple[str, set[str]]:
     """The pack and the flags given to a hook; anything else is refused."""
-    pack = ""  # the policy's own
-    flags = set()
-    rest = iter(arguments)
-    for argument in rest:
-        if argument in FLAGS:
-            flags.add(argument)
-        elif argument == "--pack":
-            pack = next(rest, "")
-        elif argument.startswith("--pack="):
-            pack = argument.partition("=")[2]
-        else:
-            raise Unreadable(f"unknown option {argument}")
-        if argument.startswith("--pack") and not pack:
-            raise Unreadable("--pack needs a name")
-    return pack, flags
+    if not arguments:  # as nearly always: the table is not worth its time
+        return "", set()
+    from redoma.hook.install import CALL
+    from redoma.model.errors import UsageError
+
+    try:
+        line = CALL.read(arguments)
+    except UsageError as error:
+        raise Unreadable(str(error)) from error
+    if line.words:
+        raise Unreadable(f"unknown option {line.words[0]}")
+    return line.values.get("--pack", ""), line.flags

@@ -7,7 +7,7 @@ import os
 from redoma.base.levels import LEVELS
 from redoma.jail.engines.choice import given_here, plan
 from redoma.jail.engines.registry import DECLARED, NAMES
-from redoma.jail.profiles.levels import load
+from redoma.jail.profiles.profile import load
 from redoma.jail.supervisor.limiter import OTHERWISE
 from redoma.model.errors import NoEngine
 from redoma.model.guarantee import EngineReport, Guarantee

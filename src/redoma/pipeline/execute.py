@@ -6,8 +6,8 @@ import errno
 import os
 
 from redoma.base import own_directories, signals
-from redoma.jail import installation
 from redoma.jail.kernel.openat2 import open_plain
+from redoma.jail.protect import installation
 from redoma.jail.supervisor.run import run
 from redoma.model.access import Writes
 from redoma.model.errors import EngineFailed, UsageError

@@ -52,7 +52,7 @@ def tightened(
 
 def _raised(grant: Grant, level: str) -> Grant:
     """At least the isolation of a level; what is tighter already stays."""
-    from redoma.jail.profiles.levels import load
+    from redoma.jail.profiles.profile import load
 
     if level in LEVELS and grant.level in LEVELS and _rank(grant.level) >= _rank(level):
         own = load(grant.level)

@@ -9,7 +9,7 @@ from redoma.jail.calls.call_result import answered, made_hidden
 from redoma.jail.calls.payload import sent
 from redoma.jail.calls.wire import CallOrders
 from redoma.jail.engines.hidden_paths import in_everything
-from redoma.jail.installation import environment_in
+from redoma.jail.protect.installation import environment_in
 from redoma.model.access import NetworkMode, Writes
 from redoma.model.errors import Declined, UsageError
 from redoma.model.request import PythonCall, Request

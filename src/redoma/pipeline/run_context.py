@@ -8,7 +8,7 @@ import stat
 from redoma.base.ids import short_id
 from redoma.base.log import logger
 from redoma.jail.engines.choice import plan as make_plan
-from redoma.jail.profiles.levels import load
+from redoma.jail.profiles.profile import load
 from redoma.model.access import Apply, NetworkMode, Syscalls, Writes
 from redoma.model.arguments import flag, number
 from redoma.model.errors import NoEngine

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from redoma.jail.installation import INTERPRETER  # noqa: F401 — looked up before anything runs
-from redoma.jail.profiles.levels import load
+from redoma.jail.profiles.profile import load
+from redoma.jail.protect.installation import INTERPRETER  # noqa: F401 — looked up before anything runs
 from redoma.model.request import Mode
 from redoma.pipeline.check_path import check_path
 from redoma.pipeline.credentials import reach_of

@@ -62,7 +62,7 @@ def refuse_ours(path: str, what: str, hint: str = "", *, elsewhere: str = "") ->
     Attack: what a command writes there is executed, loaded or believed at the next start.
     """
     from redoma.base import own_directories
-    from redoma.jail import installation
+    from redoma.jail.protect import installation
 
     around = installation.place_around(path)
     if around:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from redoma.dialects.actions import ActionSandbox
-from redoma.jail.profiles.levels import load
+from redoma.jail.profiles.profile import load
 
 MB = 1 << 20
 

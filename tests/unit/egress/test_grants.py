@@ -9,7 +9,7 @@ import pytest
 from redoma.egress.grants import gated, kept_to
 from redoma.egress.host_rules import read
 from redoma.jail.engines.choice import plan
-from redoma.jail.profiles.levels import load
+from redoma.jail.profiles.profile import load
 from redoma.model.access import Grant, NetworkMode
 from redoma.model.errors import NoEngine, PolicySyntax, Refused, UsageError
 from redoma.model.guarantee import EngineReport, Guarantee

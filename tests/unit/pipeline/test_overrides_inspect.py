@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redoma.jail.profiles.levels import load
+from redoma.jail.profiles.profile import load
 from redoma.model.access import NetworkMode
 from redoma.model.network import Reach
 from redoma.pipeline.credentials import reach_of

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from redoma.jail.engines.choice import plan
-from redoma.jail.profiles.levels import load
+from redoma.jail.profiles.profile import load
 from redoma.model.errors import NoEngine
 from redoma.model.result import Result
 from redoma.pipeline.execute import execute

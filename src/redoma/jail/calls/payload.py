@@ -11,8 +11,8 @@ import sys
 from _thread import allocate_lock
 
 from redoma.base.paths import is_below, is_within
-from redoma.jail import installation
 from redoma.jail.engines.view import home_directory
+from redoma.jail.protect import installation
 from redoma.jail.protect.untrusted_paths import led_out
 from redoma.model.call_errors import NotSendable
 from redoma.model.request import PythonCall

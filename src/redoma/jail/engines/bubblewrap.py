@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from redoma.jail.engines.frame import Frame
     from redoma.jail.engines.jail import Jail
     from redoma.jail.engines.registry import Engines
-    from redoma.jail.probe.trial import Runner
+    from redoma.jail.probe.trial import TrialRunner
     from redoma.model.guarantee import EngineReport
     from redoma.model.plan import RunPlan
 
@@ -39,7 +39,7 @@ class Bubblewrap:
         self.preparer = engines.preparer
         self.binary = ""
 
-    def probe(self, run: Runner) -> EngineReport:
+    def probe(self, run: TrialRunner) -> EngineReport:
         """What the first of the binaries that works enforces here; that one will be used."""
         from redoma.jail.probe.trial import nothing_held, tried, version_of
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from redoma.jail import installation
 from redoma.jail.engines import view
+from redoma.jail.protect import installation
 from redoma.model.request import Program, PythonCall, ShellCommand
 
 TYPE_CHECKING = False

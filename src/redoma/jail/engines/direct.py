@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 
-from redoma.jail import installation
 from redoma.jail.engines.command import command_of, shown_as_it_is
 from redoma.jail.engines.jail import Jail
-from redoma.jail.kernel.rlimits import packed_rlimits
+from redoma.jail.kernel.process import packed_rlimits
+from redoma.jail.protect import installation
 from redoma.model.guarantee import EngineReport, Guarantee
 from redoma.model.plan import Launch, RunPlan
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from redoma.jail.engines.registry import Engines
-    from redoma.jail.probe.trial import Runner
+    from redoma.jail.probe.trial import TrialRunner
 
 _WHY = "direct runs without a sandbox"
 _START = (
@@ -33,7 +33,7 @@ class Direct:
     def __init__(self, engines: Engines) -> None:
         """Nothing of the other engines is used."""
 
-    def probe(self, run: Runner) -> EngineReport:
+    def probe(self, run: TrialRunner) -> EngineReport:
         """That it confines nothing."""
         return EngineReport(
             name=self.name,

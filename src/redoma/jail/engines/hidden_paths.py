@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 
 from redoma.base import own_directories
-from redoma.jail import installation
+from redoma.jail.protect import installation
 from redoma.model.errors import EngineFailed
 
 TYPE_CHECKING = False

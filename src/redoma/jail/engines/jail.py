@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from redoma.jail.overlay.store import Overlay
-    from redoma.jail.probe.trial import Runner
+    from redoma.jail.probe.trial import TrialRunner
     from redoma.jail.protect.protected_paths import RunProtection
     from redoma.jail.protect.run_journal import RunEntry
     from redoma.model.guarantee import EngineReport
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
         name: str
 
-        def probe(self, run: Runner) -> EngineReport:
+        def probe(self, run: TrialRunner) -> EngineReport:
             """What it enforces here, found by running something in it with `run`."""
 
         def probe_identity(self) -> str:
@@ -59,11 +59,9 @@ class Jail:
 
     def settle(self) -> tuple[HeldBack, ...]:
         """Takes back what the command made where it may not; called when the tree is dead."""
-        from redoma.jail.protect.quarantine import quarantine_directory
-
         taken: list[HeldBack] = []
         while self._protections:
-            taken += self._protections.pop(0).settle(quarantine_directory)
+            taken += self._protections.pop(0).settle()
         if self._entry is not None:
             self._entry.end()
         return tuple(taken)

@@ -13,13 +13,13 @@ import tempfile
 from contextlib import contextmanager, suppress
 
 from redoma.base import own_directories
-from redoma.jail import installation
 from redoma.jail.engines import view
 from redoma.jail.engines.command import command_of, shown_as_it_is
 from redoma.jail.engines.jail import Jail, file_stamp
 from redoma.jail.kernel import landlock, seccomp
 from redoma.jail.kernel.process import is_machines_root
 from redoma.jail.probe.inside import LIMITS
+from redoma.jail.protect import installation
 from redoma.jail.protect.covers import pipes_below
 from redoma.jail.protect.protected_paths import ProtectedPaths
 from redoma.model.access import Grant, Limits, Writes
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from redoma.jail.engines.registry import Engines
-    from redoma.jail.probe.trial import Runner
+    from redoma.jail.probe.trial import TrialRunner
 
 _SYSTEM = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64"]
 _DEVICES = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"]
@@ -91,7 +91,7 @@ class Landlock:
         # A directory that a probe's command has to fail on, see `inner/trial`.
         self.trial = ""
 
-    def probe(self, run: Runner) -> EngineReport:
+    def probe(self, run: TrialRunner) -> EngineReport:
         """What held when it was tried."""
         version = landlock.abi()
         held, why = frozenset[Guarantee](), ""
@@ -232,7 +232,7 @@ def _refuse_ours(written: tuple[str, ...]) -> None:
             )
 
 
-def _try_out(engine: Landlock, run: Runner) -> tuple[frozenset[Guarantee], str]:
+def _try_out(engine: Landlock, run: TrialRunner) -> tuple[frozenset[Guarantee], str]:
     import shutil
 
     outside = tempfile.mkdtemp(prefix="probe-", dir=own_directories.made_cache())

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from redoma.egress.certificates import Authority
     from redoma.jail.kernel.stage import Stage
     from redoma.jail.overlay.store import Overlay
-    from redoma.jail.protect.covers import OwnParts
+    from redoma.jail.protect.covers import OwnPartMounts
     from redoma.jail.protect.protected_paths import ProtectedPaths, RunProtection
     from redoma.jail.protect.survey import Survey
     from redoma.model.plan import Starter
@@ -112,7 +112,7 @@ class NamespacePreparer:
     ) -> Iterator[Jail]:
         protections = self._protections(plan.grant, frame)
         cover: list[str] = []
-        guarded: list[tuple[RunProtection | OwnParts, str]] = []
+        guarded: list[tuple[RunProtection | OwnPartMounts, str]] = []
         guarded += zip(protections, dict(frame.writable).values(), strict=True)
         in_memory, before = plan.grant.writes is Writes.MEMORY, 0
         if layer is not None:

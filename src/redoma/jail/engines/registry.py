@@ -48,7 +48,7 @@ DECLARED = (
     EngineDeclaration(
         name="forkserver",
         module="redoma.jail.forkserver.engine",
-        of="Forkserver",
+        of="ForkserverEngine",
         aliases=("warm",),
         needs="user namespaces",
         hides_paths=True,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 
-from redoma.jail import installation
 from redoma.jail.overlay.placement import Mounts
 from redoma.jail.overlay.store import find_overlay, open_overlay, remove_overlay
+from redoma.jail.protect import installation
 from redoma.model.errors import EngineFailed, PreviewGone
 
 TYPE_CHECKING = False
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from redoma.jail.engines.frame import Frame
     from redoma.jail.kernel.stage import Stage
     from redoma.jail.overlay.store import Overlay
-    from redoma.jail.protect.covers import OwnParts
+    from redoma.jail.protect.covers import OwnPartMounts
 
 
 @contextmanager
@@ -93,13 +93,13 @@ def _mounted(layer: Overlay, show: Callable[[str, str], list[str]]) -> list[str]
 
 def ours(
     layer: Overlay, place: Callable[[str], str], *, as_nobody: bool
-) -> list[tuple[OwnParts, str]]:
+) -> list[tuple[OwnPartMounts, str]]:
     """What Redoma itself is made of in the workspace of a layer, and where that is found."""
     if not installation.parts_below(layer.workspace):
         return []
-    from redoma.jail.protect.covers import OwnParts
+    from redoma.jail.protect.covers import OwnPartMounts
 
-    return [(OwnParts(layer.workspace, as_nobody=as_nobody), place(layer.workspace))]
+    return [(OwnPartMounts(layer.workspace, as_nobody=as_nobody), place(layer.workspace))]
 
 
 def used(directory: str) -> int:

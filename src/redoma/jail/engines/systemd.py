@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from redoma.jail.engines.jail import Jail
     from redoma.jail.engines.registry import Engines
-    from redoma.jail.probe.trial import Runner
+    from redoma.jail.probe.trial import TrialRunner
     from redoma.model.plan import RunPlan
 
 SYSTEMD_RUN = "/usr/bin/systemd-run"
@@ -102,7 +102,7 @@ class Systemd:
         assert isinstance(inner, Bubblewrap)
         self.inner = inner
 
-    def probe(self, run: Runner) -> EngineReport:
+    def probe(self, run: TrialRunner) -> EngineReport:
         """What bubblewrap gives here, with limits of systemd's, if a scope really holds them."""
         why, hints = _scope_works(run)
         if why:
@@ -212,7 +212,7 @@ def _manager_environment() -> dict[str, str]:
     return {name: os.environ[name] for name in names if name in os.environ}
 
 
-def _scope_works(run: Runner) -> tuple[str, tuple[str, ...]]:
+def _scope_works(run: TrialRunner) -> tuple[str, tuple[str, ...]]:
     """Nothing where a scope with limits can be made, else the reason, and what would help."""
     if not os.access(SYSTEMD_RUN, os.X_OK):
         return "systemd-run is not installed", ()

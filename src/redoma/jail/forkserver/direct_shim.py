@@ -12,7 +12,7 @@ import sys
 
 from redoma.jail.forkserver import first_process
 from redoma.jail.kernel import syscalls
-from redoma.jail.kernel.rlimits import limit_this_process
+from redoma.jail.kernel.process import limit_this_process
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1)
 COULD_NOT_CONFINE = 125

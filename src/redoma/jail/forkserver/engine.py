@@ -12,12 +12,12 @@ import sys
 from _thread import allocate_lock
 from contextlib import contextmanager, suppress
 
-from redoma.jail import installation
 from redoma.jail.engines.frame import memory_file, words
 from redoma.jail.engines.jail import file_stamp
 from redoma.jail.forkserver.client import ForkserverClient, ForkserverGone, asking
 from redoma.jail.forkserver.messages import packed
 from redoma.jail.kernel import syscalls
+from redoma.jail.protect import installation
 from redoma.model.access import NetworkMode
 from redoma.model.errors import EngineFailed
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from redoma.jail.engines.registry import Engines
     from redoma.jail.forkserver.client import SandboxKind, WaitingSandbox
     from redoma.jail.kernel.stage import Stage
-    from redoma.jail.probe.trial import Runner
+    from redoma.jail.probe.trial import TrialRunner
     from redoma.jail.supervisor.limiter import Limiter
     from redoma.model.guarantee import EngineReport
     from redoma.model.plan import Launch, RunPlan, Starter
@@ -49,7 +49,7 @@ _ALWAYS = (
 )
 
 
-class Forkserver:
+class ForkserverEngine:
     """Namespaces and a root that a resident interpreter of ours makes."""
 
     name = "forkserver"
@@ -70,7 +70,7 @@ class Forkserver:
         """The process that stays, or 0 where there is none."""
         return self._launcher.pid if self._launcher is not None else 0
 
-    def probe(self, run: Runner) -> EngineReport:
+    def probe(self, run: TrialRunner) -> EngineReport:
         """What held when it was tried."""
         from redoma.jail.probe.trial import tried
 
@@ -171,10 +171,10 @@ def _package(name: str) -> str:
 class _RunBuilder:
     """How one run's sandbox is built."""
 
-    complaint = Forkserver.complaint
-    begins_at_end = Forkserver.begins_at_end
+    complaint = ForkserverEngine.complaint
+    begins_at_end = ForkserverEngine.begins_at_end
 
-    def __init__(self, engine: Forkserver) -> None:
+    def __init__(self, engine: ForkserverEngine) -> None:
         self._engine = engine
         self.kind: SandboxKind | None = None
         self._before = b""

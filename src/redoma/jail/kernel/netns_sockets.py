@@ -15,7 +15,7 @@ import warnings
 from contextlib import suppress
 from struct import pack, unpack_from
 
-from redoma.jail.kernel import network, syscalls
+from redoma.jail.kernel import netns, syscalls
 from redoma.jail.kernel.process import is_machines_root
 from redoma.model.errors import EngineFailed
 
@@ -203,22 +203,22 @@ def _wait_for_loopback() -> None:
 
 
 def _set_up(ports: tuple[int, ...], local: tuple[int, ...], *, redirects: bool) -> Made:
-    families = [(network.IPV4, _OWN_V4)]
+    families = [(netns.IPV4, _OWN_V4)]
     if os.path.exists("/proc/net/if_inet6") and socket.has_ipv6:
-        families.append((network.IPV6, _OWN_V6))
-    with _netlink(network.ROUTE) as channel:
+        families.append((netns.IPV6, _OWN_V6))
+    with _netlink(netns.ROUTE) as channel:
         for family, address in families:
-            network.own_address(channel, family, address)
-            network.every_address_is_here(channel, family)
+            netns.own_address(channel, family, address)
+            netns.every_address_is_here(channel, family)
     mode = LISTEN
     # Where the kernel has no packet rules for us, only granted ports are listened on.
-    with suppress(OSError), _netlink(network.PACKET_RULES) as channel:
+    with suppress(OSError), _netlink(netns.PACKET_RULES) as channel:
         for family, _ in families if redirects else ():
-            network.redirect_connections(channel, family, GATE_PORT)
+            netns.redirect_connections(channel, family, GATE_PORT)
             mode = REDIRECT
-    made: list[tuple[str, socket.socket]] = [("sockets", _netlink(network.SOCKETS))]
+    made: list[tuple[str, socket.socket]] = [("sockets", _netlink(netns.SOCKETS))]
     for family, _ in families:
-        loopback = "127.0.0.1" if family == network.IPV4 else "::1"
+        loopback = "127.0.0.1" if family == netns.IPV4 else "::1"
         made += [(f"local:{port}", _listener(family, loopback, port)) for port in local]
         if mode == REDIRECT:
             made.append(("gate", _listener(family, loopback, GATE_PORT)))
@@ -227,7 +227,7 @@ def _set_up(ports: tuple[int, ...], local: tuple[int, ...], *, redirects: bool) 
         made.append(("dns-tcp", _listener(family, "", DNS_PORT)))
         made.append(("dns", _questions(family)))
         with suppress(OSError):  # only the telling is lost without it
-            made.append(("udp", network.datagram_listener(family)))
+            made.append(("udp", netns.datagram_listener(family)))
     return made, mode
 
 
@@ -241,7 +241,7 @@ def _netlink(protocol: int) -> socket.socket:
 def _listener(family: int, address: str, port: int) -> socket.socket:
     made = socket.socket(family, socket.SOCK_STREAM)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    if family == network.IPV6:
+    if family == netns.IPV6:
         made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
     made.bind((address, port))
     made.listen(_BACKLOG)
@@ -251,7 +251,7 @@ def _listener(family: int, address: str, port: int) -> socket.socket:
 def _questions(family: int) -> socket.socket:
     """Hears questions to any name server, and knows which one was asked."""
     made = socket.socket(family, socket.SOCK_DGRAM)
-    if family == network.IPV6:
+    if family == netns.IPV6:
         made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         made.setsockopt(socket.IPPROTO_IPV6, _IPV6_RECVPKTINFO, 1)
     else:

@@ -16,7 +16,7 @@ from redoma.model.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.jail.overlay.tree import Tree
+    from redoma.jail.overlay.tree_reader import Tree
     from redoma.model.change import Change, FileState
 
 _ACCESS_LISTS = ("system.posix_acl_access", "system.posix_acl_default")

@@ -9,7 +9,7 @@ from redoma.jail.overlay.comparison import Comparison, CopyWalk, LimitExceeded, 
 from redoma.jail.overlay.failure import failure_text
 from redoma.jail.overlay.spool import CHANGES, Spooler
 from redoma.jail.overlay.store import Overlay
-from redoma.jail.overlay.tree import Tree
+from redoma.jail.overlay.tree_reader import Tree
 from redoma.model.change import Change, Changes, Did
 from redoma.model.errors import ChangeError
 from redoma.model.value import replace

@@ -8,7 +8,7 @@ import stat
 from redoma.base.paths import is_below
 from redoma.jail.overlay.attributes import SET_ID, is_opaque, is_whiteout
 from redoma.jail.overlay.failure import at
-from redoma.jail.overlay.tree import ReadBudget, ReadBudgetSpent, same_content
+from redoma.jail.overlay.tree_reader import ReadBudget, ReadBudgetSpent, same_content
 from redoma.model.access import Limits
 from redoma.model.change import Change, Did, FileKind
 from redoma.model.value import replace
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from redoma.jail.overlay.spool import Spooler
-    from redoma.jail.overlay.tree import Tree
+    from redoma.jail.overlay.tree_reader import Tree
     from redoma.model.change import FileState
 
 # How much is read at most to tell a file that was only touched from one that was written.

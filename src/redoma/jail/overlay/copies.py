@@ -16,7 +16,7 @@ from redoma.jail.overlay.attributes import own_attributes
 from redoma.jail.overlay.failure import at, failure_text, look
 from redoma.jail.overlay.journal import Journal, StepKind
 from redoma.jail.overlay.site import FEW, open_to_owner
-from redoma.jail.overlay.tree import Tree
+from redoma.jail.overlay.tree_reader import Tree
 from redoma.jail.protect.untrusted_paths import remove_tree
 from redoma.model.errors import EngineFailed
 from redoma.model.remedies import Help, Remedy

@@ -11,11 +11,10 @@ import stat
 from contextlib import suppress
 
 from redoma.base.paths import is_below, is_within
-from redoma.jail import installation
 from redoma.jail.overlay.beneath import Beneath
 from redoma.jail.overlay.selection import Roots
 from redoma.jail.overlay.spool import found_in
-from redoma.jail.protect import obeyed_names
+from redoma.jail.protect import installation, obeyed_names
 from redoma.jail.protect.git_repository import (
     harmless,
     leads_out,
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 
-class OwnParts:
+class OwnPartsCheck:
     """What is ours below one workspace, asked about one change at a time."""
 
     def __init__(self, root: str) -> None:
@@ -112,7 +111,7 @@ class _ProtectionCheck:
         self._repositories = frozenset(survey.git_directories())
         self._obeyed = self._obeyed_now(survey)
         self._known = Roots(self._obeyed)
-        self._ours = OwnParts(self._root)
+        self._ours = OwnPartsCheck(self._root)
 
     def _obeyed_now(self, survey: Survey) -> frozenset[str]:
         """What a tool obeys already, and where the links among that lead."""

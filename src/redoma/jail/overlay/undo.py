@@ -10,7 +10,7 @@ from redoma.jail.overlay.failure import Interruption, conflict_lines
 from redoma.jail.overlay.journal import JournalFiles, Phase
 from redoma.jail.overlay.journal_run import JournalRun, begin, errors_of, settle_root
 from redoma.jail.overlay.locks import settled
-from redoma.jail.overlay.protected_changes import OwnParts
+from redoma.jail.overlay.protected_changes import OwnPartsCheck
 from redoma.jail.overlay.site import Site
 from redoma.jail.overlay.transaction_store import overlay_of
 from redoma.model.errors import PreviewGone, UndoImpossible
@@ -86,7 +86,7 @@ def undo(name: str) -> Undone:
 def _refuse_ours(name: str, entry: StoredTransaction, journal: Journal) -> None:
     """Attack: a command's file is removed, Redoma is installed there, and the removal is undone."""
     root = entry.shown.workspace
-    ours = OwnParts(root)
+    ours = OwnPartsCheck(root)
     paths = [path for path in sorted(paths_of(journal)) if ours.has(path)]
     if paths:
         raise UndoImpossible(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from redoma.model.result import Exit
 
-    class Runner(Protocol):
+    class TrialRunner(Protocol):
         """Whoever runs a launch to its end: the supervisor."""
 
         def __call__(self, launch: Launch, *, directory: str = "") -> Exit: ...
@@ -67,7 +67,7 @@ MECHANISMS = (
 )
 
 
-def tried(engine: TriedEngine, run: Runner, *, version: str, program: str) -> EngineReport:
+def tried(engine: TriedEngine, run: TrialRunner, *, version: str, program: str) -> EngineReport:
     """What held when it was tried, with overlays where they work."""
     preparer = engine.preparer
     for overlays in (True, False):
@@ -105,7 +105,7 @@ def nothing_held(name: str, why: str, *, install: str = "") -> EngineReport:
     )
 
 
-def _try_out(engine: TriedEngine, run: Runner) -> tuple[frozenset[Guarantee], str]:
+def _try_out(engine: TriedEngine, run: TrialRunner) -> tuple[frozenset[Guarantee], str]:
     """What held in a real sandbox, and what was said where it could not be built."""
     if not seccomp.supported(os.uname().machine):
         return frozenset(), f"no filter of system calls is known for {os.uname().machine}"
@@ -129,7 +129,7 @@ def _try_out(engine: TriedEngine, run: Runner) -> tuple[frozenset[Guarantee], st
         os.rmdir(place)
 
 
-def _one(engine: TriedEngine, run: Runner, grant: Grant) -> tuple[frozenset[Guarantee], str]:
+def _one(engine: TriedEngine, run: TrialRunner, grant: Grant) -> tuple[frozenset[Guarantee], str]:
     request = Request(workload=ShellCommand(text=SCRIPT))
     nothing = Enforcement(engine=engine.name, required=frozenset(), held=frozenset())
     made = RunPlan(
@@ -154,7 +154,7 @@ def _one(engine: TriedEngine, run: Runner, grant: Grant) -> tuple[frozenset[Guar
     return held_inside(ended.stdout.decode(errors="replace")), ""
 
 
-def version_of(program: str, run: Runner) -> str:
+def version_of(program: str, run: TrialRunner) -> str:
     """What a program says of its version; nothing where it cannot be run."""
     launch = Launch(argv=(program, "--version"), env={}, fds=[], own_process_namespace=False)
     try:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import stat
 
-from redoma.jail import installation
 from redoma.jail.kernel.process import is_machines_root
+from redoma.jail.protect import installation
 from redoma.jail.protect.untrusted_paths import open_below
 from redoma.model.errors import EngineFailed
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from redoma.jail.protect.survey import Survey
 
 
-class OwnParts:
+class OwnPartMounts:
     """Redoma's own parts below a workspace that is overlaid, for one run.
 
     In an overlay nothing is obeyed, and nothing of ours is applied from one. But a command that

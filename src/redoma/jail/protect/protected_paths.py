@@ -7,7 +7,7 @@ import stat
 from _thread import allocate_lock
 
 from redoma.base.paths import is_below, is_within
-from redoma.jail import installation
+from redoma.jail.protect import installation
 from redoma.jail.protect.covers import opened
 from redoma.jail.protect.git_repository import obeyed_beside, programs_of_a_rebase
 from redoma.jail.protect.run_journal import ProtectedState, others_at
@@ -17,8 +17,6 @@ from redoma.model.errors import EngineFailed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from redoma.model.access import Grant
     from redoma.model.result import HeldBack
 
@@ -198,7 +196,7 @@ class RunProtection:
             if programs_of_a_rebase(path) - self.steps.get(path, frozenset())
         ]
 
-    def settle(self, keep_in: Callable[[], str]) -> tuple[HeldBack, ...]:
+    def settle(self, keep_in: str = "") -> tuple[HeldBack, ...]:
         """Takes back what is new and protected; what was there and changed is put right."""
         protected = self.protected
         with protected.lock:
@@ -213,14 +211,16 @@ class RunProtection:
                 and all(_leads_to(path, target) for path, target in self.links.items())
             ):
                 return ()
-            from redoma.jail.protect.quarantine import Sweep
+            from redoma.jail.protect.quarantine import Sweep, quarantine_directory
 
             awaited = [
                 *installation.links_to(self.missing, protected.root),
                 *self.awaited,
                 *self._new_steps(),
             ]
-            return Sweep(protected.survey, self.state(awaited), keep_in=keep_in()).run()
+            return Sweep(
+                protected.survey, self.state(awaited), keep_in=keep_in or quarantine_directory()
+            ).run()
 
     def state(self, awaited: list[str] | None = None) -> ProtectedState:
         """What was there when the run began, as the journal and the sweep need it."""
@@ -267,11 +267,11 @@ class SharedDirectory(ProtectedPaths):
 class SharedProtection(RunProtection):
     """The protection of one run in a directory that others change meanwhile."""
 
-    def settle(self, keep_in: Callable[[], str]) -> tuple[HeldBack, ...]:
+    def settle(self, keep_in: str = "") -> tuple[HeldBack, ...]:
         """Takes back only what was made where something is hidden."""
         if not any(map(os.path.lexists, self.awaited)):
             return ()
-        from redoma.jail.protect.quarantine import Sweep
+        from redoma.jail.protect.quarantine import Sweep, quarantine_directory
 
         with self.protected.lock:
             survey = self.protected.survey
@@ -283,7 +283,7 @@ class SharedProtection(RunProtection):
                 awaited=self.awaited,
                 allowed=self.protected.allowed,
             )
-            return Sweep(survey, state, keep_in=keep_in()).run()
+            return Sweep(survey, state, keep_in=keep_in or quarantine_directory()).run()
 
 
 def protected_paths_of(path: str, grant: Grant, *, as_nobody: bool) -> ProtectedPaths:

@@ -11,7 +11,7 @@ import stat
 import time
 from contextlib import contextmanager, suppress
 
-from redoma.jail import installation
+from redoma.jail.protect import installation
 from redoma.jail.protect.obeyed_names import (
     GIT_PARTS,
     GIT_STORES,

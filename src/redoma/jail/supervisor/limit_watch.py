@@ -12,7 +12,7 @@ import time
 from contextlib import suppress
 
 from redoma.base import signals
-from redoma.jail.kernel.process_tree import process_tree
+from redoma.jail.kernel.process import process_tree
 from redoma.jail.supervisor.limiter import Limiter, free_on, full, opened_below
 
 TYPE_CHECKING = False

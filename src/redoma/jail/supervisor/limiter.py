@@ -7,7 +7,7 @@ import resource
 import time
 from contextlib import suppress
 
-from redoma.jail.kernel.rlimits import rlimits_of, soft_and_hard
+from redoma.jail.kernel.process import rlimits_of, soft_and_hard
 from redoma.model.access import Limits
 from redoma.model.errors import EngineFailed
 

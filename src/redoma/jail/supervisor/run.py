@@ -9,8 +9,7 @@ from contextlib import suppress
 
 from redoma.base import signals
 from redoma.base.log import logger
-from redoma.jail.kernel.process import reaper
-from redoma.jail.kernel.process_tree import process_tree
+from redoma.jail.kernel.process import process_tree, reaper
 from redoma.jail.supervisor.control import Control
 from redoma.jail.supervisor.handshake import begin, last_words
 from redoma.jail.supervisor.limiter import Limiter, standing

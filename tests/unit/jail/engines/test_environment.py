@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from redoma.jail.engines.view import clean, passing
-from redoma.jail.profiles.levels import load
+from redoma.jail.profiles.profile import load
 from redoma.model.access import Variables
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from redoma.jail.engines.choice import plan
-from redoma.jail.profiles.levels import load
+from redoma.jail.profiles.profile import load
 from redoma.model.access import Writes
 from redoma.model.change import Changes
 from redoma.model.request import Mode

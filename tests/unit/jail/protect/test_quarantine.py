@@ -44,7 +44,7 @@ def settle(protected: ProtectedPaths, tmp_path: Path, made: object) -> list[str]
     begun = protected.begin()
     assert callable(made)
     made()
-    taken = begun.settle(lambda: str(tmp_path / "kept"))
+    taken = begun.settle(str(tmp_path / "kept"))
     return sorted(os.path.relpath(held.path, protected.root) for held in taken)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from redoma.jail.kernel.process_tree import process_tree
+from redoma.jail.kernel.process import process_tree
 from redoma.jail.supervisor.limit_watch import LimitWatch, Pace, WrittenBytes
 from redoma.jail.supervisor.limiter import Limiter
 from redoma.model.access import Limits

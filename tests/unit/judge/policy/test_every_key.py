@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from redoma.jail.profiles.levels import load
+from redoma.jail.profiles.profile import load
 from redoma.judge.policy.schema import KEYS, WRAPPED
 from redoma.model.access import Grant, Limits, NetworkMode, Writes
 from redoma.model.errors import NoEngine, PolicySyntax

@@ -11,9 +11,9 @@ from contextlib import suppress
 
 from redoma.base import cache, own_directories
 from redoma.base.levels import LEVELS, level_file
-from redoma.jail import installation
 from redoma.jail.engines.registry import DEFAULTS
 from redoma.jail.profiles.limits import read_limit
+from redoma.jail.protect import installation
 from redoma.model.access import Apply, Grant, Home, Limits, NetworkMode, Syscalls, Variables, Writes
 from redoma.model.errors import UsageError
 from redoma.model.guarantee import Guarantee
@@ -86,7 +86,7 @@ def _entries(path: str) -> list[tuple[str, str]]:
     kept: list[tuple[str, str]] | None = cache.read(place, stamp) if place else None
     if kept is not None:
         return kept
-    from redoma.jail.profiles.reader import read
+    from redoma.jail.profiles.profile_yaml import read
 
     entries = read(path)
     with suppress(OSError):  # it will be read again next time

@@ -13,7 +13,7 @@ import sys
 from redoma.base import own_directories
 from redoma.base.paths import is_below, is_within
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 LIBRARY = os.path.dirname(_PACKAGE)
 """The directory that this package is imported from."""
 _MOST_LINKS = 40
