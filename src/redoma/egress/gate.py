@@ -166,8 +166,12 @@ class EgressGate:
         self._note(relayed.about)
 
     def _note(self, about: Connection) -> None:
-        said = "let through" if about.allowed else "refused"
-        log.info("connection to %s port %d: %s", about.name or about.address, about.port, said)
+        log.info(
+            "connection to %s port %d: %s",
+            about.name or about.address,
+            about.port,
+            "let through" if about.allowed else "refused",
+        )
         if about.allowed:
             self.ledger.allow(about)
         else:

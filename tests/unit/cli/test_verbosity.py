@@ -58,7 +58,10 @@ def test_an_operator_sees_what_happens(
     words = [*options, "run", "--workspace", str(tmp_path / "work"), "--", "/bin/true"]
     done = redoma(home, *words, REDOMA_LOG=variable)
     assert done.returncode == 0, done.stderr
-    assert "INFO redoma.jail.supervisor.run: it ended: exited\n" in done.stderr
+    assert (
+        "INFO redoma.jail.supervisor.outcome: a command ended: exited; limits met: none\n"
+        in done.stderr
+    )
     assert ("DEBUG redoma.audit.log: " in done.stderr) is debug
 
 

@@ -8,7 +8,6 @@ import time
 from contextlib import suppress
 
 from redoma.base import signals
-from redoma.base.log import logger
 from redoma.jail.kernel.process import process_tree, reaper
 from redoma.jail.supervisor.control import Control
 from redoma.jail.supervisor.handshake import begin, last_words
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from redoma.jail.supervisor.limit_watch import LimitWatch
     from redoma.jail.supervisor.streams import Outlet, Sink
 
-log = logger(__name__)
 _READ = select.POLLIN | select.POLLHUP | select.POLLERR
 _LONGEST_END = 10.0
 _TICK = 0.02
@@ -64,11 +62,8 @@ def run(
     try:
         supervisor.start(stdin, sink)
         meanwhile()
-        log.info("a command runs, process %d", supervisor.first)
         supervisor.attend()
-        ended = supervisor.end()
-        log.info("it ended: %s", ended.outcome.value)
-        return ended
+        return supervisor.end()
     except BaseException:
         supervisor.kill()
         supervisor.reap()
