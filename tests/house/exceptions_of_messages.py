@@ -19,6 +19,7 @@ MODULES_WITHOUT: tuple[str, ...] = (
 # Scripts, expressions and files for other programs, known by how they begin.
 CODE = re.compile(
     r'import sys;|"\$@"|while IFS|127\.0\.0\.1|\|\| sh -c|\\b|\*\*\* |# [<>]{3}|\(command'
+    r"|# Completes redoma's|#compdef|complete -c|\{0\}\)\n|\.(?:TH|SH|SS) "
     r"|HTTP/1|plan \{0\}(?:\n|\Z)|import \{0\}\n"
 )
 NOT_MESSAGES: frozenset[str] = frozenset(
@@ -26,13 +27,15 @@ NOT_MESSAGES: frozenset[str] = frozenset(
         # Names of products, and of whoever runs us.
         *("Claude Code", "Codex CLI", "Gemini CLI", "uid {0}", "caller {0}"),
         # Commands, options and settings to type.
-        *("redoma answer ID approve|deny|dry_run|modify [OPTION]...", "redoma answer {0} approve"),
+        "redoma answer {0} approve",
         *("--env {0}=VALUE", "REDOMA_AUDIT_KEY={0}", "git stash", "npm publish --dry-run"),
         *("network.allowed_hosts: {0}", "strict_for: {0}", "environment: production"),
         *("default_action: deny", "and, or", "{0} == … or {1} in [ … ]", "{0} in [one, other]"),
         "--security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined",
         "HOST, HOST:PORT, HOST:*, *.example.com, ADDRESS:PORT, localhost:PORT, HOST=ADDRESS, GET HOST/PATH",
         "[METHOD[,METHOD]] HOST[:PORT][/PATH], as in GET api.example.com/repos/**",
+        *("list tail export stats", "install uninstall"),
+        *("redoma {0} --help", "redoma {0} -- PROGRAM ARGUMENT..."),
         # What a policy may say, in its own words.
         *("multiple files", "external network", "schema changes", "effects in [publishes, remote]"),
         *("safety_level == {0} and multiple_files", "files_affected {0} {1}"),

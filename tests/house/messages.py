@@ -61,6 +61,9 @@ SINGLE_WORDS = (
     *("{0} is a text", "{0} is true or false", "done-before", "a plan", "{0} needs {1}"),
 )
 LINES = {"lines", "made", "shown"}
+# The rows of a command's table: from which argument on, and by which names, they speak to people.
+ROWS = {"Option": 1, "Argument": 1, "Sample": 1, "Heading": 0, "CommandTable": 1, "subcommand": 2}
+SPOKEN_PARTS = {"notes", "status", "stray"}
 TAKEN_APART = {"join", "replace", "get", "pop", "setdefault"}
 ERRORS = {
     name
@@ -169,6 +172,9 @@ def _strings(node: ast.AST, always: bool = False) -> Iterator[tuple[ast.expr, bo
         name = node.func.id if isinstance(node.func, ast.Name) else name
         if name in UNREAD_CALLS:
             return
+        if name in ROWS:
+            yield from _of_rows(node, ROWS[name])
+            return
         if name in TAKEN_APART:
             # Only what is looked up or joined by is no message; what stands beside it may be one.
             for child in node.args[0 if name == "join" else 1 :]:
@@ -188,6 +194,17 @@ def _strings(node: ast.AST, always: bool = False) -> Iterator[tuple[ast.expr, bo
             continue
         inside = isinstance(node, ast.IfExp | ast.BoolOp | ast.keyword | ast.Starred)
         yield from _strings(child, always and inside)
+
+
+def _of_rows(row: ast.Call, first: int) -> Iterator[tuple[ast.expr, bool]]:
+    """What a row of a command's table says to people, and not how its option is spelled."""
+    for child in row.args[first:]:
+        yield from _strings(child, True)
+    for part in row.keywords:
+        parts = part.value.elts if isinstance(part.value, ast.Tuple) else [part.value]
+        if part.arg in SPOKEN_PARTS or not all(_makes_text(each) for each in parts):
+            for child in parts:
+                yield from _strings(child, part.arg in SPOKEN_PARTS)
 
 
 def written_plainly(tree: ast.Module) -> Iterator[tuple[int, str]]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from redoma.ask.answers import Spent
     from redoma.ask.approvals import RememberedApprovals
-    from redoma.ask.pending import PendingQuestions
+    from redoma.ask.pending_questions import PendingQuestions
     from redoma.ask.terminal import TerminalAnswerer
     from redoma.model.question import Answer, Answerer, Question
 

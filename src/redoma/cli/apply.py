@@ -7,8 +7,7 @@ import sys
 from itertools import pairwise
 
 from redoma.base.paths import is_below, is_within
-from redoma.cli.options import Options
-from redoma.cli.options import read as read_options
+from redoma.cli.options import Argument, CommandTable, Heading, Option, Sample
 from redoma.cli.tree import hunk_lines, shown, title
 from redoma.i18n import phrased
 from redoma.model.change import Did, FileKind
@@ -21,6 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from redoma.cli.options import CommandLine
     from redoma.cli.prose import Screen
     from redoma.model.change import Change, Changes
     from redoma.model.diff import FileDiff
@@ -29,30 +29,27 @@ if TYPE_CHECKING:
     Ask = Callable[[str, str], str]  # the question and the keys that answer it; "" at the end
     Say = Callable[[str], object]
 
-USAGE = """\
-usage: redoma apply ID [PATH]... [-i]
-       redoma apply ID --no-undo
+APPLY = CommandTable(
+    "apply",
+    "Makes the changes of a preview real: all of them, or those at or below each PATH. Either"
+    " everything is applied or nothing; nothing is applied where a file has changed since the"
+    " preview began.",
+    usage=("ID [PATH]... [-i]", "ID --no-undo"),
+    arguments=(Argument("ID", "may be shortened as long as it is clear"),),
+    options=(
+        Heading("options"),
+        Option("-i, --interactive", "asks for each change, and in text files for each hunk"),
+        Option("--no-undo", "keeps nothing to take it back: all of it is applied for good"),
+        Option("--allow-write PATH", "also applies what is protected there", many=True),
+        Option("--json", "one JSON object"),
+    ),
+    samples=(Sample("redoma apply ID", "all that the preview ID held"),),
+)
 
-Makes the changes of a preview real: all of them, or those at or below each PATH. Either everything
-is applied or nothing; nothing is applied where a file has changed since the preview began.
 
-  -i, --interactive   asks for each change, and in text files for each hunk
-  --no-undo           keeps nothing to take it back: all of it is applied for good
-  --allow-write PATH  also applies what is protected there (may be repeated)
-  --json              one JSON object
-ID may be shortened as long as it is clear.
-"""
-_HINT = "redoma apply ID [PATH]... [-i]"
-
-
-def main(arguments: list[str]) -> int:
+@APPLY.main
+def main(options: CommandLine) -> int:
     """Applies; every refusal is an error that leaves the workspace as it was."""
-    allowed, rest = _allowed(arguments)
-    flags = ("-i", "--interactive", "--no-undo", "--json", "-h", "--help")
-    options = read_options(rest, flags=flags, usage=_HINT)
-    if options.flags & {"-h", "--help"}:
-        sys.stdout.write(phrased(USAGE))
-        return 0
     if not options.words:
         raise UsageError("which changes? name them by their id", hint="redoma history")
     from redoma.cli.signals import stop_on_signals
@@ -63,7 +60,8 @@ def main(arguments: list[str]) -> int:
     changes = stored_changes.load(name)
     places = [_place(path, changes) for path in paths] or None
     undo = "--no-undo" not in options.flags
-    if options.flags & {"-i", "--interactive"}:
+    allowed = options.every("--allow-write")
+    if "--interactive" in options.flags:
         if not undo:
             raise UsageError("--no-undo and --interactive do not go together")
         applied = _interactively(changes, places, allowed)
@@ -72,8 +70,8 @@ def main(arguments: list[str]) -> int:
     return _told(applied, options)
 
 
-def _told(applied: Applied | None, options: Options) -> int:
-    if "--json" in options.flags:
+def _told(applied: Applied | None, options: CommandLine) -> int:
+    if options.json:
         import json
 
         sys.stdout.write(json.dumps(as_json(applied)) + "\n")
@@ -154,10 +152,10 @@ def _apply(
     *,
     undo: bool = True,
 ) -> Applied:
-    from redoma.pipeline.policies import load
+    from redoma.pipeline.policies import load_policy
     from redoma.pipeline.transactions import local_transactions
 
-    return local_transactions(load(changes.workspace)).apply(
+    return local_transactions(load_policy(changes.workspace)).apply(
         changes.id, paths, contents=contents, allow_write=allowed, undo=undo
     )
 
@@ -195,25 +193,6 @@ def _place(path: str, changes: Changes) -> str:
     whole = os.path.normpath(os.path.join(os.path.realpath("."), path))
     inside = is_within(whole, changes.workspace)
     return whole if inside else path
-
-
-def _allowed(arguments: list[str]) -> tuple[list[str], list[str]]:
-    """`--allow-write PATH`, taken out of the rest as often as it stands there."""
-    allowed: list[str] = []
-    rest: list[str] = []
-    left = iter(arguments)
-    for argument in left:
-        name, equals, value = argument.partition("=")
-        if argument == "--":
-            rest += [argument, *left]
-        elif name != "--allow-write":
-            rest.append(argument)
-        else:
-            path = value if equals else next(left, "")
-            if not path:
-                raise UsageError("--allow-write needs a value", hint=_HINT)
-            allowed.append(path)
-    return allowed, rest
 
 
 _WIDE = ("utf-16", "utf-32")

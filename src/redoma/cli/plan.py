@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import sys
 
+from redoma.cli.options import Argument, CommandTable, Heading, Option, Sample
 from redoma.cli.prose import SAID
-from redoma.cli.run_options import RunOptions, read
+from redoma.cli.run_options import RUN_OPTIONS, sandbox_for
 from redoma.cli.tree import summary
 from redoma.i18n import phrased
 from redoma.model.display import harmless, shortened
@@ -16,6 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from redoma.cli.options import CommandLine
     from redoma.pipeline.plans.execution import Reached
     from redoma.pipeline.plans.plan import Plan
 
@@ -25,88 +27,60 @@ if TYPE_CHECKING:
     from redoma.pipeline.plans.judgement import StepResult
     from redoma.pipeline.plans.plan import PlanCheck, PlanPreview, PlanResult
 
-USAGE = """\
-usage: redoma plan check [OPTION]... FILE
-       redoma plan preview [OPTION]... FILE
-       redoma plan run [OPTION]... FILE
-       redoma plan schema
-
-A plan is JSON: named steps, each one operation (shell, program, python, file.read, file.write,
-file.move, file.delete, folder.make), what it needs before it, and what holds it tighter.
-`redoma plan schema` prints the JSON Schema. `-` reads the plan from standard input.
-
-check      what the policy says of each step; nothing runs
-preview    runs every step on one overlay, each on what those before it did there, and shows what
-           they change together; the workspace stays as it is
-run        does the steps in order, each judged, confirmed, enclosed and written down as a command
-           of its own, and stops at the first that is not done
-
-  --resume   with run: goes on with the last run of this plan here that stopped before its end;
-             the plan has to be the same
-  --redo     with --resume: runs once more the step that was begun and whose end is not known
-  --stat     with preview: only the tree of changes, without the differences in files
-  --json     one JSON object
-  -q, --quiet  does not show what the steps print
-options of `redoma run`, with the same meaning, for every step:
-  --workspace DIR  --level LEVEL  --profile FILE  --engine NAME  --direct  --ask HOW
-  --allow-write PATH  --allow-read PATH  --allow-host HOST  --env NAME[=VALUE]  --phase NAME
-  --session NAME  --timeout TIME  --memory SIZE  … (redoma run --help)
-
-Where a step has to be confirmed, `plans.confirm` in sandbox.yaml says whether you are asked before
-each such step (step, the default) or once for the whole plan (plan).
-
-exit status: check: 0 allowed, 10 needs confirmation, 20 denied. preview and run: 0 every step is
-done; 126 refused; else the status of the step at which it stopped. 2 the plan cannot be understood
-"""
-_OWN = ("--resume", "--redo", "--stat")
+PLAN = CommandTable(
+    "plan",
+    "A plan is JSON: named steps, each one operation (shell, program, python, file.read,"
+    " file.write, file.move, file.delete, folder.make), what it needs before it, and what"
+    " holds it tighter.",
+    arguments=(Argument("FILE", "the plan; `-` reads it from standard input"),),
+    options=(
+        Heading("options"),
+        Option(
+            "--resume",
+            "with run: goes on with the last run of this plan here that stopped before its end;"
+            " the plan has to be the same",
+            of="run",
+        ),
+        Option(
+            "--redo",
+            "with --resume: runs once more the step that was begun and whose end is not known",
+            of="run",
+        ),
+        Option(
+            "--stat",
+            "with preview: only the tree of changes, without the differences in files",
+            of="preview",
+        ),
+        Option("--json", "one JSON object"),
+        Option("-q, --quiet", "does not show what the steps print"),
+    ),
+    borrowed=RUN_OPTIONS,
+    without="--tty --trace-files",
+    notes=(
+        "Where a step has to be confirmed, `plans.confirm` in sandbox.yaml says whether you are"
+        " asked before each such step (step, the default) or once for the whole plan (plan).",
+    ),
+    status=(
+        "check: 0 allowed, 10 needs confirmation, 20 denied. preview and run: 0 every step is done;"
+        " 126 refused; else the status of the step at which it stopped. 2 the plan cannot be"
+        " understood"
+    ),
+    samples=(Sample("redoma plan schema", "what a plan may hold, for editors"),),
+)
 _LARGEST = (1 << 20) + 1
 
 
-def main(arguments: list[str]) -> int:
-    """Does what the command line says with the plan that it names."""
-    verb, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
-    own = {argument for argument in rest if argument in _OWN}
-    options = read([argument for argument in rest if argument not in _OWN])
-    if verb in ("-h", "--help") or "help" in options.flags:
-        sys.stdout.write(phrased(USAGE))
-        return 0
-    if verb == "schema":
-        import json
-
-        from redoma.pipeline.plans.plan import Plan
-
-        sys.stdout.write(json.dumps(Plan.schema(), indent=2) + "\n")
-        return 0
-    doors = {"check": _check, "preview": _preview, "run": _run}
-    if verb not in doors:
-        from redoma.cli.options import nearest
-
-        meant = nearest(verb, [*doors, "schema"])
-        hint = f"redoma plan {meant} FILE" if meant else "redoma plan --help"
-        raise UsageError(
-            f"there is no redoma plan {verb!r}" if verb else "nothing to do", hint=hint
-        )
-    _refuse_strays(verb, own, options)
-    return doors[verb](_plan(options), options, own)
-
-
-def _refuse_strays(verb: str, own: set[str], options: RunOptions) -> None:
-    allowed = {"run": {"--resume", "--redo"}, "preview": {"--stat"}}.get(verb, set())
-    for flag in sorted(own - allowed):
-        raise UsageError(f"redoma plan {verb} has no {flag}", hint="redoma plan --help")
-    if "--redo" in own and "--resume" not in own:
-        raise UsageError("--redo goes with --resume", hint="redoma plan run --resume --redo FILE")
-    for flag in ("tty", "trace-files"):
-        if flag in options.flags:
-            raise UsageError(f"a plan has no --{flag}", hint="redoma plan --help")
-
-
-def _plan(options: RunOptions) -> Plan:
+def _plan(line: CommandLine) -> Plan:
     from redoma.pipeline.plans.plan import Plan
 
-    path = options.command
-    if not path or not isinstance(path, str):
+    for flag in ("--tty", "--trace-files"):
+        if flag in line.flags:
+            raise UsageError(f"a plan has no {flag}", hint=PLAN.hint)
+    if "--redo" in line.flags and "--resume" not in line.flags:
+        raise UsageError("--redo goes with --resume", hint="redoma plan run --resume --redo FILE")
+    if not line.words or not line.words[0]:
         raise UsageError("no plan given", hint="redoma plan run FILE")
+    path = line.words[0]
     if path == "-":
         return Plan(sys.stdin.buffer.read(_LARGEST), name="standard input")
     try:
@@ -116,65 +90,89 @@ def _plan(options: RunOptions) -> Plan:
         raise UsageError(f"the plan {path} cannot be read: {error.strerror}") from None
 
 
-def _check(plan: Plan, options: RunOptions, _own: set[str]) -> int:
+@PLAN.subcommand(
+    "check", "[OPTION]... FILE", "what the policy says of each step; nothing runs", most=1
+)
+def _check(line: CommandLine) -> int:
     from redoma.cli.check import STATUS
-    from redoma.cli.run_options import sandbox_for
 
-    found = plan.check(sandbox_for(options))
-    if "json" in options.flags:
+    found = _plan(line).check(sandbox_for(line))
+    if line.json:
         sys.stdout.write(check_json(found))
     else:
         sys.stdout.writelines(check_lines(found))
     return STATUS[found.verdict]
 
 
-def _run(plan: Plan, options: RunOptions, own: set[str]) -> int:
-    from redoma.cli.run_options import sandbox_for
-    from redoma.cli.signals import steered
-    from redoma.cli.streams import writer
-
-    progress, sink = _shown(options, writer())
-    with steered() as control:
-        result = plan.run(
-            sandbox_for(options),
-            resume="--resume" in own,
-            redo="--redo" in own,
-            progress=progress,
-            sink=sink,
-            control=control,
-        )
-    if "json" in options.flags:
-        sys.stdout.write(plan_result_json(result))
-    else:
-        sys.stderr.writelines(result_lines(result))
-    return result.exit_code
-
-
-def _preview(plan: Plan, options: RunOptions, own: set[str]) -> int:
+@PLAN.subcommand(
+    "preview",
+    "[OPTION]... FILE",
+    "runs every step on one overlay, each on what the steps before it did there, and shows what"
+    " they change together; the workspace stays as it is",
+    most=1,
+)
+def _preview(line: CommandLine) -> int:
     from redoma.cli.preview import changes_report
     from redoma.cli.prose import screen
-    from redoma.cli.run_options import sandbox_for
     from redoma.cli.signals import steered
     from redoma.cli.streams import writer
 
-    progress, sink = _shown(options, writer(out=2))
+    plan = _plan(line)
+    progress, sink = _shown(line, writer(out=2))
     with steered() as control:
-        found = plan.preview(sandbox_for(options), progress=progress, sink=sink, control=control)
-    if "json" in options.flags:
+        found = plan.preview(sandbox_for(line), progress=progress, sink=sink, control=control)
+    if line.json:
         sys.stdout.write(plan_preview_json(found))
     else:
         sys.stdout.writelines(
-            changes_report(found.changes, screen(sys.stdout), stat="--stat" in own)
+            changes_report(found.changes, screen(sys.stdout), stat="--stat" in line.flags)
         )
         sys.stdout.flush()
         sys.stderr.writelines(preview_lines(found))
     return found.exit_code
 
 
-def _shown(options: RunOptions, sink: Sink) -> tuple[Callable[[Reached], None] | None, Sink | None]:
+@PLAN.subcommand(
+    "run",
+    "[OPTION]... FILE",
+    "does the steps in order, each judged, confirmed, held in a sandbox and written down as a"
+    " command of its own, and stops at the first that is not done",
+    most=1,
+)
+def _run(line: CommandLine) -> int:
+    from redoma.cli.signals import steered
+    from redoma.cli.streams import writer
+
+    plan = _plan(line)
+    progress, sink = _shown(line, writer())
+    with steered() as control:
+        result = plan.run(
+            sandbox_for(line),
+            resume="--resume" in line.flags,
+            redo="--redo" in line.flags,
+            progress=progress,
+            sink=sink,
+            control=control,
+        )
+    if line.json:
+        sys.stdout.write(plan_result_json(result))
+    else:
+        sys.stderr.writelines(result_lines(result))
+    return result.exit_code
+
+
+@PLAN.subcommand("schema", "", "prints the JSON Schema of a plan", most=None)
+def _schema(_given: CommandLine) -> int:
+    from redoma.pipeline.plans.plan import Plan
+
+    sys.stdout.write(json.dumps(Plan.schema(), indent=2) + "\n")
+    return 0
+
+
+def _shown(line: CommandLine, sink: Sink) -> tuple[Callable[[Reached], None] | None, Sink | None]:
     """What is said of each step as it begins, and where what it prints goes."""
-    as_json = "json" in options.flags
-    return None if as_json else _progress, None if as_json or "quiet" in options.flags else sink
+    silent = line.json or "--quiet" in line.flags
+    return None if line.json else _progress, None if silent else sink
 
 
 def _progress(reached: Reached) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from redoma.cli import options
+from redoma.cli.options import CommandTable, Heading, Option, Sample
 from redoma.cli.prose import SAID
 from redoma.i18n import phrased
 from redoma.model.decision import Verdict
@@ -16,64 +16,43 @@ from redoma.pipeline.check import refuse_broken
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
+    from redoma.cli.options import CommandLine
     from redoma.pipeline.policy_tools import Explanation, Setting, Tried
 
-USAGE = "redoma policy init|lint|test|explain|show|schema"
-HELP = f"""usage: {USAGE}
-
-  init [--user]        writes a commented sandbox.yaml here (or your own); never over another
-  lint [FILE]          checks the policies that apply here, or one file
-  test [FILE]          runs the `tests:` of the policies that apply here, or of one file alone
-  explain COMMAND      what is said to a command, by which rule of which file, and why
-  show                 every key with its value in force and the file that set it
-  schema               the JSON Schema of sandbox.yaml, for editors
-
-  --json               one JSON object instead of prose
-  --cwd DIR            the directory whose policies apply (default: this one)
-  --as user|project    lint: whose file it is (default: a project's)
-  --pack PACK          explain: the rule pack (default: the policy's own)
-  --phase PHASE        explain: the phase of the workflow
-  -h, --help           this text
-
-exit status: 0 good; 1 lint found an error or a test failed; explain: 0 allowed, 10 needs
-confirmation, 20 denied; 2 the command line cannot be understood; 125 a policy cannot be used.
-"""
-VALUES = ("--cwd", "--as", "--pack", "--phase")
-
-
-def main(arguments: list[str]) -> int:
-    """Does one of the things there are to do with a policy."""
-    given = options.read(
-        arguments,
-        flags=("--json", "--user", "-h", "--help"),
-        values=VALUES,
-        usage=USAGE,
-        words_hint="redoma policy --help",
-    )
-    if given.flags & {"-h", "--help"}:
-        sys.stdout.write(phrased(HELP))
-        return 0
-    name = given.words[0] if given.words else ""
-    command = COMMANDS.get(name)
-    if command is None:
-        meant = options.nearest(name, list(COMMANDS))
-        hint = f"redoma policy {meant}" if meant else USAGE
-        told = f"there is no redoma policy {name}" if name else "nothing to do"
-        raise UsageError(told, hint=hint)
-    given.words = given.words[1:]
-    return command(given)
+POLICY = CommandTable(
+    "policy",
+    "Starts a policy, checks it, tries it, and says what it says to a command.",
+    options=(
+        Heading("options"),
+        Option("--json", "one JSON object instead of prose"),
+        Option("--user", "init: your own policy, for every project"),
+        Option("--cwd DIR", "the directory whose policies apply (default: this one)"),
+        Option(
+            "--as WHOSE",
+            "lint: whose file it is, user or project (default: a project's)",
+            choices="user project",
+        ),
+        Option(
+            "--pack PACK",
+            "explain: the rule pack (default: the policy's own)",
+            choices="default terminal skill",
+        ),
+        Option("--phase PHASE", "explain: the phase of the workflow"),
+    ),
+    status=(
+        "0 good; 1 lint found an error or a test failed; explain: 0 allowed, 10 needs confirmation,"
+        " 20 denied; 2 the command line cannot be understood; 125 a policy cannot be used."
+    ),
+    samples=(
+        Sample("redoma policy explain 'git push'", "what is said to it, and by which rule"),
+        Sample("redoma policy lint", "whether the policies that apply here are right"),
+    ),
+)
 
 
-def _where(given: options.Options) -> tuple[str, str | None]:
+def _where(given: CommandLine) -> tuple[str, str | None]:
     """The directory whose policies apply, and the caller's home."""
     return os.path.abspath(given.values.get("--cwd", ".")), os.environ.get("HOME")
-
-
-def _at_most(given: options.Options, most: int) -> None:
-    if len(given.words) > most:
-        raise UsageError(f"{given.words[most]!r} is one word too many", hint=USAGE)
 
 
 def _json(content: object) -> None:
@@ -82,31 +61,35 @@ def _json(content: object) -> None:
     sys.stdout.write(json.dumps(content) + "\n")
 
 
-def _init(given: options.Options) -> int:
+@POLICY.subcommand(
+    "init", "[--user]", "writes a commented sandbox.yaml here (or your own); never over another"
+)
+def _init(given: CommandLine) -> int:
     from redoma.pipeline.policies import NAME, user_file
     from redoma.pipeline.policy_tools import write_new
 
-    _at_most(given, 0)
     cwd, home = _where(given)
     own = "--user" in given.flags
     path = user_file(home) if own else os.path.join(cwd, NAME)
     write_new(path, user=own)
-    if "--json" in given.flags:
+    if given.json:
         _json({"written": path})
     else:
         sys.stdout.write(f"{harmless(path)}\n")
     return 0
 
 
-def _lint(given: options.Options) -> int:
+@POLICY.subcommand(
+    "lint", "[--as user|project] [FILE]", "checks the policies that apply here, or one file", most=1
+)
+def _lint(given: CommandLine) -> int:
     from redoma.pipeline import policies
     from redoma.pipeline.policy_tools import lint
 
-    _at_most(given, 1)
     cwd, home = _where(given)
     origin = given.values.get("--as", "project")
     if origin not in ("user", "project"):
-        raise UsageError(f"--as is user or project, not {origin!r}", hint=USAGE)
+        raise UsageError(f"--as is user or project, not {origin!r}", hint=POLICY.hint)
     errors: list[PolicyError] = []
     if given.words:
         paths = [given.words[0]]
@@ -118,10 +101,10 @@ def _lint(given: options.Options) -> int:
         paths = []
         try:
             paths = [row[0] for row in policies.found(cwd, home=home)]
-            policies.load(cwd, home=home)
+            policies.load_policy(cwd, home=home)
         except PolicyError as error:
             errors = [error]
-    if "--json" in given.flags:
+    if given.json:
         _json({"files": paths, "errors": [problem.as_dict() for problem in errors]})
         return 1 if errors else 0
     for problem in errors:
@@ -136,16 +119,21 @@ def _lint(given: options.Options) -> int:
     return 1 if errors else 0
 
 
-def _test(given: options.Options) -> int:
-    from redoma.pipeline.policies import load
+@POLICY.subcommand(
+    "test",
+    "[FILE]",
+    "runs the `tests:` of the policies that apply here, or of one file alone",
+    most=1,
+)
+def _test(given: CommandLine) -> int:
+    from redoma.pipeline.policies import load_policy
     from redoma.pipeline.policy_tools import policy_of_file, tried
 
-    _at_most(given, 1)
     cwd, home = _where(given)
-    policy = policy_of_file(given.words[0]) if given.words else load(cwd, home=home)
+    policy = policy_of_file(given.words[0]) if given.words else load_policy(cwd, home=home)
     results = tried(policy, cwd=cwd, home=home)
     failed = [each for each in results if not each.holds]
-    if "--json" in given.flags:
+    if given.json:
         _json(
             {
                 "tests": len(results),
@@ -182,7 +170,13 @@ def _unexpected(tried: Tried) -> str:
     return phrased("{0}: {1}: expected {2}, got {3}", source, command, wanted, got)
 
 
-def _explain(given: options.Options) -> int:
+@POLICY.subcommand(
+    "explain",
+    "COMMAND",
+    "what is said to a command, by which rule of which file, and why",
+    most=None,
+)
+def _explain(given: CommandLine) -> int:
     from redoma.cli.check import STATUS
     from redoma.pipeline.policy_tools import explain
 
@@ -202,44 +196,34 @@ def _explain(given: options.Options) -> int:
         phase=given.values.get("--phase", ""),
     )
     found = replace(found, decision=refuse_broken(found.decision))
-    if "--json" in given.flags:
+    if given.json:
         _json(explanation_json(found))
     else:
         sys.stdout.write(explanation_text(found))
     return STATUS[found.decision.verdict]
 
 
-def _show(given: options.Options) -> int:
+@POLICY.subcommand("show", "", "every key with its value in force and the file that set it")
+def _show(given: CommandLine) -> int:
     from redoma.pipeline.policy_tools import shown
 
-    _at_most(given, 0)
     settings = shown(*_where(given))
-    if "--json" in given.flags:
+    if given.json:
         _json({each.key: {"value": each.value, "source": each.source} for each in settings})
     else:
         sys.stdout.write(settings_text(settings))
     return 0
 
 
-def _schema(given: options.Options) -> int:
+@POLICY.subcommand("schema", "", "the JSON Schema of sandbox.yaml, for editors")
+def _schema(given: CommandLine) -> int:
     import json
 
     from redoma.pipeline.policy_tools import json_schema
 
-    _at_most(given, 0)
-    indent = None if "--json" in given.flags else 2
+    indent = None if given.json else 2
     sys.stdout.write(json.dumps(json_schema(), indent=indent) + "\n")
     return 0
-
-
-COMMANDS: dict[str, Callable[[options.Options], int]] = {
-    "init": _init,
-    "lint": _lint,
-    "test": _test,
-    "explain": _explain,
-    "show": _show,
-    "schema": _schema,
-}
 
 
 def explanation_text(found: Explanation) -> str:

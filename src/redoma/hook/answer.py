@@ -13,7 +13,7 @@ from redoma.model.decision import Decision, Verdict
 from redoma.model.display import harmless, shortened
 from redoma.model.errors import PolicyError, RecordError
 from redoma.pipeline.checks import CommandCheck, WriteCheck
-from redoma.pipeline.policies import load
+from redoma.pipeline.policies import load_policy
 from redoma.pipeline.redaction import redact
 from redoma.pipeline.requests import Caller
 
@@ -42,7 +42,7 @@ def answer(call: ToolCall, pack: str, agent: str) -> tuple[str, str] | None:
     if call.command is None and not call.paths:
         return None
     try:
-        policy = load(call.project or call.cwd or ".", home=os.environ.get("HOME"))
+        policy = load_policy(call.project or call.cwd or ".", home=os.environ.get("HOME"))
         decisions = _judged(call, pack, policy, Caller(name=agent, session=call.session))
     except (PolicyError, RecordError) as error:
         # Who breaks the policy must not get rid of it, and what cannot be written down does not
@@ -96,8 +96,6 @@ def _sentence(finding: Finding, text: str) -> str:
 
 
 ANSWERED, STOP = 0, 2
-# `--tighten-only` is what every hook does; settings that name it keep working.
-FLAGS = ("--tighten-only", "--no-ask")
 
 
 def respond(agent: Agent, arguments: list[str]) -> int:
@@ -130,18 +128,15 @@ def refuse(agent: Agent, why: str) -> int:
 
 def read_options(arguments: list[str]) -> tuple[str, set[str]]:
     """The pack and the flags given to a hook; anything else is refused."""
-    pack = ""  # the policy's own
-    flags = set()
-    rest = iter(arguments)
-    for argument in rest:
-        if argument in FLAGS:
-            flags.add(argument)
-        elif argument == "--pack":
-            pack = next(rest, "")
-        elif argument.startswith("--pack="):
-            pack = argument.partition("=")[2]
-        else:
-            raise Unreadable(f"unknown option {argument}")
-        if argument.startswith("--pack") and not pack:
-            raise Unreadable("--pack needs a name")
-    return pack, flags
+    if not arguments:  # as nearly always: the table is not worth its time
+        return "", set()
+    from redoma.hook.install import CALL
+    from redoma.model.errors import UsageError
+
+    try:
+        line = CALL.read(arguments)
+    except UsageError as error:
+        raise Unreadable(str(error)) from error
+    if line.words:
+        raise Unreadable(f"unknown option {line.words[0]}")
+    return line.values.get("--pack", ""), line.flags

@@ -199,7 +199,7 @@ def test_tail_follows(state: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((), "redoma audit what?"),
+        ((), "usage: redoma audit list"),
         (("lst",), "no redoma audit 'lst'"),
         (("list", "--kind", "juged"), "no kind 'juged'"),
         (("list", "--limit", "0"), "--limit takes a number"),

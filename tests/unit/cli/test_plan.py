@@ -99,14 +99,14 @@ def test_nothing_of_a_plan_acts_on_a_terminal(project: Project) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("plan",), "redoma: nothing to do\n"),
+        (("plan",), "usage: redoma plan check"),
         (
             ("plan", "rum", "x"),
-            "redoma: there is no redoma plan 'rum'\nhint: redoma plan run FILE\n",
+            "redoma: there is no redoma plan 'rum'\nhint: redoma plan run\n",
         ),
         (("plan", "run"), "redoma: no plan given\n"),
         (("plan", "run", "/nowhere.json"), "redoma: the plan /nowhere.json cannot be read: "),
-        (("plan", "check", "--resume", "x"), "redoma: redoma plan check has no --resume\n"),
+        (("plan", "check", "--resume", "x"), "redoma: redoma plan check takes no --resume\n"),
         (("plan", "run", "--redo", "x"), "redoma: --redo goes with --resume\n"),
         (("plan", "run", "-t", "x"), "redoma: a plan has no --tty\n"),
     ],

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from redoma.cli.policy import COMMANDS
+from redoma.cli.policy import POLICY
 from tests.unit.cli.running import Done, run
 from tests.unit.hook.payloads import claude
 
@@ -157,10 +157,9 @@ def test_the_schema_is_json(project: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "hint"),
     [
-        ([], "redoma policy init|lint|test|explain|show|schema"),
         (["explane"], "redoma policy explain"),
         (["explain"], "redoma policy explain 'git push'"),
-        (["show", "more"], "redoma policy init|lint|test|explain|show|schema"),
+        (["show", "more"], "redoma policy --help"),
         (["lint", "not-there.yaml"], "redoma policy init"),
     ],
 )
@@ -172,7 +171,7 @@ def test_a_wrong_command_line_is_told_so(project: Path, arguments: list[str], hi
 
 def test_help_names_every_part(project: Path) -> None:
     text = at(project, "policy", "--help").out
-    assert [name for name in COMMANDS if f"\n  {name} " not in text] == []
+    assert [name for name in POLICY.subcommands if f"\n  {name} " not in text] == []
 
 
 # Behind check and the hooks ----------------------------------------------------------------------

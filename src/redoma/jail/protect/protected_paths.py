@@ -219,7 +219,7 @@ class RunProtection:
                 *self._new_steps(),
             ]
             return Sweep(
-                protected.survey, self.state(awaited), keep_in=quarantine_directory()
+                protected.survey, self.state(awaited), keep_in=keep_in or quarantine_directory()
             ).run()
 
     def state(self, awaited: list[str] | None = None) -> ProtectedState:
