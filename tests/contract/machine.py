@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from redoma.jail.engines.registry import NAMES, declared
+from redoma.jail.engines.registry import NAMES, EngineDeclaration, declared
 from redoma.model.guarantee import EngineReport, Guarantee
 from redoma.pipeline.sandbox import Sandbox
 from redoma.pipeline.this_host import this_host
@@ -81,7 +81,6 @@ class Machine:
 
     def __init__(self, engine: str, base: Path) -> None:
         self.engine = engine
-        self.declared = declared(engine)
         self.base = base
         self.workspace = base / "work"
         self.workspace.mkdir()
@@ -93,6 +92,11 @@ class Machine:
         self.victim.chmod(0o666)
         for writes in ("direct", "layer", "memory", "read-only"):
             self.profile(writes).write_text(PROFILE.format(writes=writes))
+
+    @property
+    def declared(self) -> EngineDeclaration:
+        """What the engine declares of itself."""
+        return declared(self.engine)
 
     def profile(self, writes: str = "direct") -> Path:
         """A profile that requires nothing by name."""

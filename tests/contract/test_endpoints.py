@@ -111,17 +111,10 @@ def test_a_pipe_where_something_is_mounted_beside_it_leads_nowhere(machine: Mach
     """No overlay can be made there, so that each is covered by itself."""
     if not machine.declared.hides_paths:
         pytest.skip("it has no mounts")
-    from redoma.jail.engines.frame import Frame
     from redoma.jail.protect.covers import covers_where_read
-    from redoma.model.access import Grant
 
     with pipe(machine.outside / "in/pipe"):
-        frame = Frame(
-            base=(), before=(), after=(), writable=(), visible=(), path="", home="", in_memory=(),
-            as_they_are=(str(machine.outside),),
-        )  # fmt: skip
-        grant = Grant(level="x", workspace=str(machine.workspace))
-        made = covers_where_read(frame, grant, {})
+        made = covers_where_read((str(machine.outside),), (str(machine.workspace),), {})
         assert made == ["--ro-bind", "/dev/null", str(machine.outside / "in/pipe")]
 
 

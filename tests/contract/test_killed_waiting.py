@@ -38,7 +38,7 @@ def killed():
     print("waits", flush=True)
     time.sleep(600)
 
-execute(planned(made, {command!r}), this_host(), started=killed)
+execute(planned(made, {command!r}), this_host(), wait_for_start=killed)
 """
 NEXT = """
 import sys

@@ -212,7 +212,7 @@ def _written(
     writable: list[tuple[str, str]] = []
     for path in (workspace, *grant.writable):
         if path == workspace and grant.writes is Writes.LAYER:
-            continue  # each run has a layer of its own
+            continue  # each run has an overlay of its own
         if path == workspace and grant.writes is Writes.NONE:
             arguments += given[path]
         elif path == workspace and grant.writes is Writes.MEMORY:

@@ -48,11 +48,11 @@ class Jail:
         notes: tuple[str, ...] = (),
         *,
         entry: RunEntry | None = None,
-        layer: Overlay | None = None,
+        overlay: Overlay | None = None,
     ) -> None:
         self.launch = launch
         # Where the run's writes are held, if they are; whoever runs it sees to it afterwards.
-        self.layer = layer
+        self.overlay = overlay
         self.notes = notes
         self._protections = protections
         self._entry = entry

@@ -75,7 +75,7 @@ class NamespacePreparer:
         self._surveys: dict[str, Survey] = {}
         self._entries: list[run_journal.RunEntry] = []
         self._stage: Stage | None = None
-        self._layered = False
+        self._overlaid = False
 
     @property
     def as_nobody(self) -> bool:
@@ -92,12 +92,12 @@ class NamespacePreparer:
             with self._jailed(plan, builder, frame, notes) as jail:
                 yield jail
             return
-        from redoma.jail.engines.run_overlay import layer_over
+        from redoma.jail.engines.run_overlay import overlay_over
 
-        self._layered = True
+        self._overlaid = True
         with (
-            layer_over(plan.grant.workspace, frame, plan.request.onto) as layer,
-            self._jailed(plan, builder, frame, notes, layer) as jail,
+            overlay_over(plan.grant.workspace, frame, plan.request.onto) as overlay,
+            self._jailed(plan, builder, frame, notes, overlay) as jail,
         ):
             yield jail
 
@@ -108,20 +108,20 @@ class NamespacePreparer:
         builder: Builder,
         frame: Frame,
         notes: tuple[str, ...],
-        layer: Overlay | None = None,
+        overlay: Overlay | None = None,
     ) -> Iterator[Jail]:
         protections = self._protections(plan.grant, frame)
         cover: list[str] = []
         guarded: list[tuple[RunProtection | OwnPartMounts, str]] = []
         guarded += zip(protections, dict(frame.writable).values(), strict=True)
         in_memory, before = plan.grant.writes is Writes.MEMORY, 0
-        if layer is not None:
+        if overlay is not None:
             from redoma.jail.engines import run_overlay
 
-            cover = run_overlay.cover(layer, self._place, self._stage, self._show)
-            guarded += run_overlay.ours(layer, self._place, as_nobody=self.as_nobody)
-            in_memory = layer.in_memory
-            before = run_overlay.used(layer.directory) if in_memory else 0
+            cover = run_overlay.cover(overlay, self._place, self._stage, self._show)
+            guarded += run_overlay.ours(overlay, self._place, as_nobody=self.as_nobody)
+            in_memory = overlay.in_memory
+            before = run_overlay.used(overlay.directory) if in_memory else 0
         fds: list[tuple[int, int]] = []
         mounts: list[str] = []
 
@@ -174,7 +174,7 @@ class NamespacePreparer:
                 limits=plan.grant.limits,
                 in_memory=(*frame.forgotten, *((plan.grant.workspace,) if in_memory else ())),
                 in_memory_before=before,
-                over_disk=layer is not None and not layer.in_memory,
+                over_disk=overlay is not None and not overlay.in_memory,
                 temporary=frame.in_memory,
                 complaint=builder.complaint,
                 inside=self._stage.start if self._stage else None,
@@ -184,7 +184,7 @@ class NamespacePreparer:
             )
             entry = self._entries.pop() if self._entries else run_journal.RunEntry()
             entry.begin([one.state() for one in protections] if plan.journaled else None)
-            jail = Jail(launch, protections, notes, entry=entry, layer=layer)
+            jail = Jail(launch, protections, notes, entry=entry, overlay=overlay)
             try:
                 yield jail
             finally:
@@ -206,7 +206,7 @@ class NamespacePreparer:
             self._stage = None
         self._frames.clear()
         self._last = None
-        if self._layered:
+        if self._overlaid:
             from redoma.jail.overlay.store import remove_spares
 
             remove_spares()

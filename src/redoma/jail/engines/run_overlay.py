@@ -1,4 +1,4 @@
-"""The layer of one run: opened before it, mounted over its workspace, and kept after it."""
+"""The overlay of one run: opened before it, mounted over its workspace, and kept after it."""
 
 from __future__ import annotations
 
@@ -21,67 +21,67 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def layer_over(workspace: str, frame: Frame, onto: str = "") -> Iterator[Overlay]:
-    """A layer, which stays unless the run cannot be done; `onto` names one that is gone on with."""
+def overlay_over(workspace: str, frame: Frame, onto: str = "") -> Iterator[Overlay]:
+    """An overlay that stays unless the run cannot be done; `onto` names one to go on with."""
     if onto:
         yield held_before(onto, workspace)
         return
     aside = [f"{path} is written directly: not held" for path, _ in frame.writable]
     aside += [f"{path} is written in memory only: not shown" for path in frame.forgotten]
     try:
-        layer = open_overlay(workspace, notes=tuple(aside))
+        overlay = open_overlay(workspace, notes=tuple(aside))
     except OSError as error:
         raise EngineFailed(
             f"what is written in {workspace} cannot be held: {error}",
             hint="see that there is space left on the disk; redoma gc",
         ) from error
     try:
-        yield layer
+        yield overlay
     except BaseException:
-        remove_overlay(layer)
+        remove_overlay(overlay)
         raise
 
 
 def held_before(name: str, workspace: str) -> Overlay:
-    """The layer of held changes that another run goes on from; it stays, whatever becomes of it."""
-    layer = find_overlay(name)
-    # Attack: the layer of another workspace would put that one's files here.
-    if layer is None or layer.workspace != workspace or not os.path.isdir(layer.upper):
+    """The overlay of held changes that another run goes on from; it stays in any case."""
+    overlay = find_overlay(name)
+    # Attack: the overlay of another workspace would put that one's files here.
+    if overlay is None or overlay.workspace != workspace or not os.path.isdir(overlay.upper):
         raise PreviewGone(f"{name} holds no changes of {workspace}", hint="redoma history")
-    return layer
+    return overlay
 
 
 def cover(
-    layer: Overlay,
+    overlay: Overlay,
     place: Callable[[str], str],
     stage: Stage | None,
     show: Callable[[str, str], list[str]],
 ) -> list[str]:
-    """The mount of a layer over its workspace; `place` says where that is found.
+    """The mount of an overlay over its workspace; `place` says where that is found.
 
     `show` gives the mount of what can be read and not written.
     """
-    held = layer.directory
+    held = overlay.directory
     if stage is not None:
-        # What is written belongs on disk to the workspace's owner, not to nobody. All layers are
+        # What is written belongs on disk to the workspace's owner, not to nobody. All overlays are
         # staged as one: a mount more would cost every launcher that comes after.
         above, _, name = held.rpartition("/")
-        owner = os.stat(layer.workspace)
+        owner = os.stat(overlay.workspace)
         held = f"{stage.staged(above, owner.st_uid, owner.st_gid)}/{name}"
-    if layer.is_copy:
-        return ["--bind", f"{held}/upper", layer.workspace, *_mounted(layer, show)]
-    source = ["--overlay-src", place(layer.workspace)]
-    return [*source, "--overlay", f"{held}/upper", f"{held}/work", layer.workspace]
+    if overlay.is_copy:
+        return ["--bind", f"{held}/upper", overlay.workspace, *_mounted(overlay, show)]
+    source = ["--overlay-src", place(overlay.workspace)]
+    return [*source, "--overlay", f"{held}/upper", f"{held}/work", overlay.workspace]
 
 
-def _mounted(layer: Overlay, show: Callable[[str, str], list[str]]) -> list[str]:
+def _mounted(overlay: Overlay, show: Callable[[str, str], list[str]]) -> list[str]:
     """What is mounted inside a workspace that was copied: to be read, or covered."""
-    if not layer.mounts:
+    if not overlay.mounts:
         return []
     made: list[str] = []
     mounts = Mounts()
-    for below in layer.mounts:
-        point = f"{layer.workspace}/{below}"
+    for below in overlay.mounts:
+        point = f"{overlay.workspace}/{below}"
         if mounts.can_be_shown(point):
             made += show(point, point)
         elif os.path.isdir(point):
@@ -92,14 +92,14 @@ def _mounted(layer: Overlay, show: Callable[[str, str], list[str]]) -> list[str]
 
 
 def ours(
-    layer: Overlay, place: Callable[[str], str], *, as_nobody: bool
+    overlay: Overlay, place: Callable[[str], str], *, as_nobody: bool
 ) -> list[tuple[OwnPartMounts, str]]:
-    """What Redoma itself is made of in the workspace of a layer, and where that is found."""
-    if not installation.parts_below(layer.workspace):
+    """What Redoma itself is made of in the workspace of an overlay, and where that is found."""
+    if not installation.parts_below(overlay.workspace):
         return []
     from redoma.jail.protect.covers import OwnPartMounts
 
-    return [(OwnPartMounts(layer.workspace, as_nobody=as_nobody), place(layer.workspace))]
+    return [(OwnPartMounts(overlay.workspace, as_nobody=as_nobody), place(overlay.workspace))]
 
 
 def used(directory: str) -> int:

@@ -50,7 +50,7 @@ _ALWAYS = (
 
 
 class ForkserverEngine:
-    """Namespaces and a root that a resident interpreter of ours makes."""
+    """Namespaces and a root that a forkserver of ours makes."""
 
     name = "forkserver"
     complaint = "redoma: "
@@ -60,15 +60,15 @@ class ForkserverEngine:
         self.preparer = engines.preparer
         self.binary = installation.INTERPRETER
         self._lock = allocate_lock()
-        self._launcher: ForkserverClient | None = None
+        self._client: ForkserverClient | None = None
         self._stage: Stage | None = None
-        # Where the launcher read its libraries, and where everyone else finds them.
+        # Where the forkserver read its libraries, and where everyone else finds them.
         self.moved: list[tuple[str, str]] = []
 
     @property
     def resident(self) -> int:
         """The process that stays, or 0 where there is none."""
-        return self._launcher.pid if self._launcher is not None else 0
+        return self._client.pid if self._client is not None else 0
 
     def probe(self, run: TrialRunner) -> EngineReport:
         """What held when it was tried."""
@@ -95,18 +95,18 @@ class ForkserverEngine:
                 yield jail
         finally:
             builder.end()
-        launcher = self._launcher
-        if launcher is not None and builder.kind is not None:
-            launcher.make_ready(builder.kind)
+        client = self._client
+        if client is not None and builder.kind is not None:
+            client.make_ready(builder.kind)
 
     def take(self, kind: SandboxKind) -> WaitingSandbox:
-        """A process in a sandbox of this kind; a launcher that has ended is started anew."""
-        launcher = self._launched()
+        """A process in a sandbox of this kind; a forkserver that has ended is started anew."""
+        client = self._started()
         with suppress(ForkserverGone):
-            return launcher.take(kind)
-        self._forget(launcher)
+            return client.take(kind)
+        self._forget(client)
         try:
-            return self._launched().take(kind)
+            return self._started().take(kind)
         except ForkserverGone:
             raise EngineFailed(
                 "the forkserver ended before it could make a sandbox", hint="redoma doctor"
@@ -114,28 +114,28 @@ class ForkserverEngine:
 
     def close(self) -> None:
         """Ends what is kept ready."""
-        if self._launcher is not None:
-            self._forget(self._launcher)
+        if self._client is not None:
+            self._forget(self._client)
 
-    def _forget(self, launcher: ForkserverClient) -> None:
+    def _forget(self, client: ForkserverClient) -> None:
         with self._lock:
-            if self._launcher is not launcher:
+            if self._client is not client:
                 return  # another thread was here first, and may have started a new one
-            self._launcher = None
-        launcher.close()
+            self._client = None
+        client.close()
 
-    def _launched(self) -> ForkserverClient:
+    def _started(self) -> ForkserverClient:
         stage = self.preparer.staged() if self.preparer.as_nobody else None
         with self._lock:
             # Its mounts are the stage's: with another stage it would look at old ones.
-            if self._launcher is not None and (self._stage is not stage or not self._launcher.ours):
-                if self._launcher.ours:
-                    self._launcher.close()
-                self._launcher = None
-            if self._launcher is None:
+            if self._client is not None and (self._stage is not stage or not self._client.ours):
+                if self._client.ours:
+                    self._client.close()
+                self._client = None
+            if self._client is None:
                 self._stage = stage
-                self._launcher = self._start(stage)
-            return self._launcher
+                self._client = self._start(stage)
+            return self._client
 
     def _start(self, stage: Stage | None) -> ForkserverClient:
         interpreter, place, env = self.binary, installation.LIBRARY, {}

@@ -11,7 +11,7 @@ from redoma.model.risk import Effect, Place
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.invocation import Invocation
-    from redoma.judge.programs.options import Options
+    from redoma.judge.programs.options import ProgramOptions
 
 _LETTERS_TAKING = "fCXTIbgVNKFLH"
 _TREES = (Place.ROOT, Place.HOME_ROOT, Place.SYSTEM_TREE)
@@ -77,7 +77,7 @@ def _with_dashes(words: list[Arg]) -> list[Arg]:
     return [*out, *rest]
 
 
-def _run_helpers(call: Invocation, options: Options) -> None:
+def _run_helpers(call: Invocation, options: ProgramOptions) -> None:
     for text in options.values(*card_words(call, "runs")):
         call.fact(Effect.EXECUTES, tags=("flag", "arbitrary"), at=text.span)
         call.run_shell(text, stdin=Stream(None, call.stdin.taint | DECODED, "archive"))
@@ -105,7 +105,7 @@ def _opened(call: Invocation, archive: Arg | None) -> Stream:
     return call.reads(archive).passed_through()
 
 
-def _unpack(call: Invocation, options: Options, archive: Arg | None) -> Stream:
+def _unpack(call: Invocation, options: ProgramOptions, archive: Arg | None) -> Stream:
     stream = _opened(call, archive)
     taint = (stream.taint & NETWORK) | DECODED
     if options.has("-O", "--to-stdout", "--to-command"):
@@ -133,7 +133,7 @@ def unpacks_into(call: Invocation, target: Arg) -> None:
         call.fact(Effect.WRITES, place, tags=(*tags, *marks), at=target.span)
 
 
-def _pack(call: Invocation, options: Options, archive: Arg | None) -> Stream:
+def _pack(call: Invocation, options: ProgramOptions, archive: Arg | None) -> Stream:
     inside = options.value("-C", "--directory")
     stream = packed(call, options.operands, inside)
     for listed in options.values("-T", "--files-from", "-X", "--exclude-from"):

@@ -18,8 +18,8 @@ from __future__ import annotations
 import sys
 
 from redoma.judge.interpret.arg import NOTHING, UNKNOWN, Arg, Stream
-from redoma.judge.programs.actions import do, judge_carried, says_it_destroys, worst
-from redoma.judge.programs.options import Options, split
+from redoma.judge.programs.card_actions import do, judge_carried, says_it_destroys, worst
+from redoma.judge.programs.options import ProgramOptions, split
 from redoma.judge.text.budget import Uncounted
 from redoma.model.risk import Effect
 
@@ -76,7 +76,7 @@ def card_words(call: Invocation, name: str, card: str = "") -> frozenset[str]:
 
 def options_of(
     call: Invocation, words: list[Arg] | None = None, card: Card | None = None
-) -> Options:
+) -> ProgramOptions:
     """The call's words, or others in their place, read as its card says."""
     card = card_of(call) if card is None else card
     return split(
@@ -127,7 +127,7 @@ def follow(call: Invocation, card: Card | None = None) -> Stream:
 _RUNS = frozenset(("exec", "run", "build", "container", "unknown", "forward", "serve"))
 
 
-def _told(card: Card, action: str, options: Options) -> str:
+def _told(card: Card, action: str, options: ProgramOptions) -> str:
     """The action after `--help` and after verbs that the card does not list have been seen."""
     asked = "--help" in options.given or options.given.get("-h") == [None]
     if asked and action not in _RUNS:
@@ -137,7 +137,7 @@ def _told(card: Card, action: str, options: Options) -> str:
     return action
 
 
-def _follow_inner(call: Invocation, card: Card, options: Options) -> Stream:
+def _follow_inner(call: Invocation, card: Card, options: ProgramOptions) -> Stream:
     words = options.operands[card["inner"] :]
     if not words:
         do(call, card.get("bare", "unknown"))
@@ -161,7 +161,7 @@ def _follow_operand(call: Invocation, kind: str, word: Arg, streams: list[Stream
 
 
 def _follow_flags(
-    call: Invocation, card: Card, options: Options, streams: list[Stream]
+    call: Invocation, card: Card, options: ProgramOptions, streams: list[Stream]
 ) -> str | None:
     flags = card.get("flags")
     only: str | None = None
@@ -212,7 +212,7 @@ def _follow_value(
         read_code(call, "sql" if kind == "sql" else detail, value)
 
 
-def action_of(card: Card, options: Options) -> str:
+def action_of(card: Card, options: ProgramOptions) -> str:
     """The action of the pattern that fits best; the worst one where a word can be read two ways."""
     readings = [options.operands]
     for index in sorted(options.doubtful)[:4]:
@@ -229,7 +229,7 @@ def action_of(card: Card, options: Options) -> str:
     return found[0] if len(found) == 1 else worst(found)
 
 
-def _best(card: Card, operands: list[Arg], options: Options, *, otherwise: str = "") -> str:
+def _best(card: Card, operands: list[Arg], options: ProgramOptions, *, otherwise: str = "") -> str:
     if not operands and card.get("bare"):
         best, score = [card["bare"]], 0
     else:
@@ -272,7 +272,7 @@ def _candidates(card: Card, operands: list[Arg]) -> list[Any]:
     return found
 
 
-def _given(flag: str, options: Options) -> bool:
+def _given(flag: str, options: ProgramOptions) -> bool:
     if flag[-1] != "*":
         return flag in options.given
     return any(name.startswith(flag[:-1]) for name in options.given)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from redoma.judge.interpret.arg import NETWORK, SECRET, UNKNOWN, Arg, Stream
-from redoma.judge.programs.actions import do
+from redoma.judge.programs.card_actions import do
 from redoma.judge.programs.cards import action_of, card_of, follow, options_of
 from redoma.judge.programs.transfers import carries_files, copies, says_sent
 from redoma.model.risk import Effect, Place, Target
@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.arg import Arg
     from redoma.judge.interpret.invocation import Invocation
-    from redoma.judge.programs.options import Options
+    from redoma.judge.programs.options import ProgramOptions
 
 _AWS_SQL = ("--query-string", "--sql", "--statement", "--sqls", "--query-statement")
 _AWS_SQL_VERBS = frozenset(
@@ -62,7 +62,7 @@ def aws(call: Invocation) -> Stream:
     return out
 
 
-def _aws_sql(call: Invocation, options: Options) -> bool:
+def _aws_sql(call: Invocation, options: ProgramOptions) -> bool:
     from redoma.judge.programs.database import read_sql
 
     texts = options.values(*_AWS_SQL)
@@ -82,7 +82,7 @@ def _says_something(text: str) -> bool:
     return bool(actions(text))
 
 
-def _aws_files(call: Invocation, options: Options) -> None:
+def _aws_files(call: Invocation, options: ProgramOptions) -> None:
     verb = str(options.operands[1]) if len(options.operands) > 1 else ""
     last = call.args[-2:]
     if verb in _AWS_OUTFILE and len(options.operands) > 2 and last[0][:2] != "--":
@@ -93,7 +93,7 @@ def _aws_files(call: Invocation, options: Options) -> None:
                 call.sends(call.reads(value).taint, "s3")
 
 
-def _aws_commands(call: Invocation, options: Options) -> None:
+def _aws_commands(call: Invocation, options: ProgramOptions) -> None:
     for index, word in enumerate(call.args[:-1]):
         if word in ("--parameters", "--command"):
             text = call.args[index + 1]
@@ -257,7 +257,7 @@ _SENDS = {
 }
 
 
-def _send_files(call: Invocation, words: list[Arg], options: Options) -> None:
+def _send_files(call: Invocation, words: list[Arg], options: ProgramOptions) -> None:
     carried: list[Arg] = []
     if len(words) >= 2:
         skip = _SENDS.get((str(words[0]), str(words[1])))

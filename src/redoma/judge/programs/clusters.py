@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from redoma.judge.interpret.arg import SECRET, UNKNOWN, Arg, Stream
-from redoma.judge.programs.actions import do
+from redoma.judge.programs.card_actions import do
 from redoma.judge.programs.cards import action_of, card_of, follow, options_of
 from redoma.judge.programs.clouds import all_rights, remote_shell
 from redoma.judge.programs.containers import contained
@@ -15,7 +15,7 @@ from redoma.model.risk import Effect
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.invocation import Invocation
-    from redoma.judge.programs.options import Options
+    from redoma.judge.programs.options import ProgramOptions
 
 _ADDRESS = re.compile(r"^(?:https?|oci|git|ssh|s3|gs)(?:::|\+\w+)?://|^git::|^git@|^github\.com/")
 _HOST_PARTS = re.compile(r"hostPID|hostPath|hostIPC|\"privileged\"\s*:\s*true|privileged: true")
@@ -26,7 +26,7 @@ _SHOWS_ALL = re.compile(
 )
 
 
-def _dry(options: Options) -> bool:
+def _dry(options: ProgramOptions) -> bool:
     """`--dry-run` and its values, of which `none` and `false` are the real thing."""
     return options.has("--dry-run") and not any(v in _NOT_DRY for v in options.values("--dry-run"))
 
@@ -70,7 +70,7 @@ def kubectl(call: Invocation) -> Stream:
     return Stream(None, call.stdin.taint)
 
 
-def _exec(call: Invocation, options: Options) -> Stream:
+def _exec(call: Invocation, options: ProgramOptions) -> Stream:
     words = options.rest
     if words is None:
         # The old form has no `--`: the pod, then the command; options of kubectl end there.
@@ -111,7 +111,7 @@ def _after_pod(words: list[Arg]) -> list[Arg]:
     return []
 
 
-def _manifests(call: Invocation, options: Options, verb: str) -> None:
+def _manifests(call: Invocation, options: ProgramOptions, verb: str) -> None:
     for word in options.values("-f", "--filename", "-k", "--kustomize"):
         if word == "-":
             if call.stdin.taint & 2:
@@ -125,7 +125,7 @@ def _manifests(call: Invocation, options: Options, verb: str) -> None:
         call.reads(word.like(word.rpartition("=")[2]))
 
 
-def _shows_secrets(options: Options, verb: str) -> bool:
+def _shows_secrets(options: ProgramOptions, verb: str) -> bool:
     operands = options.operands
     if verb == "config" and operands[1:2] == ["view"]:
         return options.has("--raw") or any(UNKNOWN in word for word in operands[2:])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redoma.judge.programs.actions import ACTIONS
+from redoma.judge.programs.card_actions import ACTIONS
 from redoma.model.risk import Effect
 
 TYPE_CHECKING = False
@@ -235,6 +235,5 @@ def _words(given: object) -> list[str]:
 
 
 def _phrases(given: object) -> list[str]:
-    """Words of a text, or with commas in it what stands between them."""
-    text = str(given)
-    return [each.strip() for each in text.split(",")] if "," in text else text.split()
+    """Words of a text; those of a list may have blanks in them (`tool run`)."""
+    return [str(each) for each in given] if isinstance(given, list) else str(given).split()

@@ -7,7 +7,7 @@ import re
 from redoma.judge.interpret.arg import NETWORK, UNKNOWN, Arg, Stream
 from redoma.judge.interpret.files import Files
 from redoma.judge.interpret.paths import place_of
-from redoma.judge.programs.actions import do
+from redoma.judge.programs.card_actions import do
 from redoma.judge.programs.cards import card_named, card_words, follow, options_of
 from redoma.judge.programs.options import split
 from redoma.model.risk import Effect, Fact, Place, Target
@@ -15,7 +15,7 @@ from redoma.model.risk import Effect, Fact, Place, Target
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.invocation import Invocation
-    from redoma.judge.programs.options import Options
+    from redoma.judge.programs.options import ProgramOptions
 
 _GROUPS = frozenset(("container", "image", "buildx", "builder"))
 _ADDRESS = re.compile(r"(?:https?|git|ssh|ftp)://|git@|github\.com/")
@@ -120,7 +120,7 @@ def _run(call: Invocation, words: list[Arg]) -> Stream:
     return out
 
 
-def _flags(call: Invocation, options: Options) -> None:
+def _flags(call: Invocation, options: ProgramOptions) -> None:
     for value in options.values("--env-file", "--label-file"):
         call.reads(value)
     for value in options.values("--cidfile", "--pod-id-file"):
@@ -253,7 +253,7 @@ def mount_of(word: Arg) -> tuple[Arg, str, bool] | None:
     return word.like(source), inside, "ro" in pieces[2].split(",") if len(pieces) > 2 else False
 
 
-def reaches_host(call: Invocation, options: Options) -> bool:
+def reaches_host(call: Invocation, options: ProgramOptions) -> bool:
     """Notes each way out of the container that the options open; says whether there is one."""
     before = len(call.walker.facts)
     if options.has("--privileged"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redoma.judge.interpret.arg import DECODED, NETWORK, NOTHING, SECRET, UNKNOWN, Stream
-from redoma.judge.programs.actions import do
+from redoma.judge.programs.card_actions import do
 from redoma.judge.programs.cards import options_of
 from redoma.model.risk import Effect, Place, Target
 

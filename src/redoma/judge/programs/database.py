@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from redoma.judge.interpret.arg import ANYTHING, UNKNOWN, Arg, Stream, arg
-from redoma.judge.programs.cards import card_of, follow, options_of
-from redoma.judge.programs.clients import CLIENTS, SAME, SQLCMD
+from redoma.judge.programs.cards import card_named, card_of, card_words, follow, options_of
 from redoma.judge.programs.database_shells import client_lines, run_meta, unseen
-from redoma.judge.programs.options import Options, split
+from redoma.judge.programs.options import ProgramOptions
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from redoma.judge.interpret.invocation import Invocation
-    from redoma.judge.programs.clients import Client
 
 _EFFECTS: dict[str, tuple[Effect, tuple[str, ...]]] = {
     "read": (Effect.READS, ()),
@@ -127,14 +127,29 @@ def from_stdin(
         call.fact(Effect.READS if readonly else Effect.EXECUTES, target, tags=tags)
 
 
+class Client:
+    """How a client takes its SQL: which options carry it, name a file of it, or write elsewhere."""
+
+    __slots__ = ("dialect", "files", "libraries", "shells", "sql", "telling", "writes")
+
+    def __init__(self, card: dict[str, Any]) -> None:
+        words = card["words"]
+        none: frozenset[str] = frozenset()
+        self.dialect: str = next(iter(words.get("dialect", ())), "")
+        self.sql: frozenset[str] = words["sql"]
+        self.files: frozenset[str] = words.get("files", none)
+        self.writes: frozenset[str] = words.get("writes", none)
+        self.shells: frozenset[str] = words.get("shells", none)
+        self.libraries: frozenset[str] = words.get("libraries", none)
+        self.telling: frozenset[str] = words["telling"]
+
+
 def client(call: Invocation) -> Stream:
     """A client of a database server."""
-    known = CLIENTS[SAME.get(call.name, call.name)]
-    options = split(call.args, known.takes, known.telling, long=known.long, optional=known.optional)
-    return _serve(call, known, options)
+    return _serve(call, Client(card_of(call)), options_of(call))
 
 
-def _serve(call: Invocation, known: Client, options: Options) -> Stream:
+def _serve(call: Invocation, known: Client, options: ProgramOptions) -> Stream:
     for name, value, _ in options.order:
         if value is None:
             continue
@@ -173,8 +188,9 @@ def subcommand(call: Invocation) -> Stream:
     ):
         index = call.args.index(words[0])
         call.args = [*call.args[:index], *call.args[index + 1 :]]
-        known = CLIENTS["clickhouse-client" if call.name == "clickhouse" else call.name]
-        return _serve(call, known, split(call.args, known.takes, known.telling))
+        own = "clickhouse-client" if call.name == "clickhouse" else f"{call.name} sql"
+        card = card_named(call, own)
+        return _serve(call, Client(card), options_of(call, card=card))
     if "alone" in card_of(call):
         call.fact(Effect.UNKNOWN, tags=("subcommand",), detail=" ".join(words[:2]))
         return ANYTHING
@@ -235,7 +251,7 @@ def sqlcmd(call: Invocation) -> Stream:
     options = options_of(call)
     operands = options.operands
     if operands and operands[0] in _SQLCMD_SUBCOMMANDS and not options.has("-Q", "-i"):
-        from redoma.judge.programs.actions import do
+        from redoma.judge.programs.card_actions import do
 
         action = _SQLCMD_SUBCOMMANDS[operands[0]]
         if options.has("--help", "-h", "-?"):
@@ -243,13 +259,13 @@ def sqlcmd(call: Invocation) -> Stream:
         if action:
             do(call, action, detail=" ".join(operands[:2]))
             return Stream(None)
-        texts = [*operands[1:], *options.values(*SQLCMD.sql)]
+        texts = [*operands[1:], *options.values(*card_words(call, "sql"))]
         for text in texts:
             read_sql(call, text, "tsql")
         if not texts:
             from_stdin(call, "tsql")
         return Stream(None)
-    return _serve(call, SQLCMD, options)
+    return _serve(call, Client(card_of(call)), options)
 
 
 def bq(call: Invocation) -> Stream:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from redoma.judge.interpret.arg import UNKNOWN, Arg, Stream, arg
-from redoma.judge.programs.actions import do
+from redoma.judge.programs.card_actions import do
 from redoma.judge.programs.cards import options_of
 from redoma.judge.programs.sql import MOST
 from redoma.model.risk import Effect, Place, Target

@@ -214,27 +214,10 @@ def plain_editor(call: Invocation) -> Stream:
     return _opens(call, words, only_looks=options.has("-v", "--view"))
 
 
-_PAGER_TAKES = {
-    "less": frozenset(
-        "-p --pattern -o -O --log-file --LOG-FILE -k --lesskey-file --lesskey-src "
-        "--lesskey-content -t --tag -T --tag-file -x --tabs -y -z --window -b --buffers -h -j "
-        "--jump-target -D --color -P --prompt".split()
-    ),
-    "bat": frozenset(
-        "-l --language -H --highlight-line --file-name --tabs --wrap --terminal-width --color "
-        "--italic-text --decorations --paging --pager -m --map-syntax --ignored-suffix --theme "
-        "--style -r --line-range --diff-context --theme-dark --theme-light --binary".split()
-    ),
-    "more": frozenset(("-n", "--lines")),
-}
-_PAGER_TAKES["batcat"] = _PAGER_TAKES["bat"]
-
-
 def pager(call: Invocation) -> Stream:
     """`less`, `more`, `bat`: show files; a few options write or run something."""
     plus = [w for w in call.args if w.startswith("+") and len(w) > 1]
-    takes = _PAGER_TAKES.get(call.name, frozenset())
-    options = split([w for w in call.args if w not in plus], takes)
+    options = options_of(call, [w for w in call.args if w not in plus])
     for text in plus:
         for command in text.split("\n"):
             inner = command.lstrip("+")

@@ -6,13 +6,12 @@ import re
 
 from redoma.judge.interpret.arg import NOTHING, Arg, Stream, arg
 from redoma.judge.programs.cards import follow, options_of
-from redoma.judge.programs.options import split
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.invocation import Invocation
-    from redoma.judge.programs.options import Options
+    from redoma.judge.programs.options import ProgramOptions
 
 _TEMP_ROOTS = frozenset("/tmp /var/tmp /private/tmp /private/var/tmp /dev/shm".split())
 _AROUND = (Place.WORKSPACE, Place.TEMP, Place.NOWHERE)
@@ -85,23 +84,10 @@ def rmdir(call: Invocation) -> Stream:
     return NOTHING
 
 
-_COPY_TAKES = frozenset(
-    "-t --target-directory -S --suffix -m --mode -o --owner -g --group --strip-program".split()
-)
-_COPY_KNOWN = frozenset(
-    "--recursive --archive --force --interactive --no-clobber --no-target-directory "
-    "--update --verbose --remove-destination --parents --preserve --no-preserve "
-    "--reflink --sparse --link --symbolic-link --one-file-system --attributes-only "
-    "--dereference --no-dereference --backup --directory --compare --strip "
-    "--preserve-timestamps --exchange --strip-trailing-slashes".split()
-)
-
-
 def copy(call: Invocation) -> Stream:
     """`cp`, `mv`, `install`: reads the sources, writes the target; `mv` removes the sources."""
     installs = call.name.endswith("install")
-    takes = _COPY_TAKES if installs else _COPY_TAKES - {"-m", "-o", "-g", "--mode"}
-    options = split(call.args, takes, _COPY_KNOWN, optional=frozenset(("--backup",)))
+    options = options_of(call)
     operands = list(options.operands)
     if installs and options.has("-d", "--directory"):
         for word in operands:
@@ -280,7 +266,7 @@ def setfattr(call: Invocation) -> Stream:
     return NOTHING
 
 
-def _each(call: Invocation, words: list[Arg], options: Options, tags: list[str]) -> None:
+def _each(call: Invocation, words: list[Arg], options: ProgramOptions, tags: list[str]) -> None:
     recursive = options.has("-R", "--recursive")
     for word in words:
         marks = [*tags, *(["recursive"] if recursive else [])]

@@ -272,21 +272,12 @@ def through(call: Invocation) -> Stream:
     return gathered(call, options.operands)
 
 
-_TAKES = {
-    "stat": frozenset("-c --format --printf".split()),
-    "tree": frozenset("-L -P -I -o -H -T --filelimit --timefmt --charset --sort --gitfile".split()),
-    "file": frozenset("-e --exclude -F --separator -P --parameter -f --files-from -m".split()),
-}
-_LS_TAKES = frozenset(
-    "-I --ignore -w --width -T --tabsize --time-style --block-size --sort --time --format --hide "
-    "--indicator-style --quoting-style --level --ignore-glob --depth".split()
-)
 _OURS = (Place.WORKSPACE, Place.TEMP, Place.REPOSITORY)
 
 
 def look(call: Invocation) -> Stream:
     """Lists names; those of keys outside the project tell an attacker where to look next."""
-    options = split(call.args, _TAKES.get(call.name, _LS_TAKES))
+    options = options_of(call)
     if call.name == "tree":
         for word in options.values("-o"):
             call.writes(word)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from redoma.judge.interpret.arg import ANYTHING, UNKNOWN, Arg, Stream, arg
 from redoma.judge.interpret.paths import normal, place_of
-from redoma.judge.programs.actions import do
+from redoma.judge.programs.card_actions import do
 from redoma.judge.programs.cards import handler_of
-from redoma.judge.programs.options import Options, split
+from redoma.judge.programs.options import ProgramOptions, split
 from redoma.model.risk import Effect, Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.arg import Arg
     from redoma.judge.interpret.invocation import Invocation
-    from redoma.judge.programs.options import Options
+    from redoma.judge.programs.options import ProgramOptions
 
 _PLAIN = frozenset(
     "--no-pager -P --bare --no-replace-objects --no-lazy-fetch --no-optional-locks "
@@ -220,7 +220,7 @@ class Verb:
         self.words = words
         self.settings = settings
 
-    def options(self, *, stops: bool = False) -> Options:
+    def options(self, *, stops: bool = False) -> ProgramOptions:
         """Its words, read by its own options."""
 
         return read(self, stops=stops)
@@ -259,7 +259,7 @@ class Verb:
 _NONE: frozenset[str] = frozenset()
 
 
-def read(verb: Verb, *, stops: bool = False) -> Options:
+def read(verb: Verb, *, stops: bool = False) -> ProgramOptions:
     """A subcommand's words; `--har` is `--hard`, and `--no-x` takes `--x` back."""
     card = verb.call.walker.knowledge.cards.get(f"git {verb.name}", {})
     takes, attached = card.get("takes", _NONE), card.get("optional", _NONE)
@@ -306,7 +306,7 @@ _SHORT = {
 }
 
 
-def _take_back(options: Options, negation: str) -> None:
+def _take_back(options: ProgramOptions, negation: str) -> None:
     """`--no-staged` after `--staged` leaves nothing; before it, nothing is taken back."""
     name = f"--{negation[5:]}"
     names = (name, _SHORT.get(name, name))

@@ -8,7 +8,7 @@ from redoma.model.risk import Effect, Place
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.programs.git import Verb
-    from redoma.judge.programs.options import Options
+    from redoma.judge.programs.options import ProgramOptions
 
 _FILE_ENDS = frozenset(
     "py pyi js jsx ts tsx mjs cjs json yaml yml toml ini cfg conf txt md rst html htm "
@@ -19,7 +19,7 @@ _FILE_ENDS = frozenset(
 )
 
 
-def _asks_help(options: Options) -> bool:
+def _asks_help(options: ProgramOptions) -> bool:
     return options.has("--help", "-h")
 
 
@@ -98,7 +98,7 @@ def reset(verb: Verb) -> Stream:
     return NOTHING
 
 
-def _hard(verb: Verb, options: Options) -> bool:
+def _hard(verb: Verb, options: ProgramOptions) -> bool:
     if options.has("--hard", "--merge", "--keep"):
         return True
     # `--h`, `--m`: git takes any beginning; where it is not clear, the worse is meant.

@@ -8,7 +8,7 @@ from redoma.model.risk import Effect
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.programs.git import Verb
-    from redoma.judge.programs.options import Options
+    from redoma.judge.programs.options import ProgramOptions
 
 _BRANCH_CHANGES = (
     *("-m", "--move", "-c", "--copy", "-u"),
@@ -17,7 +17,7 @@ _BRANCH_CHANGES = (
 _NOW = frozenset("now all 0 never".split())
 
 
-def _shows(verb: Verb, options: Options) -> bool:
+def _shows(verb: Verb, options: ProgramOptions) -> bool:
     if options.has("--help"):
         verb.looks()
         return True

@@ -11,7 +11,7 @@ from redoma.model.risk import Effect, Place, Target
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.programs.git import Verb
-    from redoma.judge.programs.options import Options
+    from redoma.judge.programs.options import ProgramOptions
 
 _SCP = re.compile(r"[\w.-]+@[\w.-]+:|[\w-]+(?:\.[\w-]+)+:(?!\\)")
 _FORCES = ("--force", "--force-with-lease", "--force-if-includes", "--follow-tags")
@@ -34,7 +34,7 @@ def _contact(verb: Verb, word: Arg, *tags: str) -> None:
         call.host(word, *tags)
 
 
-def _programs(verb: Verb, options: Options) -> None:
+def _programs(verb: Verb, options: ProgramOptions) -> None:
     """The other end's program is the caller's choice; for a local path it runs here."""
     for name in ("--upload-pack", "-u", "--receive-pack", "--exec"):
         if name == "-u" and verb.name != "clone":

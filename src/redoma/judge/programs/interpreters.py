@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from redoma.judge.interpret.arg import ANYTHING, NOTHING, UNKNOWN, Arg, Stream
-from redoma.judge.programs.actions import do
-from redoma.judge.programs.cards import options_of
+from redoma.judge.programs.card_actions import do
+from redoma.judge.programs.cards import card_of, options_of
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
@@ -13,124 +13,24 @@ if TYPE_CHECKING:
 
 
 class Interpreter:
-    """How one interpreter takes its code."""
+    """How one interpreter takes its code, as its card says."""
 
-    __slots__ = ("checks", "code", "language", "loads", "prints", "takes")
+    __slots__ = ("checks", "code", "language", "loads", "prints", "values")
 
-    def __init__(
-        self,
-        language: str,
-        code: str = "",
-        takes: str = "",
-        checks: str = "",
-        loads: str = "",
-        prints: str = "--version --help",
-    ) -> None:
-        self.language = language
-        self.code = frozenset(code.split())
-        self.takes = frozenset(takes.split())
-        self.checks = frozenset(checks.split())
-        self.loads = frozenset(loads.split())
-        self.prints = frozenset(prints.split())
-
-
-_KINDS = {
-    "node": Interpreter(
-        "javascript",
-        "-e --eval -p --print -pe",
-        "-C --conditions --input-type --max-old-space-size --stack-size --env-file "
-        "--test-name-pattern --test-reporter --title --icu-data-dir --inspect-port "
-        "--dns-result-order",
-        "-c --check",
-        "-r --require --import --loader --experimental-loader",
-        "-v --version -h --help --v8-options",
-    ),
-    "perl": Interpreter("perl", "-e -E", "-I", "-c", "", "-v -V --version -h --help"),
-    "ruby": Interpreter(
-        "ruby",
-        "-e",
-        "-I -C -E -W --encoding --yjit-exec-mem-size",
-        "-c",
-        "",
-        "--version -v -h --help --copyright",
-    ),
-    "php": Interpreter(
-        "php",
-        "-r -B -R -E",
-        "-c -d -F -z -t",
-        "-l --syntax-check",
-        "",
-        "-v --version -h --help -i --info -m --modules --ini",
-    ),
-    "lua": Interpreter("lua", "-e", "-l", "", "", "-v --version -h --help"),
-    "rscript": Interpreter("r", "-e --eval", "--default-packages", "", "", "--version --help"),
-    "julia": Interpreter(
-        "julia",
-        "-e --eval -E --print",
-        "-L --load --project -p -t -J -C -O --threads --sysimage",
-        "",
-        "-L --load",
-        "-v --version -h --help",
-    ),
-    "tclsh": Interpreter("tcl", "-c", "", "", "", ""),
-    "osascript": Interpreter("applescript", "-e", "-l -s", "", "", ""),
-    "elixir": Interpreter(
-        "elixir",
-        "-e --eval --rpc-eval",
-        "-r -pa -pz --name --sname --cookie -S",
-        "",
-        "-r",
-        "-v --version --help",
-    ),
-    "erl": Interpreter(
-        "erlang", "-eval", "-pa -pz -s -run -name -sname -setcookie -config", "", "", "-version"
-    ),
-    "groovy": Interpreter(
-        "groovy",
-        "-e",
-        "-c -cp -classpath --classpath -D -i --encoding",
-        "",
-        "",
-        "-v --version -h --help",
-    ),
-    "scala": Interpreter(
-        "scala",
-        "-e --execute",
-        "-cp -classpath --classpath",
-        "",
-        "",
-        "-version --version -help --help",
-    ),
-    "ghc": Interpreter("haskell", "-e", "-package -i", "", "", "--version --help -V"),
-    "jshell": Interpreter(
-        "java",
-        "",
-        "--class-path -R -C --startup --feedback --execution --module-path",
-        "",
-        "--startup",
-        "--version --help",
-    ),
-    "jrunscript": Interpreter(
-        "javascript", "-e", "-cp -classpath -l -encoding -f", "", "", "-? -help -q"
-    ),
-}
-_ALIASES = dict(
-    each.split(":")
-    for each in (
-        "nodejs:node node18:node node20:node tsx:node ts-node:node esno:node luajit:lua "
-        "lua5.1:lua lua5.2:lua lua5.3:lua lua5.4:lua texlua:lua Rscript:rscript "
-        "R:rscript littler:rscript wish:tclsh jimsh:tclsh irb:ruby pry:ruby jruby:ruby "
-        "truffleruby:ruby iex:elixir ghci:ghc runghc:ghc runhaskell:ghc php8:php "
-        "php7:php php-cgi:php hhvm:php groovysh:groovy kotlinc:scala kotlin:scala "
-        "escript:erl qjs:node js:node d8:node rhino:node jjs:node"
-    ).split()
-)
+    def __init__(self, call: Invocation) -> None:
+        words = card_of(call)["words"]
+        none: frozenset[str] = frozenset()
+        self.language: str = next(iter(words["language"]))
+        self.code: frozenset[str] = words.get("code", none)
+        self.values: frozenset[str] = words.get("values", none)
+        self.checks: frozenset[str] = words.get("checks", none)
+        self.loads: frozenset[str] = words.get("loads", none)
+        self.prints: frozenset[str] = words.get("prints", none)
 
 
 def interpreter(call: Invocation) -> Stream:
     """Finds the code that an interpreter is given, and has it read."""
-    name = _ALIASES.get(call.name, call.name)
-    kind = _KINDS[name]
+    kind = Interpreter(call)
     words = list(call.args)
     out: Stream | None = None
     checks = False
@@ -149,11 +49,11 @@ def interpreter(call: Invocation) -> Stream:
             target = word.like(attached) if equals else (words.pop(0) if words else None)
             if target is not None:
                 _loaded(call, kind, target)
-        elif option in kind.takes:
+        elif option in kind.values:
             if not equals and words:
                 words.pop(0)
         else:
-            out = _bundle(call, name, kind, word, words, out)
+            out = _bundle(call, kind, word, words, out)
             checks = checks or (
                 not word.startswith("--") and any(f"-{c}" in kind.checks for c in word[1:])
             )
@@ -167,9 +67,10 @@ def interpreter(call: Invocation) -> Stream:
 
 
 def _bundle(
-    call: Invocation, name: str, kind: Interpreter, word: Arg, words: list[Arg], out: Stream | None
+    call: Invocation, kind: Interpreter, word: Arg, words: list[Arg], out: Stream | None
 ) -> Stream | None:
     """`-we CODE`, `-i.bak`, `-Mmodule`, `-run`: letters together, some with a value attached."""
+    name = kind.language
     if word.startswith("--"):
         return out
     if name == "perl":
@@ -184,7 +85,7 @@ def _bundle(
     for position, letter in enumerate(letters):
         if f"-{letter}" in kind.code:
             attached = letters[position + 1 :]
-            if attached and name in ("ruby", "lua", "rscript", "php"):
+            if attached and name in ("ruby", "lua", "r", "php"):
                 return _code(call, kind, word.like(attached), out)
             return _code(call, kind, words.pop(0) if words else call.word.like(UNKNOWN), out)
         if name == "ruby" and letter == "r":
@@ -255,7 +156,7 @@ def _script(call: Invocation, kind: Interpreter, words: list[Arg]) -> Stream:
 
 def _framework(call: Invocation, words: list[Arg]) -> None:
     """Laravel's and Symfony's commands that end the project's data."""
-    from redoma.judge.programs.actions import says_it_destroys
+    from redoma.judge.programs.card_actions import says_it_destroys
 
     commands = [word for word in words if word[:1] != "-"]
     if says_it_destroys(commands[:1]):

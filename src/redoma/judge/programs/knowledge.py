@@ -5,7 +5,7 @@ from __future__ import annotations
 import marshal
 
 from redoma.judge.interpret.arg import ANYTHING, PLAIN, SECRET, UNKNOWN, Stream
-from redoma.judge.programs.actions import is_named_so, judge_carried, says_it_destroys
+from redoma.judge.programs.card_actions import is_named_so, judge_carried, says_it_destroys
 from redoma.judge.programs.cards import follow, handler_of
 from redoma.judge.text.glob import glob, has_glob
 from redoma.model.risk import Effect

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from redoma.judge.interpret.arg import ANYTHING, NETWORK, UNKNOWN, Arg, Stream
-from redoma.judge.programs.cards import action_of, card_of, follow, options_of
+from redoma.judge.programs.cards import action_of, card_of, card_words, follow, options_of
 from redoma.judge.programs.options import split
 from redoma.model.risk import Effect
 
@@ -14,73 +14,15 @@ if TYPE_CHECKING:
     from typing import Any
 
     from redoma.judge.interpret.invocation import Invocation
-    from redoma.judge.programs.options import Options
+    from redoma.judge.programs.options import ProgramOptions
 
-# Subcommands that run an inner command: as it is (`local`), or out of a package that is fetched
-# for it (`fetched`).
-_RUNNERS: dict[str, dict[str, str]] = {
-    "uv": {"run": "local", "tool run": "fetched"},
-    "uvx": {"": "fetched"},
-    "pipx": {"run": "fetched"},
-    "poetry": {"run": "local"},
-    "pipenv": {"run": "local"},
-    "pdm": {"run": "local"},
-    "rye": {"run": "local"},
-    "hatch": {"run": "local"},
-    "pixi": {"run": "local", "exec": "fetched"},
-    "conda": {"run": "local"},
-    "mamba": {"run": "local"},
-    "micromamba": {"run": "local"},
-    "npm": {"exec": "node", "x": "node"},
-    "npx": {"": "node"},
-    "bunx": {"": "node"},
-    "pnpx": {"": "node"},
-    "pnpm": {"exec": "local", "dlx": "node"},
-    "yarn": {"exec": "local", "dlx": "node", "run": "script"},
-    "bun": {"x": "node"},
-    "bundle": {"exec": "local"},
-    "bundler": {"exec": "local"},
-    "composer": {"exec": "local"},
-    "mise": {"exec": "local", "x": "local", "watch": "local"},
-    "rtx": {"exec": "local", "x": "local"},
-    "asdf": {"exec": "local"},
-    "pyenv": {"exec": "local"},
-    "rbenv": {"exec": "local"},
-    "nodenv": {"exec": "local"},
-    "goenv": {"exec": "local"},
-    "jenv": {"exec": "local"},
-    "rustup": {"run": "second"},
-    "nvm": {"exec": "second", "run": "script"},
-    "volta": {"run": "local"},
-    "fnm": {"exec": "local"},
-    "cabal": {"exec": "local"},
-    "stack": {"exec": "local"},
-    "opam": {"exec": "local"},
-    "dune": {"exec": "local"},
-    "devbox": {"run": "local"},
-    "aqua": {"exec": "local"},
-    "corepack": {"npm": "named", "npx": "named", "pnpm": "named", "yarn": "named"},
-    "lerna": {"exec": "local"},
-    "nx": {"exec": "local"},
-}
+# Lists on a card of subcommands that run an inner command: as it is (`local`), out of a package
+# that is fetched for it (`fetched`, `node`), as a script of the project, after a word, by name.
+_RUNNERS = ("local", "fetched", "node", "script", "second", "named")
 _RUN_TAKES = frozenset(
     "-n --name -p --prefix --cwd --package --spec --python --from --with --with-editable "
     "--with-requirements -c --call --registry --cache --userconfig --using --node -e "
     "--env -t --tool -C --cd -w --workspace".split()
-)
-_NODE_TOOLS = frozenset(
-    "eslint prettier tsc jest vitest mocha ava playwright cypress webpack vite rollup "
-    "esbuild parcel next nuxt astro storybook biome markdownlint markdownlint-cli "
-    "markdownlint-cli2 stylelint tailwindcss postcss ts-node tsx c8 nyc concurrently "
-    "nodemon turbo nx lerna prisma wrangler vercel netlify firebase swc babel tsup "
-    "depcheck madge knip npm-check-updates ncu commitlint lint-staged husky jscpd "
-    "typedoc svgo serve http-server json-server rimraf cross-env dotenv drizzle-kit knex "
-    "sequelize typeorm tsd karma nest ng vue-tsc svelte-check expo eas react-native "
-    "changeset semantic-release release-it syncpack sort-package-json standard xo tap "
-    "jasmine wdio cspell alex textlint remark linthtml htmlhint oxlint dprint unocss "
-    "sass lessc swagger-cli openapi-generator-cli graphql-codegen supabase convex sanity "
-    "shadcn newman pm2 wait-on start-server-and-test npm-run-all run-s run-p "
-    "license-checker size-limit bundlesize lighthouse pa11y sirv publint attw tsc-alias".split()
 )
 _CARGO_PROGRAMS = re.compile(
     r"rustc|rustdoc|runner|linker|credential|alias|registr|source|\.toml$|http\.|net\.|env\."
@@ -117,7 +59,7 @@ def manage(call: Invocation) -> Stream:
         runs_project(call)
     if call.name in ("pnpm", "yarn") and action == "build" and options.operands:
         name = options.operands[0]
-        if name in _NODE_TOOLS and not _listed(card, name):
+        if name in card_words(call, "tools", "npx") and not _listed(card, name):
             return call.run_args(list(options.operands[:1]) + _after(call.args, name))
     return follow(call)
 
@@ -136,7 +78,7 @@ def runs_project(call: Invocation, word: Arg | None = None) -> None:
         call.fact(Effect.DOWNLOADS_AND_EXECUTES, detail=held.source)
 
 
-def _installs_here(options: Options) -> bool:
+def _installs_here(options: ProgramOptions) -> bool:
     named = [*options.operands[1:], *options.values("-e", "--editable", "--path")]
     return any(word.startswith((".", "/", "~")) for word in named)
 
@@ -157,12 +99,13 @@ def _after(words: list[Arg], name: str) -> list[Arg]:
 
 def _inner(call: Invocation, card: dict[str, Any]) -> Stream | None:
     """Runs the inner command of `uv run …`, `npx …` and their like; None if this is not one."""
-    kinds = _RUNNERS.get(call.name)
-    if kinds is None:
+    named_so = card.get("words", {})
+    kinds = {each: kind for kind in _RUNNERS for each in named_so.get(kind, ())}
+    if not kinds:
         return None
     takes = card.get("takes", frozenset())
     words = list(call.args)
-    kind = kinds.get("")
+    kind = kinds.get("*")
     if kind is None:
         first = split(words, takes, card.get("known", frozenset()), stops=True)
         named = first.operands
@@ -194,7 +137,7 @@ def _inner(call: Invocation, card: dict[str, Any]) -> Stream | None:
     return _run_inner(call, kind, inner)
 
 
-def _judge_extras(call: Invocation, options: Options, kind: str) -> None:
+def _judge_extras(call: Invocation, options: ProgramOptions, kind: str) -> None:
     given = options.values("--with", "--with-editable", "--with-requirements")
     if call.name in ("uv", "uvx") and given:
         call.fact(Effect.INSTALLS, at=given[0].span)
@@ -219,7 +162,7 @@ def _run_inner(call: Invocation, kind: str, inner: list[Arg]) -> Stream:
             return ANYTHING
         if word.endswith((".py", ".pyw")) and "python" in call.walker.knowledge:
             return call.run_args([word.like("python"), *inner])
-        if kind == "script" and word not in _NODE_TOOLS:
+        if kind == "script" and word not in card_words(call, "tools", "npx"):
             call.fact(Effect.EXECUTES, tags=("project",), detail=str(word))
             runs_project(call)
             return ANYTHING
@@ -228,7 +171,7 @@ def _run_inner(call: Invocation, kind: str, inner: list[Arg]) -> Stream:
         call.fact(Effect.DOWNLOADS_AND_EXECUTES, at=word.span, detail=str(word))
         return ANYTHING
     name = _bare(word)
-    if kind == "node" and name in _NODE_TOOLS:
+    if kind == "node" and name in card_words(call, "tools", "npx"):
         if name in call.walker.knowledge:
             return call.run_args([word.like(name), *inner[1:]])
         call.fact(Effect.EXECUTES, tags=("project",), at=word.span, detail=name)
@@ -295,7 +238,7 @@ def is_repository(word: str) -> bool:
     return word.count("/") == 1 and word[:1].isalnum() and not word.endswith((".tgz", ".js"))
 
 
-def judge_sources(call: Invocation, options: Options) -> None:
+def judge_sources(call: Invocation, options: ProgramOptions) -> None:
     """Notes packages and indexes that are named by an address, by option, word or variable."""
     for name, value, word in options.order:
         if name in _SOURCE_OPTIONS and value is not None:
@@ -318,14 +261,14 @@ def judge_sources(call: Invocation, options: Options) -> None:
         call.fact(Effect.INSTALLS, tags=("unknown",))
 
 
-def _adds(options: Options) -> bool:
+def _adds(options: ProgramOptions) -> bool:
     return bool(options.operands) and options.operands[0] in ("install", "i", "add", "in", "a")
 
 
 _KNOWN_PLUGINS = ("org.apache.maven.", "org.codehaus.mojo:", "org.springframework.boot:")
 
 
-def judge_coordinates(call: Invocation, options: Options) -> None:
+def judge_coordinates(call: Invocation, options: ProgramOptions) -> None:
     """`group:artifact:version:goal` fetches a plugin by its coordinates and runs it."""
     for word in options.operands:
         # A task of a nested project begins with a colon, `:app:lib:test`, and coordinates do not.
@@ -346,7 +289,7 @@ _SOURCE_SETTINGS = frozenset(
 )
 
 
-def judge_settings(call: Invocation, options: Options) -> None:
+def judge_settings(call: Invocation, options: ProgramOptions) -> None:
     """`npm config set script-shell x` and its kind: settings that later runs obey by themselves."""
     words = [str(w) for w in options.operands]
     if words[:2] == ["config", "set"] or words[:2] == ["c", "set"]:

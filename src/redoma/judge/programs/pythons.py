@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redoma.judge.interpret.arg import Stream
-from redoma.judge.programs.actions import do
+from redoma.judge.programs.card_actions import do
 from redoma.judge.programs.interpreters import from_input, script_file
 from redoma.model.risk import Effect
 

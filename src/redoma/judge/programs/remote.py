@@ -10,7 +10,7 @@ from redoma.model.risk import Effect, Place, Target
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.invocation import Invocation
-    from redoma.judge.programs.options import Options
+    from redoma.judge.programs.options import ProgramOptions
 
 _SSH_TAKES = frozenset("-B -b -c -D -E -e -F -I -i -J -L -l -m -O -o -P -p -Q -R -S -W -w".split())
 _RUNNING_OPTIONS = ("proxycommand", "localcommand", "knownhostscommand", "remotecommand")
@@ -43,7 +43,7 @@ def remote_of(word: str) -> tuple[str, str] | None:
     return before.rpartition("@")[2], after.removeprefix(":")
 
 
-def judge_ssh_options(call: Invocation, options: Options) -> None:
+def judge_ssh_options(call: Invocation, options: ProgramOptions) -> None:
     """`-o ProxyCommand=…` and its like run programs here; some switch checks off."""
     for word in options.values("-o"):
         name, _, value = word.replace("=", " ", 1).strip().partition(" ")
@@ -264,12 +264,7 @@ def agent(call: Invocation) -> Stream:
 
 def carrier(call: Invocation) -> Stream:
     """`sshpass`, `autossh`, `mosh`, `torsocks`: another program's connection made easier."""
-    takes = {
-        "sshpass": "-p -f -d -P",
-        "autossh": "-M",
-        "mosh": "--server --ssh --predict -p --port --client --bind-server --family",
-    }.get(call.name, "-a -P -u -p -i")
-    options = split(call.args, frozenset(takes.split()), stops=True)
+    options = options_of(call)
     words = list(options.operands)
     if call.name == "sshpass":
         for word in options.values("-f"):

@@ -9,7 +9,6 @@ from redoma.judge.interpret.paths import place_of
 from redoma.judge.interpret.sensitive import is_secret
 from redoma.judge.programs.cards import options_of
 from redoma.judge.programs.files import removes
-from redoma.judge.programs.options import split
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
@@ -266,32 +265,6 @@ def fd(call: Invocation) -> Stream:
     return ANYTHING
 
 
-_GREP_TAKES = frozenset(
-    "-A -B -C -D -d -e -f -m --after-context --before-context --context --max-count "
-    "--regexp --file --include --exclude --exclude-from --exclude-dir --label "
-    "--binary-files --devices --directories --group-separator --include-dir".split()
-)
-_RG_TAKES = frozenset(
-    "-A -B -C -E -M -T -d -e -f -g -j -m -r -t --after-context --before-context --color --colors "
-    "--context --context-separator --dfa-size-limit --encoding --engine --field-context-separator "
-    "--field-match-separator --file --generate --glob --hostname-bin --hyperlink-format --iglob "
-    "--ignore-file --max-columns --max-count --max-depth --max-filesize --path-separator --pre "
-    "--pre-glob --regex-size-limit --regexp --replace --sort --sortr --threads --type --type-add "
-    "--type-clear --type-not".split()
-)
-_AG_TAKES = frozenset(
-    "-A -B -C -G -g -m -p -W --after --before --context --ignore --ignore-dir --depth "
-    "--file-search-regex --pager --path-to-ignore --max-count --width --workers "
-    "--color-line-number --color-match --color-path --type --type-add --type-set "
-    "--type-del --output --match".split()
-)
-_UGREP_TAKES = _GREP_TAKES | frozenset(
-    "-g -G -J -K -N -O -o -t -M --glob --iglob --ignore-files --filter --filter-magic-label "
-    "--format --pager --view --config --save-config --jobs --max-files --range --file-type "
-    "--file-extension --file-magic --min-depth --depth --sort --tabs --replace --encoding --width "
-    "--fuzzy --zmax --separator --split --hexdump --colors --colours --delay --not --and --andnot "
-    "--neg-regexp --max-line --min-line --from".split()
-) - {"-o"}
 _TREES = (Place.ROOT, Place.HOME_ROOT, Place.SYSTEM_TREE)
 _OURS = (Place.WORKSPACE, Place.TEMP, Place.REPOSITORY, Place.NOWHERE)
 _SECRET_LIKE = re.compile(
@@ -300,21 +273,13 @@ _SECRET_LIKE = re.compile(
     r"|passw|secret|token|api.?key|credential|aws_",
     re.IGNORECASE,
 )
-_TAKES = {
-    "rg": _RG_TAKES,
-    "ag": _AG_TAKES,
-    "ack": _AG_TAKES,
-    "ugrep": _UGREP_TAKES,
-    "ug": _UGREP_TAKES,
-}
 _INTERACTIVE = ("-Q", "--query", "--save-config", "--create-ignore", "--create-ackrc", "--edit")
 
 
 def grep(call: Invocation) -> Stream:
     """`grep`, `rg`, `ag`, `ack`: the files are read; rg and ag may run helpers on the way."""
     name = call.name
-    takes = _TAKES.get(name, _GREP_TAKES)
-    options = split(call.args, takes, frozenset(("--recursive", "--dereference-recursive")))
+    options = options_of(call)
     operands = list(options.operands)
     patterns = options.values("-e", "--regexp", "--match")
     for word in options.values(

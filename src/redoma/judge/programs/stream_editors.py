@@ -12,7 +12,7 @@ from redoma.model.risk import Effect
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.invocation import Invocation
-    from redoma.judge.programs.options import Options
+    from redoma.judge.programs.options import ProgramOptions
 
 _TO_LINE_END = "rRwWe"
 _LABEL_END = re.compile(r"[;\n}]")
@@ -208,7 +208,7 @@ def awk(call: Invocation) -> Stream:
         programs = [operands.pop(0)]
     known = dict(v.partition("=")[::2] for v in options.values("-v", "--assign"))
     for program in programs:
-        Program(call, program, known).judge()
+        AwkProgram(call, program, known).judge()
     streams = [call.stdin]
     for word in operands:
         if "=" not in word.partition("/")[0]:
@@ -226,7 +226,7 @@ _WRITING = (
 )
 
 
-def _debugs(call: Invocation, options: Options) -> None:
+def _debugs(call: Invocation, options: ProgramOptions) -> None:
     """Options of gawk that write files beside the program, or stop in a debugger."""
     for name, usual in _WRITING:
         if options.has(name):
@@ -236,7 +236,7 @@ def _debugs(call: Invocation, options: Options) -> None:
         call.fact(Effect.EXECUTES, tags=("debugger",))
 
 
-class Program:
+class AwkProgram:
     """One awk program as tokens: (kind, text)."""
 
     def __init__(self, call: Invocation, source: Arg, known: dict[str, str]) -> None:

@@ -6,7 +6,6 @@ import re
 
 from redoma.judge.interpret.arg import ANYTHING, NOTHING, Arg, Stream
 from redoma.judge.programs.cards import options_of
-from redoma.judge.programs.options import split
 from redoma.model.risk import Effect
 
 TYPE_CHECKING = False
@@ -198,24 +197,12 @@ def _killed(call: Invocation, word: Arg) -> None:
     call.fact(Effect.KILLS, tags=tags, at=word.span)
 
 
-_PKILL_TAKES = frozenset(
-    "-u --euid -U --uid -G --group -g --pgroup -P --parent -s --session -t --terminal -F "
-    "--pidfile --signal --ns --nslist -r --runstates -d -y --younger-than --older -Z "
-    "--context -q --queue".split()
-)
-
-
 def pkill(call: Invocation) -> Stream:
     """`pkill`, `killall`: by name; a name that fits everything ends everything."""
     words = [
         w for w in call.args if not re.fullmatch(r"-(?:\d+|SIG)?[A-Z]*\d*", w) or w in ("-I", "-V")
     ]
-    takes = (
-        _PKILL_TAKES
-        if call.name in ("pkill", "skill")
-        else frozenset("-s --signal -u --user -y -o -Z --ns -n".split())
-    )
-    options = split(words, takes)
+    options = options_of(call, words)
     names = options.operands
     if options.has("-l", "--list", "-V", "--version") and not names:
         return ANYTHING

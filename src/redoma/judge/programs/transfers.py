@@ -7,13 +7,12 @@ import re
 from redoma.judge.interpret.arg import ANYTHING, NETWORK, NOTHING, SECRET, UNKNOWN, Arg, Stream
 from redoma.judge.programs.archives import packed
 from redoma.judge.programs.cards import action_of, card_of, follow, options_of
-from redoma.judge.programs.options import split
 from redoma.model.risk import Effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.invocation import Invocation
-    from redoma.judge.programs.options import Options
+    from redoma.judge.programs.options import ProgramOptions
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
@@ -155,7 +154,7 @@ def remote(word: Arg) -> bool:
     return bool(colon) and "/" not in host and bool(host)
 
 
-def _copies(call: Invocation, options: Options, sources: list[Arg], target: Arg) -> None:
+def _copies(call: Invocation, options: ProgramOptions, sources: list[Arg], target: Arg) -> None:
     local = [word for word in sources if not remote(word)]
     carried = packed(call, local)
     deletes = options.has(*_DELETING)
@@ -187,13 +186,7 @@ _PASTERS = frozenset(("pbpaste", "wl-paste", "termux-clipboard-get", "getclip"))
 def clipboard(call: Invocation) -> Stream:
     """What was copied comes out again with all that it carries."""
     files = call.walker.files
-    options = split(
-        call.args,
-        frozenset(
-            "-selection -sel -loops -display -l -t --type -p --primary -s --seat -target".split()
-        ),
-        long=call.name in ("xclip", "xsel"),
-    )
+    options = options_of(call)
     pastes = call.name in _PASTERS or options.has("-o", "-out", "--output", "-out-selection")
     if pastes:
         return files.get(_CLIPBOARD) or Stream(None, 0, "the clipboard")

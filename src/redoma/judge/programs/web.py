@@ -6,13 +6,12 @@ from redoma.judge.interpret.arg import NETWORK, NOTHING, SECRET, UNKNOWN, Arg, S
 from redoma.judge.interpret.hosts import web_request
 from redoma.judge.programs.cards import options_of
 from redoma.judge.programs.curl import file_of
-from redoma.judge.programs.options import split
 from redoma.model.risk import Effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.invocation import Invocation
-    from redoma.judge.programs.options import Options
+    from redoma.judge.programs.options import ProgramOptions
 
 
 def wget(call: Invocation) -> Stream:
@@ -48,7 +47,7 @@ def wget(call: Invocation) -> Stream:
     return _wget_output(call, options, urls)
 
 
-def _wget_payload(call: Invocation, options: Options) -> tuple[int, bool, bool]:
+def _wget_payload(call: Invocation, options: ProgramOptions) -> tuple[int, bool, bool]:
     carried = 0
     sends = False
     known = True
@@ -64,7 +63,7 @@ def _wget_payload(call: Invocation, options: Options) -> tuple[int, bool, bool]:
     return carried, sends, known
 
 
-def _wget_output(call: Invocation, options: Options, urls: list[Arg]) -> Stream:
+def _wget_output(call: Invocation, options: ProgramOptions, urls: list[Arg]) -> Stream:
     source = str(urls[0]) if urls else ""
     answer = Stream(None, NETWORK, source)
     folder = options.value("-P", "--directory-prefix")
@@ -197,11 +196,7 @@ def fetcher(call: Invocation) -> Stream:
 
 def browser(call: Invocation) -> Stream:
     """`lynx`, `w3m`, `links`: pages as text; local files as well."""
-    takes = frozenset(
-        "-cfg -lss -editor -width -cols -post_data -config -o -T -I -O -t -header -auth "
-        "-useragent -cmd_script".split()
-    )
-    options = split(call.args, takes, long=call.name == "lynx")
+    options = options_of(call)
     for word in options.values("-editor", "-cfg", "-cmd_script", "-config"):
         call.fact(Effect.EXECUTES, tags=("flag", "arbitrary"), at=word.span)
     if options.has("-post_data", "-post-data"):

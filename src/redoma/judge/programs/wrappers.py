@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.arg import Arg
     from redoma.judge.interpret.invocation import Invocation
-    from redoma.judge.programs.options import Options
+    from redoma.judge.programs.options import ProgramOptions
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _ENV_UNSET = re.compile(r"-[iv0]*u")
@@ -167,7 +167,7 @@ def xargs(call: Invocation) -> Stream:
     return call.run_args([*words, *given], stdin=NOTHING)
 
 
-def _ending(options: Options) -> str:
+def _ending(options: ProgramOptions) -> str:
     """What ends an item by option; "" where blanks do. A NUL stands in texts as U+FFFD."""
     if options.has("-0", "--null"):
         return "\ufffd"

@@ -112,11 +112,9 @@ def test_a_run_does_not_know_what_another_run_planted(project: Path, tmp_path: P
     (project / ".mcp.json").write_text("{}")
     second = protected.begin()
     assert f"{project}/.mcp.json" not in second.known
-    assert first.settle(lambda: str(tmp_path / "kept"))
+    assert first.settle(str(tmp_path / "kept"))
     (project / ".mcp.json").write_text("{}")
-    assert [h.path for h in second.settle(lambda: str(tmp_path / "more"))] == [
-        f"{project}/.mcp.json"
-    ]
+    assert [h.path for h in second.settle(str(tmp_path / "more"))] == [f"{project}/.mcp.json"]
 
 
 def test_only_a_repository_that_names_the_worktree_back_is_opened(tmp_path: Path) -> None:

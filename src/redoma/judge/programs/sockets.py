@@ -170,13 +170,7 @@ def _sent_along(call: Invocation) -> int:
 
 def channel(call: Invocation) -> Stream:
     """`websocat`, `wscat`, `grpcurl`: messages to a service, answers from it."""
-    takes = frozenset(
-        "-c --connect -x --execute -d -H --header -rpc-header -reflect-header -proto "
-        "-import-path -protoset -authority -cacert -cert -key -max-time -connect-timeout "
-        "-o -n -w --auth --cert --key --ca -p -s --subprotocol --origin -l --listen "
-        "--protocol --basic-auth".split()
-    )
-    options = split(call.args, takes, long=call.name == "grpcurl")
+    options = options_of(call)
     if options.has("-l", "--listen", "-s"):
         call.fact(Effect.NETWORK, tags=("listen",))
     target = options.value("-c", "--connect")
@@ -199,25 +193,12 @@ def channel(call: Invocation) -> Stream:
     return Stream(None, NETWORK, str(target))
 
 
-_TAKES = {
-    "dig": "-b -c -f -k -p -q -t -x -y",
-    "nslookup": "",
-    "host": "-c -m -N -p -R -t -W",
-    "drill": "-c -d -f -i -k -o -p -q -r -t -w -x -y",
-    "ping": "-c -i -I -l -m -M -p -Q -s -S -t -T -w -W -F -G -g -h -N -e",
-    "whois": "-h -p -i -s -g -t -q",
-    "traceroute": "-f -g -i -m -N -p -q -s -S -t -l -w -z --port --sport --mtu -M -O --max-hops -A",
-    "mtr": "-c -i -s -B -Q -a -f -m -U -P -L -Z -G -n -F --filename --report-cycles "
-    "--interval --psize",
-    "tracepath": "-l -m -p",
-}
 _TEXT_RECORD = re.compile(r"(?:-t|-q|-type=|-query=|-querytype=)?(?:txt|any|spf)", re.IGNORECASE)
 
 
 def lookup(call: Invocation) -> Stream:
     """DNS, ping, whois: a read, unless who we are or a secret stands in the question."""
-    takes = _TAKES.get(call.name, _TAKES["ping"])
-    options = split(call.args, frozenset(takes.split()))
+    options = options_of(call)
     operands = [w for w in options.operands if not w.startswith(("+", "@"))]
     target = operands[0] if operands else call.word.like("")
     carried = 0
