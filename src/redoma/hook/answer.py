@@ -13,7 +13,7 @@ from redoma.model.decision import Decision, Verdict
 from redoma.model.display import harmless, shortened
 from redoma.model.errors import PolicyError, RecordError
 from redoma.pipeline.checks import CommandCheck, WriteCheck
-from redoma.pipeline.policies import load
+from redoma.pipeline.policies import load_policy
 from redoma.pipeline.redaction import redact
 from redoma.pipeline.requests import Caller
 
@@ -42,7 +42,7 @@ def answer(call: ToolCall, pack: str, agent: str) -> tuple[str, str] | None:
     if call.command is None and not call.paths:
         return None
     try:
-        policy = load(call.project or call.cwd or ".", home=os.environ.get("HOME"))
+        policy = load_policy(call.project or call.cwd or ".", home=os.environ.get("HOME"))
         decisions = _judged(call, pack, policy, Caller(name=agent, session=call.session))
     except (PolicyError, RecordError) as error:
         # Who breaks the policy must not get rid of it, and what cannot be written down does not

@@ -90,7 +90,7 @@ class SandboxConfig:
         """The policy that holds now: given, or read from the files where it stands."""
         found = self._policy
         if found is None:
-            from redoma.pipeline.policies import load as load_policy
+            from redoma.pipeline.policies import load_policy
 
             found = load_policy(self._project)
         if self._beside is None:

@@ -111,7 +111,7 @@ class SandboxInit:
 
     def _run(self, request: SandboxRequest) -> NoReturn:
         # A process that moves itself waits for nobody; moving another takes milliseconds.
-        for fd in request.doors:
+        for fd in request.cgroup_files:
             os.write(fd, b"0")
             os.close(fd)
         # Now: so that the group it is in is all it knows of groups.
