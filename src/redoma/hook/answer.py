@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from redoma.base.log import logger
 from redoma.cli.streams import read_all
 from redoma.hook.agents import ASK, DENY
 from redoma.hook.calls import Unreadable, read_call
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from redoma.model.policy import Policy
     from redoma.model.risk import Finding
 
+log = logger(__name__)
 LONGEST_REASON = 1000
 LONGEST_PART = 120
 MOST_FINDINGS = 3
@@ -107,6 +109,7 @@ def respond(agent: Agent, arguments: list[str]) -> int:
         what = harmless(phrased(str(error)))
         why = phrased("Redoma cannot read this call, so it is refused: {0}", what)
         return refuse(agent, shortened(why, LONGEST_REASON))
+    log.info("%s: %s", agent.name, "nothing against it" if found is None else found[0])
     if found is None:
         return ANSWERED
     word, reason = found

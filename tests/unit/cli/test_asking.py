@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from redoma.ask.approvals import RememberedApprovals
-from redoma.ask.pending import PendingQuestions
+from redoma.ask.pending_questions import PendingQuestions
 from redoma.model.confirmation import confirmation_request
 from redoma.model.question import Answer, Choice, Question, Remember
 from tests.unit.ask.asked import question, yes
