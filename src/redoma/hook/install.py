@@ -248,7 +248,7 @@ def _install(given: CommandLine) -> int:
 
 def _try_pack(own: list[str]) -> None:
     """A hook with a pack that does not exist would refuse everything: better said now."""
-    from redoma.pipeline.check import check
+    from redoma.pipeline.decisions.check import check
 
     check(":", pack=read_options(own)[0])
 
