@@ -1,4 +1,4 @@
-"""What every engine is, and the jail that it prepares for one run."""
+"""What every engine is, and the sandbox that it prepares for one run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from redoma.jail.protect.run_journal import RunEntry
     from redoma.model.guarantee import EngineReport
     from redoma.model.plan import Launch, RunPlan
-    from redoma.model.result import HeldBack
+    from redoma.model.result import Quarantined
 
     class Engine(Protocol):
         """One way to confine a command; `registry` declares what it can do."""
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
         def adopt(self, report: EngineReport) -> None:
             """Uses what a probe found: the program that worked, and how."""
 
-        def prepare(self, plan: RunPlan) -> AbstractContextManager[Jail]:
+        def prepare(self, plan: RunPlan) -> AbstractContextManager[PreparedSandbox]:
             """Builds what is needed to start a run; never starts it."""
 
         def close(self) -> None:
             """Ends what is kept ready for further runs."""
 
 
-class Jail:
-    """One run's jail: how to start it, and what to take back after it."""
+class PreparedSandbox:
+    """One run's sandbox before it starts: how to start it, and what to take back after it."""
 
     def __init__(
         self,
@@ -57,9 +57,9 @@ class Jail:
         self._protections = protections
         self._entry = entry
 
-    def settle(self) -> tuple[HeldBack, ...]:
+    def settle(self) -> tuple[Quarantined, ...]:
         """Takes back what the command made where it may not; called when the tree is dead."""
-        taken: list[HeldBack] = []
+        taken: list[Quarantined] = []
         while self._protections:
             taken += self._protections.pop(0).settle()
         if self._entry is not None:
