@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from redoma import Access
 from redoma.jail.forkserver.engine import ForkserverEngine
 from redoma.jail.supervisor.mount_release import LATER
 from redoma.pipeline.async_sandbox import AsyncSandbox
@@ -40,10 +41,10 @@ def box() -> Iterator[Sandbox]:
     remove(base)
 
 
-def resident() -> int:
+def forkserver_pid() -> int:
     engine = this_host().engine("forkserver")
     assert isinstance(engine, ForkserverEngine)
-    return engine.resident
+    return engine.forkserver_pid
 
 
 def out(box: Sandbox, command: str | list[str]) -> str:
@@ -69,7 +70,7 @@ def gone(pid: int) -> bool:
 
 def script(text: str, workspace: str) -> list[str]:
     """A program of a caller's own, with a sandbox."""
-    head = f"import sys; sys.path.insert(0, {str(SOURCE)!r})\nfrom redoma import Sandbox\n"
+    head = f"import sys; sys.path.insert(0, {str(SOURCE)!r})\nfrom redoma import Access, Sandbox\n"
     return [sys.executable, "-c", head + textwrap.dedent(text), workspace]
 
 
@@ -81,7 +82,7 @@ def test_one_run_alone_starts_no_launcher_and_more_of_them_share_one(box: Sandbo
         for _ in range(3):
             ran = box.run(["/bin/true"]).enforcement.engine
             warm = this_host().engines._made.get("forkserver")
-            found.append([ran, warm.resident if warm else 0])
+            found.append([ran, warm.forkserver_pid if warm else 0])
         print(json.dumps(found))
     """
     done = subprocess.run(
@@ -106,7 +107,9 @@ def test_each_run_has_namespaces_of_its_own(box: Sandbox) -> None:
     names = ("mnt", "pid", "net", "ipc", "uts", "user", "cgroup")
     command = "; ".join(f"readlink /proc/self/ns/{name}" for name in names)
     here = {os.readlink(f"/proc/self/ns/{name}") for name in names}
-    both = Sandbox(box.workspace, engine="forkserver", direct=True, policy="isolation-only")
+    both = Sandbox(
+        box.workspace, engine="forkserver", access=Access(direct=True), policy="isolation-only"
+    )
     # At the same time: the kernel uses the numbers of those that ended again.
     meet = "touch {}; until [ -e {} ]; do sleep 0.05; done; "
     with ThreadPoolExecutor(2) as pool:
@@ -118,11 +121,11 @@ def test_each_run_has_namespaces_of_its_own(box: Sandbox) -> None:
 
 def test_the_launcher_has_nothing_of_its_callers(box: Sandbox) -> None:
     out(box, "true")
-    place = Path(f"/proc/{resident()}")
+    place = Path(f"/proc/{forkserver_pid()}")
     names = {line.partition(b"=")[0] for line in (place / "environ").read_bytes().split(b"\0")}
     assert names <= {b"", b"LD_LIBRARY_PATH"}
     kinds = {os.readlink(fd).partition(":")[0] for fd in (place / "fd").iterdir()}
-    # In memory is the description of the enclosure that it makes at this moment, if it does.
+    # In memory is the description of the sandbox that it makes at this moment, if it does.
     assert kinds <= {"/dev/null", "socket", "anon_inode", "/memfd"}
     if os.geteuid() == 0:
         assert place.stat().st_uid != 0
@@ -130,28 +133,28 @@ def test_the_launcher_has_nothing_of_its_callers(box: Sandbox) -> None:
 
 def test_a_killed_launcher_is_replaced_before_the_next_run(box: Sandbox) -> None:
     out(box, "true")
-    killed = resident()
+    killed = forkserver_pid()
     os.kill(killed, signal.SIGKILL)
     assert gone(killed)
     results = [box.run("echo still here") for _ in range(2)]
     assert [r.exit.stdout for r in results if r.exit] == [b"still here\n"] * 2
     assert [r.enforcement.engine for r in results if r.enforcement] == ["forkserver"] * 2
-    assert resident() not in (0, killed)
+    assert forkserver_pid() not in (0, killed)
 
 
-def test_a_waiting_enclosure_that_was_killed_is_replaced(box: Sandbox) -> None:
+def test_a_waiting_sandbox_that_was_killed_is_replaced(box: Sandbox) -> None:
     out(box, "true")
-    launcher = resident()
+    launcher = forkserver_pid()
     for pid in _waiting_for(launcher):
         os.kill(pid, signal.SIGKILL)
         assert gone(pid)
-    assert (out(box, "echo still here"), resident()) == ("still here\n", launcher)
+    assert (out(box, "echo still here"), forkserver_pid()) == ("still here\n", launcher)
 
 
 def test_a_waiting_process_of_a_call_that_was_killed_is_replaced(box: Sandbox) -> None:
     for _ in range(2):
         box.call(len, "x")
-    launcher = resident()
+    launcher = forkserver_pid()
     until = time.monotonic() + 20
     made: list[int] = []
     while not made and time.monotonic() < until:
@@ -161,7 +164,7 @@ def test_a_waiting_process_of_a_call_that_was_killed_is_replaced(box: Sandbox) -
         os.kill(pid, signal.SIGKILL)
         while not _over(pid):
             time.sleep(0.01)
-    assert (box.call(len, "still here"), resident()) == (10, launcher)
+    assert (box.call(len, "still here"), forkserver_pid()) == (10, launcher)
 
 
 def _over(pid: int) -> bool:
@@ -180,7 +183,7 @@ def _children(pid: int) -> str:
 
 
 def _waiting_for(launcher: int) -> list[int]:
-    """The enclosures that stand ready, when there are any."""
+    """The sandboxes that stand ready, when there are any."""
     own, line = Path("/proc/self/task"), _command_line(launcher)
     until = time.monotonic() + 20
     waiting: list[int] = []
@@ -228,7 +231,7 @@ def test_a_killed_caller_takes_the_launcher_and_every_run_with_it(box: Sandbox) 
     text = """
         import glob, os, threading, time
         from redoma.pipeline.this_host import this_host
-        box = Sandbox(sys.argv[1], engine="forkserver", direct=True)
+        box = Sandbox(sys.argv[1], engine="forkserver", access=Access(direct=True))
         box.run("true")
         # A child of the caller's keeps a copy of everything that it has open.
         if os.fork() == 0:
@@ -273,7 +276,7 @@ def test_a_forked_child_has_a_launcher_of_its_own(box: Sandbox) -> None:
         box = Sandbox(sys.argv[1], engine="forkserver")
         def told():
             said = box.run("echo ran").exit.stdout.decode().strip()
-            print(said, this_host().engine("forkserver").resident, flush=True)
+            print(said, this_host().engine("forkserver").forkserver_pid, flush=True)
         told()
         child = os.fork()
         if child == 0:
@@ -333,7 +336,9 @@ def test_runs_leave_no_process_and_no_descriptor(box: Sandbox) -> None:
 
 def test_a_workspace_that_was_replaced_is_the_new_one(box: Sandbox) -> None:
     workspace = Path(box.workspace)
-    direct = Sandbox(str(workspace), engine="forkserver", direct=True, policy="isolation-only")
+    direct = Sandbox(
+        str(workspace), engine="forkserver", access=Access(direct=True), policy="isolation-only"
+    )
     (workspace / "old").write_text("")
     assert out(direct, "ls") == "old\n"
     workspace.rename(workspace.with_name("moved"))
@@ -346,7 +351,7 @@ def test_a_workspace_that_was_replaced_is_the_new_one(box: Sandbox) -> None:
 def test_what_was_mounted_since_the_last_run_is_seen(box: Sandbox) -> None:
     text = """
         import subprocess
-        box = Sandbox(sys.argv[1], engine="forkserver", direct=True)
+        box = Sandbox(sys.argv[1], engine="forkserver", access=Access(direct=True))
         print(box.run("ls").exit.stdout)
         subprocess.run(["mount", "-t", "tmpfs", "none", sys.argv[1]], check=True)
         open(f"{sys.argv[1]}/above", "w").close()
@@ -376,14 +381,16 @@ def test_a_long_command_and_many_variables_arrive_whole(box: Sandbox) -> None:
     text = "x" * 120_000
     assert out(box, ["/bin/echo", text]) == f"{text}\n"
     env = {f"V{n}": "v" * 1000 for n in range(300)}
-    several = Sandbox(box.workspace, engine="forkserver", env=env, policy="isolation-only")
+    several = Sandbox(
+        box.workspace, engine="forkserver", access=Access(env=env), policy="isolation-only"
+    )
     assert out(several, "env | grep -c ^V") == "300\n"
 
 
 def test_a_python_call_goes_on_in_the_interpreter_that_stays(box: Sandbox) -> None:
     box.call(len, "abc")
-    before = resident()
-    assert (box.call(len, "abc"), resident()) == (3, before)
+    before = forkserver_pid()
+    assert (box.call(len, "abc"), forkserver_pid()) == (3, before)
     # Its command line is the launcher's: no program was started for it.
     line = box.call(_own_command_line)
     assert line == Path(f"/proc/{before}/cmdline").read_bytes()

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 
 MODULES_WITHOUT: tuple[str, ...] = (
+    "redoma.base.log",  # the operator's log is English
     "redoma.dialects",  # published APIs, which speak as their documents say
     "redoma.ask.prefixes",  # programs and their subcommands
     "redoma.jail.kernel.syscall_table",  # names of system calls, and reasons for whoever reads the list
     "redoma.jail.probe.inside",  # a script that is run inside
     "redoma.egress.cache_store",  # SQL
     "redoma.egress.guard",  # what is sent to a peer
-    "redoma.judge.intent.schema",
+    "redoma.judge.intent.plan_schema",
     "redoma.judge.policy.schema",  # JSON Schema is for editors, the template is a file
     "redoma.audit.schema",
     "redoma.audit.stats",  # Prometheus' format

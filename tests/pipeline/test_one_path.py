@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from redoma import Sandbox
-from redoma.cli.preview import main as preview_command
+from redoma import Access, Sandbox
+from redoma.cli import load as command
 from redoma.jail.overlay import transaction_store
 from redoma.pipeline import stored_changes
 from redoma.pipeline.steps import AuditStep, BeginStep, ExecuteStep
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("one_cache")
 
 @pytest.mark.parametrize("how", ["run", "preview"])
 def test_what_is_stored_of_a_command_has_no_secret_in_it(place: Place, how: str) -> None:
-    sandbox = place.sandbox(apply="never")
+    sandbox = place.sandbox(access=Access(apply="never"))
     getattr(sandbox, how)(f"echo {SECRET} > new")
     [entry] = stored_changes.history()
     assert SECRET not in entry.command
@@ -41,7 +41,7 @@ def test_a_preview_that_the_command_line_discards_is_in_the_audit_log(
 ) -> None:
     monkeypatch.setattr("redoma.pipeline.audit_log.own_directory", lambda: str(place.record))
     monkeypatch.chdir(place.workspace)
-    assert preview_command(["--discard", "-q", "--no-pager", "echo 1 > new"]) == 0
+    assert command("preview")(["--discard", "-q", "--no-pager", "echo 1 > new"]) == 0
     assert place.kinds()[-1] == "discarded"
 
 
@@ -97,5 +97,7 @@ def test_the_start_of_a_run_is_on_disk_before_the_command_starts(
     monkeypatch.setattr(RunStepRunner, "begin", begin_seen)
     monkeypatch.setattr(RunStepRunner, "execute", execute_seen)
     monkeypatch.setattr(RunStepRunner, "audit", audit_seen)
-    Sandbox(str(place.workspace), record=str(place.record), direct=True).run("touch began")
+    Sandbox(str(place.workspace), audit=str(place.record), access=Access(direct=True)).run(
+        "touch began"
+    )
     assert order == ["judged", "run-starting", "execute", "on disk", "run-ended"]

@@ -88,7 +88,7 @@ def _told(applied: Applied | None, options: CommandLine) -> int:
         sys.stderr.write(also)
     for back in applied.held_back:
         path, why = harmless(back.path), harmless(phrased(back.why))
-        sys.stderr.write(phrased("redoma: held back {0}: {1}\n", path, why))
+        sys.stderr.write(phrased("redoma: {0} stays in quarantine: {1}\n", path, why))
         sys.stderr.write(phrased("hint: {0}\n", f"--allow-write {path}"))
     for note in applied.notes:
         sys.stderr.write(f"redoma: {harmless(phrased(note))}\n")
@@ -152,10 +152,10 @@ def _apply(
     *,
     undo: bool = True,
 ) -> Applied:
-    from redoma.pipeline.policies import load
+    from redoma.pipeline.decisions.policies import load_policy
     from redoma.pipeline.transactions import local_transactions
 
-    return local_transactions(load(changes.workspace)).apply(
+    return local_transactions(load_policy(changes.workspace)).apply(
         changes.id, paths, contents=contents, allow_write=allowed, undo=undo
     )
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from redoma.cli.options import CommandLine
     from redoma.model.network import Connection
-    from redoma.model.result import HeldBack, Result
+    from redoma.model.result import Quarantined, Result
 
 
 _PROMPT = "PS1=(redoma) \\w \\$ "
@@ -139,9 +139,9 @@ def start(line: CommandLine) -> int:
     return result.exit_code or COULD_NOT_WORK
 
 
-def _outermost(held_back: tuple[HeldBack, ...]) -> list[HeldBack]:
+def _outermost(held_back: tuple[Quarantined, ...]) -> list[Quarantined]:
     """What was held back, without what lies in a directory that was, for the same reason."""
-    shown: list[HeldBack] = []
+    shown: list[Quarantined] = []
     for held in sorted(held_back, key=lambda each: each.path.split("/")):
         above = shown[-1] if shown else None
         if above and is_below(held.path, above.path) and held.why == above.why:
@@ -323,7 +323,9 @@ def _begun(call: Connection) -> str:
 
 
 def _refused(call: Connection) -> str:
-    target, grant = harmless(_told(call)), harmless(call.grant)
+    from redoma.cli.remedies import granting
+
+    target, grant = harmless(_told(call)), harmless(granting(call))
     why = harmless(phrased(call.why))
     if call.kind == "udp":
         return phrased("redoma: refused: {0} by UDP: {1}\n", target, why)

@@ -11,8 +11,8 @@ import gc
 import os
 import signal
 import sys
-from _socket import AF_UNIX, MSG_DONTWAIT, SOCK_SEQPACKET, socket, socketpair
 
+from redoma.base.cores import AF_UNIX, MSG_DONTWAIT, SOCK_SEQPACKET, socket, socketpair
 from redoma.jail.forkserver import first_process, messages
 from redoma.jail.forkserver.description import SandboxDescription
 from redoma.jail.forkserver.messages import SandboxRequest
@@ -108,7 +108,7 @@ class _WorkerProcess:
 
     def _run(self, request: SandboxRequest) -> None:
         # A process that moves itself waits for nobody; moving another takes milliseconds.
-        for fd in request.doors:
+        for fd in request.cgroup_files:
             os.write(fd, b"0")
         syscalls.unshare(
             syscalls.CLONE_NEWCGROUP

@@ -10,12 +10,12 @@ from __future__ import annotations
 import os
 import select
 import time
-from _socket import AF_UNIX, SO_RCVTIMEO, SOCK_SEQPACKET, SOL_SOCKET, socket, socketpair
 from _thread import allocate_lock
 from contextlib import suppress
 from struct import pack
 
 from redoma.base import signals
+from redoma.base.cores import AF_UNIX, SO_RCVTIMEO, SOCK_SEQPACKET, SOL_SOCKET, socket, socketpair
 from redoma.jail.forkserver import messages
 from redoma.jail.supervisor.spawn import inherited
 from redoma.model.errors import EngineFailed
@@ -49,12 +49,12 @@ class WaitingSandbox:
         self._maker = maker
         self._requests = requests
 
-    def stands(self) -> bool:
+    def sees_current_mounts(self) -> bool:
         """Whether it still sees everything as it is mounted now."""
         return self._maker.era_now() == self.era
 
-    def tell(self, before: bytes) -> bool:
-        """What comes first of the root, before it is asked; False where it has ended."""
+    def mount_ahead(self, before: bytes) -> bool:
+        """Has it mount the first of its root before it is asked; False where it has ended."""
         file = _file(before)
         try:
             return self._sent(lambda: messages.send(self._requests[0], messages.AHEAD, [file]))
@@ -259,7 +259,7 @@ class ForkserverClient:
         return WaitingSandbox(kind, int(said), [socket(fileno=fd) for fd in fds], self)
 
 
-def asking(namespaces: int, entry: tuple[str, ...]) -> bytes:
+def fork_order(namespaces: int, entry: tuple[str, ...]) -> bytes:
     """How to fork a sandbox: into which namespaces, and what sort of call will go on in it."""
     sorts = (messages.COMMAND, messages.ENTRY, messages.BY_VALUE)
     return sorts[min(len(entry), 2)] + b"%d" % namespaces

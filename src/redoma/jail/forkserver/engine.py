@@ -13,9 +13,9 @@ from _thread import allocate_lock
 from contextlib import contextmanager, suppress
 
 from redoma.jail.engines.frame import memory_file, words
-from redoma.jail.engines.jail import file_stamp
-from redoma.jail.forkserver.client import ForkserverClient, ForkserverGone, asking
-from redoma.jail.forkserver.messages import packed
+from redoma.jail.engines.prepared_sandbox import file_stamp
+from redoma.jail.forkserver.client import ForkserverClient, ForkserverGone, fork_order
+from redoma.jail.forkserver.messages import packed_request
 from redoma.jail.kernel import syscalls
 from redoma.jail.protect import installation
 from redoma.model.access import NetworkMode
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from redoma.jail.engines.frame import Frame
-    from redoma.jail.engines.jail import Jail
+    from redoma.jail.engines.prepared_sandbox import PreparedSandbox
     from redoma.jail.engines.registry import Engines
     from redoma.jail.forkserver.client import SandboxKind, WaitingSandbox
     from redoma.jail.kernel.stage import Stage
@@ -66,7 +66,7 @@ class ForkserverEngine:
         self.moved: list[tuple[str, str]] = []
 
     @property
-    def resident(self) -> int:
+    def forkserver_pid(self) -> int:
         """The process that stays, or 0 where there is none."""
         return self._client.pid if self._client is not None else 0
 
@@ -87,12 +87,12 @@ class ForkserverEngine:
             self.preparer.overlays = report.overlays
 
     @contextmanager
-    def prepare(self, plan: RunPlan) -> Iterator[Jail]:
+    def prepare(self, plan: RunPlan) -> Iterator[PreparedSandbox]:
         """The same preparation as bubblewrap's, performed by the forkserver."""
         builder = _RunBuilder(self)
         try:
-            with self.preparer.prepare(plan, builder) as jail:
-                yield jail
+            with self.preparer.prepare(plan, builder) as prepared:
+                yield prepared
         finally:
             builder.end()
         client = self._client
@@ -182,12 +182,12 @@ class _RunBuilder:
         self._asked: WaitingSandbox | None = None
 
     def foresee(self, frame: Frame, plan: RunPlan) -> None:
-        """Someone stands there and makes what can be made, while the rest is worked out here."""
+        """Has a sandbox mount what can be mounted, while the rest is worked out here."""
         network = 0 if plan.grant.network is NetworkMode.OPEN else syscalls.CLONE_NEWNET
         entry = getattr(plan.request.workload, "entry", ())
-        self.kind = asking(_ALWAYS | network, entry), words(list(frame.base))
+        self.kind = fork_order(_ALWAYS | network, entry), words(list(frame.base))
         self._before = words(list(frame.before))
-        self._ready = self._standing()
+        self._ready = self._prepared()
 
     def start_of(
         self, frame: Frame, rest: list[str], command: tuple[str, ...], give: Callable[[int], str]
@@ -197,10 +197,10 @@ class _RunBuilder:
         def start(
             launch: Launch, stdio: tuple[int, int, int], limiter: Limiter, terminal: str
         ) -> int:
-            doors = limiter.doors()
-            request = packed(
+            cgroup_files = limiter.cgroup_files()
+            request = packed_request(
                 numbers=[number for _, number in launch.fds],
-                doors=len(doors),
+                cgroup_files=len(cgroup_files),
                 limits=limiter.own_limits(),
                 umask=_umask(),
                 terminal=bool(terminal),
@@ -211,8 +211,8 @@ class _RunBuilder:
             file = memory_file(words(request))
             try:
                 for _ in range(_TRIES):
-                    ready, self._ready = self._kept() or self._standing(), None
-                    if ready.ask([file, *stdio, *doors, *(fd for fd, _ in launch.fds)]):
+                    ready, self._ready = self._still_current() or self._prepared(), None
+                    if ready.ask([file, *stdio, *cgroup_files, *(fd for fd, _ in launch.fds)]):
                         self._asked = ready
                         return ready.pid
             finally:
@@ -222,28 +222,28 @@ class _RunBuilder:
         return command, start
 
     def end(self) -> None:
-        """Lets go of whoever stood there."""
+        """Closes or discards the sandbox that waited."""
         if self._asked is not None:
             self._asked.close()
         if self._ready is not None:
             self._ready.discard()
 
-    def _kept(self) -> WaitingSandbox | None:
-        """Whoever stands there, unless something was mounted since: the layer's own place, say."""
-        if self._ready is not None and not self._ready.stands():
+    def _still_current(self) -> WaitingSandbox | None:
+        """The waiting sandbox, unless something was mounted since: the overlay's own place, say."""
+        if self._ready is not None and not self._ready.sees_current_mounts():
             self._ready.discard()
             self._ready = None
         return self._ready
 
-    def _standing(self) -> WaitingSandbox:
-        """A sandbox that was told what comes first.
+    def _prepared(self) -> WaitingSandbox:
+        """A sandbox that mounts what comes first of its root.
 
         One that stood ready may have been killed since, for memory or by a person.
         """
         assert self.kind is not None
         for _ in range(_TRIES):
             ready = self._engine.take(self.kind)
-            if ready.tell(self._before):
+            if ready.mount_ahead(self._before):
                 return ready
         raise EngineFailed("the sandbox ended before it was used", hint="redoma doctor")
 

@@ -7,9 +7,16 @@ from __future__ import annotations
 
 import os
 import resource
-from _socket import CMSG_SPACE, MSG_CMSG_CLOEXEC, MSG_NOSIGNAL, SCM_RIGHTS, SOL_SOCKET, socket
 from struct import pack, unpack
 
+from redoma.base.cores import (
+    CMSG_SPACE,
+    MSG_CMSG_CLOEXEC,
+    MSG_NOSIGNAL,
+    SCM_RIGHTS,
+    SOL_SOCKET,
+    socket,
+)
 from redoma.jail.forkserver.description import SandboxDescription
 from redoma.jail.kernel import privileges
 
@@ -75,10 +82,10 @@ class SandboxRequest:
     """One request, its descriptors put where the command will find them."""
 
     def __init__(self, fds: list[int]) -> None:
-        """`fds` are those of `packed`, as they arrived."""
+        """`fds` are those of `packed_request`, as they arrived."""
         words = iter(read_words(fds[0]))
         numbers = [int(number) for number in next(words).split(",") if number]
-        doors = int(next(words))
+        cgroup_files = int(next(words))
         self.limits = [
             tuple(int(part) for part in triple.split(":"))
             for triple in next(words).split(",")
@@ -92,10 +99,10 @@ class SandboxRequest:
         for target, fd in enumerate(fds[1:4]):
             os.dup2(fd, target)
             os.close(fd)
-        self.doors = fds[4 : 4 + doors]
+        self.cgroup_files = fds[4 : 4 + cgroup_files]
         # By the number that the words use; the command itself is given the low ones.
         self.fds: dict[int, int] = {}
-        for number, fd in zip(numbers, fds[4 + doors :], strict=True):
+        for number, fd in zip(numbers, fds[4 + cgroup_files :], strict=True):
             if number < FIRST_OWN:
                 os.dup2(fd, number)
                 os.close(fd)
@@ -113,8 +120,8 @@ class SandboxRequest:
 def rehearse() -> None:
     """Reads a request that asks for nothing, as every request is read."""
     options = ["--ro-bind", "/", "/", "--setenv", "A", "a", "--overlay-src", "/", "--chdir", "/"]
-    words = packed(
-        numbers=[], doors=0, limits=[(0, 0, 0)], umask=0o22, terminal=False, options=options,
+    words = packed_request(
+        numbers=[], cgroup_files=0, limits=[(0, 0, 0)], umask=0o22, terminal=False, options=options,
         entry=(), argv=("",),
     )  # fmt: skip
     file = os.memfd_create("redoma")
@@ -122,10 +129,10 @@ def rehearse() -> None:
     SandboxDescription(SandboxRequest([file, *(os.dup(number) for number in range(3))]).options)
 
 
-def packed(
+def packed_request(
     *,
     numbers: list[int],
-    doors: int,
+    cgroup_files: int,
     limits: list[tuple[int, int, int]],
     umask: int,
     terminal: bool,
@@ -135,11 +142,11 @@ def packed(
 ) -> list[str]:
     """The words of a request.
 
-    They go before three standard descriptors, `doors` of control groups, and those of `numbers`.
+    They go before three standard descriptors, the `cgroup_files`, and those of `numbers`.
     """
     return [
         ",".join(map(str, numbers)),
-        str(doors),
+        str(cgroup_files),
         ",".join(":".join(map(str, triple)) for triple in limits),
         f"{umask:o}",
         "terminal" if terminal else "",

@@ -11,11 +11,11 @@ import functools
 import os
 import select
 import signal
-from _socket import socket
 from contextlib import suppress
 from fcntl import ioctl
 from termios import TIOCSCTTY
 
+from redoma.base.cores import socket
 from redoma.jail.forkserver import first_process, messages
 from redoma.jail.forkserver.call_worker import COULD_NOT_SET_UP, CallWorker
 from redoma.jail.forkserver.description import SandboxDescription
@@ -111,7 +111,7 @@ class SandboxInit:
 
     def _run(self, request: SandboxRequest) -> NoReturn:
         # A process that moves itself waits for nobody; moving another takes milliseconds.
-        for fd in request.doors:
+        for fd in request.cgroup_files:
             os.write(fd, b"0")
             os.close(fd)
         # Now: so that the group it is in is all it knows of groups.

@@ -77,7 +77,7 @@ class Limiter:
         group = self.group
         if group is None or group.version != 1:
             return start
-        enter, leave = group.doors()
+        enter, leave = group.procs_files()
         self._inside = True
 
         def inside() -> int:
@@ -91,10 +91,10 @@ class Limiter:
 
         return inside
 
-    def doors(self) -> list[int]:
+    def cgroup_files(self) -> list[int]:
         """Descriptors by which a process moves itself into the control group; ours to keep."""
         self._inside = True
-        return self.group.doors()[0] if self.group is not None else []
+        return self.group.procs_files()[0] if self.group is not None else []
 
     def apply(self, pid: int) -> int:
         """Holds the process that will become the command; 0 when that is done."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from redoma.judge.interpret import builtins as shell_builtins
 from redoma.judge.interpret.arg import (
     ANYTHING,
     NETWORK,
@@ -13,11 +12,12 @@ from redoma.judge.interpret.arg import (
     Stream,
     joined,
 )
+from redoma.judge.interpret.builtins import BUILTINS
 from redoma.judge.interpret.commands import compound, simple
 from redoma.judge.interpret.expansion import Expander
 from redoma.judge.interpret.files import Files, Redirects, run_written, settle
 from redoma.judge.interpret.invocation import Invocation
-from redoma.judge.interpret.paths import normal
+from redoma.judge.interpret.places import normal
 from redoma.judge.interpret.state import Ground, State, TextFrame
 from redoma.judge.shell.parser import parse
 from redoma.judge.text.budget import spend
@@ -299,7 +299,7 @@ class Walker:
             function = call.state.functions.get(name)
             if isinstance(function, Function):
                 return self.call_function(function, call)
-        builtin = shell_builtins.BUILTINS.get(name)
+        builtin = BUILTINS.get(name)
         if builtin is not None and "/" not in call.word:
             return builtin(call)
         if self.depth >= DEEPEST:

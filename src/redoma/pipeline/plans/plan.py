@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from redoma.judge.intent.reader import read
-from redoma.judge.intent.schema import json_schema
+from redoma.judge.intent.plan_reader import read
+from redoma.judge.intent.plan_schema import json_schema
 from redoma.pipeline.plans.execution import PlanResult, run_plan
 from redoma.pipeline.plans.judgement import PlanCheck, check_plan
 from redoma.pipeline.plans.rehearsal import PlanPreview, preview_plan
@@ -20,6 +20,8 @@ __all__ = ["Plan", "PlanCheck", "PlanPreview", "PlanResult"]
 
 class Plan:
     """Steps in the order of their doing; a text that is no plan is `PlanSyntax`, with its place."""
+
+    __module__ = "redoma"
 
     def __init__(self, text: str | bytes, *, name: str = "plan") -> None:
         """`text` is JSON; `name` is how it is called in errors, such as its file."""

@@ -6,7 +6,7 @@ import ast
 import re
 
 from redoma.judge.languages.component.walk import ComponentWalk
-from redoma.judge.languages.python.reader import parsed
+from redoma.judge.languages.python.source import parsed
 from redoma.judge.text.deception import deceptions
 from redoma.model.arguments import WrongType, shown, texts
 from redoma.model.component import Problem, Validation
@@ -54,6 +54,9 @@ def validate_component(code: str, *, modules: tuple[str, ...] = ()) -> Validatio
     for node, reason in missing_marks(tree):
         found.refuse(node, reason)
     return Validation(problems=found.in_order())
+
+
+validate_component.__module__ = "redoma"
 
 
 def _only(problem: Problem, *, syntax_error: bool = False) -> Validation:
