@@ -105,7 +105,7 @@ def in_a_run(place: Path, rounds: int) -> tuple[list[float], list[float]]:
     record = Timed(str(place / "runs"), redact=redact)
     workspace = place / "workspace"
     workspace.mkdir()
-    sandbox = Sandbox(str(workspace), record=record)
+    sandbox = Sandbox(str(workspace), audit=record)
     runs, written = [], []
     for number in range(-5, rounds):
         record.spent = 0.0

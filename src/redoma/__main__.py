@@ -27,11 +27,22 @@ def main(argv: list[str] | None = None) -> int:
             from redoma.i18n.choice import taken
 
             language, arguments = taken(arguments)
-        hook = "hook" in arguments[:1]
+        import os
+
         from redoma.base.import_cache import begin
 
+        level = os.environ.get("REDOMA_LOG", "")
+        if level or arguments[:1] in (["-v"], ["-vv"], ["--verbose"]):
+            from redoma.base.log import level_of
+
+            level, arguments = level_of(arguments, level)
+        hook = "hook" in arguments[:1]
         bundle = begin(arguments)
         try:
+            if level:
+                from redoma.cli.verbosity import print_log
+
+                print_log(level)
             if hook:
                 from redoma.hook import main as open_hook
 

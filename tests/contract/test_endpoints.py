@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from redoma import Access
 from redoma.jail.protect.protected_paths import ProtectedPaths, RunProtection
 from redoma.jail.protect.survey import Survey
 from redoma.model.errors import EngineFailed
@@ -81,14 +82,14 @@ def test_a_pipe_in_a_workspace_that_is_only_read_leads_nowhere(machine: Machine)
         assert (told, heard(fd)) == (b"", b"of the host")
 
 
-@pytest.mark.parametrize("way", ["allow_read", "allow_write"])
+@pytest.mark.parametrize("way", ["read", "write"])
 def test_pipes_and_sockets_in_another_place_that_was_granted_lead_nowhere(
     machine: Machine, way: str
 ) -> None:
     place = machine.outside / "in"
     with pipe(place / "pipe") as fd:
         os.write(fd, b"of the host")
-        how: dict[str, object] = {way: [str(machine.outside)]}
+        how: dict[str, object] = {"access": Access(**{way: [str(machine.outside)]})}
         (place / "file").write_text("to be read")
         told = run(machine, SAY.format(place / "pipe") + f"; cat {place}/file", **how)
         assert heard(fd) == b"of the host"
@@ -102,7 +103,7 @@ def test_a_socket_in_a_place_that_is_only_read_leads_nowhere(machine: Machine) -
         listening.listen()
         listening.setblocking(False)
         program = f"import socket; socket.socket(socket.AF_UNIX).connect('{machine.outside}/s')"
-        machine.sandbox(allow_read=[str(machine.outside)]).run(f'python3 -c "{program}"')
+        machine.sandbox(access=Access(read=[str(machine.outside)])).run(f'python3 -c "{program}"')
         with pytest.raises(BlockingIOError):
             listening.accept()
 

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from redoma import Access
 from redoma.jail.forkserver.engine import ForkserverEngine
 from redoma.jail.supervisor.mount_release import LATER
 from redoma.pipeline.async_sandbox import AsyncSandbox
@@ -69,7 +70,7 @@ def gone(pid: int) -> bool:
 
 def script(text: str, workspace: str) -> list[str]:
     """A program of a caller's own, with a sandbox."""
-    head = f"import sys; sys.path.insert(0, {str(SOURCE)!r})\nfrom redoma import Sandbox\n"
+    head = f"import sys; sys.path.insert(0, {str(SOURCE)!r})\nfrom redoma import Access, Sandbox\n"
     return [sys.executable, "-c", head + textwrap.dedent(text), workspace]
 
 
@@ -106,7 +107,9 @@ def test_each_run_has_namespaces_of_its_own(box: Sandbox) -> None:
     names = ("mnt", "pid", "net", "ipc", "uts", "user", "cgroup")
     command = "; ".join(f"readlink /proc/self/ns/{name}" for name in names)
     here = {os.readlink(f"/proc/self/ns/{name}") for name in names}
-    both = Sandbox(box.workspace, engine="forkserver", direct=True, policy="isolation-only")
+    both = Sandbox(
+        box.workspace, engine="forkserver", access=Access(direct=True), policy="isolation-only"
+    )
     # At the same time: the kernel uses the numbers of those that ended again.
     meet = "touch {}; until [ -e {} ]; do sleep 0.05; done; "
     with ThreadPoolExecutor(2) as pool:
@@ -228,7 +231,7 @@ def test_a_killed_caller_takes_the_launcher_and_every_run_with_it(box: Sandbox) 
     text = """
         import glob, os, threading, time
         from redoma.pipeline.this_host import this_host
-        box = Sandbox(sys.argv[1], engine="forkserver", direct=True)
+        box = Sandbox(sys.argv[1], engine="forkserver", access=Access(direct=True))
         box.run("true")
         # A child of the caller's keeps a copy of everything that it has open.
         if os.fork() == 0:
@@ -333,7 +336,9 @@ def test_runs_leave_no_process_and_no_descriptor(box: Sandbox) -> None:
 
 def test_a_workspace_that_was_replaced_is_the_new_one(box: Sandbox) -> None:
     workspace = Path(box.workspace)
-    direct = Sandbox(str(workspace), engine="forkserver", direct=True, policy="isolation-only")
+    direct = Sandbox(
+        str(workspace), engine="forkserver", access=Access(direct=True), policy="isolation-only"
+    )
     (workspace / "old").write_text("")
     assert out(direct, "ls") == "old\n"
     workspace.rename(workspace.with_name("moved"))
@@ -346,7 +351,7 @@ def test_a_workspace_that_was_replaced_is_the_new_one(box: Sandbox) -> None:
 def test_what_was_mounted_since_the_last_run_is_seen(box: Sandbox) -> None:
     text = """
         import subprocess
-        box = Sandbox(sys.argv[1], engine="forkserver", direct=True)
+        box = Sandbox(sys.argv[1], engine="forkserver", access=Access(direct=True))
         print(box.run("ls").exit.stdout)
         subprocess.run(["mount", "-t", "tmpfs", "none", sys.argv[1]], check=True)
         open(f"{sys.argv[1]}/above", "w").close()
@@ -376,7 +381,9 @@ def test_a_long_command_and_many_variables_arrive_whole(box: Sandbox) -> None:
     text = "x" * 120_000
     assert out(box, ["/bin/echo", text]) == f"{text}\n"
     env = {f"V{n}": "v" * 1000 for n in range(300)}
-    several = Sandbox(box.workspace, engine="forkserver", env=env, policy="isolation-only")
+    several = Sandbox(
+        box.workspace, engine="forkserver", access=Access(env=env), policy="isolation-only"
+    )
     assert out(several, "env | grep -c ^V") == "300\n"
 
 

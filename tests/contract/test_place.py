@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from redoma import Access
 from tests.contract.machine import Machine
 
 pytestmark = pytest.mark.both_users
@@ -55,7 +56,7 @@ def test_the_callers_environment_stays_outside(machine: Machine) -> None:
 
 
 def test_a_variable_given_by_name_is_there(machine: Machine) -> None:
-    sandbox = machine.sandbox(env={"GIVEN": "one = two\nthree"})
+    sandbox = machine.sandbox(access=Access(env={"GIVEN": "one = two\nthree"}))
     assert sandbox.run('printf %s "$GIVEN"').stdout == b"one = two\nthree"
 
 

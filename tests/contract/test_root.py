@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from redoma import Access
 from redoma.jail.engines import root_parts
 from redoma.jail.engines.registry import DECLARED
 from redoma.pipeline.sandbox import Sandbox
@@ -143,8 +144,8 @@ def look(place: Path, engine: str, writes: str) -> Seen:
             str(place / "work"),
             level=str(place / f"{writes}.yaml"),
             engine=engine,
+            access=Access(read=[str(place / "read")]),
             policy="isolation-only",
-            allow_read=[str(place / "read")],
         )
         result = sandbox.run("PATH=/usr/local/bin:/usr/bin:/bin python3 look.py")
         assert result.exit_code == 0, result.stderr

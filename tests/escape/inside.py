@@ -17,6 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from redoma import Access, Limits
 from tests.escape.payload import Answer, NotRun, answer, program
 from tests.escape.world import World
 
@@ -152,9 +153,9 @@ class Redoma:
                 str(world.workspace),
                 level=self.level,
                 engine=self.engine,
-                limits=limits,
+                limits=Limits(**limits),
+                access=Access(direct=self.engine == "landlock"),
                 policy="isolation-only",
-                direct=self.engine == "landlock",  # it holds no changes, and is tried without
             )
             result = sandbox.run(argv, timeout=timeout)
         end = result.exit
@@ -236,7 +237,9 @@ def claims(level: str, engine: str, guarantee: str) -> str:
     try:
         with world.environment():
             direct = engine == "landlock"
-            sandbox = Sandbox(str(world.workspace), level=level, engine=engine, direct=direct)
+            sandbox = Sandbox(
+                str(world.workspace), level=level, engine=engine, access=Access(direct=direct)
+            )
             result = sandbox.run(["/bin/true"])
     except RedomaError as error:
         return str(error)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 MODULES_WITHOUT: tuple[str, ...] = (
+    "redoma.base.log",  # the operator's log is English
     "redoma.dialects",  # published APIs, which speak as their documents say
     "redoma.ask.prefixes",  # programs and their subcommands
     "redoma.jail.kernel.syscall_table",  # names of system calls, and reasons for whoever reads the list

@@ -170,7 +170,7 @@ def _strings(node: ast.AST, always: bool = False) -> Iterator[tuple[ast.expr, bo
     if isinstance(node, ast.Call):
         name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
         name = node.func.id if isinstance(node.func, ast.Name) else name
-        if name in UNREAD_CALLS:
+        if name in UNREAD_CALLS or _is_log(node.func):
             return
         if name in ROWS:
             yield from _of_rows(node, ROWS[name])
@@ -194,6 +194,16 @@ def _strings(node: ast.AST, always: bool = False) -> Iterator[tuple[ast.expr, bo
             continue
         inside = isinstance(node, ast.IfExp | ast.BoolOp | ast.keyword | ast.Starred)
         yield from _strings(child, always and inside)
+
+
+def _is_log(function: ast.expr) -> bool:
+    """Whether a call writes to the operator's log, which is English."""
+    return (
+        isinstance(function, ast.Attribute)
+        and function.attr in ("debug", "info", "warning")
+        and isinstance(function.value, ast.Name)
+        and function.value.id in ("log", "operator")
+    )
 
 
 def _of_rows(row: ast.Call, first: int) -> Iterator[tuple[ast.expr, bool]]:

@@ -45,7 +45,7 @@ def call(tmp_path: Path) -> Path:
 
 def test_a_hook_loads_none_of_the_heavy_modules(call: Path) -> None:
     code = (
-        f"import sys; sys.path[:0] = [{str(PACKAGE.parent)!r}]\n"
+        f"import sys; sys.path[:0] = [{str(PACKAGE.parent)!r}]; sys.path.append({SITE!r})\n"
         "from redoma.__main__ import main\n"
         "status = main(['hook', 'claude-code'])\n"
         "sys.stderr.write(' '.join(sys.modules)); sys.exit(status)\n"

@@ -21,6 +21,7 @@ from redoma import (
     AsyncSandbox,
     Call,
     CallFailed,
+    Limits,
     NotReturnable,
     NotSendable,
     Outcome,
@@ -49,7 +50,7 @@ from tests.pipeline.called import (
 
 @pytest.fixture
 def sandbox(tmp_path: Path) -> Sandbox:
-    return Sandbox(str(tmp_path), record=f"{tmp_path}-record")
+    return Sandbox(str(tmp_path), audit=f"{tmp_path}-record")
 
 
 @pytest.mark.requirement("X3")
@@ -255,7 +256,7 @@ def test_a_first_call_leaves_nothing_in_a_workspace_that_holds_redoma_itself(
 def test_what_a_call_keeps_in_files_that_are_memory_counts_as_memory(tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
     sandbox = Sandbox(
-        str(tmp_path / "work"), record=str(tmp_path / "record"), limits={"memory": 96 << 20}
+        str(tmp_path / "work"), audit=str(tmp_path / "record"), limits=Limits(memory=96 << 20)
     )
     results = [sandbox.perform(Call(fills, ("/tmp", 20))) for _ in range(2)]
     assert [result.outcome for result in results] == [Outcome.OUT_OF_MEMORY] * 2

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from redoma import Sandbox
+from redoma import Network, Sandbox
 from redoma.audit.entries import AuditReader
 from redoma.egress.host_rules import read
 from redoma.model.policy import BUILT_IN
@@ -336,7 +336,10 @@ def test_what_is_fetched_is_kept_and_what_was_reached_is_written_down(
     place: Path, tmp_path: Path, web: Web
 ) -> None:
     sandbox = Sandbox(
-        str(place), allow_hosts=[web.rule], policy=BUILT_IN, record=str(tmp_path / "record")
+        str(place),
+        audit=str(tmp_path / "record"),
+        network=Network(hosts=[web.rule]),
+        policy=BUILT_IN,
     )
     command = [needs("curl"), "-sS", "-o", "fetched", f"http://{NAME}/hello.txt", "http://no.test"]
     result = sandbox.run([*command, "--fail-early"])
@@ -357,9 +360,9 @@ def test_a_preview_reaches_nobody_whatever_was_granted(place: Path, tmp_path: Pa
     server = Server()
     sandbox = Sandbox(
         str(place),
-        allow_hosts=[f"{NAME}=127.0.0.1:{server.port}"],
+        audit=str(tmp_path / "record"),
+        network=Network(hosts=[f"{NAME}=127.0.0.1:{server.port}"]),
         policy=BUILT_IN,
-        record=str(tmp_path / "record"),
     )
     sandbox.preview([PYTHON, "-c", f"import socket; socket.create_connection(('{NAME}', 80))"])
     server.close()

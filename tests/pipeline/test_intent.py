@@ -70,7 +70,7 @@ class Failing(AuditLog):
 def failing(place: Place, *kinds: Kind) -> tuple[Sandbox, Failing]:
     record = Failing(str(place.record))
     record.fails = frozenset(kinds)
-    return Sandbox(str(place.workspace), record=record), record
+    return Sandbox(str(place.workspace), audit=record), record
 
 
 def test_a_run_whose_apply_cannot_be_written_down_first_changes_nothing(place: Place) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from redoma import Sandbox
+from redoma import Access, Sandbox
 from redoma.cli.preview import main as preview_command
 from redoma.jail.overlay import transaction_store
 from redoma.pipeline import stored_changes
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("one_cache")
 
 @pytest.mark.parametrize("how", ["run", "preview"])
 def test_what_is_stored_of_a_command_has_no_secret_in_it(place: Place, how: str) -> None:
-    sandbox = place.sandbox(apply="never")
+    sandbox = place.sandbox(access=Access(apply="never"))
     getattr(sandbox, how)(f"echo {SECRET} > new")
     [entry] = stored_changes.history()
     assert SECRET not in entry.command
@@ -97,5 +97,7 @@ def test_the_start_of_a_run_is_on_disk_before_the_command_starts(
     monkeypatch.setattr(RunStepRunner, "begin", begin_seen)
     monkeypatch.setattr(RunStepRunner, "execute", execute_seen)
     monkeypatch.setattr(RunStepRunner, "audit", audit_seen)
-    Sandbox(str(place.workspace), record=str(place.record), direct=True).run("touch began")
+    Sandbox(str(place.workspace), audit=str(place.record), access=Access(direct=True)).run(
+        "touch began"
+    )
     assert order == ["judged", "run-starting", "execute", "on disk", "run-ended"]

@@ -30,33 +30,20 @@ from redoma.pipeline.steps import (
     HoldStep,
     drive,
 )
+from redoma.testing import FakeHost
 
-STRONG = EngineReport(name="strong", guarantees=frozenset(Guarantee))
+STRONG = EngineReport(name="bubblewrap", guarantees=frozenset(Guarantee))
 WEAK = EngineReport(
-    name="weak",
+    name="landlock",
     guarantees=frozenset({Guarantee.TREE_KILLED}),
     missing=((Guarantee.WRITES_CONFINED, "it confines nothing"),),
 )
 
 
-class Machine:
-    """Reports of a machine that is not there."""
-
-    def __init__(self, *reports: EngineReport, controllers: frozenset[str] = frozenset()) -> None:
-        self._reports = {report.name: report for report in reports}
-        self._controllers = controllers
-
-    def report(self, name: str) -> EngineReport:
-        return self._reports[name]
-
-    def controllers(self) -> frozenset[str]:
-        return self._controllers
-
-
 class Context:
     """One that decides as it is told."""
 
-    def __init__(self, verdict: Verdict, host: Machine, grant: Grant, *, review: str = "") -> None:
+    def __init__(self, verdict: Verdict, host: FakeHost, grant: Grant, *, review: str = "") -> None:
         self._verdict, self._host, self._grant, self._review = verdict, host, grant, review
         self.judged: list[str] = []
 
@@ -165,7 +152,7 @@ def decided(verdict: Verdict) -> Decision:
     )  # fmt: skip
 
 
-def grant(*require: Guarantee, prefer: tuple[str, ...] = ("weak", "strong")) -> Grant:
+def grant(*require: Guarantee, prefer: tuple[str, ...] = ("landlock", "bubblewrap")) -> Grant:
     return Grant(level="t", workspace="/w", require=frozenset(require), prefer=prefer)
 
 
@@ -178,7 +165,7 @@ def walk(
     review: Decision | None = None,
 ) -> Result:
     given = replace(grant(Guarantee.WRITES_CONFINED), writes=writes)
-    context = Context(verdict, Machine(STRONG, WEAK), given, review=review)
+    context = Context(verdict, FakeHost(STRONG, WEAK), given, review=review)
     return drive(path(Request(workload=ShellCommand(text="x"), mode=mode), context), runner)
 
 
@@ -203,7 +190,7 @@ def test_an_approved_command_runs_in_the_first_engine_that_gives_everything() ->
     runner = Notes(Choice.APPROVE)
     assert walk(Verdict.CONFIRM, runner).outcome is Outcome.EXITED
     assert runner.seen == [
-        "judged", "asked", "ask about x", "answered", "run-starting", "execute by strong",
+        "judged", "asked", "ask about x", "answered", "run-starting", "execute by bubblewrap",
         "run-ended",
     ]  # fmt: skip
 
@@ -214,7 +201,7 @@ def test_a_modified_command_is_judged_anew() -> None:
     assert runner.seen == [
         "judged", "asked", "ask about x", "answered",
         "judged", "asked", "ask about worse", "answered",
-        "judged", "run-starting", "execute by strong", "run-ended",
+        "judged", "run-starting", "execute by bubblewrap", "run-ended",
     ]  # fmt: skip
 
 
@@ -230,13 +217,19 @@ def test_a_dry_run_in_answer_runs_in_a_layer_and_applies_nothing() -> None:
     # Who reads only the status must not believe that it happened.
     assert (result.outcome, result.ok, result.exit_code) == (Outcome.PREVIEWED, False, 126)
     assert "this was a dry run" in result.notes[-1]
-    assert runner.seen[-3:] == ["execute by strong", "run-ended", "previewed"]
+    assert runner.seen[-3:] == ["execute by bubblewrap", "run-ended", "previewed"]
 
 
 def test_a_preview_asks_nobody_and_applies_nothing() -> None:
     runner = Notes(changed=("a",))
     assert not walk(Verdict.CONFIRM, runner, Mode.PREVIEW).applied
-    assert runner.seen == ["judged", "run-starting", "execute by strong", "run-ended", "previewed"]
+    assert runner.seen == [
+        "judged",
+        "run-starting",
+        "execute by bubblewrap",
+        "run-ended",
+        "previewed",
+    ]
 
 
 def test_a_preview_of_what_is_denied_is_denied() -> None:
@@ -255,7 +248,7 @@ def test_a_run_that_breaks_off_has_an_end_in_the_record() -> None:
     runner = Notes(fail=KeyboardInterrupt())
     with pytest.raises(KeyboardInterrupt):
         walk(Verdict.ALLOW, runner)
-    assert runner.seen == ["judged", "run-starting", "execute by strong", "run-ended"]
+    assert runner.seen == ["judged", "run-starting", "execute by bubblewrap", "run-ended"]
 
 
 def test_a_run_beyond_the_rate_limit_is_refused_and_written_down() -> None:
@@ -375,23 +368,23 @@ def test_changes_that_the_policy_refuses_are_never_real() -> None:
 def test_a_missing_guarantee_is_a_refusal_that_says_why_for_each_engine() -> None:
     request = Request(workload=ShellCommand(text="x"))
     with pytest.raises(NoEngine) as raised:
-        plan(request, grant(Guarantee.WRITES_CONFINED, prefer=("weak",)), Machine(WEAK))
-    assert raised.value.tried == {"weak": "it confines nothing"}
+        plan(request, grant(Guarantee.WRITES_CONFINED, prefer=("landlock",)), FakeHost(WEAK))
+    assert raised.value.tried == {"landlock": "it confines nothing"}
 
 
 def test_a_share_of_the_processor_is_not_claimed_without_a_control_group() -> None:
     wanted = Grant(
         level="t", workspace="/w", limits=Limits(cpu_percent=50),
-        require=frozenset({Guarantee.CPU_CAPPED}), prefer=("strong",),
+        require=frozenset({Guarantee.CPU_CAPPED}), prefer=("bubblewrap",),
     )  # fmt: skip
     request = Request(workload=ShellCommand(text="x"))
     with pytest.raises(NoEngine, match="cpu capped"):
-        plan(request, wanted, Machine(STRONG))
-    held = plan(request, wanted, Machine(STRONG, controllers=frozenset({"cpu"}))).enforcement.held
+        plan(request, wanted, FakeHost(STRONG))
+    held = plan(request, wanted, FakeHost(STRONG, controllers=frozenset({"cpu"}))).enforcement.held
     assert Guarantee.CPU_CAPPED in held
 
 
 def test_what_is_not_limited_is_not_called_capped() -> None:
     request = Request(workload=ShellCommand(text="x"))
-    made = plan(request, grant(prefer=("strong",)), Machine(STRONG))
+    made = plan(request, grant(prefer=("bubblewrap",)), FakeHost(STRONG))
     assert not made.enforcement.held & {Guarantee.MEMORY_CAPPED, Guarantee.DISK_CAPPED}

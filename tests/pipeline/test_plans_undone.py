@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from redoma import Access
 from redoma.model.errors import UndoImpossible, UsageError
 from redoma.model.intent import EndUnknown, PlanError, StepStatus
 from redoma.model.value import replace
@@ -98,7 +99,7 @@ def test_a_step_that_was_taken_back_by_itself_is_passed_over(work: Place) -> Non
 
 
 def test_what_was_written_directly_is_not_said_to_be_taken_back(work: Place) -> None:
-    made = plan("echo 1 > a").run(work.sandbox(direct=True))
+    made = plan("echo 1 > a").run(work.sandbox(access=Access(direct=True)))
     told = undone(made.id, work)
     assert (told.steps, told.stopped_at) == ((), "s1")
     assert "was not held" in str(told.error)

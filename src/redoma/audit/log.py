@@ -9,6 +9,7 @@ from contextlib import suppress
 from redoma.audit.chain import json_text, storable
 from redoma.audit.transaction import Draft
 from redoma.audit.writer import AuditWriter
+from redoma.base.log import logger
 from redoma.base.private_file import KeyPlace
 from redoma.model.errors import RecordError, RecordUnavailable
 from redoma.model.event import OWN_WORDS, Kind
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from redoma.model.event import Event
     from redoma.model.rates import RateLimits
 
+operator = logger(__name__)
 KEEP = 1000
 # A connection that was open when this process was forked belongs to the parent. It is neither used
 # nor closed here: closing would take part in the parent's locks.
@@ -208,6 +210,7 @@ class AuditLog:
 
     def _open(self) -> AuditWriter:
         if self._writer is None:
+            operator.debug("the audit log in %s is opened", self.directory)
             self._writer = AuditWriter(self.directory, keyed_by=self._keyed_by, keep=self._keep)
         return self._writer
 

@@ -126,6 +126,7 @@ def overview() -> str:
         "options:\n"
         "  -h, --help       this text; `redoma help COMMAND` for one command\n"
         "  -V, --version    the version\n"
+        "  -v, -vv          before the command: what Redoma does, or that in detail\n"
         "  --language NAME  en or pt-BR, before or after the command\n",
         rows,
     )

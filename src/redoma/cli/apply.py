@@ -152,10 +152,10 @@ def _apply(
     *,
     undo: bool = True,
 ) -> Applied:
-    from redoma.pipeline.policies import load
+    from redoma.pipeline.policies import load_policy
     from redoma.pipeline.transactions import local_transactions
 
-    return local_transactions(load(changes.workspace)).apply(
+    return local_transactions(load_policy(changes.workspace)).apply(
         changes.id, paths, contents=contents, allow_write=allowed, undo=undo
     )
 

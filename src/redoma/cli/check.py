@@ -12,7 +12,7 @@ from redoma.i18n import phrased
 from redoma.model.decision import Decision, Verdict
 from redoma.model.errors import UsageError
 from redoma.pipeline.checks import CommandCheck
-from redoma.pipeline.policies import load
+from redoma.pipeline.policies import load_policy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def main(given: CommandLine) -> int:
 def judge(text: str, *, pack: str, cwd: str | None) -> Decision:
     """The decision on a command; text that is not valid UTF-8 is denied, whatever it says."""
     home = os.environ.get("HOME")
-    policy = load(cwd or ".", home=home)
+    policy = load_policy(cwd or ".", home=home)
     checks = CommandCheck(policy, pack=pack, cwd=cwd, home=home)
     return checks.checked((text,), waits=False, unwritten=_unwritten)[0]
 

@@ -24,7 +24,7 @@ COMPLETION = CommandTable(
 )
 _DIRECTORIES = ("DIR",)
 _FILES = ("FILE", "PATH")
-_FLAGS = ("-h", "--help", "-V", "--version", "--language")
+_FLAGS = ("-h", "--help", "-V", "--version", "-v", "-vv", "--verbose", "--language")
 
 
 @COMPLETION.subcommand("bash", "", "for bash 4 or later")

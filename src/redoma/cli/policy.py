@@ -101,7 +101,7 @@ def _lint(given: CommandLine) -> int:
         paths = []
         try:
             paths = [row[0] for row in policies.found(cwd, home=home)]
-            policies.load(cwd, home=home)
+            policies.load_policy(cwd, home=home)
         except PolicyError as error:
             errors = [error]
     if given.json:
@@ -126,11 +126,11 @@ def _lint(given: CommandLine) -> int:
     most=1,
 )
 def _test(given: CommandLine) -> int:
-    from redoma.pipeline.policies import load
+    from redoma.pipeline.policies import load_policy
     from redoma.pipeline.policy_tools import policy_of_file, tried
 
     cwd, home = _where(given)
-    policy = policy_of_file(given.words[0]) if given.words else load(cwd, home=home)
+    policy = policy_of_file(given.words[0]) if given.words else load_policy(cwd, home=home)
     results = tried(policy, cwd=cwd, home=home)
     failed = [each for each in results if not each.holds]
     if given.json:

@@ -69,10 +69,10 @@ def main(line: CommandLine) -> int:
     found = _previewed(line)
     show(found, line.flags)
     if "--discard" in line.flags and found.id:
-        from redoma.pipeline.policies import load
+        from redoma.pipeline.policies import load_policy
         from redoma.pipeline.transactions import local_transactions
 
-        local_transactions(load(found.changes.workspace)).discard(found.id)
+        local_transactions(load_policy(found.changes.workspace)).discard(found.id)
     return found.result.exit_code
 
 

@@ -9,7 +9,7 @@ import time
 from redoma.cli.options import Argument, CommandTable, Heading, Option, Sample, nearest
 from redoma.cli.prose import screen
 from redoma.i18n import phrased
-from redoma.model.confirmation import LONGEST_COMMAND, request_as_dict, response_as_dict
+from redoma.model.confirmation import LONGEST_COMMAND, confirmation_request, response_as_dict
 from redoma.model.display import harmless, shortened
 from redoma.model.errors import UsageError
 from redoma.model.question import Choice, Remember
@@ -124,7 +124,7 @@ def waiting_json(waiting: Waiting) -> dict[str, object]:
     redact = redactor().text
     possible = can_remember(question)
     return {
-        "confirmation_request": request_as_dict(question, redact),
+        "confirmation_request": confirmation_request(question, redact),
         "seconds_left": round(waiting.seconds_left, 1),
         "asker_waits": waiting.asker_waits,
         "because": [redact(why) for why in question.because],

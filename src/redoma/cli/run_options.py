@@ -38,46 +38,46 @@ TOUCHES = (
         "--allow-write PATH",
         "also writable; lifts the protection of that path",
         many=True,
-        feeds="allow_write",
+        feeds="access.write",
     ),
-    Option("--allow-read PATH", "also readable", many=True, feeds="allow_read"),
+    Option("--allow-read PATH", "also readable", many=True, feeds="access.read"),
     Option(
         "--allow-host HOST",
         "a host that may be reached: HOST, HOST:PORT, *.example.com, localhost:PORT, or with"
         " --inspect only such requests: GET HOST/PATH/**",
         many=True,
-        feeds="allow_hosts",
+        feeds="network.hosts",
     ),
     Option(
         "--inspect",
         "reads each request, in TLS as well, and notes its method, path and status",
-        feeds="inspect",
+        feeds="network.inspect",
     ),
     Option(
         "--credential HOST=NAME",
         "adds the secret in a variable of yours to requests to that host, which the command never"
         " sees; HOST=vault:NAME takes it from `redoma vault`",
         many=True,
-        feeds="credentials",
+        feeds="network.credentials",
     ),
     Option(
         "--cache-host HOST",
         "keeps what this host answers, and asks it for the same every 30 s at most",
         many=True,
-        feeds="cache_hosts",
+        feeds="network.cache",
     ),
     Option(
         "--mock[=FILE]",
         "answers every request itself, so that nothing leaves; with what FILE says",
-        feeds="mock",
+        feeds="network.mock",
     ),
     Option(
         "--publish PORT",
         "makes a port of the command's own reachable on this machine's loopback",
         many=True,
-        feeds="publish",
+        feeds="network.publish",
     ),
-    Option("--env NAME[=VALUE]", "passes a variable", many=True, feeds="env"),
+    Option("--env NAME[=VALUE]", "passes a variable", many=True, feeds="access.env"),
 )
 USES = (
     Heading("how much it may use (a size as 512M, a time as 90s; none for no limit)"),
@@ -104,12 +104,12 @@ WRITES = (
     Option(
         "--no-undo",
         "keeps nothing to take it back: it is applied for good, and room is free",
-        feeds="no_undo",
+        feeds="access.undo",
     ),
     Option(
         "--direct",
         "writes straight into the workspace, for servers and what an overlay cannot do",
-        feeds="direct",
+        feeds="access.direct",
     ),
 )
 ASKS = (
@@ -125,12 +125,12 @@ ASKS = (
     Option(
         "--phase NAME",
         "the phase of a workflow this belongs to; policies can hold it tighter",
-        feeds="phase",
+        feeds="caller.phase",
     ),
     Option(
         "--session NAME",
         "the session this belongs to (default: $REDOMA_SESSION, or this terminal)",
-        feeds="session",
+        feeds="caller.session",
     ),
 )
 SHOWN = (
@@ -152,39 +152,55 @@ LIMITS = {
 
 def sandbox_for(line: CommandLine) -> Sandbox:
     """The sandbox that a command line describes: each option becomes the argument it feeds."""
+    from redoma.model.access import Limits
     from redoma.pipeline.answerers import LocalAnswerer, forget_questions
+    from redoma.pipeline.requests import Caller
     from redoma.pipeline.sandbox import Sandbox
+    from redoma.pipeline.settings import Access, Network
+
+    kinds: dict[str, Any] = {
+        "access": Access,
+        "network": Network,
+        "limits": Limits,
+        "caller": Caller,
+    }
 
     if "--level" in line.values and "--profile" in line.values:
         raise UsageError("--level and --profile do not go together")
     forget_questions()
-    wanted: dict[str, Any] = {"limits": {}}
+    # What a value of the sandbox is given, under the value's name; the rest under "".
+    wanted: dict[str, dict[str, Any]] = {name: {} for name in ("", *kinds)}
     for row in RUN_OPTIONS:
         if not isinstance(row, Option) or not row.feeds:
             continue
+        into, _, field = row.feeds.rpartition(".")
         if row.many:
-            wanted[row.feeds] = line.every(row.name)
+            wanted[into][field] = line.every(row.name)
         elif row.name in line.flags:
-            wanted[row.feeds] = True
+            wanted[into][field] = row.name != "--no-undo"
         elif row.name in line.values and row.feeds.startswith(_LIMITS):
-            wanted["limits"][row.feeds[len(_LIMITS) :]] = _limit(row, line.values[row.name])
+            wanted[into][field] = _limit(row, line.values[row.name])
         elif row.name in line.values:
-            wanted[row.feeds] = line.values[row.name]
+            wanted[into][field] = line.values[row.name]
+    own = wanted.pop("")
     profile = line.values.get("--profile", "")
     if profile and "/" not in profile:
-        wanted["level"] = f"./{profile}"
-    wanted["publish"] = [_port(given) for given in wanted["publish"]]
-    wanted["env"] = dict(_variable(given) for given in wanted["env"])
-    wanted["ask"] = LocalAnswerer(wanted.get("ask", "auto"))
-    return Sandbox(wanted.pop("workspace", "."), **wanted)
+        own["level"] = f"./{profile}"
+    wanted["network"]["publish"] = [_port(given) for given in wanted["network"]["publish"]]
+    wanted["access"]["env"] = dict(_variable(given) for given in wanted["access"]["env"])
+    own["ask"] = LocalAnswerer(own.get("ask", "auto"))
+    values = {name: kinds[name](**fields) for name, fields in wanted.items()}
+    return Sandbox(own.pop("workspace", "."), **own, **values)
 
 
-def _limit(row: Option, value: str) -> int | float | None:
+def _limit(row: Option, value: str) -> int | float:
     from redoma.pipeline.host_services import read_limit
+    from redoma.pipeline.settings import NO_LIMIT
 
     limit = row.feeds[len(_LIMITS) :]
     try:
-        return read_limit(limit, value)
+        found = read_limit(limit, value)
+        return NO_LIMIT if found is None else found
     except UsageError as error:
         said = str(error).removeprefix(f"{limit}: ")
         raise UsageError(f"{row.name}: {said}", hint=error.hint) from None

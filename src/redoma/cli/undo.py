@@ -53,7 +53,7 @@ def main(options: CommandLine) -> int:
         raise UsageError("one at a time", hint="redoma undo ID")
     from redoma.cli.history import workspace_here
     from redoma.cli.signals import stop_on_signals
-    from redoma.pipeline.policies import load
+    from redoma.pipeline.policies import load_policy
     from redoma.pipeline.transactions import local_transactions
 
     stop_on_signals()
@@ -61,12 +61,12 @@ def main(options: CommandLine) -> int:
     place = options.values.get("--workspace", "")
     if not options.words:
         here = workspace_here(place)
-        undone = local_transactions(load(here)).undo(workspace=here)
+        undone = local_transactions(load_policy(here)).undo(workspace=here)
         return _one(undone, as_json=as_json)
     if place:
         raise UsageError("an ID says which workspace is meant", hint="redoma undo ID")
     state = _plan(options.words[0])
-    transactions = local_transactions(load("."))
+    transactions = local_transactions(load_policy("."))
     if state is None:
         return _one(transactions.undo(options.words[0]), as_json=as_json)
     from redoma.pipeline.plans.reversal import undo_plan
@@ -178,12 +178,12 @@ def discard_named(options: CommandLine) -> int:
             hint="redoma discard ID, or redoma discard --all",
         )
     from redoma.pipeline import stored_changes
-    from redoma.pipeline.policies import load
+    from redoma.pipeline.policies import load_policy
     from redoma.pipeline.transactions import local_transactions
 
     # Each name is made out before anything goes: a slip in the last one discards nothing.
     names = _all_here() if every else tuple(stored_changes.resolve(word) for word in options.words)
-    transactions = local_transactions(load("."))
+    transactions = local_transactions(load_policy("."))
     for name in names:
         transactions.discard(name)
     if options.json:

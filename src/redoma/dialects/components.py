@@ -17,7 +17,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from redoma import (
+    Access,
     EngineFailed,
+    Limits,
     NoEngine,
     Outcome,
     RedomaError,
@@ -265,9 +267,8 @@ class AutopoieticSandbox:
                     str(directory),
                     level=_LEVEL,
                     engine=engine,
-                    limits={**always, **limits},
-                    allow_read=_readable(),
-                    env=_variables(os.environ),
+                    limits=Limits(**{**always, **limits}),
+                    access=Access(read=_readable(), env=_variables(os.environ)),
                     caller="components",
                 )
                 ended = sandbox.run(_command(file), timeout=self.max_cpu_time_seconds)

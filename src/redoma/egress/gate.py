@@ -15,6 +15,7 @@ from contextlib import suppress
 from functools import partial
 from socket import AF_INET, AF_INET6, socket
 
+from redoma.base.log import logger
 from redoma.egress import destinations
 from redoma.egress.destinations import ProgramLookup
 from redoma.egress.dns import DnsConnection, NameDirectory, NameServer, Resolver
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from redoma.model.network import Reach
     from redoma.model.secret import Secret
 
+log = logger(__name__)
 _EVENTS = select.EPOLLIN | select.EPOLLOUT | select.EPOLLRDHUP | select.EPOLLET
 _ACCEPT_AT_ONCE = 64
 _DNS_PORT = 53
@@ -164,6 +166,12 @@ class EgressGate:
         self._note(relayed.about)
 
     def _note(self, about: Connection) -> None:
+        log.info(
+            "connection to %s port %d: %s",
+            about.name or about.address,
+            about.port,
+            "let through" if about.allowed else "refused",
+        )
         if about.allowed:
             self.ledger.allow(about)
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from redoma.base.log import logger
 from redoma.cli.streams import read_all
 from redoma.hook.agents import ASK, DENY
 from redoma.hook.calls import Unreadable, read_call
@@ -13,7 +14,7 @@ from redoma.model.decision import Decision, Verdict
 from redoma.model.display import harmless, shortened
 from redoma.model.errors import PolicyError, RecordError
 from redoma.pipeline.checks import CommandCheck, WriteCheck
-from redoma.pipeline.policies import load
+from redoma.pipeline.policies import load_policy
 from redoma.pipeline.redaction import redact
 from redoma.pipeline.requests import Caller
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from redoma.model.policy import Policy
     from redoma.model.risk import Finding
 
+log = logger(__name__)
 LONGEST_REASON = 1000
 LONGEST_PART = 120
 MOST_FINDINGS = 3
@@ -42,7 +44,7 @@ def answer(call: ToolCall, pack: str, agent: str) -> tuple[str, str] | None:
     if call.command is None and not call.paths:
         return None
     try:
-        policy = load(call.project or call.cwd or ".", home=os.environ.get("HOME"))
+        policy = load_policy(call.project or call.cwd or ".", home=os.environ.get("HOME"))
         decisions = _judged(call, pack, policy, Caller(name=agent, session=call.session))
     except (PolicyError, RecordError) as error:
         # Who breaks the policy must not get rid of it, and what cannot be written down does not
@@ -107,6 +109,7 @@ def respond(agent: Agent, arguments: list[str]) -> int:
         what = harmless(phrased(str(error)))
         why = phrased("Redoma cannot read this call, so it is refused: {0}", what)
         return refuse(agent, shortened(why, LONGEST_REASON))
+    log.info("%s: %s", agent.name, "nothing against it" if found is None else found[0])
     if found is None:
         return ANSWERED
     word, reason = found

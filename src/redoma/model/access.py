@@ -64,6 +64,8 @@ class Variables(Enum):
 class Limits(Value):
     """How much a command may use; None is no limit. Sizes are bytes, times are seconds."""
 
+    __module__ = "redoma"
+
     memory: int | None = None
     # Beside the memory; where nothing is said, memory never goes to swap.
     swap: int | None = None

@@ -36,6 +36,8 @@ class Call:
     `returns` are the dataclasses and enums that its result may hold.
     """
 
+    __module__ = "redoma"
+
     __slots__ = ("args", "collects", "kwargs", "returns", "target", "timeout")
 
     def __init__(

@@ -17,6 +17,8 @@ class SandboxViolation(Refused):
     `path` or `host` is what it touched, `constraint` what was against it.
     """
 
+    __module__ = "redoma"
+
     code: ClassVar[str] = "sandbox-violation"
 
     def __init__(
@@ -51,6 +53,8 @@ class SandboxViolation(Refused):
 class SandboxTimeout(TimedOut):
     """A call ran longer than it may, and everything that it had started was ended."""
 
+    __module__ = "redoma"
+
     code = "sandbox-timeout"
 
 
@@ -59,6 +63,8 @@ class CallFailed(RunError):
 
     `type_name` is the exception's type where it was raised, `traceback_text` how it came about.
     """
+
+    __module__ = "redoma"
 
     code = "call-failed"
 
@@ -83,6 +89,8 @@ class CallFailed(RunError):
 class NotSendable(RedomaError):
     """A function or an argument cannot be sent into an enclosure; `where` names the part."""
 
+    __module__ = "redoma"
+
     code = "not-sendable"
     exit_status = 2
 
@@ -96,6 +104,8 @@ class NotSendable(RedomaError):
 
 class NotReturnable(RunError):
     """What a call returned has no form as data; `where` is the path to it, as `result["a"][3]`."""
+
+    __module__ = "redoma"
 
     code = "not-returnable"
 

@@ -53,6 +53,8 @@ class Change(Value):
     """One path: what it was, what it is. Paths are relative to the workspace, as the file system
     has them (undecodable bytes as surrogates)."""
 
+    __module__ = "redoma"
+
     path: str
     did: Did
     before: FileState | None = None
@@ -73,6 +75,8 @@ class Changes(Value):
     The items are in the order of the tree: a directory, then what is in it. They are a tuple, or
     where there are many a sequence that reads them from disk as they are asked for.
     """
+
+    __module__ = "redoma"
 
     id: str
     workspace: str

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 class RedomaError(Exception):
     """Redoma could not do its work."""
 
+    __module__ = "redoma"
+
     code: ClassVar[str] = "redoma"
     exit_status: ClassVar[int] = 125
 
@@ -64,6 +66,8 @@ class RedomaError(Exception):
 
 class UsageError(RedomaError):
     """The request itself cannot be understood."""
+
+    __module__ = "redoma"
 
     code = "usage"
     exit_status = 2
@@ -131,6 +135,8 @@ class Denied(Refused):
 class Declined(Refused):
     """Whoever was asked said no, or said nothing in time."""
 
+    __module__ = "redoma"
+
     code = "declined"
 
 
@@ -181,6 +187,8 @@ class IsolationError(RedomaError):
 class NoEngine(IsolationError):
     """No engine of this machine gives every guarantee in `required`; `tried` says why not, each."""
 
+    __module__ = "redoma"
+
     code = "no-engine"
 
     def __init__(
@@ -200,6 +208,8 @@ class NoEngine(IsolationError):
 
 class EngineFailed(IsolationError):
     """An engine that was chosen could not set up its enclosure."""
+
+    __module__ = "redoma"
 
     code = "engine-failed"
 

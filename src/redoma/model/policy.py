@@ -222,6 +222,8 @@ class Example(Value):
 class Policy(Value):
     """Everything that decides, from every layer that applies."""
 
+    __module__ = "redoma"
+
     name: str = DEFAULT
     digest: str = BUILT_IN_SOURCE
     pack: str = "default"
@@ -271,6 +273,8 @@ BUILT_IN = Policy()
 
 class Circumstances(Value):
     """What is known of a request beside its text."""
+
+    __module__ = "redoma"
 
     phase: str = ""
     profile: str = ""

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 class Outcome(Enum):
     """How it ended; one answer, the most telling one."""
 
+    __module__ = "redoma"
+
     EXITED = "exited"
     SIGNALLED = "signalled"
     TIMED_OUT = "timed-out"
@@ -126,6 +128,8 @@ class HeldBack(Value):
 
 class Result(Value):
     """A request's whole story; a refused or failed command is a value, never an exception."""
+
+    __module__ = "redoma"
 
     outcome: Outcome
     exit: Exit | None = None

@@ -54,6 +54,8 @@ class HistoryEntry(Value):
 class Applied(Value):
     """What an apply did."""
 
+    __module__ = "redoma"
+
     id: str
     changes: Sequence[Change] = ()
     # Paths that nobody chose but that a chosen one cannot be without.
@@ -66,6 +68,8 @@ class Applied(Value):
 
 class Undone(Value):
     """What an undo took back."""
+
+    __module__ = "redoma"
 
     id: str
     paths: Sequence[str] = ()

@@ -150,11 +150,17 @@ def check(
     policy: Policy | None = None,
     circumstances: Circumstances | None = None,
 ) -> Decision:
-    """The decision for a shell command, taken to run in `cwd`.
+    """The decision for a shell command, taken to run in `cwd`; nothing runs.
 
-    Without a `policy` of the caller's, the built-in one decides; `redoma.pipeline.policies.load`
-    has the one that applies to a directory. An empty `pack` is the policy's own. What cannot be
-    judged before the policy's deadline is refused.
+    `cwd` and `home` are this process's own by default. Without a `policy` of the caller's, the
+    built-in one decides; `redoma.load_policy` has the one that applies to a directory. An empty
+    `pack` is the policy's own. `circumstances` are what else is known of the command. It never
+    raises because of the text: what cannot be judged before the policy's deadline is refused.
+    UsageError for an unknown pack, or a text that is none.
+
+    >>> import redoma
+    >>> redoma.check("git push --force origin main").verdict
+    <Verdict.CONFIRM: 2>
     """
     _a_text(text)
     policy = policy or BUILT_IN
@@ -170,6 +176,9 @@ def check(
 
         other = check(text, cwd=cwd, home=home, policy=policy.beside, circumstances=circumstances)
         return stricter(other, decision)
+
+
+check.__module__ = "redoma"
 
 
 def _checked(
@@ -206,7 +215,14 @@ def _decided(
 
 
 def facts(text: str, *, cwd: str | None = None, home: str | None = None) -> tuple[Fact, ...]:
-    """Everything that a command would do, as found in its text and before any judgement of it."""
+    """Everything that a command would do, as found in its text and before any judgement of it.
+
+    `cwd` and `home` are this process's own by default. UsageError for a text that is none.
+
+    >>> import redoma
+    >>> [fact.effect.value for fact in redoma.facts("rm -rf build")]
+    ['calls', 'deletes']
+    """
     _a_text(text)
     try:
         with judging(BUILT_IN):
@@ -214,6 +230,9 @@ def facts(text: str, *, cwd: str | None = None, home: str | None = None) -> tupl
             return followed(found)
     except Exhausted:
         return unjudged(text)
+
+
+facts.__module__ = "redoma"
 
 
 def _a_text(given: object) -> None:

@@ -200,6 +200,9 @@ def rules(name: str) -> tuple[Listed, ...]:
     )
 
 
+rules.__module__ = "redoma"
+
+
 def _compiled(name: str, folders: list[str], read: Callable[[list[dict[str, str]]], Any]) -> Any:
     stamp, files = _sources(folders)
     places = _cache_places(folders[0], name)

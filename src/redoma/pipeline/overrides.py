@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import os
-from functools import wraps
 
 from redoma.base.paths import is_below
 from redoma.jail.engines.registry import declared, engine_name
-from redoma.jail.profiles.limits import checked_limit
-from redoma.model import arguments
 from redoma.model.access import Apply, Grant, Limits, NetworkMode, Writes
-from redoma.model.arguments import WrongType, WrongValue, shown
 from redoma.model.errors import EngineFailed, UsageError
 from redoma.model.guarantee import Guarantee
 from redoma.model.network import Reach
@@ -19,7 +15,7 @@ from redoma.model.value import replace
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Any, TypeVar
+    from typing import TypeVar
 
     from redoma.model.access import Grant
     from redoma.model.policy import Policy
@@ -76,7 +72,7 @@ class Overrides:
         engine: str,
         *,
         limits: Mapping[str, int | float | None],
-        at_most: Mapping[str, int | float] | None = None,
+        at_most: Mapping[str, int | float | None] | None = None,
         writable: tuple[str, ...],
         readable: tuple[str, ...],
         env: tuple[tuple[str, str], ...],
@@ -183,13 +179,13 @@ def _when(apply: str) -> Apply | None:
         raise UsageError(f"apply: {apply!r} is no moment", hint=f"one of: {known}") from None
 
 
-def given_policy(given: Policy | str | None) -> Policy | None:
-    """A policy as it was given, or the one that ships under this name."""
-    if not isinstance(given, str):
-        return given
-    from redoma.pipeline.policies import shipped
+def policy_named(name: str) -> Policy | None:
+    """The policy that ships under this name; None without one, where files decide."""
+    if not name:
+        return None
+    from redoma.pipeline.policies import shipped_policy
 
-    return shipped(given)
+    return shipped_policy(name)
 
 
 def policy_beside(pack: str, rules: Sequence[tuple[str, str, str]]) -> Policy | None:
@@ -199,109 +195,3 @@ def policy_beside(pack: str, rules: Sequence[tuple[str, str, str]]) -> Policy | 
     from redoma.pipeline.caller_rules import own
 
     return own(pack, rules)
-
-
-def checked(make: F) -> F:
-    """A constructor that is called with arguments of their own types, or not at all."""
-
-    @wraps(make)
-    def call(self: object, workspace: object = "", /, **given: Any) -> None:
-        if "workspace" in given:
-            workspace = given.pop("workspace")
-        for name, value in given.items():
-            check = _CHECKS.get(name)
-            if check is not None:
-                given[name] = check(name, value)
-        make(self, arguments.path("workspace", workspace), **given)
-
-    return call  # type: ignore[return-value] # the same, as far as whoever calls it can tell
-
-
-def _or_none(check: Callable[[str, object], Any]) -> Callable[[str, object], Any]:
-    return lambda name, given: None if given is None else check(name, given)
-
-
-def _flag_or_text(name: str, given: object) -> bool | str:
-    return arguments.text(name, given) if isinstance(given, str) else arguments.flag(name, given)
-
-
-def _ports(name: str, given: object) -> tuple[int, ...]:
-    def port(name: str, item: object) -> int:
-        return arguments.whole(name, item, least=1, most=_LAST_PORT)
-
-    return arguments.many(name, given, port, "ports")
-
-
-def _limits(name: str, given: Any) -> dict[str, int | float | None]:
-    found = arguments.named(name, given, lambda _, value: value)
-    return {limit: checked_limit(limit, value) for limit, value in found.items()}
-
-
-def _variables(name: str, given: object) -> dict[str, str]:
-    found = arguments.named(name, given, arguments.text)
-    for variable in found:
-        if not variable or "=" in variable:
-            raise WrongValue(f"{name}: {shown(variable)} is no name of a variable")
-    return found
-
-
-def _rules(name: str, given: object) -> tuple[tuple[str, ...], ...]:
-    def rule(name: str, item: object) -> tuple[str, ...]:
-        parts = arguments.texts(name, item, "three texts: a name, a condition and an action")
-        if len(parts) != 3:
-            raise WrongValue(f"{name}: a rule is a name, a condition and an action")
-        return parts
-
-    return arguments.many(name, given, rule, "rules")
-
-
-def _text_or(kind: str, asks: str) -> Callable[[str, object], Any]:
-    """A text, or an object that has what is asked of it."""
-
-    def check(name: str, given: object) -> object:
-        if isinstance(given, str):
-            return arguments.text(name, given)
-        if given is None or hasattr(given, asks):
-            return given
-        raise WrongType(f"{name}: a text or a {kind} is needed, not {shown(given)}")
-
-    return check
-
-
-def _asked(name: str, given: object) -> object:
-    if given is None or callable(given) or hasattr(given, "ask"):
-        return given
-    raise WrongType(f"{name}: a function or an answerer is needed, not {shown(given)}")
-
-
-_CHECKS: dict[str, Callable[[str, object], Any]] = {
-    "level": arguments.path,
-    "engine": arguments.text,
-    "limits": _or_none(_limits),
-    "at_most": _or_none(_limits),
-    "allow_write": arguments.paths,
-    "allow_read": arguments.paths,
-    "hide": _or_none(arguments.paths),
-    "subprocesses": _or_none(arguments.whole),
-    "allow_hosts": lambda name, given: arguments.texts(name, given, "hosts"),
-    "any_host": arguments.flag,
-    "publish": _ports,
-    "inspect": arguments.flag,
-    "cache_hosts": lambda name, given: arguments.texts(name, given, "hosts"),
-    "credentials": arguments.texts,
-    "mock": _flag_or_text,
-    "env": _or_none(_variables),
-    "direct": arguments.flag,
-    "temporary": arguments.flag,
-    "apply": arguments.text,
-    "no_undo": arguments.flag,
-    "policy": _text_or("Policy", "rules"),
-    "project": arguments.path,
-    "pack": arguments.text,
-    "rules": _rules,
-    "ask": _asked,
-    "record": _text_or("Record", "digest_of"),
-    "caller": arguments.text,
-    "session": arguments.text,
-    "phase": arguments.text,
-}

@@ -281,6 +281,8 @@ def _review(before: Decision, now: Decision, plan: RunPlan) -> str:
 class Confirmed(Value):
     """What became of a question: nobody is asked about what is denied anyway."""
 
+    __module__ = "redoma"
+
     decision: Decision
     question: Question | None = None
     answer: Answer | None = None

@@ -8,7 +8,7 @@ from redoma.ask.answerers import AnswererChain
 from redoma.ask.answers import Spent, account, told
 from redoma.ask.approvals import Approval, RememberedApprovals, can_remember
 from redoma.ask.own_files import own_directory
-from redoma.ask.pending import PendingQuestions, Waiting
+from redoma.ask.pending_questions import PendingQuestions, Waiting
 from redoma.base import own_directories
 from redoma.model.errors import AskUnavailable, StateUnavailable, UsageError
 from redoma.model.question import Choice, Remember

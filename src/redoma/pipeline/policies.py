@@ -37,7 +37,7 @@ _MOST_HELD = 256
 _held: dict[tuple[str, str], tuple[Stamp, Policy]] = {}
 
 
-def load(workspace: str, *, home: str | None = None) -> Policy:
+def load_policy(workspace: str, *, home: str | None = None) -> Policy:
     """The policy for a workspace; PolicyError where a file of it cannot be used."""
     key = (workspace, home or "")
     for _ in range(_TRIES):
@@ -62,13 +62,19 @@ def load(workspace: str, *, home: str | None = None) -> Policy:
     raise unusable(stamp[0][0], "changes all the time", "try again")
 
 
-def shipped(name: str, *, pack: str = "default") -> Policy:
+load_policy.__module__ = "redoma"
+
+
+def shipped_policy(name: str, *, pack: str = "default") -> Policy:
     """A policy that ships, by its name, over a pack; no file is looked at."""
     from redoma.judge.policy.shipped import POLICIES, named
 
     if name not in POLICIES:
         raise UsageError(f"there is no policy {name!r}", hint="policies: " + ", ".join(POLICIES))
     return named(name, pack)
+
+
+shipped_policy.__module__ = "redoma"
 
 
 def _rooted(policy: Policy, top: str) -> Policy:

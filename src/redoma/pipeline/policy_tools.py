@@ -62,7 +62,7 @@ def explain(
     text: str, *, pack: str = "", cwd: str, home: str | None, phase: str = ""
 ) -> Explanation:
     """What the policy of a directory says to a command, voice by voice."""
-    policy = policies.load(cwd, home=home)
+    policy = policies.load_policy(cwd, home=home)
     asked = start(policy.pack) if policy is BUILT_IN else policy
     rules = pack_named(pack or policy.pack)
     known = Circumstances(phase=phase)
@@ -138,7 +138,7 @@ def policy_of_file(path: str) -> Policy:
 
 def shown(cwd: str, home: str | None) -> list[Setting]:
     """Every key with its value in force, and the file that set it."""
-    policy = policies.load(cwd, home=home)
+    policy = policies.load_policy(cwd, home=home)
     whole = start(policy.pack) if policy is BUILT_IN else policy
     read_now = layers(cwd, home)
     found = []

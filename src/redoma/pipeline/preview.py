@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 class Preview:
     """One command's run with its writes held; as a context manager, let go unless applied."""
 
+    __module__ = "redoma"
+
     def __init__(self, found: DryRunReport, sandbox: Sandbox) -> None:
         self.found = found
         self._sandbox = sandbox

@@ -64,6 +64,8 @@ class SecretSanitizer:
     the variables of this process) are known as well: those whose names tell, such as `DB_PASSWORD`.
     """
 
+    __module__ = "redoma"
+
     __slots__ = ("_redactor",)
 
     def __init__(

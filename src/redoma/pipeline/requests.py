@@ -27,9 +27,12 @@ class Caller(Value):
     `name` is the user of this process by default (`REDOMA_CALLER` says another), `session` its
     login session (`REDOMA_SESSION`).
 
-    >>> Caller(name="my-agent", session="42", phase="release").name
+    >>> import redoma
+    >>> redoma.Caller(name="my-agent", session="42", phase="release").name
     'my-agent'
     """
+
+    __module__ = "redoma"
 
     name: str = ""
     session: str = ""

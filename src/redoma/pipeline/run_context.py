@@ -6,6 +6,7 @@ import os
 import stat
 
 from redoma.base.ids import short_id
+from redoma.base.log import logger
 from redoma.jail.engines.choice import plan as make_plan
 from redoma.jail.profiles.profile import load
 from redoma.model.access import Apply, NetworkMode, Syscalls, Writes
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from redoma.pipeline.requests import Caller
     from redoma.pipeline.restrictions import Restrictions
 
+log = logger(__name__)
 USUAL = "standard"
 _HELD = frozenset((Guarantee.CHANGES_HELD, Guarantee.NETWORK_CLOSED))
 
@@ -90,7 +92,7 @@ class SandboxConfig:
         """The policy that holds now: given, or read from the files where it stands."""
         found = self._policy
         if found is None:
-            from redoma.pipeline.policies import load as load_policy
+            from redoma.pipeline.policies import load_policy
 
             found = load_policy(self._project)
         if self._beside is None:
@@ -176,6 +178,13 @@ class RunContext(PipelineContext):
         if changes is not None:
             around = replace(around, files_affected=len(changes.items))
         decision = self._decided(request, around)
+        log.info(
+            "run %s: %s, %s by policy %s",
+            request.id,
+            decision.assessment.risk.name.lower(),
+            decision.verdict.label,
+            decision.policy,
+        )
         if changes is None or self.config.constraints is None:
             return decision
         from redoma.pipeline.step_constraints import refuse_outside

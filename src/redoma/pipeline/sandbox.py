@@ -7,11 +7,12 @@ from redoma.jail.protect.installation import INTERPRETER  # noqa: F401 — looke
 from redoma.model.request import Mode
 from redoma.pipeline.check_path import check_path
 from redoma.pipeline.credentials import reach_of
-from redoma.pipeline.overrides import Overrides, checked, given_policy, policy_beside
+from redoma.pipeline.overrides import Overrides, policy_beside, policy_named
 from redoma.pipeline.path import confirm_path, path
 from redoma.pipeline.requests import Caller, request_for
 from redoma.pipeline.restrictions import Restrictions
 from redoma.pipeline.run_context import RunContext, SandboxConfig
+from redoma.pipeline.settings import Access, Network, PolicyChoice, checked, limits_by_name
 from redoma.pipeline.step_runner import RunStepRunner, StepRunner
 from redoma.pipeline.steps import drive
 from redoma.pipeline.workspace import READ, WRITTEN, granted_path
@@ -19,16 +20,18 @@ from redoma.pipeline.workspace import workspace as usable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any, Self, TypeVar
 
     from redoma.audit.log import AuditLog
     from redoma.jail.supervisor.control import Control
     from redoma.jail.supervisor.streams import Sink
+    from redoma.model.access import Limits
     from redoma.model.call import Call
     from redoma.model.decision import Decision
     from redoma.model.policy import Policy
-    from redoma.model.question import Answer, Answerer, Choice, Question
+    from redoma.model.question import Answer, Answerer, Choice, Context, Question
+    from redoma.model.request import Request
     from redoma.model.result import Result
     from redoma.model.transaction import Applied, Undone
     from redoma.pipeline.path import Confirmed
@@ -39,7 +42,19 @@ if TYPE_CHECKING:
 
 
 class Sandbox:
-    """A workspace, the policy that holds there, and what commands may do in it."""
+    """A workspace, the policy that holds there, and what commands may do in it.
+
+    Every command is judged, confirmed where the policy wants that, run in a sandbox of the kernel,
+    and written to the audit log. What it changed can be looked at first, and taken back.
+
+    >>> import redoma, tempfile
+    >>> with tempfile.TemporaryDirectory(dir="/var/tmp") as place:
+    ...     sandbox = redoma.Sandbox(place, network=redoma.Network(hosts=("pypi.org",)))
+    ...     sandbox.check("rm -rf ~").verdict
+    <Verdict.DENY: 3>
+    """
+
+    __module__ = "redoma"
 
     @checked
     def __init__(  # noqa: PLR0913 — each by its own name
@@ -48,96 +63,72 @@ class Sandbox:
         *,
         level: str = "",
         engine: str = "",
-        limits: Mapping[str, int | float | None] | None = None,
-        at_most: Mapping[str, int | float] | None = None,
-        allow_write: Sequence[str] = (),
-        allow_read: Sequence[str] = (),
-        hide: Sequence[str] | None = None,
-        subprocesses: int | None = None,
-        allow_hosts: Sequence[str] = (),
-        any_host: bool = False,
-        publish: Sequence[int] = (),
-        inspect: bool = False,
-        cache_hosts: Sequence[str] = (),
-        credentials: Sequence[str] = (),
-        mock: bool | str = False,
-        env: Mapping[str, str] | None = None,
-        direct: bool = False,
-        temporary: bool = False,
-        apply: str = "",
-        no_undo: bool = False,
-        policy: Policy | str | None = None,
-        project: str = "",
-        pack: str = "",
-        rules: Sequence[tuple[str, str, str]] = (),
+        access: Access | None = None,
+        network: Network | None = None,
+        limits: Limits | None = None,
+        at_most: Limits | None = None,
+        policy: Policy | PolicyChoice | str | None = None,
         ask: Answerer | Callable[[Question], bool | Choice | Answer] | None = None,
-        record: AuditLog | str | None = None,
-        caller: str = "",
-        session: str = "",
-        phase: str = "",
+        audit: AuditLog | str | None = None,
+        caller: Caller | str = "",
     ) -> None:
-        """What holds in a workspace; the rest tightens or widens it by name.
+        """What holds in a workspace (this directory by default); the rest says it by name.
 
-        `limits` replaces limits of the level by name, None for no limit; `at_most` lowers those
-        that are larger.
-        `any_host` lets every public host be reached, through a gate, and nothing of this machine.
-        `inspect` reads requests one by one, in TLS as well, and `credentials` has the gate add
-        secrets to them: `api.example.com=TOKEN` or `api.example.com=vault:NAME`.
-        `mock` answers every request itself, so that nothing leaves, as a file of mocks says where
-        its path is given.
-        `direct` writes straight into the workspace where the level would hold what is written;
-        `apply` says when what was held becomes real: `on_success`, `always`, `ask` or `never`, and
-        with `no_undo` nothing is kept to take it back.
-        `temporary` lets commands work on the machine's own /tmp, held in the workspace's place.
-        `hide` are paths that are not there for a command, whatever else is given; who says what
-        is hidden may give a whole home. `subprocesses` is how many a Python call may start.
+        `level` is a level's name or a profile's file; the policy's own by default. `engine` is
+        one by name. `access` and `network` widen or tighten what the level gives; `limits`
+        replaces limits of the level, `NO_LIMIT` takes one off, and `at_most` lowers those that are
+        larger. `policy` is read from the user's and the project's `sandbox.yaml` where none is
+        given. `ask` is who confirms, a function or an answerer; nobody by default, which is a no.
+        `audit` is the directory of the audit log, or the log; the user's own by default. `caller`
+        says who asks.
 
-        `level` is a level's name or a profile's file; the policy's own by default. `policy` is
-        read from the user's and the project's `sandbox.yaml` where none is given (`project` is
-        where those are looked for, where that is not the workspace); a name is one
-        that ships. `pack` and `rules` (name, condition, action) count beside it, and the stricter
-        decides; where there is no file they stand alone. `ask` is who confirms: a callback or an
-        answerer; nobody by default. `record` is where it is written down: the user's own record by
-        default.
+        UsageError where an argument cannot be used: it names the argument, and is a TypeError or
+        a ValueError as well.
         """
         if level:
             load(level)  # a level that is not there is said now
         root = usable(workspace)
+        access, network = access or Access(), network or Network()
+        fixed, chosen = None, PolicyChoice()
+        if isinstance(policy, PolicyChoice | str):
+            chosen = policy if isinstance(policy, PolicyChoice) else PolicyChoice(name=policy)
+        else:
+            fixed = policy
         overrides = Overrides(
             engine,
-            limits=limits or {},
-            at_most=at_most or {},
+            limits=limits_by_name(limits),
+            at_most=limits_by_name(at_most),
             writable=tuple(
-                granted_path(path, WRITTEN, wide=hide is not None, root=root)
-                for path in allow_write
+                granted_path(path, WRITTEN, wide=access.hide is not None, root=root)
+                for path in access.write
             ),
-            readable=tuple(granted_path(path, READ, root=root) for path in allow_read),
-            env=tuple((env or {}).items()),
+            readable=tuple(granted_path(path, READ, root=root) for path in access.read),
+            env=tuple((access.env or {}).items()),
             reach=reach_of(
-                allow_hosts,
-                publish,
-                credentials,
-                inspect=inspect,
-                mock=mock,
-                cache=cache_hosts,
-                anyone=any_host,
+                network.hosts,
+                network.publish,
+                network.credentials,
+                inspect=network.inspect,
+                mock=network.mock,
+                cache=network.cache,
+                anyone=network.any_host,
             ),
-            direct=direct,
-            temporary=temporary,
-            apply=apply,
-            undo=not no_undo,
+            direct=access.direct,
+            temporary=access.temporary,
+            apply=access.apply,
+            undo=access.undo,
         )
         self._config = SandboxConfig(
             root=root,
             level=level,
             overrides=overrides,
-            restrictions=Restrictions(hide, subprocesses),
-            policy=given_policy(policy),
-            project=project or root,
-            beside=policy_beside(pack, rules),
+            restrictions=Restrictions(access.hide, access.subprocesses),
+            policy=fixed or policy_named(chosen.name),
+            project=chosen.project or root,
+            beside=policy_beside(chosen.pack, chosen.rules),
             ask=ask,
-            audit=record,
-            caller=Caller(name=caller, session=session, phase=phase),
+            audit=audit,
+            caller=caller if isinstance(caller, Caller) else Caller(name=caller),
         )
 
     @property
@@ -223,16 +214,8 @@ class Sandbox:
         previous: Sequence[str] = (),
     ) -> Confirmed:
         """Asks about a command as a run of it would, and runs nothing."""
-        from redoma.model.question import Context
-
-        where = self._config.started_in(cwd)
-        request = request_for(command, where, caller=self._config.caller)
-        about = Context(
-            triggered_by=request.caller,
-            workflow_phase=request.phase,
-            previous_commands=tuple(previous),
-        )
         context = RunContext(self._config)
+        request, about = confirmation(command, self._config, cwd, previous)
         return drive(confirm_path(request, context, about, timeout), StepRunner(context))
 
     def as_preview(self, command: str, result: Result) -> Preview:
@@ -275,3 +258,18 @@ class Sandbox:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def confirmation(
+    command: str | Sequence[str], config: SandboxConfig, cwd: str, previous: Sequence[str]
+) -> tuple[Request, Context]:
+    """The request that somebody is asked about, and what led to it."""
+    from redoma.model.question import Context
+
+    request = request_for(command, config.started_in(cwd), caller=config.caller)
+    about = Context(
+        triggered_by=request.caller,
+        workflow_phase=request.phase,
+        previous_commands=tuple(previous),
+    )
+    return request, about

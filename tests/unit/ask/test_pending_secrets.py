@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from redoma.ask.pending import PendingQuestions
+from redoma.ask.pending_questions import PendingQuestions
 from redoma.cli.run import RUN
 from redoma.cli.run_options import sandbox_for
 from redoma.model.errors import ConfirmationExpired

@@ -71,8 +71,8 @@ def printed(tree: Path, code: str) -> str:
 
 
 def edit(tree: Path) -> None:
-    source = tree / "redoma/cli/run_help.py"
-    source.write_text(source.read_text().replace("usage: redoma run", "usage, edited: redoma run"))
+    source = tree / "redoma/cli/help.py"
+    source.write_text(source.read_text().replace('"usage: {0}"', '"usage, edited: {0}"'))
 
 
 def test_the_second_start_takes_its_modules_from_what_the_first_left(tree: Path) -> None:
@@ -149,7 +149,7 @@ def test_modules_that_load_each_other_are_each_loaded_once(tree: Path, how: str)
     said = "import sys\nsys.stdout.write(__name__ + ' ')\n"
     (tree / "redoma/model/first.py").write_text(f"{said}{how}\nHERE = 1\n")
     (tree / "redoma/model/second.py").write_text(f"{said}import redoma.model.first\nLATER = 2\n")
-    help_text = tree / "redoma/cli/run_help.py"
+    help_text = tree / "redoma/cli/help.py"
     help_text.write_text(
         f"{help_text.read_text()}\nimport redoma.model.first as first\nfirst.HERE\n"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from redoma.model.decision import Verdict
 from redoma.model.risk import Risk
 from redoma.pipeline.check import check, refuse_broken
-from redoma.pipeline.policies import shipped
+from redoma.pipeline.policies import shipped_policy
 from tests.unit.cli.judged import finding, judged
 
 
@@ -24,4 +24,4 @@ def test_text_that_is_not_utf8_is_denied_whatever_was_found() -> None:
 
 def test_where_isolation_alone_decides_bytes_are_bytes() -> None:
     assert check("ls \udcff").verdict is Verdict.DENY
-    assert check("ls \udcff", policy=shipped("isolation-only")).verdict is Verdict.LOG
+    assert check("ls \udcff", policy=shipped_policy("isolation-only")).verdict is Verdict.LOG

@@ -34,7 +34,7 @@ class Place:
         (self.projects / name).write_text(text, encoding="utf-8")
 
     def check(self, command: str) -> Decision:
-        policy = policies.load(str(self.project), home=str(self.home))
+        policy = policies.load_policy(str(self.project), home=str(self.home))
         return check(command, cwd=str(self.project), home=str(self.home), policy=policy)
 
     def risk(self, command: str) -> Risk:
@@ -124,7 +124,7 @@ def test_a_projects_card_counts_in_its_own_project_only(place: Place, tmp_path: 
     place.of_project("jq: wreck")
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    policy = policies.load(str(elsewhere), home=str(place.home))
+    policy = policies.load_policy(str(elsewhere), home=str(place.home))
     decision = check("jq .", cwd=str(elsewhere), home=str(place.home), policy=policy)
     assert decision.verdict is Verdict.ALLOW
 
@@ -193,5 +193,5 @@ def test_explain_tells_what_a_projects_card_adds(place: Place) -> None:
 
 
 def test_without_files_the_built_in_policy_decides(place: Place) -> None:
-    assert policies.load(str(place.project), home=str(place.home)) is BUILT_IN
+    assert policies.load_policy(str(place.project), home=str(place.home)) is BUILT_IN
     assert os.listdir(place.own) == []

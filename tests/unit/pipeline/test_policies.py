@@ -15,7 +15,7 @@ from redoma.model.errors import PolicyError, PolicySyntax, UsageError
 from redoma.model.policy import BUILT_IN
 from redoma.pipeline import policies, policy_cache
 from redoma.pipeline.check import check
-from redoma.pipeline.policies import found, load, project_folders, user_file
+from redoma.pipeline.policies import found, load_policy, project_folders, user_file
 from tests.house.tree import PACKAGE
 
 
@@ -29,8 +29,8 @@ class Place:
         self.user.parent.mkdir(parents=True)
         self.project.mkdir()
 
-    def load(self, workspace: Path | None = None) -> policies.Policy:
-        return load(str(workspace or self.project), home=str(self.home))
+    def load_policy(self, workspace: Path | None = None) -> policies.Policy:
+        return load_policy(str(workspace or self.project), home=str(self.home))
 
     def refused(self) -> PolicyError:
         with pytest.raises(PolicyError) as raised:
@@ -313,7 +313,7 @@ def test_a_warm_look_costs_well_below_a_millisecond(place: Place) -> None:
 
 
 def verdict(place: Place, command: str, cwd: Path) -> str:
-    asked = load(str(place.project), home=str(place.home))
+    asked = load_policy(str(place.project), home=str(place.home))
     return check(command, cwd=str(cwd), home=str(place.home), policy=asked).verdict.label
 
 
@@ -342,7 +342,7 @@ def test_paths_of_a_user_start_at_the_top_of_the_project(place: Place) -> None:
     assert verdict(place, "cat ../keys/a", place.project / "web") == "deny"
     other = place.home / "other"
     other.mkdir()
-    asked = load(str(other), home=str(place.home))
+    asked = load_policy(str(other), home=str(place.home))
     blocked = check("cat keys/a", cwd=str(other), home=str(place.home), policy=asked)
     assert blocked.verdict.label == "deny"
 
@@ -371,11 +371,11 @@ def test_what_may_be_blocked_is_confirmed(place: Place) -> None:
 
 
 def test_a_shipped_policy_can_be_had_by_its_name() -> None:
-    strict = policies.shipped("strict")
+    strict = policies.shipped_policy("strict")
     decided = check("mkdir x", cwd="/home/user/project", home="/home/user", policy=strict)
     assert (decided.verdict.label, decided.policy) == ("confirm", "strict")
-    skill = policies.shipped("default", pack="skill")
+    skill = policies.shipped_policy("default", pack="skill")
     assert check("touch a b", cwd="/p", home="/h", policy=skill).rule == "confirmation.required_for"
     assert len({strict.digest, skill.digest, BUILT_IN.digest}) == 3
     with pytest.raises(UsageError, match="there is no policy 'lax'"):
-        policies.shipped("lax")
+        policies.shipped_policy("lax")

@@ -9,10 +9,14 @@ from shlex import quote
 from typing import Any
 
 from redoma import (
+    Access,
     Answer,
+    Caller,
     Choice,
     Decision,
+    Limits,
     Outcome,
+    PolicyChoice,
     Preview,
     Question,
     RedomaError,
@@ -110,13 +114,15 @@ class ActionSandbox:
         return Sandbox(
             self._workspace,
             level=given.get("isolation_level", ""),
-            at_most=LIMITS,
-            env=given.get("environment"),
-            pack=PACK,
+            at_most=Limits(**LIMITS),
             ask=_Approved(ask) if ask is not None and self._confirm is None else ask,  # type: ignore[arg-type] # plain or awaited
-            record=self._record,
-            caller=context.get("triggered_by", self._caller),
-            phase=context.get("workflow_phase", self._phase),
+            audit=self._record,
+            access=Access(env=given.get("environment")),
+            policy=PolicyChoice(pack=PACK),
+            caller=Caller(
+                name=context.get("triggered_by", self._caller),
+                phase=context.get("workflow_phase", self._phase),
+            ),
         )
 
     def _executed(self, given: Mapping[str, Any]) -> dict[str, object]:

@@ -6,7 +6,18 @@ import math
 import os
 from collections.abc import Callable
 
-from redoma import Outcome, Question, RedomaError, Result, Sandbox, check, facts
+from redoma import (
+    Access,
+    Network,
+    Outcome,
+    PolicyChoice,
+    Question,
+    RedomaError,
+    Result,
+    Sandbox,
+    check,
+    facts,
+)
 from redoma.base.paths import is_within
 from redoma.dialects.terminal import paths
 from redoma.dialects.terminal.counting import Counting
@@ -134,18 +145,20 @@ class TerminalSandbox:
             sandbox = Sandbox(
                 room,
                 level=self._level,
-                allow_hosts=self._hosts,
-                allow_read=named.reads,
-                allow_write=(*named.writes, *((paths.TEMPORARY,) if named.shared else ())),
-                hide=named.hidden if named.hidden or named.shared else None,
-                temporary=named.temporary,
-                apply="always",
-                project=where,
-                env={"PATH": SAFE_PATH},
-                pack="terminal",
-                rules=_rules(mode, strict=strict),
                 ask=ask if confirm and mode is ExecutionMode.INTERACTIVE else None,  # type: ignore[arg-type]
-                record=self._record,
+                audit=self._record,
+                access=Access(
+                    read=named.reads,
+                    write=(*named.writes, *((paths.TEMPORARY,) if named.shared else ())),
+                    hide=named.hidden if named.hidden or named.shared else None,
+                    temporary=named.temporary,
+                    apply="always",
+                    env={"PATH": SAFE_PATH},
+                ),
+                network=Network(hosts=self._hosts),
+                policy=PolicyChoice(
+                    project=where, pack="terminal", rules=_rules(mode, strict=strict)
+                ),
             )
             if named.outside and not found.blocked:
                 sandbox.check(command)  # the record has it that somebody tried

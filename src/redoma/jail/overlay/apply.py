@@ -7,6 +7,7 @@ import time
 from contextlib import suppress
 
 from redoma.base import own_directories
+from redoma.base.log import logger
 from redoma.jail.overlay import transaction_store
 from redoma.jail.overlay.attributes import is_whiteout
 from redoma.jail.overlay.conflicts import WorkspaceCheck, others_since
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
     from redoma.jail.overlay.store import Overlay
     from redoma.jail.overlay.transaction_store import StoredTransaction
     from redoma.model.change import Change, Changes
+
+
+log = logger(__name__)
 
 
 def apply(
@@ -80,6 +84,7 @@ def apply(
                 _run(site, entry, run, lock)
     if not undo and run.is_settled:
         remove_stored_overlay(name)
+    log.info("transaction %s: %d changes applied", name, len(choice.items))
     return Applied(
         id=name,
         changes=choice.items,

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 class Control:
     """Safe to use from any thread and from a signal handler."""
 
+    __module__ = "redoma"
+
     def __init__(self) -> None:
         self._read, self._write = os.pipe()
         os.set_blocking(self._write, False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from redoma.base.log import logger
 from redoma.jail.engines.registry import Engines, declared, engine_name
 from redoma.jail.kernel.cgroups import Groups, find
 from redoma.jail.probe import reports
@@ -12,6 +13,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.jail.engines.jail import Engine
     from redoma.model.guarantee import EngineReport
+
+
+log = logger(__name__)
 
 
 class Host:
@@ -44,6 +48,7 @@ class Host:
                 from redoma.jail.supervisor.run import run
 
                 report = engine.probe(run)
+                log.info("engine %s tried: %s", name, "usable" if report.usable else "not usable")
                 # What does not work may be mended at any moment; but where memory can only be
                 # watched, every start would ask systemd anew. `redoma doctor` does.
                 if report.usable or caps_itself:

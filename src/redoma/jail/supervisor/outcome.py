@@ -7,6 +7,7 @@ import time
 from resource import RUSAGE_SELF, getrusage
 
 from redoma.base import signals
+from redoma.base.log import logger
 from redoma.jail.supervisor.limiter import free_on, full
 from redoma.jail.supervisor.streams import ANSWER
 from redoma.model.errors import EngineFailed
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from redoma.jail.supervisor.run import Supervisor
 
+log = logger(__name__)
 _BLOCK = 512
 _FULL = 1 << 20  # less than this on a disk, and something was refused it
 _LAUNCHER = 64 << 20  # more than an interpreter that starts commands by forking
@@ -80,8 +82,10 @@ class RunEnd:
         self._met(_BY_SIGNAL.get(number or 0, ()))
         used = self._used(run)
         self._met(self._past(run, used))
+        outcome = self._outcome(number)
+        log.info("a command ended: %s; limits met: %s", outcome.value, self.reached or "none")
         return Exit(
-            outcome=self._outcome(number),
+            outcome=outcome,
             code=code,
             signal=number,
             stdout=next((o.data for o in run.outputs if o.number == 1), b""),

@@ -48,6 +48,8 @@ class Reached(Value):
 class PlanResult(Value):
     """What became of a plan: one result for each step, in the order of their doing."""
 
+    __module__ = "redoma"
+
     id: str
     name: str
     digest: str

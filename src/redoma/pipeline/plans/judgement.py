@@ -44,6 +44,8 @@ class JudgedStep(Value):
 class PlanCheck(Value):
     """What the policy says of every step; the strictest of it counts for the plan."""
 
+    __module__ = "redoma"
+
     intent: Intent
     steps: tuple[JudgedStep, ...]
 

@@ -21,6 +21,8 @@ __all__ = ["Plan", "PlanCheck", "PlanPreview", "PlanResult"]
 class Plan:
     """Steps in the order of their doing; a text that is no plan is `PlanSyntax`, with its place."""
 
+    __module__ = "redoma"
+
     def __init__(self, text: str | bytes, *, name: str = "plan") -> None:
         """`text` is JSON; `name` is how it is called in errors, such as its file."""
         self.intent: Intent = read(text, name=name)

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 class PlanPreview(Value):
     """What all steps together would change, and what each of them did on the way."""
 
+    __module__ = "redoma"
+
     name: str
     digest: str
     steps: tuple[StepResult, ...]

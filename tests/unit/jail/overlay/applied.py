@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from redoma import Access
 from redoma.jail.overlay.changes import read_changes
 from redoma.jail.overlay.placement import COPY, OverlayPlace
 from redoma.jail.overlay.store import make_overlay
@@ -96,7 +97,9 @@ def hold_elsewhere(workspace: Path, script: str, place: Path) -> Changes:
 
 def run_bare(workspace: Path, script: str) -> None:
     """The same script with its writes let through at once."""
-    result = Sandbox(str(workspace), policy="isolation-only", direct=True).run(script)
+    result = Sandbox(str(workspace), access=Access(direct=True), policy="isolation-only").run(
+        script
+    )
     assert (result.exit_code, result.stderr) == (0, b"")
 
 

@@ -16,7 +16,7 @@ from redoma import Sandbox
 from redoma.jail.overlay import changes, site, store, transaction_store
 from redoma.model.transaction import Standing
 from redoma.pipeline import stored_changes
-from redoma.pipeline.policies import load
+from redoma.pipeline.policies import load_policy
 from redoma.pipeline.transactions import local_transactions
 from tests.crash.victim import events_of
 from tests.unit.jail.overlay.applied import (
@@ -135,7 +135,7 @@ def interrupted_at(point: int, work: Callable[[], object]) -> int:
 @pytest.mark.parametrize("copied", [False, True])
 def test_wherever_ctrl_c_comes_what_is_said_of_it_is_true(work: Path, copied: bool) -> None:
     chance = random.Random(5)
-    policy = load(str(work))
+    policy = load_policy(str(work))
     transactions = local_transactions(policy)
     with another_file_system() as place:
         name = (hold_elsewhere(work, SCRIPT, place) if copied else hold(work, SCRIPT)).id

@@ -56,6 +56,9 @@ def validate_component(code: str, *, modules: tuple[str, ...] = ()) -> Validatio
     return Validation(problems=found.in_order())
 
 
+validate_component.__module__ = "redoma"
+
+
 def _only(problem: Problem, *, syntax_error: bool = False) -> Validation:
     return Validation(problems=(problem,), syntax_error=syntax_error)
 

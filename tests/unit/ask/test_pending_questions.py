@@ -14,7 +14,7 @@ import pytest
 
 from redoma.ask import answers
 from redoma.ask.answerers import Together
-from redoma.ask.pending import PendingQuestions
+from redoma.ask.pending_questions import PendingQuestions
 from redoma.ask.terminal import TerminalAnswerer
 from redoma.model.errors import AskUnavailable, ConfirmationExpired, UsageError
 from redoma.model.question import Answer, Choice, Question
