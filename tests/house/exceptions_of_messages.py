@@ -12,7 +12,7 @@ MODULES_WITHOUT: tuple[str, ...] = (
     "redoma.jail.probe.inside",  # a script that is run inside
     "redoma.egress.cache_store",  # SQL
     "redoma.egress.guard",  # what is sent to a peer
-    "redoma.judge.intent.schema",
+    "redoma.judge.intent.plan_schema",
     "redoma.judge.policy.schema",  # JSON Schema is for editors, the template is a file
     "redoma.audit.schema",
     "redoma.audit.stats",  # Prometheus' format

@@ -1,4 +1,4 @@
-"""Runs a plan on this machine: jail, supervisor, and what is taken back afterwards."""
+"""Runs a plan on this machine: sandbox, supervisor, and what is taken back afterwards."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ def execute(
         began = file_size.clock()
         limits = file_size.with_existing(plan.grant.limits, plan.grant)
     try:
-        with engine.prepare(plan) as jail:
-            layer = jail.overlay
-            launch = jail.launch
+        with engine.prepare(plan) as prepared:
+            layer = prepared.overlay
+            launch = prepared.launch
             if isinstance(plan.request.workload, PythonCall):
                 from redoma.model.call import LARGEST
 
@@ -78,8 +78,8 @@ def execute(
                 groups=host.groups(),
                 directory=layer.directory if layer is not None else plan.grant.workspace,
             )
-            taken = jail.settle()
-            notes = (*jail.notes, *ended.notes, *_about_ours(plan.grant, ended))
+            taken = prepared.settle()
+            notes = (*prepared.notes, *ended.notes, *_about_ours(plan.grant, ended))
             changes = None
             if layer is not None:
                 if control is not None:

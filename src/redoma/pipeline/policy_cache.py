@@ -82,7 +82,7 @@ def _read(stamp: Stamp) -> Policy:
     from hashlib import sha256
 
     from redoma.judge.policy.layers import merge
-    from redoma.judge.policy.reader import read
+    from redoma.judge.policy.sandbox_yaml import read
     from redoma.judge.policy.tree import LARGEST
 
     digest = sha256()

@@ -7,7 +7,7 @@ import os
 from redoma.judge.judgement import decide
 from redoma.judge.policy import evaluation as weigh
 from redoma.judge.policy.layers import merge
-from redoma.judge.policy.reader import PolicyLayer, read
+from redoma.judge.policy.sandbox_yaml import PolicyLayer, read
 from redoma.judge.policy.schema import KEYS, json_schema, template
 from redoma.judge.policy.shipped import start
 from redoma.model.errors import PolicyError, UsageError

@@ -6,7 +6,7 @@ import os
 import stat
 
 from redoma.jail.engines.frame import memory_file, words
-from redoma.jail.engines.jail import file_stamp
+from redoma.jail.engines.prepared_sandbox import file_stamp
 from redoma.jail.protect import run_journal
 
 TYPE_CHECKING = False
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from redoma.jail.engines.frame import Frame
-    from redoma.jail.engines.jail import Jail
+    from redoma.jail.engines.prepared_sandbox import PreparedSandbox
     from redoma.jail.engines.registry import Engines
     from redoma.jail.probe.trial import TrialRunner
     from redoma.model.guarantee import EngineReport
@@ -30,7 +30,7 @@ class Bubblewrap:
     """Namespaces, a root of its own, no capability, a filter of system calls."""
 
     name = "bubblewrap"
-    # Bytes on standard error with which the builder says that it could not build the jail.
+    # Bytes on standard error with which the builder says that it could not build the sandbox.
     complaint = "bwrap: "
     # Bubblewrap takes the end of what it waits on for the word to begin.
     begins_at_end = True
@@ -70,7 +70,7 @@ class Bubblewrap:
             self.binary = report.program
             self.preparer.overlays = report.overlays
 
-    def prepare(self, plan: RunPlan) -> AbstractContextManager[Jail]:
+    def prepare(self, plan: RunPlan) -> AbstractContextManager[PreparedSandbox]:
         """Everything bubblewrap needs, held open as long as the block lasts."""
         if not self.binary:
             self.binary = candidates()[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 
 from redoma.jail.engines.command import command_of, shown_as_it_is
-from redoma.jail.engines.jail import Jail
+from redoma.jail.engines.prepared_sandbox import PreparedSandbox
 from redoma.jail.kernel.process import packed_rlimits
 from redoma.jail.protect import installation
 from redoma.model.guarantee import EngineReport, Guarantee
@@ -49,7 +49,7 @@ class Direct:
         """There is nothing to choose."""
 
     @contextmanager
-    def prepare(self, plan: RunPlan) -> Iterator[Jail]:
+    def prepare(self, plan: RunPlan) -> Iterator[PreparedSandbox]:
         """The command behind a shim that limits it and ends what it leaves."""
         _, env = shown_as_it_is(plan)
         visible = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt", plan.grant.workspace)
@@ -68,7 +68,7 @@ class Direct:
             limits=plan.grant.limits,
             own_process_namespace=False,
         )
-        yield Jail(launch, [])
+        yield PreparedSandbox(launch, [])
 
     def close(self) -> None:
         """Nothing is kept ready."""

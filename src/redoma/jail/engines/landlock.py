@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from redoma.base import own_directories
 from redoma.jail.engines import view
 from redoma.jail.engines.command import command_of, shown_as_it_is
-from redoma.jail.engines.jail import Jail, file_stamp
+from redoma.jail.engines.prepared_sandbox import PreparedSandbox, file_stamp
 from redoma.jail.kernel import landlock, seccomp
 from redoma.jail.kernel.process import is_machines_root
 from redoma.jail.probe.inside import LIMITS
@@ -127,7 +127,7 @@ class Landlock:
         """Nothing is kept ready."""
 
     @contextmanager
-    def prepare(self, plan: RunPlan) -> Iterator[Jail]:
+    def prepare(self, plan: RunPlan) -> Iterator[PreparedSandbox]:
         """The command behind a keeper that confines it."""
         from redoma.model.remedies import Help, Remedy
 
@@ -178,11 +178,11 @@ class Landlock:
                 if direct
                 else []
             )
-            jail = Jail(launch, protected, (_NO_ATTRIBUTES,))
+            prepared = PreparedSandbox(launch, protected, (_NO_ATTRIBUTES,))
             try:
-                yield jail
+                yield prepared
             finally:
-                jail.settle()
+                prepared.settle()
         finally:
             import shutil
 
@@ -251,8 +251,8 @@ def _try_out(engine: Landlock, run: TrialRunner) -> tuple[frozenset[Guarantee], 
     )
     engine.trial = outside
     try:
-        with engine.prepare(made) as jail:
-            ended = run(jail.launch, directory=workspace)
+        with engine.prepare(made) as prepared:
+            ended = run(prepared.launch, directory=workspace)
     except (IsolationError, OSError) as error:
         return frozenset(), str(error)
     finally:

@@ -1,4 +1,4 @@
-"""Prepares jails of namespaces: one description of the sandbox, whoever builds it.
+"""Prepares sandboxes of namespaces: one description of the sandbox, whoever builds it.
 
 Bubblewrap and the forkserver get the same arguments, so both hold the same; and what is protected
 is kept once for both.
@@ -15,7 +15,7 @@ from redoma.jail.engines import hidden_paths
 from redoma.jail.engines.command import command_of
 from redoma.jail.engines.frame import Frame, memory_file, seen_through
 from redoma.jail.engines.frame import build as build_frame
-from redoma.jail.engines.jail import Jail
+from redoma.jail.engines.prepared_sandbox import PreparedSandbox
 from redoma.jail.kernel import seccomp
 from redoma.jail.kernel.process import is_machines_root
 from redoma.jail.protect import git_repository, run_journal
@@ -83,33 +83,33 @@ class NamespacePreparer:
         return is_machines_root()
 
     @contextmanager
-    def prepare(self, plan: RunPlan, builder: Builder) -> Iterator[Jail]:
+    def prepare(self, plan: RunPlan, builder: Builder) -> Iterator[PreparedSandbox]:
         """Everything that a builder needs, held open as long as the block lasts."""
         with self._lock:
             frame, notes = self._frame(plan.grant, preview=plan.request.mode is Mode.PREVIEW)
         builder.foresee(frame, plan)
         if plan.grant.writes is not Writes.LAYER:
-            with self._jailed(plan, builder, frame, notes) as jail:
-                yield jail
+            with self._prepared(plan, builder, frame, notes) as prepared:
+                yield prepared
             return
         from redoma.jail.engines.run_overlay import overlay_over
 
         self._overlaid = True
         with (
             overlay_over(plan.grant.workspace, frame, plan.request.onto) as overlay,
-            self._jailed(plan, builder, frame, notes, overlay) as jail,
+            self._prepared(plan, builder, frame, notes, overlay) as prepared,
         ):
-            yield jail
+            yield prepared
 
     @contextmanager
-    def _jailed(
+    def _prepared(
         self,
         plan: RunPlan,
         builder: Builder,
         frame: Frame,
         notes: tuple[str, ...],
         overlay: Overlay | None = None,
-    ) -> Iterator[Jail]:
+    ) -> Iterator[PreparedSandbox]:
         protections = self._protections(plan.grant, frame)
         cover: list[str] = []
         guarded: list[tuple[RunProtection | OwnPartMounts, str]] = []
@@ -184,11 +184,11 @@ class NamespacePreparer:
             )
             entry = self._entries.pop() if self._entries else run_journal.RunEntry()
             entry.begin([one.state() for one in protections] if plan.journaled else None)
-            jail = Jail(launch, protections, notes, entry=entry, overlay=overlay)
+            prepared = PreparedSandbox(launch, protections, notes, entry=entry, overlay=overlay)
             try:
-                yield jail
+                yield prepared
             finally:
-                jail.settle()
+                prepared.settle()
                 self._entries.append(entry)
         finally:
             for fd in (status, go, *(fd for fd, _ in fds)):

@@ -11,7 +11,7 @@ from redoma.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.jail.engines.jail import Engine
+    from redoma.jail.engines.prepared_sandbox import Engine
     from redoma.jail.engines.preparer import NamespacePreparer
 
 
@@ -127,7 +127,7 @@ class Engines:
 
     @property
     def preparer(self) -> NamespacePreparer:
-        """Prepares the jails of every engine that builds one of namespaces.
+        """Prepares the sandboxes of every engine that builds one of namespaces.
 
         One for all of them: a run by the one knows what a run by the other protects.
         """

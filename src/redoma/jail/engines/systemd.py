@@ -21,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from redoma.jail.engines.jail import Jail
+    from redoma.jail.engines.prepared_sandbox import PreparedSandbox
     from redoma.jail.engines.registry import Engines
     from redoma.jail.probe.trial import TrialRunner
     from redoma.model.plan import RunPlan
@@ -129,19 +129,19 @@ class Systemd:
         self.inner.adopt(report)
 
     @contextmanager
-    def prepare(self, plan: RunPlan) -> Iterator[Jail]:
-        """The same jail, started in a scope that systemd limits."""
+    def prepare(self, plan: RunPlan) -> Iterator[PreparedSandbox]:
+        """The same sandbox, started in a scope that systemd limits."""
         counted = plan.controllers | {"memory", "pids", "cpu"}
-        with self.inner.prepare(replace(plan, controllers=counted)) as jail:
+        with self.inner.prepare(replace(plan, controllers=counted)) as prepared:
             limits = plan.grant.limits
-            launch = jail.launch
+            launch = prepared.launch
             identity: tuple[str, ...] = ()
             if launch.inside is not None:
                 # Only root may ask the system's manager; who enters the sandbox is nobody.
                 nobody = str(NOBODYS_UID)
                 identity = ("--reuid", nobody, "--regid", nobody, "--clear-groups")
             launch.fds.extend(_reporting(launch))
-            jail.launch = replace(
+            prepared.launch = replace(
                 launch,
                 argv=(
                     *_scope(limits, user=os.geteuid() != 0),
@@ -154,7 +154,7 @@ class Systemd:
                 inside=self._as_root_first(launch.inside) if launch.inside is not None else None,
                 held_by_engine=frozenset(n for n in HELD if getattr(limits, n) is not None),
             )
-            yield jail
+            yield prepared
 
     def close(self) -> None:
         """Nothing of systemd's own stays."""

@@ -13,7 +13,7 @@ from _thread import allocate_lock
 from contextlib import contextmanager, suppress
 
 from redoma.jail.engines.frame import memory_file, words
-from redoma.jail.engines.jail import file_stamp
+from redoma.jail.engines.prepared_sandbox import file_stamp
 from redoma.jail.forkserver.client import ForkserverClient, ForkserverGone, fork_order
 from redoma.jail.forkserver.messages import packed_request
 from redoma.jail.kernel import syscalls
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from redoma.jail.engines.frame import Frame
-    from redoma.jail.engines.jail import Jail
+    from redoma.jail.engines.prepared_sandbox import PreparedSandbox
     from redoma.jail.engines.registry import Engines
     from redoma.jail.forkserver.client import SandboxKind, WaitingSandbox
     from redoma.jail.kernel.stage import Stage
@@ -87,12 +87,12 @@ class ForkserverEngine:
             self.preparer.overlays = report.overlays
 
     @contextmanager
-    def prepare(self, plan: RunPlan) -> Iterator[Jail]:
+    def prepare(self, plan: RunPlan) -> Iterator[PreparedSandbox]:
         """The same preparation as bubblewrap's, performed by the forkserver."""
         builder = _RunBuilder(self)
         try:
-            with self.preparer.prepare(plan, builder) as jail:
-                yield jail
+            with self.preparer.prepare(plan, builder) as prepared:
+                yield prepared
         finally:
             builder.end()
         client = self._client

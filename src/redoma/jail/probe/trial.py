@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
         def __call__(self, launch: Launch, *, directory: str = "") -> Exit: ...
 
-    class TriedJail(Protocol):
+    class TriedSandbox(Protocol):
         """What an engine prepares for a trial."""
 
         @property
@@ -42,13 +42,13 @@ if TYPE_CHECKING:
         def close(self) -> None: ...
 
     class TriedEngine(Protocol):
-        """An engine whose jail is made of namespaces."""
+        """An engine whose sandbox is made of namespaces."""
 
         name: str
 
         @property
         def preparer(self) -> Preparer: ...
-        def prepare(self, plan: RunPlan) -> AbstractContextManager[TriedJail]: ...
+        def prepare(self, plan: RunPlan) -> AbstractContextManager[TriedSandbox]: ...
         def close(self) -> None: ...
 
 
@@ -141,9 +141,9 @@ def _one(engine: TriedEngine, run: TrialRunner, grant: Grant) -> tuple[frozenset
     )
     outside = f"{own_directories.cache()}/probe-outside"
     try:
-        with engine.prepare(made) as jail:
-            ended = run(jail.launch, directory=grant.workspace)
-            jail.settle()
+        with engine.prepare(made) as prepared:
+            ended = run(prepared.launch, directory=grant.workspace)
+            prepared.settle()
     except (IsolationError, OSError) as error:
         return frozenset(), str(error)
     if os.path.exists(outside):

@@ -11,7 +11,7 @@ from redoma.jail.probe import reports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.jail.engines.jail import Engine
+    from redoma.jail.engines.prepared_sandbox import Engine
     from redoma.model.guarantee import EngineReport
 
 

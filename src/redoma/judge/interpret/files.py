@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from redoma.judge.interpret.arg import ANYTHING, NETWORK, NOTHING, SECRET, UNKNOWN, Arg, Stream, arg
 from redoma.judge.interpret.invocation import Invocation
-from redoma.judge.interpret.paths import normal, place_of
+from redoma.judge.interpret.places import normal, place_of
 from redoma.judge.interpret.sensitive import is_secret, reaches_accounts
 from redoma.judge.interpret.variables import judge_steering
 from redoma.model.risk import Effect, Place, Target

@@ -15,7 +15,7 @@ from redoma.judge.interpret.arg import (
     Stream,
     arg,
 )
-from redoma.judge.interpret.paths import normal, place_of, root_if_empty, steers_kernel
+from redoma.judge.interpret.places import normal, place_of, root_if_empty, steers_kernel
 from redoma.judge.interpret.sensitive import (
     is_credential,
     is_guard,
@@ -79,7 +79,7 @@ class Invocation:
         self.span = span
         self.redirects = redirects
         self.modules: tuple[str, ...] = ()
-        """What an interpreter was told to load beside its code."""
+        """What the words make an interpreter load beside its code."""
 
     # Saying what it does ----------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from redoma.judge.interpret.arg import UNKNOWN, Arg
-from redoma.judge.interpret.paths import normal, place_of
+from redoma.judge.interpret.places import normal, place_of
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False

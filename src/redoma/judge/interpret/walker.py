@@ -17,7 +17,7 @@ from redoma.judge.interpret.commands import compound, simple
 from redoma.judge.interpret.expansion import Expander
 from redoma.judge.interpret.files import Files, Redirects, run_written, settle
 from redoma.judge.interpret.invocation import Invocation
-from redoma.judge.interpret.paths import normal
+from redoma.judge.interpret.places import normal
 from redoma.judge.interpret.state import Ground, State, TextFrame
 from redoma.judge.shell.parser import parse
 from redoma.judge.text.budget import spend

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from redoma.judge.policy.reader import PolicyLayer
+    from redoma.judge.policy.sandbox_yaml import PolicyLayer
     from redoma.model.policy import Policy
 
 # Where nothing is said: the level of a run, and what a command may write.

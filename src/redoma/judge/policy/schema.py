@@ -150,7 +150,7 @@ KEYS: Mapping[str, PolicyKey] = {
     "rate_limits.cpu_seconds_per_day": _count("Processor time a day."),
     "rate_limits.bytes_written_per_day": _count("Bytes written a day.", most=1 << 60),
     "retention.entries_per_session": _count(
-        "Entries of the record kept for a session.", "larger", most=10_000_000
+        "Entries of the audit log that a session keeps.", "larger", most=10_000_000
     ),
     "plans.confirm": PolicyKey(
         kind="choice",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redoma.judge.interpret.arg import ANYTHING, DECODED, NETWORK, NOTHING, SECRET, Arg, Stream, arg
-from redoma.judge.interpret.paths import place_of
+from redoma.judge.interpret.places import place_of
 from redoma.judge.programs.cards import card_of, card_words, options_of
 from redoma.judge.programs.options import split
 from redoma.model.risk import Effect, Place

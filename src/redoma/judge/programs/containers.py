@@ -6,7 +6,7 @@ import re
 
 from redoma.judge.interpret.arg import NETWORK, UNKNOWN, Arg, Stream
 from redoma.judge.interpret.files import Files
-from redoma.judge.interpret.paths import place_of
+from redoma.judge.interpret.places import place_of
 from redoma.judge.programs.card_actions import do
 from redoma.judge.programs.cards import card_named, card_words, follow, options_of
 from redoma.judge.programs.options import split

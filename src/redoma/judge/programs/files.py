@@ -144,7 +144,7 @@ def _source(call: Invocation, word: Arg, *, moves: bool) -> Stream:
 
 def makes(call: Invocation, word: Arg) -> None:
     """A directory or an empty file is made: where counts, not what the name stands for."""
-    from redoma.judge.interpret.paths import place_of
+    from redoma.judge.interpret.places import place_of
 
     path = call.path(word)
     place = place_of(path, call.walker.ground)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from redoma.judge.interpret.arg import NAMES, UNKNOWN
-from redoma.judge.interpret.paths import normal
+from redoma.judge.interpret.places import normal
 from redoma.judge.programs.options import split
 from redoma.judge.text.budget import spend
 from redoma.judge.text.regex import parsed, tries

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redoma.judge.interpret.arg import ANYTHING, DECODED, NAMES, SECRET, UNKNOWN, Arg, Stream
-from redoma.judge.interpret.paths import place_of
+from redoma.judge.interpret.places import place_of
 from redoma.judge.interpret.sensitive import is_secret
 from redoma.judge.programs.cards import options_of
 from redoma.judge.programs.options import split

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redoma.judge.interpret.arg import ANYTHING, UNKNOWN, Arg, Stream, arg
-from redoma.judge.interpret.paths import normal, place_of
+from redoma.judge.interpret.places import normal, place_of
 from redoma.judge.programs.card_actions import do
 from redoma.judge.programs.cards import handler_of
 from redoma.judge.programs.options import ProgramOptions, split

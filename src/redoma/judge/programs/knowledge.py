@@ -195,7 +195,7 @@ def read_code(call: Invocation, language: str, text: Arg) -> Stream:
     if language == "shell":
         return call.run_shell(text)
     if language == "python":
-        from redoma.judge.languages.python.reader import read_python
+        from redoma.judge.languages.python.source import read_python
 
         return read_python(call, text)
     if language == "sql":
@@ -204,7 +204,7 @@ def read_code(call: Invocation, language: str, text: Arg) -> Stream:
         read_sql(call, text)
         return Stream(None, text.taint)
     if language in LANGUAGES:
-        from redoma.judge.languages.others.reader import read_foreign
+        from redoma.judge.languages.others.scripts import read_foreign
 
         return read_foreign(call, language, text)
     if language in ("tcl", "expect"):

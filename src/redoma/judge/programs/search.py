@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from redoma.judge.interpret.arg import ANYTHING, NAMES, SECRET, UNKNOWN, Arg, Stream, arg
-from redoma.judge.interpret.paths import place_of
+from redoma.judge.interpret.places import place_of
 from redoma.judge.interpret.sensitive import is_secret
 from redoma.judge.programs.cards import options_of
 from redoma.judge.programs.files import removes

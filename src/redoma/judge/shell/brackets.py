@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 
 from redoma.judge.shell import lexer, rewrites
-from redoma.judge.shell.reader import Pieces, ShellReader
+from redoma.judge.shell.cursor import Cursor, Pieces
 from redoma.model.script import Parameter, Word
 
 COUNTED_RUN = {
@@ -40,7 +40,7 @@ PARAMETER_OPERATOR = re.compile(r":[-=?+]|##|%%|//|/#|/%|\^\^|,,|~~|[-=?+#%/^,~@
 PATTERN_OPERATORS = frozenset(("#", "##", "%", "%%", "/", "//", "/#", "/%", "^", "^^", ",", ",,"))
 
 
-def closing(r: ShellReader, position: int, *, calculated: bool) -> int:
+def closing(r: Cursor, position: int, *, calculated: bool) -> int:
     """Where the bracket at `position` closes, negative for nowhere; the reader stays.
 
     In what is `calculated`, `$(…)` is skipped as well. What one count learns of the brackets
@@ -66,7 +66,7 @@ def closing(r: ShellReader, position: int, *, calculated: bool) -> int:
     return r.closes[position, r.end, calculated]
 
 
-def _count_step(r: ShellReader, opened: list[int], *, calculated: bool) -> None:
+def _count_step(r: Cursor, opened: list[int], *, calculated: bool) -> None:
     bracket = r.text[opened[0]]
     found = COUNTED_RUN[bracket].match(r.text, r.pos, r.end)
     if found is not None:
@@ -98,7 +98,7 @@ def _count_step(r: ShellReader, opened: list[int], *, calculated: bool) -> None:
     r.pos = min(r.pos + 1, r.end)
 
 
-def _end_of_expansion(r: ShellReader) -> int:
+def _end_of_expansion(r: Cursor) -> int:
     """Where the `"…"` or `$(…)` that begins here ends: what cannot be found by counting."""
     start, before = r.pos, r.noted()
     known = r.closes.get((start, r.end, True))
@@ -113,7 +113,7 @@ def _end_of_expansion(r: ShellReader) -> int:
     return known
 
 
-def balanced(r: ShellReader, start: int, end: int) -> bool:
+def balanced(r: Cursor, start: int, end: int) -> bool:
     """Whether the brackets between two positions pair up, nothing but quotes skipped."""
     depth = 0
     for found in COUNTED.finditer(r.text, start, end):
@@ -129,7 +129,7 @@ def balanced(r: ShellReader, start: int, end: int) -> bool:
 
 
 def text_until(
-    r: ShellReader,
+    r: Cursor,
     pieces: Pieces,
     opener: str,
     closer: str,
@@ -178,7 +178,7 @@ def text_until(
     return False
 
 
-def group(r: ShellReader, pieces: Pieces) -> None:
+def group(r: Cursor, pieces: Pieces) -> None:
     """`(…)` inside a word: of an extended glob, or of a regular expression."""
     start = r.pos
     r.spend(2)
@@ -197,7 +197,7 @@ def group(r: ShellReader, pieces: Pieces) -> None:
         r.fail("no ) to end a pattern", start, r.end)
 
 
-def subscript(r: ShellReader, *, stop: str = "") -> Word:
+def subscript(r: Cursor, *, stop: str = "") -> Word:
     """`[…]`, without its brackets, which must close before the character `stop`."""
     start = r.pos
     r.pos += 1
@@ -211,7 +211,7 @@ def subscript(r: ShellReader, *, stop: str = "") -> Word:
     return inside
 
 
-def double_parenthesis(r: ShellReader) -> Word | None:
+def double_parenthesis(r: Cursor) -> Word | None:
     """The expression after the `((` of a command, up to and with `))`.
 
     None, with the reader where it was, if the brackets pair up otherwise: `((a) | b)` is two
@@ -223,7 +223,7 @@ def double_parenthesis(r: ShellReader) -> Word | None:
     return _expression(r, close)
 
 
-def arithmetic_substitution(r: ShellReader) -> tuple[Word | None, int]:
+def arithmetic_substitution(r: Cursor) -> tuple[Word | None, int]:
     """The expression after `$((`, up to and with `))`; else None, and where `$(` closes."""
     close = closing(r, r.pos - 2, calculated=True)
     if r.pos < close and r.text[close - 1] == ")" and balanced(r, r.pos, close - 1):
@@ -231,7 +231,7 @@ def arithmetic_substitution(r: ShellReader) -> tuple[Word | None, int]:
     return None, close
 
 
-def bracket_expression(r: ShellReader) -> Word:
+def bracket_expression(r: Cursor) -> Word:
     """The expression after `$[`, up to and with `]`."""
     start = r.pos
     close = closing(r, start - 1, calculated=True)
@@ -243,7 +243,7 @@ def bracket_expression(r: ShellReader) -> Word:
     return expression
 
 
-def _expression(r: ShellReader, close: int) -> Word:
+def _expression(r: Cursor, close: int) -> Word:
     """What stands between here and `close`; the reader then stands behind two brackets there."""
     start = r.pos
     pieces = Pieces()
@@ -257,7 +257,7 @@ def _expression(r: ShellReader, close: int) -> Word:
     return Word(pieces.done(), (start, max(start, close)))
 
 
-def _arithmetic_text(r: ShellReader, pieces: Pieces) -> None:
+def _arithmetic_text(r: Cursor, pieces: Pieces) -> None:
     """Read one run of text, one bracket, or one thing that is quoted or expanded."""
     start = r.pos
     r.spend(1)
@@ -285,7 +285,7 @@ def _arithmetic_text(r: ShellReader, pieces: Pieces) -> None:
         lexer.escaped_in_quotes(r, pieces, ARITHMETIC_ESCAPABLE)
 
 
-def parameter(r: ShellReader, *, quoted: bool) -> Parameter:
+def parameter(r: Cursor, *, quoted: bool) -> Parameter:
     """`${…}` from its `$`; where bash would say "bad substitution", a parameter without a name.
 
     The nameless one keeps what was read between the braces as its subscript and argument.
@@ -326,7 +326,7 @@ def parameter(r: ShellReader, *, quoted: bool) -> Parameter:
     )
 
 
-def _name(r: ShellReader) -> tuple[str, str]:
+def _name(r: Cursor) -> tuple[str, str]:
     for pattern in (LENGTH, INDIRECT):
         found = pattern.match(r.text, r.pos, r.end)
         if found is not None:
@@ -339,7 +339,7 @@ def _name(r: ShellReader) -> tuple[str, str]:
     return "", found.group()
 
 
-def _argument(r: ShellReader, operator: str, *, quoted: bool) -> Word:
+def _argument(r: Cursor, operator: str, *, quoted: bool) -> Word:
     start = r.pos
     pieces = Pieces()
     if quoted and operator not in PATTERN_OPERATORS:

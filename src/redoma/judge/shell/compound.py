@@ -25,7 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from redoma.judge.shell.reader import ShellReader
+    from redoma.judge.shell.cursor import Cursor
 
 BRACE = frozenset(("}",))
 PARENTHESIS = frozenset((")",))
@@ -45,7 +45,7 @@ COPROCESS_NAME = re.compile(
 EMPTY_PARENTHESES = re.compile(r"[ \t]*\([ \t]*\)")
 
 
-def commands(r: ShellReader, stop: frozenset[str], opener: str) -> Sequence:
+def commands(r: Cursor, stop: frozenset[str], opener: str) -> Sequence:
     """A command list that must not be empty; `opener` is what it follows."""
     start = r.pos
     r.spend(2)
@@ -55,7 +55,7 @@ def commands(r: ShellReader, stop: frozenset[str], opener: str) -> Sequence:
     return body
 
 
-def expect(r: ShellReader, closer: str, opener: str, start: int) -> None:
+def expect(r: Cursor, closer: str, opener: str, start: int) -> None:
     """Consume `closer`, or note that what began at `start` never ends."""
     if closer == ")" and r.text.startswith(closer, r.pos, r.end):
         r.pos += 1
@@ -63,7 +63,7 @@ def expect(r: ShellReader, closer: str, opener: str, start: int) -> None:
         r.fail(f"{opener} without {closer}", start, r.pos)
 
 
-def brace_group(r: ShellReader) -> Command:
+def brace_group(r: Cursor) -> Command:
     """`{ …; }`."""
     start = r.pos
     r.pos += 1
@@ -73,7 +73,7 @@ def brace_group(r: ShellReader) -> Command:
     return Block(body, simple.redirects_after(r), span, subshell=False)
 
 
-def parenthesis(r: ShellReader) -> Command:
+def parenthesis(r: Cursor) -> Command:
     """`(( … ))` where the brackets pair up so, else `( … )`."""
     start = r.pos
     if r.text.startswith("((", start, r.end):
@@ -89,7 +89,7 @@ def parenthesis(r: ShellReader) -> Command:
     return Block(body, simple.redirects_after(r), span, subshell=True)
 
 
-def if_command(r: ShellReader) -> Command:
+def if_command(r: Cursor) -> Command:
     """`if …; then …; elif …; else …; fi`."""
     start = r.pos
     clauses: list[tuple[Sequence, Sequence]] = []
@@ -108,7 +108,7 @@ def if_command(r: ShellReader) -> Command:
     return If(tuple(clauses), otherwise, simple.redirects_after(r), span)
 
 
-def while_loop(r: ShellReader) -> Command:
+def while_loop(r: Cursor) -> Command:
     """`while …; do …; done` and `until`."""
     start = r.pos
     r.pos += len("while")  # `until` is as long
@@ -118,7 +118,7 @@ def while_loop(r: ShellReader) -> Command:
     return While(condition, body, simple.redirects_after(r), span)
 
 
-def do_group(r: ShellReader, start: int) -> Sequence:
+def do_group(r: Cursor, start: int) -> Sequence:
     """`do …; done`."""
     expect(r, "do", "a loop", start)
     body = commands(r, DONE, "do")
@@ -126,7 +126,7 @@ def do_group(r: ShellReader, start: int) -> Sequence:
     return body
 
 
-def loop_body(r: ShellReader, start: int) -> Sequence:
+def loop_body(r: Cursor, start: int) -> Sequence:
     """`do …; done` or `{ …; }`, both of which may follow `for`."""
     r.lines()
     if r.head() != "{":
@@ -137,7 +137,7 @@ def loop_body(r: ShellReader, start: int) -> Sequence:
     return body
 
 
-def for_loop(r: ShellReader) -> Command:
+def for_loop(r: Cursor) -> Command:
     """`for name in …`, `for name`, `for ((…))`, and `select` in the same forms."""
     start = r.pos
     head = r.head()
@@ -163,7 +163,7 @@ def for_loop(r: ShellReader) -> Command:
     return For(name, words, body, simple.redirects_after(r), span)
 
 
-def _for_words(r: ShellReader) -> tuple[Word, ...]:
+def _for_words(r: Cursor) -> tuple[Word, ...]:
     words: list[Word] = []
     while True:
         char = r.blanks()
@@ -181,7 +181,7 @@ def _for_words(r: ShellReader) -> tuple[Word, ...]:
     return tuple(words)
 
 
-def _for_arithmetic(r: ShellReader, start: int) -> Command:
+def _for_arithmetic(r: Cursor, start: int) -> Command:
     r.pos += 2
     inside = r.pos
     expression = brackets.double_parenthesis(r)
@@ -197,7 +197,7 @@ def _for_arithmetic(r: ShellReader, start: int) -> Command:
     return ForArithmetic(expression, body, simple.redirects_after(r), span)
 
 
-def case(r: ShellReader) -> Command:
+def case(r: Cursor) -> Command:
     """`case word in pattern) …;; esac`."""
     start = r.pos
     r.pos += len("case")
@@ -220,7 +220,7 @@ def case(r: ShellReader) -> Command:
     return Case(subject, tuple(clauses), simple.redirects_after(r), span)
 
 
-def _patterns(r: ShellReader) -> tuple[Word, ...]:
+def _patterns(r: Cursor) -> tuple[Word, ...]:
     """`(pattern | pattern)`, the first bracket optional."""
     start = r.pos
     patterns: list[Word] = []
@@ -242,7 +242,7 @@ def _patterns(r: ShellReader) -> tuple[Word, ...]:
         return tuple(patterns)
 
 
-def function_keyword(r: ShellReader) -> Command:
+def function_keyword(r: Cursor) -> Command:
     """`function name …`."""
     start = r.pos
     r.pos += len("function")
@@ -254,7 +254,7 @@ def function_keyword(r: ShellReader) -> Command:
     return function_body(r, r.text[slice(*named.span)], start)
 
 
-def empty_parentheses(r: ShellReader) -> bool:
+def empty_parentheses(r: Cursor) -> bool:
     """Consume `()`, if it stands here."""
     empty = EMPTY_PARENTHESES.match(r.text, r.pos, r.end)
     if empty is not None:
@@ -262,7 +262,7 @@ def empty_parentheses(r: ShellReader) -> bool:
     return empty is not None
 
 
-def function_body(r: ShellReader, name: str, start: int) -> Command:
+def function_body(r: Cursor, name: str, start: int) -> Command:
     """What follows `name()`: a compound command, redirects and all."""
     r.spend(3)
     char = r.lines()
@@ -273,14 +273,14 @@ def function_body(r: ShellReader, name: str, start: int) -> Command:
     return Function(name, body, (start, r.pos))
 
 
-def compound_command(r: ShellReader) -> Command:
+def compound_command(r: Cursor) -> Command:
     """The compound command that stands here."""
     if r.text.startswith("(", r.pos, r.end):
         return parenthesis(r)
     return OPENERS[r.head()](r)
 
 
-def coprocess(r: ShellReader) -> Command:
+def coprocess(r: Cursor) -> Command:
     """`coproc [name] command`."""
     start = r.pos
     r.pos += len("coproc")
@@ -304,7 +304,7 @@ def coprocess(r: ShellReader) -> Command:
     return Coprocess(name, body, (start, r.pos))
 
 
-OPENERS: dict[str, Callable[[ShellReader], Command]] = {
+OPENERS: dict[str, Callable[[Cursor], Command]] = {
     "{": brace_group,
     "[[": conditional.test,
     "case": case,

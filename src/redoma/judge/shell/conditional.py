@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 
 from redoma.judge.shell import lexer, simple
-from redoma.judge.shell.reader import Pieces
+from redoma.judge.shell.cursor import Pieces
 from redoma.model.script import Literal, Test, Word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.shell.reader import ShellReader
+    from redoma.judge.shell.cursor import Cursor
 
 OPERATOR = re.compile(r"&&|\|\||[<>](?!\()|[()]")
 UNARY = re.compile(r"-[abcdefghknoprstuvwxzGLNORS]")
@@ -27,7 +27,7 @@ class Wanted:
     TERM, OPERAND, AFTER_WORD, JOINER = range(4)
 
 
-def test(r: ShellReader) -> Test:
+def test(r: Cursor) -> Test:
     """`[[ … ]]`; anything bash would refuse is noted, and the words read are kept."""
     start = r.pos
     r.pos += 2
@@ -71,7 +71,7 @@ def test(r: ShellReader) -> Test:
     return Test(tuple(words), simple.redirects_after(r), span)
 
 
-def _operand(r: ShellReader, operator: str) -> Word | None:
+def _operand(r: Cursor, operator: str) -> Word | None:
     """A word; after an operator that compares patterns, as that operator has it."""
     if operator not in PATTERN_OPERATORS and operator != "=~":
         return lexer.word(r)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from redoma.judge.shell.reader import Pieces, ShellReader
+from redoma.judge.shell.cursor import Cursor, Pieces
 from redoma.model.script import (
     Arithmetic,
     CommandSubstitution,
@@ -40,7 +40,7 @@ BRACE = frozenset(("}",))
 NOTHING: frozenset[str] = frozenset()
 
 
-def word(r: ShellReader) -> Word | None:
+def word(r: Cursor) -> Word | None:
     """The word that stands here, blanks before it skipped; None where no word begins."""
     plain = PLAIN_WORD.match(r.text, r.pos, r.end)
     if plain is not None:
@@ -57,7 +57,7 @@ def word(r: ShellReader) -> Word | None:
 
 
 def unquoted(
-    r: ShellReader,
+    r: Cursor,
     pieces: Pieces,
     *,
     globs: bool,
@@ -95,7 +95,7 @@ def unquoted(
             return
 
 
-def process(r: ShellReader, pieces: Pieces) -> None:
+def process(r: Cursor, pieces: Pieces) -> None:
     """`<(…)` and `>(…)`."""
     start = r.pos
     direction = r.text[start]
@@ -104,7 +104,7 @@ def process(r: ShellReader, pieces: Pieces) -> None:
     pieces.put(ProcessSubstitution(direction, script, (start, r.pos)))
 
 
-def quoting(r: ShellReader, pieces: Pieces, char: str) -> bool:
+def quoting(r: Cursor, pieces: Pieces, char: str) -> bool:
     """Read one quote, escape or `$…` of unquoted text, if that is what stands here."""
     if char == "'":
         single_quote(r, pieces)
@@ -132,7 +132,7 @@ def quoting(r: ShellReader, pieces: Pieces, char: str) -> bool:
     return True
 
 
-def escapes(r: ShellReader, pieces: Pieces) -> None:
+def escapes(r: Cursor, pieces: Pieces) -> None:
     """`\\x` outside quotes: the character itself, quoted. A lone backslash at the end stays."""
     found = ESCAPES.match(r.text, r.pos, r.end)
     start = r.pos
@@ -144,7 +144,7 @@ def escapes(r: ShellReader, pieces: Pieces) -> None:
         pieces.add(found.group()[1::2], start, r.pos, quoted=True)
 
 
-def single_quote(r: ShellReader, pieces: Pieces) -> None:
+def single_quote(r: Cursor, pieces: Pieces) -> None:
     """`'…'`."""
     start = r.pos
     close = closing_apostrophe(r, start)
@@ -153,7 +153,7 @@ def single_quote(r: ShellReader, pieces: Pieces) -> None:
         pieces.add(r.raw(start + 1, close), start, r.pos, quoted=True)
 
 
-def closing_apostrophe(r: ShellReader, start: int) -> int:
+def closing_apostrophe(r: Cursor, start: int) -> int:
     """Where the quote at `start` ends, negative and noted where it does not."""
     close = r.text.find("'", start + 1, r.end)
     if close < 0:
@@ -162,7 +162,7 @@ def closing_apostrophe(r: ShellReader, start: int) -> int:
     return close
 
 
-def double_quote(r: ShellReader, pieces: Pieces) -> None:
+def double_quote(r: Cursor, pieces: Pieces) -> None:
     """`"…"`."""
     start = r.pos
     mark = pieces.mark()
@@ -182,7 +182,7 @@ def double_quote(r: ShellReader, pieces: Pieces) -> None:
     r.depth -= 1
 
 
-def quoted_text(r: ShellReader, pieces: Pieces, closer: str) -> bool:
+def quoted_text(r: Cursor, pieces: Pieces, closer: str) -> bool:
     """Read text in which only `$`, backticks and backslashes matter, up to `closer`.
 
     `closer` is `"`, or `}` inside `"${x-…}"`, or "" for the body of a here-document.
@@ -219,7 +219,7 @@ def quoted_text(r: ShellReader, pieces: Pieces, closer: str) -> bool:
     return closer == ""
 
 
-def escaped_in_quotes(r: ShellReader, pieces: Pieces, escapable: str) -> None:
+def escaped_in_quotes(r: Cursor, pieces: Pieces, escapable: str) -> None:
     """A backslash inside quotes: it goes before what it can escape and stays before the rest."""
     start = r.pos
     follows = r.text[start + 1] if start + 1 < r.end else ""
@@ -228,7 +228,7 @@ def escaped_in_quotes(r: ShellReader, pieces: Pieces, escapable: str) -> None:
     pieces.add(kept, start, r.pos, quoted=True)
 
 
-def dollar(r: ShellReader, pieces: Pieces, *, quoted: bool) -> None:
+def dollar(r: Cursor, pieces: Pieces, *, quoted: bool) -> None:
     """`$x`, `${…}`, `$(…)`, `$((…))`, `$[…]`; a `$` before anything else is itself."""
     start = r.pos
     r.steps -= 1
@@ -257,7 +257,7 @@ def dollar(r: ShellReader, pieces: Pieces, *, quoted: bool) -> None:
         pieces.add("$", start, r.pos, quoted=quoted)
 
 
-def braced(r: ShellReader, pieces: Pieces, *, quoted: bool) -> None:
+def braced(r: Cursor, pieces: Pieces, *, quoted: bool) -> None:
     """`${…}` in all its forms."""
     start = r.pos
     simple = BRACED_NAME.match(r.text, start + 1, r.end)
@@ -277,7 +277,7 @@ def braced(r: ShellReader, pieces: Pieces, *, quoted: bool) -> None:
     pieces.put(brackets.parameter(r, quoted=quoted))
 
 
-def double_parenthesised(r: ShellReader, pieces: Pieces, *, quoted: bool) -> None:
+def double_parenthesised(r: Cursor, pieces: Pieces, *, quoted: bool) -> None:
     """`$((…))` where the brackets pair up so, else `$(…)` that begins with a subshell."""
     from redoma.judge.shell import brackets
 
@@ -298,7 +298,7 @@ def double_parenthesised(r: ShellReader, pieces: Pieces, *, quoted: bool) -> Non
     pieces.put(CommandSubstitution(script, quoted, (start, r.pos)))
 
 
-def script_until(r: ShellReader, closer: frozenset[str], start: int) -> Script:
+def script_until(r: Cursor, closer: frozenset[str], start: int) -> Script:
     """The commands from here to `closer`, which is consumed, as a script of their own.
 
     Here-documents that were announced outside begin after the newline that ends the outer line,
@@ -321,7 +321,7 @@ def script_until(r: ShellReader, closer: frozenset[str], start: int) -> Script:
     return Script(r.text[begin:finish], body, tuple(r.unread[first_unread:]), (begin, finish))
 
 
-def script_of_region(r: ShellReader) -> Script:
+def script_of_region(r: Cursor) -> Script:
     """All that is left up to the reader's limit, as a script of its own."""
     begin, finish = r.pos, max(r.pos, r.end)
     r.steps -= 5

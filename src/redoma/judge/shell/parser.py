@@ -6,7 +6,7 @@ import gc
 import re
 
 from redoma.judge.shell import simple
-from redoma.judge.shell.reader import HEAD, NESTED_TOO_DEEPLY, TOO_LARGE, ShellReader
+from redoma.judge.shell.cursor import HEAD, NESTED_TOO_DEEPLY, TOO_LARGE, Cursor
 from redoma.model.script import (
     Command,
     Literal,
@@ -57,7 +57,7 @@ def parse(text: str, *, extglob: bool = True) -> Script:
 
 
 def _parse(text: str, *, extglob: bool) -> Script:
-    r = ShellReader(text, read_commands=read_commands, extglob=extglob)
+    r = Cursor(text, read_commands=read_commands, extglob=extglob)
     body = read_commands(r, NOTHING)
     r.read_bodies()
     if r.pending:
@@ -73,7 +73,7 @@ def _parse(text: str, *, extglob: bool) -> Script:
     return script
 
 
-def read_commands(r: ShellReader, stop: frozenset[str]) -> Sequence:
+def read_commands(r: Cursor, stop: frozenset[str]) -> Sequence:
     """Commands up to one of `stop`, which is left standing, or to the end of the text.
 
     Operators and reserved words that belong to nothing are noted as unread and passed over.
@@ -115,7 +115,7 @@ def read_commands(r: ShellReader, stop: frozenset[str]) -> Sequence:
     return Sequence(tuple(commands), tuple(after), span)
 
 
-def _take_unread(r: ShellReader, commands: list[Command], after: list[str], first: int) -> None:
+def _take_unread(r: Cursor, commands: list[Command], after: list[str], first: int) -> None:
     taken: list[Unread] = r.pending[first:]
     del r.pending[first:]
     if after and after[-1] == "":
@@ -124,7 +124,7 @@ def _take_unread(r: ShellReader, commands: list[Command], after: list[str], firs
     after.extend(";" for _ in taken)
 
 
-def separator(r: ShellReader, command: Command) -> str:
+def separator(r: Cursor, command: Command) -> str:
     """What ends `command`: ";", "&", "&&", "||", or "" where the list ends with it."""
     found = SEPARATOR.match(r.text, r.pos, r.end)
     operator = found[1] if found is not None else None
@@ -145,7 +145,7 @@ def separator(r: ShellReader, command: Command) -> str:
     return ""
 
 
-def pipeline(r: ShellReader) -> Command | None:
+def pipeline(r: Cursor) -> Command | None:
     """Commands joined by pipes; None, with nothing read, where no command can begin."""
     start = r.pos
     negated = timed = False
@@ -195,7 +195,7 @@ def _with_errors(command: Command, span: tuple[int, int]) -> None:
     command.redirects = (*command.redirects, Redirect(">&", "2", target, span))
 
 
-def _time_options(r: ShellReader, char: str) -> str:
+def _time_options(r: Cursor, char: str) -> str:
     for option in ("-p", "--"):
         if char == "-" and r.head() == option:
             r.pos += 2
@@ -203,7 +203,7 @@ def _time_options(r: ShellReader, char: str) -> str:
     return char
 
 
-def command(r: ShellReader) -> Command | None:
+def command(r: Cursor) -> Command | None:
     """One simple or compound command; None, with nothing read, where none can begin."""
     if r.pos >= r.end or r.stopped:
         return None
@@ -226,7 +226,7 @@ def command(r: ShellReader) -> Command | None:
     return simple.simple_command(r)
 
 
-def begins_simple_command(r: ShellReader) -> bool:
+def begins_simple_command(r: Cursor) -> bool:
     """Whether what stands here is neither an operator nor a reserved word."""
     if r.pos >= r.end or (r.text[r.pos] in ";&|)\n#(" and not r.text.startswith("&>", r.pos)):
         return False
@@ -234,6 +234,6 @@ def begins_simple_command(r: ShellReader) -> bool:
     return head not in OPENERS and (head not in CLOSERS or (head == "!" and _opens_glob(r)))
 
 
-def _opens_glob(r: ShellReader) -> bool:
+def _opens_glob(r: Cursor) -> bool:
     """Whether `!` here begins `!(…)`."""
     return r.extglob and r.text.startswith("!(", r.pos, r.end)

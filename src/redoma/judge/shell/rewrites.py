@@ -10,15 +10,15 @@ import re
 from bisect import bisect_left, bisect_right
 
 from redoma.judge.shell import lexer
+from redoma.judge.shell.cursor import Pieces
 from redoma.judge.shell.lexer import script_of_region
-from redoma.judge.shell.reader import Pieces
 from redoma.model.script import CommandSubstitution, Literal, Node, Script, Unread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from redoma.judge.shell.reader import ShellReader
+    from redoma.judge.shell.cursor import Cursor
 
 CONTINUATION = re.compile(r"(?<!\\)((?:\\\\)*)\\\n")
 HOLDING_NODES: dict[type[Node], tuple[str, ...]] = {}
@@ -139,7 +139,7 @@ def _holding_nodes(kind: type[Node]) -> tuple[str, ...]:
     return HOLDING_NODES[kind]
 
 
-def ansi_quote(r: ShellReader, pieces: Pieces) -> None:
+def ansi_quote(r: Cursor, pieces: Pieces) -> None:
     """`$'…'`."""
     start = r.pos
     text = text_of_quote(r)
@@ -147,7 +147,7 @@ def ansi_quote(r: ShellReader, pieces: Pieces) -> None:
         pieces.add(text, start, r.pos, quoted=True)
 
 
-def text_of_quote(r: ShellReader) -> str | None:
+def text_of_quote(r: Cursor) -> str | None:
     """What `$'…'` stands for; None, and noted, where it never ends."""
     start = r.pos
     found = ANSI_BODY.match(r.text, start + 2, r.end)
@@ -200,7 +200,7 @@ def _bytes_of(found: re.Match[str]) -> bytes:
     return bytes([int((braced if pair is None else pair) or "0", 16) & 0xFF])
 
 
-def live_single(r: ShellReader, pieces: Pieces) -> None:
+def live_single(r: Cursor, pieces: Pieces) -> None:
     """`'…'` where bash pairs the quotes but still expands between them.
 
     Attack: `"${x-'$(id)'}"`, `$(( '$(id)' ))` and `a['$(id)']=` run `id`, although it looks
@@ -219,7 +219,7 @@ def live_single(r: ShellReader, pieces: Pieces) -> None:
     r.depth -= 1
 
 
-def subscript_key(r: ShellReader, pieces: Pieces) -> None:
+def subscript_key(r: Cursor, pieces: Pieces) -> None:
     """`'…'` in a subscript: a key of its own where nothing in it could be expanded."""
     close = r.text.find("'", r.pos + 1, r.end)
     if close >= 0 and LIVE.search(r.text, r.pos, close):
@@ -228,7 +228,7 @@ def subscript_key(r: ShellReader, pieces: Pieces) -> None:
         lexer.single_quote(r, pieces)
 
 
-def live_ansi(r: ShellReader, pieces: Pieces) -> None:
+def live_ansi(r: Cursor, pieces: Pieces) -> None:
     """`$'…'` where bash decodes it first and expands the result afterwards.
 
     Attack: `"${x:-$'\\x24(id)'}"` runs `id`.
@@ -255,9 +255,7 @@ def live_ansi(r: ShellReader, pieces: Pieces) -> None:
     r.depth -= 1
 
 
-def backtick(
-    r: ShellReader, pieces: Pieces, *, quoted: bool, in_double_quotes: bool = False
-) -> None:
+def backtick(r: Cursor, pieces: Pieces, *, quoted: bool, in_double_quotes: bool = False) -> None:
     """`` `…` ``: everything up to the next unescaped backtick, less one layer of backslashes."""
     start = r.pos
     found = BACKTICK_BODY.match(r.text, start + 1, r.end)
@@ -282,7 +280,7 @@ def backtick(
     pieces.put(CommandSubstitution(script, quoted, (start, r.pos)))
 
 
-def unescaped_script(r: ShellReader, begin: int, finish: int, *, in_double_quotes: bool) -> Script:
+def unescaped_script(r: Cursor, begin: int, finish: int, *, in_double_quotes: bool) -> Script:
     """The script between backticks whose backslashes must go before it can be read."""
     escape = UNESCAPE_IN_QUOTES if in_double_quotes else UNESCAPE
     source = r.text[begin:finish]

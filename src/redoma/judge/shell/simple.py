@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from redoma.judge.shell import lexer
-from redoma.judge.shell.reader import TOO_LARGE, Pieces, ShellReader
+from redoma.judge.shell.cursor import TOO_LARGE, Cursor, Pieces
 from redoma.model.script import Assignment, Command, Literal, Redirect, Simple, Word
 
 PLAIN_WORD = lexer.PLAIN_WORD
@@ -20,7 +20,7 @@ NUMBERED = frozenset("{0123456789")
 DECLARERS = frozenset(("alias", "declare", "eval", "export", "let", "local", "readonly", "typeset"))
 
 
-def simple_command(r: ShellReader) -> Command:
+def simple_command(r: Cursor) -> Command:
     """A simple command, or the function that `name()` turns out to define."""
     start = finish = r.pos
     assignments: list[Assignment] = []
@@ -59,7 +59,7 @@ def simple_command(r: ShellReader) -> Command:
 
 
 def _read_item(
-    r: ShellReader,
+    r: Cursor,
     assignments: list[Assignment],
     words: list[Word | Assignment],
     redirects: list[Redirect],
@@ -102,13 +102,13 @@ def _as_word(item: Assignment, value: Word) -> Word:
     return Word(pieces.done(), item.span)
 
 
-def _declares(r: ShellReader, words: list[Word | Assignment], position: int) -> bool:
+def _declares(r: Cursor, words: list[Word | Assignment], position: int) -> bool:
     """Whether `name=(` here belongs to `declare` or its like."""
     array = r.text.startswith("=(", position - 1, r.end)
     return array and r.text[slice(*words[0].span)] in DECLARERS
 
 
-def quoted_word(r: ShellReader) -> Word | None:
+def quoted_word(r: Cursor) -> Word | None:
     """A word that is one pair of quotes with nothing to expand inside."""
     found = QUOTED_WORD.match(r.text, r.pos, r.end)
     if found is None:
@@ -121,7 +121,7 @@ def quoted_word(r: ShellReader) -> Word | None:
     return Word((Literal(content, quoted=True, span=span),), span)
 
 
-def read_redirect(r: ShellReader, found: re.Match[str]) -> Redirect | None:
+def read_redirect(r: Cursor, found: re.Match[str]) -> Redirect | None:
     """A redirect whose operator was matched; None where nothing follows the operator."""
     fd, operator, both = found.groups()
     start = found.start(1) if fd else found.start(3 if both else 2)
@@ -148,7 +148,7 @@ def read_redirect(r: ShellReader, found: re.Match[str]) -> Redirect | None:
     return redirect
 
 
-def _another_redirect(r: ShellReader, operator: str | None) -> bool:
+def _another_redirect(r: Cursor, operator: str | None) -> bool:
     """Whether what follows an operator is no target but the number of the next redirect."""
     if r.blanks() not in NUMBERED:
         return False
@@ -159,7 +159,7 @@ def _another_redirect(r: ShellReader, operator: str | None) -> bool:
     )
 
 
-def redirects_after(r: ShellReader) -> tuple[Redirect, ...]:
+def redirects_after(r: Cursor) -> tuple[Redirect, ...]:
     """The redirects that follow a compound command."""
     redirects: list[Redirect] = []
     found = REDIRECT.match(r.text, r.pos, r.end)
@@ -171,7 +171,7 @@ def redirects_after(r: ShellReader) -> tuple[Redirect, ...]:
     return tuple(redirects)
 
 
-def assignment(r: ShellReader, found: re.Match[str]) -> Assignment | Word:
+def assignment(r: Cursor, found: re.Match[str]) -> Assignment | Word:
     """`name=value`, `name[…]=value`; a word after all where no `=` follows the bracket."""
     start = r.pos
     name = found[1]
@@ -221,7 +221,7 @@ def _text_after_all(
     return Word(pieces.done(), (opening, rest.span[1]))
 
 
-def _bracketed_word(r: ShellReader, start: int, name: str, index: Word) -> Word:
+def _bracketed_word(r: Cursor, start: int, name: str, index: Word) -> Word:
     """`name[…]…` that assigns nothing: the brackets belong to the word."""
     pieces = Pieces()
     opening, closing = index.span
@@ -233,14 +233,14 @@ def _bracketed_word(r: ShellReader, start: int, name: str, index: Word) -> Word:
     return Word(pieces.done(), (start, r.pos))
 
 
-def _value(r: ShellReader) -> Word:
+def _value(r: Cursor) -> Word:
     start = r.pos
     pieces = Pieces()
     lexer.unquoted(r, pieces, globs=r.extglob)
     return Word(pieces.done(), (start, r.pos))
 
 
-def array_elements(r: ShellReader) -> tuple[tuple[Word | None, Word], ...]:
+def array_elements(r: Cursor) -> tuple[tuple[Word | None, Word], ...]:
     """`(…)` after `name=`: words, some with a subscript of their own."""
     from redoma.judge.shell import brackets
 

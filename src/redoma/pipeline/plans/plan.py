@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from redoma.judge.intent.reader import read
-from redoma.judge.intent.schema import json_schema
+from redoma.judge.intent.plan_reader import read
+from redoma.judge.intent.plan_schema import json_schema
 from redoma.pipeline.plans.execution import PlanResult, run_plan
 from redoma.pipeline.plans.judgement import PlanCheck, check_plan
 from redoma.pipeline.plans.rehearsal import PlanPreview, preview_plan

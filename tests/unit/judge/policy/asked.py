@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redoma.judge.policy.layers import merge
-from redoma.judge.policy.reader import read
+from redoma.judge.policy.sandbox_yaml import read
 from redoma.model.decision import Decision
 from redoma.model.policy import Circumstances, Policy
 from redoma.pipeline.check import check

@@ -10,7 +10,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from redoma.judge.policy.reader import read
+from redoma.judge.policy.sandbox_yaml import read
 from redoma.judge.policy.schema import KEYS, json_schema, template
 from redoma.judge.policy.tree import LARGEST
 from redoma.model.errors import PolicyError, PolicySyntax, UnknownKey

@@ -6,7 +6,7 @@ import ast
 import re
 
 from redoma.judge.languages.component.walk import ComponentWalk
-from redoma.judge.languages.python.reader import parsed
+from redoma.judge.languages.python.source import parsed
 from redoma.judge.text.deception import deceptions
 from redoma.model.arguments import WrongType, shown, texts
 from redoma.model.component import Problem, Validation

@@ -34,7 +34,7 @@ class Constants:
         self.work = 0
 
     def fold(self, node: ast.AST | None) -> object:
-        """A str (with marks where unknown), bytes, int, list, or None for what cannot be told."""
+        """A str (with marks where unknown), bytes, int, list, or None for what nobody can know."""
         if node is None:
             return None
         self.work += 1
@@ -67,7 +67,7 @@ class Constants:
         return str(value) if isinstance(value, str | int) else None
 
     def words(self, node: ast.AST | None) -> list[str] | None:
-        """A list of words; those that cannot be told are marked."""
+        """A list of words, with marks on those that nobody can know."""
         if isinstance(node, ast.List | ast.Tuple):
             out: list[str] = []
             for each in node.elts:

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from redoma.judge.languages.python.reader import parsed
+from redoma.judge.languages.python.source import parsed
 
 TEXT = "def f(a):\n    return [g(x)[i] for x in a for i in (x.b, (1, (2, (3,))))]\n" * 150
 

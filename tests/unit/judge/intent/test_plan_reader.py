@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from redoma.judge.intent.json_text import DEEPEST, LARGEST
-from redoma.judge.intent.reader import read
-from redoma.judge.intent.schema import ARGUMENTS, json_schema
+from redoma.judge.intent.plan_reader import read
+from redoma.judge.intent.plan_schema import ARGUMENTS, json_schema
 from redoma.model.intent import Intent, Operation, PlanCycle, PlanSyntax, Step, StepConstraints
 
 pytestmark = pytest.mark.requirement("X7")

@@ -9,7 +9,7 @@ from hashlib import sha256
 from redoma.base.paths import is_within
 from redoma.judge.intent.json_text import JsonText, escaped
 from redoma.judge.intent.json_text import read as read_json
-from redoma.judge.intent.schema import (
+from redoma.judge.intent.plan_schema import (
     ARGUMENTS,
     CONSTRAINTS,
     ID,

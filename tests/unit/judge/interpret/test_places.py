@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redoma.judge.interpret.paths import normal, place_of, root_if_empty
+from redoma.judge.interpret.places import normal, place_of, root_if_empty
 from redoma.judge.interpret.state import Ground
 from redoma.model.risk import Place
 

@@ -1,4 +1,4 @@
-"""What every engine is, and the jail that it prepares for one run."""
+"""What every engine is, and the sandbox that it prepares for one run."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
         def adopt(self, report: EngineReport) -> None:
             """Uses what a probe found: the program that worked, and how."""
 
-        def prepare(self, plan: RunPlan) -> AbstractContextManager[Jail]:
+        def prepare(self, plan: RunPlan) -> AbstractContextManager[PreparedSandbox]:
             """Builds what is needed to start a run; never starts it."""
 
         def close(self) -> None:
             """Ends what is kept ready for further runs."""
 
 
-class Jail:
-    """One run's jail: how to start it, and what to take back after it."""
+class PreparedSandbox:
+    """One run's sandbox before it starts: how to start it, and what to take back after it."""
 
     def __init__(
         self,

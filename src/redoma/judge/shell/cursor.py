@@ -1,6 +1,6 @@
 """The place in the text where reading stands, what is still owed, and how much may still be spent.
 
-Every function of this package takes a `Reader` and moves it forward. Nothing raises: what cannot
+Every function of this package takes a `Cursor` and moves it forward. Nothing raises: what cannot
 be read is noted with `fail`, and reading goes on after it.
 """
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from redoma.judge.shell.rewrites import Offsets
     from redoma.model.script import Part, Redirect, Sequence, Word
 
-    ReadCommands: TypeAlias = Callable[["ShellReader", frozenset[str]], Sequence]
+    ReadCommands: TypeAlias = Callable[["Cursor", frozenset[str]], Sequence]
 
 # A command list costs two of these, a quote or a bracket one, and each is some five Python frames:
 # the deepest text needs fewer than 600 of them.
@@ -102,7 +102,7 @@ class PendingBody:
         self.quoted = quoted
 
 
-class ShellReader:
+class Cursor:
     """A position in a text from which line continuations have been taken out."""
 
     __slots__ = (
@@ -156,12 +156,12 @@ class ShellReader:
         # whether `$(…)` is skipped.
         self.closes: dict[tuple[int, int, bool], int] = {}
 
-    def within(self, text: str) -> ShellReader:
+    def within(self, text: str) -> Cursor:
         """A reader for a rewritten stretch of this text, on half the budget.
 
         What it reads is moved once more afterwards, and again for each level of rewriting.
         """
-        inner = ShellReader(
+        inner = Cursor(
             text,
             read_commands=self.read_commands,
             extglob=self.extglob,
@@ -170,7 +170,7 @@ class ShellReader:
         inner.steps = self.steps // 2
         return inner
 
-    def repay(self, inner: ShellReader) -> None:
+    def repay(self, inner: Cursor) -> None:
         """Take over what `inner`, made by `within`, could not read and what it has spent."""
         self.steps -= 10 + (self.steps // 2 - inner.steps) * 3 // 2
         self.unread.extend(inner.unread)

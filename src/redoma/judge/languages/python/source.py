@@ -6,8 +6,8 @@ import ast
 from _thread import allocate_lock
 
 from redoma.judge.interpret.arg import NETWORK, SECRET, UNKNOWN, Arg, Stream, arg
-from redoma.judge.languages.python.actions import PythonActions
 from redoma.judge.languages.python.constants import Constants
+from redoma.judge.languages.python.effects import PythonEffects
 from redoma.judge.languages.python.functions import ENVIRONMENT, FORKS, Aliases
 from redoma.model.risk import Effect, Place, Target
 
@@ -36,9 +36,9 @@ def read_python(call: Invocation, text: Arg) -> Stream:
         reader.body(tree.body)
     except RecursionError:
         call.fact(Effect.UNKNOWN, tags=("code",), at=text.span)
-    reader.actions.conclude()
-    taint = reader.actions.taint | call.stdin.taint | text.taint
-    if reader.actions.hosts:
+    reader.effects.conclude()
+    taint = reader.effects.taint | call.stdin.taint | text.taint
+    if reader.effects.hosts:
         taint |= NETWORK
     return Stream(_printed(tree, reader.constants), taint, "python")
 
@@ -95,13 +95,13 @@ def _printed(tree: ast.Module, constants: Constants) -> str | None:
 
 
 class _PythonReader:
-    """Walks the statements in their order and hands calls to `PythonActions`."""
+    """Walks the statements in their order and hands calls to `PythonEffects`."""
 
     def __init__(self, call: Invocation, text: Arg) -> None:
         home = call.state.variables.get("HOME")
         self.names = Aliases()
         self.constants = Constants(self.names, str(home) if home is not None else "/root")
-        self.actions = PythonActions(call, text, self.names, self.constants)
+        self.effects = PythonEffects(call, text, self.names, self.constants)
         self.call = call
         self.text = text
         self.nodes = 0
@@ -172,7 +172,7 @@ class _PythonReader:
         if self.names.of(value.func) in ("open", "io.open") and value.args:
             path = self.constants.text(value.args[0])
             if path is not None:
-                self.actions.handles[name] = path
+                self.effects.handles[name] = path
 
     def _sets_variable(self, target: ast.Subscript, value: ast.expr) -> None:
         from redoma.judge.interpret.variables import judge_variable
@@ -197,9 +197,9 @@ class _PythonReader:
         name = self.names.of(node.func).removeprefix("builtins.")
         if name in FORKS and self.loops:
             self.call.fact(Effect.SYSTEM, tags=("fork-bomb",), at=self.text.span)
-        self.actions.called(name, node)
+        self.effects.called(name, node)
         for each in (*node.args, *(keyword.value for keyword in node.keywords)):
             if self.names.of(each) in ENVIRONMENT and name != "":
                 target = Target(text="environment", place=Place.SECRET)
                 self.call.fact(Effect.SECRETS, target, tags=("environment",), at=self.text.span)
-                self.actions.taint |= SECRET
+                self.effects.taint |= SECRET

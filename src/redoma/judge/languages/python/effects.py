@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 DEEPEST = 24
 
 
-class PythonActions:
+class PythonEffects:
     """Facts of the calls of one piece of code, and what only their combination tells."""
 
     def __init__(self, call: Invocation, text: Arg, names: Aliases, constants: Constants) -> None:
@@ -140,7 +140,7 @@ class PythonActions:
         if self.call.walker.depth > DEEPEST:
             self.unknown_code()
             return
-        from redoma.judge.languages.python.reader import read_python
+        from redoma.judge.languages.python.source import read_python
 
         self.call.walker.depth += 1
         try:
@@ -369,28 +369,28 @@ class PythonActions:
 
 
 _HANDLERS: dict[str, Callable[..., None]] = {
-    **dict.fromkeys(functions.SHELLS, PythonActions.shell),
-    **dict.fromkeys(functions.PROGRAMS, PythonActions.program),
-    **dict.fromkeys((*functions.EXECS, *functions.SPAWNS), PythonActions.execs),
-    **dict.fromkeys(functions.EVALUATES, PythonActions.evaluate),
-    **dict.fromkeys(functions.RUNS_FILES, PythonActions.runs_file),
-    **dict.fromkeys(functions.UNPICKLES, PythonActions.unknown_code),
-    **dict.fromkeys(functions.LIBRARIES, PythonActions.library),
-    **dict.fromkeys(functions.DELETES, PythonActions.deletes),
-    **dict.fromkeys(functions.MOVES, PythonActions.moves),
-    **dict.fromkeys(functions.COPIES, PythonActions.copies),
-    **dict.fromkeys(functions.WRITES, PythonActions.writes),
-    **dict.fromkeys(functions.OPENS, PythonActions.opens),
-    **dict.fromkeys(functions.NETWORK_READS, PythonActions.asks),
-    **dict.fromkeys(functions.NETWORK_SENDS, PythonActions.posts),
-    **dict.fromkeys(functions.FETCHES_FILES, PythonActions.fetches),
-    **dict.fromkeys(functions.SOCKETS, PythonActions.socket),
-    **dict.fromkeys(functions.SERVERS, PythonActions.serves),
-    **dict.fromkeys(functions.KILLS, PythonActions.kills),
-    **dict.fromkeys(functions.RAISES_RIGHTS, PythonActions.rights),
-    **dict.fromkeys(functions.INSTALLS, PythonActions.installs),
-    **dict.fromkeys(functions.WALKS, PythonActions.walks),
-    "os.dup2": PythonActions.duplicates,
-    "os.getenv": PythonActions.variable,
-    "os.environ.get": PythonActions.variable,
+    **dict.fromkeys(functions.SHELLS, PythonEffects.shell),
+    **dict.fromkeys(functions.PROGRAMS, PythonEffects.program),
+    **dict.fromkeys((*functions.EXECS, *functions.SPAWNS), PythonEffects.execs),
+    **dict.fromkeys(functions.EVALUATES, PythonEffects.evaluate),
+    **dict.fromkeys(functions.RUNS_FILES, PythonEffects.runs_file),
+    **dict.fromkeys(functions.UNPICKLES, PythonEffects.unknown_code),
+    **dict.fromkeys(functions.LIBRARIES, PythonEffects.library),
+    **dict.fromkeys(functions.DELETES, PythonEffects.deletes),
+    **dict.fromkeys(functions.MOVES, PythonEffects.moves),
+    **dict.fromkeys(functions.COPIES, PythonEffects.copies),
+    **dict.fromkeys(functions.WRITES, PythonEffects.writes),
+    **dict.fromkeys(functions.OPENS, PythonEffects.opens),
+    **dict.fromkeys(functions.NETWORK_READS, PythonEffects.asks),
+    **dict.fromkeys(functions.NETWORK_SENDS, PythonEffects.posts),
+    **dict.fromkeys(functions.FETCHES_FILES, PythonEffects.fetches),
+    **dict.fromkeys(functions.SOCKETS, PythonEffects.socket),
+    **dict.fromkeys(functions.SERVERS, PythonEffects.serves),
+    **dict.fromkeys(functions.KILLS, PythonEffects.kills),
+    **dict.fromkeys(functions.RAISES_RIGHTS, PythonEffects.rights),
+    **dict.fromkeys(functions.INSTALLS, PythonEffects.installs),
+    **dict.fromkeys(functions.WALKS, PythonEffects.walks),
+    "os.dup2": PythonEffects.duplicates,
+    "os.getenv": PythonEffects.variable,
+    "os.environ.get": PythonEffects.variable,
 }
