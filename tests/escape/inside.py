@@ -153,7 +153,7 @@ class Redoma:
                 str(world.workspace),
                 level=self.level,
                 engine=self.engine,
-                limits=Limits(**limits),
+                limits=Limits(**(limits or {})),
                 access=Access(direct=self.engine == "landlock"),
                 policy="isolation-only",
             )

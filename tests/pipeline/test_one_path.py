@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from redoma import Access, Sandbox
-from redoma.cli.preview import main as preview_command
+from redoma.cli import load as command
 from redoma.jail.overlay import transaction_store
 from redoma.pipeline import stored_changes
 from redoma.pipeline.steps import AuditStep, BeginStep, ExecuteStep
@@ -41,7 +41,7 @@ def test_a_preview_that_the_command_line_discards_is_in_the_audit_log(
 ) -> None:
     monkeypatch.setattr("redoma.pipeline.audit_log.own_directory", lambda: str(place.record))
     monkeypatch.chdir(place.workspace)
-    assert preview_command(["--discard", "-q", "--no-pager", "echo 1 > new"]) == 0
+    assert command("preview")(["--discard", "-q", "--no-pager", "echo 1 > new"]) == 0
     assert place.kinds()[-1] == "discarded"
 
 

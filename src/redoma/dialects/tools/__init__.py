@@ -10,8 +10,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma import SandboxTimeout as SandboxTimeout
     from redoma import SandboxViolation as SandboxViolation
-    from redoma.dialects.tools.adapting import Alternative as Alternative
-    from redoma.dialects.tools.adapting import (
+    from redoma.dialects.tools.alternatives import Alternative as Alternative
+    from redoma.dialects.tools.alternatives import (
         adapt_on_sandbox_violation as adapt_on_sandbox_violation,
     )
     from redoma.dialects.tools.constraints import SandboxConstraints as SandboxConstraints

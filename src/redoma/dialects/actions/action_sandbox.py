@@ -30,8 +30,7 @@ from redoma import (
 )
 from redoma.base.paths import is_within
 from redoma.dialects.actions.fields import BadAction, checked, parsed
-from redoma.dialects.actions.refusals import FILES, OUTCOMES, Refusal, told
-from redoma.dialects.actions.violations import violation
+from redoma.dialects.actions.refusals import FILES, OUTCOMES, Refusal, told, violation
 from redoma.model import arguments
 from redoma.model.arguments import WrongType, shown
 from redoma.model.remedies import Interface

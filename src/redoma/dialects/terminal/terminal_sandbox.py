@@ -19,17 +19,17 @@ from redoma import (
     facts,
 )
 from redoma.base.paths import is_within
-from redoma.dialects.terminal import paths
-from redoma.dialects.terminal.counting import Counting
+from redoma.dialects.terminal import named_places
 from redoma.dialects.terminal.levels import (
     RISKS,
     CommandRisk,
     ExecutionMode,
+    SandboxCounts,
     SandboxMetrics,
     SandboxResult,
 )
-from redoma.dialects.terminal.reach import leave, place
-from redoma.dialects.terminal.words import language_named, reason, said
+from redoma.dialects.terminal.messages import language_named, reason, said
+from redoma.dialects.terminal.named_places import leave, place
 from redoma.model import arguments
 from redoma.model.remedies import Interface
 
@@ -75,7 +75,7 @@ class TerminalSandbox:
         self._level = arguments.path("level", level)
         self._hosts = arguments.texts("allow_hosts", allow_hosts, "hosts")
         self._record = None if record is None else arguments.path("record", record)
-        self._counts = Counting()
+        self._counts = SandboxCounts()
 
     @property
     def execution_mode(self) -> ExecutionMode:
@@ -111,7 +111,7 @@ class TerminalSandbox:
 
     def validate_path(self, path: str | os.PathLike[str]) -> bool:
         """Whether commands may work on a path: home, /tmp and below, links followed."""
-        return paths.allowed(path, start=self._cwd)
+        return named_places.allowed(path, start=self._cwd)
 
     def execute_sandboxed(
         self,
@@ -124,7 +124,7 @@ class TerminalSandbox:
         # Read once: another thread that changes the mode changes the next command.
         mode, strict, confirm = self._mode, self._strict, self._confirm
         given = arguments.path("cwd", cwd)
-        where = paths.resolved(given or self._cwd or ".", start=self._cwd)
+        where = named_places.resolved(given or self._cwd or ".", start=self._cwd)
         found = self._analyzed(command, mode, strict=strict, cwd=where)
         if (given and not self._is_a_place(given)) or where in ("", "/"):
             self._counts.path_refused()
@@ -149,7 +149,7 @@ class TerminalSandbox:
                 audit=self._record,
                 access=Access(
                     read=named.reads,
-                    write=(*named.writes, *((paths.TEMPORARY,) if named.shared else ())),
+                    write=(*named.writes, *((named_places.TEMPORARY,) if named.shared else ())),
                     hide=named.hidden if named.hidden or named.shared else None,
                     temporary=named.temporary,
                     apply="always",
@@ -204,9 +204,9 @@ class TerminalSandbox:
 
     def _is_a_place(self, cwd: str) -> bool:
         """Whether commands may be sent there: what the sandbox was given, or an allowed path."""
-        real = paths.resolved(cwd, start=self._cwd)
-        own = paths.resolved(self._cwd or ".")
-        return bool(real) and (is_within(real, own) or paths.allowed(real))
+        real = named_places.resolved(cwd, start=self._cwd)
+        own = named_places.resolved(self._cwd or ".")
+        return bool(real) and (is_within(real, own) or named_places.allowed(real))
 
     def _refused(
         self, what: str, why: str, found: SandboxResult | None = None

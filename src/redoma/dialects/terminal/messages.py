@@ -5,7 +5,7 @@ The Portuguese is written without accents, since programs compare it letter by l
 
 from __future__ import annotations
 
-from redoma import Effect, Finding
+from redoma import Effect, Finding, Risk, rules
 from redoma.dialects.terminal.levels import CommandRisk
 
 LANGUAGES = ("pt", "en")
@@ -160,3 +160,27 @@ def said(language: str, what: str, why: str = "", *, risk: CommandRisk = Command
     """One line for standard error, with the sandbox's mark in front."""
     text = _SAID[what][LANGUAGES.index(language)]
     return f"{MARK} {text.format(why=why, level=_LEVELS[language][risk])}"
+
+
+# The lists of the terminal sandbox, read out of the rules that judge by them. They are words and
+# flags of a parsed command, not expressions for raw text: `git push --force` is found behind
+# quotes, variables and `bash -c`, and a mention in a message is not.
+_LISTED = rules("terminal")
+BLOCKED_PATTERNS: tuple[str, ...] = tuple(
+    command for rule in _LISTED if rule.risk is Risk.FORBIDDEN for command in rule.commands
+)
+DANGEROUS_PATTERNS: tuple[tuple[str, str], ...] = tuple(
+    (command, RULES[rule.rule])
+    for rule in _LISTED
+    if rule.risk is Risk.DANGEROUS
+    for command in rule.commands
+)
+CRITICAL_PATTERNS: tuple[tuple[str, str], ...] = tuple(
+    (command, RULES[rule.rule])
+    for rule in _LISTED
+    if rule.risk is Risk.ELEVATED
+    for command in rule.commands
+)
+SAFE_COMMANDS: frozenset[str] = frozenset(
+    command for rule in _LISTED if rule.rule == "listed-safe" for command in rule.commands
+)
