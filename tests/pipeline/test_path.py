@@ -14,7 +14,7 @@ from redoma.model.guarantee import EngineReport, Guarantee
 from redoma.model.plan import RunPlan
 from redoma.model.question import Answer, Choice, Question
 from redoma.model.request import Mode, Request, ShellCommand
-from redoma.model.result import Exit, HeldBack, Outcome, Result
+from redoma.model.result import Exit, Outcome, Quarantined, Result
 from redoma.model.risk import Assessment, Risk
 from redoma.model.transaction import Applied
 from redoma.model.value import replace
@@ -134,7 +134,7 @@ class Notes:
 
     def apply(self, step: ApplyStep) -> Applied:
         self.seen.append("apply")
-        back = (HeldBack(path=".git/config", why="x"),)
+        back = (Quarantined(path=".git/config", why="x"),)
         done = (Change(path="a", did=Did.CREATED),)
         return Applied(id=step.id, changes=done, held_back=back)
 

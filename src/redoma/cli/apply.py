@@ -88,7 +88,7 @@ def _told(applied: Applied | None, options: CommandLine) -> int:
         sys.stderr.write(also)
     for back in applied.held_back:
         path, why = harmless(back.path), harmless(phrased(back.why))
-        sys.stderr.write(phrased("redoma: held back {0}: {1}\n", path, why))
+        sys.stderr.write(phrased("redoma: {0} stays in quarantine: {1}\n", path, why))
         sys.stderr.write(phrased("hint: {0}\n", f"--allow-write {path}"))
     for note in applied.notes:
         sys.stderr.write(f"redoma: {harmless(phrased(note))}\n")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from redoma.cli.options import CommandLine
     from redoma.model.network import Connection
-    from redoma.model.result import HeldBack, Result
+    from redoma.model.result import Quarantined, Result
 
 
 _PROMPT = "PS1=(redoma) \\w \\$ "
@@ -139,9 +139,9 @@ def start(line: CommandLine) -> int:
     return result.exit_code or COULD_NOT_WORK
 
 
-def _outermost(held_back: tuple[HeldBack, ...]) -> list[HeldBack]:
+def _outermost(held_back: tuple[Quarantined, ...]) -> list[Quarantined]:
     """What was held back, without what lies in a directory that was, for the same reason."""
-    shown: list[HeldBack] = []
+    shown: list[Quarantined] = []
     for held in sorted(held_back, key=lambda each: each.path.split("/")):
         above = shown[-1] if shown else None
         if above and is_below(held.path, above.path) and held.why == above.why:

@@ -118,8 +118,8 @@ class Exit(Value):
         return tuple(name for name in self.limits_reached if name != "output")
 
 
-class HeldBack(Value):
-    """Something the command made where nobody but a person may: taken away again."""
+class Quarantined(Value):
+    """Something the command made where nobody but a person may; `kept` is its quarantine."""
 
     path: str
     why: str
@@ -135,7 +135,7 @@ class Result(Value):
     exit: Exit | None = None
     enforcement: Enforcement | None = None
     decision: Decision | None = None
-    held_back: tuple[HeldBack, ...] = ()
+    held_back: tuple[Quarantined, ...] = ()
     notes: tuple[str, ...] = ()
     # The name of this run in the record, and what it changed where its writes were held.
     run: str = ""

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from redoma.model.change import Change
-    from redoma.model.result import HeldBack
+    from redoma.model.result import Quarantined
 
 
 class Standing(Enum):
@@ -60,7 +60,7 @@ class Applied(Value):
     changes: Sequence[Change] = ()
     # Paths that nobody chose but that a chosen one cannot be without.
     brought: tuple[str, ...] = ()
-    held_back: tuple[HeldBack, ...] = ()
+    held_back: tuple[Quarantined, ...] = ()
     notes: tuple[str, ...] = ()
     undoable: bool = True
     kept: int = 0  # bytes of what it replaced, kept for an undo

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from redoma.model.plan import RunPlan
     from redoma.model.question import Answer, Question
     from redoma.model.request import Request
-    from redoma.model.result import HeldBack, Result
+    from redoma.model.result import Quarantined, Result
 
 USUAL = Logging()
 KEPT_OUTPUT = 64 << 10
@@ -143,7 +143,7 @@ class AuditEvents:
         """The end of a run that Redoma itself could not finish."""
         return self._event(Kind.RUN_ENDED, {"outcome": "failed", **_failure(error)})
 
-    def violations(self, held: tuple[HeldBack, ...]) -> tuple[Event, ...]:
+    def violations(self, held: tuple[Quarantined, ...]) -> tuple[Event, ...]:
         return tuple(
             self._event(Kind.VIOLATION, {"path": each.path, "why": each.why, "kept": each.kept})
             for each in held[:_MOST_PATHS]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from redoma.jail.protect.run_journal import RunEntry
     from redoma.model.guarantee import EngineReport
     from redoma.model.plan import Launch, RunPlan
-    from redoma.model.result import HeldBack
+    from redoma.model.result import Quarantined
 
     class Engine(Protocol):
         """One way to confine a command; `registry` declares what it can do."""
@@ -57,9 +57,9 @@ class PreparedSandbox:
         self._protections = protections
         self._entry = entry
 
-    def settle(self) -> tuple[HeldBack, ...]:
+    def settle(self) -> tuple[Quarantined, ...]:
         """Takes back what the command made where it may not; called when the tree is dead."""
-        taken: list[HeldBack] = []
+        taken: list[Quarantined] = []
         while self._protections:
             taken += self._protections.pop(0).settle()
         if self._entry is not None:

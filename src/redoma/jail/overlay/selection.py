@@ -17,7 +17,7 @@ from redoma.jail.overlay.failure import Conflict, at, conflict_lines
 from redoma.jail.overlay.spool import CHANGES, Spooler, found_in
 from redoma.model.change import Change, Did, FileKind
 from redoma.model.errors import ApplyConflict, UsageError
-from redoma.model.result import HeldBack
+from redoma.model.result import Quarantined
 from redoma.model.value import Value
 
 TYPE_CHECKING = False
@@ -40,7 +40,7 @@ class Selection(Value):
 
     items: Sequence[Change]
     brought: tuple[str, ...] = ()
-    held_back: tuple[HeldBack, ...] = ()
+    held_back: tuple[Quarantined, ...] = ()
 
 
 def choose(
@@ -77,9 +77,9 @@ def _everything(changes: Changes, why: dict[str, str], kept_in: str) -> Selectio
     return Selection(items=items.sealed(), held_back=_quarantined(changes, left_out, kept_in))
 
 
-def _quarantined(changes: Changes, why: Mapping[str, str], kept_in: str) -> tuple[HeldBack, ...]:
+def _quarantined(changes: Changes, why: Mapping[str, str], kept_in: str) -> tuple[Quarantined, ...]:
     return tuple(
-        HeldBack(path=f"{changes.workspace}/{path}", why=reason, kept=f"{kept_in}/{path}")
+        Quarantined(path=f"{changes.workspace}/{path}", why=reason, kept=f"{kept_in}/{path}")
         for path, reason in sorted(why.items())
     )
 

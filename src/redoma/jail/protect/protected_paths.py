@@ -18,7 +18,7 @@ from redoma.model.errors import EngineFailed
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.model.access import Grant
-    from redoma.model.result import HeldBack
+    from redoma.model.result import Quarantined
 
 _MOST_MOUNTS = 1500
 
@@ -196,7 +196,7 @@ class RunProtection:
             if programs_of_a_rebase(path) - self.steps.get(path, frozenset())
         ]
 
-    def settle(self, keep_in: str = "") -> tuple[HeldBack, ...]:
+    def settle(self, keep_in: str = "") -> tuple[Quarantined, ...]:
         """Takes back what is new and protected; what was there and changed is put right."""
         protected = self.protected
         with protected.lock:
@@ -267,7 +267,7 @@ class SharedDirectory(ProtectedPaths):
 class SharedProtection(RunProtection):
     """The protection of one run in a directory that others change meanwhile."""
 
-    def settle(self, keep_in: str = "") -> tuple[HeldBack, ...]:
+    def settle(self, keep_in: str = "") -> tuple[Quarantined, ...]:
         """Takes back only what was made where something is hidden."""
         if not any(map(os.path.lexists, self.awaited)):
             return ()

@@ -21,7 +21,7 @@ from redoma.jail.protect import obeyed_names
 from redoma.jail.protect.git_repository import harmless, leads_out, text_of
 from redoma.jail.protect.untrusted_paths import opened_below, remove, size_of
 from redoma.model.errors import GuaranteeLost
-from redoma.model.result import HeldBack
+from redoma.model.result import Quarantined
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,10 +74,10 @@ class Sweep:
         self.survey = survey
         self.before = before
         self.keep_in = keep_in
-        self.taken: list[HeldBack] = []
+        self.taken: list[Quarantined] = []
         self._failed: dict[str, OSError] = {}
 
-    def run(self) -> tuple[HeldBack, ...]:
+    def run(self) -> tuple[Quarantined, ...]:
         """What was found and taken away; the survey has just looked.
 
         Attack: a run beside this one swaps a directory while we are at it. Then that place is
@@ -242,7 +242,7 @@ class Sweep:
                 _copy(planted, place)
                 remove(planted)
         where = place if os.path.lexists(place) else ""
-        self.taken.append(HeldBack(path=path, why=why, kept=where))
+        self.taken.append(Quarantined(path=path, why=why, kept=where))
 
 
 def _open_up(parent: int, name: str) -> None:

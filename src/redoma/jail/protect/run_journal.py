@@ -18,7 +18,7 @@ from redoma.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.model.result import HeldBack
+    from redoma.model.result import Quarantined
 
 # Begins the word on a command line by which a process says whose word it waits for.
 MARK = "redoma-waits-for-"
@@ -113,9 +113,9 @@ def _content(states: list[ProtectedState]) -> bytes:
     return "\n\0".join(lines).encode(errors="surrogateescape")
 
 
-def finish_others() -> tuple[HeldBack, ...]:
+def finish_others() -> tuple[Quarantined, ...]:
     """Settles runs whose supervisor is gone."""
-    taken: list[HeldBack] = []
+    taken: list[Quarantined] = []
     directory = _directory()
     gone = [name for name in _entries() if not is_running(name)]
     if gone:
@@ -189,11 +189,11 @@ def _records(path: str) -> list[ProtectedState]:
     ]
 
 
-def _settle(path: str) -> list[HeldBack]:
+def _settle(path: str) -> list[Quarantined]:
     from redoma.jail.protect.quarantine import Sweep, quarantine_directory
     from redoma.jail.protect.survey import Survey
 
-    taken: list[HeldBack] = []
+    taken: list[Quarantined] = []
     for state in _records(path):
         survey = Survey(state.root, more=state.names)
         survey.look()

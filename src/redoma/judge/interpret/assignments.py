@@ -1,11 +1,13 @@
-"""`read`, `mapfile`, names given as words: what flows into variables, and what names hide."""
+"""Builtins that set variables: `export`, `read`, `mapfile`, `getopts`; what their names hide."""
 
 from __future__ import annotations
 
 import re
 
-from redoma.judge.interpret.arg import ANYTHING, NOTHING, UNKNOWN, Arg, Stream, arg
-from redoma.judge.interpret.variables import judge_steering, judge_variable
+from redoma.judge.interpret.arg import ANYTHING, NOTHING, SECRET, UNKNOWN, Arg, Stream, arg
+from redoma.judge.interpret.formats import formatted
+from redoma.judge.interpret.variables import judge_steering, judge_unset, judge_variable
+from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,6 +36,92 @@ def names(call: Invocation, word: Arg) -> None:
     """Attack: `read 'a[$(cmd)]'`: bash expands the subscript of a name that a builtin gets."""
     if "[" in word and ("$(" in word or "`" in word):
         call.walker.hidden_text(word, call.state)
+
+
+def printed_into(call: Invocation, taint: int) -> Stream:
+    """`printf -v NAME …` and `printf -vNAME …`: an assignment in disguise."""
+    words = call.args
+    attached = words[0][2:]
+    name = attached or (words[1] if len(words) > 1 else "")
+    rest = words[1:] if attached else words[2:]
+    text = formatted([str(w) for w in rest])
+    assigned(call, str(name), arg(UNKNOWN if text is None else text, call.span, taint))
+    return NOTHING
+
+
+def shows_environment(call: Invocation) -> Stream:
+    """Every variable with its value, tokens and passwords among them."""
+    target = Target(text="environment", place=Place.SECRET)
+    call.fact(Effect.SECRETS, target, tags=("environment",))
+    return Stream(None, SECRET, "environment")
+
+
+def export(call: Invocation) -> Stream:
+    listing = True
+    letters = "".join(w for w in call.args if w.startswith("-"))
+    points = "n" in letters and call.name != "export"
+    for word in call.args:
+        if word.startswith("-"):
+            listing = listing and "p" in word
+            continue
+        listing = False
+        name, equals, value = word.partition("=")
+        name = name.removesuffix("+")
+        names(call, word.like(name))
+        if "i" in letters:
+            call.state.integers.add(name)
+            call.walker.expander.number(word.like(value), call.state)
+        if call.walker.running and call.name in ("local", "declare", "typeset"):
+            call.walker.locals.setdefault(name, call.state.variables.get(name))
+        if points and equals:
+            call.state.references[name] = value
+            continue
+        if not equals:
+            call.state.exported.add(name)
+            continue
+        held = arg(value, word.span, word.taint)
+        if name not in call.state.arrays:
+            call.state.assign(name, held)
+        if call.name in ("export", "declare", "typeset", "readonly", "local", "setenv"):
+            call.state.exported.add(name)
+        judge_variable(call.walker, name, held, call.state, kept=True)
+    if listing and call.name in ("export", "declare", "typeset"):
+        return shows_environment(call)
+    if call.name in ("export", "declare", "typeset", "readonly", "local"):
+        call.fact(Effect.WRITES, tags=("shell-state",))
+    return NOTHING
+
+
+def unset(call: Invocation) -> Stream:
+    for word in call.args:
+        if not word.startswith("-"):
+            names(call, word)
+            call.state.forget(word)
+            judge_unset(call, word)
+    call.fact(Effect.WRITES, tags=("shell-state",))
+    return NOTHING
+
+
+def set_(call: Invocation) -> Stream:
+    words = list(call.args)
+    if not words:
+        return shows_environment(call)
+    while words and words[0][:1] in "-+" and words[0] != "--" and words[0] not in ("-", "+"):
+        option = words.pop(0)
+        if option[-1:] == "o" and words:
+            words.pop(0)
+    if words and words[0] == "--":
+        words.pop(0)
+    if words:
+        call.state.positional = words
+    call.fact(Effect.WRITES, tags=("shell-options",))
+    return NOTHING
+
+
+def shift(call: Invocation) -> Stream:
+    count = int(call.args[0]) if call.args and call.args[0].isdigit() else 1
+    call.state.positional = call.state.positional[count:]
+    return NOTHING
 
 
 def let(call: Invocation) -> Stream:

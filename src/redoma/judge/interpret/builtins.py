@@ -1,9 +1,8 @@
-"""What the shell does itself: directories, variables, aliases, traps, `eval`, `source`, `exec`."""
+"""What the shell does itself: directories, `echo`, aliases, traps, `eval`, `source`, `exec`."""
 
 from __future__ import annotations
 
-from redoma.judge.interpret import assignments as inputs
-from redoma.judge.interpret import variables
+from redoma.judge.interpret import assignments
 from redoma.judge.interpret.arg import ANYTHING, NETWORK, NOTHING, SECRET, UNKNOWN, Stream, arg
 from redoma.judge.interpret.formats import echoed, formatted
 from redoma.judge.interpret.places import normal
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
 
     from redoma.judge.interpret.invocation import Invocation
 
-judge_variable = variables.judge_variable
 _USUAL_ALIASES = frozenset(("ll", "la", "l"))
 """No programs, but names that nearly every person gives to `ls`."""
 _QUIET = (
@@ -66,99 +64,13 @@ def echo(call: Invocation) -> Stream:
     if call.name == "printf":
         words = call.args
         if words and words[0].startswith("-v"):
-            return _printed_into(call, taint)
+            return assignments.printed_into(call, taint)
         text = formatted([str(w) for w in words if w != "--"])
     else:
         text = echoed([str(w) for w in call.args])
     if text is not None and ("\x1b]" in text or "\x1b[" in text or "\x1bP" in text):
         call.fact(Effect.DECEIVES, tags=("escape",))
     return Stream(text, taint)
-
-
-def _printed_into(call: Invocation, taint: int) -> Stream:
-    """`printf -v NAME …` and `printf -vNAME …`: an assignment in disguise."""
-    words = call.args
-    attached = words[0][2:]
-    name = attached or (words[1] if len(words) > 1 else "")
-    rest = words[1:] if attached else words[2:]
-    text = formatted([str(w) for w in rest])
-    inputs.assigned(call, str(name), arg(UNKNOWN if text is None else text, call.span, taint))
-    return NOTHING
-
-
-def shows_environment(call: Invocation) -> Stream:
-    """Every variable with its value, tokens and passwords among them."""
-    target = Target(text="environment", place=Place.SECRET)
-    call.fact(Effect.SECRETS, target, tags=("environment",))
-    return Stream(None, SECRET, "environment")
-
-
-def export(call: Invocation) -> Stream:
-    listing = True
-    letters = "".join(w for w in call.args if w.startswith("-"))
-    points = "n" in letters and call.name != "export"
-    for word in call.args:
-        if word.startswith("-"):
-            listing = listing and "p" in word
-            continue
-        listing = False
-        name, equals, value = word.partition("=")
-        name = name.removesuffix("+")
-        inputs.names(call, word.like(name))
-        if "i" in letters:
-            call.state.integers.add(name)
-            call.walker.expander.number(word.like(value), call.state)
-        if call.walker.running and call.name in ("local", "declare", "typeset"):
-            call.walker.locals.setdefault(name, call.state.variables.get(name))
-        if points and equals:
-            call.state.references[name] = value
-            continue
-        if not equals:
-            call.state.exported.add(name)
-            continue
-        held = arg(value, word.span, word.taint)
-        if name not in call.state.arrays:
-            call.state.assign(name, held)
-        if call.name in ("export", "declare", "typeset", "readonly", "local", "setenv"):
-            call.state.exported.add(name)
-        judge_variable(call.walker, name, held, call.state, kept=True)
-    if listing and call.name in ("export", "declare", "typeset"):
-        return shows_environment(call)
-    if call.name in ("export", "declare", "typeset", "readonly", "local"):
-        call.fact(Effect.WRITES, tags=("shell-state",))
-    return NOTHING
-
-
-def unset(call: Invocation) -> Stream:
-    for word in call.args:
-        if not word.startswith("-"):
-            inputs.names(call, word)
-            call.state.forget(word)
-            variables.judge_unset(call, word)
-    call.fact(Effect.WRITES, tags=("shell-state",))
-    return NOTHING
-
-
-def set_(call: Invocation) -> Stream:
-    words = list(call.args)
-    if not words:
-        return shows_environment(call)
-    while words and words[0][:1] in "-+" and words[0] != "--" and words[0] not in ("-", "+"):
-        option = words.pop(0)
-        if option[-1:] == "o" and words:
-            words.pop(0)
-    if words and words[0] == "--":
-        words.pop(0)
-    if words:
-        call.state.positional = words
-    call.fact(Effect.WRITES, tags=("shell-options",))
-    return NOTHING
-
-
-def shift(call: Invocation) -> Stream:
-    count = int(call.args[0]) if call.args and call.args[0].isdigit() else 1
-    call.state.positional = call.state.positional[count:]
-    return NOTHING
 
 
 def alias(call: Invocation) -> Stream:
@@ -283,14 +195,16 @@ BUILTINS: dict[str, Callable[[Invocation], Stream]] = {
     **dict.fromkeys(("cd", "chdir", "pushd", "popd"), cd),
     "pwd": pwd,
     **dict.fromkeys(("echo", "printf", "print"), echo),
-    **dict.fromkeys(("export", "declare", "typeset", "local", "readonly", "setenv"), export),
-    "unset": unset,
-    "set": set_,
-    "shift": shift,
-    **dict.fromkeys(("read", "mapfile", "readarray"), inputs.read),
-    **dict.fromkeys(("test", "["), inputs.test),
-    "let": inputs.let,
-    "getopts": inputs.getopts,
+    **dict.fromkeys(
+        ("export", "declare", "typeset", "local", "readonly", "setenv"), assignments.export
+    ),
+    "unset": assignments.unset,
+    "set": assignments.set_,
+    "shift": assignments.shift,
+    **dict.fromkeys(("read", "mapfile", "readarray"), assignments.read),
+    **dict.fromkeys(("test", "["), assignments.test),
+    "let": assignments.let,
+    "getopts": assignments.getopts,
     "alias": alias,
     "trap": trap,
     "eval": eval_,

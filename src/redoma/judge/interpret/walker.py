@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from redoma.judge.interpret import builtins as shell_builtins
 from redoma.judge.interpret.arg import (
     ANYTHING,
     NETWORK,
@@ -13,6 +12,7 @@ from redoma.judge.interpret.arg import (
     Stream,
     joined,
 )
+from redoma.judge.interpret.builtins import BUILTINS
 from redoma.judge.interpret.commands import compound, simple
 from redoma.judge.interpret.expansion import Expander
 from redoma.judge.interpret.files import Files, Redirects, run_written, settle
@@ -299,7 +299,7 @@ class Walker:
             function = call.state.functions.get(name)
             if isinstance(function, Function):
                 return self.call_function(function, call)
-        builtin = shell_builtins.BUILTINS.get(name)
+        builtin = BUILTINS.get(name)
         if builtin is not None and "/" not in call.word:
             return builtin(call)
         if self.depth >= DEEPEST:

@@ -9,7 +9,7 @@ import pytest
 
 from redoma.model.change import Changes
 from redoma.model.errors import ChangeError, PreviewGone, UsageError
-from redoma.model.result import HeldBack, Outcome, Result
+from redoma.model.result import Outcome, Quarantined, Result
 from redoma.model.transaction import Applied, Standing
 from redoma.pipeline import stored_changes
 from redoma.pipeline.dry_run import DryRunReport
@@ -114,12 +114,12 @@ def test_what_a_persons_tools_obey_is_held_back_and_the_rest_applied(work: Path)
     overlay = stored_changes.overlay_of(found.id)
     why, code = "a tool of yours would obey it", "Visual Studio Code would obey it"
     assert applied.held_back == (
-        HeldBack(path=f"{work}/.envrc", why="direnv would obey it", kept=f"{overlay}/.envrc"),
-        HeldBack(
+        Quarantined(path=f"{work}/.envrc", why="direnv would obey it", kept=f"{overlay}/.envrc"),
+        Quarantined(
             path=f"{work}/.git/hooks/pre-commit", why=why, kept=f"{overlay}/.git/hooks/pre-commit"
         ),
-        HeldBack(path=f"{work}/new/.vscode", why=code, kept=f"{overlay}/new/.vscode"),
-        HeldBack(
+        Quarantined(path=f"{work}/new/.vscode", why=code, kept=f"{overlay}/new/.vscode"),
+        Quarantined(
             path=f"{work}/new/.vscode/tasks.json",
             why=code,
             kept=f"{overlay}/new/.vscode/tasks.json",
