@@ -44,16 +44,16 @@ if TYPE_CHECKING:
     from redoma.model.transaction import Undone as Undone
     from redoma.model.value import replace as replace
     from redoma.pipeline.async_sandbox import AsyncSandbox as AsyncSandbox
-    from redoma.pipeline.check import check as check
-    from redoma.pipeline.check import facts as facts
-    from redoma.pipeline.knowledge import rules as rules
+    from redoma.pipeline.decisions.check import check as check
+    from redoma.pipeline.decisions.check import facts as facts
+    from redoma.pipeline.decisions.knowledge import rules as rules
+    from redoma.pipeline.decisions.policies import load_policy as load_policy
+    from redoma.pipeline.decisions.policies import shipped_policy as shipped_policy
     from redoma.pipeline.path import Confirmed as Confirmed
     from redoma.pipeline.plans.execution import PlanResult as PlanResult
     from redoma.pipeline.plans.judgement import PlanCheck as PlanCheck
     from redoma.pipeline.plans.plan import Plan as Plan
     from redoma.pipeline.plans.rehearsal import PlanPreview as PlanPreview
-    from redoma.pipeline.policies import load_policy as load_policy
-    from redoma.pipeline.policies import shipped_policy as shipped_policy
     from redoma.pipeline.preview import Preview as Preview
     from redoma.pipeline.redaction import SecretSanitizer as SecretSanitizer
     from redoma.pipeline.requests import Caller as Caller
@@ -173,15 +173,15 @@ _HOMES = {
     "UsageError": "redoma.model.errors",
     "Validation": "redoma.model.component",
     "Verdict": "redoma.model.decision",
-    "check": "redoma.pipeline.check",
+    "check": "redoma.pipeline.decisions.check",
     "confirmation_request": "redoma.model.confirmation",
     "confirmation_response": "redoma.model.confirmation",
-    "facts": "redoma.pipeline.check",
+    "facts": "redoma.pipeline.decisions.check",
     "in_language": "redoma.i18n",
-    "load_policy": "redoma.pipeline.policies",
+    "load_policy": "redoma.pipeline.decisions.policies",
     "replace": "redoma.model.value",
-    "rules": "redoma.pipeline.knowledge",
-    "shipped_policy": "redoma.pipeline.policies",
+    "rules": "redoma.pipeline.decisions.knowledge",
+    "shipped_policy": "redoma.pipeline.decisions.policies",
     "validate_component": "redoma.judge.languages.component.validate",
 }
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from redoma import Access, Network, Sandbox
+from redoma.cli.remedies import granting
 from redoma.model.errors import NoEngine
 from redoma.model.network import PORT_BLOCKED
 from redoma.model.policy import BUILT_IN, NetworkRules
@@ -86,7 +87,7 @@ def test_a_policys_list_is_named_where_only_a_line_in_it_would_help(
     (place / "ask.py").write_text(ASK)
     result = sandbox.run([PYTHON, "ask.py"])
     assert result.network_calls is not None
-    assert {call.name: call.grant for call in result.network_calls} == {
+    assert {call.name: granting(call) for call in result.network_calls} == {
         "a.test": "",
         "b.test": "network.allowed_hosts: [b.test]",
     }

@@ -146,11 +146,11 @@ def complain(error: RedomaError) -> int:
 
 def in_flags(error: RedomaError) -> RedomaError:
     """The error with what would help as a command line says it."""
-    if error.remedy is None:
-        return error
-    from redoma.model.remedies import Interface
+    if error.remedy is not None:
+        from redoma.cli.remedies import in_options
 
-    return error.speak(Interface.COMMAND_LINE)
+        error.hint = in_options(error.remedy)
+    return error
 
 
 def say(prose: str) -> None:

@@ -152,7 +152,7 @@ def _apply(
     *,
     undo: bool = True,
 ) -> Applied:
-    from redoma.pipeline.policies import load_policy
+    from redoma.pipeline.decisions.policies import load_policy
     from redoma.pipeline.transactions import local_transactions
 
     return local_transactions(load_policy(changes.workspace)).apply(

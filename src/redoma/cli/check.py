@@ -12,7 +12,7 @@ from redoma.i18n import phrased
 from redoma.model.decision import Decision, Verdict
 from redoma.model.errors import UsageError
 from redoma.pipeline.checks import CommandCheck
-from redoma.pipeline.policies import load_policy
+from redoma.pipeline.decisions.policies import load_policy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -130,10 +130,12 @@ def result_json(result: Result) -> dict[str, object]:
 
 
 def _calls(result: Result) -> list[dict[str, object]] | None:
-    """What was asked of the network, where a gate stood there."""
+    """What was asked of the network, where an egress gate stood there."""
+    from redoma.cli.remedies import granting
+
     if result.network_calls is None:
         return None
-    return [{**fields_of(call), "grant": call.grant} for call in result.network_calls]
+    return [{**fields_of(call), "grant": granting(call)} for call in result.network_calls]
 
 
 def _valid_text(path: str) -> str:

@@ -12,12 +12,12 @@ from redoma.model.decision import Verdict
 from redoma.model.display import harmless
 from redoma.model.errors import PolicyError, UsageError
 from redoma.model.value import replace
-from redoma.pipeline.check import refuse_broken
+from redoma.pipeline.decisions.check import refuse_broken
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.cli.options import CommandLine
-    from redoma.pipeline.policy_tools import Explanation, Setting, Tried
+    from redoma.pipeline.decisions.policy_tools import Explanation, Setting, Tried
 
 POLICY = CommandTable(
     "policy",
@@ -65,8 +65,8 @@ def _json(content: object) -> None:
     "init", "[--user]", "writes a commented sandbox.yaml here (or your own); never over another"
 )
 def _init(given: CommandLine) -> int:
-    from redoma.pipeline.policies import NAME, user_file
-    from redoma.pipeline.policy_tools import write_new
+    from redoma.pipeline.decisions.policies import NAME, user_file
+    from redoma.pipeline.decisions.policy_tools import write_new
 
     cwd, home = _where(given)
     own = "--user" in given.flags
@@ -83,8 +83,8 @@ def _init(given: CommandLine) -> int:
     "lint", "[--as user|project] [FILE]", "checks the policies that apply here, or one file", most=1
 )
 def _lint(given: CommandLine) -> int:
-    from redoma.pipeline import policies
-    from redoma.pipeline.policy_tools import lint
+    from redoma.pipeline.decisions import policies
+    from redoma.pipeline.decisions.policy_tools import lint
 
     cwd, home = _where(given)
     origin = given.values.get("--as", "project")
@@ -126,8 +126,8 @@ def _lint(given: CommandLine) -> int:
     most=1,
 )
 def _test(given: CommandLine) -> int:
-    from redoma.pipeline.policies import load_policy
-    from redoma.pipeline.policy_tools import policy_of_file, tried
+    from redoma.pipeline.decisions.policies import load_policy
+    from redoma.pipeline.decisions.policy_tools import policy_of_file, tried
 
     cwd, home = _where(given)
     policy = policy_of_file(given.words[0]) if given.words else load_policy(cwd, home=home)
@@ -178,7 +178,7 @@ def _unexpected(tried: Tried) -> str:
 )
 def _explain(given: CommandLine) -> int:
     from redoma.cli.check import STATUS
-    from redoma.pipeline.policy_tools import explain
+    from redoma.pipeline.decisions.policy_tools import explain
 
     if not given.words or not " ".join(given.words).strip():
         raise UsageError("there is no command to explain", hint="redoma policy explain 'git push'")
@@ -205,7 +205,7 @@ def _explain(given: CommandLine) -> int:
 
 @POLICY.subcommand("show", "", "every key with its value in force and the file that set it")
 def _show(given: CommandLine) -> int:
-    from redoma.pipeline.policy_tools import shown
+    from redoma.pipeline.decisions.policy_tools import shown
 
     settings = shown(*_where(given))
     if given.json:
@@ -219,7 +219,7 @@ def _show(given: CommandLine) -> int:
 def _schema(given: CommandLine) -> int:
     import json
 
-    from redoma.pipeline.policy_tools import json_schema
+    from redoma.pipeline.decisions.policy_tools import json_schema
 
     indent = None if given.json else 2
     sys.stdout.write(json.dumps(json_schema(), indent=indent) + "\n")

@@ -69,7 +69,7 @@ def main(line: CommandLine) -> int:
     found = _previewed(line)
     show(found, line.flags)
     if "--discard" in line.flags and found.id:
-        from redoma.pipeline.policies import load_policy
+        from redoma.pipeline.decisions.policies import load_policy
         from redoma.pipeline.transactions import local_transactions
 
         local_transactions(load_policy(found.changes.workspace)).discard(found.id)

@@ -323,7 +323,9 @@ def _begun(call: Connection) -> str:
 
 
 def _refused(call: Connection) -> str:
-    target, grant = harmless(_told(call)), harmless(call.grant)
+    from redoma.cli.remedies import granting
+
+    target, grant = harmless(_told(call)), harmless(granting(call))
     why = harmless(phrased(call.why))
     if call.kind == "udp":
         return phrased("redoma: refused: {0} by UDP: {1}\n", target, why)

@@ -91,8 +91,12 @@ USES = (
     Option("--total-written SIZE", "what it writes in all", feeds="limits.total_written"),
     Option("--keep-free SIZE", "room that stays free on the disk", feeds="limits.keep_free"),
     Option("--tmp SIZE", "what lies in its /tmp", feeds="limits.temporary"),
-    Option("--changes NUMBER", "paths that it may change", feeds="limits.changes"),
-    Option("--depth NUMBER", "directories inside each other that it makes", feeds="limits.depth"),
+    Option(
+        "--changes NUMBER",
+        "changed paths up to which they are applied by themselves",
+        feeds="limits.changes",
+    ),
+    Option("--depth NUMBER", "how deep below the workspace those may lie", feeds="limits.depth"),
     Option("--output SIZE", "what is kept of each stream that it prints", feeds="limits.output"),
     Option("--output-total SIZE", "what it prints in all", feeds="limits.output_total"),
 )

@@ -53,7 +53,7 @@ def main(options: CommandLine) -> int:
         raise UsageError("one at a time", hint="redoma undo ID")
     from redoma.cli.history import workspace_here
     from redoma.cli.signals import stop_on_signals
-    from redoma.pipeline.policies import load_policy
+    from redoma.pipeline.decisions.policies import load_policy
     from redoma.pipeline.transactions import local_transactions
 
     stop_on_signals()
@@ -178,7 +178,7 @@ def discard_named(options: CommandLine) -> int:
             hint="redoma discard ID, or redoma discard --all",
         )
     from redoma.pipeline import stored_changes
-    from redoma.pipeline.policies import load_policy
+    from redoma.pipeline.decisions.policies import load_policy
     from redoma.pipeline.transactions import local_transactions
 
     # Each name is made out before anything goes: a slip in the last one discards nothing.

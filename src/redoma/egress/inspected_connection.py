@@ -248,7 +248,7 @@ def _explained(about: Connection) -> str:
     """What a program is told instead of an answer."""
     asked = f"{about.method} {about.target}{about.path}" if about.method else about.target
     said = f"{asked}: {about.why}"
-    return f"{said}; grant it with {about.grant}" if about.grant else said
+    return f"{said}; it needs a grant of {about.grant}" if about.grant else said
 
 
 def _is_distrust(error: ssl.SSLError) -> bool:

@@ -14,7 +14,7 @@ from redoma.model.decision import Decision, Verdict
 from redoma.model.display import harmless, shortened
 from redoma.model.errors import PolicyError, RecordError
 from redoma.pipeline.checks import CommandCheck, WriteCheck
-from redoma.pipeline.policies import load_policy
+from redoma.pipeline.decisions.policies import load_policy
 from redoma.pipeline.redaction import redact
 from redoma.pipeline.requests import Caller
 

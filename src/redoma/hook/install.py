@@ -11,7 +11,7 @@ from redoma.hook import entry
 from redoma.hook import settings_file as files
 from redoma.hook.agents import AGENTS
 from redoma.hook.answer import read_options
-from redoma.hook.settings_file import SCOPES, Place, places, scopes
+from redoma.hook.settings_file import SCOPES, SettingsPlace, places, scopes
 from redoma.i18n import phrased
 from redoma.model.display import harmless
 from redoma.model.errors import RedomaError, UsageError
@@ -35,7 +35,7 @@ class SettingsChange(Value):
         return self.after != self.kept.text
 
 
-def handler(place: Place) -> entry.JsonSettings | entry.TomlSettings:
+def handler(place: SettingsPlace) -> entry.JsonSettings | entry.TomlSettings:
     """What edits the format of a file."""
     return entry.TomlSettings() if place.is_toml else entry.JsonSettings()
 
@@ -248,7 +248,7 @@ def _install(given: CommandLine) -> int:
 
 def _try_pack(own: list[str]) -> None:
     """A hook with a pack that does not exist would refuse everything: better said now."""
-    from redoma.pipeline.check import check
+    from redoma.pipeline.decisions.check import check
 
     check(":", pack=read_options(own)[0])
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from redoma.model.request import Mode, Request, ShellCommand
-from redoma.pipeline.check import check, check_write
 from redoma.pipeline.check_path import check_path
 from redoma.pipeline.context import PipelineContext
+from redoma.pipeline.decisions.check import check, check_write
 from redoma.pipeline.requests import Caller
 from redoma.pipeline.step_runner import StepRunner
 from redoma.pipeline.steps import drive

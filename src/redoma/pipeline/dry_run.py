@@ -9,7 +9,7 @@ from redoma.model.change import Changes
 from redoma.model.request import Mode, Program
 from redoma.model.result import Outcome, Result
 from redoma.model.value import Value, replace
-from redoma.pipeline.check import ground
+from redoma.pipeline.decisions.check import ground
 from redoma.pipeline.foresight.forecast import Foreseen, foresee, mocked
 from redoma.pipeline.foresight.git_push import reported
 from redoma.pipeline.path import path

@@ -153,7 +153,8 @@ def _about_ours(grant: Grant, ended: Exit) -> tuple[str, ...]:
     ours = [p for p in installation.parts_below(grant.workspace) if not os.path.islink(p)]
     if not ours and grant.writes is Writes.DIRECT:
         return (
-            "what your own tools obey is read-only in a direct run; --allow-write PATH opens it",
+            "what your own tools obey is read-only in a direct run, unless its path is given to be"
+            " written",
         )
     if not ours:
         return ()

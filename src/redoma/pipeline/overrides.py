@@ -120,7 +120,7 @@ class Overrides:
         """The grant with all that was asked for."""
         limits: Limits = grant.limits
         if self._at_most:
-            from redoma.pipeline.policy_grant import least
+            from redoma.pipeline.decisions.policy_grant import least
 
             limits = least(limits, replace(_NONE, **self._at_most))
         require = grant.require
@@ -183,7 +183,7 @@ def policy_named(name: str) -> Policy | None:
     """The policy that ships under this name; None without one, where files decide."""
     if not name:
         return None
-    from redoma.pipeline.policies import shipped_policy
+    from redoma.pipeline.decisions.policies import shipped_policy
 
     return shipped_policy(name)
 
@@ -192,6 +192,6 @@ def policy_beside(pack: str, rules: Sequence[tuple[str, str, str]]) -> Policy | 
     """What counts beside the policy in the files; None where nothing does."""
     if not pack and not rules:
         return None
-    from redoma.pipeline.caller_rules import own
+    from redoma.pipeline.decisions.caller_rules import own
 
     return own(pack, rules)

@@ -53,7 +53,7 @@ class CallContext(RunContext):
     """The context of one call: judged as code, and shown the code that it needs."""
 
     def _decided(self, request: Request, around: Circumstances) -> Decision:
-        from redoma.pipeline.check import check_call
+        from redoma.pipeline.decisions.check import check_call
 
         return check_call(
             _workload(request), cwd=self.config.root, policy=self.policy, circumstances=around

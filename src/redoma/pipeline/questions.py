@@ -22,9 +22,9 @@ from redoma.model.question import Choice, Context, Impact, Question
 from redoma.model.request import Program, PythonCall, ShellCommand
 from redoma.model.risk import Risk
 from redoma.model.value import Value, fields_of, replace
-from redoma.pipeline.check import ground, judging, unjudged
+from redoma.pipeline.decisions.check import ground, judging, unjudged
+from redoma.pipeline.decisions.knowledge import knowledge, pack
 from redoma.pipeline.impact import impact
-from redoma.pipeline.knowledge import knowledge, pack
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -45,7 +45,7 @@ class Restrictions:
         new = tuple(path for path in hidden if path not in grant.hidden)
         if not new:
             return grant
-        from redoma.pipeline.policy_grant import with_engines_that_hide
+        from redoma.pipeline.decisions.policy_grant import with_engines_that_hide
 
         return with_engines_that_hide(replace(grant, hidden=(*grant.hidden, *new)))
 
@@ -56,7 +56,7 @@ def _own(grant: Grant) -> list[str]:
     Attack: whoever may write a whole home could write the record, approvals and policies in it.
     """
     from redoma.base import own_directories
-    from redoma.pipeline.policies import user_file
+    from redoma.pipeline.decisions.policies import user_file
 
     given = (*grant.writable, *grant.readable)
     # In a workspace the cache is only read: what a call needs may lie there.

@@ -92,12 +92,12 @@ class SandboxConfig:
         """The policy that holds now: given, or read from the files where it stands."""
         found = self._policy
         if found is None:
-            from redoma.pipeline.policies import load_policy
+            from redoma.pipeline.decisions.policies import load_policy
 
             found = load_policy(self._project)
         if self._beside is None:
             return found
-        from redoma.pipeline.caller_rules import over
+        from redoma.pipeline.decisions.caller_rules import over
 
         return over(found, self._beside)
 
@@ -114,7 +114,7 @@ class SandboxConfig:
         key = (policy.digest, decision.isolation, held_in_layer)
         known = self._grants.get(key)
         if known is None:
-            from redoma.pipeline.policies import tightened
+            from redoma.pipeline.decisions.policies import tightened
 
             grant = self.overrides.applied_to(load(self.level(policy)).grant(self.root))
             grant = self.overrides.when(tightened(grant, policy, decision))
@@ -192,7 +192,7 @@ class RunContext(PipelineContext):
         return refuse_outside(decision, changes, self.config.constraints)
 
     def _decided(self, request: Request, around: Circumstances) -> Decision:
-        from redoma.pipeline.check import check
+        from redoma.pipeline.decisions.check import check
 
         cwd = os.path.join(self.config.root, request.cwd)
         return check(request.workload.shown, cwd=cwd, policy=self.policy, circumstances=around)

@@ -10,7 +10,7 @@ from redoma.model.decision import Verdict
 from redoma.model.guarantee import Guarantee
 from redoma.model.network import Reach
 from redoma.model.value import replace
-from redoma.pipeline.policy_grant import least, with_engines_that_hide
+from redoma.pipeline.decisions.policy_grant import least, with_engines_that_hide
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

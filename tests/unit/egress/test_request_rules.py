@@ -7,13 +7,13 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from redoma.cli import in_flags
 from redoma.egress import credentials, host_rules
 from redoma.egress.credentials import CredentialHandler, header_value, read_all, starred
 from redoma.egress.exchange import HttpRequest, HttpResponse, RequestBody
 from redoma.egress.host_rules import held
 from redoma.model.errors import UsageError
 from redoma.model.network import REQUEST_NOT_GRANTED, Connection, Credential, HostRule, Reach
-from redoma.model.remedies import Interface
 from redoma.model.secret import Secret
 from redoma.model.value import replace
 
@@ -67,8 +67,7 @@ def test_a_rule_for_requests_needs_someone_who_reads_them() -> None:
     reach = host_rules.read(["GET api.test/x"])
     with pytest.raises(UsageError) as error:
         held(reach)
-    error.value.speak(Interface.COMMAND_LINE)
-    assert error.value.hint == "--inspect, or network.inspect: true in your sandbox.yaml"
+    assert in_flags(error.value).hint == "--inspect, or network.inspect: true in your sandbox.yaml"
     held(replace(reach, inspect=True))
     with pytest.raises(UsageError):
         held(Reach(credentials=(credentials.read("api.test=TOKEN"),)))
@@ -84,8 +83,8 @@ def test_a_refused_request_says_what_to_grant() -> None:
         method="POST",
         path="/x/y?z=…",
     )
-    assert asked.grant == "--allow-host 'POST api.test/x/y'"
-    assert replace(asked, port=8443).grant == "--allow-host 'POST api.test:8443/x/y'"
+    assert asked.grant == "POST api.test/x/y"
+    assert replace(asked, port=8443).grant == "POST api.test:8443/x/y"
     assert replace(asked, path="/x/*").grant == ""
 
 
@@ -129,7 +128,7 @@ def test_a_credential_is_for_a_host_that_is_granted() -> None:
     with pytest.raises(UsageError) as error:
         read_all(["api.test=TOKEN"], ["b.test"])
     assert error.value.hint == "allow_hosts=[…] gives hosts"
-    flag = error.value.speak(Interface.COMMAND_LINE).hint
+    flag = in_flags(error.value).hint
     assert flag == "--allow-host api.test"
     assert len(read_all(["a.b.test=TOKEN"], ["*.b.test"])) == 1
 

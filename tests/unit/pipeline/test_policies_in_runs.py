@@ -10,8 +10,8 @@ from redoma.jail.engines.choice import plan
 from redoma.jail.profiles.profile import load
 from redoma.model.errors import NoEngine
 from redoma.model.result import Result
+from redoma.pipeline.decisions.policies import tightened
 from redoma.pipeline.execute import execute
-from redoma.pipeline.policies import tightened
 from redoma.pipeline.requests import request_for
 from redoma.pipeline.this_host import this_host
 from tests.unit.judge.policy.asked import policy

@@ -12,7 +12,7 @@ from redoma.model.question import Choice, Context, Impact, Question
 from redoma.model.request import Program, Request, ShellCommand
 from redoma.model.risk import Risk
 from redoma.model.value import replace
-from redoma.pipeline.check import check
+from redoma.pipeline.decisions.check import check
 from redoma.pipeline.questions import digest, question, rights
 
 GRANT = Grant(

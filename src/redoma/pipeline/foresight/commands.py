@@ -23,7 +23,7 @@ from redoma.model.script import (
     Word,
 )
 from redoma.model.value import Value
-from redoma.pipeline.check import judging
+from redoma.pipeline.decisions.check import judging
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from redoma.judge.interpret.arg import UNKNOWN
 from redoma.judge.programs.options import split
 from redoma.model.risk import Effect
 from redoma.model.value import Value
+from redoma.pipeline.decisions.knowledge import knowledge
 from redoma.pipeline.foresight.commands import Edit, Instead
-from redoma.pipeline.knowledge import knowledge
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

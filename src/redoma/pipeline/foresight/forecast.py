@@ -17,7 +17,9 @@ from redoma.judge.text.budget import Exhausted
 from redoma.model.policy import BUILT_IN
 from redoma.model.risk import Effect, Place
 from redoma.model.value import Value, replace
-from redoma.pipeline.check import judging
+from redoma.pipeline.decisions.check import judging
+from redoma.pipeline.decisions.knowledge import knowledge
+from redoma.pipeline.decisions.knowledge import pack as pack_named
 from redoma.pipeline.foresight.commands import edited, walked
 from redoma.pipeline.foresight.contacts import requests, sent
 from redoma.pipeline.foresight.git_push import push
@@ -30,8 +32,6 @@ from redoma.pipeline.foresight.substitutes import (
     trial,
     unreached,
 )
-from redoma.pipeline.knowledge import knowledge
-from redoma.pipeline.knowledge import pack as pack_named
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

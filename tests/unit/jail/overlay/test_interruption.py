@@ -16,7 +16,7 @@ from redoma import Sandbox
 from redoma.jail.overlay import changes, site, store, transaction_store
 from redoma.model.transaction import Standing
 from redoma.pipeline import stored_changes
-from redoma.pipeline.policies import load_policy
+from redoma.pipeline.decisions.policies import load_policy
 from redoma.pipeline.transactions import local_transactions
 from tests.crash.victim import events_of
 from tests.unit.jail.overlay.applied import (

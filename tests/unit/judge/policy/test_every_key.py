@@ -17,8 +17,8 @@ from redoma.model.network import HostRule, Reach
 from redoma.model.policy import LogLevel, Policy
 from redoma.model.question import Choice
 from redoma.model.value import replace
-from redoma.pipeline.policies import tightened
-from redoma.pipeline.policy_tools import tried
+from redoma.pipeline.decisions.policies import tightened
+from redoma.pipeline.decisions.policy_tools import tried
 from tests.unit.judge.policy.asked import DOCUMENT, ENVIRONMENT, HOME, PROJECT, policy, under
 
 MEGABYTE = 1 << 20

@@ -204,8 +204,8 @@ def test_a_phase_has_its_isolation() -> None:
 
 def test_without_facts_what_is_not_known_is_taken_for_the_worst() -> None:
     from redoma.judge.judgement import decide
-    from redoma.pipeline.check import check, ground
-    from redoma.pipeline.knowledge import pack
+    from redoma.pipeline.decisions.check import check, ground
+    from redoma.pipeline.decisions.knowledge import pack
 
     asked = policy("rules: [{name: no, condition: program == git, action: block}]\n")
     where = ground("/home/user/project", "/home/user")

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from redoma.judge.programs.compiler import CardError, CardExample, compile_cards, examples
-from redoma.pipeline.check import facts
+from redoma.pipeline.decisions.check import facts
 from tests.unit.judge.programs.card_files import FOLDER
 
 EXAMPLES = examples(

@@ -12,7 +12,7 @@ from redoma.judge.programs.compiler import CardError, compile_cards
 from redoma.judge.rules.compile import RuleError, compile_pack, prove
 from redoma.model.errors import UnknownPack
 from redoma.model.risk import Risk
-from redoma.pipeline.knowledge import PACKS, documents, pack
+from redoma.pipeline.decisions.knowledge import PACKS, documents, pack
 from tests.unit.judge.judged import decision
 
 HERE = Path(redoma.judge.rules.__file__).parent

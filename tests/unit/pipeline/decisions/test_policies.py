@@ -13,9 +13,9 @@ import pytest
 from redoma.judge.policy.layers import Loosens
 from redoma.model.errors import PolicyError, PolicySyntax, UsageError
 from redoma.model.policy import BUILT_IN
-from redoma.pipeline import policies, policy_cache
-from redoma.pipeline.check import check
-from redoma.pipeline.policies import found, load_policy, project_folders, user_file
+from redoma.pipeline.decisions import policies, policy_cache
+from redoma.pipeline.decisions.check import check
+from redoma.pipeline.decisions.policies import found, load_policy, project_folders, user_file
 from tests.house.tree import PACKAGE
 
 
@@ -262,7 +262,7 @@ def test_what_was_read_is_kept_for_the_next_process(place: Place) -> None:
     first = place.load()
     code = (
         f"import sys; sys.path[:0] = [{str(PACKAGE.parent)!r}]\n"
-        "from redoma.pipeline.policies import load\n"
+        "from redoma.pipeline.decisions.policies import load\n"
         f"policy = load({str(place.project)!r}, home={str(place.home)!r})\n"
         "print(policy.name, policy.digest, 'yaml' in sys.modules, 'hashlib' in sys.modules)\n"
     )

@@ -11,9 +11,9 @@ from redoma.model.decision import Decision, Verdict
 from redoma.model.errors import PolicyError
 from redoma.model.policy import BUILT_IN
 from redoma.model.risk import Risk
-from redoma.pipeline import policies
-from redoma.pipeline.check import check
-from redoma.pipeline.policy_tools import explain, lint
+from redoma.pipeline.decisions import policies
+from redoma.pipeline.decisions.check import check
+from redoma.pipeline.decisions.policy_tools import explain, lint
 
 
 class Place:

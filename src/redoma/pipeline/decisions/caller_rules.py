@@ -9,7 +9,7 @@ from redoma.judge.policy.shipped import named
 from redoma.model.errors import UsageError
 from redoma.model.policy import BUILT_IN, DEFAULT, Action, Clause, Policy, Rule
 from redoma.model.value import replace
-from redoma.pipeline.knowledge import pack as pack_named
+from redoma.pipeline.decisions.knowledge import pack as pack_named
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from redoma.pipeline.knowledge import CardCache
+from redoma.pipeline.decisions.knowledge import CardCache
 
 CARDS = {"git": b"one", "hub": b"one", "ls": b"another", "ls-é": b"", "g": b"x" * 5000}
 

@@ -8,9 +8,9 @@ from redoma.judge.judgement import examine
 from redoma.judge.policy.tree import tree
 from redoma.judge.programs.compiler import CardError, compile_own_cards, examples
 from redoma.model.errors import PolicySyntax
-from redoma.pipeline.check import ground
-from redoma.pipeline.knowledge import knowledge, pack, shipped_cards
-from redoma.pipeline.policies import FIX
+from redoma.pipeline.decisions.check import ground
+from redoma.pipeline.decisions.knowledge import knowledge, pack, shipped_cards
+from redoma.pipeline.decisions.policies import FIX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from redoma.pipeline import knowledge
+from redoma.pipeline.decisions import knowledge
 
 
 @pytest.fixture

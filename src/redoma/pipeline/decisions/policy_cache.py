@@ -15,13 +15,13 @@ from redoma.model.decision import Verdict
 from redoma.model.policy import Policy
 from redoma.model.question import Choice
 from redoma.model.value import Value, replace
-from redoma.pipeline.policies import is_card_file, unusable
+from redoma.pipeline.decisions.policies import is_card_file, unusable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from redoma.pipeline.policies import Stamp
+    from redoma.pipeline.decisions.policies import Stamp
 
 _KINDS: dict[str, Any] = {
     name: kind
@@ -99,7 +99,7 @@ def _read(stamp: Stamp) -> Policy:
     policy = merge(layers, digest=digest.hexdigest())
     if not cards:
         return policy
-    from redoma.pipeline.own_cards import packed
+    from redoma.pipeline.decisions.own_cards import packed
 
     return replace(policy, cards=packed(cards, "user"), project_cards=packed(cards, "project"))
 

@@ -17,7 +17,7 @@ from redoma.model.policy import BUILT_IN, ISOLATION_ONLY, Filesystem, Judgement
 from redoma.model.request import PythonCall
 from redoma.model.risk import Effect, Risk
 from redoma.model.value import replace
-from redoma.pipeline.check import (
+from redoma.pipeline.decisions.check import (
     REASON,
     RULE,
     check,
@@ -27,7 +27,7 @@ from redoma.pipeline.check import (
     in_time,
     judging,
 )
-from redoma.pipeline.knowledge import pack
+from redoma.pipeline.decisions.knowledge import pack
 from tests.unit.cli.running import run
 from tests.unit.hook.payloads import claude
 
@@ -173,7 +173,7 @@ def test_a_judgement_inside_of_another_shares_its_budget() -> None:
 
 def test_both_clocks_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     wall = Clock()
-    monkeypatch.setattr("redoma.pipeline.check.monotonic", wall)
+    monkeypatch.setattr("redoma.pipeline.decisions.check.monotonic", wall)
     with judging(BUILT_IN), pytest.raises(Exhausted):
         for _ in range(100):
             spend(5000)

@@ -47,7 +47,7 @@ def load_policy(workspace: str, *, home: str | None = None) -> Policy:
         held = _held.get(key)
         if held is not None and held[0] == stamp:
             return held[1]
-        from redoma.pipeline.policy_cache import Moved, compiled
+        from redoma.pipeline.decisions.policy_cache import Moved, compiled
 
         try:
             policy, settled = compiled(stamp)
@@ -226,6 +226,6 @@ def tightened(
     """What one run may do, made smaller by a policy and its decision."""
     if policy is BUILT_IN:
         return grant
-    from redoma.pipeline import policy_grant
+    from redoma.pipeline.decisions import policy_grant
 
     return policy_grant.tightened(grant, policy, decision, home)

@@ -19,8 +19,8 @@ from redoma.model.decision import Decision, Verdict
 from redoma.model.policy import BUILT_IN, ISOLATION_ONLY, Circumstances, Environment
 from redoma.model.risk import Assessment, Effect, Fact, Finding, Risk
 from redoma.model.value import replace
-from redoma.pipeline.knowledge import knowledge
-from redoma.pipeline.knowledge import pack as pack_named
+from redoma.pipeline.decisions.knowledge import knowledge
+from redoma.pipeline.decisions.knowledge import pack as pack_named
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ def check(
         )
         if policy.beside is None:
             return decision
-        from redoma.pipeline.caller_rules import stricter
+        from redoma.pipeline.decisions.caller_rules import stricter
 
         other = check(text, cwd=cwd, home=home, policy=policy.beside, circumstances=circumstances)
         return stricter(other, decision)
@@ -196,7 +196,7 @@ def _checked(
             decision.verdict,
             decision.assessment.risk,
         )
-        from redoma.pipeline.caller_rules import stricter
+        from redoma.pipeline.decisions.caller_rules import stricter
 
         decision = stricter(other, decision) if graver else stricter(decision, other)
     return decision if policy.name == ISOLATION_ONLY else refuse_broken(decision)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from redoma.model.decision import Verdict
 from redoma.model.risk import Risk
-from redoma.pipeline.check import check, refuse_broken
-from redoma.pipeline.policies import shipped_policy
+from redoma.pipeline.decisions.check import check, refuse_broken
+from redoma.pipeline.decisions.policies import shipped_policy
 from tests.unit.cli.judged import finding, judged
 
 

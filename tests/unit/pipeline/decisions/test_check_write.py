@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from redoma.model.decision import Verdict
-from redoma.pipeline.check import check_write
+from redoma.pipeline.decisions.check import check_write
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,11 @@ from redoma.judge.policy.shipped import start
 from redoma.model.errors import PolicyError, UsageError
 from redoma.model.policy import BUILT_IN, BUILT_IN_SOURCE, Circumstances
 from redoma.model.value import Value
-from redoma.pipeline import policies
-from redoma.pipeline.check import check, examined, ground
-from redoma.pipeline.knowledge import knowledge
-from redoma.pipeline.knowledge import pack as pack_named
-from redoma.pipeline.own_cards import linted
+from redoma.pipeline.decisions import policies
+from redoma.pipeline.decisions.check import check, examined, ground
+from redoma.pipeline.decisions.knowledge import knowledge
+from redoma.pipeline.decisions.knowledge import pack as pack_named
+from redoma.pipeline.decisions.own_cards import linted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

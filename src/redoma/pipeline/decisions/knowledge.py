@@ -135,7 +135,8 @@ def _spelled(stamp: tuple[Any, ...], cards: dict[str, bytes]) -> bytes:
 
 
 PACKS = ("default", "terminal", "skill")
-_JUDGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "judge")
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+_JUDGE = os.path.join(_PACKAGE, "judge")
 _CARDS = os.path.join(_JUDGE, "programs", "cards")
 _RULES = os.path.join(_JUDGE, "rules")
 _held: dict[str, Any] = {}
