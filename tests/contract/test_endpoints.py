@@ -23,9 +23,9 @@ SAY = 'timeout 1 sh -c "echo owned > \\"$1\\"" - {0}; timeout 1 cat {0}; true'
 
 
 @pytest.fixture(autouse=True)
-def enclosed(machine: Machine) -> None:
+def confined(machine: Machine) -> None:
     if not machine.declared.confines:
-        pytest.skip("direct encloses nothing")
+        pytest.skip("direct confines nothing")
 
 
 @contextmanager

@@ -125,7 +125,7 @@ def test_the_launcher_has_nothing_of_its_callers(box: Sandbox) -> None:
     names = {line.partition(b"=")[0] for line in (place / "environ").read_bytes().split(b"\0")}
     assert names <= {b"", b"LD_LIBRARY_PATH"}
     kinds = {os.readlink(fd).partition(":")[0] for fd in (place / "fd").iterdir()}
-    # In memory is the description of the enclosure that it makes at this moment, if it does.
+    # In memory is the description of the sandbox that it makes at this moment, if it does.
     assert kinds <= {"/dev/null", "socket", "anon_inode", "/memfd"}
     if os.geteuid() == 0:
         assert place.stat().st_uid != 0
@@ -142,7 +142,7 @@ def test_a_killed_launcher_is_replaced_before_the_next_run(box: Sandbox) -> None
     assert forkserver_pid() not in (0, killed)
 
 
-def test_a_waiting_enclosure_that_was_killed_is_replaced(box: Sandbox) -> None:
+def test_a_waiting_sandbox_that_was_killed_is_replaced(box: Sandbox) -> None:
     out(box, "true")
     launcher = forkserver_pid()
     for pid in _waiting_for(launcher):
@@ -183,7 +183,7 @@ def _children(pid: int) -> str:
 
 
 def _waiting_for(launcher: int) -> list[int]:
-    """The enclosures that stand ready, when there are any."""
+    """The sandboxes that stand ready, when there are any."""
     own, line = Path("/proc/self/task"), _command_line(launcher)
     until = time.monotonic() + 20
     waiting: list[int] = []

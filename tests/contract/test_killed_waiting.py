@@ -1,4 +1,4 @@
-"""Killed while an enclosure waits for its word, we leave no command that begins without us."""
+"""Killed while a sandbox waits for its word, we leave no command that begins without us."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def sleeper(word: str) -> subprocess.Popen[bytes]:
 
 
 class Started:
-    """A supervisor whose enclosure is being made."""
+    """A supervisor whose sandbox is being made."""
 
     killed = False
 

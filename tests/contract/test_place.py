@@ -77,7 +77,7 @@ def test_what_is_written_in_the_workspace_lands_and_is_its_owners(machine: Machi
 @pytest.mark.root
 def test_what_root_runs_in_someone_elses_workspace_stays_theirs(machine: Machine) -> None:
     if not machine.declared.confines:
-        pytest.skip("direct encloses nothing: the command is root")
+        pytest.skip("direct confines nothing: the command is root")
     os.chown(machine.workspace, 12345, 23456)
     result = machine.sandbox().run("echo text > file && cat file")
     status = (machine.workspace / "file").stat()
@@ -101,7 +101,7 @@ def test_a_second_run_finds_what_the_first_one_left(machine: Machine) -> None:
 
 def test_temporary_files_work_and_are_gone_afterwards(machine: Machine) -> None:
     if not machine.declared.confines:
-        pytest.skip("direct encloses nothing: /tmp is the machine's own")
+        pytest.skip("direct confines nothing: /tmp is the machine's own")
     before = set(os.listdir("/tmp"))
     result = machine.sandbox().run('f=$(mktemp) && echo x > "$f" && cat "$f" && echo "$f"')
     text, path = result.stdout.decode().split()

@@ -67,7 +67,7 @@ def test_each_file_is_named_once_as_the_command_sees_it(machine: Machine) -> Non
 
 
 @tracing
-def test_the_enclosures_own_files_are_not_the_commands(machine: Machine) -> None:
+def test_the_sandboxes_own_files_are_not_the_commands(machine: Machine) -> None:
     result = machine.sandbox().run(["/bin/true"], trace_files=True)
     files = result.files_accessed or ()
     assert files[0] == os.path.realpath("/bin/true")

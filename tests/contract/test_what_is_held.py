@@ -208,7 +208,7 @@ def test_what_cannot_hold_changes_does_not_run_where_they_must_be_held(machine: 
 
 def test_a_read_only_workspace_is_read_only(machine: Machine) -> None:
     if not machine.declared.confines:
-        pytest.skip("direct encloses nothing")
+        pytest.skip("direct confines nothing")
     (machine.workspace / "file").write_text("before")
     machine.sandbox(writes="read-only").run("echo after > file; echo new > made; rm -f file")
     left = {path.name: path.read_text() for path in machine.workspace.iterdir()}

@@ -122,6 +122,20 @@ def test_only_the_jails_kernel_files_import_ctypes(module: str) -> None:
     assert imported & {"ctypes", "_ctypes", "cffi"} == set()
 
 
+ABOUT_PYTHON = {"cores", "import_cache", "pattern_cache", "signals"}
+PUBLIC_ALL_THE_SAME = {"__future__", "_thread"}  # both have a page in the library's reference
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_private_modules_of_python_are_imported_in_four_places_alone(module: str) -> None:
+    if module in {f"redoma.base.{name}" for name in ABOUT_PYTHON}:
+        return
+    imported = {name.split(".")[0] for name, _ in imports_of(MODULES[module])}
+    private = {name for name in imported if name.startswith("_")} - PUBLIC_ALL_THE_SAME
+    kernel = {"_ctypes"} if module.startswith("redoma.jail.kernel") else set()
+    assert private - kernel == set()
+
+
 @pytest.mark.parametrize("module", MODULES)
 def test_only_the_jails_runner_starts_processes(module: str) -> None:
     # jail/forkserver runs inside a sandbox, between the supervisor and the command.

@@ -8,11 +8,11 @@ anywhere. A question that cannot be read has no answer; nothing here raises on w
 from __future__ import annotations
 
 import time
-from _queue import SimpleQueue
 from _thread import start_new_thread
 from socket import AF_INET, AF_INET6, SOCK_STREAM, getaddrinfo, inet_ntop, inet_pton
 from struct import pack, unpack_from
 
+from redoma.base.cores import SimpleQueue
 from redoma.egress import host_rules
 from redoma.egress.hosts import normal
 from redoma.model.network import NOT_FOUND, NOT_GRANTED, NOT_PUBLIC, TOO_MANY_NAMES, Connection

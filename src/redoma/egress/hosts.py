@@ -7,7 +7,8 @@ cloud hands out credentials. Nothing of that kind is dialled unless it was grant
 from __future__ import annotations
 
 import re
-from _socket import AF_INET, AF_INET6, inet_ntop, inet_pton
+
+from redoma.base.cores import AF_INET, AF_INET6, inet_ntop, inet_pton
 
 _LONGEST = 253
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\Z")

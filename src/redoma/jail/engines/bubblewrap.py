@@ -90,7 +90,8 @@ class Bubblewrap:
         return (binary, "--args", arguments, *whose, "--", *command), None
 
     def close(self) -> None:
-        """Nothing of bubblewrap's own stays."""
+        """Ends what is kept ready to be mounted, and any run that still uses it."""
+        self.preparer.close()
 
 
 def candidates() -> list[str]:

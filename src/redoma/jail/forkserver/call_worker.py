@@ -11,8 +11,8 @@ import gc
 import os
 import signal
 import sys
-from _socket import AF_UNIX, MSG_DONTWAIT, SOCK_SEQPACKET, socket, socketpair
 
+from redoma.base.cores import AF_UNIX, MSG_DONTWAIT, SOCK_SEQPACKET, socket, socketpair
 from redoma.jail.forkserver import first_process, messages
 from redoma.jail.forkserver.description import SandboxDescription
 from redoma.jail.forkserver.messages import SandboxRequest

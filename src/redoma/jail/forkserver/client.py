@@ -10,12 +10,12 @@ from __future__ import annotations
 import os
 import select
 import time
-from _socket import AF_UNIX, SO_RCVTIMEO, SOCK_SEQPACKET, SOL_SOCKET, socket, socketpair
 from _thread import allocate_lock
 from contextlib import suppress
 from struct import pack
 
 from redoma.base import signals
+from redoma.base.cores import AF_UNIX, SO_RCVTIMEO, SOCK_SEQPACKET, SOL_SOCKET, socket, socketpair
 from redoma.jail.forkserver import messages
 from redoma.jail.supervisor.spawn import inherited
 from redoma.model.errors import EngineFailed

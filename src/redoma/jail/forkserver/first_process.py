@@ -174,10 +174,10 @@ def end(status: int, code: int) -> NoReturn:
 
 def bring_up_loopback() -> None:
     """A new network namespace has a loopback that is down; where it is up nothing changes."""
-    import _socket  # `socket` itself costs more than the whole step
+    from redoma.base.cores import AF_INET, SOCK_DGRAM, socket
 
     with_name = struct.pack("16sH22x", b"lo", 0)
-    handle = _socket.socket(_socket.AF_INET, _socket.SOCK_DGRAM)
+    handle = socket(AF_INET, SOCK_DGRAM)
     try:
         answer = fcntl.ioctl(handle.fileno(), _SIOCGIFFLAGS, with_name)
         flags = struct.unpack("16sH22x", answer)[1]

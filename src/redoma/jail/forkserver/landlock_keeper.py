@@ -8,7 +8,6 @@ signal the two included. For a probe it tries what has to be refused, and prints
 
 from __future__ import annotations
 
-import _socket
 import os
 import resource
 import select
@@ -16,6 +15,7 @@ import shutil
 import signal
 from contextlib import suppress
 
+from redoma.base.cores import AF_INET, AF_UNIX, SOCK_DGRAM, SOCK_STREAM, socket
 from redoma.jail.forkserver import first_process
 from redoma.jail.kernel import landlock, privileges
 from redoma.model.access import Syscalls
@@ -190,9 +190,9 @@ def attempt(outside: str) -> None:
         "listed": lambda: os.listdir(outside),
         "attributes": lambda: os.chmod(f"{outside}/read-me", 0o640),
         "times": lambda: os.utime(f"{outside}/read-me"),
-        "network": lambda: _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM).close(),
-        "datagrams": lambda: _socket.socket(_socket.AF_INET, _socket.SOCK_DGRAM).close(),
-        "sockets": lambda: _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM).close(),
+        "network": lambda: socket(AF_INET, SOCK_STREAM).close(),
+        "datagrams": lambda: socket(AF_INET, SOCK_DGRAM).close(),
+        "sockets": lambda: socket(AF_UNIX, SOCK_STREAM).close(),
         "signalled": lambda: os.kill(os.getppid(), 0),
     }
     for name, attack in tries.items():

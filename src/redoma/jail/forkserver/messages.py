@@ -7,9 +7,16 @@ from __future__ import annotations
 
 import os
 import resource
-from _socket import CMSG_SPACE, MSG_CMSG_CLOEXEC, MSG_NOSIGNAL, SCM_RIGHTS, SOL_SOCKET, socket
 from struct import pack, unpack
 
+from redoma.base.cores import (
+    CMSG_SPACE,
+    MSG_CMSG_CLOEXEC,
+    MSG_NOSIGNAL,
+    SCM_RIGHTS,
+    SOL_SOCKET,
+    socket,
+)
 from redoma.jail.forkserver.description import SandboxDescription
 from redoma.jail.kernel import privileges
 

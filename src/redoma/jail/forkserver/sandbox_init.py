@@ -11,11 +11,11 @@ import functools
 import os
 import select
 import signal
-from _socket import socket
 from contextlib import suppress
 from fcntl import ioctl
 from termios import TIOCSCTTY
 
+from redoma.base.cores import socket
 from redoma.jail.forkserver import first_process, messages
 from redoma.jail.forkserver.call_worker import COULD_NOT_SET_UP, CallWorker
 from redoma.jail.forkserver.description import SandboxDescription

@@ -12,9 +12,9 @@ import os
 import select
 import signal
 import sys
-from _socket import AF_UNIX, SOCK_SEQPACKET, socket, socketpair
 from contextlib import suppress
 
+from redoma.base.cores import AF_UNIX, SOCK_SEQPACKET, socket, socketpair
 from redoma.base.paths import is_within
 from redoma.jail.forkserver import messages
 from redoma.jail.forkserver.call_worker import HARNESS

@@ -9,7 +9,7 @@ which reading can begin.
 from __future__ import annotations
 
 import os
-from _collections_abc import Sequence
+from collections.abc import Sequence
 
 from redoma.model.change import Change, Did, FileKind, FileState
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from _blake2 import blake2b
 from contextlib import suppress
 
+from redoma.base.cores import blake2b
 from redoma.jail.overlay.attributes import own_attributes
 from redoma.jail.protect.untrusted_paths import open_unmarked
 from redoma.model.change import FileKind, FileState

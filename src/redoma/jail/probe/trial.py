@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 
         overlays: bool
 
-        def close(self) -> None: ...
-
     class TriedEngine(Protocol):
         """An engine whose sandbox is made of namespaces."""
 
@@ -76,7 +74,6 @@ def tried(engine: TriedEngine, run: TrialRunner, *, version: str, program: str) 
         if held:
             break
         engine.close()
-        preparer.close()
     else:
         return nothing_held(engine.name, why or "it did not hold when tried")
     missing = EVERYTHING - held

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 import time
-from _queue import SimpleQueue
 from _thread import allocate_lock, start_new_thread
+
+from redoma.base.cores import SimpleQueue
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

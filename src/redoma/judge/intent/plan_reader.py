@@ -21,6 +21,7 @@ from redoma.judge.intent.plan_schema import (
     VERSION,
     Field,
 )
+from redoma.judge.text.spelling import did_you_mean, nearest
 from redoma.model.intent import Intent, Operation, PlanCycle, PlanSyntax, Step, StepConstraints
 from redoma.model.value import fields_of, replace
 
@@ -79,9 +80,8 @@ class _PlanReader:
             raise self._wrong("a step has an operation", pointer, _operations())
         known = {operation.value: operation for operation in Operation}
         if not isinstance(named, str) or named not in known:
-            raise self._wrong(
-                f"there is no operation {named!r}", f"{pointer}/operation", _near(named)
-            )
+            hint = did_you_mean(nearest(str(named), known), _operations())
+            raise self._wrong(f"there is no operation {named!r}", f"{pointer}/operation", hint)
         operation = known[named]
         arguments = ARGUMENTS[operation]
         found = self._object(entry, pointer, {**STEP, **arguments}, f"a step {named}")
@@ -107,13 +107,10 @@ class _PlanReader:
         for place, step in enumerate(steps):
             for number, need in enumerate(step.needs):
                 if need not in seen:
-                    from difflib import get_close_matches
-
-                    near = get_close_matches(need, list(seen), n=1)
                     raise self._wrong(
                         f"there is no step {need}",
                         f"/steps/{place}/needs/{number}",
-                        f"did you mean {near[0]}?" if near else "",
+                        did_you_mean(nearest(need, seen)),
                     )
 
     def _constraints(self, entry: Any, pointer: str) -> StepConstraints:
@@ -131,10 +128,7 @@ class _PlanReader:
             raise self._wrong(f"{what} is an object", pointer)
         for name in entry:
             if name not in fields:
-                from difflib import get_close_matches
-
-                near = get_close_matches(name, list(fields), n=1)
-                hint = f"did you mean {near[0]}?" if near else "fields: " + ", ".join(fields)
+                hint = did_you_mean(nearest(name, fields), "fields: " + ", ".join(fields))
                 raise self._wrong(f"{what} has no {name!r}", f"{pointer}/{escaped(name)}", hint)
         for name, field in fields.items():
             if field.required and name not in entry:
@@ -233,14 +227,6 @@ def _canonical(value: Any) -> bytes:
 
 def _operations() -> str:
     return "operations: " + ", ".join(operation.value for operation in Operation)
-
-
-def _near(named: object) -> str:
-    from difflib import get_close_matches
-
-    known = [operation.value for operation in Operation]
-    near = get_close_matches(str(named), known, n=1)
-    return f"did you mean {near[0]}?" if near else _operations()
 
 
 def ordered(steps: list[Step], location: Callable[[str], str]) -> tuple[Step, ...]:

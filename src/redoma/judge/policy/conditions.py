@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 
+from redoma.judge.text.spelling import did_you_mean, nearest
 from redoma.model.policy import Environment
 from redoma.model.risk import Effect, Risk
 
@@ -219,10 +220,7 @@ class _ConditionReader:
 
 
 def _meant(word: str, known: tuple[str, ...]) -> str:
-    from difflib import get_close_matches
-
-    near = get_close_matches(word, known, n=1)
-    return f"did you mean {near[0]}?" if near else "one of: " + ", ".join(known)
+    return did_you_mean(nearest(word, known), "one of: " + ", ".join(known))
 
 
 def clause(text: str) -> Tree:
@@ -242,8 +240,6 @@ def clause(text: str) -> Tree:
     except ConditionError as error:
         if re.search(r"==|!=|[<>()]|\b(?:in|not|and|or)\b", text):
             raise
-        from difflib import get_close_matches
-
-        near = get_close_matches(said.lower(), PHRASES, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else "one of: " + ", ".join(PHRASES)
+        near = nearest(said.lower(), PHRASES)
+        hint = did_you_mean(repr(near) if near else "", "one of: " + ", ".join(PHRASES))
         raise ConditionError(f"{said!r} is neither a condition nor known", 0, hint) from error

@@ -14,7 +14,8 @@ from redoma.judge.policy.schema import (
     WRAPPED,
     PolicyKey,
 )
-from redoma.judge.policy.tree import nearest, tree
+from redoma.judge.policy.tree import hint_at, tree
+from redoma.judge.text.spelling import did_you_mean, nearest
 from redoma.model.errors import UnknownKey
 from redoma.model.policy import ISOLATION_ONLY
 from redoma.model.value import Value
@@ -69,16 +70,9 @@ def _read_keys(section: Piece, layer: PolicyLayer, above: str) -> None:
 
 
 def _unknown_key(name: str, place: str, start: str, wanted: list[str]) -> UnknownKey:
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, wanted, n=1)
+    near = nearest(name, wanted)
     elsewhere = next((k for k in KEYS if k.endswith(f".{name}") or (k == name and start)), "")
-    if near:
-        hint = f"did you mean {start}{near[0]}?"
-    elif elsewhere:
-        hint = f"did you mean {elsewhere}?"
-    else:
-        hint = "keys here: " + ", ".join(wanted)
+    hint = did_you_mean(start + near if near else elsewhere, "keys here: " + ", ".join(wanted))
     return UnknownKey(f"unknown key {start}{name}", location=place, hint=hint)
 
 
@@ -138,7 +132,7 @@ def _policy(piece: Piece, key: PolicyKey) -> tuple[Any, ...]:
     if not piece.is_mapping:
         text = piece.scalar()
         if text not in key.choices:
-            known = nearest(text, key.choices)
+            known = hint_at(text, key.choices)
             raise piece.wrong(f"there is no policy {text!r}", f"{known}; or write your own")
         return (text,)
     own = piece.fields(
@@ -161,7 +155,7 @@ def _rule(piece: Piece, _key: PolicyKey) -> tuple[Any, ...]:
     for inner, value in fields.items():
         found[inner] = text = value.scalar()
         if inner == "action" and text not in ACTIONS:
-            raise value.wrong(f"there is no action {text!r}", nearest(text, ACTIONS))
+            raise value.wrong(f"there is no action {text!r}", hint_at(text, ACTIONS))
         if inner == "condition":
             found["tree"] = _condition(value, text, parse)
     missing = [inner for inner in RULE_KEYS if not found.get(inner)]
@@ -237,7 +231,7 @@ def _phases(piece: Piece, _key: PolicyKey) -> tuple[tuple[str, str], ...]:
     for phase, (_, value) in piece.pairs().items():
         level = value.called(f"{piece.name}.{phase}").scalar()
         if level not in LEVELS and not level.endswith((".yaml", ".yml")):
-            hint = nearest(level, LEVELS) + ", or the file of a profile"
+            hint = hint_at(level, LEVELS) + ", or the file of a profile"
             raise value.wrong(f"{piece.name}.{phase} cannot be {level!r}", hint)
         found.append((phase, level))
     return tuple(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from redoma.judge.text.spelling import did_you_mean, nearest
 from redoma.model.errors import PolicySyntax, UnknownKey
 
 TYPE_CHECKING = False
@@ -141,7 +142,7 @@ class Piece:
         """A single value that is one of these; else an error that names the nearest."""
         found = self.scalar()
         if found not in known:
-            raise self.wrong(what or f"{self.name} cannot be {found!r}", nearest(found, known))
+            raise self.wrong(what or f"{self.name} cannot be {found!r}", hint_at(found, known))
         return found
 
     def items(self) -> list[Piece]:
@@ -183,16 +184,14 @@ class Piece:
         for text, (key, value) in self.pairs().items():
             if text not in known:
                 raise UnknownKey(
-                    unknown(text), location=key.place(), hint=hint or nearest(text, known)
+                    unknown(text), location=key.place(), hint=hint or hint_at(text, known)
                 )
             found[text] = value
         return found
 
 
-def nearest(word: str, known: tuple[str, ...]) -> str:
+def hint_at(word: str, known: tuple[str, ...]) -> str:
     """A hint at what was meant: the likest of the known words, or all of them."""
-    from difflib import get_close_matches
-
-    near = get_close_matches(word, known, n=1)
-    near = near or [each for each in known if word and each.startswith(word)][:1]
-    return f"did you mean {near[0]}?" if near else "one of: " + ", ".join(known)
+    near = nearest(word, known)
+    near = near or next((each for each in known if word and each.startswith(word)), "")
+    return did_you_mean(near, "one of: " + ", ".join(known))

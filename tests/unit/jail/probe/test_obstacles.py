@@ -29,7 +29,7 @@ def test_where_nothing_is_in_the_way_nothing_is_said(tmp_path: Path) -> None:
     assert obstacle("bwrap: something else", machine(tmp_path)) is None
 
 
-def test_an_enclosure_of_our_own_is_known(tmp_path: Path) -> None:
+def test_an_sandbox_of_our_own_is_known(tmp_path: Path) -> None:
     (tmp_path / "etc/redoma").mkdir(parents=True)
     (tmp_path / "etc/redoma/certificates.pem").touch()
     found = obstacle("", machine(tmp_path))
