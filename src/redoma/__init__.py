@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from redoma.judge.languages.component.validate import validate_component as validate_component
     from redoma.model.access import Limits as Limits
     from redoma.model.call import Call as Call
-    from redoma.model.call_errors import CallFailed as CallFailed
-    from redoma.model.call_errors import NotReturnable as NotReturnable
-    from redoma.model.call_errors import NotSendable as NotSendable
-    from redoma.model.call_errors import SandboxTimeout as SandboxTimeout
-    from redoma.model.call_errors import SandboxViolation as SandboxViolation
+    from redoma.model.call import CallFailed as CallFailed
+    from redoma.model.call import NotReturnable as NotReturnable
+    from redoma.model.call import NotSendable as NotSendable
+    from redoma.model.call import SandboxTimeout as SandboxTimeout
+    from redoma.model.call import SandboxViolation as SandboxViolation
     from redoma.model.change import Change as Change
     from redoma.model.change import Changes as Changes
     from redoma.model.component import Problem as Problem
@@ -132,7 +132,7 @@ _HOMES = {
     "Assessment": "redoma.model.risk",
     "AsyncSandbox": "redoma.pipeline.async_sandbox",
     "Call": "redoma.model.call",
-    "CallFailed": "redoma.model.call_errors",
+    "CallFailed": "redoma.model.call",
     "Caller": "redoma.pipeline.requests",
     "Change": "redoma.model.change",
     "Changes": "redoma.model.change",
@@ -150,8 +150,8 @@ _HOMES = {
     "NO_LIMIT": "redoma.pipeline.settings",
     "Network": "redoma.pipeline.settings",
     "NoEngine": "redoma.model.errors",
-    "NotReturnable": "redoma.model.call_errors",
-    "NotSendable": "redoma.model.call_errors",
+    "NotReturnable": "redoma.model.call",
+    "NotSendable": "redoma.model.call",
     "Outcome": "redoma.model.result",
     "Plan": "redoma.pipeline.plans.plan",
     "PlanCheck": "redoma.pipeline.plans.judgement",
@@ -166,8 +166,8 @@ _HOMES = {
     "Result": "redoma.model.result",
     "Risk": "redoma.model.risk",
     "Sandbox": "redoma.pipeline.sandbox",
-    "SandboxTimeout": "redoma.model.call_errors",
-    "SandboxViolation": "redoma.model.call_errors",
+    "SandboxTimeout": "redoma.model.call",
+    "SandboxViolation": "redoma.model.call",
     "SecretSanitizer": "redoma.pipeline.redaction",
     "Undone": "redoma.model.transaction",
     "UsageError": "redoma.model.errors",

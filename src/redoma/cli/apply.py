@@ -7,12 +7,12 @@ import sys
 from itertools import pairwise
 
 from redoma.base.paths import is_below, is_within
+from redoma.base.text import harmless
 from redoma.cli.options import Argument, CommandTable, Heading, Option, Sample
 from redoma.cli.tree import hunk_lines, shown, title
 from redoma.i18n import phrased
 from redoma.model.change import Did, FileKind
 from redoma.model.diff import Hunk, Shows
-from redoma.model.display import harmless
 from redoma.model.errors import UsageError
 from redoma.model.value import Value
 

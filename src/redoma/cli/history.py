@@ -6,9 +6,9 @@ import os
 import sys
 
 from redoma.base.paths import is_within
+from redoma.base.text import harmless, shortened
 from redoma.cli.options import Argument, CommandTable, Heading, Option, Sample
 from redoma.i18n import phrased
-from redoma.model.display import harmless, shortened
 from redoma.model.errors import UsageError
 from redoma.model.transaction import Standing
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
+from redoma.base.text import cell, harmless
 from redoma.i18n import phrased
 from redoma.model.change import Did, FileKind
 from redoma.model.diff import Shows
-from redoma.model.display import cell, harmless
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 
+from redoma.base.text import harmless
 from redoma.cli.options import Argument, CommandTable, Heading, Option, Sample
 from redoma.i18n import phrased
-from redoma.model.display import harmless
 from redoma.model.errors import PreviewGone, UsageError
 
 TYPE_CHECKING = False
