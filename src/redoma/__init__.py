@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from redoma.model.call import NotSendable as NotSendable
     from redoma.model.call import SandboxTimeout as SandboxTimeout
     from redoma.model.call import SandboxViolation as SandboxViolation
+    from redoma.model.change import Applied as Applied
     from redoma.model.change import Change as Change
     from redoma.model.change import Changes as Changes
+    from redoma.model.change import Undone as Undone
     from redoma.model.component import Problem as Problem
     from redoma.model.component import Validation as Validation
     from redoma.model.confirmation import confirmation_request as confirmation_request
@@ -40,8 +42,6 @@ if TYPE_CHECKING:
     from redoma.model.risk import Fact as Fact
     from redoma.model.risk import Finding as Finding
     from redoma.model.risk import Risk as Risk
-    from redoma.model.transaction import Applied as Applied
-    from redoma.model.transaction import Undone as Undone
     from redoma.model.value import replace as replace
     from redoma.pipeline.async_sandbox import AsyncSandbox as AsyncSandbox
     from redoma.pipeline.decisions.check import check as check
@@ -128,7 +128,7 @@ __all__ = [
 _HOMES = {
     "Access": "redoma.pipeline.settings",
     "Answer": "redoma.model.question",
-    "Applied": "redoma.model.transaction",
+    "Applied": "redoma.model.change",
     "Assessment": "redoma.model.risk",
     "AsyncSandbox": "redoma.pipeline.async_sandbox",
     "Call": "redoma.model.call",
@@ -169,7 +169,7 @@ _HOMES = {
     "SandboxTimeout": "redoma.model.call",
     "SandboxViolation": "redoma.model.call",
     "SecretSanitizer": "redoma.pipeline.redaction",
-    "Undone": "redoma.model.transaction",
+    "Undone": "redoma.model.change",
     "UsageError": "redoma.model.errors",
     "Validation": "redoma.model.component",
     "Verdict": "redoma.model.decision",

@@ -12,7 +12,7 @@ from redoma.model.errors import PreviewGone, UsageError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.cli.options import CommandLine
-    from redoma.model.transaction import Undone
+    from redoma.model.change import Undone
     from redoma.pipeline.plans.reversal import PlanUndone, UndoneStep
     from redoma.pipeline.plans.state import PlanState
 

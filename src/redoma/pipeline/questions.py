@@ -32,13 +32,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from redoma.model.access import Grant
-    from redoma.model.change import Changes
+    from redoma.model.change import Changes, HistoryEntry
     from redoma.model.decision import Decision
     from redoma.model.policy import Policy
     from redoma.model.request import Request, Workload
     from redoma.model.risk import Fact, Finding
     from redoma.model.script import Span
-    from redoma.model.transaction import HistoryEntry
 
 
 LONGEST_INPUT = 400
