@@ -14,6 +14,7 @@ from redoma.cli.signals import pass_signals_on
 from redoma.cli.streams import own_input, raw_writer, writer
 from redoma.i18n import phrased
 from redoma.model.errors import UsageError
+from redoma.model.guarantee import Guarantee
 from redoma.model.result import Outcome
 
 TYPE_CHECKING = False
@@ -255,7 +256,7 @@ def _misses_the_network(result: Result) -> bool:
     """Whether a failed command complained of what a closed network looks like; only for a hint."""
     held = result.enforcement.held if result.enforcement is not None else frozenset()
     said = (result.stdout[-4096:] + result.stderr[-4096:]).lower()
-    closed = any(guarantee.value == "network-closed" for guarantee in held)
+    closed = Guarantee.NETWORK_CLOSED in held
     return closed and any(words in said for words in _NO_NETWORK)
 
 

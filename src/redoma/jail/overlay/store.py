@@ -15,6 +15,7 @@ from contextlib import suppress
 
 from redoma.base import own_directories
 from redoma.base.ids import short_id
+from redoma.base.paths import is_below
 from redoma.base.process_identity import identity, is_running
 from redoma.jail.overlay.attributes import is_mark
 from redoma.jail.overlay.placement import COPY, OVERLAY, Mounts, OverlayPlace, place_for
@@ -28,6 +29,10 @@ RECORD_VERSION = 1
 _LARGEST_RECORD = 1 << 20
 # Root starts a command as someone who has to pass here; the directory above is closed to others.
 _PASSAGE = 0o711
+_IDLE = ".idle"  # ends the name of a spare one's record
+_MOST_SPARES = 32
+# The kernel takes a run's mounts away a little after its last process: until then it uses them.
+_REST = 0.5
 
 
 class Overlay(Value):
@@ -106,13 +111,11 @@ def make_overlay(
 ) -> Overlay:
     """An empty overlay over the workspace, or a copy of it where there is no overlay to be had."""
     base = base or place_for(workspace)
-    _records()
+    _passage(f"{own_directories.made_state()}/layers")
+    _passage(base.overlays)
     name = short_id()
     directory = f"{base.overlays}/{name}"
     status = os.stat(workspace)
-    with suppress(FileExistsError):
-        os.mkdir(base.overlays)
-        os.chmod(base.overlays, _PASSAGE)
     overlay = Overlay(
         id=name,
         workspace=workspace,
@@ -205,17 +208,16 @@ def remove_overlay(overlay: Overlay) -> None:
         os.unlink(record_of(overlay.id))
 
 
-def _records() -> str:
-    path = f"{own_directories.made_state()}/layers"
+def _passage(path: str) -> None:
+    """Makes a directory that others may pass through, but not list."""
     with suppress(FileExistsError):
         os.mkdir(path)
         os.chmod(path, _PASSAGE)
-    return path
 
 
-def record_of(name: str) -> str:
+def record_of(name: str, ending: str = ".json") -> str:
     """Where the record of an overlay with this name lies."""
-    return f"{own_directories.state()}/layers/{name}.json"
+    return f"{own_directories.state()}/layers/{name}{ending}"
 
 
 def recorded(overlay: Overlay) -> Overlay:
@@ -228,19 +230,15 @@ def recorded(overlay: Overlay) -> Overlay:
         return replace(overlay, began_ns=os.fstat(fd).st_mtime_ns)
 
 
-_SUFFIX = ".idle"
-_MOST = 32
-# The kernel takes a run's mounts away a little after its last process: until then it uses them.
-_REST = 0.5
 _lock = allocate_lock()
-_idle: list[tuple[float, Overlay]] = []
+_spares: list[tuple[float, Overlay]] = []
 
 
 def _in_a_child() -> None:
     """A forked child has none of our runs, and what its parent keeps is not its own."""
     global _lock  # noqa: PLW0603 — the parent's may be held for ever
     _lock = allocate_lock()
-    _idle.clear()
+    _spares.clear()
 
 
 os.register_at_fork(after_in_child=_in_a_child)
@@ -260,10 +258,13 @@ def put_aside(overlay: Overlay) -> None:
     """Keeps an overlay that holds no change; removes it where something was written after all."""
     with suppress(OSError):  # whatever is left is found by who collects garbage
         with _lock:
-            if not overlay.is_copy and len(_idle) < _MOST and not os.listdir(overlay.upper):
-                record = record_of(overlay.id)
-                os.rename(record, record.removesuffix(".json") + _SUFFIX)
-                _idle.append((time.monotonic(), overlay))
+            if (
+                not overlay.is_copy
+                and len(_spares) < _MOST_SPARES
+                and not os.listdir(overlay.upper)
+            ):
+                os.rename(record_of(overlay.id), record_of(overlay.id, _IDLE))
+                _spares.append((time.monotonic(), overlay))
                 return
         remove_overlay(overlay)
 
@@ -271,11 +272,11 @@ def put_aside(overlay: Overlay) -> None:
 def remove_spares() -> None:
     """Removes what this process put aside, and what a process that is gone did."""
     with _lock:
-        while _idle:
-            _remove_spare(_idle.pop()[1])
+        while _spares:
+            _remove_spare(_spares.pop()[1])
     directory = os.path.dirname(record_of(""))
     for name in os.listdir(directory) if os.path.isdir(directory) else ():
-        if name.endswith(_SUFFIX):
+        if name.endswith(_IDLE):
             overlay = read_overlay_record(f"{directory}/{name}")
             if overlay is not None and not maker_lives(overlay):
                 _remove_spare(overlay)
@@ -284,18 +285,16 @@ def remove_spares() -> None:
 def _remove_spare(overlay: Overlay) -> None:
     remove_overlay(overlay)
     with suppress(FileNotFoundError):
-        os.unlink(record_of(overlay.id).removesuffix(".json") + _SUFFIX)
+        os.unlink(record_of(overlay.id, _IDLE))
 
 
 def _taken_spare(workspace: str, base: OverlayPlace) -> Overlay | None:
     now = time.monotonic()
     with _lock:
-        for place, (since, overlay) in enumerate(_idle):
-            fits = overlay.workspace == workspace and overlay.directory.startswith(
-                base.overlays + "/"
-            )
+        for place, (since, overlay) in enumerate(_spares):
+            fits = overlay.workspace == workspace and is_below(overlay.directory, base.overlays)
             if fits and now - since > _REST:
-                del _idle[place]
+                del _spares[place]
                 return overlay
     return None
 
@@ -306,7 +305,7 @@ def _begun_anew(old: Overlay, notes: tuple[str, ...]) -> Overlay:
     directory = f"{os.path.dirname(old.directory)}/{name}"
     os.rename(old.directory, directory)
     new = replace(old, id=name, directory=directory, notes=notes)
-    os.rename(record_of(old.id).removesuffix(".json") + _SUFFIX, record_of(name))
+    os.rename(record_of(old.id, _IDLE), record_of(name))
     new = recorded(new)
     take_after(new.upper, new.workspace, os.stat(new.workspace))
     return new

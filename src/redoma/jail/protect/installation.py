@@ -304,18 +304,6 @@ def _by_another_name(
     return ""
 
 
-def folded(path: str) -> str:
-    """A path as a file system reads it that knows no difference of letters, forms and dots."""
-    if not path.isascii():
-        from unicodedata import normalize
-
-        path = normalize("NFKC", path).casefold()
-    path = path.lower()
-    if ". " in path or "./" in path or " /" in path or path[-1:] in (".", " "):
-        return "/".join(part.rstrip(" .") or part for part in path.split("/"))
-    return path
-
-
 def ways_to(paths: list[str], root: str) -> list[str]:
     """The directories between `root` and each path, which lead there by name."""
     found: dict[str, None] = {}
