@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from redoma.cli import COMMANDS, load
-from redoma.cli.help import told
+from redoma.cli.help import choices, told
 from redoma.cli.options import CommandTable, Sample
 from redoma.i18n import LANGUAGES, phrased
 
@@ -104,7 +104,7 @@ def _words(table: CommandTable) -> list[str]:
 
 def _bash_value(row: Option) -> str:
     if row.choices:
-        return f"_redoma_words '{row.choices}'; return"
+        return f"_redoma_words '{' '.join(choices(row))}'; return"
     if _value(row) in _DIRECTORIES:
         return "_redoma_paths -d; return"
     if _value(row) in _FILES:
@@ -121,7 +121,7 @@ def _zsh_row(row: Option, name: str) -> str:
     many = "*" if row.many else ""
     if not row.takes:
         return _quoted(f"{many}{name}[{about.replace(':', chr(92) + ':')}]")
-    kind = f"({row.choices})" if row.choices else " "
+    kind = f"({' '.join(choices(row))})" if row.choices else " "
     kind = "_files -/" if _value(row) in _DIRECTORIES else kind
     kind = "_files" if _value(row) in _FILES else kind
     equals = "=-" if row.takes.startswith("[") else "="
@@ -136,7 +136,7 @@ def _fish_row(row: Option) -> str:
     if not row.takes.startswith(" "):
         return text
     if row.choices:
-        return f"{text} -x -a {_fish_quoted(row.choices)}"
+        return f"{text} -x -a {_fish_quoted(' '.join(choices(row)))}"
     return f"{text} -r -F" if _value(row) in (*_FILES, *_DIRECTORIES) else f"{text} -x"
 
 

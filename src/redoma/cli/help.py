@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from redoma.cli.options import HELP, Argument, CommandTable, Heading, Option
+from redoma.cli.options import (
+    ENGINES,
+    HELP,
+    LEVELS_OF_ISOLATION,
+    Argument,
+    CommandTable,
+    Heading,
+    Option,
+)
 from redoma.i18n import phrased
 
 WIDTH = 100
@@ -54,7 +62,24 @@ def lent_options(table: CommandTable) -> list[str]:
 def told(row: Option | Argument) -> str:
     """What a row is for, in the reader's language."""
     about = phrased(row.about)
-    return phrased("{0} (may be repeated)", about) if getattr(row, "many", False) else about
+    if not isinstance(row, Option):
+        return about
+    if row.choices.startswith("@"):
+        about = f"{about}: {', '.join(choices(row))}"
+    return phrased("{0} (may be repeated)", about) if row.many else about
+
+
+def choices(row: Option) -> tuple[str, ...]:
+    """The values of an option that are known, as whoever declares them says."""
+    if row.choices == LEVELS_OF_ISOLATION:
+        from redoma.base.levels import LEVELS
+
+        return LEVELS
+    if row.choices == ENGINES:
+        from redoma.pipeline.doctor import engine_names
+
+        return engine_names()
+    return tuple(row.choices.split())
 
 
 def _usage(table: CommandTable) -> str:

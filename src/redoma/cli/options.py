@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     Does = Callable[["CommandLine"], int]
 
 USAGE_STATUS = 2
+# Choices that others declare, and that are looked up where they are shown.
+LEVELS_OF_ISOLATION, ENGINES = "@levels", "@engines"
 
 
 class Option:

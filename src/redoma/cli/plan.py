@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import sys
 
+from redoma.base.text import harmless, shortened
 from redoma.cli.options import Argument, CommandTable, Heading, Option, Sample
 from redoma.cli.prose import SAID
 from redoma.cli.run_options import RUN_OPTIONS, sandbox_for
 from redoma.cli.tree import summary
 from redoma.i18n import phrased
-from redoma.model.display import harmless, shortened
 from redoma.model.errors import UsageError
+from redoma.model.intent import StepStatus
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -183,7 +184,7 @@ def _progress(reached: Reached) -> None:
         operation = reached.judged.step.operation.value
         told = phrased("step {0} of {1}, {2}", reached.number, reached.total, name)
         said = f"{told}: {operation}: {shown}"
-    elif reached.result.status.value == "done-before":
+    elif reached.result.status is StepStatus.DONE_BEFORE:
         told = "step {0} of {1}, {2}: it was done before"
         said = phrased(told, reached.number, reached.total, name)
     else:

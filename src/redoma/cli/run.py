@@ -6,14 +6,15 @@ import os
 import sys
 
 from redoma.base.paths import is_below
+from redoma.base.text import harmless
 from redoma.cli import COULD_NOT_WORK, say
 from redoma.cli.options import CommandTable, Sample
 from redoma.cli.run_options import LIMITS, RUN_OPTIONS, sandbox_for
 from redoma.cli.signals import pass_signals_on
 from redoma.cli.streams import own_input, raw_writer, writer
 from redoma.i18n import phrased
-from redoma.model.display import harmless
 from redoma.model.errors import UsageError
+from redoma.model.guarantee import Guarantee
 from redoma.model.result import Outcome
 
 TYPE_CHECKING = False
@@ -152,7 +153,7 @@ def _outermost(held_back: tuple[Quarantined, ...]) -> list[Quarantined]:
 
 def _held_back_lines(result: Result) -> list[str]:
     """What a person's tools would obey and was left out of an apply, or taken away after a run."""
-    from redoma.model.display import harmless
+    from redoma.base.text import harmless
 
     lines = []
     for held in _outermost(result.held_back):
@@ -206,7 +207,7 @@ def closing_line(result: Result, *, quiet: bool = False) -> str:
     if result.held_back:
         lines += _held_back_lines(result)
     for path in result.files_accessed or ():
-        from redoma.model.display import harmless
+        from redoma.base.text import harmless
 
         lines.append(phrased("redoma: opened {0}\n", harmless(path)))
     if result.network_calls:
@@ -255,7 +256,7 @@ def _misses_the_network(result: Result) -> bool:
     """Whether a failed command complained of what a closed network looks like; only for a hint."""
     held = result.enforcement.held if result.enforcement is not None else frozenset()
     said = (result.stdout[-4096:] + result.stderr[-4096:]).lower()
-    closed = any(guarantee.value == "network-closed" for guarantee in held)
+    closed = Guarantee.NETWORK_CLOSED in held
     return closed and any(words in said for words in _NO_NETWORK)
 
 

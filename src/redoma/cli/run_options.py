@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from redoma.cli.options import Heading, Option
+from redoma.cli.options import ENGINES, LEVELS_OF_ISOLATION, Heading, Option
 from redoma.model.errors import UsageError
 
 TYPE_CHECKING = False
@@ -20,15 +20,15 @@ WHERE = (
     Option("--workspace DIR", "the directory the command works in", feeds="workspace"),
     Option(
         "--level LEVEL",
-        "minimal, standard (default), strict or maximum",
-        choices="minimal standard strict maximum",
+        "how tightly it is held, standard by default",
+        choices=LEVELS_OF_ISOLATION,
         feeds="level",
     ),
     Option("--profile FILE", "a profile of your own instead of a level", feeds="level"),
     Option(
         "--engine NAME",
-        "one engine: forkserver, bubblewrap, systemd, landlock, direct",
-        choices="forkserver bubblewrap systemd landlock direct",
+        "one engine, where the choice is not left to Redoma",
+        choices=ENGINES,
         feeds="engine",
     ),
 )

@@ -61,6 +61,11 @@ class Diagnosis(Value):
         return bool(dict(self.levels)["standard"])
 
 
+def engine_names() -> tuple[str, ...]:
+    """Every engine there is, by its name."""
+    return tuple(NAMES)
+
+
 def examine(host: Machine | None = None) -> Diagnosis:
     """Tries every engine of this machine anew, or of another that is described by `host`."""
     host = host or this_host()

@@ -48,33 +48,8 @@ def plan(
     `alone` is whether nothing ran before in this process: then an engine that stays is the last
     that is tried.
     """
-    if trace_files and not any(declared(name).traces_files for name in grant.prefer):
-        from redoma.model.remedies import Help, Remedy
-
-        raise UsageError(
-            f"{', '.join(grant.prefer)} cannot tell which files a command opens",
-            hint=Remedy(help=Help.TRACING_ENGINE),
-        )
-    if grant.network is NetworkMode.GATED:
-        from redoma.egress.host_rules import held
-
-        held(grant.reach)
-    elif grant.network is NetworkMode.OPEN and grant.reach.opens_tls:
-        from redoma.model.remedies import Help, Remedy
-
-        raise UsageError(
-            "requests are to be read, and an open network has no gate to read them at",
-            hint=Remedy(help=Help.HOSTS_INSTEAD),
-        )
-    require = grant.require
-    if grant.writes is Writes.LAYER:
-        # Whatever else is asked for: without it the command would write the workspace itself.
-        require |= {Guarantee.CHANGES_HELD}
-    if grant.network is NetworkMode.GATED:
-        # Attack: an engine that knows of no gate would leave the whole network open.
-        require |= {Guarantee.NETWORK_ALLOW_LISTED}
-    elif grant.network is NetworkMode.CLOSED:
-        require -= {Guarantee.NETWORK_ALLOW_LISTED}  # what reaches nobody keeps to every list
+    _refuse_what_no_engine_does(grant, trace_files=trace_files)
+    require = _required(grant)
     tried: dict[str, str] = {}
     hints: list[str] = []
     for name in sorted(grant.prefer, key=lambda each: alone and declared(each).stays):
@@ -104,6 +79,42 @@ def plan(
     raise NoEngine(
         required=required, tried=tried, hint="; ".join(dict.fromkeys([*hints[:1], "redoma doctor"]))
     )
+
+
+def _refuse_what_no_engine_does(grant: Grant, *, trace_files: bool) -> None:
+    """An error where what is asked for does not fit together, whatever the machine can do."""
+    if trace_files and not any(declared(name).traces_files for name in grant.prefer):
+        from redoma.model.remedies import Help, Remedy
+
+        raise UsageError(
+            f"{', '.join(grant.prefer)} cannot tell which files a command opens",
+            hint=Remedy(help=Help.TRACING_ENGINE),
+        )
+    if grant.network is NetworkMode.GATED:
+        from redoma.egress.host_rules import held
+
+        held(grant.reach)
+    elif grant.network is NetworkMode.OPEN and grant.reach.opens_tls:
+        from redoma.model.remedies import Help, Remedy
+
+        raise UsageError(
+            "requests are to be read, and an open network has no gate to read them at",
+            hint=Remedy(help=Help.HOSTS_INSTEAD),
+        )
+
+
+def _required(grant: Grant) -> frozenset[Guarantee]:
+    """What a grant requires by name, and what it requires by what it is."""
+    require = grant.require
+    if grant.writes is Writes.LAYER:
+        # Whatever else is asked for: without it the command would write the workspace itself.
+        require |= {Guarantee.CHANGES_HELD}
+    if grant.network is NetworkMode.GATED:
+        # Attack: an engine that knows of no gate would leave the whole network open.
+        require |= {Guarantee.NETWORK_ALLOW_LISTED}
+    elif grant.network is NetworkMode.CLOSED:
+        require -= {Guarantee.NETWORK_ALLOW_LISTED}  # what reaches nobody keeps to every list
+    return require
 
 
 def given_here(report: EngineReport, controllers: frozenset[str]) -> EngineReport:

@@ -105,7 +105,7 @@ def eval_(call: Invocation) -> Stream:
     if text.taint & NETWORK:
         call.fact(Effect.DOWNLOADS_AND_EXECUTES, at=span)
     if not text.strip(UNKNOWN + " "):
-        call.fact(Effect.UNKNOWN, tags=("code",), at=span)
+        call.unknown_code(span)
         return ANYTHING
     return call.walker.nested(text, call.state, call.stdin)
 

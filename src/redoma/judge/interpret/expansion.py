@@ -23,18 +23,16 @@ if TYPE_CHECKING:
     from redoma.model.script import Part, Span
 
 _SPECIAL = re.compile(r"[~{]")
-# What a plain command never needs is a text: `re` compiles it when it is first met, and keeps it.
-_NUMBER = r"[\s0-9+\-*/%()]{1,40}"
+_NUMBER = re.compile(r"[\s0-9+\-*/%()]{1,40}")
 _NAME = re.compile(r"[A-Za-z_]\w*")
-_RUNS = "\0+"
-_USER = r"[\w.-]+"
-_TOKENS = r"\d+|[-+*/%()]"
-_CHANGES = r"\+\+|--|(?<![=!<>])=(?!=)|<<=|>>="
-_CHANGED_NAME = (
-    r"(?<!\w)([A-Za-z_]\w*+)\s*+(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?=(?!=))"
-    r"|(?:\+\+|--)\s*+([A-Za-z_]\w*+)"
+_RUNS = re.compile("\0+")
+_USER = re.compile(r"[\w.-]+")
+_TOKENS = re.compile(r"\d+|[-+*/%()]")
+_CHANGES = re.compile(r"\+\+|--|(?<![=!<>])=(?!=)|<<=|>>=")
+_CHANGED_NAME = re.compile(
+    r"(?<!\w)([A-Za-z_]\w*+)\s*+(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?=(?!=))|(?:\+\+|--)\s*+([A-Za-z_]\w*+)"
 )
-_HOLE = "\x02(\\d+)\x03"
+_HOLE = re.compile("\x02(\\d+)\x03")
 WORD = 16
 """What a word is taken to cost those who look at it."""
 LONGEST = 16384
@@ -117,7 +115,7 @@ class Expander:
     def _refill(text: str, parts: tuple[Part, ...], span: Span) -> tuple[Part, ...]:
         out: list[Part] = []
         at = 0
-        for hole in re.finditer(_HOLE, text):
+        for hole in _HOLE.finditer(text):
             if hole.start() > at:
                 out.append(Literal(text[at : hole.start()], quoted=False, span=span))
             out.append(parts[int(hole[1])])
@@ -239,15 +237,15 @@ class Expander:
             held = state.variables.get(name)
             if held is not None:
                 self._hidden(held, state)
-        if re.search(_CHANGES, text):
-            for match in re.finditer(_CHANGED_NAME, text):
+        if _CHANGES.search(text):
+            for match in _CHANGED_NAME.finditer(text):
                 name, span = match[1] or match[2], getattr(text, "span", (0, 0))
                 state.assign(name, arg(UNKNOWN, span))
                 # Whichever number it is: as a path it is a folder right here.
                 judge_steering(self.walker, name, arg("0", span), state)
             return None
         text = _NAME.sub(lambda m: _number_of(state.variables.get(m[0])), text)
-        if re.fullmatch(_NUMBER, text) and "**" not in text and text.strip():
+        if _NUMBER.fullmatch(text) and "**" not in text and text.strip():
             return _small_number(text)
         return None
 
@@ -266,7 +264,7 @@ class Expander:
             start = state.variables.get("OLDPWD", UNKNOWN)
         elif user == "root":
             start = "/root"
-        elif re.fullmatch(_USER, user):
+        elif _USER.fullmatch(user):
             start = f"/home/{user}"
         else:
             return text
@@ -275,7 +273,7 @@ class Expander:
 
 def _bounded(text: str) -> str:
     if UNKNOWN + UNKNOWN in text:
-        text = re.sub(_RUNS, UNKNOWN, text)
+        text = _RUNS.sub(UNKNOWN, text)
     return text if len(text) <= LONGEST else UNKNOWN
 
 
@@ -294,7 +292,7 @@ def _number_of(held: Arg | None) -> str:
 
 
 def _small_number(text: str) -> int | None:
-    tokens = re.findall(_TOKENS, text)
+    tokens = _TOKENS.findall(text)
     try:
         return _sum(tokens)
     except (ValueError, ZeroDivisionError, IndexError):

@@ -6,13 +6,13 @@ import re
 
 from redoma.judge.interpret.arg import UNKNOWN
 
-_ESCAPE = (
-    r"(?s)\\(?:x([0-9A-Fa-f]{1,2})|0?([0-7]{1,3})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|(.))"
+_ESCAPE = re.compile(
+    r"(?s)\\(?:x([0-9A-Fa-f]{1,2})|0?([0-7]{1,3})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|(.))",
 )
 _NAMED = dict(zip("ntrabeEfv", "\n\t\r\a\b\x1b\x1b\f\v", strict=True))
 _NAMED.update({"\\": "\\", '"': '"', "'": "'", "c": ""})
-_ECHO_OPTIONS = r"-[neE]+"
-_DIRECTIVE = r"%(?:%|[-+ #0]*(?:\d{1,3}|\*)?(?:\.\d{1,3})?([a-zA-Z]))"
+_ECHO_OPTIONS = re.compile(r"-[neE]+")
+_DIRECTIVE = re.compile(r"%(?:%|[-+ #0]*(?:\d{1,3}|\*)?(?:\.\d{1,3})?([a-zA-Z]))")
 LONGEST = 16384
 
 
@@ -29,7 +29,7 @@ def unescaped(text: str) -> str:
             return chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "?"
         return _NAMED.get(match[5], "\\" + match[5])
 
-    read = re.sub(_ESCAPE, one, text)
+    read = _ESCAPE.sub(one, text)
     # A NUL that is really printed must not look like our mark for what is unknown.
     return read if UNKNOWN in text else read.replace("\0", "\ufffd")
 
@@ -38,7 +38,7 @@ def echoed(words: list[str]) -> str | None:
     """The output of `echo`; escapes are read only after -e."""
     escapes = newline = True
     escapes = False
-    while words and re.fullmatch(_ECHO_OPTIONS, words[0]):
+    while words and _ECHO_OPTIONS.fullmatch(words[0]):
         escapes = ("e" in words[0]) or (escapes and "E" not in words[0])
         newline = newline and "n" not in words[0]
         words = words[1:]
@@ -89,4 +89,4 @@ def _filled(pattern: str, values: list[str]) -> tuple[str, int]:
             return format(int(value[:18]), "x")
         return value
 
-    return re.sub(_DIRECTIVE, directive, unescaped(pattern)), used
+    return _DIRECTIVE.sub(directive, unescaped(pattern)), used

@@ -253,7 +253,7 @@ class Invocation:
             self.fact(Effect.DOWNLOADS_AND_EXECUTES, at=text.span)
         if text.strip(UNKNOWN + " ;") == "":
             if UNKNOWN in text:
-                self.fact(Effect.UNKNOWN, tags=("code",), at=text.span)
+                self.unknown_code(text.span)
             return ANYTHING
         state = self.state.copy()
         for name, value in self.environment.items():
@@ -262,6 +262,16 @@ class Invocation:
         if zero is not None:
             state.variables["0"] = zero
         return self.walker.nested(text, state, self.stdin if stdin is None else stdin, positional)
+
+    def begins_code(self, language: str, text: Arg, *tags: str) -> None:
+        """Notes that code runs, and that it came from another machine where it did."""
+        self.fact(Effect.EXECUTES, tags=("code", *tags), at=text.span, detail=language)
+        if text.taint & NETWORK:
+            self.fact(Effect.DOWNLOADS_AND_EXECUTES, at=text.span)
+
+    def unknown_code(self, at: Span) -> None:
+        """Notes code that nobody knows before it runs."""
+        self.fact(Effect.UNKNOWN, tags=("code",), at=at)
 
     def reads_code(self, language: str, text: Arg) -> Stream:
         """Notes what code in another language would do; gives what it prints, if that is known."""

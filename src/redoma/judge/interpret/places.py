@@ -24,12 +24,11 @@ _SYSTEM_BRANCHES = frozenset(
 )
 _HOMES = re.compile(r"/(?:home|Users)/[^/]+|/root|/var/root|/export/home/[^/]+")
 _TEMP = re.compile(r"/(?:private/)?(?:var/)?tmp(?:/|$)|/dev/shm(?:/|$)|/(?:private/)?var/folders/")
-_QUIET_DEVICES = (
-    r"/dev/(?:null|zero|stdin|stdout|stderr|tty|u?random|full|fd/\d+|ptmx|pts/\d+)$"
-    r"|/proc/self/fd/\d+$"
+_QUIET_DEVICES = re.compile(
+    r"/dev/(?:null|zero|stdin|stdout|stderr|tty|u?random|full|fd/\d+|ptmx|pts/\d+)$|/proc/self/fd/\d+$"
 )
 _KERNEL = ("/proc/sysrq-trigger", "/proc/sys/", "/sys/power/", "/sys/kernel/", "/sys/firmware/")
-_NET_DEVICE = r"/dev/(?:tcp|udp)/"
+_NET_DEVICE = re.compile(r"/dev/(?:tcp|udp)/")
 
 _VERSION_CONTROL = ("/.git/", "/.hg/", "/.svn/", "/.jj/", "/.bzr/")
 
@@ -63,9 +62,9 @@ def place_of(path: str, ground: Ground) -> Place:
     if path == "/":
         return Place.ROOT
     if path.startswith("/dev/"):
-        if re.match(_QUIET_DEVICES, path):
+        if _QUIET_DEVICES.match(path):
             return Place.NOWHERE
-        if re.match(_NET_DEVICE, path):
+        if _NET_DEVICE.match(path):
             return Place.HOST
         if not path.startswith("/dev/shm"):
             return Place.DEVICE

@@ -89,8 +89,7 @@ _SSH_SETTINGS = (
     "StrictHostKeyChecking|IdentitiesOnly|BatchMode|ConnectTimeout|UserKnownHostsFile|LogLevel"
     "|IdentityFile"
 )
-# Texts, which `re` compiles when they are first met: a cold hook has no time for them.
-_HARMLESS_COMMANDS = (
+_HARMLESS_COMMANDS = re.compile(
     r"(?:/(?:usr/)?(?:local/)?bin/)?(?:cat|less(?: -[-A-Za-z]+)*|more|most|true|false|:|none|never"
     r"|echo|head|delta|bat(?:cat)?(?: -[-a-z=]+)*|n?vim?(?: -\w+)*|nano(?: -\w+)?|pico|micro|hx"
     r"|helix|kak|joe|mg|emacs(?:client)?(?: -\w+)*|code(?:-insiders)?(?: (?:--wait|-w))?"
@@ -109,12 +108,12 @@ _CLIENTS = frozenset(
 )
 _PROXIES = frozenset(("http_proxy", "https_proxy", "all_proxy", "ftp_proxy", "no_proxy"))
 _HISTORY = frozenset(("HISTFILE", "HISTSIZE", "HISTFILESIZE", "SAVEHIST", "HISTIGNORE", "HISTCMD"))
-_SECRET_VALUE = (
+_SECRET_VALUE = re.compile(
     r"(?:ghp_|gho_|ghs_|ghu_|github_pat_|glpat-|sk-[A-Za-z0-9]|sk_live_|rk_live_|xox[abpr]-"
     r"|AKIA[0-9A-Z]{8}|ASIA[0-9A-Z]{8}|AIza[0-9A-Za-z_-]{10}|npm_[A-Za-z0-9]{8}"
     r"|pypi-[A-Za-z0-9]{8}|hf_[A-Za-z0-9]{8}|dop_v1_|eyJ[A-Za-z0-9_-]{10}|-----BEGIN )"
 )
-_CODE_VALUE = (
+_CODE_VALUE = re.compile(
     r"\s*(?:/\S*/)?(?:(?:ba|z|da|k|fi)?sh\s+-\w*c\b|python3?\s+-c\b|(?:node|perl|ruby)\s+-e\b)"
 )
 _GIT_KEYS = (
@@ -176,7 +175,7 @@ def judge_variable(walker: Walker, name: str, value: Arg, state: State, *, kept:
     elif name in _HISTORY and value in ("", "0", "/dev/null", "*"):
         target = Target(text=name, place=Place.SECRET)
         walker.note(Effect.DELETES, value.span, target, tags=("history",))
-    elif re.match(_CODE_VALUE, value):
+    elif _CODE_VALUE.match(value):
         walker.note(Effect.EXECUTES, value.span, tags=("prepared",), detail=name)
     if value and holds_secret(value):
         target = Target(text=name, place=Place.SECRET)
@@ -213,7 +212,7 @@ def _judge_loader(walker: Walker, name: str, value: Arg, state: State) -> None:
 
 def _judge_command(walker: Walker, name: str, value: Arg, state: State) -> None:
     """A pager, an editor, a transport: the usual ones pass, others are read as what they run."""
-    if re.fullmatch(_HARMLESS_COMMANDS, value.strip()):
+    if _HARMLESS_COMMANDS.fullmatch(value.strip()):
         return
     walker.note(Effect.EXECUTES, value.span, tags=("hooked",), detail=name)
     if UNKNOWN not in value:
@@ -260,7 +259,7 @@ def _judge_path(walker: Walker, value: Arg, *, kept: bool) -> None:
 
 def holds_secret(text: str) -> bool:
     """Whether a text holds what looks like a real token or key."""
-    return re.search(_SECRET_VALUE, text) is not None
+    return _SECRET_VALUE.search(text) is not None
 
 
 def judge_unset(call: Invocation, name: Arg) -> None:

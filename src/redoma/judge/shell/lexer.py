@@ -21,8 +21,6 @@ from redoma.model.script import (
 
 # A whole word that needs no thought: no quoting, no `$`, and it ends where the match ends.
 PLAIN_WORD = re.compile(r"[ \t]*([^ \t\n;&|<>()\\'\"$`#][^ \t\n;&|<>()\\'\"$`]*)(?=[ \t\n;&|)]|\Z)")
-# A whole word in one pair of quotes with nothing to expand in it.
-QUOTED_WORD = re.compile(r"[ \t]*(?:'([^']*)'|\"([^\"\\$`]*)\")(?=[ \t\n;&|)]|\Z)")
 WORD_RUN = re.compile(r"[^ \t\n;&|<>()\\'\"$`]+")
 GLOB_OPENERS = frozenset("?*+@!")
 ESCAPES = re.compile(r"(?:\\[^\n])+")

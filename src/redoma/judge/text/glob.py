@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 MOST_WORDS = 256
 MOST_TRIES = 64
 LONGEST_GROUP = 2048
-_RANGE = (
+_RANGE = re.compile(
     r"(-?\d{1,9})\.\.(-?\d{1,9})(?:\.\.(-?\d{1,9}))?|([a-zA-Z])\.\.([a-zA-Z])(?:\.\.(-?\d{1,9}))?"
 )
 LONGEST = 512
@@ -106,7 +106,7 @@ def _matching(word: str, opening: int) -> tuple[int | None, list[int]]:
 
 
 def _range(inside: str) -> list[str] | None:
-    match = re.fullmatch(_RANGE, inside)
+    match = _RANGE.fullmatch(inside)
     if match is None:
         return None
     if match[1] is not None:

@@ -29,7 +29,7 @@ class Place:
         self.user.parent.mkdir(parents=True)
         self.project.mkdir()
 
-    def load_policy(self, workspace: Path | None = None) -> policies.Policy:
+    def load(self, workspace: Path | None = None) -> policies.Policy:
         return load_policy(str(workspace or self.project), home=str(self.home))
 
     def refused(self) -> PolicyError:
@@ -262,8 +262,8 @@ def test_what_was_read_is_kept_for_the_next_process(place: Place) -> None:
     first = place.load()
     code = (
         f"import sys; sys.path[:0] = [{str(PACKAGE.parent)!r}]\n"
-        "from redoma.pipeline.decisions.policies import load\n"
-        f"policy = load({str(place.project)!r}, home={str(place.home)!r})\n"
+        "from redoma.pipeline.decisions.policies import load_policy\n"
+        f"policy = load_policy({str(place.project)!r}, home={str(place.home)!r})\n"
         "print(policy.name, policy.digest, 'yaml' in sys.modules, 'hashlib' in sys.modules)\n"
     )
     done = subprocess.run(

@@ -55,7 +55,7 @@ _EFFECTS: dict[str, tuple[Effect, tuple[str, ...]]] = {
 
 def read_tcl(call: Invocation, text: Arg) -> Stream:
     """Tcl and expect: `exec`, `spawn`, `open "|…"`, `socket`, `file delete`."""
-    call.fact(Effect.EXECUTES, tags=("code",), at=text.span, detail="tcl")
+    call.begins_code("tcl", text)
     _unseen(call, text)
     connects = spawns = False
     taint = 0
@@ -79,7 +79,7 @@ def read_tcl(call: Invocation, text: Arg) -> Stream:
         elif verb == "source":
             call.executes_file(text.like(rest.split()[0] if rest.split() else UNKNOWN), "tcl")
         elif verb == "eval" and UNKNOWN in rest:
-            call.fact(Effect.UNKNOWN, tags=("code",), at=text.span)
+            call.unknown_code(text.span)
         elif verb == "file":
             _tcl_file(call, text, rest.split())
     if connects and (spawns or "exec" in text):
@@ -111,7 +111,7 @@ def _tcl_file(call: Invocation, text: Arg, words: list[str]) -> None:
 
 def read_applescript(call: Invocation, text: Arg) -> Stream:
     """`do shell script "…"` is a command; the rest steers applications."""
-    call.fact(Effect.EXECUTES, tags=("code", "desktop"), at=text.span, detail="applescript")
+    call.begins_code("applescript", text, "desktop")
     _unseen(call, text)
     found = tokens(str(text), "applescript")
     taint = 0
@@ -121,7 +121,7 @@ def read_applescript(call: Invocation, text: Arg) -> Stream:
             if following is not None and following.kind == STRING:
                 taint |= call.run_shell(text.like(following.text)).taint
             else:
-                call.fact(Effect.UNKNOWN, tags=("code",), at=text.span)
+                call.unknown_code(text.span)
         elif token.text == "administrator":
             call.fact(Effect.PRIVILEGE, at=text.span)
         elif token.text == "do" and index + 1 < len(found) and found[index + 1].text == "script":
@@ -135,20 +135,18 @@ def read_applescript(call: Invocation, text: Arg) -> Stream:
     return Stream(None, taint | text.taint, "applescript")
 
 
-def _unseen(call: Invocation, text: Arg) -> None:
-    if text.taint & NETWORK:
-        call.fact(Effect.DOWNLOADS_AND_EXECUTES, at=text.span)
-    if not text.strip(UNKNOWN + " "):
-        call.fact(Effect.UNKNOWN, tags=("code",), at=text.span)
+def _unseen(call: Invocation, text: Arg) -> bool:
+    """Whether nothing of the code is known, which is noted."""
+    unseen = not text.strip(UNKNOWN + " ")
+    if unseen:
+        call.unknown_code(text.span)
+    return unseen
 
 
 def read_powershell(call: Invocation, text: Arg) -> Stream:
     """Notes what the commands do; a downloaded text that is evaluated is code from elsewhere."""
-    call.fact(Effect.EXECUTES, tags=("code",), at=text.span, detail="powershell")
-    if text.taint & NETWORK:
-        call.fact(Effect.DOWNLOADS_AND_EXECUTES, at=text.span)
-    if not text.strip(UNKNOWN + " "):
-        call.fact(Effect.UNKNOWN, tags=("code",), at=text.span)
+    call.begins_code("powershell", text)
+    if _unseen(call, text):
         return Stream(None, text.taint)
     reader = _PowerShellReader(call, text)
     for words in _commands(str(text)):
@@ -283,6 +281,6 @@ class _PowerShellReader:
         if self.fetches and self.evaluates:
             self.call.fact(Effect.DOWNLOADS_AND_EXECUTES, at=self.text.span)
         elif self.unknown_code:
-            self.call.fact(Effect.UNKNOWN, tags=("code",), at=self.text.span)
+            self.call.unknown_code(self.text.span)
         if self.connects and self.evaluates:
             self.call.fact(Effect.NETWORK, tags=("reverse-shell",), at=self.text.span)

@@ -43,11 +43,9 @@ _tables: dict[str, dict[str, tuple[str, tuple[str, ...]]]] = {}
 
 def read_foreign(call: Invocation, language: str, text: Arg) -> Stream:
     """Notes what the code does as far as its calls tell; the rest is 'runs code'."""
-    call.fact(Effect.EXECUTES, tags=("code",), at=text.span, detail=language)
-    if text.taint & NETWORK:
-        call.fact(Effect.DOWNLOADS_AND_EXECUTES, at=text.span)
+    call.begins_code(language, text)
     if not text.strip(UNKNOWN + " "):
-        call.fact(Effect.UNKNOWN, tags=("code",), at=text.span)
+        call.unknown_code(text.span)
         return Stream(None, text.taint)
     reader = _TokenReader(call, language, text)
     reader.read()
@@ -89,7 +87,7 @@ class _TokenReader(Expressions):
     def read(self) -> None:
         found = tokens(str(self.text), self.language)
         if len(found) >= MOST:
-            self.call.fact(Effect.UNKNOWN, tags=("code",), at=self.text.span)
+            self.call.unknown_code(self.text.span)
         self._assignments(found)
         if self.held:
             found = tokens(str(self.text), self.language, self.held)
@@ -230,7 +228,7 @@ class _TokenReader(Expressions):
         elif first is None:
             if args:
                 self.evaluates = True
-                self.call.fact(Effect.UNKNOWN, tags=("code",), at=self.text.span)
+                self.call.unknown_code(self.text.span)
         elif rest is not None and not first.strip().count(" "):
             self._program([first, *rest])
         elif len(args) > 1 and self.language in _TAKE_WORDS:
@@ -250,7 +248,7 @@ class _TokenReader(Expressions):
 
     def _program(self, words: list[str]) -> None:
         if not words or not words[0].strip(UNKNOWN):
-            self.call.fact(Effect.UNKNOWN, tags=("code",), at=self.text.span)
+            self.call.unknown_code(self.text.span)
             return
         self.taint |= self.call.run_args([self.word(each) for each in words]).taint
 
@@ -280,7 +278,7 @@ class _TokenReader(Expressions):
             if commands:
                 self._command(" ".join(commands))
             else:
-                self.call.fact(Effect.UNKNOWN, tags=("code",), at=self.text.span)
+                self.call.unknown_code(self.text.span)
             return
         path = known[0] if self.language != "perl" else known[-1]
         mode = known[1] if len(known) > 1 and self.language != "perl" else known[0]
@@ -342,7 +340,7 @@ class _TokenReader(Expressions):
             self.evaluates = False
             return
         if first is None:
-            self.call.fact(Effect.UNKNOWN, tags=("code",), at=self.text.span)
+            self.call.unknown_code(self.text.span)
         elif self.call.walker.depth < 20:
             self.call.walker.depth += 1
             try:
@@ -359,12 +357,12 @@ class _TokenReader(Expressions):
         called = _COMPUTED.search(text) and any(mark in text for mark in _SPAWNING)
         by_name = [t.text for t in found if t.kind == STRING and t.text in self.table]
         if called or "sys.process" in text:
-            self.call.fact(Effect.UNKNOWN, tags=("code",), at=self.text.span)
+            self.call.unknown_code(self.text.span)
             for token in found:
                 if token.kind == STRING and " " in token.text.strip():
                     self._command(token.text)
         elif by_name and any(t.kind == NAME and t.text in _CALLERS for t in found):
-            self.call.fact(Effect.UNKNOWN, tags=("code",), at=self.text.span)
+            self.call.unknown_code(self.text.span)
             for path in self.walked[:4]:
                 if self.table[by_name[0]][0].startswith("delete"):
                     self.call.deletes(self.word(path))

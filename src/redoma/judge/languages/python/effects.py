@@ -59,12 +59,12 @@ class PythonEffects:
                 self.names.of(each) in ("os", "subprocess", "builtins")
                 for each in ast.walk(node.func)
             ):
-                self.call.fact(Effect.UNKNOWN, tags=("code",), at=self.text.span)
+                self.call.unknown_code(self.text.span)
         elif (
             name in ("__import__", "importlib.import_module")
             and self.constants.text(first(node)) is None
         ):
-            self.call.fact(Effect.UNKNOWN, tags=("code",), at=self.text.span)
+            self.call.unknown_code(self.text.span)
 
     # Programs ----------------------------------------------------------------------------------
 
@@ -150,7 +150,7 @@ class PythonEffects:
 
     def unknown_code(self, *_: object) -> None:
         self.evaluates = True
-        self.call.fact(Effect.UNKNOWN, tags=("code",), at=self.text.span)
+        self.call.unknown_code(self.text.span)
 
     def runs_file(self, node: ast.Call, _name: str) -> None:
         self.call.executes_file(self.word(self.constants.text(first(node))), "python")

@@ -24,18 +24,16 @@ MOST_NODES = 20_000
 
 def read_python(call: Invocation, text: Arg) -> Stream:
     """Notes what the code does; gives what it prints where that is plain to see."""
-    call.fact(Effect.EXECUTES, tags=("code",), at=text.span, detail="python")
-    if text.taint & NETWORK:
-        call.fact(Effect.DOWNLOADS_AND_EXECUTES, at=text.span)
+    call.begins_code("python", text)
     tree = _tree_of(str(text)) if UNKNOWN not in text or text.strip(UNKNOWN + " ;\n") else None
     if tree is None:
-        call.fact(Effect.UNKNOWN, tags=("code",), at=text.span)
+        call.unknown_code(text.span)
         return Stream(None, text.taint)
     reader = _PythonReader(call, text)
     try:
         reader.body(tree.body)
     except RecursionError:
-        call.fact(Effect.UNKNOWN, tags=("code",), at=text.span)
+        call.unknown_code(text.span)
     reader.effects.conclude()
     taint = reader.effects.taint | call.stdin.taint | text.taint
     if reader.effects.hosts:

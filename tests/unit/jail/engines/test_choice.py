@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from redoma.jail.engines.choice import given_here, plan
-from redoma.jail.probe.trial import LIMITS
+from redoma.jail.probe.inside import LIMITS
 from redoma.model.access import Grant, Limits, Writes
 from redoma.model.errors import NoEngine
 from redoma.model.guarantee import Enforcement, EngineReport, Guarantee
