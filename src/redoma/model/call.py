@@ -1,4 +1,4 @@
-"""A Python call: what to run inside an enclosure, and how it can fail there."""
+"""A Python call: what to run inside a sandbox, and how it can fail there."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class CallFailed(RunError):
 
 
 class NotSendable(RedomaError):
-    """A function or an argument cannot be sent into an enclosure; `where` names the part."""
+    """A function or an argument cannot be sent into a sandbox; `where` names the part."""
 
     __module__ = "redoma"
 
@@ -179,7 +179,7 @@ class Failing(Enum):
 
 
 class Failure(Value):
-    """How a call failed, as data; nothing in it was ever an object of the enclosure."""
+    """How a call failed, as data; nothing in it was ever an object of the sandbox."""
 
     how: Failing
     message: str  # fit for a terminal: whoever makes a failure sees to that
