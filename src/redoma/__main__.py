@@ -1,4 +1,4 @@
-"""Opens the door that a command line names, loading nothing that this door does not need.
+"""Starts the command that a command line names, and loads nothing that it does not need.
 
 `bin/redoma` starts this file without `site`: Python compiles it at every start and finds no
 package but the standard library, so it is short, and puts the places of ours on the path itself.
