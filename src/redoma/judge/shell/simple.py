@@ -8,8 +8,8 @@ from redoma.judge.shell import lexer
 from redoma.judge.shell.cursor import TOO_LARGE, Cursor, Pieces
 from redoma.model.script import Assignment, Command, Literal, Redirect, Simple, Word
 
-PLAIN_WORD = lexer.PLAIN_WORD
-QUOTED_WORD = lexer.QUOTED_WORD
+# A whole word in one pair of quotes with nothing to expand in it.
+QUOTED_WORD = re.compile(r"[ \t]*(?:'([^']*)'|\"([^\"\\$`]*)\")(?=[ \t\n;&|)]|\Z)")
 ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:(\+?)=|\[)")
 REDIRECT = re.compile(
     r"[ \t]*(?:([0-9]+|\{[A-Za-z_][A-Za-z0-9_]*(?:\[[^\]\s]*\])?\})?"
@@ -28,7 +28,7 @@ def simple_command(r: Cursor) -> Command:
     redirects: list[Redirect] = []
     text = r.text
     while True:
-        plain = PLAIN_WORD.match(text, r.pos, r.end)
+        plain = lexer.PLAIN_WORD.match(text, r.pos, r.end)
         if plain is not None:
             written = plain[1]
             if words or ("=" not in written and "[" not in written):
