@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import sys
 
+from redoma.base.text import harmless
 from redoma.cli import audit_report as views
 from redoma.cli.options import CommandTable, Heading, Option, Sample, nearest
 from redoma.i18n import phrased
-from redoma.model.display import harmless
 from redoma.model.errors import UsageError
 from redoma.model.event import Kind
 from redoma.pipeline import audit_reader

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 
+from redoma.base.text import harmless
 from redoma.i18n import phrased
-from redoma.model.display import harmless
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
