@@ -112,9 +112,9 @@ def verification(found: Verification) -> str:
             f"{phrased(fault.wrong.value)}: {harmless(phrased(fault.text))}"
             for fault in found.faults
         ]
-        return "\n".join([phrased("the record was changed"), *said])
+        return "\n".join([phrased("the audit log was changed"), *said])
     if not found.last:
-        return phrased("nothing is recorded yet")
+        return phrased("the audit log is empty")
     lines = [phrased("as it was written: {0} entries", found.rows)]
     if found.let_go:
         lines = [
