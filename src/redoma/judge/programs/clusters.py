@@ -6,7 +6,7 @@ import re
 
 from redoma.judge.interpret.arg import SECRET, UNKNOWN, Arg, Stream
 from redoma.judge.programs.card_actions import do
-from redoma.judge.programs.cards import action_of, card_of, follow, options_of
+from redoma.judge.programs.cards import action_of, card_of, card_words, follow, options_of
 from redoma.judge.programs.clouds import all_rights, remote_shell
 from redoma.judge.programs.containers import contained
 from redoma.judge.programs.options import split
@@ -203,24 +203,11 @@ def ansible(call: Invocation) -> Stream:
     return Stream(None)
 
 
-_SECRET_RUNNERS = {
-    "doppler": ("run", 0),
-    "op": ("run", 0),
-    "infisical": ("run", 0),
-    "chamber": ("exec", 0),
-    "aws-vault": ("exec", 1),
-    "envkey": ("exec", 0),
-    "saml2aws": ("exec", 0),
-    "railway": ("run", 0),
-    "akeyless": ("run", 0),
-    "dcli": ("exec", 0),
-}
-
-
 def secret_runner(call: Invocation) -> Stream:
     """`doppler run -- cmd` and its kin: a local command that gets secrets in its environment."""
     card = card_of(call)
-    verb, names = _SECRET_RUNNERS[call.name]
+    verb = next(iter(card_words(call, "runs")))
+    names = int(next(iter(card_words(call, "names")), "0"))
     words = _after(call, verb, names)
     if words:
         do(call, "login", detail=verb)
