@@ -10,13 +10,15 @@ if TYPE_CHECKING:
     from redoma.judge.languages.component.validate import validate_component as validate_component
     from redoma.model.access import Limits as Limits
     from redoma.model.call import Call as Call
-    from redoma.model.call_errors import CallFailed as CallFailed
-    from redoma.model.call_errors import NotReturnable as NotReturnable
-    from redoma.model.call_errors import NotSendable as NotSendable
-    from redoma.model.call_errors import SandboxTimeout as SandboxTimeout
-    from redoma.model.call_errors import SandboxViolation as SandboxViolation
+    from redoma.model.call import CallFailed as CallFailed
+    from redoma.model.call import NotReturnable as NotReturnable
+    from redoma.model.call import NotSendable as NotSendable
+    from redoma.model.call import SandboxTimeout as SandboxTimeout
+    from redoma.model.call import SandboxViolation as SandboxViolation
+    from redoma.model.change import Applied as Applied
     from redoma.model.change import Change as Change
     from redoma.model.change import Changes as Changes
+    from redoma.model.change import Undone as Undone
     from redoma.model.component import Problem as Problem
     from redoma.model.component import Validation as Validation
     from redoma.model.confirmation import confirmation_request as confirmation_request
@@ -40,8 +42,6 @@ if TYPE_CHECKING:
     from redoma.model.risk import Fact as Fact
     from redoma.model.risk import Finding as Finding
     from redoma.model.risk import Risk as Risk
-    from redoma.model.transaction import Applied as Applied
-    from redoma.model.transaction import Undone as Undone
     from redoma.model.value import replace as replace
     from redoma.pipeline.async_sandbox import AsyncSandbox as AsyncSandbox
     from redoma.pipeline.decisions.check import check as check
@@ -128,11 +128,11 @@ __all__ = [
 _HOMES = {
     "Access": "redoma.pipeline.settings",
     "Answer": "redoma.model.question",
-    "Applied": "redoma.model.transaction",
+    "Applied": "redoma.model.change",
     "Assessment": "redoma.model.risk",
     "AsyncSandbox": "redoma.pipeline.async_sandbox",
     "Call": "redoma.model.call",
-    "CallFailed": "redoma.model.call_errors",
+    "CallFailed": "redoma.model.call",
     "Caller": "redoma.pipeline.requests",
     "Change": "redoma.model.change",
     "Changes": "redoma.model.change",
@@ -150,8 +150,8 @@ _HOMES = {
     "NO_LIMIT": "redoma.pipeline.settings",
     "Network": "redoma.pipeline.settings",
     "NoEngine": "redoma.model.errors",
-    "NotReturnable": "redoma.model.call_errors",
-    "NotSendable": "redoma.model.call_errors",
+    "NotReturnable": "redoma.model.call",
+    "NotSendable": "redoma.model.call",
     "Outcome": "redoma.model.result",
     "Plan": "redoma.pipeline.plans.plan",
     "PlanCheck": "redoma.pipeline.plans.judgement",
@@ -166,10 +166,10 @@ _HOMES = {
     "Result": "redoma.model.result",
     "Risk": "redoma.model.risk",
     "Sandbox": "redoma.pipeline.sandbox",
-    "SandboxTimeout": "redoma.model.call_errors",
-    "SandboxViolation": "redoma.model.call_errors",
+    "SandboxTimeout": "redoma.model.call",
+    "SandboxViolation": "redoma.model.call",
     "SecretSanitizer": "redoma.pipeline.redaction",
-    "Undone": "redoma.model.transaction",
+    "Undone": "redoma.model.change",
     "UsageError": "redoma.model.errors",
     "Validation": "redoma.model.component",
     "Verdict": "redoma.model.decision",

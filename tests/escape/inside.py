@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from redoma import Access, Limits
+from redoma.jail.engines.registry import declared
 from tests.escape.payload import Answer, NotRun, answer, program
 from tests.escape.world import World
 
@@ -133,7 +134,7 @@ class Redoma:
         self.level = level
         self.engine = engine
         self.name = engine or "redoma"
-        self.hides_processes = engine not in ("direct", "landlock")
+        self.hides_processes = not engine or declared(engine).holds_changes
 
     def run(
         self,
@@ -154,7 +155,7 @@ class Redoma:
                 level=self.level,
                 engine=self.engine,
                 limits=Limits(**(limits or {})),
-                access=Access(direct=self.engine == "landlock"),
+                access=Access(direct=_holds_no_changes(self.engine)),
                 policy="isolation-only",
             )
             result = sandbox.run(argv, timeout=timeout)
@@ -227,6 +228,11 @@ class Box:
         )
 
 
+def _holds_no_changes(engine: str) -> bool:
+    """Whether it is tried without, since it cannot hold changes apart."""
+    return bool(engine) and not declared(engine).holds_changes
+
+
 @cache
 def claims(level: str, engine: str, guarantee: str) -> str:
     """Why a guarantee is not claimed here by what runs at this level; nothing where it is."""
@@ -236,7 +242,7 @@ def claims(level: str, engine: str, guarantee: str) -> str:
     world = World()
     try:
         with world.environment():
-            direct = engine == "landlock"
+            direct = _holds_no_changes(engine)
             sandbox = Sandbox(
                 str(world.workspace), level=level, engine=engine, access=Access(direct=direct)
             )

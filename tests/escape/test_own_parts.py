@@ -77,7 +77,7 @@ def place() -> Iterator[Path]:
     installed = Path(sysconfig.get_paths()["purelib"])
     for name in filter(lambda each: (installed / each).exists(), DEPENDENCIES):
         shutil.copytree(installed / name, site / name)
-    shutil.copytree(SOURCE / "redoma", site / "redoma", ignore=shutil.ignore_patterns("*.bundle"))
+    shutil.copytree(SOURCE / "redoma", site / "redoma", ignore=shutil.ignore_patterns("*.imports"))
     (work / ".venv/bin").mkdir()
     (work / ".venv/bin/python").symlink_to(os.path.realpath(sys.executable))
     home = os.path.dirname(os.path.realpath(sys.executable))
@@ -121,7 +121,7 @@ def traced(tree: Path) -> dict[str, str]:
         kind = f"{status.st_mode:o}"
         if path.is_symlink():
             kind += os.readlink(path)
-        elif path.is_file() and not path.name.endswith((".pyc", ".bundle", ".compiled")):
+        elif path.is_file() and not path.name.endswith((".pyc", ".imports", ".compiled")):
             kind += hashlib.sha256(path.read_bytes()).hexdigest()
         if "__pycache__" not in path.parts:
             found[str(path)] = kind

@@ -21,14 +21,12 @@ from redoma.audit.verification import Wrong
 from redoma.cli.run_options import LIMITS
 from redoma.i18n.catalogue import HOLE
 from redoma.model import errors
-from redoma.model.change import Did, FileKind
+from redoma.model.change import Did, FileKind, Shows, Standing
 from redoma.model.decision import Verdict
-from redoma.model.diff import Shows
 from redoma.model.guarantee import Guarantee
 from redoma.model.question import Choice
 from redoma.model.result import Outcome
 from redoma.model.risk import Risk
-from redoma.model.transaction import Standing
 from tests.house.exceptions_of_messages import CODE, MODULES_WITHOUT, NOT_MESSAGES
 from tests.house.tree import PACKAGE, modules, tree_of
 

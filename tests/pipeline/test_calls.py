@@ -245,7 +245,7 @@ def test_a_first_call_leaves_nothing_in_a_workspace_that_holds_redoma_itself(
         import sys
         sys.path[:0] = {[str(tmp_path), *sys.path]!r}
         from redoma import Call, Sandbox
-        done = Sandbox({str(tmp_path)!r}, record={f"{tmp_path}-record"!r}).perform(Call(len, ("x",)))
+        done = Sandbox({str(tmp_path)!r}, audit={f"{tmp_path}-record"!r}).perform(Call(len, ("x",)))
         print(done.value, done.changes.items, done.held_back)
     """
     started = (sys.executable, "-S", "-B", "-c", textwrap.dedent(text))

@@ -10,9 +10,9 @@ import pytest
 
 from redoma import Sandbox
 from redoma.audit.log import AuditLog
+from redoma.model.change import Standing
 from redoma.model.errors import ApplyConflict, RecordError, UndoImpossible
 from redoma.model.event import Event, Kind
-from redoma.model.transaction import Standing
 from redoma.pipeline import audit_log, stored_changes
 from tests.pipeline.place import Place
 from tests.unit.jail.overlay.applied import tree

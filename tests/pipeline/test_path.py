@@ -6,7 +6,7 @@ import pytest
 
 from redoma.jail.engines.choice import plan
 from redoma.model.access import Grant, Limits, Writes
-from redoma.model.change import Change, Changes, Did
+from redoma.model.change import Applied, Change, Changes, Did
 from redoma.model.decision import Decision, Verdict
 from redoma.model.errors import NoEngine, NoRoomForUndo, RateLimited, RecordUnavailable, RedomaError
 from redoma.model.event import Kind
@@ -16,7 +16,6 @@ from redoma.model.question import Answer, Choice, Question
 from redoma.model.request import Mode, Request, ShellCommand
 from redoma.model.result import Exit, Outcome, Quarantined, Result
 from redoma.model.risk import Assessment, Risk
-from redoma.model.transaction import Applied
 from redoma.model.value import replace
 from redoma.pipeline.audit_events import AuditEvents
 from redoma.pipeline.path import path

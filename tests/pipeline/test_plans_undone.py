@@ -15,6 +15,8 @@ from redoma.pipeline import stored_changes
 from redoma.pipeline.plans import state
 from redoma.pipeline.plans.plan import Plan
 from redoma.pipeline.plans.reversal import PlanUndone, UndoneStep, find, undo_plan
+from redoma.pipeline.run_context import RunContext
+from redoma.pipeline.transactions import Transactions
 from tests.pipeline.place import Place
 
 pytestmark = [pytest.mark.requirement("X7"), pytest.mark.usefixtures("one_cache")]
@@ -38,7 +40,7 @@ def files(place: Place) -> dict[str, str]:
 def undone(run: str, place: Place) -> PlanUndone:
     found = find(run)
     assert found is not None
-    return undo_plan(found, place.sandbox().policy())
+    return undo_plan(found, Transactions(RunContext(place.sandbox().config)))
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from redoma.audit.writer import WrittenRows
     from redoma.model.event import Event
-    from redoma.model.rates import RateLimits
+    from redoma.model.policy import AdmissionLimits
 
 operator = logger(__name__)
 KEEP = 1000
@@ -62,7 +62,7 @@ class AuditLog:
         """
         return self._write(events, forced=True)
 
-    def begin(self, *events: Event, limits: RateLimits | None = None) -> PendingWrite:
+    def begin(self, *events: Event, limits: AdmissionLimits | None = None) -> PendingWrite:
         """As `admit`, except that the disk is waited for by `Pending.wait`, which must follow.
 
         What a run needs can be made ready meanwhile; the run itself may not start before.
@@ -90,7 +90,7 @@ class AuditLog:
         """
         return self._write(events, forced=False)
 
-    def admit(self, *events: Event, limits: RateLimits) -> int:
+    def admit(self, *events: Event, limits: AdmissionLimits) -> int:
         """As `append`, where the limits let the start of a run among the events happen.
 
         Otherwise a refusal is written in its place and RateLimited raised. No two processes can
@@ -146,7 +146,7 @@ class AuditLog:
             pass
 
     def _write(
-        self, events: tuple[Event, ...], *, forced: bool, limits: RateLimits | None = None
+        self, events: tuple[Event, ...], *, forced: bool, limits: AdmissionLimits | None = None
     ) -> int:
         with self._turn() as writer:
             if not events:

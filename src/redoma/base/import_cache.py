@@ -1,6 +1,6 @@
-"""Gives a door its modules out of one file, which an earlier start of that door left behind.
+"""Gives a command its modules out of one file, which an earlier start of that command left.
 
-Finding and opening a hundred small files is a third of a cold start. The bundle holds the code that
+Finding and opening a hundred small files is a third of a cold start. The file holds the code that
 the interpreter keeps in `__pycache__` anyway, lies there too, and is trusted the same way: who can
 change it can change the code. A module is taken from it only while its source has the same time and
 size; whatever else is amiss, the interpreter loads the module as ever.
@@ -44,13 +44,13 @@ _TOGETHER = -1
 _LONGEST_NAME = 20
 
 
-class Bundle:
-    """The modules of one door, in front of the interpreter's own ways to find them."""
+class ImportCache:
+    """The modules of one command, in front of the interpreter's own ways to find them."""
 
-    def __init__(self, door: str, package: str, home: str) -> None:
+    def __init__(self, command: str, package: str, home: str) -> None:
         self._roots = (package, os.path.dirname(os.__file__))
         self._stamp = (_FORMAT, MAGIC_NUMBER, sys.hexversion, self._roots[_LIBRARY])
-        name = f"{door}.{sys.implementation.cache_tag}-{sys.hexversion:x}.bundle"
+        name = f"{command}.{sys.implementation.cache_tag}-{sys.hexversion:x}.imports"
         self._places = [f"{package}/__pycache__/{name}"]
         if sys.pycache_prefix:
             self._places = [f"{sys.pycache_prefix}{package}/{name}"]
@@ -301,7 +301,7 @@ class _Codes:
         self._together: tuple[CodeType, ...] | None = None
 
     def code(self, start: int, end: int) -> CodeType:
-        """One module's code; an OSError or ValueError where a bundle was closed or cut."""
+        """One module's code; an OSError or ValueError where the file was closed or cut."""
         if start != _TOGETHER:
             piece = os.pread(self._fd, end - start, self._base + self._length + start)
             code: CodeType = marshal.loads(piece)  # noqa: S302
@@ -317,16 +317,21 @@ class _Codes:
             self._fd = -1
 
 
-def begin(arguments: list[str]) -> Bundle | None:
-    """The bundle of the door that a command line names, put to use; None where it has none."""
-    door = arguments[0] if arguments else ""
-    if not door.isalpha() or not door.isascii() or len(door) > _LONGEST_NAME or sys.flags.optimize:
+def begin(arguments: list[str]) -> ImportCache | None:
+    """The import cache of the command that a command line names, put to use; None without one."""
+    command = arguments[0] if arguments else ""
+    if (
+        not command.isalpha()
+        or not command.isascii()
+        or len(command) > _LONGEST_NAME
+        or sys.flags.optimize
+    ):
         return None
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    bundle = Bundle(door, package, cache_home())
-    sys.meta_path.insert(0, bundle)
-    bundle.give_patterns()
-    return bundle
+    found = ImportCache(command, package, cache_home())
+    sys.meta_path.insert(0, found)
+    found.give_patterns()
+    return found
 
 
 def _read(place: str, stamp: tuple[object, ...]) -> tuple[Index, Patterns, _Codes] | None:

@@ -96,7 +96,7 @@ def key_place(variable: str) -> KeyPlace:
 class Key:
     """32 random bytes in a 0600 file of a directory, or in the system's keychain.
 
-    A file keeps them from other users and from what runs in an enclosure, but not from a program
+    A file keeps them from other users and from what runs in a sandbox, but not from a program
     of the same user outside of one.
     """
 

@@ -73,7 +73,7 @@ def main(argv: list[str], language: str | None = None) -> int:
 
         if isinstance(error, RedomaError):
             return complain(error)
-        from redoma.model.display import harmless
+        from redoma.base.text import harmless
 
         what = f"{type(error).__name__}: {harmless(str(error))}"
         say(phrased("redoma: could not do its work: {0}", what))
@@ -134,7 +134,7 @@ def overview() -> str:
 
 def complain(error: RedomaError) -> int:
     """Writes what happened and what to do, and returns the status of this kind of error."""
-    from redoma.model.display import harmless
+    from redoma.base.text import harmless
 
     in_flags(error)
     said = f"redoma: {phrased(str(error))}"

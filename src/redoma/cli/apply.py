@@ -7,12 +7,11 @@ import sys
 from itertools import pairwise
 
 from redoma.base.paths import is_below, is_within
+from redoma.base.text import harmless
 from redoma.cli.options import Argument, CommandTable, Heading, Option, Sample
 from redoma.cli.tree import hunk_lines, shown, title
 from redoma.i18n import phrased
-from redoma.model.change import Did, FileKind
-from redoma.model.diff import Hunk, Shows
-from redoma.model.display import harmless
+from redoma.model.change import Did, FileKind, Hunk, Shows
 from redoma.model.errors import UsageError
 from redoma.model.value import Value
 
@@ -22,9 +21,7 @@ if TYPE_CHECKING:
 
     from redoma.cli.options import CommandLine
     from redoma.cli.prose import Screen
-    from redoma.model.change import Change, Changes
-    from redoma.model.diff import FileDiff
-    from redoma.model.transaction import Applied
+    from redoma.model.change import Applied, Change, Changes, FileDiff
 
     Ask = Callable[[str, str], str]  # the question and the keys that answer it; "" at the end
     Say = Callable[[str], object]

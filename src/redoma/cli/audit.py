@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import sys
 
+from redoma.base.text import harmless
 from redoma.cli import audit_report as views
 from redoma.cli.options import CommandTable, Heading, Option, Sample, nearest
 from redoma.i18n import phrased
-from redoma.model.display import harmless
 from redoma.model.errors import UsageError
 from redoma.model.event import Kind
 from redoma.pipeline import audit_reader
@@ -83,7 +83,8 @@ def _moment(values: dict[str, str], name: str) -> int | None:
 _FILTERED = "list tail export stats"
 AUDIT = CommandTable(
     "audit",
-    "Shows what was judged, asked, run and changed, and verifies that nobody changed the record.",
+    "Shows what was judged, asked, run and changed, and verifies that nobody changed the audit"
+    " log.",
     options=(
         Heading("filters"),
         Option("--session NAME", "of one session", of=_FILTERED),
@@ -114,7 +115,7 @@ AUDIT = CommandTable(
     status="verify: 0 as it was written, 1 changed; show: 1 where there is no such entry",
     samples=(
         Sample("redoma audit list --since 2h", "what happened in the last two hours"),
-        Sample("redoma audit verify", "whether anybody changed the record"),
+        Sample("redoma audit verify", "whether anybody changed the audit log"),
     ),
 )
 
@@ -143,7 +144,7 @@ def _show(options: CommandLine) -> int:
     else:
         entries = list(audit_reader.entries(audit_reader.EntryFilter(run=which)))
     if not entries:
-        sys.stderr.write(phrased("redoma: the record has no {0}\n", harmless(which)))
+        sys.stderr.write(phrased("redoma: the audit log has no {0}\n", harmless(which)))
         return 1
     if options.json:
         _print(json.dumps([views.as_json(entry) for entry in entries]))
@@ -173,7 +174,7 @@ def _tail(options: CommandLine) -> int:
 
 
 @AUDIT.subcommand(
-    "verify", "[--expect ENTRY:LINK] [--json]", "whether anybody changed the record, and where"
+    "verify", "[--expect ENTRY:LINK] [--json]", "whether anybody changed the audit log, and where"
 )
 def _verify(options: CommandLine) -> int:
     found = audit_reader.verified(_expected(options.values.get("--expect")))

@@ -100,7 +100,7 @@ def judge(text: str, *, pack: str, cwd: str | None) -> Decision:
 
 def _unwritten(error: RecordError) -> None:
     """Says that the audit log could not be written: nothing runs here, so that is all."""
-    from redoma.model.display import harmless
+    from redoma.base.text import harmless
 
     sys.stderr.write(phrased("redoma: not written down: {0}\n", harmless(phrased(str(error)))))
 

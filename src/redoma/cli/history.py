@@ -6,16 +6,16 @@ import os
 import sys
 
 from redoma.base.paths import is_within
+from redoma.base.text import harmless, shortened
 from redoma.cli.options import Argument, CommandTable, Heading, Option, Sample
 from redoma.i18n import phrased
-from redoma.model.display import harmless, shortened
+from redoma.model.change import Standing
 from redoma.model.errors import UsageError
-from redoma.model.transaction import Standing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.cli.options import CommandLine
-    from redoma.model.transaction import HistoryEntry
+    from redoma.model.change import HistoryEntry
 
 _COMMAND = 60
 HISTORY = CommandTable(

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import sys
 
+from redoma.base.text import harmless, shortened
 from redoma.cli.options import Argument, CommandTable, Heading, Option, Sample
 from redoma.cli.prose import SAID
 from redoma.cli.run_options import RUN_OPTIONS, sandbox_for
 from redoma.cli.tree import summary
 from redoma.i18n import phrased
-from redoma.model.display import harmless, shortened
 from redoma.model.errors import UsageError
 from redoma.model.intent import StepStatus
 

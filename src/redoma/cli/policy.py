@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import sys
 
+from redoma.base.text import harmless
 from redoma.cli.options import CommandTable, Heading, Option, Sample
 from redoma.cli.prose import SAID
 from redoma.i18n import phrased
 from redoma.model.decision import Verdict
-from redoma.model.display import harmless
 from redoma.model.errors import PolicyError, UsageError
 from redoma.model.value import replace
 from redoma.pipeline.decisions.check import refuse_broken

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import sys
 
+from redoma.base.text import harmless
 from redoma.cli.options import CommandTable, Heading, Option, Sample
 from redoma.cli.prose import screen
 from redoma.cli.run_options import RUN_OPTIONS, sandbox_for
 from redoma.cli.tree import MANY, counted, is_gits_own, shown, summary, summed_up, tree
 from redoma.i18n import phrased
-from redoma.model.display import harmless
 from redoma.model.errors import UsageError
 
 TYPE_CHECKING = False

@@ -6,11 +6,11 @@ import os
 import sys
 import time
 
+from redoma.base.text import harmless, shortened
 from redoma.cli.options import Argument, CommandTable, Heading, Option, Sample, nearest
 from redoma.cli.prose import screen
 from redoma.i18n import phrased
 from redoma.model.confirmation import LONGEST_COMMAND, confirmation_request, response_as_dict
-from redoma.model.display import harmless, shortened
 from redoma.model.errors import UsageError
 from redoma.model.question import Choice, Remember
 from redoma.pipeline.pending_questions import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
+from redoma.base.text import harmless
 from redoma.cli.options import Argument, CommandTable, Heading, Option, Sample
-from redoma.model.display import harmless
 from redoma.model.errors import RedomaError, UsageError
 from redoma.pipeline.redaction import REDACTED, WITH_KIND, Found, Redactor, redactor
 

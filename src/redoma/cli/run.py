@@ -6,13 +6,13 @@ import os
 import sys
 
 from redoma.base.paths import is_below
+from redoma.base.text import harmless
 from redoma.cli import COULD_NOT_WORK, say
 from redoma.cli.options import CommandTable, Sample
 from redoma.cli.run_options import LIMITS, RUN_OPTIONS, sandbox_for
 from redoma.cli.signals import pass_signals_on
 from redoma.cli.streams import own_input, raw_writer, writer
 from redoma.i18n import phrased
-from redoma.model.display import harmless
 from redoma.model.errors import UsageError
 from redoma.model.guarantee import Guarantee
 from redoma.model.result import Outcome
@@ -153,7 +153,7 @@ def _outermost(held_back: tuple[Quarantined, ...]) -> list[Quarantined]:
 
 def _held_back_lines(result: Result) -> list[str]:
     """What a person's tools would obey and was left out of an apply, or taken away after a run."""
-    from redoma.model.display import harmless
+    from redoma.base.text import harmless
 
     lines = []
     for held in _outermost(result.held_back):
@@ -207,7 +207,7 @@ def closing_line(result: Result, *, quiet: bool = False) -> str:
     if result.held_back:
         lines += _held_back_lines(result)
     for path in result.files_accessed or ():
-        from redoma.model.display import harmless
+        from redoma.base.text import harmless
 
         lines.append(phrased("redoma: opened {0}\n", harmless(path)))
     if result.network_calls:

@@ -35,7 +35,7 @@ def open_closed() -> None:
     """Opens what was closed onto nothing.
 
     Attack: the next file that we open would get the number of a closed stream; then what a command
-    prints would be written into it, be it our own record.
+    prints would be written into it, be it the audit log.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import sys
 
+from redoma.base.text import harmless
 from redoma.cli.options import Argument, CommandTable, Heading, Option, Sample
 from redoma.i18n import phrased
-from redoma.model.display import harmless
 from redoma.model.errors import PreviewGone, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.cli.options import CommandLine
-    from redoma.model.transaction import Undone
+    from redoma.model.change import Undone
     from redoma.pipeline.plans.reversal import PlanUndone, UndoneStep
     from redoma.pipeline.plans.state import PlanState
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sys
 
+from redoma.base.text import harmless
 from redoma.cli.options import CommandTable, Heading, Option, Sample
 from redoma.i18n import phrased
-from redoma.model.display import harmless
 from redoma.model.errors import UsageError
 from redoma.model.secret import Secret
 from redoma.pipeline.credentials import vault

@@ -6,12 +6,12 @@ import os
 import sys
 
 from redoma.base.log import logger
+from redoma.base.text import harmless, shortened
 from redoma.cli.streams import read_all
 from redoma.hook.agents import ASK, DENY
 from redoma.hook.calls import Unreadable, read_call
 from redoma.i18n import phrased
 from redoma.model.decision import Decision, Verdict
-from redoma.model.display import harmless, shortened
 from redoma.model.errors import PolicyError, RecordError
 from redoma.pipeline.checks import CommandCheck, WriteCheck
 from redoma.pipeline.decisions.policies import load_policy

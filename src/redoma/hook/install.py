@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from redoma.base.text import harmless
 from redoma.cli import complain
 from redoma.cli.options import Argument, CommandTable, Heading, Option, Sample, nearest
 from redoma.hook import entry
@@ -13,7 +14,6 @@ from redoma.hook.agents import AGENTS
 from redoma.hook.answer import read_options
 from redoma.hook.settings_file import SCOPES, SettingsPlace, places, scopes
 from redoma.i18n import phrased
-from redoma.model.display import harmless
 from redoma.model.errors import RedomaError, UsageError
 from redoma.model.value import Value
 

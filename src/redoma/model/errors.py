@@ -16,8 +16,7 @@
     ├── PlanError         NothingToResume · PlanChanged · EndUnknown
     ├── RecordError       ChainBroken · RecordUnavailable
     ├── StateUnavailable
-    ├── VaultError        WrongKey · UnknownToken
-    └── SessionError      NotAMember · SessionOver
+    └── VaultError        WrongKey · UnknownToken
 
 Each says what happened (`str(error)`), what kind of thing it is (`code`, stable), and what to do
 next (`hint`, often a command to type). `exit_status` belongs to the class: 2 for a request that
@@ -207,7 +206,7 @@ class NoEngine(IsolationError):
 
 
 class EngineFailed(IsolationError):
-    """An engine that was chosen could not set up its enclosure."""
+    """An engine that was chosen could not set up its sandbox."""
 
     __module__ = "redoma"
 
@@ -336,21 +335,3 @@ class UnknownToken(VaultError):
     """Nothing is stored under this name."""
 
     code = "unknown-token"
-
-
-class SessionError(RedomaError):
-    """A shared terminal cannot do what was asked."""
-
-    code = "session"
-
-
-class NotAMember(SessionError):
-    """Only someone who was let in may do this."""
-
-    code = "not-a-member"
-
-
-class SessionOver(SessionError):
-    """The session has ended."""
-
-    code = "session-over"

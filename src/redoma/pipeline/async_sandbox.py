@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from typing import Any, Self, TypeVar
 
     from redoma.jail.supervisor.streams import Sink
+    from redoma.model.change import Applied, Undone
     from redoma.model.decision import Decision
     from redoma.model.result import Result
-    from redoma.model.transaction import Applied, Undone
     from redoma.pipeline.path import Confirmed
     from redoma.pipeline.preview import Preview
     from redoma.pipeline.run_context import SandboxConfig

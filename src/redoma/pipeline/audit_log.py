@@ -12,8 +12,7 @@ from redoma.pipeline.redaction import redact
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.base.private_file import KeyPlace
-    from redoma.model.policy import Policy
-    from redoma.model.rates import RateLimits
+    from redoma.model.policy import AdmissionLimits, Policy
 
 KEY_VARIABLE = "REDOMA_AUDIT_KEY"
 MOST_OPEN = 4
@@ -58,9 +57,9 @@ def key_place() -> KeyPlace:
     return place_of_key(KEY_VARIABLE)
 
 
-def rates(policy: Policy) -> RateLimits:
+def rates(policy: Policy) -> AdmissionLimits:
     """How much may run under a policy, for each caller and for each session."""
-    from redoma.model.rates import RateLimits, Rates
+    from redoma.model.policy import AdmissionLimits, Rates
 
     given = policy.rate_limits
     each = Rates(
@@ -69,4 +68,4 @@ def rates(policy: Policy) -> RateLimits:
         cpu_seconds_per_day=given.cpu_seconds_per_day,
         bytes_per_day=given.bytes_written_per_day,
     )
-    return RateLimits(per_caller=each, per_session=each)
+    return AdmissionLimits(per_caller=each, per_session=each)

@@ -11,8 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from redoma.model.change import Change, Changes
-    from redoma.model.diff import FileDiff, Hunk
+    from redoma.model.change import Change, Changes, FileDiff, Hunk
 
 __all__ = ["PatchPiece", "chosen_content", "diff_of", "file_diffs", "patch", "unified"]
 

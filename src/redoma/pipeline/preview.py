@@ -7,9 +7,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Self
 
-    from redoma.model.change import Changes
+    from redoma.model.change import Applied, Changes
     from redoma.model.result import Result
-    from redoma.model.transaction import Applied
     from redoma.pipeline.dry_run import DryRunReport
     from redoma.pipeline.sandbox import Sandbox
 
@@ -58,7 +57,7 @@ class Preview:
         With `no_undo` nothing is kept to undo it; without, NoRoomForUndo where that cannot be.
         """
         if not self.changes.held:
-            from redoma.model.transaction import Applied
+            from redoma.model.change import Applied
 
             return Applied(id=self.id)
         applied = self._sandbox.apply(self.id, paths, allow_write=allow_write, no_undo=no_undo)

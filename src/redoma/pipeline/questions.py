@@ -13,10 +13,10 @@ from hashlib import sha256
 
 from redoma.ask.answers import now
 from redoma.base.ids import short_id, uuid
+from redoma.base.text import shortened
 from redoma.judge.canonical_argv import NOTHING, CanonicalCommand, canonical_argv, canonical_program
 from redoma.judge.judgement import examine_call, facts_of
 from redoma.judge.text.budget import Exhausted
-from redoma.model.display import shortened
 from redoma.model.policy import BUILT_IN
 from redoma.model.question import Choice, Context, Impact, Question
 from redoma.model.request import Program, PythonCall, ShellCommand
@@ -32,13 +32,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from redoma.model.access import Grant
-    from redoma.model.change import Changes
+    from redoma.model.change import Changes, HistoryEntry
     from redoma.model.decision import Decision
     from redoma.model.policy import Policy
     from redoma.model.request import Request, Workload
     from redoma.model.risk import Fact, Finding
     from redoma.model.script import Span
-    from redoma.model.transaction import HistoryEntry
 
 
 LONGEST_INPUT = 400

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from redoma.jail.supervisor.streams import Sink
     from redoma.model.access import Limits
     from redoma.model.call import Call
+    from redoma.model.change import Applied, Undone
     from redoma.model.decision import Decision
     from redoma.model.policy import Policy
     from redoma.model.question import Answer, Answerer, Choice, Context, Question
     from redoma.model.request import Request
     from redoma.model.result import Result
-    from redoma.model.transaction import Applied, Undone
     from redoma.pipeline.path import Confirmed
     from redoma.pipeline.preview import Preview
     from redoma.pipeline.transactions import Transactions

@@ -7,9 +7,9 @@ if TYPE_CHECKING:
     from redoma.audit.log import PendingWrite
     from redoma.jail.supervisor.control import Control
     from redoma.jail.supervisor.streams import Sink
+    from redoma.model.change import Applied, Undone
     from redoma.model.question import Answer
     from redoma.model.result import Result
-    from redoma.model.transaction import Applied, Undone
     from redoma.pipeline.context import PipelineContext
     from redoma.pipeline.run_context import RunContext
     from redoma.pipeline.steps import (

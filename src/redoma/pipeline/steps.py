@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Generator, Mapping
     from typing import Any, Protocol, TypeAlias, TypeVar
 
+    from redoma.model.change import Applied, Undone
     from redoma.model.event import Event
     from redoma.model.plan import RunPlan
     from redoma.model.question import Answer, Question
     from redoma.model.result import Result
-    from redoma.model.transaction import Applied, Undone
 
     T = TypeVar("T")
     Step: TypeAlias = (

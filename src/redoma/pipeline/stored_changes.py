@@ -25,9 +25,8 @@ from redoma.jail.overlay.store import find_overlay
 from redoma.jail.overlay.undo import last_applied
 from redoma.jail.overlay.undo import undo as undo_applied
 from redoma.jail.protect.obeyed_names import Treat, obeyed
-from redoma.model.change import Did, FileKind
+from redoma.model.change import Applied, Did, FileKind, Standing, Undone
 from redoma.model.errors import ChangeError, PreviewGone, UsageError
-from redoma.model.transaction import Applied, Standing, Undone
 from redoma.model.value import replace
 
 TYPE_CHECKING = False
@@ -35,8 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from redoma.model.access import Grant
-    from redoma.model.change import Changes
-    from redoma.model.transaction import Freed, HistoryEntry
+    from redoma.model.change import Changes, Freed, HistoryEntry
 
 __all__ = [
     "RetentionBounds",

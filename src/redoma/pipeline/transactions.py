@@ -20,12 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import TypeVar
 
-    from redoma.model.change import Changes
+    from redoma.model.change import Applied, Changes, HistoryEntry, Undone
     from redoma.model.event import Event
     from redoma.model.policy import Policy
     from redoma.model.question import Question
     from redoma.model.request import Request
-    from redoma.model.transaction import Applied, HistoryEntry, Undone
     from redoma.pipeline.audit_events import AuditEvents
     from redoma.pipeline.context import PipelineContext
     from redoma.pipeline.steps import Path

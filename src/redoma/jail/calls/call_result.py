@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from redoma.base.text import harmless
 from redoma.jail.calls import wire
 from redoma.jail.calls.answer_reader import AnswerReader, Malformed
 from redoma.model.access import SHARED
@@ -41,7 +42,17 @@ def answered(result: Result, declared: tuple[type, ...], given: tuple[str, ...] 
     """The result of a run with what its call returned, or with how it failed.
 
     `given` are the paths that it could use.
+
+    Attack: a name or a message made inside has escapes in it, and a program that lets the error
+    through prints it to a terminal. What is shown is harmless; the facts are as they are.
     """
+    read = _read(result, declared, given)
+    if read.failure is None:
+        return read
+    return replace(read, failure=replace(read.failure, message=harmless(read.failure.message)))
+
+
+def _read(result: Result, declared: tuple[type, ...], given: tuple[str, ...]) -> Result:
     if result.exit is None:
         return result
     if result.outcome is Outcome.TIMED_OUT:
@@ -84,7 +95,7 @@ def made_hidden(path: str) -> Failure:
     constraint = "this path is hidden from the call"
     return Failure(
         how=Failing.VIOLATION,
-        message=f"may not write {path}: {constraint}",
+        message=harmless(f"may not write {path}: {constraint}"),
         kind="write",
         what=path,
         constraint=constraint,

@@ -14,7 +14,7 @@ from redoma.base.paths import is_below, is_within
 from redoma.jail.engines.view import home_directory
 from redoma.jail.protect import installation
 from redoma.jail.protect.untrusted_paths import led_out
-from redoma.model.call_errors import NotSendable
+from redoma.model.call import NotSendable
 from redoma.model.request import PythonCall
 
 TYPE_CHECKING = False

@@ -24,9 +24,9 @@ from redoma.jail.overlay.site import Site
 from redoma.jail.overlay.spool import CHANGES, Spooler, found_in
 from redoma.jail.overlay.transaction_store import overlay_of
 from redoma.jail.protect.obeyed_names import GIT_PARTS
+from redoma.model.change import Applied, Standing
 from redoma.model.errors import ApplyConflict, ChangeError, NoRoomForUndo, PreviewGone
 from redoma.model.remedies import Help, Remedy
-from redoma.model.transaction import Applied, Standing
 from redoma.model.value import replace
 
 TYPE_CHECKING = False

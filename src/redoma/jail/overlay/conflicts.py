@@ -24,8 +24,7 @@ from redoma.jail.overlay.selection import (
     was_directory,
 )
 from redoma.jail.overlay.spool import found_in
-from redoma.model.change import Did, FileKind
-from redoma.model.transaction import Standing
+from redoma.model.change import Did, FileKind, Standing
 from redoma.model.value import Value
 
 TYPE_CHECKING = False

@@ -11,8 +11,7 @@ import codecs
 from bisect import bisect_left
 
 from redoma.jail.overlay.sides import Sides
-from redoma.model.change import Did, FileKind
-from redoma.model.diff import CONTEXT, FileDiff, Hunk, Shows
+from redoma.model.change import CONTEXT, Did, FileDiff, FileKind, Hunk, Shows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -295,8 +295,8 @@ def _half_way(entry: StoredTransaction) -> bool:
 
 def _recovered(work: UnfinishedWork) -> bool:
     from redoma.jail.overlay import transaction_store
+    from redoma.model.change import Standing
     from redoma.model.errors import RedomaError
-    from redoma.model.transaction import Standing
 
     try:
         entry = transaction_store.read_entry(work.name)
@@ -328,7 +328,7 @@ def _ended(entry: StoredTransaction, work: UnfinishedWork) -> StoredTransaction:
     from redoma.jail.overlay.journal import JournalFiles, Phase
     from redoma.jail.overlay.journal_run import bring_to_an_end
     from redoma.jail.overlay.site import Site
-    from redoma.model.transaction import Standing
+    from redoma.model.change import Standing
     from redoma.model.value import replace
 
     book = JournalFiles(transaction_store.directory(work.name))

@@ -15,8 +15,8 @@ from redoma.base import own_directories
 from redoma.jail.overlay import store, transaction_store
 from redoma.jail.overlay.locks import collecting, locked, recover, remove_old
 from redoma.jail.protect.untrusted_paths import size_of
+from redoma.model.change import Freed, Standing
 from redoma.model.errors import PreviewGone
-from redoma.model.transaction import Freed, Standing
 from redoma.model.value import Value, replace
 
 TYPE_CHECKING = False

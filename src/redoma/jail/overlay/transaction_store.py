@@ -15,9 +15,8 @@ from redoma.base import atomic_file, own_directories
 from redoma.jail.overlay.journal import LARGEST, Phase, Window
 from redoma.jail.overlay.spool import CHANGES, Spool, change_of, change_row, stored
 from redoma.jail.protect.untrusted_paths import size_of
-from redoma.model.change import Changes, Did
+from redoma.model.change import Changes, Did, HistoryEntry, Standing
 from redoma.model.errors import PreviewGone, UsageError
-from redoma.model.transaction import HistoryEntry, Standing
 from redoma.model.value import Value, fields_of, replace
 
 TYPE_CHECKING = False

@@ -13,8 +13,8 @@ from redoma.jail.overlay.locks import settled
 from redoma.jail.overlay.protected_changes import OwnPartsCheck
 from redoma.jail.overlay.site import Site
 from redoma.jail.overlay.transaction_store import overlay_of
+from redoma.model.change import Standing, Undone
 from redoma.model.errors import PreviewGone, UndoImpossible
-from redoma.model.transaction import Standing, Undone
 from redoma.model.value import replace
 
 TYPE_CHECKING = False

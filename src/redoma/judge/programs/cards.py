@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     Card = dict[str, Any]
 
 _NONE: frozenset[str] = frozenset()
-_handlers: dict[str, Callable[..., Stream | None]] = {}
+_functions: dict[str, Callable[..., Any]] = {}
 DEEPEST = 6
 """How many words down a subcommand may stand."""
 _CARRYING = frozenset(("unknown", "exec", "run", "container", "remote"))
@@ -53,17 +53,16 @@ def card_named(call: Invocation, name: str) -> Card:
     return card
 
 
-def handler_of(card: Card) -> Callable[..., Stream | None]:
+def function_named(named: str) -> Callable[..., Any]:
     """The function that a card names: `files.rm` is `rm` in the module `files` of this package."""
-    named: str = card["handler"]
-    found = _handlers.get(named)
+    found = _functions.get(named)
     if found is None:
         module, _, function = named.partition(".")
         path = f"redoma.judge.programs.{module}"
         if path not in sys.modules:
             with Uncounted():
                 __import__(path)
-        found = _handlers[named] = getattr(sys.modules[path], function)
+        found = _functions[named] = getattr(sys.modules[path], function)
     return found
 
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     Bodies = dict[str, tuple[str, dict[str, Any]]]
 
 _KEYS = frozenset(
-    "also like handler takes switches flags words actions operands bare otherwise inner around "
-    "long stops optional skip copies match not_match".split()
+    "also like handler prints takes switches flags words actions operands bare otherwise inner "
+    "around long stops optional skip copies match not_match".split()
 )
 _OWN = frozenset(("also", "like", "match", "not_match"))
 """What a card does not take over from the one that it is like."""
@@ -53,7 +53,7 @@ def compile_own_cards(
     try:
         bodies = _bodies(documents)
         for name, (where, body) in bodies.items():
-            if "handler" in body:
+            if "handler" in body or "prints" in body:
                 raise CardError(f"{where}: only cards that ship name a handler")
             if not name or " " in name:
                 raise CardError(f"{where}: a program's name has no blanks")
@@ -142,13 +142,14 @@ def _compiled(where: str, body: dict[str, Any]) -> Card:
             raise CardError(f"{where}: unknown key {key!r}")
     _examples(where, body)
     card = _options(where, body)
-    if "handler" in body:
-        module, dot, function = str(body["handler"]).partition(".")
-        if not (dot and module.isidentifier() and function.isidentifier()):
-            raise CardError(f"{where}: handler: module.function, not {body['handler']!r}")
-        card["handler"] = str(body["handler"])
-        if _DESCRIBES.isdisjoint(body):
-            card["alone"] = True
+    for key in ("handler", "prints"):
+        if key in body:
+            module, dot, function = str(body[key]).partition(".")
+            if not (dot and module.isidentifier() and function.isidentifier()):
+                raise CardError(f"{where}: {key}: module.function, not {body[key]!r}")
+            card[key] = str(body[key])
+    if "handler" in body and _DESCRIBES.isdisjoint(body):
+        card["alone"] = True
     if "words" in body:
         card["words"] = {name: frozenset(_phrases(each)) for name, each in body["words"].items()}
     if "actions" in body:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from redoma.judge.interpret.arg import DECODED, NETWORK, NOTHING, SECRET, UNKNOWN, Stream
 from redoma.judge.programs.card_actions import do
-from redoma.judge.programs.cards import options_of
+from redoma.judge.programs.cards import card_words, options_of
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
@@ -68,23 +68,6 @@ def _client(call: Invocation, host: str) -> Stream:
     return Stream(None, NETWORK, str(host))
 
 
-_GPG_READS = tuple(
-    (
-        "-k -K --list-keys --list-secret-keys --list-public-keys --verify --fingerprint "
-        "--list-sigs --check-sigs --list-packets --with-colons --version --list-config "
-        "--show-keys --export --print-md"
-    ).split()
-)
-
-_GPG_CHANGES = tuple(
-    (
-        "--import --edit-key --gen-key --generate-key --full-generate-key "
-        "--quick-generate-key --quick-gen-key --lsign-key --sign-key --import-ownertrust "
-        "--change-passphrase --gen-revoke"
-    ).split()
-)
-
-
 def gpg(call: Invocation) -> Stream:
     """Lists and verifies freely; secret keys, decryption, signing and trust are said."""
     options = options_of(call)
@@ -116,12 +99,12 @@ def gpg(call: Invocation) -> Stream:
         call.host(options.value("--keyserver") or call.word.like("keys.openpgp.org"), "download")
         do(call, "publish" if options.has("--send-keys") else "config")
         return Stream(None)
-    if options.has(*_GPG_CHANGES):
+    if options.has(*card_words(call, "changes")):
         for word in options.operands:
             call.reads(word)
         do(call, "config")
         return NOTHING
-    if options.has(*_GPG_READS):
+    if options.has(*card_words(call, "looks")):
         return Stream(None)
     for word in options.operands:
         carried |= call.reads(word).taint

@@ -232,28 +232,23 @@ def file_client(call: Invocation) -> Stream:
     return Stream(None, taint | call.stdin.taint)
 
 
-_SQLCMD_SUBCOMMANDS = {
-    "query": "",
-    "create": "remote",
-    "delete": "destroy",
-    "uninstall": "destroy",
-    "start": "service",
-    "stop": "service",
-    "install": "install",
-    "open": "read",
-    "config": "config",
-    "help": "read",
-}
+def _subcommand_action(call: Invocation, name: str) -> str | None:
+    """What a subcommand of the newer `sqlcmd` does, as its card lists them; "" for a query."""
+    for key, words in card_of(call)["words"].items():
+        kind, dash, action = key.partition("-")
+        if dash and kind == "subcommand" and name in words:
+            return "" if action == "query" else str(action)
+    return None
 
 
 def sqlcmd(call: Invocation) -> Stream:
     """`sqlcmd`: options with SQL, or in its newer form subcommands."""
     options = options_of(call)
     operands = options.operands
-    if operands and operands[0] in _SQLCMD_SUBCOMMANDS and not options.has("-Q", "-i"):
+    action = _subcommand_action(call, str(operands[0])) if operands else None
+    if action is not None and not options.has("-Q", "-i"):
         from redoma.judge.programs.card_actions import do
 
-        action = _SQLCMD_SUBCOMMANDS[operands[0]]
         if options.has("--help", "-h", "-?"):
             action = "read"
         if action:

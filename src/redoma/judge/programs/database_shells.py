@@ -6,7 +6,7 @@ import re
 
 from redoma.judge.interpret.arg import UNKNOWN, Arg, Stream, arg
 from redoma.judge.programs.card_actions import do
-from redoma.judge.programs.cards import options_of
+from redoma.judge.programs.cards import card_of, options_of
 from redoma.judge.programs.sql import MOST
 from redoma.model.risk import Effect, Place, Target
 
@@ -181,57 +181,6 @@ def _sqlcmd(call: Invocation, line: str, at: Arg) -> None:
         call.fact(Effect.EXECUTES, tags=("flag", "arbitrary"), at=at.span)
 
 
-_REDIS: dict[str, str] = {}
-for _action, _names in {
-    "read": (
-        "get mget strlen getrange exists type ttl pttl keys scan sscan hscan zscan hget hmget "
-        "hgetall hkeys hvals hlen hexists "
-        "hstrlen lrange llen lindex lpos smembers sismember smismember scard srandmember sinter "
-        "sunion sdiff sintercard zrange "
-        "zrangebyscore zrevrange zrevrangebyscore zrangebylex zscore zmscore zcard zcount zrank "
-        "zrevrank zlexcount xrange xrevrange "
-        "xlen xinfo xread xpending info ping echo time dbsize lastsave object memory command "
-        "latency pubsub bitcount bitpos getbit "
-        "pfcount geopos geodist georadius_ro geosearch geohash randomkey dump role hello wait "
-        "monitor subscribe psubscribe ssubscribe "
-        "lolwut expiretime pexpiretime readonly select quit auth touch ft.search ft.info ft._list "
-        "json.get json.type ts.get ts.range "
-        "ft.aggregate sort_ro bitfield_ro eval_ro evalsha_ro fcall_ro substr hrandfield "
-        "zrandmember lcs module-list help"
-    ),
-    "remote": "",
-    "destroy": (
-        "del unlink expire pexpire expireat pexpireat getdel rename renamenx move copy migrate "
-        "restore restore-asking hdel lrem ltrim "
-        "lpop rpop spop srem zrem zremrangebyrank zremrangebyscore zremrangebylex xdel xtrim "
-        "swapdb persist json.del ft.dropindex "
-        "cluster failover replicaof slaveof reset ft.alter zpopmin zpopmax blpop brpop hgetdel"
-    ),
-    "security": "config acl client debug bgrewriteaof slowlog psync sync sentinel",
-    "exec": "eval evalsha script function fcall module",
-    "drop": "flushall flushdb shutdown",
-}.items():  # fmt: skip
-    _REDIS.update(dict.fromkeys(_names.split(), _action))
-_REDIS_PAIRS: dict[str, str] = {}
-for _action, _names in {
-    "read": (
-        "config get, acl whoami, acl users, acl cat, acl log, acl genpass, client list, "
-        "client info, client id, client getname, client setname, slowlog get, slowlog len, "
-        "slowlog help, cluster info, cluster nodes, cluster slots, cluster shards, cluster "
-        "keyslot, cluster myid, cluster countkeysinslot, script exists, function list, "
-        "function dump, function stats, module list, debug object, sentinel masters, sentinel "
-        "get-master-addr-by-name, object encoding, xinfo stream"
-    ),
-    "remote": "config resetstat, memory purge, debug sleep, latency reset",
-    "secret": "acl list, acl getuser",
-    "drop": "cluster reset, cluster flushslots, debug flushall, debug segfault",
-    "destroy": "function flush, script flush",
-    "exec": "module load",
-    "security": "config rewrite",
-}.items():
-    _REDIS_PAIRS.update(dict.fromkeys(_names.split(", "), _action))
-
-
 def redis(call: Invocation) -> Stream:
     """`redis-cli`: commands as words, or a line each from a pipe."""
     options = options_of(call)
@@ -287,9 +236,10 @@ def _redis_command(call: Invocation, words: list[str]) -> None:
         words = words[1:]
     first = words[0].lower()
     pair = " ".join(words[:2]).lower()
-    action = (
-        _REDIS_PAIRS.get(pair) or _REDIS.get(first) or ("unknown" if UNKNOWN in first else "remote")
-    )
+    listed = card_of(call)["words"]
+    action = next((a.removesuffix("-pairs") for a, words in listed.items() if pair in words), "")
+    action = action or next((a for a, words in listed.items() if first in words), "")
+    action = action or ("unknown" if UNKNOWN in first else "remote")
     if first in ("sort", "georadius", "georadiusbymember") and "STORE" not in (
         w.upper() for w in words
     ):

@@ -1,7 +1,8 @@
 """What filters print when their input is known: `… | cut -c3- | sh` is read like the rest.
 
-Each function gives the text, or None where it would have to guess. Expressions are tried only
-where their cost is bounded: a command must not be able to keep the judge busy.
+A card names a function here by `prints`; it gives the text, or None where it would have to guess.
+Expressions are tried only where their cost is bounded: a command must not be able to keep the
+judge busy.
 """
 
 from __future__ import annotations
@@ -24,12 +25,6 @@ if TYPE_CHECKING:
 LONGEST = 16384
 MOST_TRIES = 200_000
 MOST_TRIES_OF_ALL = 1_000_000
-
-
-def reshaped(call: Invocation) -> str | None:
-    """The output of a filter or a path tool, where it follows from what is known."""
-    made = _FUNCTIONS[call.name](call)
-    return made if made is not None and UNKNOWN not in made else None
 
 
 def _input(call: Invocation, words: list[Arg]) -> str | None:
@@ -56,7 +51,7 @@ def _together(lines: list[str]) -> str:
 # Columns and bytes --------------------------------------------------------------------------------
 
 
-def _cut(call: Invocation) -> str | None:
+def cut(call: Invocation) -> str | None:
     options = split(call.args, frozenset("-b -c -f -d --bytes --characters --fields".split()))
     text = _input(call, options.operands)
     if text is None or options.has("--complement", "-s", "--output-delimiter"):
@@ -95,7 +90,7 @@ def _picked(items: list[str], wanted: list[tuple[int, int]]) -> list[str]:
     ]
 
 
-def _bytes(call: Invocation) -> str | None:
+def part(call: Invocation) -> str | None:
     """`head -c 8`, `tail -c 8`."""
     options = split(call.args, frozenset("-n --lines -c --bytes".split()))
     given = options.value("-c", "--bytes")
@@ -108,7 +103,7 @@ def _bytes(call: Invocation) -> str | None:
     return text[max(count - 1, 0) :] if given[0] == "+" else text[-count:] if count else ""
 
 
-def _paste(call: Invocation) -> str | None:
+def paste(call: Invocation) -> str | None:
     options = split(call.args, frozenset(("-d", "--delimiters")))
     text = _input(call, options.operands)
     if text is None or not options.has("-s", "--serial"):
@@ -120,7 +115,7 @@ def _paste(call: Invocation) -> str | None:
 # Lines --------------------------------------------------------------------------------------------
 
 
-def _sort(call: Invocation) -> str | None:
+def sort(call: Invocation) -> str | None:
     options = split(
         call.args, frozenset("-k -t -o -S -T --key --output --compress-program".split())
     )
@@ -131,7 +126,7 @@ def _sort(call: Invocation) -> str | None:
     return _together(list(dict.fromkeys(lines)) if options.has("-u", "--unique") else lines)
 
 
-def _uniq(call: Invocation) -> str | None:
+def uniq(call: Invocation) -> str | None:
     text = None if call.args else _input(call, [])
     if text is None:
         return None
@@ -140,7 +135,7 @@ def _uniq(call: Invocation) -> str | None:
     return _together(kept)
 
 
-def _same(call: Invocation) -> str | None:
+def unchanged(call: Invocation) -> str | None:
     """`fold`, `fmt`, `nl -b n`, `expand`: a short line stays what it is but for blanks."""
     options = split(call.args, frozenset("-w --width -b -s -t --tabs".split()))
     text = _input(call, options.operands)
@@ -150,7 +145,7 @@ def _same(call: Invocation) -> str | None:
     return text if not options.has("-w", "--width") else None
 
 
-def _grep(call: Invocation) -> str | None:
+def grep(call: Invocation) -> str | None:
     takes = frozenset("-e -f -m -A -B -C --regexp --file --max-count".split())
     options = split(call.args, takes)
     operands = list(options.operands)
@@ -170,7 +165,7 @@ def _grep(call: Invocation) -> str | None:
     return _together([line for line in _lines(text) if bool(search.search(line)) == wanted])
 
 
-def _sed(call: Invocation) -> str | None:
+def sed(call: Invocation) -> str | None:
     """`s/…/…/` without addresses, one or several."""
     options = split(call.args, frozenset("-e -f --expression --file -l".split()))
     operands = list(options.operands)
@@ -289,7 +284,7 @@ _BEGIN = re.compile(
 _COLUMN = re.compile(r"\s*+\{\s*+print\s*+(?:\$(\d{1,3}))?;?\s*+\}\s*+|1")
 
 
-def _awk(call: Invocation) -> str | None:
+def awk(call: Invocation) -> str | None:
     words = call.args
     begins = _BEGIN.fullmatch(words[0]) if len(words) == 1 else None
     if begins is not None:
@@ -307,7 +302,7 @@ def _awk(call: Invocation) -> str | None:
     return _together([row[wanted - 1] if wanted <= len(row) else "" for row in rows])
 
 
-def _openssl(call: Invocation) -> str | None:
+def openssl(call: Invocation) -> str | None:
     words = [str(word) for word in call.args]
     based = words[:1] == ["base64"] or (words[:1] == ["enc"] and {"-base64", "-a"} & set(words))
     if not based or not {"-d", "-A", "-base64", "-a", "enc", "base64"}.issuperset(words):
@@ -323,7 +318,7 @@ def _openssl(call: Invocation) -> str | None:
         return None
 
 
-def _path(call: Invocation) -> str | None:
+def path(call: Invocation) -> str | None:
     """`dirname`, `basename`, `realpath`, `readlink -f`: by name alone, links aside."""
     options = split(call.args, frozenset("-s --suffix --relative-to --relative-base".split()))
     words = options.operands
@@ -347,25 +342,9 @@ def _path(call: Invocation) -> str | None:
     return _together(out)
 
 
-def _which(call: Invocation) -> str | None:
+def which(call: Invocation) -> str | None:
     words = [word for word in call.args if word[:1] != "-"]
     if not words or any(not word.known or "/" in word for word in words):
         return None
     # Where it lies is not known, but what it is called is all that counts.
     return _together([f"/usr/bin/{word}" for word in words[:16]])
-
-
-_FUNCTIONS: dict[str, Callable[[Invocation], str | None]] = {
-    "cut": _cut,
-    "paste": _paste,
-    "sort": _sort,
-    "uniq": _uniq,
-    **dict.fromkeys(("fold", "fmt", "nl", "expand", "unexpand", "column"), _same),
-    **dict.fromkeys(("head", "tail", "ghead", "gtail"), _bytes),
-    **dict.fromkeys(("grep", "egrep", "fgrep", "ggrep"), _grep),
-    **dict.fromkeys(("sed", "gsed"), _sed),
-    **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), _awk),
-    "openssl": _openssl,
-    **dict.fromkeys("dirname basename realpath grealpath readlink greadlink".split(), _path),
-    "which": _which,
-}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from redoma.judge.interpret.arg import ANYTHING, UNKNOWN, Arg, Stream, arg
 from redoma.judge.interpret.places import normal, place_of
 from redoma.judge.programs.card_actions import do
-from redoma.judge.programs.cards import handler_of
+from redoma.judge.programs.cards import function_named
 from redoma.judge.programs.options import ProgramOptions, split
 from redoma.model.risk import Effect, Place
 
@@ -118,7 +118,7 @@ def _subcommand(
     verb = Verb(call, str(name), words, settings)
     card = call.walker.knowledge.cards.get(f"git {name}")
     if card is not None and "handler" in card:
-        handled = handler_of(card)(verb)
+        handled = function_named(card["handler"])(verb)
         return handled if handled is not None else Stream(None, call.taint())
     if card is not None:
         do(call, card["otherwise"], detail=verb.name)

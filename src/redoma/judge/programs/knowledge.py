@@ -6,7 +6,7 @@ import marshal
 
 from redoma.judge.interpret.arg import ANYTHING, PLAIN, SECRET, UNKNOWN, Stream
 from redoma.judge.programs.card_actions import is_named_so, judge_carried, says_it_destroys
-from redoma.judge.programs.cards import follow, handler_of
+from redoma.judge.programs.cards import follow, function_named
 from redoma.judge.text.glob import glob, has_glob
 from redoma.model.risk import Effect
 
@@ -32,12 +32,6 @@ _BINARIES = (
     "/system/bin/",
     "/usr/libexec/",
 )
-_RESHAPING = frozenset(
-    "cut paste sort uniq fold fmt nl expand unexpand column head tail ghead gtail grep egrep "
-    "fgrep ggrep sed gsed awk gawk mawk nawk openssl dirname basename realpath grealpath "
-    "readlink greadlink which".split()
-)
-"""Programs whose output can be worked out from what flows in."""
 _TELLING = frozenset("--version --help -V -help -version version help -h -v".split())
 _SURELY_TELLING = frozenset(("--version", "--help"))
 _NOT_TELLING = frozenset("shutdown halt poweroff reboot env sh bash xargs cat eval".split())
@@ -118,10 +112,10 @@ class Knowledge:
         out = self._known(call, name)
         if not out.taint & SECRET and _showed(call.walker.facts[noted:]):
             out = Stream(out.text, out.taint | SECRET, out.source)
-        if out.text is None and name in _RESHAPING:
-            from redoma.judge.programs.filter_output import reshaped
-
-            return Stream(reshaped(call), out.taint, out.source)
+        if out.text is None and "prints" in self.cards[name]:
+            made = function_named(self.cards[name]["prints"])(call)
+            text = made if made is not None and UNKNOWN not in made else None
+            return Stream(text, out.taint, out.source)
         return out
 
     def read_code(self, call: Invocation, language: str, text: Arg) -> Stream:
@@ -133,7 +127,7 @@ class Knowledge:
         card = self.cards[name]
         if "handler" not in card:
             return follow(call, card)
-        handled = handler_of(card)(call)
+        handled = function_named(card["handler"])(call)
         return handled if handled is not None else call.passes_on(call.stdin)
 
     def _disguised(self, call: Invocation) -> None:

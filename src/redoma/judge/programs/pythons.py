@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from redoma.judge.interpret.arg import Stream
 from redoma.judge.programs.card_actions import do
+from redoma.judge.programs.cards import card_words
 from redoma.judge.programs.interpreters import from_input, script_file
 from redoma.model.risk import Effect
 
@@ -12,35 +13,6 @@ if TYPE_CHECKING:
     from redoma.judge.interpret.arg import Arg
     from redoma.judge.interpret.invocation import Invocation
 
-_READING_MODULES = frozenset(
-    "json.tool tokenize ast dis calendar platform sysconfig site this inspect "
-    "pyclbr symtable tabnanny pydoc base64 mimetypes quopri uuid textwrap difflib "
-    "filecmp pstats trace nntplib".split()
-)
-_SERVING_MODULES = frozenset(
-    "http.server SimpleHTTPServer pyftpdlib smtpd wsgiref.simple_server xmlrpc.server".split()
-)
-_WRITING_MODULES = frozenset(
-    "venv virtualenv compileall py_compile zipapp lib2to3 black isort autopep8 yapf".split()
-)
-_MODULE_PROGRAMS = {
-    **{
-        each: each
-        for each in (
-            "pip pytest mypy ruff flake8 pylint black isort twine tox nox poetry uv coverage "
-            "ansible alembic pipx pyright bandit mkdocs jupyter flask uvicorn gunicorn "
-            "celery redoma streamlit"
-        ).split()
-    },
-    **dict(
-        each.split(":")
-        for each in (
-            "pip3:pip build:pyproject-build pre_commit:pre-commit awscli:aws "
-            "sphinx:sphinx-build django:django-admin unittest:pytest pip_audit:pip-audit "
-            "httpie:http redoma.__main__:redoma"
-        ).split()
-    ),
-}
 _DJANGO_DESTROYS = frozenset(
     "flush reset_db sqlflush_run remove_stale_contenttypes delete_squashed_migrations".split()
 )
@@ -99,7 +71,8 @@ def _module(call: Invocation, module: Arg, words: list[Arg]) -> Stream:
     if not _isolated(call):
         # Attack: a json.py in the project is found before Python's own.
         call.fact(Effect.EXECUTES, tags=("project",), at=module.span)
-    program = _MODULE_PROGRAMS.get(name)
+    modules = (each.partition(":")[::2] for each in card_words(call, "modules"))
+    program = next((of or module for module, of in modules if module == name), "")
     if program:
         if program in call.walker.knowledge:
             return call.run_args([module.like(program), *words])
@@ -107,10 +80,10 @@ def _module(call: Invocation, module: Arg, words: list[Arg]) -> Stream:
         return Stream(None, call.stdin.taint)
     if name == "json.tool":
         return _json_tool(call, words)
-    if name in _SERVING_MODULES:
+    if name in card_words(call, "serving"):
         do(call, "serve")
         return Stream(None)
-    if name in _READING_MODULES:
+    if name in card_words(call, "reading"):
         for word in words:
             if not word.startswith("-"):
                 call.reads(word)
@@ -118,7 +91,7 @@ def _module(call: Invocation, module: Arg, words: list[Arg]) -> Stream:
     if name == "py_compile":
         do(call, "cache")
         return Stream(None)
-    if name in _WRITING_MODULES:
+    if name in card_words(call, "writing"):
         do(call, "write")
         return Stream(None)
     if name == "timeit" and words:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from redoma.jail.overlay.locks import recover
 from redoma.jail.overlay.transaction_store import read_entry
+from redoma.model.change import Standing
 from redoma.model.errors import ChangeError, UndoImpossible, UsageError
 from redoma.model.intent import EndUnknown
-from redoma.model.transaction import Standing
 from redoma.model.value import Value, replace
 from redoma.pipeline.plans import state as kept
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from redoma.model.display import shortened
+from redoma.base.text import shortened
 from redoma.model.intent import Operation
 from redoma.model.request import Mode
 from redoma.model.value import Value, replace

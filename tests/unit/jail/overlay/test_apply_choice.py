@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from redoma.model.change import Changes
+from redoma.model.change import Applied, Changes, Standing
 from redoma.model.errors import ChangeError, PreviewGone, UsageError
 from redoma.model.result import Outcome, Quarantined, Result
-from redoma.model.transaction import Applied, Standing
 from redoma.pipeline import stored_changes
 from redoma.pipeline.dry_run import DryRunReport
 from redoma.pipeline.preview import Preview

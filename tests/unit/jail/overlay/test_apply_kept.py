@@ -15,8 +15,8 @@ from redoma.jail.overlay import store, transaction_store
 from redoma.jail.overlay.journal import JournalFiles, from_text, to_text
 from redoma.jail.overlay.locks import locked
 from redoma.jail.overlay.retention import RetentionBounds
+from redoma.model.change import Freed, HistoryEntry, Standing
 from redoma.model.errors import PreviewGone, UndoImpossible, UsageError
-from redoma.model.transaction import Freed, HistoryEntry, Standing
 from redoma.model.value import replace
 from redoma.pipeline import stored_changes
 from tests.unit.jail.overlay.applied import hold, populate, tree

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from redoma.jail.protect.untrusted_paths import remove_tree
+from redoma.model.change import Standing
 from redoma.model.errors import ChangeError
-from redoma.model.transaction import Standing
 from redoma.pipeline import stored_changes
 from tests.unit.jail.overlay.applied import (
     SCRIPTS,

@@ -14,7 +14,7 @@ import pytest
 
 from redoma import Sandbox
 from redoma.jail.overlay import changes, site, store, transaction_store
-from redoma.model.transaction import Standing
+from redoma.model.change import Standing
 from redoma.pipeline import stored_changes
 from redoma.pipeline.decisions.policies import load_policy
 from redoma.pipeline.transactions import local_transactions

@@ -14,7 +14,7 @@ import pytest
 
 from redoma.jail.overlay import locks, site, transaction_store
 from redoma.jail.overlay.locks import UnfinishedWork, anything_unfinished, locked, unfinished
-from redoma.model.transaction import Standing
+from redoma.model.change import Standing
 from redoma.pipeline import stored_changes
 from tests.unit.jail.overlay.applied import hold, populate, tree
 from tests.unit.jail.overlay.places import own_places

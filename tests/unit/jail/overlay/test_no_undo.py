@@ -11,9 +11,9 @@ import pytest
 
 from redoma.jail.overlay import store, transaction_store
 from redoma.jail.overlay.retention import RetentionBounds
+from redoma.model.change import Standing
 from redoma.model.errors import NoRoomForUndo, PreviewGone, UndoImpossible, UsageError
 from redoma.model.remedies import Help, Remedy
-from redoma.model.transaction import Standing
 from redoma.pipeline import stored_changes
 from tests.crash.victim import events_of, killed_at
 from tests.unit.jail.overlay.applied import (

@@ -8,7 +8,9 @@ import pytest
 
 from tests.unit.judge.programs.card_files import bodies
 
-HANDLERS = sorted({body["handler"] for body in bodies().values() if "handler" in body})
+HANDLERS = sorted(
+    {body[key] for body in bodies().values() for key in ("handler", "prints") if key in body}
+)
 
 
 @pytest.mark.parametrize("handler", HANDLERS)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redoma.model.display import cell, harmless, shortened
+from redoma.base.text import cell, harmless, shortened
 
 
 @pytest.mark.parametrize(
