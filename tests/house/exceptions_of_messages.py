@@ -6,7 +6,7 @@ import re
 
 MODULES_WITHOUT: tuple[str, ...] = (
     "redoma.base.log",  # the operator's log is English
-    "redoma.testing",  # for programmers: commands to try, and what a check saw
+    "redoma.testing",  # for people who write tests, and what those run
     "redoma.dialects",  # published APIs, which speak as their documents say
     "redoma.ask.prefixes",  # programs and their subcommands
     "redoma.jail.kernel.syscall_table",  # names of system calls, and reasons for whoever reads the list
