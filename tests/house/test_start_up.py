@@ -1,4 +1,4 @@
-"""A hook stands between every two steps of an agent: its door opens light and fast."""
+"""A hook stands between every two steps of an agent: it starts light and fast."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HEAVY = {
 }
 # What a plain run does without as well: each costs it a millisecond or more.
 SPARED = HEAVY - {"socket"} | {"shlex", "importlib", "hashlib"}
-MOST_MODULES = 240
+MOST_MODULES = 225
 PROMISED_RATIO = 6
 SITE = sysconfig.get_path("purelib")
 ROUNDS = 21

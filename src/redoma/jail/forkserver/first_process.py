@@ -34,11 +34,6 @@ _FOR_THE_COMMAND = (
 )
 
 
-def own_pid(proc: str = "/proc") -> int:
-    """This process's number as whoever mounted `proc` counts."""
-    return int(os.readlink(f"{proc}/self"))
-
-
 def introduce(status: int, pid: int) -> None:
     """Says which process is the first."""
     os.write(status, b'{ "child-pid": %d }\n' % pid)

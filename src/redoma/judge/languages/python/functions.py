@@ -139,7 +139,6 @@ RAISES_RIGHTS = frozenset(
 INSTALLS = frozenset(
     "pip.main pip._internal.main pip._internal.cli.main.main ensurepip.bootstrap".split()
 )
-POWER = frozenset(("os.reboot",))
 ENVIRONMENT = frozenset(("os.environ", "os.environb"))
 OPENS = frozenset(
     "open io.open builtins.open codecs.open os.open gzip.open bz2.open lzma.open "
