@@ -135,7 +135,7 @@ def test_the_beginning_of_an_id_is_enough_where_it_is_the_only_one(
 def test_a_plan_says_that_it_can_be_undone_only_where_it_can(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from redoma.cli.plan import result_lines
+    from redoma.cli.plans import result_lines
     from redoma.jail.overlay.retention import RetentionBounds
 
     (place.workspace / "big").write_bytes(b"1" * (3 << 20))

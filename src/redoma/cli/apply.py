@@ -123,8 +123,8 @@ def _interactively(
     changes: Changes, places: list[str] | None, allowed: list[str]
 ) -> Applied | None:
     """Asks for each change; nothing is applied before the last answer."""
+    from redoma.cli.console import ask, need_a_person
     from redoma.cli.prose import screen
-    from redoma.cli.terminal import ask, need_a_person
     from redoma.pipeline.diffs import chosen_content, file_diffs
 
     need_a_person("redoma apply -i", "redoma apply ID PATH...")

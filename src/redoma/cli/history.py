@@ -78,7 +78,7 @@ def main(options: CommandLine) -> int:
     if not entries:
         told = "redoma: nothing is remembered here\nhint: redoma history --all\n"
         sys.stderr.write(phrased(told))
-    from redoma.cli.terminal import page
+    from redoma.cli.console import page
 
     lines = [line(entry, with_place="--all" in options.flags) for entry in entries]
     page(lines, wanted="--no-pager" not in options.flags)
@@ -160,9 +160,9 @@ def _one(name: str, flags: set[str]) -> int:
         made = {**as_json(entry), "changes": [change_json(item) for item in changes.items]}
         sys.stdout.write(json.dumps({**made, "warnings": list(changes.warnings)}) + "\n")
         return 0
+    from redoma.cli.console import page
     from redoma.cli.preview import changes_report
     from redoma.cli.prose import screen
-    from redoma.cli.terminal import page
     from redoma.cli.tree import tree
 
     on = screen(sys.stdout)

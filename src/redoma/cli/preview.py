@@ -86,7 +86,7 @@ def show(found: DryRunReport, flags: set[str]) -> None:
     if "--patch" in flags:
         write_patch(found.changes, pager="--no-pager" not in flags)
     else:
-        from redoma.cli.terminal import page
+        from redoma.cli.console import page
 
         page(preview_report(found, stat="--stat" in flags), wanted="--no-pager" not in flags)
     sys.stdout.flush()
@@ -183,7 +183,7 @@ def write_patch(changes: Changes, *, pager: bool = True) -> None:
             yield piece.patch
 
     if os.isatty(1):
-        from redoma.cli.terminal import page
+        from redoma.cli.console import page
 
         page((readable(part) for part in parts()), wanted=pager)
     else:

@@ -106,7 +106,7 @@ def start(line: CommandLine) -> int:
     gc.enable()
     sink = raw_writer() if terminal else writer()
     if terminal:
-        from redoma.cli.terminal import attached
+        from redoma.cli.console import attached
 
         with attached(control):
             result = sandbox.run(

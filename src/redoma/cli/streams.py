@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-    from redoma.cli.terminal import Plain
+    from redoma.cli.console import Plain
 
 # Far above every pack's own limit, which then refuses by length; far below what hurts a machine.
 MOST_BYTES = 8 * 1024 * 1024
@@ -72,7 +72,7 @@ class Writer:
     def made_plain(self) -> Writer:
         """The same; where a person reads it, nothing in it acts."""
         if any(os.isatty(own) for own in self._onto.values()):
-            from redoma.cli.terminal import Plain
+            from redoma.cli.console import Plain
 
             self._filters = {s: Plain() for s, own in self._onto.items() if os.isatty(own)}
         return self

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from redoma.cli.policy import POLICY
+from redoma.cli.policies import POLICY
 from tests.unit.cli.running import Done, run
 from tests.unit.hook.payloads import claude
 
