@@ -7,8 +7,7 @@ which links stood at its two ends.
 
 from __future__ import annotations
 
-from json import JSONEncoder
-
+from redoma.base.cores import encode_basestring_ascii, make_encoder
 from redoma.model.value import Value
 
 TYPE_CHECKING = False
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 
 DEEPEST = 32
 _LARGEST = 1.7976931348623157e308
-_IN_ONE_LINE = JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
 def storable(text: str) -> str:
@@ -33,7 +31,18 @@ def storable(text: str) -> str:
 
 def json_text(value: object, clean: Callable[[str], str]) -> str:
     """A JSON value in ASCII on one line, each string cleaned."""
-    return _IN_ONE_LINE(_plain(value, clean, 0))
+    return "".join(_IN_ONE_LINE(_plain(value, clean, 0), 0))
+
+
+def _refuse(value: object) -> object:
+    raise TypeError(f"the details of an event are JSON; {type(value).__name__} is not")
+
+
+# What `JSONEncoder(separators=(",", ":"), allow_nan=False)` makes, without the rest of `json`.
+_SORTED = _SKIPPING = _NAN = False
+_IN_ONE_LINE = make_encoder(
+    None, _refuse, encode_basestring_ascii, None, ":", ",", _SORTED, _SKIPPING, _NAN
+)
 
 
 def _plain(value: object, clean: Callable[[str], str], depth: int) -> object:
@@ -55,7 +64,7 @@ def _plain(value: object, clean: Callable[[str], str], depth: int) -> object:
         return cleaned
     if isinstance(value, (list, tuple)):
         return [_plain(each, clean, depth + 1) for each in value]
-    raise TypeError(f"the details of an event are JSON; {type(value).__name__} is not")
+    return _refuse(value)
 
 
 def row_bytes(row: tuple[Any, ...]) -> bytes:

@@ -9,8 +9,6 @@ from __future__ import annotations
 import marshal
 import os
 
-from redoma.base import atomic_file
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -56,6 +54,8 @@ def keep(path: str, stamp: Any, value: Any, *, mode: int = 0o600) -> bool:
 
 def keep_bytes(path: str, content: bytes, *, mode: int = 0o600) -> bool:
     """Keeps bytes that their reader checks by himself."""
+    from redoma.base import atomic_file  # most starts only read
+
     try:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         atomic_file.write(path, content, mode=mode)

@@ -1,10 +1,11 @@
-"""The cores of `socket`, `queue`, `hashlib` and `sqlite3`: C modules that those are written around.
+"""The cores of `socket`, `queue`, `hashlib`, `json` and `sqlite3`: what those are written around.
 
-A cold run needs a socket pair, a hash and a database, and not what the public modules load beside
-them: `socket` takes 2.0 ms where its core takes 0.2, `hashlib` 1.7 and 0.1, `sqlite3` 1.7 and 0.6,
-`queue` 0.9 and 0.1. What is named here is the same object there, or the class that the public one
-extends. No other module imports a private one of CPython, but for `base/import_cache.py`,
-`base/pattern_cache.py` and `base/signals.py`, which are about them, and the kernel's `_ctypes`.
+A cold run needs a socket pair, a hash, a JSON line and a database, and not what the public modules
+load beside them: `socket` takes 2.0 ms where its core takes 0.2, `hashlib` 1.7 and 0.1, `json` 1.4
+and 0.1, `sqlite3` 1.7 and 0.6, `queue` 0.9 and 0.1. What is named here is the same object there, or
+the class that the public one extends. No other module imports a private one of CPython, but for
+`base/import_cache.py`, `base/pattern_cache.py` and `base/signals.py`, which are about them, and the
+kernel's `_ctypes`.
 
 Each name is looked up when it is first asked for: a shared library is loaded by who needs it.
 """
@@ -32,9 +33,13 @@ if TYPE_CHECKING:
         socket,
         socketpair,
     )
+    from collections.abc import Callable
     from hashlib import blake2b
+    from json.encoder import encode_basestring_ascii
     from queue import SimpleQueue
     from sqlite3 import Connection, DatabaseError, Error, connect
+
+    make_encoder: Callable[..., Callable[[object, int], tuple[str, ...]]]
 
 __all__ = [
     "AF_INET",
@@ -56,8 +61,10 @@ __all__ = [
     "SimpleQueue",
     "blake2b",
     "connect",
+    "encode_basestring_ascii",
     "inet_ntop",
     "inet_pton",
+    "make_encoder",
     "socket",
     "socketpair",
 ]
@@ -65,6 +72,7 @@ __all__ = [
 _ELSEWHERE = {
     "blake2b": "_blake2",
     "SimpleQueue": "_queue",
+    **dict.fromkeys(("encode_basestring_ascii", "make_encoder"), "_json"),
     **dict.fromkeys(("Connection", "DatabaseError", "Error", "connect"), "_sqlite3"),
 }
 

@@ -187,9 +187,8 @@ class ImportCache:
                     new[name] = found
         patterns = self._patterns | self._compiled.new()
         before = {name for name in known if self._index[name][1] == _TOGETHER}
-        together = before & sys.modules.keys() or known & sys.modules.keys() | new.keys()
-        wasted = len(before) - len(together) > len(before) // 8
-        nothing_new = not new and len(patterns) == len(self._patterns) and not wasted
+        together = self._together(before, known & sys.modules.keys() | new.keys())
+        nothing_new = not new and len(patterns) == len(self._patterns) and together == before
         if nothing_new or sys.dont_write_bytecode:
             return
         index: Index = {}
@@ -217,6 +216,17 @@ class ImportCache:
         for place in self._places:
             if cache.keep_bytes(place, content):
                 return
+
+    @staticmethod
+    def _together(before: set[str], loaded: set[str]) -> set[str]:
+        """What the next start is to read at once: what every start so far has loaded.
+
+        One that ends early, at a wrong option, says nothing of what the others need.
+        """
+        if len(before) < len(loaded) // 2:
+            return loaded
+        used = before & loaded
+        return used if len(used) > len(before) // 2 else before
 
     def _source(self, name: str, module: ModuleType) -> tuple[Source, CodeType] | None:
         loader = getattr(module, "__loader__", None)

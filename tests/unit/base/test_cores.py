@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json.encoder
 import queue
 import socket
 import sqlite3
@@ -17,6 +18,8 @@ from tests.house.tree import PACKAGE
 
 def test_what_a_core_has_is_what_the_public_module_has() -> None:
     assert cores.blake2b is hashlib.blake2b
+    assert cores.encode_basestring_ascii is json.encoder.encode_basestring_ascii
+    assert cores.make_encoder is json.encoder.c_make_encoder
     assert cores.SimpleQueue is queue.SimpleQueue
     assert (cores.connect, cores.Connection) == (sqlite3.connect, sqlite3.Connection)
     assert issubclass(socket.socket, cores.socket)
