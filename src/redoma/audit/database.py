@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
 
 from redoma.audit.schema import APPLICATION, TABLES, VERSION
 from redoma.base.cores import Connection, DatabaseError, Error, connect
@@ -15,8 +14,7 @@ from redoma.model.errors import RecordUnavailable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+    from types import TracebackType
 
 DATABASE = "audit.db"
 HEAD = "audit.head"
@@ -70,7 +68,7 @@ def path_of(directory: str) -> str:
 def open_to_write(directory: str) -> Connection:
     """A connection to write with; `Log.force` puts its commits on disk. Made if needed."""
     path = path_of(directory)
-    with worded(path):
+    with WordedErrors(path):
         if not os.path.exists(path):
             flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
             os.close(os.open(path, flags, 0o600))
@@ -95,7 +93,7 @@ def open_to_write(directory: str) -> Connection:
 def open_to_read(directory: str) -> Connection:
     """A connection for looking; works in a directory that cannot be written as well."""
     path = path_of(directory)
-    with worded(path):
+    with WordedErrors(path):
         if os.access(directory, os.W_OK) and os.access(path, os.W_OK):
             connection = _connected(path)
             connection.execute("PRAGMA query_only = ON")
@@ -168,13 +166,26 @@ def force_names(directory: str) -> None:
         os.close(descriptor)
 
 
-@contextmanager
-def worded(path: str) -> Iterator[None]:
-    """Turns what SQLite and the system say into RecordUnavailable with a hint."""
-    try:
-        yield
-    except (Error, OSError) as error:
-        raise unavailable(path, error) from error
+class WordedErrors:
+    """Turns what SQLite and the system say into RecordUnavailable with a hint.
+
+    A class: `contextlib` would be loaded by every check, for this alone.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if isinstance(error, (Error, OSError)):
+            raise unavailable(self._path, error) from error
 
 
 def unavailable(path: str, error: Exception) -> RecordUnavailable:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from redoma.audit import database
-from redoma.audit.database import lenient, open_to_read, path_of, worded
+from redoma.audit.database import WordedErrors, lenient, open_to_read, path_of
 from redoma.audit.schema import COLUMNS
 from redoma.audit.stats import TYPE_CHECKING
 from redoma.model.errors import UsageError
@@ -141,7 +141,7 @@ class AuditReader:
     def _read(self, rest: str, values: list[Any]) -> list[AuditEntry]:
         if self._connection is None:
             return []
-        with worded(self._path):
+        with WordedErrors(self._path):
             rows = self._connection.execute(
                 f"SELECT {COLUMNS}, link FROM audit_log {rest}",  # noqa: S608
                 values,
@@ -177,7 +177,7 @@ def _has_begun(directory: str, connection: Connection) -> bool:
     Attack: who drops the table must not make the record look as if it had not begun: the head file
     tells the one from the other.
     """
-    with worded(path_of(directory)):
+    with WordedErrors(path_of(directory)):
         told = os.path.join(directory, database.HEAD)
         begun = os.path.exists(told) and os.stat(told).st_size > 0
         made = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'audit_log'").fetchone()

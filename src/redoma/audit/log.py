@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from _thread import allocate_lock, start_new_thread
-from contextlib import suppress
 
 from redoma.audit.chain import json_text, storable
 from redoma.audit.transaction import Draft
@@ -110,17 +109,17 @@ class AuditLog:
     def has_run(self, digest: str) -> bool:
         """Whether a command was ever started here."""
         from redoma.audit import ledger
-        from redoma.audit.database import path_of, worded
+        from redoma.audit.database import WordedErrors, path_of
 
-        with self._turn() as writer, worded(path_of(self.directory)):
+        with self._turn() as writer, WordedErrors(path_of(self.directory)):
             return ledger.has_run(writer.connection, digest)
 
     def durations(self, digest: str) -> tuple[float, ...]:
         """Seconds that the last runs of a command took, oldest first; at most sixteen."""
         from redoma.audit import ledger
-        from redoma.audit.database import path_of, worded
+        from redoma.audit.database import WordedErrors, path_of
 
-        with self._turn() as writer, worded(path_of(self.directory)):
+        with self._turn() as writer, WordedErrors(path_of(self.directory)):
             return ledger.durations(writer.connection, digest)
 
     def close(self) -> None:
@@ -204,8 +203,10 @@ class AuditLog:
     def _give_up(self) -> None:
         """The next use opens everything anew: the cause may be gone by then."""
         if self._writer is not None:
-            with suppress(Exception):
+            try:  # noqa: SIM105 # `contextlib` would be loaded by every check
                 self._writer.close()
+            except Exception:  # noqa: S110
+                pass
             self._writer = None
 
     def _open(self) -> AuditWriter:

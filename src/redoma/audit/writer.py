@@ -9,11 +9,11 @@ from redoma.audit.chain import ChainHead, command_digest, head_mac
 from redoma.audit.database import (
     Error,
     Statements,
+    WordedErrors,
     is_ours,
     open_to_write,
     path_of,
     unavailable,
-    worded,
 )
 from redoma.audit.head_lock import Anchor, HeadLock, parsed, spelled
 from redoma.audit.transaction import Transaction
@@ -79,7 +79,7 @@ class AuditWriter:
                     hint=_aside(directory),
                 )
             self._opened = open_to_write(directory)
-            with worded(self._path):
+            with WordedErrors(self._path):
                 self._begin_if_new(begun=begun)
         except BaseException:
             self.close()

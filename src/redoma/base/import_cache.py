@@ -21,15 +21,14 @@ from _frozen_importlib import ModuleSpec
 from _frozen_importlib_external import MAGIC_NUMBER, SourceFileLoader
 
 from redoma.base import cache
-from redoma.base.paths import cache_home
-from redoma.base.pattern_cache import KeptPatterns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import CodeType, ModuleType
     from typing import TypeAlias
 
-    from redoma.base.pattern_cache import Patterns
+    from redoma.base.pattern_cache import KeptPatterns, Patterns
 
     # Under which root, the path below it, whether it is a package, the source's time and size.
     Source: TypeAlias = tuple[int, str, bool, int, int]
@@ -47,27 +46,35 @@ _LONGEST_NAME = 20
 class ImportCache:
     """The modules of one command, in front of the interpreter's own ways to find them."""
 
-    def __init__(self, command: str, package: str, home: str) -> None:
+    def __init__(self, command: str, package: str) -> None:
         self._roots = (package, os.path.dirname(os.__file__))
         self._stamp = (_FORMAT, MAGIC_NUMBER, sys.hexversion, self._roots[_LIBRARY])
-        name = f"{command}.{sys.implementation.cache_tag}-{sys.hexversion:x}.imports"
-        self._places = [f"{package}/__pycache__/{name}"]
-        if sys.pycache_prefix:
-            self._places = [f"{sys.pycache_prefix}{package}/{name}"]
-        elif home:
-            self._places.append(f"{home}/redoma/compiled{package}/{name}")
+        self._name = f"{command}.{sys.implementation.cache_tag}-{sys.hexversion:x}.imports"
         self._codes = _Codes("", -1, 0)
         self._index: Index = {}
         self._stale: set[str] = set()
         self._before = set(sys.modules)
         self._started: list[str] = []
         self._patterns: Patterns = {}
-        for place in self._places:
+        self._compiled: KeptPatterns | None = None
+        for place in self._places():
             kept = _read(place, self._stamp)
             if kept is not None:
                 self._index, self._patterns, self._codes = kept
                 break
-        self._compiled = KeptPatterns(self._patterns)
+
+    def _places(self) -> Iterator[str]:
+        """Where the file may lie; the later ones are worked out only if they are asked for."""
+        package = self._roots[_OURS]
+        if sys.pycache_prefix:
+            yield f"{sys.pycache_prefix}{package}/{self._name}"
+            return
+        yield f"{package}/__pycache__/{self._name}"
+        from redoma.base.paths import cache_home
+
+        home = cache_home()
+        if home:
+            yield f"{home}/redoma/compiled{package}/{self._name}"
 
     def find_spec(
         self, name: str, path: object = None, target: ModuleType | None = None
@@ -167,6 +174,9 @@ class ImportCache:
 
     def give_patterns(self) -> None:
         """Has `re` take the expressions that an earlier start compiled."""
+        from redoma.base.pattern_cache import KeptPatterns
+
+        self._compiled = KeptPatterns(self._patterns)
         self._compiled.put_before_re()
 
     def end(self) -> None:
@@ -185,7 +195,7 @@ class ImportCache:
                 found = self._source(name, module)
                 if found is not None:
                     new[name] = found
-        patterns = self._patterns | self._compiled.new()
+        patterns = self._patterns | ({} if self._compiled is None else self._compiled.new())
         before = {name for name in known if self._index[name][1] == _TOGETHER}
         together = self._together(before, known & sys.modules.keys() | new.keys())
         nothing_new = not new and len(patterns) == len(self._patterns) and together == before
@@ -213,7 +223,7 @@ class ImportCache:
         codes.insert(0, marshal.dumps(tuple(common)))
         head = marshal.dumps((self._stamp, index, patterns, len(codes[0])))
         content = b"".join((len(head).to_bytes(_LENGTH, "little"), head, *codes))
-        for place in self._places:
+        for place in self._places():
             if cache.keep_bytes(place, content):
                 return
 
@@ -338,7 +348,7 @@ def begin(arguments: list[str]) -> ImportCache | None:
     ):
         return None
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    found = ImportCache(command, package, cache_home())
+    found = ImportCache(command, package)
     sys.meta_path.insert(0, found)
     found.give_patterns()
     return found

@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from contextlib import suppress
 
 from redoma.base.paths import cache_home, xdg_directory
 from redoma.model.errors import StateUnavailable
@@ -88,8 +87,10 @@ def all_places() -> tuple[str, ...]:
     given = os.environ.get("XDG_CACHE_HOME", "")
     believed = [f"{given.rstrip('/')}/{_NAME}"] if given.startswith("/") else []
     found = [*_caches(), *believed, config(), f"/tmp/{own}", f"/dev/shm/{own}"]
-    with suppress(StateUnavailable):  # who needs it is told
+    try:  # noqa: SIM105 # `contextlib` would be loaded by every check
         found.append(f"{_base('XDG_STATE_HOME', '.local/state')}/{_NAME}")
+    except StateUnavailable:
+        pass  # who needs it is told
     return tuple(dict.fromkeys(found))
 
 
