@@ -20,7 +20,7 @@ MODULES_WITHOUT: tuple[str, ...] = (
 # Scripts, expressions and files for other programs, known by how they begin.
 CODE = re.compile(
     r'import sys;|"\$@"|while IFS|127\.0\.0\.1|\|\| sh -c|\\b|\*\*\* |# [<>]{3}|\(command'
-    r"|HTTP/1|plan \{0\}(?:\n|\Z)|import \{0\}\n"
+    r"|HTTP/1|Language: |plan \{0\}(?:\n|\Z)|import \{0\}\n"
 )
 NOT_MESSAGES: frozenset[str] = frozenset(
     {
