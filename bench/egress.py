@@ -23,15 +23,15 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
 from redoma.egress.grants import gated
-from redoma.egress.rules import read
-from redoma.jail.levels import load
-from redoma.jail.plan import plan
+from redoma.egress.host_rules import read
+from redoma.jail.engines.choice import plan
+from redoma.jail.profiles.profile import load
 from redoma.model.access import Grant, Writes
 from redoma.model.guarantee import Guarantee
 from redoma.model.request import Program, Request
 from redoma.model.value import replace
 from redoma.pipeline.execute import execute
-from redoma.pipeline.sandbox import this_host
+from redoma.pipeline.this_host import this_host
 
 PYTHON = "/usr/bin/python3"
 CONNECTIONS, MEGABYTES, AT_ONCE = 400, 2000, 1000

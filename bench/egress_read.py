@@ -22,8 +22,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from egress import PYTHON, direct, in_an_enclosure, started
 from redoma.egress.grants import gated
-from redoma.egress.rules import read
-from redoma.jail.levels import load
+from redoma.egress.host_rules import read
+from redoma.jail.profiles.profile import load
 from redoma.model.value import replace
 
 CONNECTIONS, REQUESTS, MEGABYTES, AT_ONCE = 50, 300, 200, 500

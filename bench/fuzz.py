@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
 
 from bench.judge import rows  # noqa: E402
-from redoma.pipeline.check import check  # noqa: E402
+from redoma.pipeline.decisions.check import check  # noqa: E402
 from tests.property.fragments import GLUE, PIECES  # noqa: E402
 
 SLOW = 1.0

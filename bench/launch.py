@@ -22,8 +22,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
 from redoma import Sandbox  # noqa: E402
-from redoma.jail.engines.bwrap_binary import candidates  # noqa: E402
-from redoma.pipeline.sandbox import this_host  # noqa: E402
+from redoma.jail.engines.bubblewrap import candidates  # noqa: E402
+from redoma.pipeline.this_host import this_host  # noqa: E402
 
 # What our launcher, and whatever it forked, is seen by in the list of processes.
 LAUNCHER = "redoma.jail.forkserver.server"

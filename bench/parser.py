@@ -24,7 +24,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
 
-from redoma.judge.shell import parse  # noqa: E402
+from redoma.judge.shell.parser import parse  # noqa: E402
 from redoma.model.script import Simple, Word  # noqa: E402
 from tests.unit.judge.shell.nasty import MIXED, NASTY, SIZE  # noqa: E402
 from tests.unit.judge.shell.walk import nodes  # noqa: E402

@@ -2,7 +2,7 @@
 
     python bench/preview.py [--rounds N] [--files N]
 
-First: every operation of `preview_operations.py` in a layer and bare, the same words and the same
+First: every operation of `preview_operations.py` in an overlay and bare, the same words and the same
 tree afterwards, and the real tree not changed in one byte or time. Then: `true` in a small and in a
 large workspace, interleaved, beside what people do instead: a copy of everything, or git. At last
 (`preview_scale.py`): how the work after a run grows with its changes and their depth.
@@ -27,7 +27,7 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT), str(ROOT / "bench")]
 from bench.launch import measured  # noqa: E402
 from bench.preview_scale import grows_as_it_should  # noqa: E402
 from preview_operations import GAPS, OPERATIONS  # noqa: E402
-from redoma.jail.engines.bwrap_binary import candidates  # noqa: E402
+from redoma.jail.engines.bubblewrap import candidates  # noqa: E402
 from redoma.jail.overlay.changes import read_changes  # noqa: E402
 from redoma.jail.overlay.store import find_overlay, remove_overlay  # noqa: E402
 from redoma.model.change import Changes  # noqa: E402
@@ -47,16 +47,16 @@ def usual(workspace: Path, script: str) -> list[str]:
             "--chdir", place, "--", "/bin/bash", "-c", script]  # fmt: skip
 
 
-def layered(workspace: Path) -> Box:
-    """The standard level, its writes held in a layer."""
+def overlaid(workspace: Path) -> Box:
+    """The standard level, its writes held in an overlay."""
     return Box(workspace)
 
 
 def drop(changes: Changes | None) -> None:
     """Removes what a run left to be applied."""
-    layer = find_overlay(changes.id) if changes is not None else None
-    if layer is not None:
-        remove_overlay(layer)
+    overlay = find_overlay(changes.id) if changes is not None else None
+    if overlay is not None:
+        remove_overlay(overlay)
 
 
 def project(place: Path) -> Path:
@@ -77,7 +77,7 @@ def operations(base: Path) -> bool:
     """Whether everything behaves as bare and the real tree stays as it was."""
     good = 0
     real = project(base / "real/work")
-    box = layered(real)
+    box = overlaid(real)
     for name, script in {**OPERATIONS, **GAPS}.items():
         with tempfile.TemporaryDirectory(dir=base) as other:
             copy = Path(other) / "work"
@@ -122,7 +122,7 @@ def once(argv: list[str], env: dict[str, str] | None = None) -> None:
 
 
 def copied(work: Path, base: Path) -> None:
-    """What a preview is without layers: copy, run, compare, remove."""
+    """What a preview is without overlays: copy, run, compare, remove."""
     copy = base / "copy"
     once(["cp", "-r", str(work), str(copy)])
     once(usual(copy, "true"))
@@ -143,7 +143,7 @@ def costs(base: Path, files: int, rounds: int) -> bool:
     repository = base / "repository"
     subprocess.run(["cp", "-a", str(large), str(repository)], check=True)
     once(["git", "-C", str(repository), "init", "-q"])
-    few, many = layered(small), layered(large)
+    few, many = overlaid(small), overlaid(large)
 
     def preview(box: Box) -> None:
         result = box.run(["/bin/true"])
@@ -182,7 +182,7 @@ def many_changes(base: Path, files: int) -> None:
     """How long it takes to tell many changes."""
     work = base / "empty"
     work.mkdir()
-    box = layered(work)
+    box = overlaid(work)
     code = (
         f"import os\nfor n in range({files}):\n    if n % 1000 == 0: os.mkdir(f'd{{n // 1000}}')\n"
     )
@@ -190,13 +190,13 @@ def many_changes(base: Path, files: int) -> None:
     result = box.run(["/usr/bin/python3", "-I", "-S", "-c", code])
     assert result.ok, result.stderr
     assert result.changes is not None
-    layer = find_overlay(result.changes.id)
-    assert layer is not None
+    overlay = find_overlay(result.changes.id)
+    assert overlay is not None
     began = time.perf_counter()
-    found = read_changes(layer)
+    found = read_changes(overlay)
     took = time.perf_counter() - began
     began = time.perf_counter()
-    remove_overlay(layer)
+    remove_overlay(overlay)
     gone = time.perf_counter() - began
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(

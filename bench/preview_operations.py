@@ -1,4 +1,4 @@
-"""Everyday operations, each a script that prints what it sees; run bare and run in a layer."""
+"""Everyday operations, each a script that prints what it sees; run bare and run in an overlay."""
 
 from __future__ import annotations
 

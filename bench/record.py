@@ -24,7 +24,7 @@ from redoma.audit.entries import AuditReader  # noqa: E402
 from redoma.audit.log import AuditLog  # noqa: E402
 from redoma.audit.verification import verify  # noqa: E402
 from redoma.model.event import Event, Kind  # noqa: E402
-from redoma.pipeline.wiring import redact  # noqa: E402
+from redoma.pipeline.redaction import redact  # noqa: E402
 
 PROCESSES = 4
 APPENDS_A_SECOND = 1500
@@ -105,7 +105,7 @@ def in_a_run(place: Path, rounds: int) -> tuple[list[float], list[float]]:
     record = Timed(str(place / "runs"), redact=redact)
     workspace = place / "workspace"
     workspace.mkdir()
-    sandbox = Sandbox(str(workspace), record=record)
+    sandbox = Sandbox(str(workspace), audit=record)
     runs, written = [], []
     for number in range(-5, rounds):
         record.spent = 0.0

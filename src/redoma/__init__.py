@@ -1,26 +1,37 @@
 """A guard between an AI agent and the machine: it understands a command, judges it, says why.
 
-Public names load when they are first used, so that a door pays only for what it touches.
+Public names load when they are first used, so that an entry point pays only for what it touches.
 """
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.i18n import in_language as in_language
+    from redoma.jail.supervisor.control import Control as Control
+    from redoma.judge.languages.component.validate import validate_component as validate_component
+    from redoma.model.access import Limits as Limits
     from redoma.model.call import Call as Call
-    from redoma.model.call_errors import CallFailed as CallFailed
-    from redoma.model.call_errors import NotReturnable as NotReturnable
-    from redoma.model.call_errors import NotSendable as NotSendable
-    from redoma.model.call_errors import SandboxTimeout as SandboxTimeout
-    from redoma.model.call_errors import SandboxViolation as SandboxViolation
+    from redoma.model.call import CallFailed as CallFailed
+    from redoma.model.call import NotReturnable as NotReturnable
+    from redoma.model.call import NotSendable as NotSendable
+    from redoma.model.call import SandboxTimeout as SandboxTimeout
+    from redoma.model.call import SandboxViolation as SandboxViolation
+    from redoma.model.change import Applied as Applied
+    from redoma.model.change import Change as Change
+    from redoma.model.change import Changes as Changes
+    from redoma.model.change import Undone as Undone
     from redoma.model.component import Problem as Problem
     from redoma.model.component import Validation as Validation
     from redoma.model.confirmation import confirmation_request as confirmation_request
     from redoma.model.confirmation import confirmation_response as confirmation_response
     from redoma.model.decision import Decision as Decision
     from redoma.model.decision import Verdict as Verdict
+    from redoma.model.errors import Declined as Declined
     from redoma.model.errors import EngineFailed as EngineFailed
     from redoma.model.errors import NoEngine as NoEngine
     from redoma.model.errors import RedomaError as RedomaError
+    from redoma.model.errors import UsageError as UsageError
+    from redoma.model.policy import Circumstances as Circumstances
+    from redoma.model.policy import Policy as Policy
     from redoma.model.question import Answer as Answer
     from redoma.model.question import Choice as Choice
     from redoma.model.question import Question as Question
@@ -31,34 +42,62 @@ if TYPE_CHECKING:
     from redoma.model.risk import Fact as Fact
     from redoma.model.risk import Finding as Finding
     from redoma.model.risk import Risk as Risk
+    from redoma.model.value import replace as replace
     from redoma.pipeline.async_sandbox import AsyncSandbox as AsyncSandbox
-    from redoma.pipeline.check import check as check
-    from redoma.pipeline.check import facts as facts
-    from redoma.pipeline.components import validate_component as validate_component
-    from redoma.pipeline.knowledge import rules as rules
+    from redoma.pipeline.decisions.check import check as check
+    from redoma.pipeline.decisions.check import facts as facts
+    from redoma.pipeline.decisions.knowledge import rules as rules
+    from redoma.pipeline.decisions.policies import load_policy as load_policy
+    from redoma.pipeline.decisions.policies import shipped_policy as shipped_policy
+    from redoma.pipeline.path import Confirmed as Confirmed
+    from redoma.pipeline.plans.execution import PlanResult as PlanResult
+    from redoma.pipeline.plans.judgement import PlanCheck as PlanCheck
     from redoma.pipeline.plans.plan import Plan as Plan
+    from redoma.pipeline.plans.rehearsal import PlanPreview as PlanPreview
     from redoma.pipeline.preview import Preview as Preview
     from redoma.pipeline.redaction import SecretSanitizer as SecretSanitizer
+    from redoma.pipeline.requests import Caller as Caller
     from redoma.pipeline.sandbox import Sandbox as Sandbox
+    from redoma.pipeline.settings import NO_LIMIT as NO_LIMIT
+    from redoma.pipeline.settings import Access as Access
+    from redoma.pipeline.settings import Network as Network
+    from redoma.pipeline.settings import PolicyChoice as PolicyChoice
 
 __version__ = "0.1.0"
 __all__ = [
+    "NO_LIMIT",
+    "Access",
     "Answer",
+    "Applied",
     "Assessment",
     "AsyncSandbox",
     "Call",
     "CallFailed",
+    "Caller",
+    "Change",
+    "Changes",
     "Choice",
+    "Circumstances",
+    "Confirmed",
+    "Control",
     "Decision",
+    "Declined",
     "Effect",
     "EngineFailed",
     "Fact",
     "Finding",
+    "Limits",
+    "Network",
     "NoEngine",
     "NotReturnable",
     "NotSendable",
     "Outcome",
     "Plan",
+    "PlanCheck",
+    "PlanPreview",
+    "PlanResult",
+    "Policy",
+    "PolicyChoice",
     "Preview",
     "Problem",
     "Question",
@@ -69,6 +108,8 @@ __all__ = [
     "SandboxTimeout",
     "SandboxViolation",
     "SecretSanitizer",
+    "Undone",
+    "UsageError",
     "Validation",
     "Verdict",
     "__version__",
@@ -77,27 +118,47 @@ __all__ = [
     "confirmation_response",
     "facts",
     "in_language",
+    "load_policy",
+    "replace",
     "rules",
+    "shipped_policy",
     "validate_component",
 ]
 
 _HOMES = {
+    "Access": "redoma.pipeline.settings",
     "Answer": "redoma.model.question",
+    "Applied": "redoma.model.change",
     "Assessment": "redoma.model.risk",
     "AsyncSandbox": "redoma.pipeline.async_sandbox",
     "Call": "redoma.model.call",
-    "CallFailed": "redoma.model.call_errors",
+    "CallFailed": "redoma.model.call",
+    "Caller": "redoma.pipeline.requests",
+    "Change": "redoma.model.change",
+    "Changes": "redoma.model.change",
     "Choice": "redoma.model.question",
+    "Circumstances": "redoma.model.policy",
+    "Confirmed": "redoma.pipeline.path",
+    "Control": "redoma.jail.supervisor.control",
     "Decision": "redoma.model.decision",
+    "Declined": "redoma.model.errors",
     "Effect": "redoma.model.risk",
     "EngineFailed": "redoma.model.errors",
     "Fact": "redoma.model.risk",
     "Finding": "redoma.model.risk",
+    "Limits": "redoma.model.access",
+    "NO_LIMIT": "redoma.pipeline.settings",
+    "Network": "redoma.pipeline.settings",
     "NoEngine": "redoma.model.errors",
-    "NotReturnable": "redoma.model.call_errors",
-    "NotSendable": "redoma.model.call_errors",
+    "NotReturnable": "redoma.model.call",
+    "NotSendable": "redoma.model.call",
     "Outcome": "redoma.model.result",
     "Plan": "redoma.pipeline.plans.plan",
+    "PlanCheck": "redoma.pipeline.plans.judgement",
+    "PlanPreview": "redoma.pipeline.plans.rehearsal",
+    "PlanResult": "redoma.pipeline.plans.execution",
+    "Policy": "redoma.model.policy",
+    "PolicyChoice": "redoma.pipeline.settings",
     "Preview": "redoma.pipeline.preview",
     "Problem": "redoma.model.component",
     "Question": "redoma.model.question",
@@ -105,18 +166,23 @@ _HOMES = {
     "Result": "redoma.model.result",
     "Risk": "redoma.model.risk",
     "Sandbox": "redoma.pipeline.sandbox",
-    "SandboxTimeout": "redoma.model.call_errors",
-    "SandboxViolation": "redoma.model.call_errors",
+    "SandboxTimeout": "redoma.model.call",
+    "SandboxViolation": "redoma.model.call",
     "SecretSanitizer": "redoma.pipeline.redaction",
+    "Undone": "redoma.model.change",
+    "UsageError": "redoma.model.errors",
     "Validation": "redoma.model.component",
     "Verdict": "redoma.model.decision",
-    "check": "redoma.pipeline.check",
+    "check": "redoma.pipeline.decisions.check",
     "confirmation_request": "redoma.model.confirmation",
     "confirmation_response": "redoma.model.confirmation",
-    "facts": "redoma.pipeline.check",
+    "facts": "redoma.pipeline.decisions.check",
     "in_language": "redoma.i18n",
-    "rules": "redoma.pipeline.knowledge",
-    "validate_component": "redoma.pipeline.components",
+    "load_policy": "redoma.pipeline.decisions.policies",
+    "replace": "redoma.model.value",
+    "rules": "redoma.pipeline.decisions.knowledge",
+    "shipped_policy": "redoma.pipeline.decisions.policies",
+    "validate_component": "redoma.judge.languages.component.validate",
 }
 
 

@@ -1,4 +1,4 @@
-"""Opens the door that a command line names, loading nothing that this door does not need.
+"""Enters the command that a command line names, loading nothing that it does not need.
 
 `bin/redoma` starts this file without `site`: Python compiles it at every start and finds no
 package but the standard library, so it is short, and puts the places of ours on the path itself.
@@ -27,11 +27,22 @@ def main(argv: list[str] | None = None) -> int:
             from redoma.i18n.choice import taken
 
             language, arguments = taken(arguments)
-        hook = "hook" in arguments[:1]
+        import os
+
         from redoma.base.import_cache import begin
 
-        bundle = begin(arguments)
+        level = os.environ.get("REDOMA_LOG", "")
+        if level or arguments[:1] in (["-v"], ["-vv"], ["--verbose"]):
+            from redoma.base.log import level_of
+
+            level, arguments = level_of(arguments, level)
+        hook = "hook" in arguments[:1]
+        import_cache = begin(arguments)
         try:
+            if level:
+                from redoma.cli.verbosity import print_log
+
+                print_log(level)
             if hook:
                 from redoma.hook import main as open_hook
 
@@ -40,8 +51,8 @@ def main(argv: list[str] | None = None) -> int:
 
             return open_cli(arguments, language)
         finally:
-            if bundle is not None:
-                bundle.end()
+            if import_cache is not None:
+                import_cache.end()
     except (Exception, KeyboardInterrupt) as error:
         sys.stderr.write(f"redoma: could not do its work: {type(error).__name__}: {error}\n")
         status: int = getattr(error, "exit_status", COULD_NOT_WORK)

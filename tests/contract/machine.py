@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from redoma.jail.engines.registry import NAMES, EngineDeclaration, declared
 from redoma.model.guarantee import EngineReport, Guarantee
-from redoma.pipeline.sandbox import Sandbox, this_host
+from redoma.pipeline.sandbox import Sandbox
+from redoma.pipeline.this_host import this_host
 
-# Engines and guarantees whose absence is a failure here, as `REDOMA_REQUIRE=bubblewrap,unshare`.
+# Engines and guarantees whose absence is a failure here, as `REDOMA_REQUIRE=bubblewrap,forkserver`.
 REQUIRED = frozenset(os.environ.get("REDOMA_REQUIRE", "").replace(",", " ").split())
-ALL = ("warm", "bubblewrap", "systemd", "unshare", "landlock", "direct")
 
 
 def _worth_trying(name: str) -> bool:
@@ -23,7 +24,7 @@ def _worth_trying(name: str) -> bool:
 
 
 ENGINES = tuple(
-    os.environ.get("REDOMA_CONTRACT_ENGINES", " ".join(filter(_worth_trying, ALL))).split()
+    os.environ.get("REDOMA_CONTRACT_ENGINES", " ".join(filter(_worth_trying, NAMES))).split()
 )
 
 # Asks for nothing by name, so that an engine which holds less than others runs as well; what it
@@ -91,6 +92,11 @@ class Machine:
         self.victim.chmod(0o666)
         for writes in ("direct", "layer", "memory", "read-only"):
             self.profile(writes).write_text(PROFILE.format(writes=writes))
+
+    @property
+    def declared(self) -> EngineDeclaration:
+        """What the engine declares of itself."""
+        return declared(self.engine)
 
     def profile(self, writes: str = "direct") -> Path:
         """A profile that requires nothing by name."""

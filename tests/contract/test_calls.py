@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from redoma import Call, SandboxTimeout, SandboxViolation
+from redoma import Access, Call, SandboxTimeout, SandboxViolation
 from redoma.model.guarantee import Guarantee
 from tests.contract.machine import Machine, claims
 from tests.pipeline.called import (
@@ -54,7 +54,7 @@ def test_a_call_reads_what_it_may_and_nothing_else(machine: Machine) -> None:
 
 @pytest.mark.requirement("X1")
 def test_a_call_that_may_start_nothing_starts_nothing(machine: Machine) -> None:
-    sandbox = machine.sandbox(subprocesses=0)
+    sandbox = machine.sandbox(access=Access(subprocesses=0))
     with pytest.raises(SandboxViolation) as caught:
         sandbox.call(starts, "id")
     assert (caught.value.kind, caught.value.program) == ("subprocess", "id")

@@ -6,15 +6,23 @@ from pathlib import Path
 
 import pytest
 
-from redoma.jail.engines.catalog import NAMES
-from redoma.jail.levels import ENGINES, LEVELS, load
-from redoma.jail.plan import plan
-from redoma.model.access import Grant, Limits
+from redoma.base.levels import LEVELS
+from redoma.jail.engines.choice import plan
+from redoma.jail.engines.registry import (
+    DECLARED,
+    DEFAULTS,
+    NAMES,
+    EngineDeclaration,
+    declared,
+    engine_name,
+)
+from redoma.jail.profiles.profile import load
 from redoma.model.errors import NoEngine, UsageError
 from redoma.model.guarantee import EngineReport, Guarantee
 from redoma.model.request import Request, ShellCommand
-from redoma.pipeline.sandbox import Sandbox, this_host
-from tests.contract.machine import ALL, usable
+from redoma.pipeline.sandbox import Sandbox
+from redoma.pipeline.this_host import this_host
+from tests.contract.machine import usable
 
 pytestmark = pytest.mark.both_users
 
@@ -40,25 +48,25 @@ class Told:
         return frozenset({"memory", "pids", "cpu"})
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", NAMES)
 def test_an_engine_works_here_or_says_why_not(name: str) -> None:
     usable(name)
 
 
 def test_the_order_is_the_strongest_and_cheapest_first() -> None:
-    assert ENGINES == ("warm", "bubblewrap", "systemd", "unshare", "landlock")
+    assert DEFAULTS == ("forkserver", "bubblewrap", "systemd", "landlock")
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_no_level_prefers_direct_or_a_container(level: str) -> None:
-    assert {"direct", "container"} & set(load(level).prefer) == set()
+def test_no_level_prefers_an_engine_that_confines_nothing(level: str) -> None:
+    assert [name for name in load(level).prefer if not declared(name).confines] == []
 
 
-@pytest.mark.parametrize("lost", range(len(ENGINES)))
+@pytest.mark.parametrize("lost", range(len(DEFAULTS)))
 def test_the_first_engine_that_holds_everything_is_chosen(lost: int) -> None:
     grant = load("standard").grant("/nonexistent")
-    host = Told(**dict.fromkeys(ENGINES[lost:], EVERYTHING))
-    assert plan(REQUEST, grant, host).engine == ENGINES[lost]
+    host = Told(**dict.fromkeys(DEFAULTS[lost:], EVERYTHING))
+    assert plan(REQUEST, grant, host).engine == DEFAULTS[lost]
 
 
 def test_a_weaker_engine_is_a_refusal_and_not_a_weaker_run() -> None:
@@ -68,13 +76,30 @@ def test_a_weaker_engine_is_a_refusal_and_not_a_weaker_run() -> None:
         plan(REQUEST, grant, host)
 
 
-def test_a_container_is_never_usable_and_says_so() -> None:
-    found = this_host().report("container")
-    assert (found.usable, found.guarantees) == (False, frozenset())
-    assert {g for g in EVERYTHING if not dict(found.missing).get(g)} == set()
-    grant = Grant(level="x", workspace="/nonexistent", limits=Limits(), prefer=("container",))
-    with pytest.raises(NoEngine):
-        plan(REQUEST, grant, this_host())
+@pytest.mark.parametrize("declaration", DECLARED, ids=NAMES)
+def test_an_engine_is_what_is_declared_of_it(declaration: EngineDeclaration) -> None:
+    engine = this_host().engine(declaration.name)
+    assert (engine.name, type(engine).__name__) == (declaration.name, declaration.of)
+    found = this_host().report(declaration.name)
+    if found.usable:
+        assert bool(found.guarantees) is declaration.confines
+        assert (Guarantee.CHANGES_HELD in found.guarantees) is declaration.holds_changes
+
+
+def test_an_alias_names_the_engine_itself(tmp_path: Path) -> None:
+    usable("forkserver")
+    assert (engine_name("warm"), declared("warm").name) == ("forkserver", "forkserver")
+    result = Sandbox(str(tmp_path), engine="warm").run("true")
+    assert result.enforcement is not None
+    assert result.enforcement.engine == "forkserver"
+
+
+def test_an_engine_that_stays_is_the_last_that_one_run_alone_tries() -> None:
+    grant = load("standard").grant("/nonexistent")
+    both = Told(forkserver=EVERYTHING, bubblewrap=EVERYTHING)
+    assert plan(REQUEST, grant, both).engine == "forkserver"
+    assert plan(REQUEST, grant, both, alone=True).engine == "bubblewrap"
+    assert plan(REQUEST, grant, Told(forkserver=EVERYTHING), alone=True).engine == "forkserver"
 
 
 def test_an_engine_that_does_not_exist_is_named_with_those_that_do(tmp_path: Path) -> None:
@@ -84,7 +109,7 @@ def test_an_engine_that_does_not_exist_is_named_with_those_that_do(tmp_path: Pat
     assert all(name in caught.value.hint for name in NAMES)
 
 
-@pytest.mark.parametrize("name", ["warm", "bubblewrap", "unshare"])
+@pytest.mark.parametrize("name", [each.name for each in DECLARED if each.hides_paths])
 def test_a_forced_engine_is_the_one_that_runs(name: str, tmp_path: Path) -> None:
     usable(name)
     result = Sandbox(str(tmp_path), engine=name).run("true")

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from redoma import Limits
 from redoma.jail.supervisor.control import Control
 from redoma.model.guarantee import Guarantee
 from redoma.model.result import Outcome
@@ -64,7 +65,7 @@ def test_nothing_outlives_a_timeout(machine: Machine, token: str) -> None:
 def test_a_process_that_keeps_forking_is_ended(machine: Machine, token: str) -> None:
     claims(machine.engine, Guarantee.TREE_KILLED)
     hop = f"hop() {{ : {token}; (hop &) ; }}; hop; sleep 60"
-    result = machine.sandbox(limits={"processes": 40}).run(hop, timeout=0.8)
+    result = machine.sandbox(limits=Limits(processes=40)).run(hop, timeout=0.8)
     assert (result.outcome in (Outcome.TIMED_OUT, Outcome.TOO_MANY_PROCESSES), alive(token)) == (
         True,
         [],

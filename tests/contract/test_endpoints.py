@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from redoma.jail.engines.shield import Raised, Shield
+from redoma import Access
+from redoma.jail.protect.protected_paths import ProtectedPaths, RunProtection
 from redoma.jail.protect.survey import Survey
 from redoma.model.errors import EngineFailed
 from tests.contract.machine import Machine
@@ -22,9 +23,9 @@ SAY = 'timeout 1 sh -c "echo owned > \\"$1\\"" - {0}; timeout 1 cat {0}; true'
 
 
 @pytest.fixture(autouse=True)
-def enclosed(machine: Machine) -> None:
-    if machine.engine == "direct":
-        pytest.skip("direct encloses nothing")
+def confined(machine: Machine) -> None:
+    if not machine.declared.confines:
+        pytest.skip("direct confines nothing")
 
 
 @contextmanager
@@ -81,14 +82,14 @@ def test_a_pipe_in_a_workspace_that_is_only_read_leads_nowhere(machine: Machine)
         assert (told, heard(fd)) == (b"", b"of the host")
 
 
-@pytest.mark.parametrize("way", ["allow_read", "allow_write"])
+@pytest.mark.parametrize("way", ["read", "write"])
 def test_pipes_and_sockets_in_another_place_that_was_granted_lead_nowhere(
     machine: Machine, way: str
 ) -> None:
     place = machine.outside / "in"
     with pipe(place / "pipe") as fd:
         os.write(fd, b"of the host")
-        how: dict[str, object] = {way: [str(machine.outside)]}
+        how: dict[str, object] = {"access": Access(**{way: [str(machine.outside)]})}
         (place / "file").write_text("to be read")
         told = run(machine, SAY.format(place / "pipe") + f"; cat {place}/file", **how)
         assert heard(fd) == b"of the host"
@@ -102,26 +103,19 @@ def test_a_socket_in_a_place_that_is_only_read_leads_nowhere(machine: Machine) -
         listening.listen()
         listening.setblocking(False)
         program = f"import socket; socket.socket(socket.AF_UNIX).connect('{machine.outside}/s')"
-        machine.sandbox(allow_read=[str(machine.outside)]).run(f'python3 -c "{program}"')
+        machine.sandbox(access=Access(read=[str(machine.outside)])).run(f'python3 -c "{program}"')
         with pytest.raises(BlockingIOError):
             listening.accept()
 
 
 def test_a_pipe_where_something_is_mounted_beside_it_leads_nowhere(machine: Machine) -> None:
     """No overlay can be made there, so that each is covered by itself."""
-    if machine.engine not in ("bubblewrap", "warm", "unshare"):
+    if not machine.declared.hides_paths:
         pytest.skip("it has no mounts")
-    from redoma.jail.engines.endpoints import covers_where_read
-    from redoma.jail.engines.frame import Frame
-    from redoma.model.access import Grant
+    from redoma.jail.protect.covers import covers_where_read
 
     with pipe(machine.outside / "in/pipe"):
-        frame = Frame(
-            base=(), before=(), after=(), writable=(), visible=(), path="", home="", in_memory=(),
-            as_they_are=(str(machine.outside),),
-        )  # fmt: skip
-        grant = Grant(level="x", workspace=str(machine.workspace))
-        made = covers_where_read(frame, grant, {})
+        made = covers_where_read((str(machine.outside),), (str(machine.workspace),), {})
         assert made == ["--ro-bind", "/dev/null", str(machine.outside / "in/pipe")]
 
 
@@ -155,9 +149,9 @@ def test_a_workspace_that_cannot_be_listed_is_refused(machine: Machine) -> None:
         os.setresgid(65534, 65534, 65534)
         os.setresuid(65534, 65534, 65534)
         try:
-            shield = Shield(str(machine.workspace), ())
+            shield = ProtectedPaths(str(machine.workspace), ())
             shield.survey.look()
-            Raised(shield, {}, {})
+            RunProtection(shield, {}, {})
         except EngineFailed:
             os._exit(0)
         finally:

@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from redoma import Limits
 from redoma.model.guarantee import Guarantee
 from redoma.model.result import Outcome
 from tests.contract.machine import Machine, claims
@@ -41,13 +42,13 @@ def test_what_was_printed_before_the_end_of_time_is_kept(machine: Machine) -> No
 
 def test_more_memory_than_allowed_is_an_outcome(machine: Machine) -> None:
     claims(machine.engine, Guarantee.MEMORY_WATCHED)
-    result = machine.sandbox(limits={"memory": 96 << 20}).run(MEMORY_OF_A_TREE)
+    result = machine.sandbox(limits=Limits(memory=96 << 20)).run(MEMORY_OF_A_TREE)
     assert result.outcome is Outcome.OUT_OF_MEMORY
 
 
 def test_one_process_cannot_have_more_memory_than_allowed(machine: Machine) -> None:
     claims(machine.engine, Guarantee.MEMORY_WATCHED)
-    result = machine.sandbox(limits={"memory": 64 << 20}).run(
+    result = machine.sandbox(limits=Limits(memory=64 << 20)).run(
         "dd if=/dev/zero of=/dev/null bs=300M count=1 iflag=fullblock && echo had it"
     )
     assert (b"had it" in result.stdout, result.ok) == (False, False)
@@ -55,7 +56,7 @@ def test_one_process_cannot_have_more_memory_than_allowed(machine: Machine) -> N
 
 def test_more_processes_than_allowed_are_refused(machine: Machine) -> None:
     claims(machine.engine, Guarantee.PROCESSES_CAPPED)
-    result = machine.sandbox(limits={"processes": 12}).run(MANY_PROCESSES)
+    result = machine.sandbox(limits=Limits(processes=12)).run(MANY_PROCESSES)
     assert "all" not in (machine.workspace / "said").read_text().splitlines()
     assert not result.ok
     if machine.engine != "landlock":  # there the kernel counts the whole user, and tells nobody
@@ -63,20 +64,20 @@ def test_more_processes_than_allowed_are_refused(machine: Machine) -> None:
 
 
 def test_a_file_above_its_size_is_refused(machine: Machine) -> None:
-    sandbox = machine.sandbox(limits={"file_size": 1 << 20})
+    sandbox = machine.sandbox(limits=Limits(file_size=1 << 20))
     result = sandbox.run("head -c 3000000 /dev/zero > big; echo $?")
     assert (machine.workspace / "big").stat().st_size <= 1 << 20
     assert result.stdout.strip() != b"0"
 
 
 def test_more_open_files_than_allowed_are_refused(machine: Machine) -> None:
-    sandbox = machine.sandbox(limits={"open_files": 64})
+    sandbox = machine.sandbox(limits=Limits(open_files=64))
     assert sandbox.run("ulimit -n; ulimit -Hn").stdout.split() == [b"64", b"64"]
 
 
 def test_more_written_than_allowed_ends_the_run(machine: Machine) -> None:
     claims(machine.engine, Guarantee.DISK_WATCHED)
-    sandbox = machine.sandbox(limits={"total_written": 16 << 20, "file_size": 8 << 20})
+    sandbox = machine.sandbox(limits=Limits(total_written=16 << 20, file_size=8 << 20))
     result = sandbox.run(
         "i=0; while [ $i -lt 400 ]; do head -c 4000000 /dev/zero > f$i; i=$((i+1)); done",
         timeout=40,
@@ -86,7 +87,7 @@ def test_more_written_than_allowed_ends_the_run(machine: Machine) -> None:
 
 def test_more_processor_time_than_allowed_ends_the_run(machine: Machine) -> None:
     claims(machine.engine, Guarantee.CPU_WATCHED)
-    result = machine.sandbox(limits={"cpu_seconds": 1}).run("while :; do :; done", timeout=40)
+    result = machine.sandbox(limits=Limits(cpu_seconds=1)).run("while :; do :; done", timeout=40)
     assert result.outcome is Outcome.CPU_TIME_SPENT
 
 
@@ -109,5 +110,5 @@ def test_each_limit_names_what_held_it(machine: Machine) -> None:
 
 
 def test_more_address_space_than_allowed_is_refused(machine: Machine) -> None:
-    sandbox = machine.sandbox(limits={"address_space": 256 << 20})
+    sandbox = machine.sandbox(limits=Limits(address_space=256 << 20))
     assert sandbox.run("ulimit -v; ulimit -Hv").stdout.split() == [b"262144", b"262144"]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from redoma import Access
 from tests.contract.machine import Machine
 
 pytestmark = pytest.mark.both_users
@@ -55,7 +56,7 @@ def test_the_callers_environment_stays_outside(machine: Machine) -> None:
 
 
 def test_a_variable_given_by_name_is_there(machine: Machine) -> None:
-    sandbox = machine.sandbox(env={"GIVEN": "one = two\nthree"})
+    sandbox = machine.sandbox(access=Access(env={"GIVEN": "one = two\nthree"}))
     assert sandbox.run('printf %s "$GIVEN"').stdout == b"one = two\nthree"
 
 
@@ -75,8 +76,8 @@ def test_what_is_written_in_the_workspace_lands_and_is_its_owners(machine: Machi
 
 @pytest.mark.root
 def test_what_root_runs_in_someone_elses_workspace_stays_theirs(machine: Machine) -> None:
-    if machine.engine == "direct":
-        pytest.skip("direct encloses nothing: the command is root")
+    if not machine.declared.confines:
+        pytest.skip("direct confines nothing: the command is root")
     os.chown(machine.workspace, 12345, 23456)
     result = machine.sandbox().run("echo text > file && cat file")
     status = (machine.workspace / "file").stat()
@@ -99,8 +100,8 @@ def test_a_second_run_finds_what_the_first_one_left(machine: Machine) -> None:
 
 
 def test_temporary_files_work_and_are_gone_afterwards(machine: Machine) -> None:
-    if machine.engine == "direct":
-        pytest.skip("direct encloses nothing: /tmp is the machine's own")
+    if not machine.declared.confines:
+        pytest.skip("direct confines nothing: /tmp is the machine's own")
     before = set(os.listdir("/tmp"))
     result = machine.sandbox().run('f=$(mktemp) && echo x > "$f" && cat "$f" && echo "$f"')
     text, path = result.stdout.decode().split()

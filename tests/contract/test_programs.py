@@ -176,7 +176,7 @@ def place() -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_it_works_enclosed(name: str, place: Path) -> None:
+def test_it_works_in_a_sandbox(name: str, place: Path) -> None:
     usable(ENGINE)
     needs, files, command = PROGRAMS[name]
     if shutil.which(needs, path="/usr/local/bin:/usr/bin:/bin") is None:

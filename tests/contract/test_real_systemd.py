@@ -28,7 +28,7 @@ def test_the_whole_contract_holds_in_scopes_of_a_real_systemd() -> None:
     env |= {"REDOMA_REQUIRE": "systemd", "PYTHONDONTWRITEBYTECODE": "1"}
     argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/contract"]
     argv.append(
-        "--ignore=tests/contract/test_warm.py"
+        "--ignore=tests/contract/test_forkserver.py"
     )  # of another engine, which is not chosen there
     with real_systemd.started() as systemd:
         ended = systemd.run(argv, env=env, cwd=ROOT)

@@ -11,14 +11,16 @@ from typing import Any
 
 import pytest
 
-from redoma.jail import root_parts
+from redoma import Access
+from redoma.jail.engines import root_parts
+from redoma.jail.engines.registry import DECLARED
 from redoma.pipeline.sandbox import Sandbox
 from tests.contract.machine import usable
 from tests.tidy import remove
 
 pytestmark = pytest.mark.both_users
 
-BUILDERS = ("bubblewrap", "warm", "unshare")
+BUILDERS = tuple(each.name for each in DECLARED if each.hides_paths)
 WRITES = ("direct", "layer", "memory", "read-only")
 PROFILE = """
 level: root
@@ -142,8 +144,8 @@ def look(place: Path, engine: str, writes: str) -> Seen:
             str(place / "work"),
             level=str(place / f"{writes}.yaml"),
             engine=engine,
+            access=Access(read=[str(place / "read")]),
             policy="isolation-only",
-            allow_read=[str(place / "read")],
         )
         result = sandbox.run("PATH=/usr/local/bin:/usr/bin:/bin python3 look.py")
         assert result.exit_code == 0, result.stderr

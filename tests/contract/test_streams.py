@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from redoma import NO_LIMIT, Limits
 from redoma.jail.supervisor.control import Control
 from redoma.jail.supervisor.streams import ABANDONED
 from redoma.model.result import Outcome
@@ -87,7 +88,7 @@ def test_output_is_passed_on_as_it_comes(machine: Machine) -> None:
 
 
 def test_output_above_the_cap_is_cut_and_does_not_stop_the_command(machine: Machine) -> None:
-    sandbox = machine.sandbox(limits={"output": 1000, "output_total": 10_000_000})
+    sandbox = machine.sandbox(limits=Limits(output=1000, output_total=10_000_000))
     result = sandbox.run("head -c 3000000 /dev/zero; echo ended > mark; exit 6")
     assert result.exit is not None
     assert (len(result.stdout), result.exit.truncated, result.exit_code) == (1000, True, 6)
@@ -96,7 +97,7 @@ def test_output_above_the_cap_is_cut_and_does_not_stop_the_command(machine: Mach
 
 
 def test_output_without_end_ends_the_run(machine: Machine) -> None:
-    sandbox = machine.sandbox(limits={"output": 1000, "output_total": 2_000_000})
+    sandbox = machine.sandbox(limits=Limits(output=1000, output_total=2_000_000))
     result = sandbox.run("while :; do echo yes; done; exit 0")
     assert (result.outcome, len(result.stdout)) == (Outcome.OUTPUT_TOO_LARGE, 1000)
 
@@ -111,7 +112,7 @@ def test_a_terminal_is_one_inside(machine: Machine) -> None:
 def test_limits_hold_while_a_reader_is_stuck(machine: Machine) -> None:
     stuck = threading.Event()
     try:
-        result = machine.sandbox(limits={"output": None, "output_total": None}).run(
+        result = machine.sandbox(limits=Limits(output=NO_LIMIT, output_total=NO_LIMIT)).run(
             "while :; do echo yes; done", timeout=1, sink=lambda *_: stuck.wait(60) and None
         )
     finally:
@@ -128,7 +129,7 @@ def test_a_slow_reader_gets_everything_of_a_command_that_ended(machine: Machine)
         time.sleep(0.02)
         seen.append(data)
 
-    sandbox = machine.sandbox(limits={"output": None, "output_total": None})
+    sandbox = machine.sandbox(limits=Limits(output=NO_LIMIT, output_total=NO_LIMIT))
     result = sandbox.run("head -c 2000000 /dev/zero; exit 5", sink=sink)
     assert (result.exit_code, b"".join(seen)) == (5, bytes(2_000_000))
 

@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from redoma.cli.json_report import result_json
-from redoma.jail.plan import TRACES_FILES
+from redoma.jail.engines.registry import declared
 from redoma.jail.supervisor.file_trace import MOST_FILES
 from redoma.model.errors import UsageError
 from redoma.model.result import Outcome, Result
@@ -25,8 +25,8 @@ def on(engines: list[str]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("machine", engines, indirect=True)
 
 
-tracing = on([name for name in ENGINES if name in TRACES_FILES])
-not_tracing = on([name for name in ENGINES if name not in TRACES_FILES])
+tracing = on([name for name in ENGINES if declared(name).traces_files])
+not_tracing = on([name for name in ENGINES if not declared(name).traces_files])
 
 
 def own(result: Result, machine: Machine) -> list[str]:
@@ -67,7 +67,7 @@ def test_each_file_is_named_once_as_the_command_sees_it(machine: Machine) -> Non
 
 
 @tracing
-def test_the_enclosures_own_files_are_not_the_commands(machine: Machine) -> None:
+def test_the_sandboxes_own_files_are_not_the_commands(machine: Machine) -> None:
     result = machine.sandbox().run(["/bin/true"], trace_files=True)
     files = result.files_accessed or ()
     assert files[0] == os.path.realpath("/bin/true")

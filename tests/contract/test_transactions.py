@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from redoma import Sandbox
+from redoma import Limits, Sandbox
 from redoma.model.guarantee import Guarantee
 from redoma.pipeline.stored_changes import undo
 from tests.contract.machine import Machine, claims
@@ -56,10 +56,10 @@ def test_a_preview_changes_nothing_until_it_is_applied(machine: Machine) -> None
     assert contents(machine.workspace) == {"new": "made\n"}
 
 
-def test_memory_is_capped_where_a_layer_holds_what_is_written(machine: Machine) -> None:
+def test_memory_is_capped_where_an_overlay_holds_what_is_written(machine: Machine) -> None:
     claims(machine.engine, Guarantee.MEMORY_WATCHED)
     claims(machine.engine, Guarantee.CHANGES_HELD)
-    small = machine.sandbox(writes="layer", limits={"memory": 64 << 20})
+    small = machine.sandbox(writes="layer", limits=Limits(memory=64 << 20))
     result = small.run(
         "echo made > new; dd if=/dev/zero of=/dev/null bs=300M count=1 iflag=fullblock"
         " && echo had it"

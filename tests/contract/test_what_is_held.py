@@ -29,7 +29,7 @@ needs_python = pytest.mark.skipif(not os.path.exists(PYTHON), reason=f"needs {PY
 
 def attack(machine: Machine, guarantee: Guarantee, command: str, **how: str) -> str:
     """What an attack printed, run on an engine that claims to stop it, or on `direct`."""
-    if machine.engine != "direct":
+    if machine.declared.confines:
         claims(machine.engine, guarantee)
     result = machine.sandbox(**how).run(command, timeout=20)  # type: ignore[arg-type]
     return result.stdout.decode(errors="replace")
@@ -42,11 +42,11 @@ def test_writes_are_confined(machine: Machine) -> None:
         f"echo changed > {machine.victim}; rm -f {machine.victim}x",
     )
     held = machine.victim.read_text() == "as it was"
-    assert held is (machine.engine != "direct")
+    assert held is (machine.declared.confines)
 
 
 def test_attributes_outside_are_confined(machine: Machine) -> None:
-    if os.geteuid() == 0 and machine.engine == "direct":
+    if os.geteuid() == 0 and not machine.declared.confines:
         pytest.skip("tried as an ordinary user")
     attack(
         machine,
@@ -55,7 +55,7 @@ def test_attributes_outside_are_confined(machine: Machine) -> None:
     )
     status = machine.victim.stat()
     held = (status.st_mode & 0o777, int(status.st_mtime)) != (0o600, 1)
-    assert held is (machine.engine != "direct")
+    assert held is (machine.declared.confines)
 
 
 def test_a_link_leads_nowhere(machine: Machine) -> None:
@@ -64,7 +64,7 @@ def test_a_link_leads_nowhere(machine: Machine) -> None:
         machine, Guarantee.WRITES_CONFINED, "echo changed > link; ln -f link hard; echo x > hard"
     )
     held = machine.victim.read_text() == "as it was"
-    assert held is (machine.engine != "direct")
+    assert held is (machine.declared.confines)
 
 
 def test_reads_are_confined(machine: Machine) -> None:
@@ -72,7 +72,7 @@ def test_reads_are_confined(machine: Machine) -> None:
     secret.parent.mkdir(exist_ok=True)
     secret.write_text("a key")
     said = attack(machine, Guarantee.READS_CONFINED, f"cat {secret}; cat {machine.victim}")
-    assert said == ("a keyas it was" if machine.engine == "direct" else "")
+    assert said == ("a keyas it was" if not machine.declared.confines else "")
 
 
 def test_protected_paths_stay_as_they_were(machine: Machine) -> None:
@@ -93,7 +93,7 @@ def test_protected_paths_stay_as_they_were(machine: Machine) -> None:
         (machine.workspace / ".mcp.json").exists(),
         (machine.workspace / "deep/.vscode").exists(),
     ]
-    assert changed == [machine.engine == "direct"] * 4
+    assert changed == [not machine.declared.confines] * 4
 
 
 @needs_python
@@ -116,7 +116,7 @@ def test_the_network_is_closed(machine: Machine) -> None:
     finally:
         listener.close()
         by_path.close()
-    assert ("reached" in said) is (machine.engine == "direct")
+    assert ("reached" in said) is (not machine.declared.confines)
 
 
 def test_processes_are_hidden(machine: Machine) -> None:
@@ -125,7 +125,7 @@ def test_processes_are_hidden(machine: Machine) -> None:
         Guarantee.PROCESSES_HIDDEN,
         f"cat /proc/{os.getpid()}/comm && echo seen; kill -0 {os.getpid()} && echo signalled",
     )
-    assert ("seen" in said or "signalled" in said) is (machine.engine == "direct")
+    assert ("seen" in said or "signalled" in said) is (not machine.declared.confines)
 
 
 def test_no_process_outside_is_signalled(machine: Machine) -> None:
@@ -136,7 +136,7 @@ def test_no_process_outside_is_signalled(machine: Machine) -> None:
     finally:
         victim.kill()
         victim.wait()
-    assert ended is (machine.engine == "direct")
+    assert ended is (not machine.declared.confines)
 
 
 def test_no_new_privileges(machine: Machine) -> None:
@@ -164,7 +164,7 @@ def test_system_calls_are_filtered(machine: Machine) -> None:
         "while read -r k v; do [ $k = Seccomp: ] && echo $v; done < /proc/$$/status;"
         " unshare --user --map-root-user true 2>/dev/null && echo namespace",
     )
-    assert (said.split() == ["2"]) is (machine.engine != "direct")
+    assert (said.split() == ["2"]) is (machine.declared.confines)
 
 
 def test_changes_are_held(machine: Machine) -> None:
@@ -207,8 +207,8 @@ def test_what_cannot_hold_changes_does_not_run_where_they_must_be_held(machine: 
 
 
 def test_a_read_only_workspace_is_read_only(machine: Machine) -> None:
-    if machine.engine == "direct":
-        pytest.skip("direct encloses nothing")
+    if not machine.declared.confines:
+        pytest.skip("direct confines nothing")
     (machine.workspace / "file").write_text("before")
     machine.sandbox(writes="read-only").run("echo after > file; echo new > made; rm -f file")
     left = {path.name: path.read_text() for path in machine.workspace.iterdir()}

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from redoma.judge.shell import parse
+from redoma.judge.shell.parser import parse
 from redoma.model.script import Function, Literal, Sequence, Simple, Word
 from tests.corpus.bash import accepted, expanded, reprinted
 from tests.corpus.corpora import CORPORA, needs_corpora

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from redoma.jail.protect.untrusted_paths import remove_tree
-from redoma.model.transaction import Standing
+from redoma.model.change import Standing
 from redoma.pipeline import stored_changes
 from tests.crash.victim import events_of, killed_at
 from tests.unit.jail.overlay.applied import populate, tree

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from redoma.egress import rules
+from redoma.egress import host_rules
 from redoma.egress.grants import gated
-from redoma.jail.levels import load
-from redoma.jail.plan import plan
+from redoma.jail.engines.choice import plan
+from redoma.jail.profiles.profile import load
 from redoma.model.access import Writes
 from redoma.model.guarantee import Guarantee
 from redoma.model.network import Reach
@@ -23,7 +23,7 @@ from redoma.model.request import Program, Request
 from redoma.model.result import Result
 from redoma.model.value import replace
 from redoma.pipeline.execute import execute
-from redoma.pipeline.sandbox import this_host
+from redoma.pipeline.this_host import this_host
 from tests.tidy import remove
 
 PYTHON = "/usr/bin/python3"
@@ -109,7 +109,7 @@ def workspace() -> Iterator[Path]:
 def behind_a_gate(
     script: str, *hosts: str, engine: str = "", reach: Reach | None = None, level: str = "standard"
 ) -> Result:
-    """Runs a Python script in an enclosure that may reach these hosts."""
+    """Runs a Python script in a sandbox that may reach these hosts."""
     with workspace() as place:
         (place / "script.py").write_text(PRELUDE + script, encoding="utf-8")
         return run([PYTHON, "script.py"], place, *hosts, engine=engine, reach=reach, level=level)
@@ -126,7 +126,7 @@ def run(
 ) -> Result:
     """Runs a program in a workspace that may reach these hosts."""
     grant = load(level).grant(os.path.realpath(place))
-    grant = gated(grant, rules.read(hosts) if reach is None else reach)
+    grant = gated(grant, host_rules.read(hosts) if reach is None else reach)
     grant = replace(
         grant,
         writes=Writes.DIRECT,

@@ -17,6 +17,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from redoma import Access, Limits
+from redoma.jail.engines.registry import declared
 from tests.escape.payload import Answer, NotRun, answer, program
 from tests.escape.world import World
 
@@ -132,7 +134,7 @@ class Redoma:
         self.level = level
         self.engine = engine
         self.name = engine or "redoma"
-        self.hides_processes = engine not in ("direct", "landlock")
+        self.hides_processes = not engine or declared(engine).holds_changes
 
     def run(
         self,
@@ -152,9 +154,9 @@ class Redoma:
                 str(world.workspace),
                 level=self.level,
                 engine=self.engine,
-                limits=limits,
+                limits=Limits(**(limits or {})),
+                access=Access(direct=_holds_no_changes(self.engine)),
                 policy="isolation-only",
-                direct=self.engine == "landlock",  # it holds no changes, and is tried without
             )
             result = sandbox.run(argv, timeout=timeout)
         end = result.exit
@@ -226,6 +228,11 @@ class Box:
         )
 
 
+def _holds_no_changes(engine: str) -> bool:
+    """Whether it is tried without, since it cannot hold changes apart."""
+    return bool(engine) and not declared(engine).holds_changes
+
+
 @cache
 def claims(level: str, engine: str, guarantee: str) -> str:
     """Why a guarantee is not claimed here by what runs at this level; nothing where it is."""
@@ -235,8 +242,10 @@ def claims(level: str, engine: str, guarantee: str) -> str:
     world = World()
     try:
         with world.environment():
-            direct = engine == "landlock"
-            sandbox = Sandbox(str(world.workspace), level=level, engine=engine, direct=direct)
+            direct = _holds_no_changes(engine)
+            sandbox = Sandbox(
+                str(world.workspace), level=level, engine=engine, access=Access(direct=direct)
+            )
             result = sandbox.run(["/bin/true"])
     except RedomaError as error:
         return str(error)

@@ -14,7 +14,7 @@ from typing import ClassVar
 
 import pytest
 
-from redoma.egress.rules import read
+from redoma.egress.host_rules import read
 from redoma.model.network import Connection, Reach
 from redoma.model.result import Result
 from redoma.model.value import replace

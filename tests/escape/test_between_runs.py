@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from redoma import EngineFailed, Sandbox
+from redoma import Access, EngineFailed, Sandbox
 from redoma.dialects.tools import SandboxConstraints, SandboxExecutor
 from redoma.model.errors import UsageError
 from tests.contract.machine import usable
@@ -41,7 +41,7 @@ def said(program: list[str], text: str, place: Path, library: Path = SOURCE) -> 
     head = f"""
 import os, sys
 sys.path[:] = [{str(library)!r}, *(p for p in sys.path if p), *{found!r}]
-from redoma import Sandbox
+from redoma import Access, Sandbox
 place = sys.argv[1]
 def ran(box, command):
     return box.run(command).exit.stdout.decode().strip()
@@ -59,7 +59,7 @@ def test_an_interpreter_that_a_command_replaced_is_never_started(place: Path) ->
     (place / "work/own").write_text(f"#!/bin/sh\necho outside > {place}/proof\nexit 1\n")
     place.chmod(0o777)
     text = """
-        box = Sandbox(f"{place}/work", policy="isolation-only", direct=True)
+        box = Sandbox(f"{place}/work", policy="isolation-only", access=Access(direct=True))
         ran(box, "rm .venv/bin/python && cp own .venv/bin/python && chmod 755 .venv/bin/python")
         print(ran(box, "echo one"), ran(box, "echo two"), box.call(len, "abc"))
     """
@@ -71,13 +71,13 @@ def test_an_interpreter_that_a_command_replaced_is_never_started(place: Path) ->
     assert os.readlink(environment / "python") == os.path.realpath(sys.executable)
 
 
-@pytest.mark.parametrize("engine", ["bubblewrap", "warm"])
+@pytest.mark.parametrize("engine", ["bubblewrap", "forkserver"])
 def test_our_own_package_in_a_workspace_is_only_read(place: Path, engine: str) -> None:
     usable(engine)
     library = place / "work/.venv/lib"
     shutil.copytree(SOURCE / "redoma", library / "redoma")
     text = f"""
-        box = Sandbox(f"{{place}}/work", policy="isolation-only", direct=True, engine={engine!r})
+        box = Sandbox(f"{{place}}/work", policy="isolation-only", access=Access(direct=True), engine={engine!r})
         command = '''
             echo evil >> .venv/lib/redoma/__init__.py || echo kept
             rm -r .venv/lib/redoma/pipeline || echo kept
@@ -111,7 +111,7 @@ def test_a_module_directory_that_became_a_link_shows_nothing(
     (place / "secret/key").write_text("mine")
     (place / "work/src").mkdir()
     monkeypatch.syspath_prepend(place / "work/src")
-    box = Sandbox(str(place / "work"), policy="isolation-only", direct=True)
+    box = Sandbox(str(place / "work"), access=Access(direct=True), policy="isolation-only")
     ended = box.run(f"rmdir src && ln -s {place}/secret src").exit
     assert ended is not None and ended.code == 0
     assert box.call(peeked, str(place / "secret/key")) == "nothing"
@@ -122,21 +122,23 @@ def test_what_is_given_in_a_workspace_is_not_what_a_link_there_leads_to(
     place: Path, option: str
 ) -> None:
     (place / "secret").mkdir()
-    box = Sandbox(str(place / "work"), policy="isolation-only", direct=True)
+    box = Sandbox(str(place / "work"), access=Access(direct=True), policy="isolation-only")
     box.run(f"ln -s {place}/secret build")
     given: dict[str, Any] = {option: [f"{place}/work/build"]}
     with pytest.raises(UsageError, match="led out of the workspace"):
         Sandbox(str(place / "work"), **given)
 
 
-@pytest.mark.parametrize("engine", ["bubblewrap", "warm", "unshare"])
+@pytest.mark.parametrize("engine", ["bubblewrap", "forkserver"])
 def test_a_workspace_that_became_a_link_is_refused(place: Path, engine: str) -> None:
     usable(engine)
     (place / "secret/in").mkdir(parents=True)
     (place / "secret/in/key").write_text("mine")
     (place / "work/a/in").mkdir(parents=True)
-    above = Sandbox(str(place / "work"), policy="isolation-only", direct=True)
-    box = Sandbox(str(place / "work/a/in"), policy="isolation-only", direct=True, engine=engine)
+    above = Sandbox(str(place / "work"), access=Access(direct=True), policy="isolation-only")
+    box = Sandbox(
+        str(place / "work/a/in"), engine=engine, access=Access(direct=True), policy="isolation-only"
+    )
     assert box.run("true").exit is not None
     above.run(f"mv a b && ln -s {place}/secret a")
     with pytest.raises(EngineFailed, match="through a link"):
@@ -144,7 +146,7 @@ def test_a_workspace_that_became_a_link_is_refused(place: Path, engine: str) -> 
     assert os.listdir(place / "secret/in") == ["key"]
 
 
-@pytest.mark.parametrize("engine", ["bubblewrap", "warm"])
+@pytest.mark.parametrize("engine", ["bubblewrap", "forkserver"])
 def test_what_is_hidden_keeps_its_name(place: Path, engine: str) -> None:
     usable(engine)
     given = place / "given"
@@ -152,11 +154,9 @@ def test_what_is_hidden_keeps_its_name(place: Path, engine: str) -> None:
     (given / "a/b/hidden/key").write_text("mine")
     box = Sandbox(
         str(place / "work"),
-        policy="isolation-only",
         engine=engine,
-        direct=True,
-        allow_write=[str(given)],
-        hide=[str(given / "a/b/hidden")],
+        access=Access(direct=True, write=[str(given)], hide=[str(given / "a/b/hidden")]),
+        policy="isolation-only",
     )
     ended = box.run(f"cd {given}; mv a other; mv a/b other; touch a/b/made && echo made").exit
     assert ended is not None and ended.stdout == b"made\n"
@@ -168,7 +168,7 @@ def test_what_is_hidden_keeps_its_name(place: Path, engine: str) -> None:
 def test_a_protected_link_is_put_back_whatever_number_its_place_has(place: Path) -> None:
     link = place / "work/.mcp.json"
     link.symlink_to("mine.json")
-    box = Sandbox(str(place / "work"), policy="isolation-only", direct=True)
+    box = Sandbox(str(place / "work"), access=Access(direct=True), policy="isolation-only")
     for _ in range(3):
         box.run("rm .mcp.json; echo evil > .mcp.json")
         assert os.readlink(link) == "mine.json"
@@ -197,7 +197,7 @@ def test_a_tool_gives_the_next_one_no_more_than_its_constraints_do(place: Path) 
 def test_what_a_caller_left_is_left_by_its_commands_too(place: Path) -> None:
     text = """
         import ctypes
-        box = Sandbox(f"{place}/work", policy="isolation-only", level="minimal", direct=True)
+        box = Sandbox(f"{place}/work", policy="isolation-only", level="minimal", access=Access(direct=True))
         command = "readlink /proc/self/ns/net"
         before = {ran(box, command) for _ in range(3)}
         assert before == {os.readlink("/proc/self/ns/net")}, before
@@ -214,7 +214,7 @@ def test_a_caller_that_is_root_no_more_runs_as_who_it_is(place: Path) -> None:
     os.chown(place, 65534, 65534)
     os.chown(place / "work", 65534, 65534)
     text = """
-        box = Sandbox(f"{place}/work", policy="isolation-only", direct=True, allow_read=[place])
+        box = Sandbox(f"{place}/work", policy="isolation-only", access=Access(direct=True, read=[place]))
         [ran(box, "true") for _ in range(2)]
         os.environ["HOME"] = os.environ["XDG_STATE_HOME"] = place
         os.setgroups([]); os.setgid(65534); os.setuid(65534)

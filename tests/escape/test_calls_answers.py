@@ -22,7 +22,7 @@ FIVE = called.RETURNED + b"i" + struct.pack("<q", 5)
 def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Sandbox:
     place = tmp_path_factory.mktemp("calls")
     (place / "work").mkdir()
-    sandbox = Sandbox(str(place / "work"), record=str(place / "record"))
+    sandbox = Sandbox(str(place / "work"), audit=str(place / "record"))
     sandbox.call(len, "")
     return sandbox
 

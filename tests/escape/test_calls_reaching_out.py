@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from redoma import Sandbox
+from redoma import Access, Sandbox
 from tests.escape import called
 
 pytestmark = [pytest.mark.both_users, pytest.mark.requirement("X4")]
@@ -23,7 +23,7 @@ BACKWARDS = SECRET[::-1]
 def sandbox(tmp_path: Path) -> Sandbox:
     workspace = tmp_path / "work"
     workspace.mkdir()
-    return Sandbox(str(workspace), record=str(tmp_path / "record"))
+    return Sandbox(str(workspace), audit=str(tmp_path / "record"))
 
 
 def test_a_file_outside_is_not_there_without_python_either(
@@ -89,7 +89,9 @@ def test_nothing_the_caller_knows_is_there(
     monkeypatch.setattr(os, "a_secret_of_mine", SECRET, raising=False)
     assert sandbox.call(called.contains, BACKWARDS) is False
     # The look would find it if it were there.
-    given = Sandbox(sandbox.workspace, env={"MY_TOKEN": SECRET}, record=f"{sandbox.workspace}-2")
+    given = Sandbox(
+        sandbox.workspace, audit=f"{sandbox.workspace}-2", access=Access(env={"MY_TOKEN": SECRET})
+    )
     assert given.call(called.contains, BACKWARDS) is True
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from redoma.egress.rules import read
+from redoma.egress.host_rules import read
 from redoma.model.result import Result
 from redoma.model.value import replace
 from tests.escape.gated import Server, behind_a_gate, said

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import pytest
 
-from redoma.egress.rules import read
+from redoma.egress.host_rules import read
 from redoma.model.errors import UsageError
 from redoma.model.network import TOO_MANY, TOO_MUCH
 from redoma.model.result import Outcome, Result

@@ -50,9 +50,9 @@ except urllib.error.HTTPError as e:
     post = "redoma: POST a.test:443/repos/one: this request is not granted; "
     assert said(result) == [
         "(200, 'GET /repos/one?page=2')",
-        f"(403, \"{user}grant it with --allow-host 'GET a.test/user'\\n\")",
+        f"(403, '{user}it needs a grant of GET a.test/user\\n')",
         "b'new'",
-        f"403 b\"{post}grant it with --allow-host 'POST a.test/repos/one'\\n\"",
+        f"403 b'{post}it needs a grant of POST a.test/repos/one\\n'",
     ]
     assert host.lines == ["GET /repos/one?page=2 HTTP/1.1", "POST /repos/one/issues HTTP/1.1"]
     assert requests_of(result)[2:] == [

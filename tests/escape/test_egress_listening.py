@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from redoma.egress.gate import Gate
-from redoma.egress.rules import read
-from redoma.jail.kernel.netns_sockets import LISTEN, Embassy
+from redoma.egress.gate import EgressGate
+from redoma.egress.host_rules import read
+from redoma.jail.kernel.netns_sockets import LISTEN, NetnsSockets
 from redoma.model.network import NOT_GRANTED, OTHER_NAME, Connection
 from tests.escape.gated import PRELUDE, PYTHON, Server
 
@@ -55,8 +55,8 @@ def test_granted_ports_are_listened_on_and_held_to_their_names(
 ) -> None:
     server = Server()
     reach = read([f"a.test:80=127.0.0.1:{server.port}"])
-    embassy = Embassy(enclosed.pid, ports=(80,), local=(), stays=False, redirects=False)
-    gate = Gate(reach, embassy, enclosed.pid, lambda: None)
+    embassy = NetnsSockets(enclosed.pid, ports=(80,), local=(), stays=False, redirects=False)
+    gate = EgressGate(reach, embassy, enclosed.pid, lambda: None)
     gate.start()
     said, complained = enclosed.communicate("go\n", timeout=30)
     calls = gate.stop()

@@ -39,7 +39,7 @@ def test_requests_are_answered_and_noted_and_nobody_is_asked(
         asked.append(name)
         raise OSError
 
-    monkeypatch.setattr("redoma.egress.resolver.getaddrinfo", never)
+    monkeypatch.setattr("redoma.egress.dns.getaddrinfo", never)
     result = behind_a_gate(
         FETCH
         + """

@@ -30,7 +30,7 @@ MODES = {
     "direct": ["--direct"],
     "minimal": ["--level", "minimal"],
     "allowed": ["--allow-write", ".git"],
-    "unshare": ["--engine", "unshare"],
+    "forkserver": ["--engine", "forkserver"],
 }
 SITE = f".venv/lib/python{sys.version_info[0]}.{sys.version_info[1]}/site-packages"
 EVIL = "#!/bin/sh\necho outside >> {0}/proof\nexit 1\n"
@@ -77,7 +77,7 @@ def place() -> Iterator[Path]:
     installed = Path(sysconfig.get_paths()["purelib"])
     for name in filter(lambda each: (installed / each).exists(), DEPENDENCIES):
         shutil.copytree(installed / name, site / name)
-    shutil.copytree(SOURCE / "redoma", site / "redoma", ignore=shutil.ignore_patterns("*.bundle"))
+    shutil.copytree(SOURCE / "redoma", site / "redoma", ignore=shutil.ignore_patterns("*.imports"))
     (work / ".venv/bin").mkdir()
     (work / ".venv/bin/python").symlink_to(os.path.realpath(sys.executable))
     home = os.path.dirname(os.path.realpath(sys.executable))
@@ -121,7 +121,7 @@ def traced(tree: Path) -> dict[str, str]:
         kind = f"{status.st_mode:o}"
         if path.is_symlink():
             kind += os.readlink(path)
-        elif path.is_file() and not path.name.endswith((".pyc", ".bundle", ".compiled")):
+        elif path.is_file() and not path.name.endswith((".pyc", ".imports", ".compiled")):
             kind += hashlib.sha256(path.read_bytes()).hexdigest()
         if "__pycache__" not in path.parts:
             found[str(path)] = kind
@@ -132,7 +132,7 @@ def traced(tree: Path) -> dict[str, str]:
     ("mode", "attack"),
     [
         *((mode, attack) for mode in ("standard", "direct") for attack in ATTACKS),
-        *((mode, "all") for mode in ("minimal", "allowed", "unshare")),
+        *((mode, "all") for mode in ("minimal", "allowed", "forkserver")),
     ],
 )
 def test_an_environment_that_holds_redoma_is_only_read(place: Path, mode: str, attack: str) -> None:
@@ -287,7 +287,7 @@ def test_another_name_of_one_of_our_files_is_only_read(place: Path) -> None:
 @pytest.mark.parametrize("level", ["standard", "minimal"])
 def test_a_profile_that_decides_over_a_run_is_not_written_by_it(place: Path, level: str) -> None:
     work = place / "home/project"
-    text = (SOURCE / f"redoma/jail/profiles/{level}.yaml").read_text()
+    text = (SOURCE / f"redoma/base/levels/{level}.yaml").read_text()
     (work / "own.yaml").write_text(text)
     (work / "profile.yaml").symlink_to("own.yaml")
     attack = "echo 'workspace: direct' > own.yaml; rm -f own.yaml profile.yaml; cp evil profile.yaml; true"

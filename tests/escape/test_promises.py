@@ -1,6 +1,6 @@
 """One test a promise: every attack on it, against every engine and level that claims to hold it.
 
-`REDOMA_REQUIRE=writes-confined,unshare` (guarantees and engines) makes what is not claimed here a
+`REDOMA_REQUIRE=writes-confined,bubblewrap` (guarantees and engines) makes what is not claimed here a
 failure instead of a skip. Every attack meets `standard`; of the other levels and engines each
 promise meets a sample, and with `--full` every attack too.
 """
@@ -27,7 +27,7 @@ REQUIRED = frozenset(os.environ.get("REDOMA_REQUIRE", "").replace(",", " ").spli
 
 def standard_that_requires_nothing() -> str:
     """The level `standard` for an engine that holds less than it requires: what it claims counts."""
-    text = (ROOT / "src/redoma/jail/profiles/standard.yaml").read_text(encoding="utf-8")
+    text = (ROOT / "src/redoma/base/levels/standard.yaml").read_text(encoding="utf-8")
     place = Path(tempfile.mkdtemp(prefix="rdm-profile-", dir="/var/tmp"))
     atexit.register(remove, place)
     profile = place / "standard.yaml"
@@ -41,7 +41,7 @@ ENCLOSURES = {
     "strict": Redoma("strict"),
     "maximum": Redoma("maximum"),
     "bubblewrap": Redoma("standard", "bubblewrap"),
-    "unshare": Redoma("standard", "unshare"),
+    "forkserver": Redoma("standard", "forkserver"),
 }
 if os.path.isdir("/run/systemd/system"):
     ENCLOSURES["systemd"] = Redoma("standard", "systemd")

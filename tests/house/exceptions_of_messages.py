@@ -5,21 +5,23 @@ from __future__ import annotations
 import re
 
 MODULES_WITHOUT: tuple[str, ...] = (
+    "redoma.base.log",  # the operator's log is English
+    "redoma.testing",  # for people who write tests, and what those run
     "redoma.dialects",  # published APIs, which speak as their documents say
     "redoma.ask.prefixes",  # programs and their subcommands
     "redoma.jail.kernel.syscall_table",  # names of system calls, and reasons for whoever reads the list
     "redoma.jail.probe.inside",  # a script that is run inside
     "redoma.egress.cache_store",  # SQL
-    "redoma.egress.http",  # what is sent to a peer
-    "redoma.judge.intent.schema",
-    "redoma.judge.policy.schema",  # JSON Schema is for editors
-    "redoma.judge.policy.template",  # a file that is written, and read again
+    "redoma.egress.guard",  # what is sent to a peer
+    "redoma.judge.intent.plan_schema",
+    "redoma.judge.policy.schema",  # JSON Schema is for editors, the template is a file
     "redoma.audit.schema",
     "redoma.audit.stats",  # Prometheus' format
 )
 # Scripts, expressions and files for other programs, known by how they begin.
 CODE = re.compile(
     r'import sys;|"\$@"|while IFS|127\.0\.0\.1|\|\| sh -c|\\b|\*\*\* |# [<>]{3}|\(command'
+    r"|# Completes redoma's|#compdef|complete -c|\{0\}\)\n|\.(?:TH|SH|SS) "
     r"|HTTP/1|Language: |plan \{0\}(?:\n|\Z)|import \{0\}\n"
 )
 NOT_MESSAGES: frozenset[str] = frozenset(
@@ -27,13 +29,15 @@ NOT_MESSAGES: frozenset[str] = frozenset(
         # Names of products, and of whoever runs us.
         *("Claude Code", "Codex CLI", "Gemini CLI", "uid {0}", "caller {0}"),
         # Commands, options and settings to type.
-        *("redoma answer ID approve|deny|dry_run|modify [OPTION]...", "redoma answer {0} approve"),
+        "redoma answer {0} approve",
         *("--env {0}=VALUE", "REDOMA_AUDIT_KEY={0}", "git stash", "npm publish --dry-run"),
         *("network.allowed_hosts: {0}", "strict_for: {0}", "environment: production"),
         *("default_action: deny", "and, or", "{0} == … or {1} in [ … ]", "{0} in [one, other]"),
         "--security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined",
         "HOST, HOST:PORT, HOST:*, *.example.com, ADDRESS:PORT, localhost:PORT, HOST=ADDRESS, GET HOST/PATH",
         "[METHOD[,METHOD]] HOST[:PORT][/PATH], as in GET api.example.com/repos/**",
+        *("list tail export stats", "install uninstall"),
+        *("redoma {0} --help", "redoma {0} -- PROGRAM ARGUMENT..."),
         # What a policy may say, in its own words.
         *("multiple files", "external network", "schema changes", "effects in [publishes, remote]"),
         *("safety_level == {0} and multiple_files", "files_affected {0} {1}"),

@@ -22,14 +22,12 @@ from redoma.cli.run_options import LIMITS
 from redoma.i18n.catalogue import HOLE, LIBRARY, place_of
 from redoma.i18n.po_file import PoEntry, read, written
 from redoma.model import errors
-from redoma.model.change import Did, FileKind
+from redoma.model.change import Did, FileKind, Shows, Standing
 from redoma.model.decision import Verdict
-from redoma.model.diff import Shows
 from redoma.model.guarantee import Guarantee
 from redoma.model.question import Choice
 from redoma.model.result import Outcome
 from redoma.model.risk import Risk
-from redoma.model.transaction import Standing
 from tests.house.exceptions_of_messages import CODE, MODULES_WITHOUT, NOT_MESSAGES
 from tests.house.tree import PACKAGE, modules, tree_of
 
@@ -62,6 +60,9 @@ SINGLE_WORDS = (
     *("{0} is a text", "{0} is true or false", "done-before", "a plan", "{0} needs {1}"),
 )
 LINES = {"lines", "made", "shown"}
+# The rows of a command's table: from which argument on, and by which names, they speak to people.
+ROWS = {"Option": 1, "Argument": 1, "Sample": 1, "Heading": 0, "CommandTable": 1, "subcommand": 2}
+SPOKEN_PARTS = {"notes", "status", "stray"}
 TAKEN_APART = {"join", "replace", "get", "pop", "setdefault"}
 ERRORS = {
     name
@@ -157,7 +158,10 @@ def _strings(node: ast.AST, always: bool = False) -> Iterator[tuple[ast.expr, bo
     if isinstance(node, ast.Call):
         name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
         name = node.func.id if isinstance(node.func, ast.Name) else name
-        if name in UNREAD_CALLS:
+        if name in UNREAD_CALLS or _is_log(node.func):
+            return
+        if name in ROWS:
+            yield from _of_rows(node, ROWS[name])
             return
         if name in TAKEN_APART:
             # Only what is looked up or joined by is no message; what stands beside it may be one.
@@ -178,6 +182,27 @@ def _strings(node: ast.AST, always: bool = False) -> Iterator[tuple[ast.expr, bo
             continue
         inside = isinstance(node, ast.IfExp | ast.BoolOp | ast.keyword | ast.Starred)
         yield from _strings(child, always and inside)
+
+
+def _is_log(function: ast.expr) -> bool:
+    """Whether a call writes to the operator's log, which is English."""
+    return (
+        isinstance(function, ast.Attribute)
+        and function.attr in ("debug", "info", "warning")
+        and isinstance(function.value, ast.Name)
+        and function.value.id in ("log", "operator")
+    )
+
+
+def _of_rows(row: ast.Call, first: int) -> Iterator[tuple[ast.expr, bool]]:
+    """What a row of a command's table says to people, and not how its option is spelled."""
+    for child in row.args[first:]:
+        yield from _strings(child, True)
+    for part in row.keywords:
+        parts = part.value.elts if isinstance(part.value, ast.Tuple) else [part.value]
+        if part.arg in SPOKEN_PARTS or not all(_makes_text(each) for each in parts):
+            for child in parts:
+                yield from _strings(child, part.arg in SPOKEN_PARTS)
 
 
 def written_plainly(tree: ast.Module) -> Iterator[tuple[int, str]]:

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from redoma.cli import COMMANDS
+from tests.house import reference
 from tests.house.checkouts import script
 from tests.house.examples import Fence, broken_links, fences, matches, rewrite, steps
 from tests.house.tree import PACKAGE
@@ -86,6 +88,12 @@ def test_a_python_example_does_what_it_says(fence: Fence) -> None:
 def test_there_are_examples_to_run() -> None:
     assert len(CONSOLE) >= 5
     assert len(PYTHON) >= 1
+
+
+def test_the_reference_page_says_what_the_tables_of_options_say() -> None:
+    page = reference.PAGE.read_text(encoding="utf-8")
+    assert sorted(reference.commands_with_a_block(page)) == sorted(COMMANDS)
+    assert page == reference.rewritten(page), "python -m tests.house.reference writes it anew"
 
 
 def test_every_link_between_documents_leads_somewhere() -> None:

@@ -11,7 +11,7 @@ from tests.house.tree import ROOT, folder_of, imports_of, modules, room_of, tree
 PUBLIC = ""  # the package's own public names
 BELOW_PIPELINE = {"model", "base", "judge", "ask", "jail", "egress", "audit", "vault"}
 MAY_IMPORT = {
-    PUBLIC: {"model", "pipeline", "i18n"},
+    PUBLIC: {"model", "judge", "jail", "pipeline", "i18n"},
     "__main__": {"base", "cli", "hook", "i18n"},
     "model": set(),
     "base": {"model"},
@@ -31,6 +31,10 @@ MAY_IMPORT = {
 # The folders of a package in their order: each may import only what stands left of it. Modules at
 # the package's top assemble the folders, so no folder imports them.
 ORDER = {
+    "jail": (
+        *("kernel", "probe", "protect", "overlay", "engines", "profiles"),
+        *("supervisor", "forkserver", "calls"),
+    ),
     "judge": ("text", "shell", "interpret", "languages", "programs", "rules", "policy", "intent"),
 }
 STARTS_PROCESSES = {"subprocess", "multiprocessing", "pty", "concurrent.futures"}
@@ -66,6 +70,16 @@ def test_a_folder_imports_only_what_stands_left_of_it(module: str) -> None:
         f"line {line}: {imported}"
         for imported, line in imports_of(MODULES[module])
         if imported.startswith(f"redoma.{room}.") and folder_of(imported) not in {folder, *left}
+    ]
+    assert strays == []
+
+
+@pytest.mark.parametrize("module", [m for m in MODULES if room_of(m) == "egress"])
+def test_the_egress_gate_knows_only_the_kernel_folder_of_the_jail(module: str) -> None:
+    strays = [
+        f"line {line}: {imported}"
+        for imported, line in imports_of(MODULES[module])
+        if imported.startswith("redoma.jail") and not imported.startswith("redoma.jail.kernel")
     ]
     assert strays == []
 
@@ -106,6 +120,20 @@ def test_only_the_jails_kernel_files_import_ctypes(module: str) -> None:
         return
     imported = {name.split(".")[0] for name, _ in imports_of(MODULES[module])}
     assert imported & {"ctypes", "_ctypes", "cffi"} == set()
+
+
+ABOUT_PYTHON = {"cores", "import_cache", "pattern_cache", "signals"}
+PUBLIC_ALL_THE_SAME = {"__future__", "_thread"}  # both have a page in the library's reference
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_private_modules_of_python_are_imported_in_four_places_alone(module: str) -> None:
+    if module in {f"redoma.base.{name}" for name in ABOUT_PYTHON}:
+        return
+    imported = {name.split(".")[0] for name, _ in imports_of(MODULES[module])}
+    private = {name for name in imported if name.startswith("_")} - PUBLIC_ALL_THE_SAME
+    kernel = {"_ctypes"} if module.startswith("redoma.jail.kernel") else set()
+    assert private - kernel == set()
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -1,4 +1,4 @@
-"""A hook stands between every two steps of an agent: its door opens light and fast."""
+"""A hook stands between every two steps of an agent: it starts light and fast."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HEAVY = {
 }
 # What a plain run does without as well: each costs it a millisecond or more.
 SPARED = HEAVY - {"socket"} | {"shlex", "importlib", "hashlib"}
-MOST_MODULES = 240
+MOST_MODULES = 225
 PROMISED_RATIO = 6
 SITE = sysconfig.get_path("purelib")
 ROUNDS = 21
@@ -45,7 +45,7 @@ def call(tmp_path: Path) -> Path:
 
 def test_a_hook_loads_none_of_the_heavy_modules(call: Path) -> None:
     code = (
-        f"import sys; sys.path[:0] = [{str(PACKAGE.parent)!r}]\n"
+        f"import sys; sys.path[:0] = [{str(PACKAGE.parent)!r}]; sys.path.append({SITE!r})\n"
         "from redoma.__main__ import main\n"
         "status = main(['hook', 'claude-code'])\n"
         "sys.stderr.write(' '.join(sys.modules)); sys.exit(status)\n"

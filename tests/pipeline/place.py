@@ -18,7 +18,7 @@ class Place:
         self.workspace.mkdir()
 
     def sandbox(self, **how: object) -> Sandbox:
-        return Sandbox(str(self.workspace), record=str(self.record), **how)  # type: ignore[arg-type]
+        return Sandbox(str(self.workspace), audit=str(self.record), **how)  # type: ignore[arg-type]
 
     def policy(self, text: str) -> None:
         """The project's policy, from here on."""

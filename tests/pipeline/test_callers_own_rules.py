@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from redoma import Choice, Outcome, Question, Verdict, check, facts, rules
+from redoma import Access, Choice, Outcome, PolicyChoice, Question, Verdict, check, facts, rules
 from redoma.model.errors import EngineFailed, UsageError
 from redoma.model.policy import BUILT_IN
 from redoma.model.risk import Risk
-from redoma.pipeline.caller_rules import over, own
+from redoma.pipeline.decisions.caller_rules import over, own
 from tests.pipeline.place import Place
 from tests.tidy import remove
 
@@ -29,8 +29,8 @@ def in_tmp() -> Iterator[Path]:
 
 
 def test_a_pack_and_rules_stand_alone_where_there_is_no_file(place: Place) -> None:
-    plain = place.sandbox(pack="terminal")
-    tightened = place.sandbox(pack="terminal", rules=[MODERATE_IS_BLOCKED])
+    plain = place.sandbox(policy=PolicyChoice(pack="terminal"))
+    tightened = place.sandbox(policy=PolicyChoice(pack="terminal", rules=[MODERATE_IS_BLOCKED]))
     assert plain.check("frobnicate").verdict is Verdict.ALLOW
     found = tightened.check("frobnicate")
     assert (found.verdict, found.rule, found.level) == (Verdict.DENY, "strict", "moderate")
@@ -38,14 +38,16 @@ def test_a_pack_and_rules_stand_alone_where_there_is_no_file(place: Place) -> No
 
 
 def test_a_rule_that_would_allow_more_does_not(place: Place) -> None:
-    loose = place.sandbox(pack="terminal", rules=[("all", "safety_level >= safe", "allow")])
+    loose = place.sandbox(
+        policy=PolicyChoice(pack="terminal", rules=[("all", "safety_level >= safe", "allow")])
+    )
     assert loose.check("rm -rf /").verdict is Verdict.DENY
     assert loose.check("rm a").verdict is Verdict.CONFIRM
 
 
 def test_of_the_files_and_the_callers_rules_the_stricter_decides(place: Place) -> None:
     place.policy('policy: strict\nblocklist_extensions: ["echo secret-word"]\n')
-    sandbox = place.sandbox(pack="terminal", rules=[MODERATE_IS_BLOCKED])
+    sandbox = place.sandbox(policy=PolicyChoice(pack="terminal", rules=[MODERATE_IS_BLOCKED]))
     asked = ("ls", "echo secret-word", "frobnicate", "mkdir a")
     assert [sandbox.check(each).verdict for each in asked] == [
         Verdict.ALLOW,
@@ -57,7 +59,7 @@ def test_of_the_files_and_the_callers_rules_the_stricter_decides(place: Place) -
 
 def test_a_level_that_a_file_asks_for_stays(place: Place) -> None:
     place.policy("isolation:\n  strict_for: [echo]\n")
-    found = place.sandbox(pack="terminal").check("echo a")
+    found = place.sandbox(policy=PolicyChoice(pack="terminal")).check("echo a")
     assert (found.verdict, found.isolation) == (Verdict.ALLOW, "strict")
 
 
@@ -71,10 +73,10 @@ def test_an_approval_under_other_rules_is_another_approval() -> None:
 @pytest.mark.parametrize(
     ("how", "named"),
     [
-        ({"rules": [("r", "safety_level ==", "block")]}, "rule r"),
-        ({"rules": [("r", "safety_level == safe", "explode")]}, "explode"),
-        ({"pack": "nonsense"}, "nonsense"),
-        ({"apply": "tomorrow"}, "tomorrow"),
+        ({"policy": PolicyChoice(rules=[("r", "safety_level ==", "block")])}, "rule r"),
+        ({"policy": PolicyChoice(rules=[("r", "safety_level == safe", "explode")])}, "explode"),
+        ({"policy": PolicyChoice(pack="nonsense")}, "nonsense"),
+        ({"access": Access(apply="tomorrow")}, "tomorrow"),
     ],
 )
 def test_what_cannot_be_is_said_before_anything_runs(
@@ -87,7 +89,7 @@ def test_what_cannot_be_is_said_before_anything_runs(
 def test_what_is_applied_always_is_real_after_a_failure_and_can_be_taken_back(place: Place) -> None:
     from redoma.pipeline.stored_changes import undo
 
-    result = place.sandbox(apply="always").run("echo a > made; exit 3")
+    result = place.sandbox(access=Access(apply="always")).run("echo a > made; exit 3")
     assert (result.exit_code, result.applied) == (3, True)
     assert (place.workspace / "made").read_text() == "a\n"
     assert result.changes is not None
@@ -102,7 +104,7 @@ def test_tmp_is_the_real_one_and_what_changes_there_can_be_taken_back(
     from redoma.pipeline.stored_changes import undo
 
     (in_tmp / "old").write_text("old")
-    sandbox = place.sandbox(temporary=True)
+    sandbox = place.sandbox(access=Access(temporary=True))
     result = sandbox.run(f"pwd; rm {in_tmp}/old; echo new > {in_tmp}/new; echo b > beside")
     assert (result.exit_code, result.stdout) == (0, f"{place.workspace}\n".encode())
     assert os.listdir(in_tmp) == ["new"]
@@ -122,7 +124,7 @@ def test_a_socket_in_tmp_leads_nowhere(place: Place, in_tmp: Path) -> None:
         code = f"import socket; socket.socket(socket.AF_UNIX).connect('{in_tmp}/agent')"
         with socket.socket(socket.AF_UNIX) as outside:
             outside.connect(str(in_tmp / "agent"))  # from outside it can be reached
-        sandbox = place.sandbox(temporary=True, policy="isolation-only")
+        sandbox = place.sandbox(access=Access(temporary=True), policy="isolation-only")
         inside = sandbox.run(["/usr/bin/python3", "-c", code])
     assert inside.exit_code == 1
     assert b"Error" in inside.stderr
@@ -132,7 +134,7 @@ def test_a_socket_in_tmp_leads_nowhere(place: Place, in_tmp: Path) -> None:
 @pytest.mark.both_users
 def test_a_tmp_of_somebody_elses_is_not_copied(place: Place) -> None:
     with pytest.raises(EngineFailed, match="belongs to another user"):
-        place.sandbox(temporary=True).run("true")
+        place.sandbox(access=Access(temporary=True)).run("true")
 
 
 def test_a_question_can_be_asked_without_a_run(place: Place) -> None:
@@ -157,7 +159,7 @@ def test_the_approval_of_a_question_is_for_what_a_run_would_ask(place: Place) ->
         digests.append(question.digest)
         return False
 
-    sandbox = place.sandbox(pack="terminal", ask=ask)
+    sandbox = place.sandbox(ask=ask, policy=PolicyChoice(pack="terminal"))
     (place.workspace / "a").mkdir()
     sandbox.confirm("rm -rf a")
     sandbox.run("rm -rf a")

@@ -1,4 +1,4 @@
-"""Python functions in an enclosure: the value comes back, or an error that says what and where."""
+"""Python functions in a sandbox: the value comes back, or an error that says what and where."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from redoma import (
     AsyncSandbox,
     Call,
     CallFailed,
+    Limits,
     NotReturnable,
     NotSendable,
     Outcome,
@@ -49,7 +50,7 @@ from tests.pipeline.called import (
 
 @pytest.fixture
 def sandbox(tmp_path: Path) -> Sandbox:
-    return Sandbox(str(tmp_path), record=f"{tmp_path}-record")
+    return Sandbox(str(tmp_path), audit=f"{tmp_path}-record")
 
 
 @pytest.mark.requirement("X3")
@@ -201,7 +202,7 @@ def test_what_cannot_come_back_is_named(sandbox: Sandbox) -> None:
 
 
 def test_a_call_inside_a_call_is_refused_clearly(sandbox: Sandbox, tmp_path: Path) -> None:
-    with pytest.raises(CallFailed, match="already runs in an enclosure") as caught:
+    with pytest.raises(CallFailed, match="this function already runs in") as caught:
         sandbox.call(nested, str(tmp_path))
     assert caught.value.type_name == f"{UsageError.__module__}.UsageError"
 
@@ -244,7 +245,7 @@ def test_a_first_call_leaves_nothing_in_a_workspace_that_holds_redoma_itself(
         import sys
         sys.path[:0] = {[str(tmp_path), *sys.path]!r}
         from redoma import Call, Sandbox
-        done = Sandbox({str(tmp_path)!r}, record={f"{tmp_path}-record"!r}).perform(Call(len, ("x",)))
+        done = Sandbox({str(tmp_path)!r}, audit={f"{tmp_path}-record"!r}).perform(Call(len, ("x",)))
         print(done.value, done.changes.items, done.held_back)
     """
     started = (sys.executable, "-S", "-B", "-c", textwrap.dedent(text))
@@ -255,7 +256,7 @@ def test_a_first_call_leaves_nothing_in_a_workspace_that_holds_redoma_itself(
 def test_what_a_call_keeps_in_files_that_are_memory_counts_as_memory(tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
     sandbox = Sandbox(
-        str(tmp_path / "work"), record=str(tmp_path / "record"), limits={"memory": 96 << 20}
+        str(tmp_path / "work"), audit=str(tmp_path / "record"), limits=Limits(memory=96 << 20)
     )
     results = [sandbox.perform(Call(fills, ("/tmp", 20))) for _ in range(2)]
     assert [result.outcome for result in results] == [Outcome.OUT_OF_MEMORY] * 2

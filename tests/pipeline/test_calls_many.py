@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from redoma import AsyncSandbox, Sandbox, SandboxViolation
+from redoma import AsyncSandbox, Network, Sandbox, SandboxViolation
 from tests.house.tree import PACKAGE
 from tests.pipeline.called import connects, doubled
 from tests.pipeline.place import Place
@@ -39,7 +39,7 @@ def test_fifty_calls_from_fifty_threads_each_have_their_own_value(place: Place) 
 
 def test_fifty_calls_from_one_loop_each_have_their_own_value(place: Place) -> None:
     async def calls() -> list[int]:
-        sandbox = AsyncSandbox(str(place.workspace), record=str(place.record))
+        sandbox = AsyncSandbox(str(place.workspace), audit=str(place.record))
         return await asyncio.gather(*(sandbox.call(pow, at, 2) for at in range(AT_ONCE)))
 
     assert asyncio.run(calls()) == [number**2 for number in range(AT_ONCE)]
@@ -84,7 +84,7 @@ def helper(value):
     return value + 1
 
 if __name__ == "__main__":
-    sandbox = Sandbox({workspace!r}, record={record!r})
+    sandbox = Sandbox({workspace!r}, audit={record!r})
     print(sandbox.call(Tool().run, 4))
     print(sandbox.perform(Call(Made, [5], returns=[Made])).value)
 """
@@ -124,7 +124,7 @@ def test_a_module_beside_secrets_goes_by_value(
 
 
 def test_a_host_that_was_not_given_is_a_violation_that_names_it(place: Place) -> None:
-    sandbox = place.sandbox(allow_hosts=["example.com"])
+    sandbox = place.sandbox(network=Network(hosts=["example.com"]))
     with pytest.raises(SandboxViolation) as caught:
         sandbox.call(connects, "other.example")
     assert (caught.value.kind, caught.value.host) == ("network", "other.example")
@@ -153,7 +153,7 @@ def test_who_is_asked_sees_the_call_and_a_no_is_a_no(place: Place) -> None:
         place.sandbox(ask=never).call(len, "x")
     assert asked == ["call builtins.len('x')"]
     assert (
-        Sandbox(str(place.workspace), record=str(place.record), ask=lambda _: True).call(len, "x")
+        Sandbox(str(place.workspace), audit=str(place.record), ask=lambda _: True).call(len, "x")
         == 1
     )
 
@@ -176,7 +176,7 @@ def test_what_makes_functions_from_bytes_is_loaded_once_and_not_in_every_call(
     script.write_text(
         "import sys\nfrom redoma import Sandbox\n"
         + getsource(loaded_before_it_came)
-        + "sandbox = Sandbox(sys.argv[1], engine='warm', record=sys.argv[2])\n"
+        + "sandbox = Sandbox(sys.argv[1], engine='forkserver', audit=sys.argv[2])\n"
         + ("sandbox.call(sum, [1])\n" if first == "by name" else "")
         + "print(sandbox.call(loaded_before_it_came))\n"
     )

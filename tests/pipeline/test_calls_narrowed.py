@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from redoma import Call, Sandbox, SandboxViolation
+from redoma import Access, Call, Sandbox, SandboxViolation
 from redoma.model.errors import UsageError
 from redoma.model.guarantee import Guarantee
 from tests.pipeline.called import (
@@ -22,7 +22,7 @@ from tests.pipeline.called import (
 from tests.pipeline.place import Place
 
 pytestmark = pytest.mark.both_users
-ENGINES = ("bubblewrap", "warm")
+ENGINES = ("bubblewrap", "forkserver")
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def violated(sandbox: Sandbox, *call: object) -> tuple[str, str]:
 def test_what_is_hidden_below_what_is_given_stays_hidden(
     place: Place, home: Path, engine: str
 ) -> None:
-    sandbox = place.sandbox(allow_write=["~"], hide=["~/.ssh", "~/.aws"], engine=engine)
+    sandbox = place.sandbox(engine=engine, access=Access(write=["~"], hide=["~/.ssh", "~/.aws"]))
     assert sandbox.call(reads, str(home / "docs/plan")) == "the plan"
     assert sandbox.call(writes, str(home / "docs/new"), fails=False) == 11
     assert (home / "docs/new").read_text() == "made inside"
@@ -63,7 +63,7 @@ def test_what_is_hidden_below_what_is_given_stays_hidden(
 def test_what_is_made_where_nothing_was_and_is_hidden_is_taken_away(
     place: Place, home: Path
 ) -> None:
-    sandbox = place.sandbox(allow_write=["~"], hide=["~/.ssh", "~/.aws"])
+    sandbox = place.sandbox(access=Access(write=["~"], hide=["~/.ssh", "~/.aws"]))
     assert violated(sandbox, makes_by_hand, str(home / ".aws")) == ("write", str(home / ".aws"))
     assert not (home / ".aws").exists()
 
@@ -73,13 +73,13 @@ def test_redomas_own_places_are_hidden_in_a_home_that_is_given(
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(home / "state"))
     own = home / "state/redoma"
-    sandbox = place.sandbox(allow_write=["~"], hide=[])
+    sandbox = place.sandbox(access=Access(write=["~"], hide=[]))
     assert violated(sandbox, os.listdir, str(own)) == ("read", str(own))
 
 
 def test_everything_can_be_read_but_what_is_hidden(place: Place, home: Path) -> None:
     place.workspace.parent.chmod(0o755)
-    sandbox = place.sandbox(allow_read=["/"], hide=["~/.ssh", "/etc", "/sys"])
+    sandbox = place.sandbox(access=Access(read=["/"], hide=["~/.ssh", "/etc", "/sys"]))
     assert sandbox.call(os.listdir, str(home)) == os.listdir(home)
     assert sandbox.call(os.listdir, "/var") == os.listdir("/var")
     assert violated(sandbox, reads, "/etc/passwd") == ("read", "/etc/passwd")
@@ -89,14 +89,14 @@ def test_everything_can_be_read_but_what_is_hidden(place: Place, home: Path) -> 
 
 def test_a_workspace_below_a_closed_directory_is_there_where_everything_is(place: Place) -> None:
     (place.workspace / "a").touch()
-    sandbox = place.sandbox(allow_read=["/"])
+    sandbox = place.sandbox(access=Access(read=["/"]))
     assert sandbox.call(os.listdir, str(place.workspace)) == ["a"]
 
 
 def test_a_directory_of_everybodys_can_be_given_and_then_no_path_is_said_to_be_protected(
     place: Place,
 ) -> None:
-    sandbox = place.sandbox(allow_write=["/var/tmp"], hide=[])
+    sandbox = place.sandbox(access=Access(write=["/var/tmp"], hide=[]))
     with tempfile.TemporaryDirectory(dir="/var/tmp") as directory:
         os.chmod(directory, 0o777)
         result = sandbox.perform(Call(writes, (f"{directory}/new",), {"fails": False}))
@@ -107,7 +107,7 @@ def test_a_directory_of_everybodys_can_be_given_and_then_no_path_is_said_to_be_p
 
 @pytest.mark.requirement("X1")
 def test_a_call_starts_as_many_as_it_may_and_no_more(place: Place) -> None:
-    sandbox = place.sandbox(subprocesses=2)
+    sandbox = place.sandbox(access=Access(subprocesses=2))
     assert sandbox.call(starts_many, 2) == 2
     assert violated(sandbox, starts_many, 4) == ("subprocess", "another process")
 
@@ -115,19 +115,19 @@ def test_a_call_starts_as_many_as_it_may_and_no_more(place: Place) -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"hide": ["/"]}, "hide: without / there is nothing left to run"),
-        ({"subprocesses": -1}, "subprocesses: a whole number of at least 0"),
-        ({"allow_write": ["~"]}, "is too much to give to one command"),
+        (Access(hide=["/"]), "hide: without / there is nothing left to run"),
+        (Access(subprocesses=-1), "access.subprocesses: a whole number of at least 0"),
+        (Access(write=["~"]), "is too much to give to one command"),
     ],
 )
 def test_what_makes_no_sense_is_said_at_once(
-    place: Place, home: Path, given: dict[str, object], said: str
+    place: Place, home: Path, given: Access, said: str
 ) -> None:
     with pytest.raises(UsageError, match=said):
-        place.sandbox(**given)
+        place.sandbox(access=given)
 
 
 def test_the_workspace_itself_cannot_be_hidden(place: Place) -> None:
-    sandbox = place.sandbox(hide=[str(place.workspace.parent)])
+    sandbox = place.sandbox(access=Access(hide=[str(place.workspace.parent)]))
     with pytest.raises(UsageError, match="holds the workspace"):
         sandbox.call(len, "x")

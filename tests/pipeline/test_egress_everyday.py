@@ -18,9 +18,9 @@ from pathlib import Path
 
 import pytest
 
-from redoma import Sandbox
+from redoma import Network, Sandbox
 from redoma.audit.entries import AuditReader
-from redoma.egress.rules import read
+from redoma.egress.host_rules import read
 from redoma.model.policy import BUILT_IN
 from tests.escape.gated import PYTHON, Server, certificate, run, said, workspace
 
@@ -281,7 +281,7 @@ def test_without_a_grant_it_fails_quickly_and_says_what_to_grant(
     result = run([shutil.which(command[0]) or "", *command[1:]], place, "other.test")
     assert (result.ok, time.monotonic() - began < 20) == (False, True)
     assert result.network_calls is not None
-    assert {call.grant for call in result.network_calls} == {f"--allow-host {NAME}"}
+    assert {call.grant for call in result.network_calls} == {NAME}
 
 
 def test_what_was_reached_is_told_with_program_and_bytes(web: Web, place: Path) -> None:
@@ -336,7 +336,10 @@ def test_what_is_fetched_is_kept_and_what_was_reached_is_written_down(
     place: Path, tmp_path: Path, web: Web
 ) -> None:
     sandbox = Sandbox(
-        str(place), allow_hosts=[web.rule], policy=BUILT_IN, record=str(tmp_path / "record")
+        str(place),
+        audit=str(tmp_path / "record"),
+        network=Network(hosts=[web.rule]),
+        policy=BUILT_IN,
     )
     command = [needs("curl"), "-sS", "-o", "fetched", f"http://{NAME}/hello.txt", "http://no.test"]
     result = sandbox.run([*command, "--fail-early"])
@@ -357,9 +360,9 @@ def test_a_preview_reaches_nobody_whatever_was_granted(place: Path, tmp_path: Pa
     server = Server()
     sandbox = Sandbox(
         str(place),
-        allow_hosts=[f"{NAME}=127.0.0.1:{server.port}"],
+        audit=str(tmp_path / "record"),
+        network=Network(hosts=[f"{NAME}=127.0.0.1:{server.port}"]),
         policy=BUILT_IN,
-        record=str(tmp_path / "record"),
     )
     sandbox.preview([PYTHON, "-c", f"import socket; socket.create_connection(('{NAME}', 80))"])
     server.close()

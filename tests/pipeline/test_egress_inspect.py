@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from redoma import Sandbox
+from redoma import Network, Sandbox
 from redoma.cli import main
-from redoma.egress.rules import read
+from redoma.egress.host_rules import read
 from redoma.model.policy import BUILT_IN
 from redoma.model.result import Result
 from redoma.model.secret import Secret
@@ -167,11 +167,13 @@ def test_a_secret_of_the_vault_reaches_the_host_and_no_record(
     record = f"{tmp_path}/record"
     sandbox = Sandbox(
         str(place),
+        audit=record,
+        network=Network(
+            inspect=True,
+            hosts=[f"GET {NAME}:443/echo=127.0.0.1:{host.port}"],
+            credentials=[f"{NAME}=basic:vault:work"],
+        ),
         policy=BUILT_IN,
-        record=record,
-        inspect=True,
-        allow_hosts=[f"GET {NAME}:443/echo=127.0.0.1:{host.port}"],
-        credentials=[f"{NAME}=basic:vault:work"],
     )
     result = sandbox.run(f"curl -sS https://{NAME}/echo?{TOKEN}; env; curl -sS https://{NAME}/x")
     host.close()

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from redoma import Sandbox
+from redoma import Access, Network, Sandbox
+from redoma.cli.remedies import granting
 from redoma.model.errors import NoEngine
 from redoma.model.network import PORT_BLOCKED
 from redoma.model.policy import BUILT_IN, NetworkRules
@@ -80,13 +81,13 @@ def test_a_policys_list_is_named_where_only_a_line_in_it_would_help(
     sandbox = Sandbox(
         str(place),
         level="minimal",
+        audit=str(tmp_path / "record"),
         policy=replace(BUILT_IN, network=listed),
-        record=str(tmp_path / "record"),
     )
     (place / "ask.py").write_text(ASK)
     result = sandbox.run([PYTHON, "ask.py"])
     assert result.network_calls is not None
-    assert {call.name: call.grant for call in result.network_calls} == {
+    assert {call.name: granting(call) for call in result.network_calls} == {
         "a.test": "",
         "b.test": "network.allowed_hosts: [b.test]",
     }
@@ -97,8 +98,8 @@ def test_an_open_network_is_held_to_blocked_ports_alone(place: Path, tmp_path: P
     sandbox = Sandbox(
         str(place),
         level="minimal",
+        audit=str(tmp_path / "record"),
         policy=replace(BUILT_IN, network=NetworkRules(blocked_ports=(25,))),
-        record=str(tmp_path / "record"),
     )
     (place / "ask.py").write_text("""
 import socket
@@ -121,10 +122,10 @@ def test_where_no_gate_can_be_a_list_of_hosts_is_refused_and_not_pretended(
     sandbox = Sandbox(
         str(place),
         engine=engine,
-        direct=True,
-        allow_hosts=["a.test"],
+        audit=str(tmp_path / "record"),
+        access=Access(direct=True),
+        network=Network(hosts=["a.test"]),
         policy=BUILT_IN,
-        record=str(tmp_path / "record"),
     )
     with pytest.raises(NoEngine) as error:
         sandbox.run("touch ran")

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-from redoma import Sandbox
+from redoma import Access, Network, Sandbox
 from redoma.model.result import Result
 from tests.escape.gated import PYTHON, Server, said, workspace
 from tests.pipeline.test_egress_everyday import NAME, Web, needs, wheel
@@ -42,12 +42,14 @@ class Inside:
     ) -> Result:
         sandbox = Sandbox(
             str(self.place),
-            direct=True,
-            allow_hosts=[rule],
-            allow_read=[LIBRARIES, *read],
-            env={"PYTHONPATH": LIBRARIES, "PYTHONDONTWRITEBYTECODE": "1", **env},
+            audit=str(self._record),
+            access=Access(
+                direct=True,
+                read=[LIBRARIES, *read],
+                env={"PYTHONPATH": LIBRARIES, "PYTHONDONTWRITEBYTECODE": "1", **env},
+            ),
+            network=Network(hosts=[rule]),
             policy="isolation-only",
-            record=str(self._record),
         )
         return sandbox.run(command, timeout=50)
 

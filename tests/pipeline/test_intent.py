@@ -10,11 +10,10 @@ import pytest
 
 from redoma import Sandbox
 from redoma.audit.log import AuditLog
+from redoma.model.change import Standing
 from redoma.model.errors import ApplyConflict, RecordError, UndoImpossible
 from redoma.model.event import Event, Kind
-from redoma.model.transaction import Standing
-from redoma.pipeline import stored_changes, transactions, wiring
-from redoma.pipeline.policies import load
+from redoma.pipeline import audit_log, stored_changes
 from tests.pipeline.place import Place
 from tests.unit.jail.overlay.applied import tree
 
@@ -23,9 +22,9 @@ pytestmark = pytest.mark.both_users
 
 def broken(place: Place) -> None:
     """The record cannot be written from here on."""
-    for record in wiring._records.values():
+    for record in audit_log._open_logs.values():
         record.close()
-    wiring._records.clear()
+    audit_log._open_logs.clear()
     os.rename(place.record, f"{place.record}.aside")
     place.record.write_text("no directory\n")
 
@@ -45,13 +44,13 @@ def test_nothing_is_undone_or_discarded_where_that_cannot_be_written(place: Plac
     one.apply()
     after = tree(place.workspace, numbers=True)
     broken(place)
-    policy, record = load(str(place.workspace)), wiring.record(str(place.record), load("."))
+    sandbox = place.sandbox()
     with pytest.raises(RecordError):
-        transactions.undo(one.id, policy, record=record)
+        sandbox.undo(one.id)
     with pytest.raises(RecordError):
-        transactions.undo(None, policy, workspace=str(place.workspace), record=record)
+        sandbox.undo()
     with pytest.raises(RecordError):
-        transactions.discard(two.id, policy, record=record)
+        sandbox.discard(two.id)
     assert tree(place.workspace, numbers=True) == after
     standings = {entry.id: entry.standing for entry in stored_changes.history()}
     assert standings == {one.id: Standing.APPLIED, two.id: Standing.HELD}
@@ -71,7 +70,7 @@ class Failing(AuditLog):
 def failing(place: Place, *kinds: Kind) -> tuple[Sandbox, Failing]:
     record = Failing(str(place.record))
     record.fails = frozenset(kinds)
-    return Sandbox(str(place.workspace), record=record), record
+    return Sandbox(str(place.workspace), audit=record), record
 
 
 def test_a_run_whose_apply_cannot_be_written_down_first_changes_nothing(place: Place) -> None:
@@ -83,12 +82,12 @@ def test_a_run_whose_apply_cannot_be_written_down_first_changes_nothing(place: P
 
 
 def test_what_was_done_is_told_as_done_where_only_its_end_cannot_be_written(place: Place) -> None:
-    sandbox, record = failing(place, Kind.APPLIED, Kind.UNDONE)
+    sandbox, _ = failing(place, Kind.APPLIED, Kind.UNDONE)
     result = sandbox.run("echo 1 > new")
     assert result.applied
     assert "could not be written down" in result.notes[-1]
     assert result.changes is not None
-    undone = transactions.undo(result.changes.id, load("."), record=record)
+    undone = sandbox.undo(result.changes.id)
     assert "could not be written down" in undone.notes[-1]
     assert os.listdir(place.workspace) == []
     assert place.kinds()[-2:] == ["apply-starting", "undo-starting"]
@@ -107,7 +106,7 @@ def test_the_record_says_how_each_apply_and_undo_ended(place: Place) -> None:
     other.apply()
     file.write_text("changed again\n")
     with pytest.raises(UndoImpossible):
-        transactions.undo(other.id, load("."), record=sandbox.record(sandbox.policy()))
+        sandbox.undo(other.id)
     rows = [(row.kind, json.loads(row.details)) for row in place.rows()]
     told = [
         (kind, details.get("error"), details["changes"] == other.id)

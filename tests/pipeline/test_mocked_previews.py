@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from redoma import Sandbox
+from redoma import Network, Sandbox
 from redoma.audit.entries import AuditReader
 from redoma.model.policy import BUILT_IN, NetworkRules
 from redoma.model.value import replace
@@ -42,9 +42,9 @@ def test_a_script_goes_on_with_a_mocks_answer_and_every_request_is_listed(
     (tmp_path / "mocks.yaml").write_text(MOCKS)
     sandbox = Sandbox(
         str(place),
-        mock=str(tmp_path / "mocks.yaml"),
+        audit=str(tmp_path / "record"),
+        network=Network(mock=str(tmp_path / "mocks.yaml")),
         policy=BUILT_IN,
-        record=str(tmp_path / "record"),
     )
     found = sandbox.preview([PYTHON, "order.py"])
     assert found.found.network_calls == ("POST https://api.test/orders?key=… (6 bytes)",)
@@ -72,8 +72,8 @@ def test_nothing_is_dialled_whatever_is_granted_and_listed(place: Path, tmp_path
     sandbox = Sandbox(
         str(place),
         level="minimal",
+        audit=str(tmp_path / "record"),
         policy=replace(BUILT_IN, network=rules),
-        record=str(tmp_path / "record"),
     )
     found = sandbox.preview([PYTHON, "order.py"])
     server.close()
@@ -83,7 +83,7 @@ def test_nothing_is_dialled_whatever_is_granted_and_listed(place: Path, tmp_path
 def test_a_level_without_a_network_has_none_in_a_preview_either(
     place: Path, tmp_path: Path
 ) -> None:
-    sandbox = Sandbox(str(place), level="strict", policy=BUILT_IN, record=str(tmp_path / "record"))
+    sandbox = Sandbox(str(place), level="strict", audit=str(tmp_path / "record"), policy=BUILT_IN)
     found = sandbox.preview([PYTHON, "order.py"])
     assert found.result.network_calls is None
     assert MOCKED not in found.found.warnings

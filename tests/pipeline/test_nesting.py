@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import redoma
-from redoma.jail.engines.bwrap_binary import candidates
+from redoma.jail.engines.bubblewrap import candidates
 from redoma.jail.kernel.syscall_table import MACHINES, number
 from tests.tidy import remove
 
@@ -188,8 +188,8 @@ def test_inside_redoma_it_says_that_the_command_is_held_already(place: Place) ->
     for words in (("run", "ls"), ("run", "--level", "minimal", "ls"), ("doctor",)):
         done = place.run(*place.redoma("run", *given, "--", sys.executable, str(inner), *words))
         said = done.stdout + done.stderr
-        assert "this is inside an enclosure of Redoma's already" in said, said
-        assert "run the command without redoma: the enclosure around it holds it" in said
+        assert "this is inside a sandbox of Redoma's already" in said, said
+        assert "run the command without redoma: the sandbox around it holds it" in said
         assert done.returncode in (1, 125), done
 
 

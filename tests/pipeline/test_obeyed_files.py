@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from redoma import Sandbox
+from redoma import Access, Sandbox
 from redoma.model.question import Question
 from redoma.pipeline import stored_changes
 from tests.pipeline.place import Place
@@ -67,7 +67,7 @@ def test_without_a_yes_it_is_held_and_the_rest_is_applied(work: Path, ask: Asked
 def test_what_was_given_by_name_is_not_asked_about(work: Path) -> None:
     person = Asked(says=False)
     given = str(work / ".vscode")
-    Sandbox(str(work), policy="isolation-only", ask=person, allow_write=[given]).run(WORK)
+    Sandbox(str(work), ask=person, access=Access(write=[given]), policy="isolation-only").run(WORK)
     assert (person.questions, (work / ".vscode/settings.json").exists()) == ([], True)
 
 
@@ -86,7 +86,7 @@ def test_a_project_can_protect_names_of_its_own(place: Place, *, direct: bool) -
     place.policy("filesystem:\n  protected_names: ['*.tf', deploy/]\n")
     (place.workspace / "deploy").mkdir()
     (place.workspace / "deploy/run").write_text("as it was\n")
-    box = place.sandbox(direct=direct, ask=Asked(says=True))
+    box = place.sandbox(ask=Asked(says=True), access=Access(direct=direct))
     result = box.run("echo x > main.tf; echo x > deploy/run; mkdir a; echo x > a/B.TF; echo y > b")
     assert (place.workspace / "b").exists()
     assert [path for path in place.workspace.rglob("*") if path.suffix.lower() == ".tf"] == []

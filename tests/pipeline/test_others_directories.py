@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from redoma import Access
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -40,7 +42,7 @@ def test_what_only_another_may_enter_is_left_alone(place: Place, tmp_path: Path,
     given = tmp_path / "given"
     given.mkdir()
     closed = theirs(given, mode=0o700)
-    sandbox = place.sandbox(allow_write=[str(given)])
+    sandbox = place.sandbox(access=Access(write=[str(given)]))
     if run == "later":
         sandbox.run("true")
     result = sandbox.run(f"cat {closed}/.git/config; echo mine > {given}/new")
@@ -56,7 +58,7 @@ def test_what_anybody_may_enter_is_protected_as_ever(place: Place, tmp_path: Pat
     opened = theirs(given, mode=0o755)
     for path in (opened, opened / ".git", opened / ".git/hooks"):
         path.chmod(0o777)
-    sandbox = place.sandbox(allow_write=[str(given)])
+    sandbox = place.sandbox(access=Access(write=[str(given)]))
     for _ in range(2):
         result = sandbox.run(f"echo evil > {opened}/.git/hooks/pre-commit")
         assert result.exit_code != 0

@@ -1,53 +1,48 @@
-"""The path's order, walked with hands that only write down what they are asked."""
+"""The path's order, walked with a runner that only writes down what it is asked."""
 
 from __future__ import annotations
 
 import pytest
 
-from redoma.jail.plan import plan
+from redoma.jail.engines.choice import plan
 from redoma.model.access import Grant, Limits, Writes
-from redoma.model.change import Change, Changes, Did
+from redoma.model.change import Applied, Change, Changes, Did
 from redoma.model.decision import Decision, Verdict
 from redoma.model.errors import NoEngine, NoRoomForUndo, RateLimited, RecordUnavailable, RedomaError
 from redoma.model.event import Kind
 from redoma.model.guarantee import EngineReport, Guarantee
-from redoma.model.plan import Plan
+from redoma.model.plan import RunPlan
 from redoma.model.question import Answer, Choice, Question
 from redoma.model.request import Mode, Request, ShellCommand
-from redoma.model.result import Exit, HeldBack, Outcome, Result
+from redoma.model.result import Exit, Outcome, Quarantined, Result
 from redoma.model.risk import Assessment, Risk
 from redoma.model.value import replace
-from redoma.pipeline.audit_events import Told
-from redoma.pipeline.drive import drive
+from redoma.pipeline.audit_events import AuditEvents
 from redoma.pipeline.path import path
-from redoma.pipeline.steps import Apply, Ask, Discard, Execute, Hold, Note
+from redoma.pipeline.steps import (
+    ApplyStep,
+    AskStep,
+    AuditStep,
+    BeginStep,
+    DiscardStep,
+    ExecuteStep,
+    HoldStep,
+    drive,
+)
+from redoma.testing import FakeHost
 
-STRONG = EngineReport(name="strong", guarantees=frozenset(Guarantee))
+STRONG = EngineReport(name="bubblewrap", guarantees=frozenset(Guarantee))
 WEAK = EngineReport(
-    name="weak",
+    name="landlock",
     guarantees=frozenset({Guarantee.TREE_KILLED}),
     missing=((Guarantee.WRITES_CONFINED, "it confines nothing"),),
 )
 
 
-class Machine:
-    """Reports of a machine that is not there."""
-
-    def __init__(self, *reports: EngineReport, controllers: frozenset[str] = frozenset()) -> None:
-        self._reports = {report.name: report for report in reports}
-        self._controllers = controllers
-
-    def report(self, name: str) -> EngineReport:
-        return self._reports[name]
-
-    def controllers(self) -> frozenset[str]:
-        return self._controllers
-
-
-class World:
+class Context:
     """One that decides as it is told."""
 
-    def __init__(self, verdict: Verdict, host: Machine, grant: Grant, *, review: str = "") -> None:
+    def __init__(self, verdict: Verdict, host: FakeHost, grant: Grant, *, review: str = "") -> None:
         self._verdict, self._host, self._grant, self._review = verdict, host, grant, review
         self.judged: list[str] = []
 
@@ -63,11 +58,11 @@ class World:
             return replace(self._grant, writes=Writes.LAYER)
         return self._grant
 
-    def plan(self, request: Request, grant: Grant) -> Plan:
+    def plan(self, request: Request, grant: Grant) -> RunPlan:
         return plan(request, grant, self._host)
 
     def question(
-        self, request: Request, decision: Decision, plan: Plan, changes: Changes | None
+        self, request: Request, decision: Decision, plan: RunPlan, changes: Changes | None
     ) -> Question:
         text = request.workload.shown + (f" with {len(changes.items)}" if changes else "")
         return Question(id="q", digest=text, command=text, risk=Risk.DANGEROUS, safety_level="x")
@@ -75,12 +70,22 @@ class World:
     def modified(self, request: Request, command: str) -> Request:
         return replace(request, workload=ShellCommand(text=command))
 
-    def told(self, request: Request) -> Told:
-        return Told(request)
+    def events(self, request: Request) -> AuditEvents:
+        return AuditEvents(request)
+
+
+class Start:
+    """The start of a run; says when it was waited for."""
+
+    def __init__(self, seen: list[str]) -> None:
+        self._seen = seen
+
+    def wait(self) -> None:
+        assert self._seen[-1] == "run-starting"
 
 
 class Notes:
-    """Hands that do nothing but write down; answers are given one after the other."""
+    """A runner that does nothing but write down; answers are given one after the other."""
 
     def __init__(
         self,
@@ -94,13 +99,17 @@ class Notes:
         self._answers = list(answers)
         self._changed, self._status, self._fail, self._full = changed, status, fail, full
 
-    def note(self, step: Note) -> None:
-        if step.admits and self._full:
+    def audit(self, step: AuditStep) -> None:
+        self.seen += [event.kind.value for event in step.events]
+
+    def begin(self, step: BeginStep) -> Start:
+        if self._full:
             self.seen += [event.kind.value for event in step.events[:-1]] + ["refused"]
             raise RateLimited("too many", retry_after=3.0)
         self.seen += [event.kind.value for event in step.events]
+        return Start(self.seen)
 
-    def ask(self, step: Ask) -> Answer | None:
+    def ask(self, step: AskStep) -> Answer | None:
         self.seen.append(f"ask about {step.question.command}")
         said = self._answers.pop(0) if self._answers else None
         if isinstance(said, str):
@@ -110,7 +119,8 @@ class Notes:
             return Answer(question="q", digest=step.question.digest, choice=said)
         return said  # type: ignore[return-value]
 
-    def execute(self, step: Execute) -> Result:
+    def execute(self, step: ExecuteStep) -> Result:
+        step.start.wait()
         self.seen.append(f"execute by {step.plan.engine}")
         if self._fail is not None:
             raise self._fail
@@ -121,15 +131,16 @@ class Notes:
         end = Exit(outcome=Outcome.EXITED, code=self._status)
         return Result(outcome=Outcome.EXITED, exit=end, changes=changes)
 
-    def apply(self, step: Apply) -> Result:
+    def apply(self, step: ApplyStep) -> Applied:
         self.seen.append("apply")
-        back = (HeldBack(path=".git/config", why="x"),)
-        return Result(outcome=Outcome.EXITED, held_back=back, applied=True)
+        back = (Quarantined(path=".git/config", why="x"),)
+        done = (Change(path="a", did=Did.CREATED),)
+        return Applied(id=step.id, changes=done, held_back=back)
 
-    def hold(self, step: Hold) -> None:
-        self.seen.append(f"hold: {step.why}")
+    def hold(self, step: HoldStep) -> None:
+        self.seen.append(f"hold: {step.asks[0]}")
 
-    def discard(self, step: Discard) -> None:
+    def discard(self, step: DiscardStep) -> None:
         self.seen.append("discard")
 
 
@@ -140,27 +151,27 @@ def decided(verdict: Verdict) -> Decision:
     )  # fmt: skip
 
 
-def grant(*require: Guarantee, prefer: tuple[str, ...] = ("weak", "strong")) -> Grant:
+def grant(*require: Guarantee, prefer: tuple[str, ...] = ("landlock", "bubblewrap")) -> Grant:
     return Grant(level="t", workspace="/w", require=frozenset(require), prefer=prefer)
 
 
 def walk(
     verdict: Verdict,
-    hands: Notes,
+    runner: Notes,
     mode: Mode = Mode.RUN,
     *,
     writes: Writes = Writes.DIRECT,
     review: Decision | None = None,
 ) -> Result:
     given = replace(grant(Guarantee.WRITES_CONFINED), writes=writes)
-    world = World(verdict, Machine(STRONG, WEAK), given, review=review)
-    return drive(path(Request(workload=ShellCommand(text="x"), mode=mode), world), hands)
+    context = Context(verdict, FakeHost(STRONG, WEAK), given, review=review)
+    return drive(path(Request(workload=ShellCommand(text="x"), mode=mode), context), runner)
 
 
 def test_a_denied_command_never_reaches_an_engine() -> None:
-    hands = Notes()
-    assert walk(Verdict.DENY, hands).outcome is Outcome.DENIED
-    assert hands.seen == ["judged", "refused"]
+    runner = Notes()
+    assert walk(Verdict.DENY, runner).outcome is Outcome.DENIED
+    assert runner.seen == ["judged", "refused"]
 
 
 OTHER = Answer(question="another", digest="x", choice=Choice.APPROVE)
@@ -169,27 +180,27 @@ OTHER_COMMAND = Answer(question="q", digest="y", choice=Choice.APPROVE)
 
 @pytest.mark.parametrize("answer", [None, Choice.DENY, OTHER, OTHER_COMMAND, ""])
 def test_anything_but_a_yes_to_this_very_question_is_a_no(answer: object) -> None:
-    hands = Notes(answer)
-    assert walk(Verdict.CONFIRM, hands).outcome is Outcome.DECLINED
-    assert hands.seen == ["judged", "asked", "ask about x", "answered", "refused"]
+    runner = Notes(answer)
+    assert walk(Verdict.CONFIRM, runner).outcome is Outcome.DECLINED
+    assert runner.seen == ["judged", "asked", "ask about x", "answered", "refused"]
 
 
 def test_an_approved_command_runs_in_the_first_engine_that_gives_everything() -> None:
-    hands = Notes(Choice.APPROVE)
-    assert walk(Verdict.CONFIRM, hands).outcome is Outcome.EXITED
-    assert hands.seen == [
-        "judged", "asked", "ask about x", "answered", "run-starting", "execute by strong",
+    runner = Notes(Choice.APPROVE)
+    assert walk(Verdict.CONFIRM, runner).outcome is Outcome.EXITED
+    assert runner.seen == [
+        "judged", "asked", "ask about x", "answered", "run-starting", "execute by bubblewrap",
         "run-ended",
     ]  # fmt: skip
 
 
 def test_a_modified_command_is_judged_anew() -> None:
-    hands = Notes("worse", "harmless")
-    assert walk(Verdict.CONFIRM, hands).outcome is Outcome.EXITED
-    assert hands.seen == [
+    runner = Notes("worse", "harmless")
+    assert walk(Verdict.CONFIRM, runner).outcome is Outcome.EXITED
+    assert runner.seen == [
         "judged", "asked", "ask about x", "answered",
         "judged", "asked", "ask about worse", "answered",
-        "judged", "run-starting", "execute by strong", "run-ended",
+        "judged", "run-starting", "execute by bubblewrap", "run-ended",
     ]  # fmt: skip
 
 
@@ -199,69 +210,75 @@ def test_a_command_cannot_be_modified_for_ever() -> None:
 
 
 def test_a_dry_run_in_answer_runs_in_a_layer_and_applies_nothing() -> None:
-    hands = Notes(Choice.DRY_RUN, changed=("a",))
-    result = walk(Verdict.CONFIRM, hands)
+    runner = Notes(Choice.DRY_RUN, changed=("a",))
+    result = walk(Verdict.CONFIRM, runner)
     assert (result.changes is not None, result.applied) == (True, False)
     # Who reads only the status must not believe that it happened.
     assert (result.outcome, result.ok, result.exit_code) == (Outcome.PREVIEWED, False, 126)
     assert "this was a dry run" in result.notes[-1]
-    assert hands.seen[-3:] == ["execute by strong", "run-ended", "previewed"]
+    assert runner.seen[-3:] == ["execute by bubblewrap", "run-ended", "previewed"]
 
 
 def test_a_preview_asks_nobody_and_applies_nothing() -> None:
-    hands = Notes(changed=("a",))
-    assert not walk(Verdict.CONFIRM, hands, Mode.PREVIEW).applied
-    assert hands.seen == ["judged", "run-starting", "execute by strong", "run-ended", "previewed"]
+    runner = Notes(changed=("a",))
+    assert not walk(Verdict.CONFIRM, runner, Mode.PREVIEW).applied
+    assert runner.seen == [
+        "judged",
+        "run-starting",
+        "execute by bubblewrap",
+        "run-ended",
+        "previewed",
+    ]
 
 
 def test_a_preview_of_what_is_denied_is_denied() -> None:
-    hands = Notes()
-    assert walk(Verdict.DENY, hands, Mode.PREVIEW).outcome is Outcome.DENIED
-    assert hands.seen == ["judged", "refused"]
+    runner = Notes()
+    assert walk(Verdict.DENY, runner, Mode.PREVIEW).outcome is Outcome.DENIED
+    assert runner.seen == ["judged", "refused"]
 
 
 def test_a_check_runs_nothing() -> None:
-    hands = Notes()
-    assert walk(Verdict.ALLOW, hands, Mode.CHECK).outcome is Outcome.CHECKED
-    assert hands.seen == ["judged"]
+    runner = Notes()
+    assert walk(Verdict.ALLOW, runner, Mode.CHECK).outcome is Outcome.CHECKED
+    assert runner.seen == ["judged"]
 
 
 def test_a_run_that_breaks_off_has_an_end_in_the_record() -> None:
-    hands = Notes(fail=KeyboardInterrupt())
+    runner = Notes(fail=KeyboardInterrupt())
     with pytest.raises(KeyboardInterrupt):
-        walk(Verdict.ALLOW, hands)
-    assert hands.seen == ["judged", "run-starting", "execute by strong", "run-ended"]
+        walk(Verdict.ALLOW, runner)
+    assert runner.seen == ["judged", "run-starting", "execute by bubblewrap", "run-ended"]
 
 
 def test_a_run_beyond_the_rate_limit_is_refused_and_written_down() -> None:
-    hands = Notes(full=True)
+    runner = Notes(full=True)
     with pytest.raises(RateLimited):
-        walk(Verdict.ALLOW, hands)
-    assert hands.seen == ["judged", "refused"]
+        walk(Verdict.ALLOW, runner)
+    assert runner.seen == ["judged", "refused"]
 
 
 def test_no_record_no_run() -> None:
     class Unwritable(Notes):
-        def note(self, step: Note) -> None:
+        def begin(self, step: BeginStep) -> Start:
             raise RecordUnavailable("the disk is full")
 
-    hands = Unwritable()
+    runner = Unwritable()
     with pytest.raises(RecordUnavailable):
-        walk(Verdict.ALLOW, hands)
-    assert hands.seen == []
+        walk(Verdict.ALLOW, runner)
+    assert runner.seen == []
 
 
 def test_a_transaction_is_applied_when_the_command_succeeds() -> None:
-    hands = Notes(changed=("a", ".git/config"))
-    result = walk(Verdict.ALLOW, hands, writes=Writes.LAYER)
+    runner = Notes(changed=("a", ".git/config"))
+    result = walk(Verdict.ALLOW, runner, writes=Writes.LAYER)
     assert (result.applied, [held.path for held in result.held_back]) == (True, [".git/config"])
-    assert hands.seen[-4:] == ["apply-starting", "apply", "applied", "violation"]
+    assert runner.seen[-4:] == ["apply-starting", "apply", "applied", "violation"]
 
 
 class Small(Notes):
-    """Hands that can keep nothing."""
+    """A runner that can keep nothing."""
 
-    def apply(self, step: Apply) -> Result:
+    def apply(self, step: ApplyStep) -> Applied:
         if step.undo:
             self.seen.append("no room")
             raise NoRoomForUndo("it is too much", hint="redoma apply c --no-undo")
@@ -269,10 +286,10 @@ class Small(Notes):
 
 
 def test_what_cannot_be_undone_is_asked_before_it_is_applied() -> None:
-    hands = Small(Choice.APPROVE, changed=("a",))
-    result = walk(Verdict.ALLOW, hands, writes=Writes.LAYER)
+    runner = Small(Choice.APPROVE, changed=("a",))
+    result = walk(Verdict.ALLOW, runner, writes=Writes.LAYER)
     assert (result.applied, result.undoable) == (True, False)
-    assert hands.seen[3:] == [
+    assert runner.seen[3:] == [
         "run-ended", "apply-starting", "no room", "apply-failed", "asked", "ask about x with 1",
         "answered", "apply-starting", "apply", "applied", "violation",
     ]  # fmt: skip
@@ -280,10 +297,10 @@ def test_what_cannot_be_undone_is_asked_before_it_is_applied() -> None:
 
 @pytest.mark.parametrize("answer", [None, Choice.DENY, Choice.DRY_RUN, "another", OTHER])
 def test_what_cannot_be_undone_is_held_where_nobody_approves(answer: object) -> None:
-    hands = Small(answer, changed=("a",))
-    result = walk(Verdict.ALLOW, hands, writes=Writes.LAYER)
+    runner = Small(answer, changed=("a",))
+    result = walk(Verdict.ALLOW, runner, writes=Writes.LAYER)
     assert (result.applied, result.outcome, result.exit_code) == (False, Outcome.PREVIEWED, 126)
-    assert hands.seen[-1] == "answered"
+    assert runner.seen[-1] == "answered"
     assert result.notes == (
         "it is too much; nothing was changed",
         "redoma apply c --no-undo",
@@ -292,27 +309,27 @@ def test_what_cannot_be_undone_is_held_where_nobody_approves(answer: object) -> 
 
 def test_an_apply_that_is_not_written_down_does_not_begin() -> None:
     class Full(Notes):
-        def note(self, step: Note) -> None:
+        def audit(self, step: AuditStep) -> None:
             if step.events[0].kind is Kind.APPLY_STARTING:
                 raise RecordUnavailable("the disk is full")
-            super().note(step)
+            super().audit(step)
 
-    hands = Full(changed=("a",))
+    runner = Full(changed=("a",))
     with pytest.raises(RecordUnavailable):
-        walk(Verdict.ALLOW, hands, writes=Writes.LAYER)
-    assert "apply" not in hands.seen
+        walk(Verdict.ALLOW, runner, writes=Writes.LAYER)
+    assert "apply" not in runner.seen
 
 
 def test_a_transaction_that_changed_nothing_leaves_nothing() -> None:
-    hands = Notes()
-    assert walk(Verdict.ALLOW, hands, writes=Writes.LAYER).ok
-    assert hands.seen[-1] == "run-ended"
+    runner = Notes()
+    assert walk(Verdict.ALLOW, runner, writes=Writes.LAYER).ok
+    assert runner.seen[-1] == "run-ended"
 
 
 def test_a_failed_command_changes_nothing_and_says_how_to_keep_it() -> None:
-    hands = Notes(changed=("a",), status=1)
-    result = walk(Verdict.ALLOW, hands, writes=Writes.LAYER)
-    assert (result.applied, "apply" in hands.seen) == (False, False)
+    runner = Notes(changed=("a",), status=1)
+    result = walk(Verdict.ALLOW, runner, writes=Writes.LAYER)
+    assert (result.applied, "apply" in runner.seen) == (False, False)
     assert "redoma apply c" in result.notes[-1]
 
 
@@ -332,41 +349,41 @@ def test_a_failed_command_changes_nothing_and_says_how_to_keep_it() -> None:
 def test_changes_that_a_person_should_see_wait_for_the_answer(
     answer: object, outcome: Outcome, end: list[str]
 ) -> None:
-    hands = Notes(answer, changed=("a", "b"))
+    runner = Notes(answer, changed=("a", "b"))
     seen = replace(decided(Verdict.ALLOW), preview="first time")
-    result = walk(Verdict.ALLOW, hands, writes=Writes.LAYER, review=seen)
+    result = walk(Verdict.ALLOW, runner, writes=Writes.LAYER, review=seen)
     assert result.outcome is outcome
-    at = hands.seen.index("ask about x with 2")
-    assert hands.seen[at + 1 :] == end
+    at = runner.seen.index("ask about x with 2")
+    assert runner.seen[at + 1 :] == end
 
 
 def test_changes_that_the_policy_refuses_are_never_real() -> None:
-    hands = Notes(changed=("a", "b"))
-    result = walk(Verdict.ALLOW, hands, writes=Writes.LAYER, review=decided(Verdict.DENY))
+    runner = Notes(changed=("a", "b"))
+    result = walk(Verdict.ALLOW, runner, writes=Writes.LAYER, review=decided(Verdict.DENY))
     assert (result.outcome, result.changes) == (Outcome.DENIED, None)
-    assert hands.seen[-3:] == ["refused", "discarded", "discard"]
+    assert runner.seen[-3:] == ["refused", "discarded", "discard"]
 
 
 def test_a_missing_guarantee_is_a_refusal_that_says_why_for_each_engine() -> None:
     request = Request(workload=ShellCommand(text="x"))
     with pytest.raises(NoEngine) as raised:
-        plan(request, grant(Guarantee.WRITES_CONFINED, prefer=("weak",)), Machine(WEAK))
-    assert raised.value.tried == {"weak": "it confines nothing"}
+        plan(request, grant(Guarantee.WRITES_CONFINED, prefer=("landlock",)), FakeHost(WEAK))
+    assert raised.value.tried == {"landlock": "it confines nothing"}
 
 
 def test_a_share_of_the_processor_is_not_claimed_without_a_control_group() -> None:
     wanted = Grant(
         level="t", workspace="/w", limits=Limits(cpu_percent=50),
-        require=frozenset({Guarantee.CPU_CAPPED}), prefer=("strong",),
+        require=frozenset({Guarantee.CPU_CAPPED}), prefer=("bubblewrap",),
     )  # fmt: skip
     request = Request(workload=ShellCommand(text="x"))
     with pytest.raises(NoEngine, match="cpu capped"):
-        plan(request, wanted, Machine(STRONG))
-    held = plan(request, wanted, Machine(STRONG, controllers=frozenset({"cpu"}))).enforcement.held
+        plan(request, wanted, FakeHost(STRONG))
+    held = plan(request, wanted, FakeHost(STRONG, controllers=frozenset({"cpu"}))).enforcement.held
     assert Guarantee.CPU_CAPPED in held
 
 
 def test_what_is_not_limited_is_not_called_capped() -> None:
     request = Request(workload=ShellCommand(text="x"))
-    made = plan(request, grant(prefer=("strong",)), Machine(STRONG))
+    made = plan(request, grant(prefer=("bubblewrap",)), FakeHost(STRONG))
     assert not made.enforcement.held & {Guarantee.MEMORY_CAPPED, Guarantee.DISK_CAPPED}

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from redoma import Sandbox
-from redoma.jail.machine_limits import of_machine
+from redoma import Access, Network, Sandbox
+from redoma.jail.profiles.limits import of_machine
 from redoma.model.errors import Declined, Refused, RunError
 from redoma.model.intent import EndUnknown, NothingToResume, PlanChanged, PlanError, StepStatus
 from redoma.model.question import Question
@@ -160,7 +160,7 @@ def test_a_link_does_not_widen_what_a_step_may_change(place: Place) -> None:
 def test_without_a_layer_the_kernel_keeps_a_step_to_what_it_may_change(place: Place) -> None:
     (place.workspace / "src").mkdir()
     only = {"allowed_write_paths": ["src"]}
-    sandbox = place.sandbox(direct=True)
+    sandbox = place.sandbox(access=Access(direct=True))
     made = plan(shell("two", "echo 1 > src/one; echo 2 > two", constraints=only)).run(sandbox)
     assert statuses(made) == [("two", FAILED)]
     assert sorted(os.listdir(place.workspace)) == ["src"]
@@ -204,7 +204,7 @@ def test_constraints_open_nothing_that_the_sandbox_closes(place: Place) -> None:
 
 def test_of_the_hosts_that_are_granted_a_step_has_those_it_names(place: Place) -> None:
     def network(**held_to: Any) -> tuple[str, Any]:
-        sandbox = place.sandbox(allow_hosts=["api.example.com", "example.org"])
+        sandbox = place.sandbox(network=Network(hosts=["api.example.com", "example.org"]))
         plan(shell("one", "true", constraints=held_to)).run(sandbox)
         started = [json.loads(r.details) for r in place.rows() if r.kind == "run-starting"][-1]
         return started["network"], started.get("hosts")
@@ -332,7 +332,7 @@ def test_a_run_of_another_workspace_is_not_gone_on_with(place: Place, tmp_path: 
     made.run(place.sandbox())
     (tmp_path / "elsewhere").mkdir()
     with pytest.raises(NothingToResume):
-        made.run(Sandbox(str(tmp_path / "elsewhere"), record=str(place.record)), resume=True)
+        made.run(Sandbox(str(tmp_path / "elsewhere"), audit=str(place.record)), resume=True)
 
 
 def test_a_step_whose_end_is_not_known_is_not_simply_done_again(place: Place) -> None:
@@ -415,13 +415,14 @@ def test_a_preview_goes_on_only_from_changes_of_its_own_workspace(
     place: Place, tmp_path: Path
 ) -> None:
     from redoma.model.errors import PreviewGone
-    from redoma.pipeline.held import HeldRun
+    from redoma.pipeline.dry_run import OverlayRun
+    from redoma.pipeline.foresight.forecast import Foreseen
 
     found = plan(shell("one", "echo 1 > one")).preview(place.sandbox())
     (tmp_path / "elsewhere").mkdir()
-    other = Sandbox(str(tmp_path / "elsewhere"), record=str(place.record))
+    other = Sandbox(str(tmp_path / "elsewhere"), audit=str(place.record))
     with pytest.raises(PreviewGone, match="holds no changes of"):
-        HeldRun(other, onto=found.id)("true")
+        OverlayRun(other.config, onto=found.id)("true", Foreseen())
     stored_changes.discard(found.id)
 
 

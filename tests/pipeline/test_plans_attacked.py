@@ -9,15 +9,15 @@ import pytest
 
 from redoma.ask.card import Look, card
 from redoma.egress.grants import gated
-from redoma.egress.rules import read
-from redoma.jail.levels import load
-from redoma.model.access import Network
+from redoma.egress.host_rules import read
+from redoma.jail.profiles.profile import load
+from redoma.model.access import NetworkMode
 from redoma.model.intent import StepConstraints
 from redoma.model.network import Reach
 from redoma.model.question import Question
 from redoma.model.value import replace
-from redoma.pipeline.plans.narrowing import narrowed
 from redoma.pipeline.plans.plan import Plan
+from redoma.pipeline.step_constraints import narrowed
 from tests.pipeline.place import Place
 
 pytestmark = pytest.mark.requirement("X7")
@@ -52,7 +52,7 @@ def test_hosts_that_a_step_names_are_held_as_every_host_was() -> None:
         "b.example=10.0.0.0/8",
     )
     found = narrowed(grant, StepConstraints(allowed_hosts=wide))
-    assert (found.network, found.reach) == (Network.CLOSED, Reach())
+    assert (found.network, found.reach) == (NetworkMode.CLOSED, Reach())
     mocked = gated(open_, replace(everyone, mock=True))
     assert narrowed(mocked, StepConstraints(allowed_hosts=("example.com",))).reach.mock
 

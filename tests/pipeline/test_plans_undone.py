@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from redoma import Access
 from redoma.model.errors import UndoImpossible, UsageError
 from redoma.model.intent import EndUnknown, PlanError, StepStatus
 from redoma.model.value import replace
@@ -14,6 +15,8 @@ from redoma.pipeline import stored_changes
 from redoma.pipeline.plans import state
 from redoma.pipeline.plans.plan import Plan
 from redoma.pipeline.plans.reversal import PlanUndone, UndoneStep, find, undo_plan
+from redoma.pipeline.run_context import RunContext
+from redoma.pipeline.transactions import Transactions
 from tests.pipeline.place import Place
 
 pytestmark = [pytest.mark.requirement("X7"), pytest.mark.usefixtures("one_cache")]
@@ -37,7 +40,7 @@ def files(place: Place) -> dict[str, str]:
 def undone(run: str, place: Place) -> PlanUndone:
     found = find(run)
     assert found is not None
-    return undo_plan(found, place.sandbox().policy())
+    return undo_plan(found, Transactions(RunContext(place.sandbox().config)))
 
 
 @pytest.fixture
@@ -98,7 +101,7 @@ def test_a_step_that_was_taken_back_by_itself_is_passed_over(work: Place) -> Non
 
 
 def test_what_was_written_directly_is_not_said_to_be_taken_back(work: Place) -> None:
-    made = plan("echo 1 > a").run(work.sandbox(direct=True))
+    made = plan("echo 1 > a").run(work.sandbox(access=Access(direct=True)))
     told = undone(made.id, work)
     assert (told.steps, told.stopped_at) == ((), "s1")
     assert "was not held" in str(told.error)
@@ -132,7 +135,7 @@ def test_the_beginning_of_an_id_is_enough_where_it_is_the_only_one(
 def test_a_plan_says_that_it_can_be_undone_only_where_it_can(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from redoma.cli.plan import result_lines
+    from redoma.cli.plans import result_lines
     from redoma.jail.overlay.retention import RetentionBounds
 
     (place.workspace / "big").write_bytes(b"1" * (3 << 20))

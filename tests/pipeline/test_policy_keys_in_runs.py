@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-from redoma import Outcome
+from redoma import Caller, Outcome
 from redoma.model.errors import RateLimited
 from redoma.model.question import Question
 from tests.pipeline.place import Place
@@ -25,7 +25,9 @@ def how_often(times: int) -> Callable[[Place], object]:
         done = 0
         for _ in range(times):
             try:
-                place.sandbox(caller="c", session="s").run("head -c 65536 /dev/zero > made")
+                place.sandbox(caller=Caller(name="c", session="s")).run(
+                    "head -c 65536 /dev/zero > made"
+                )
                 done += 1
             except RateLimited:
                 break
@@ -40,7 +42,7 @@ def side_by_side(place: Place) -> object:
 
     def go() -> None:
         try:
-            let_in.append(place.sandbox(caller="c", session="s").run("sleep 1").ok)
+            let_in.append(place.sandbox(caller=Caller(name="c", session="s")).run("sleep 1").ok)
         except RateLimited:
             let_in.append(False)
 
@@ -55,7 +57,7 @@ def side_by_side(place: Place) -> object:
 
 def after_some_work(place: Place) -> object:
     """Whether a second run is let in when the first has used the processor for a while."""
-    sandbox = place.sandbox(caller="c", session="s")
+    sandbox = place.sandbox(caller=Caller(name="c", session="s"))
     # By the processor's own clock: on a busy machine a while is not much of its time.
     sandbox.run("(ulimit -t 2; while :; do :; done); true")
     try:
@@ -83,8 +85,8 @@ def patience(place: Place) -> object:
 def kept(place: Place) -> object:
     """Whether the oldest entries are still there after many."""
     for _ in range(30):
-        place.sandbox(session="s").check("ls")
-        place.sandbox(session="s").run("true")
+        place.sandbox(caller=Caller(session="s")).check("ls")
+        place.sandbox(caller=Caller(session="s")).run("true")
     return len(place.rows()) < 100
 
 

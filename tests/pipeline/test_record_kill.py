@@ -11,8 +11,8 @@ import pytest
 
 from redoma.audit.log import AuditLog
 from redoma.audit.verification import verify
+from tests.unit.audit import dying
 from tests.unit.audit.story import entries
-from tests.unit.record import dying
 
 WRITERS = 1000
 

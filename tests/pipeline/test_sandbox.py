@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import redoma
-from redoma import Sandbox
+from redoma import Access, Sandbox
 from redoma.model.errors import UsageError
 
 
@@ -26,7 +26,7 @@ def test_a_command_that_cannot_be_one_is_a_usage_error(
 
 def test_a_variable_cannot_carry_an_option_of_the_launcher(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="NUL"):
-        Sandbox(str(tmp_path), env={"A": "x\0--bind\0/\0/"})
+        Sandbox(str(tmp_path), access=Access(env={"A": "x\0--bind\0/\0/"}))
 
 
 def test_a_directory_outside_the_view_is_an_error_and_not_a_run(sandbox: Sandbox) -> None:
@@ -38,6 +38,6 @@ def test_a_directory_outside_the_view_is_an_error_and_not_a_run(sandbox: Sandbox
 
 def test_a_single_file_may_be_given_to_be_read(tmp_path: Path) -> None:
     given = str(Path(redoma.__file__).resolve())
-    sandbox = Sandbox(str(tmp_path), policy="isolation-only", allow_read=[given])
+    sandbox = Sandbox(str(tmp_path), access=Access(read=[given]), policy="isolation-only")
     result = sandbox.run(["head", "-c", "3", given])
     assert (result.stdout, result.stderr) == (b'"""', b"")

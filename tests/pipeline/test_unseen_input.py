@@ -26,12 +26,12 @@ def piped() -> Iterator[int]:
 
 
 def plainly(place: Place, stdin: int | bytes, ask: Callable[[Question], bool]) -> Result:
-    made = Sandbox(str(place.workspace), record=str(place.record), ask=ask)
+    made = Sandbox(str(place.workspace), audit=str(place.record), ask=ask)
     return made.run(COMMAND, stdin=stdin)
 
 
 def awaited(place: Place, stdin: int | bytes, ask: Callable[[Question], bool]) -> Result:
-    made = AsyncSandbox(str(place.workspace), record=str(place.record), ask=ask)
+    made = AsyncSandbox(str(place.workspace), audit=str(place.record), ask=ask)
     return asyncio.run(made.run(COMMAND, stdin=stdin))
 
 

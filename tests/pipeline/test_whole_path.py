@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from redoma import AsyncSandbox, Outcome, Sandbox, Verdict
+from redoma import Access, AsyncSandbox, Caller, Outcome, Sandbox, Verdict
 from redoma.model.errors import Declined, EngineFailed, PolicyError, RateLimited, RecordUnavailable
 from redoma.model.question import Answer, Choice, Question
 from redoma.pipeline.stored_changes import apply, undo
@@ -22,7 +22,9 @@ ASKS = "git push --force origin topic || true"
 
 @pytest.mark.requirement("K13", "K14")
 def test_a_run_is_written_down_from_its_judgement_to_its_end(place: Place) -> None:
-    result = place.sandbox(caller="robin", session="monday", phase="build").run("echo hi")
+    result = place.sandbox(caller=Caller(name="robin", session="monday", phase="build")).run(
+        "echo hi"
+    )
     assert (result.ok, result.stdout) == (True, b"hi\n")
     rows = place.rows()
     assert [row.kind for row in rows] == ["judged", "run-starting", "run-ended"]
@@ -99,7 +101,7 @@ def test_an_awaited_callback_decides_in_the_callers_own_loop(place: Place) -> No
             same.append(asyncio.get_running_loop() is here)
             return True
 
-        sandbox = AsyncSandbox(str(place.workspace), record=str(place.record), ask=yes)
+        sandbox = AsyncSandbox(str(place.workspace), audit=str(place.record), ask=yes)
         result = await sandbox.run(f"touch ran; {ASKS}")
         return result.outcome, same == [True]
 
@@ -109,7 +111,7 @@ def test_an_awaited_callback_decides_in_the_callers_own_loop(place: Place) -> No
 
 def test_a_cancelled_run_has_its_end_in_the_record(place: Place) -> None:
     async def go() -> None:
-        sandbox = AsyncSandbox(str(place.workspace), record=str(place.record))
+        sandbox = AsyncSandbox(str(place.workspace), audit=str(place.record))
         began = asyncio.Event()
         here = asyncio.get_running_loop()
         task = asyncio.create_task(
@@ -161,7 +163,7 @@ def test_a_policy_can_hold_a_command_or_a_phase_tighter(place: Place) -> None:
     for name, phase, command in (
         ("usual", "", "true"), ("strict_for", "", "ls"), ("phase", "release", "true"),
     ):  # fmt: skip
-        place.sandbox(phase=phase).run(command)
+        place.sandbox(caller=Caller(phase=phase)).run(command)
         level[name] = [row for row in place.rows() if row.kind == "run-starting"][-1].facts()[
             "level"
         ]
@@ -210,7 +212,7 @@ def test_output_is_written_down_where_the_policy_says_so_and_without_secrets(
     token = "ghp_" + "a1B2c3D4e5F6" * 3
     place.policy("logging:\n  include_command_output: true\n")
     known = {"SHOWN": token, "DB_PASSWORD": "correct-horse"}
-    place.sandbox(env=known).run('echo "$SHOWN and $DB_PASSWORD"')
+    place.sandbox(access=Access(env=known)).run('echo "$SHOWN and $DB_PASSWORD"')
     ended = place.rows()[-1].facts()
     assert ended["stdout"] == "[REDACTED] and [REDACTED]\n"
     assert token not in json.dumps([str(row) for row in place.rows()])
@@ -290,13 +292,13 @@ def test_direct_writes_are_seen_at_once_and_not_held(place: Place) -> None:
     def sink(_stream: int, _data: bytes) -> None:
         seen.append((place.workspace / "now").exists())
 
-    result = place.sandbox(direct=True).run("touch now; echo look; false", sink=sink)
+    result = place.sandbox(access=Access(direct=True)).run("touch now; echo look; false", sink=sink)
     assert (result.exit_code, result.changes, seen) == (1, None, [True])
 
 
 def test_who_wants_to_see_changes_first_cannot_be_passed_by(place: Place) -> None:
     place.policy("dry_run:\n  auto_enable_for: [commands affecting > 1 files]\n")
-    assert place.sandbox(direct=True).run("touch a b").outcome is Outcome.PREVIEWED
+    assert place.sandbox(access=Access(direct=True)).run("touch a b").outcome is Outcome.PREVIEWED
     assert list(place.workspace.glob("[ab]")) == []
 
 
@@ -313,7 +315,7 @@ def test_a_preview_of_what_must_be_confirmed_is_applied_only_by_a_person(place: 
 
 def test_a_preview_can_be_awaited_and_cancelled(place: Place) -> None:
     async def go() -> None:
-        sandbox = AsyncSandbox(str(place.workspace), record=str(place.record))
+        sandbox = AsyncSandbox(str(place.workspace), audit=str(place.record))
         assert (await sandbox.check("ls")).verdict is Verdict.ALLOW
         preview = await sandbox.preview("touch made")
         assert [change.path for change in preview.changes.items] == ["made"]
@@ -333,7 +335,7 @@ def test_runs_side_by_side_in_threads_are_all_right(place: Place) -> None:
 
     def go(number: int) -> None:
         (place.workspace / f"w{number}").mkdir()
-        sandbox = Sandbox(str(place.workspace / f"w{number}"), record=str(place.record))
+        sandbox = Sandbox(str(place.workspace / f"w{number}"), audit=str(place.record))
         results.append(sandbox.run(f"echo {number} > made").applied)
 
     threads = [threading.Thread(target=go, args=(number,)) for number in range(12)]

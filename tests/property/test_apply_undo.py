@@ -21,7 +21,7 @@ from redoma.model.access import Writes
 from redoma.model.result import Result
 from redoma.model.value import replace
 from redoma.pipeline import stored_changes
-from redoma.pipeline.held import remember
+from redoma.pipeline.stored_changes import store
 from tests.unit.jail.overlay.applied import tree
 from tests.unit.jail.overlay.held import PYTHON, Box, needs_python, sandbox
 
@@ -107,7 +107,7 @@ def own_places() -> Iterator[Path]:
 
 
 def without_links(script: list[tuple[object, ...]]) -> list[tuple[object, ...]]:
-    """A layer tells names of one file apart once one of them is written; it says so in a warning."""
+    """An overlay tells names of one file apart once one of them is written; it says so in a warning."""
     return [operation for operation in script if operation[0] != "link"]
 
 
@@ -137,7 +137,7 @@ def test_applied_it_is_as_if_run_and_undone_as_if_never_run(
         assert result.changes is not None
         if not result.changes.items:
             return
-        remember(result, "operations")
+        store(result.changes, "operations")
         stored_changes.apply(result.changes.id)
         assert comparable(tree(base / "work")) == comparable(tree(base / "bare"))
         stored_changes.undo(result.changes.id)

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from redoma.model.decision import Verdict
-from redoma.pipeline.check import check
+from redoma.pipeline.decisions.check import check
 from tests.pace import slowness
 from tests.property.fragments import GLUE, PIECES
 

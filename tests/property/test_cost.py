@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from redoma.pipeline.check import check
+from redoma.pipeline.decisions.check import check
 from tests.pace import slowness
 from tests.property import costly
 from tests.property.fragments import GLUE, PIECES

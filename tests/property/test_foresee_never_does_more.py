@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from redoma.pipeline.check import check, ground
+from redoma.pipeline.decisions.check import check, ground
 from redoma.pipeline.foresight.forecast import foresee
 
 HERE = ground("/home/user/project", "/home/user")

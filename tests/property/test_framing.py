@@ -6,7 +6,7 @@ import h11
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from redoma.egress.framing import read
+from redoma.egress.downstream import read
 
 LINES = st.one_of(
     st.sampled_from(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from redoma.judge.shell import parse
+from redoma.judge.shell.parser import parse
 from redoma.model.script import Script, Unread
 from tests.unit.judge.shell.samples import ACCEPTED, EXTENDED, REFUSED
 from tests.unit.judge.shell.walk import nodes

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from redoma import Access
 from redoma.jail.overlay.changes import read_changes
 from redoma.jail.overlay.placement import COPY, OverlayPlace
 from redoma.jail.overlay.store import make_overlay
@@ -87,7 +88,9 @@ def test_a_layer_tells_what_differs(
     with own_places() as base:
         make_twins(base, first)
         before, untouched = seen(base / "work"), snapshot(base / "work")
-        inside(Sandbox(str(base / "bare"), policy="isolation-only", direct=True), script)
+        inside(
+            Sandbox(str(base / "bare"), access=Access(direct=True), policy="isolation-only"), script
+        )
         result = inside(sandbox(base / "work"), script)
         assert result.changes is not None
         assert told(result.changes, before) == differing(before, seen(base / "bare"))
@@ -105,10 +108,10 @@ def test_a_copy_tells_what_differs(
         age(base / "work")
         before, untouched = seen(base / "work"), snapshot(base / "work")
         (base / "held").mkdir(mode=0o700)
-        layer = make_overlay(
+        overlay = make_overlay(
             str(base / "work"), OverlayPlace(directory=str(base / "held"), kind=COPY)
         )
-        perform(Path(layer.upper), script)
-        changes = read_changes(layer)
-        assert told(changes, before) == differing(before, seen(Path(layer.upper)))
+        perform(Path(overlay.upper), script)
+        changes = read_changes(overlay)
+        assert told(changes, before) == differing(before, seen(Path(overlay.upper)))
         assert snapshot(base / "work") == untouched

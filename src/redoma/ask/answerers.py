@@ -9,6 +9,7 @@ import time
 
 from redoma.ask import answers
 from redoma.ask.answers import checked, silence, told
+from redoma.base.log import logger
 from redoma.model.errors import AskUnavailable, ConfirmationExpired, RedomaError, UsageError
 from redoma.model.question import Answer, Choice, Remember
 from redoma.model.value import replace
@@ -20,12 +21,13 @@ if TYPE_CHECKING:
 
     from redoma.ask.answers import Spent
     from redoma.ask.approvals import RememberedApprovals
-    from redoma.ask.pending import PendingQuestions
+    from redoma.ask.pending_questions import PendingQuestions
     from redoma.ask.terminal import TerminalAnswerer
     from redoma.model.question import Answer, Answerer, Question
 
     Said: TypeAlias = bool | Choice | Answer
 
+log = logger(__name__)
 # An answerer may finish the moment its time ends; what it says then is still in time.
 GRACE = 0.5
 
@@ -65,7 +67,9 @@ class AnswererChain:
             except Exception as error:
                 return _failed(question, error)
             if answer is not None:
+                log.info("question %s: %s answers", question.id, type(one).__name__)
                 return self._heard(question, answer, until)
+        log.info("question %s: nobody answers", question.id)
         return self._nobody(question, until)
 
     async def ask_async(self, question: Question) -> Answer:

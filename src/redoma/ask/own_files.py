@@ -9,6 +9,7 @@ import stat
 import time
 from contextlib import contextmanager, suppress
 
+from redoma.base import atomic_file
 from redoma.base.ids import short_id
 from redoma.model.errors import AskUnavailable
 
@@ -85,11 +86,9 @@ def read(path: str) -> dict[str, object] | None:
 
 def replace(path: str, content: dict[str, object]) -> None:
     """Puts the object in place of what was there, in one step."""
-    temporary = _written(path, content)
     try:
-        os.rename(temporary, path)
+        atomic_file.write(path, json.dumps(content), durable=True)
     except OSError as error:
-        _drop(temporary)
         raise AskUnavailable(f"cannot write {path}: {error.strerror}") from error
 
 

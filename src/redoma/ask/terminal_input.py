@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 
 from redoma.ask import answers
 from redoma.ask.card import Look
-from redoma.model.display import cell
+from redoma.base.text import cell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -72,7 +72,7 @@ def row_bytes(row: tuple[Any, ...]) -> bytes:
 
 
 try:  # the built-in alone: hashlib also loads OpenSSL
-    from _blake2 import blake2b
+    from redoma.base.cores import blake2b
 except ImportError:  # pragma: no cover
     from hashlib import blake2b
 GENESIS = bytes(32)

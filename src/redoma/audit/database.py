@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 import os
-from _sqlite3 import Connection, DatabaseError, Error, connect
 from contextlib import contextmanager
 
 from redoma.audit.schema import APPLICATION, TABLES, VERSION
+from redoma.base.cores import Connection, DatabaseError, Error, connect
 from redoma.base.private_file import Key, is_own_directory, is_own_file, make_directory
 from redoma.model.errors import RecordUnavailable
 

@@ -9,6 +9,7 @@ from contextlib import suppress
 from redoma.audit.chain import json_text, storable
 from redoma.audit.transaction import Draft
 from redoma.audit.writer import AuditWriter
+from redoma.base.log import logger
 from redoma.base.private_file import KeyPlace
 from redoma.model.errors import RecordError, RecordUnavailable
 from redoma.model.event import OWN_WORDS, Kind
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
 
     from redoma.audit.writer import WrittenRows
     from redoma.model.event import Event
-    from redoma.model.rates import RateLimits
+    from redoma.model.policy import AdmissionLimits
 
+operator = logger(__name__)
 KEEP = 1000
 # A connection that was open when this process was forked belongs to the parent. It is neither used
 # nor closed here: closing would take part in the parent's locks.
@@ -60,7 +62,7 @@ class AuditLog:
         """
         return self._write(events, forced=True)
 
-    def begin(self, *events: Event, limits: RateLimits | None = None) -> PendingWrite:
+    def begin(self, *events: Event, limits: AdmissionLimits | None = None) -> PendingWrite:
         """As `admit`, except that the disk is waited for by `Pending.wait`, which must follow.
 
         What a run needs can be made ready meanwhile; the run itself may not start before.
@@ -88,7 +90,7 @@ class AuditLog:
         """
         return self._write(events, forced=False)
 
-    def admit(self, *events: Event, limits: RateLimits) -> int:
+    def admit(self, *events: Event, limits: AdmissionLimits) -> int:
         """As `append`, where the limits let the start of a run among the events happen.
 
         Otherwise a refusal is written in its place and RateLimited raised. No two processes can
@@ -144,7 +146,7 @@ class AuditLog:
             pass
 
     def _write(
-        self, events: tuple[Event, ...], *, forced: bool, limits: RateLimits | None = None
+        self, events: tuple[Event, ...], *, forced: bool, limits: AdmissionLimits | None = None
     ) -> int:
         with self._turn() as writer:
             if not events:
@@ -208,6 +210,7 @@ class AuditLog:
 
     def _open(self) -> AuditWriter:
         if self._writer is None:
+            operator.debug("the audit log in %s is opened", self.directory)
             self._writer = AuditWriter(self.directory, keyed_by=self._keyed_by, keep=self._keep)
         return self._writer
 

@@ -13,13 +13,13 @@ from redoma.model.errors import RateLimited
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.audit.database import Connection
-    from redoma.model.rates import RateLimits, Rates
+    from redoma.model.policy import AdmissionLimits, Rates
 
 _SECOND = 1_000_000
 
 
 def admit(
-    connection: Connection, caller: str, session: str, limits: RateLimits, now: int
+    connection: Connection, caller: str, session: str, limits: AdmissionLimits, now: int
 ) -> RateLimited | None:
     """None where a run may start; else the refusal, the one that lasts longest."""
     refusals = [
@@ -29,7 +29,7 @@ def admit(
     return max(refusals, key=lambda refusal: refusal.retry_after, default=None)
 
 
-def crowded(connection: Connection, caller: str, session: str, limits: RateLimits) -> bool:
+def crowded(connection: Connection, caller: str, session: str, limits: AdmissionLimits) -> bool:
     """Whether a limit on runs at once is reached, as far as the ledger knows."""
     return any(
         most is not None and len(_going(connection, column, who)) >= most

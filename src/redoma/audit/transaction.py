@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from redoma.audit.database import Connection
     from redoma.model.errors import RateLimited
-    from redoma.model.rates import RateLimits
+    from redoma.model.policy import AdmissionLimits
 
 # How often old rows are let go and runs added up: each time so many rows were written.
 BATCH = 64
@@ -58,7 +58,7 @@ class Transaction:
         self._key = key
         self._now = head.ledger + ledger.passed(head, self._clock)
 
-    def run(self, drafts: list[Draft], rates: RateLimits | None) -> RateLimited | None:
+    def run(self, drafts: list[Draft], rates: AdmissionLimits | None) -> RateLimited | None:
         """Adds the rows; where a limit refuses the start among them, the refusal instead."""
         for draft in drafts:
             if draft.kind is Kind.RUN_STARTING and rates is not None:

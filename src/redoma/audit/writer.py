@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from redoma.audit.transaction import Draft
     from redoma.base.private_file import KeyPlace
     from redoma.model.errors import RateLimited
-    from redoma.model.rates import RateLimits
+    from redoma.model.policy import AdmissionLimits
 
 _HEAD = "SELECT record, keyed_by, seq, link, ledger, boot, uptime, wall, mac FROM head WHERE id = 1"
 _left_open: list[object] = []
@@ -101,7 +101,7 @@ class AuditWriter:
         """The name of a command in the ledger."""
         return command_digest(self.key, command)
 
-    def write(self, drafts: list[Draft], rates: RateLimits | None = None) -> WrittenRows:
+    def write(self, drafts: list[Draft], rates: AdmissionLimits | None = None) -> WrittenRows:
         """Commits rows, or the refusal of the start among them: whatever dies now, they stay."""
         self._turnstile.enter()
         try:
@@ -136,7 +136,7 @@ class AuditWriter:
         except OSError as error:
             raise unavailable(self._path, error) from error
 
-    def _transact(self, drafts: list[Draft], rates: RateLimits | None) -> WrittenRows:
+    def _transact(self, drafts: list[Draft], rates: AdmissionLimits | None) -> WrittenRows:
         self.connection.execute("BEGIN IMMEDIATE")
         known, anchor = self._ends()
         transaction = Transaction(self.connection, self.key, known)

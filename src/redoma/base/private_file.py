@@ -11,6 +11,7 @@ import os
 from enum import Enum
 from stat import S_IMODE, S_ISDIR, S_ISLNK, S_ISREG
 
+from redoma.base import atomic_file
 from redoma.model.errors import RedomaError, UsageError
 
 LENGTH = 32
@@ -95,7 +96,7 @@ def key_place(variable: str) -> KeyPlace:
 class Key:
     """32 random bytes in a 0600 file of a directory, or in the system's keychain.
 
-    A file keeps them from other users and from what runs in an enclosure, but not from a program
+    A file keeps them from other users and from what runs in a sandbox, but not from a program
     of the same user outside of one.
     """
 
@@ -169,16 +170,8 @@ class Key:
         return key
 
     def _write(self, path: str, key: bytes) -> None:
-        fresh = f"{path}.new"
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
-            descriptor = os.open(fresh, flags, 0o600)
-            try:
-                os.write(descriptor, key)
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
-            os.rename(fresh, path)
+            atomic_file.write(path, key, durable=True)
         except OSError as error:
             raise self._fails(f"the key {path} cannot be written: {error.strerror}") from error
 

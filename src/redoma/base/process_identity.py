@@ -12,7 +12,7 @@ _STATE, _START_TIME = 0, 19  # of /proc/PID/stat, counted behind the name in par
 def boot_id() -> str:
     """The kernel's name for this boot; nothing where it does not say."""
     try:
-        with open(_BOOT_ID, encoding="ascii") as file:
+        with open(_BOOT_ID, encoding="utf-8") as file:
             return file.read().strip()
     except (OSError, ValueError):
         return ""

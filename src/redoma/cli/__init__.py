@@ -1,8 +1,8 @@
 """The `redoma` command line: finds the command, loads only its module, turns errors into prose.
 
-A command is one module with `main(arguments: list[str]) -> int`, listed in `COMMANDS`. Data goes
-to standard output, prose to standard error. Exit status: what the command says; 2 where the
-command line cannot be understood; 125 where Redoma could not do its work.
+A command is a table of rows that knows what carries it out, listed in `COMMANDS`. Data goes to
+standard output, prose to standard error. Exit status: what the command says; 2 where the command
+line cannot be understood; 125 where Redoma could not do its work.
 """
 
 from __future__ import annotations
@@ -14,34 +14,34 @@ from redoma.i18n.choice import for_a_person
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import TextIO
 
+    from redoma.cli.options import CommandTable
     from redoma.model.errors import RedomaError
 
+# Where each command's table stands, and what it does in a line.
 COMMANDS: dict[str, tuple[str, str]] = {
-    "answer": ("redoma.cli.answer:main", "answer a question that waits"),
-    "apply": ("redoma.cli.apply:main", "make held changes real, all or some of them"),
-    "approvals": ("redoma.cli.approvals:main", "what is approved for longer than one run"),
-    "audit": ("redoma.cli.audit:main", "what happened, and whether anybody changed it"),
-    "check": ("redoma.cli.check:main", "judge a command: level, decision, reasons"),
-    "discard": ("redoma.cli.discard:main", "let held changes go"),
-    "doctor": (
-        "redoma.cli.doctor:main",
-        "what this machine can enforce, and what is missing",
-    ),
-    "gc": ("redoma.cli.gc:main", "free what is kept for undo beyond its bounds"),
-    "history": ("redoma.cli.history:main", "what was previewed, applied and undone"),
-    "hook": ("redoma.hook:main", "answer an agent's hook; install, uninstall, status"),
-    "pending": ("redoma.cli.pending:main", "the questions that wait for a person"),
-    "plan": ("redoma.cli.plan:main", "check, preview and run a plan of several steps"),
-    "policy": ("redoma.cli.policy:main", "init, lint, test, explain and show policies"),
-    "preview": ("redoma.cli.preview:main", "show what a command would change"),
-    "redact": ("redoma.cli.redact:main", "take secrets out of what passes through"),
-    "run": ("redoma.cli.run:main", "run a command inside an enclosure"),
-    "shell": ("redoma.cli.shell:main", "an interactive shell inside an enclosure"),
-    "undo": ("redoma.cli.undo:main", "take back what was applied"),
-    "vault": ("redoma.cli.vault:main", "secrets that the gate adds to requests"),
+    "answer": ("redoma.cli.questions:ANSWER", "answer a question that waits"),
+    "apply": ("redoma.cli.apply:APPLY", "make held changes real, all or some of them"),
+    "approvals": ("redoma.cli.questions:APPROVALS", "what is approved for longer than one run"),
+    "audit": ("redoma.cli.audit:AUDIT", "what happened, and whether anybody changed it"),
+    "check": ("redoma.cli.check:CHECK", "judge a command: level, decision, reasons"),
+    "completion": ("redoma.cli.completion:COMPLETION", "a shell's completion of this command line"),
+    "discard": ("redoma.cli.undo:DISCARD", "let held changes go"),
+    "doctor": ("redoma.cli.doctor:DOCTOR", "what this machine can enforce, and what is missing"),
+    "gc": ("redoma.cli.history:GC", "free what is kept for undo beyond its bounds"),
+    "history": ("redoma.cli.history:HISTORY", "what was previewed, applied and undone"),
+    "hook": ("redoma.hook:HOOK", "answer an agent's hook; install, uninstall, status"),
+    "man": ("redoma.cli.manual:MAN", "the manual page"),
+    "pending": ("redoma.cli.questions:PENDING", "the questions that wait for a person"),
+    "plan": ("redoma.cli.plans:PLAN", "check, preview and run a plan of several steps"),
+    "policy": ("redoma.cli.policies:POLICY", "init, lint, test, explain and show policies"),
+    "preview": ("redoma.cli.preview:PREVIEW", "show what a command would change"),
+    "redact": ("redoma.cli.redact:REDACT", "take secrets out of what passes through"),
+    "run": ("redoma.cli.run:RUN", "run a command inside a sandbox"),
+    "shell": ("redoma.cli.run:SHELL", "an interactive shell inside a sandbox"),
+    "undo": ("redoma.cli.undo:UNDO", "take back what was applied"),
+    "vault": ("redoma.cli.vault:VAULT", "secrets that the egress gate adds to requests"),
 }
 
 INTERRUPTED = 130
@@ -73,7 +73,7 @@ def main(argv: list[str], language: str | None = None) -> int:
 
         if isinstance(error, RedomaError):
             return complain(error)
-        from redoma.model.display import harmless
+        from redoma.base.text import harmless
 
         what = f"{type(error).__name__}: {harmless(str(error))}"
         say(phrased("redoma: could not do its work: {0}", what))
@@ -81,7 +81,9 @@ def main(argv: list[str], language: str | None = None) -> int:
 
 
 def _dispatch(argv: list[str]) -> int:
-    name = argv[0] if argv else ""
+    name, *rest = argv or [""]
+    if name == "help" and rest:
+        name, rest = rest[0], ["--help"]
     if name in ("-h", "--help", "help"):
         sys.stdout.write(overview())
         return 0
@@ -91,22 +93,23 @@ def _dispatch(argv: list[str]) -> int:
         sys.stdout.write(f"redoma {__version__}\n")
         return 0
     if name in COMMANDS:
-        return load(name)(argv[1:])
+        return load(name)(rest)
     from redoma.cli.options import nearest
     from redoma.model.errors import UsageError
 
     if not name:
-        raise UsageError("no command given", hint="redoma --help")
+        sys.stderr.write(overview())
+        return 2
     meant = nearest(name, list(COMMANDS))
     raise UsageError(
         f"there is no command {name!r}", hint=f"redoma {meant}" if meant else "redoma --help"
     )
 
 
-def load(name: str) -> Callable[[list[str]], int]:
-    """The function behind a command, its module imported now."""
-    module, _, function = COMMANDS[name][0].partition(":")
-    found: Callable[[list[str]], int] = getattr(__import__(module, fromlist=[function]), function)
+def load(name: str) -> CommandTable:
+    """The table of a command, its module imported now."""
+    module, _, attribute = COMMANDS[name][0].partition(":")
+    found: CommandTable = getattr(__import__(module, fromlist=[attribute]), attribute)
     return found
 
 
@@ -121,8 +124,9 @@ def overview() -> str:
         "Stands between an AI agent and the machine.\n\n"
         "commands:\n{0}\n"
         "options:\n"
-        "  -h, --help       this text; `redoma COMMAND --help` for one command\n"
+        "  -h, --help       this text; `redoma help COMMAND` for one command\n"
         "  -V, --version    the version\n"
+        "  -v, -vv          before the command: what Redoma does, or that in detail\n"
         "  --language NAME  en or pt-BR, before or after the command\n",
         rows,
     )
@@ -130,7 +134,7 @@ def overview() -> str:
 
 def complain(error: RedomaError) -> int:
     """Writes what happened and what to do, and returns the status of this kind of error."""
-    from redoma.model.display import harmless
+    from redoma.base.text import harmless
 
     in_flags(error)
     said = f"redoma: {phrased(str(error))}"
@@ -142,11 +146,11 @@ def complain(error: RedomaError) -> int:
 
 def in_flags(error: RedomaError) -> RedomaError:
     """The error with what would help as a command line says it."""
-    if error.remedy is None:
-        return error
-    from redoma.model.remedies import Interface
+    if error.remedy is not None:
+        from redoma.cli.remedies import in_options
 
-    return error.speak(Interface.COMMAND_LINE)
+        error.hint = in_options(error.remedy)
+    return error
 
 
 def say(prose: str) -> None:

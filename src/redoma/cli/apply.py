@@ -6,13 +6,12 @@ import os
 import sys
 from itertools import pairwise
 
-from redoma.cli.options import Options
-from redoma.cli.options import read as read_options
+from redoma.base.paths import is_below, is_within
+from redoma.base.text import harmless
+from redoma.cli.options import Argument, CommandTable, Heading, Option, Sample
 from redoma.cli.tree import hunk_lines, shown, title
 from redoma.i18n import phrased
-from redoma.model.change import Did, FileKind
-from redoma.model.diff import Hunk, Shows
-from redoma.model.display import harmless
+from redoma.model.change import Did, FileKind, Hunk, Shows
 from redoma.model.errors import UsageError
 from redoma.model.value import Value
 
@@ -20,38 +19,34 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from redoma.cli.options import CommandLine
     from redoma.cli.prose import Screen
-    from redoma.model.change import Change, Changes
-    from redoma.model.diff import FileDiff
-    from redoma.model.transaction import Applied
+    from redoma.model.change import Applied, Change, Changes, FileDiff
 
     Ask = Callable[[str, str], str]  # the question and the keys that answer it; "" at the end
     Say = Callable[[str], object]
 
-USAGE = """\
-usage: redoma apply ID [PATH]... [-i]
-       redoma apply ID --no-undo
+APPLY = CommandTable(
+    "apply",
+    "Makes the changes of a preview real: all of them, or those at or below each PATH. Either"
+    " everything is applied or nothing; nothing is applied where a file has changed since the"
+    " preview began.",
+    usage=("ID [PATH]... [-i]", "ID --no-undo"),
+    arguments=(Argument("ID", "may be shortened as long as it is clear"),),
+    options=(
+        Heading("options"),
+        Option("-i, --interactive", "asks for each change, and in text files for each hunk"),
+        Option("--no-undo", "keeps nothing to take it back: all of it is applied for good"),
+        Option("--allow-write PATH", "also applies what is protected there", many=True),
+        Option("--json", "one JSON object"),
+    ),
+    samples=(Sample("redoma apply ID", "all that the preview ID held"),),
+)
 
-Makes the changes of a preview real: all of them, or those at or below each PATH. Either everything
-is applied or nothing; nothing is applied where a file has changed since the preview began.
 
-  -i, --interactive   asks for each change, and in text files for each hunk
-  --no-undo           keeps nothing to take it back: all of it is applied for good
-  --allow-write PATH  also applies what is protected there (may be repeated)
-  --json              one JSON object
-ID may be shortened as long as it is clear.
-"""
-_HINT = "redoma apply ID [PATH]... [-i]"
-
-
-def main(arguments: list[str]) -> int:
+@APPLY.main
+def main(options: CommandLine) -> int:
     """Applies; every refusal is an error that leaves the workspace as it was."""
-    allowed, rest = _allowed(arguments)
-    flags = ("-i", "--interactive", "--no-undo", "--json", "-h", "--help")
-    options = read_options(rest, flags=flags, usage=_HINT)
-    if options.flags & {"-h", "--help"}:
-        sys.stdout.write(phrased(USAGE))
-        return 0
     if not options.words:
         raise UsageError("which changes? name them by their id", hint="redoma history")
     from redoma.cli.signals import stop_on_signals
@@ -62,7 +57,8 @@ def main(arguments: list[str]) -> int:
     changes = stored_changes.load(name)
     places = [_place(path, changes) for path in paths] or None
     undo = "--no-undo" not in options.flags
-    if options.flags & {"-i", "--interactive"}:
+    allowed = options.every("--allow-write")
+    if "--interactive" in options.flags:
         if not undo:
             raise UsageError("--no-undo and --interactive do not go together")
         applied = _interactively(changes, places, allowed)
@@ -71,8 +67,8 @@ def main(arguments: list[str]) -> int:
     return _told(applied, options)
 
 
-def _told(applied: Applied | None, options: Options) -> int:
-    if "--json" in options.flags:
+def _told(applied: Applied | None, options: CommandLine) -> int:
+    if options.json:
         import json
 
         sys.stdout.write(json.dumps(as_json(applied)) + "\n")
@@ -89,7 +85,7 @@ def _told(applied: Applied | None, options: Options) -> int:
         sys.stderr.write(also)
     for back in applied.held_back:
         path, why = harmless(back.path), harmless(phrased(back.why))
-        sys.stderr.write(phrased("redoma: held back {0}: {1}\n", path, why))
+        sys.stderr.write(phrased("redoma: {0} stays in quarantine: {1}\n", path, why))
         sys.stderr.write(phrased("hint: {0}\n", f"--allow-write {path}"))
     for note in applied.notes:
         sys.stderr.write(f"redoma: {harmless(phrased(note))}\n")
@@ -127,8 +123,8 @@ def _interactively(
     changes: Changes, places: list[str] | None, allowed: list[str]
 ) -> Applied | None:
     """Asks for each change; nothing is applied before the last answer."""
+    from redoma.cli.console import ask, need_a_person
     from redoma.cli.prose import screen
-    from redoma.cli.terminal import ask, need_a_person
     from redoma.pipeline.diffs import chosen_content, file_diffs
 
     need_a_person("redoma apply -i", "redoma apply ID PATH...")
@@ -153,20 +149,11 @@ def _apply(
     *,
     undo: bool = True,
 ) -> Applied:
-    from redoma.pipeline.policies import load
-    from redoma.pipeline.transactions import apply
-    from redoma.pipeline.wiring import Whoever, cleaner
+    from redoma.pipeline.decisions.policies import load_policy
+    from redoma.pipeline.transactions import local_transactions
 
-    policy = load(changes.workspace)
-    ask = Whoever("auto").chain(cleaner(policy))
-    return apply(
-        changes.id,
-        paths,
-        ask=ask,
-        policy=policy,
-        contents=contents,
-        allow_write=allowed,
-        undo=undo,
+    return local_transactions(load_policy(changes.workspace)).apply(
+        changes.id, paths, contents=contents, allow_write=allowed, undo=undo
     )
 
 
@@ -181,7 +168,7 @@ def asked_for(changes: Changes, places: list[str] | None) -> Iterator[Change]:
     for item in changes.items:
         if places is not None and not any(_at_or_below(item, changes, place) for place in places):
             continue
-        if any(item.path.startswith(f"{path}/") for path in gone):
+        if any(is_below(item.path, path) for path in gone):
             continue
         state = item.after or item.before
         if state is not None and state.kind is FileKind.DIRECTORY:
@@ -201,27 +188,8 @@ def _at_or_below(item: Change, changes: Changes, place: str) -> bool:
 def _place(path: str, changes: Changes) -> str:
     """A path as the person at this prompt means it: from here, if here is in the workspace."""
     whole = os.path.normpath(os.path.join(os.path.realpath("."), path))
-    inside = f"{whole}/".startswith(f"{changes.workspace}/")
+    inside = is_within(whole, changes.workspace)
     return whole if inside else path
-
-
-def _allowed(arguments: list[str]) -> tuple[list[str], list[str]]:
-    """`--allow-write PATH`, taken out of the rest as often as it stands there."""
-    allowed: list[str] = []
-    rest: list[str] = []
-    left = iter(arguments)
-    for argument in left:
-        name, equals, value = argument.partition("=")
-        if argument == "--":
-            rest += [argument, *left]
-        elif name != "--allow-write":
-            rest.append(argument)
-        else:
-            path = value if equals else next(left, "")
-            if not path:
-                raise UsageError("--allow-write needs a value", hint=_HINT)
-            allowed.append(path)
-    return allowed, rest
 
 
 _WIDE = ("utf-16", "utf-32")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import sys
 
+from redoma.base.text import harmless
 from redoma.cli import audit_report as views
-from redoma.cli.options import Options, nearest, read
+from redoma.cli.options import CommandTable, Heading, Option, Sample, nearest
 from redoma.i18n import phrased
-from redoma.model.display import harmless
 from redoma.model.errors import UsageError
 from redoma.model.event import Kind
 from redoma.pipeline import audit_reader
@@ -16,14 +16,13 @@ from redoma.pipeline.audit_reader import EntryFilter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.cli.options import Options
+    from redoma.cli.options import CommandLine
 
-FILTERS = ("--session", "--caller", "--run", "--kind", "--since", "--until", "--text")
 MOST_ROWS = 1_000_000
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
-def wanted_of(options: Options) -> EntryFilter:
+def wanted_of(options: CommandLine) -> EntryFilter:
     """Which entries the command line asks for."""
     values = options.values
     return EntryFilter(
@@ -37,7 +36,7 @@ def wanted_of(options: Options) -> EntryFilter:
     )
 
 
-def limit_of(options: Options, usual: int) -> int:
+def limit_of(options: CommandLine, usual: int) -> int:
     """How many entries at most."""
     said = options.values.get("--limit", str(usual))
     if not (said.isascii() and said.isdigit() and 0 < int(said[:12]) <= MOST_ROWS):
@@ -50,8 +49,6 @@ def _kinds(said: str) -> tuple[str, ...]:
     wanted = tuple(each.strip() for each in said.split(",")) if said else ()
     for each in wanted:
         if each not in known:
-            from redoma.cli.options import nearest
-
             meant = nearest(each, known)
             raise UsageError(
                 f"there is no kind {each!r}", hint=f"--kind {meant}" if meant else ", ".join(known)
@@ -83,60 +80,50 @@ def _moment(values: dict[str, str], name: str) -> int | None:
         ) from None
 
 
-USAGE = """\
-usage: redoma audit list   [FILTER]... [--limit N] [--json]
-       redoma audit show   ENTRY|RUN [--json]
-       redoma audit tail   [-f] [FILTER]... [--limit N] [--json]
-       redoma audit verify [--expect ENTRY:LINK] [--json]
-       redoma audit export --format jsonl|csv [FILTER]...
-       redoma audit stats  [FILTER]... [--json | --prometheus]
-
-Shows what was judged, asked, run and changed, and verifies that nobody changed the record.
-
-filters:
-  --session NAME   --caller NAME   --run ID
-  --kind KIND[,KIND]...   judged, asked, answered, refused, run-starting, run-ended, interrupted,
-                          previewed, discarded, apply-starting, applied, apply-failed,
-                          undo-starting, undone, undo-failed, violation, permission-changed,
-                          network, retained
-  --since TIME     --until TIME    2026-11-16, 2026-11-16T05:30 (UTC), or 90s, 30m, 2h, 7d ago
-  --text TEXT      somewhere in the command or the details
-
-exit status: verify: 0 as it was written, 1 changed; show: 1 where there is no such entry
-"""
-VALUES = (*FILTERS, "--limit", "--format", "--expect")
-FLAGS = ("--json", "--prometheus", "-f", "--follow", "-h", "--help")
-
-
-def main(arguments: list[str]) -> int:
-    """Runs one of the sub-commands."""
-    options = read(arguments, flags=FLAGS, values=VALUES, usage="redoma audit --help")
-    if options.flags & {"-h", "--help"}:
-        sys.stdout.write(phrased(USAGE))
-        return 0
-    if not options.words:
-        raise UsageError("redoma audit what?", hint="redoma audit list, or redoma audit --help")
-    name = options.words.pop(0)
-    found = COMMANDS.get(name)
-    if found is None:
-        meant = nearest(name, list(COMMANDS))
-        hint = f"redoma audit {meant}" if meant else "redoma audit --help"
-        told = f"there is no redoma audit {name!r}" if name else "nothing to do"
-        raise UsageError(told, hint=hint)
-    command, takes = found
-    given = (options.flags | set(options.values)) - takes - {"--json"}
-    if given:
-        raise UsageError(f"redoma audit {name} takes no {min(given)}", hint="redoma audit --help")
-    if options.words and name != "show":
-        raise UsageError(
-            f"redoma audit {name} takes no {options.words[0]!r}", hint="redoma audit --help"
-        )
-    return command(options)
+_FILTERED = "list tail export stats"
+AUDIT = CommandTable(
+    "audit",
+    "Shows what was judged, asked, run and changed, and verifies that nobody changed the audit"
+    " log.",
+    options=(
+        Heading("filters"),
+        Option("--session NAME", "of one session", of=_FILTERED),
+        Option("--caller NAME", "of one caller, as an agent is called", of=_FILTERED),
+        Option("--run ID", "of one run", of=_FILTERED),
+        Option(
+            "--kind KIND[,KIND]...",
+            "one or more of: judged, asked, answered, refused, run-starting, run-ended,"
+            " interrupted, previewed, discarded, apply-starting, applied, apply-failed,"
+            " undo-starting, undone, undo-failed, violation, permission-changed, network, retained",
+            of=_FILTERED,
+        ),
+        Option(
+            "--since TIME",
+            "not before: 2026-11-16, 2026-11-16T05:30 (UTC), or 90s, 30m, 2h, 7d ago",
+            of=_FILTERED,
+        ),
+        Option("--until TIME", "not after, in the same forms", of=_FILTERED),
+        Option("--text TEXT", "somewhere in the command or the details", of=_FILTERED),
+        Heading("options"),
+        Option("--limit N", "at most so many entries", of="list tail"),
+        Option("-f, --follow", "goes on as entries are written", of="tail"),
+        Option("--expect ENTRY:LINK", "what verify printed before", of="verify"),
+        Option("--format FORM", "jsonl (default) or csv", choices="jsonl csv", of="export"),
+        Option("--prometheus", "the counts as Prometheus reads them", of="stats"),
+        Option("--json", "JSON instead of prose"),
+    ),
+    status="verify: 0 as it was written, 1 changed; show: 1 where there is no such entry",
+    samples=(
+        Sample("redoma audit list --since 2h", "what happened in the last two hours"),
+        Sample("redoma audit verify", "whether anybody changed the audit log"),
+    ),
+)
 
 
-def _list(options: Options) -> int:
+@AUDIT.subcommand("list", "[FILTER]... [--limit N] [--json]", "the newest entries, one a line")
+def _list(options: CommandLine) -> int:
     entries = audit_reader.newest(limit_of(options, 50), wanted_of(options))
-    if "--json" in options.flags:
+    if options.json:
         _print(json.dumps([views.as_json(entry) for entry in entries]))
     else:
         for entry in entries:
@@ -144,7 +131,10 @@ def _list(options: Options) -> int:
     return 0
 
 
-def _show(options: Options) -> int:
+@AUDIT.subcommand(
+    "show", "ENTRY|RUN [--json]", "an entry, or all of a run, with every detail", most=None
+)
+def _show(options: CommandLine) -> int:
     if len(options.words) != 1:
         raise UsageError("redoma audit show takes one entry or run", hint="redoma audit list")
     which = options.words[0]
@@ -154,23 +144,28 @@ def _show(options: Options) -> int:
     else:
         entries = list(audit_reader.entries(audit_reader.EntryFilter(run=which)))
     if not entries:
-        sys.stderr.write(phrased("redoma: the record has no {0}\n", harmless(which)))
+        sys.stderr.write(phrased("redoma: the audit log has no {0}\n", harmless(which)))
         return 1
-    if "--json" in options.flags:
+    if options.json:
         _print(json.dumps([views.as_json(entry) for entry in entries]))
     else:
         _print("\n".join(views.whole(entry) for entry in entries).rstrip("\n"))
     return 0
 
 
-def _tail(options: Options) -> int:
-    shown = views.json_line if "--json" in options.flags else views.line
+@AUDIT.subcommand(
+    "tail",
+    "[-f] [FILTER]... [--limit N] [--json]",
+    "the newest ten; -f goes on as they are written",
+)
+def _tail(options: CommandLine) -> int:
+    shown = views.json_line if options.json else views.line
     wanted = wanted_of(options)
     after = 0
     for entry in audit_reader.newest(limit_of(options, 10), wanted):
         _print(shown(entry))
         after = entry.seq
-    if options.flags & {"-f", "--follow"}:
+    if "--follow" in options.flags:
         sys.stdout.flush()
         for entry in audit_reader.follow(audit_reader.behind(wanted, after)):
             _print(shown(entry))
@@ -178,16 +173,20 @@ def _tail(options: Options) -> int:
     return 0
 
 
-def _verify(options: Options) -> int:
+@AUDIT.subcommand(
+    "verify", "[--expect ENTRY:LINK] [--json]", "whether anybody changed the audit log, and where"
+)
+def _verify(options: CommandLine) -> int:
     found = audit_reader.verified(_expected(options.values.get("--expect")))
-    if "--json" in options.flags:
+    if options.json:
         _print(json.dumps(views.verification_json(found)))
     else:
         _print(views.verification(found))
     return 0 if found.ok else 1
 
 
-def _export(options: Options) -> int:
+@AUDIT.subcommand("export", "--format jsonl|csv [FILTER]...", "every entry")
+def _export(options: CommandLine) -> int:
     form = options.values.get("--format", "jsonl")
     if form not in ("jsonl", "csv"):
         raise UsageError(f"there is no format {form!r}", hint="--format jsonl or --format csv")
@@ -199,13 +198,18 @@ def _export(options: Options) -> int:
     return 0
 
 
-def _stats(options: Options) -> int:
+@AUDIT.subcommand(
+    "stats",
+    "[FILTER]... [--json | --prometheus]",
+    "what was blocked, denied and run; how it ended and how long it took",
+)
+def _stats(options: CommandLine) -> int:
     wanted = wanted_of(options)
     if "--prometheus" in options.flags:
-        if "--json" in options.flags:
+        if options.json:
             raise UsageError("--json and --prometheus do not go together")
         sys.stdout.write(audit_reader.prometheus(wanted))
-    elif "--json" in options.flags:
+    elif options.json:
         _print(json.dumps(views.stats_json(audit_reader.stats(wanted))))
     else:
         _print(views.stats(audit_reader.stats(wanted)))
@@ -226,14 +230,3 @@ def _expected(said: str | None) -> tuple[int, str] | None:
 
 def _print(line: str) -> None:
     sys.stdout.write(f"{line}\n")
-
-
-_FILTERED = set(FILTERS)
-COMMANDS = {
-    "list": (_list, _FILTERED | {"--limit"}),
-    "show": (_show, set[str]()),
-    "tail": (_tail, _FILTERED | {"--limit", "-f", "--follow"}),
-    "verify": (_verify, {"--expect"}),
-    "export": (_export, _FILTERED | {"--format"}),
-    "stats": (_stats, _FILTERED | {"--prometheus"}),
-}

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 
+from redoma.base.text import harmless
 from redoma.i18n import phrased
-from redoma.model.display import harmless
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -112,9 +112,9 @@ def verification(found: Verification) -> str:
             f"{phrased(fault.wrong.value)}: {harmless(phrased(fault.text))}"
             for fault in found.faults
         ]
-        return "\n".join([phrased("the record was changed"), *said])
+        return "\n".join([phrased("the audit log was changed"), *said])
     if not found.last:
-        return phrased("nothing is recorded yet")
+        return phrased("the audit log is empty")
     lines = [phrased("as it was written: {0} entries", found.rows)]
     if found.let_go:
         lines = [

@@ -4,31 +4,34 @@ from __future__ import annotations
 
 import sys
 
-from redoma.cli.options import read
+from redoma.cli.options import CommandTable, Heading, Option, Sample
 from redoma.cli.run_options import LIMITS
 from redoma.i18n import phrased
 from redoma.model.errors import UsageError
 from redoma.pipeline.doctor import Diagnosis, examine, known_guarantees
 from redoma.pipeline.host_services import SIZES
 
-USAGE = """\
-usage: redoma doctor [--json]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.cli.options import CommandLine
 
-Tries every engine on this machine and says what each can enforce. Exit status: 0 if the default
-level can be enforced, 1 if not.
-"""
+DOCTOR = CommandTable(
+    "doctor",
+    "Tries every engine on this machine and says what each can enforce.",
+    usage=("[--json]",),
+    options=(Heading("options"), Option("--json", "one JSON object")),
+    status="0 if the default level can be enforced, 1 if not",
+    samples=(Sample("redoma doctor", "what can be enforced here, and what would help"),),
+)
 
 
-def main(arguments: list[str]) -> int:
+@DOCTOR.main
+def main(options: CommandLine) -> int:
     """Examines the machine; 1 where the default level cannot be enforced."""
-    options = read(arguments, flags=("--json", "-h", "--help"), usage="redoma doctor [--json]")
-    if options.flags & {"-h", "--help"}:
-        sys.stdout.write(phrased(USAGE))
-        return 0
     if options.words:
         raise UsageError(f"nothing is known of {options.words[0]!r} here", hint="redoma doctor")
     found = examine()
-    if "--json" in options.flags:
+    if options.json:
         import json
 
         sys.stdout.write(json.dumps(as_json(found)) + "\n")
@@ -59,6 +62,9 @@ def as_text(found: Diagnosis) -> str:
         for why, names in missing.items():
             which = phrased("everything") if not report.usable else ", ".join(names)
             lines.append(phrased("    without {0}: {1}", which, phrased(why)))
+        if not report.usable:
+            needs = dict(found.needs).get(report.name, "")
+            lines.append(phrased("    needs {0}", phrased(needs)))
     lines += ["", phrased("control groups"), f"  {phrased(found.groups)}"]
     lines += ["", phrased("limits of a run in standard, and what raises or lowers each")]
     flags = {limit: flag for flag, limit in LIMITS.items()}

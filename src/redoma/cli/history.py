@@ -1,45 +1,63 @@
-"""`redoma history`: what was previewed, applied and undone, and where each of it stands."""
+"""`redoma history`: what was previewed, applied and undone; `redoma gc` lets old ones go."""
 
 from __future__ import annotations
 
 import os
 import sys
 
-from redoma.cli.options import read
+from redoma.base.paths import is_within
+from redoma.base.text import harmless, shortened
+from redoma.cli.options import Argument, CommandTable, Heading, Option, Sample
 from redoma.i18n import phrased
-from redoma.model.display import harmless, shortened
+from redoma.model.change import Standing
 from redoma.model.errors import UsageError
-from redoma.model.transaction import Standing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.model.transaction import HistoryEntry
+    from redoma.cli.options import CommandLine
+    from redoma.model.change import HistoryEntry
 
-USAGE = """\
-usage: redoma history [--all] [--json]
-       redoma history ID [--stat | --patch | --json]
-
-Lists what was previewed, applied and undone in this workspace, the newest first; with an ID, shows
-what that one changed.
-
-  --all            of every workspace
-  --workspace DIR  of this one
-  --stat           only the tree of changes
-  --patch          a patch for `git apply`
-  --no-pager       does not stop at each screenful
-  --json           one JSON object
-ID may be shortened as long as it is clear.
-"""
-_FLAGS = ("--all", "--json", "--stat", "--patch", "--no-pager", "-h", "--help")
 _COMMAND = 60
+HISTORY = CommandTable(
+    "history",
+    "Lists what was previewed, applied and undone in this workspace, the newest first; with an ID,"
+    " shows what that one changed.",
+    usage=("[--all] [--json]", "ID [--stat | --patch | --json]"),
+    arguments=(Argument("ID", "may be shortened as long as it is clear"),),
+    options=(
+        Heading("options"),
+        Option("--all", "of every workspace"),
+        Option("--workspace DIR", "of this one"),
+        Option("--stat", "only the tree of changes"),
+        Option("--patch", "a patch for `git apply`"),
+        Option("--no-pager", "does not stop at each screenful"),
+        Option("--json", "one JSON object"),
+    ),
+    samples=(Sample("redoma history --all", "everything that is remembered"),),
+)
+GC = CommandTable(
+    "gc",
+    "Lets go of what is kept beyond its bounds, the oldest first: 14 days, 2 GiB or a twentieth of"
+    " the disk, 200 transactions; and of what a crash left behind. This also happens now and then"
+    " by itself. What was applied last in each workspace stays.",
+    usage=("[--dry-run] [--older-than DAYS]",),
+    options=(
+        Heading("options"),
+        Option("--dry-run", "only says what would go"),
+        Option(
+            "--older-than DAYS",
+            "another age than 14 days; 0 for everything that is not in use, what was applied last"
+            " included",
+        ),
+        Option("--json", "one JSON object"),
+    ),
+    samples=(Sample("redoma gc --dry-run", "what would be let go now"),),
+)
 
 
-def main(arguments: list[str]) -> int:
+@HISTORY.main
+def main(options: CommandLine) -> int:
     """Lists, or shows one."""
-    options = read(arguments, flags=_FLAGS, values=("--workspace",), usage="redoma history [ID]")
-    if options.flags & {"-h", "--help"}:
-        sys.stdout.write(phrased(USAGE))
-        return 0
     if len(options.words) > 1:
         raise UsageError("one at a time", hint="redoma history ID")
     if options.words:
@@ -52,7 +70,7 @@ def main(arguments: list[str]) -> int:
     if place and "--all" in options.flags:
         raise UsageError("--all and --workspace do not go together")
     entries = stored_changes.history("" if "--all" in options.flags else workspace_here(place))
-    if "--json" in options.flags:
+    if options.json:
         import json
 
         sys.stdout.write(json.dumps({"history": [as_json(entry) for entry in entries]}) + "\n")
@@ -60,7 +78,7 @@ def main(arguments: list[str]) -> int:
     if not entries:
         told = "redoma: nothing is remembered here\nhint: redoma history --all\n"
         sys.stderr.write(phrased(told))
-    from redoma.cli.terminal import page
+    from redoma.cli.console import page
 
     lines = [line(entry, with_place="--all" in options.flags) for entry in entries]
     page(lines, wanted="--no-pager" not in options.flags)
@@ -114,9 +132,7 @@ def workspace_here(place: str) -> str:
 
     here = os.path.realpath(place or ".")
     around = [
-        entry.workspace
-        for entry in stored_changes.history()
-        if f"{here}/".startswith(f"{entry.workspace}/")
+        entry.workspace for entry in stored_changes.history() if is_within(here, entry.workspace)
     ]
     return max(around, key=len, default=here)
 
@@ -144,9 +160,9 @@ def _one(name: str, flags: set[str]) -> int:
         made = {**as_json(entry), "changes": [change_json(item) for item in changes.items]}
         sys.stdout.write(json.dumps({**made, "warnings": list(changes.warnings)}) + "\n")
         return 0
+    from redoma.cli.console import page
     from redoma.cli.preview import changes_report
     from redoma.cli.prose import screen
-    from redoma.cli.terminal import page
     from redoma.cli.tree import tree
 
     on = screen(sys.stdout)
@@ -158,3 +174,39 @@ def _one(name: str, flags: set[str]) -> int:
     parts += [phrased("warning: {0}\n", harmless(phrased(warning))) for warning in changes.warnings]
     page(parts, wanted="--no-pager" not in flags)
     return 0
+
+
+@GC.main
+def collect(options: CommandLine) -> int:
+    """Makes room."""
+    if options.words:
+        raise UsageError(f"nothing is known of {options.words[0]!r} here", hint="redoma gc --help")
+    from redoma.cli.tree import size
+    from redoma.pipeline.stored_changes import RetentionBounds, collect_garbage
+
+    days = options.values.get("--older-than")
+    age = None if days is None else _days(days) * 86_400
+    bounds = RetentionBounds() if age is None else RetentionBounds(age=age, newest=age == 0)
+    only_tell = "--dry-run" in options.flags
+    freed = collect_garbage(bounds, only_tell=only_tell)
+    if options.json:
+        import json
+
+        made = {"dry_run": only_tell, "ids": list(freed.ids), "bytes": freed.size}
+        sys.stdout.write(json.dumps(made) + "\n")
+        return 0
+    told = "would free {0}: {1} transactions\n" if only_tell else "freed {0}: {1} transactions\n"
+    sys.stdout.write(phrased(told, size(freed.size), len(freed.ids)))
+    for name in freed.ids:
+        sys.stdout.write(f"  {name}\n")
+    return 0
+
+
+def _days(text: str) -> float:
+    try:
+        days = float(text)
+    except ValueError:
+        days = -1.0
+    if not 0 <= days < 1e6:
+        raise UsageError(f"--older-than: {text!r} is no number of days", hint="--older-than 7")
+    return days

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from redoma.model.decision import Decision
     from redoma.model.result import Result
     from redoma.model.risk import Finding
-    from redoma.pipeline.dry_run import DryRun
+    from redoma.pipeline.dry_run import DryRunReport
 
 
 def line(content: dict[str, object]) -> str:
@@ -130,10 +130,12 @@ def result_json(result: Result) -> dict[str, object]:
 
 
 def _calls(result: Result) -> list[dict[str, object]] | None:
-    """What was asked of the network, where a gate stood there."""
+    """What was asked of the network, where an egress gate stood there."""
+    from redoma.cli.remedies import granting
+
     if result.network_calls is None:
         return None
-    return [{**fields_of(call), "grant": call.grant} for call in result.network_calls]
+    return [{**fields_of(call), "grant": granting(call)} for call in result.network_calls]
 
 
 def _valid_text(path: str) -> str:
@@ -141,12 +143,12 @@ def _valid_text(path: str) -> str:
     return path.encode(errors="surrogateescape").decode(errors="replace")
 
 
-def preview_text(found: DryRun) -> str:
+def preview_text(found: DryRunReport) -> str:
     """One object on one line; ASCII only, so that nothing in it acts on a terminal."""
     return json.dumps(preview_json(found)) + "\n"
 
 
-def preview_json(found: DryRun) -> dict[str, object]:
+def preview_json(found: DryRunReport) -> dict[str, object]:
     """What `redoma preview --json` prints."""
 
     result = result_json(found.result)

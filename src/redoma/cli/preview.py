@@ -5,80 +5,78 @@ from __future__ import annotations
 import os
 import sys
 
+from redoma.base.text import harmless
+from redoma.cli.options import CommandTable, Heading, Option, Sample
 from redoma.cli.prose import screen
-from redoma.cli.run_options import RunOptions, read
+from redoma.cli.run_options import RUN_OPTIONS, sandbox_for
 from redoma.cli.tree import MANY, counted, is_gits_own, shown, summary, summed_up, tree
 from redoma.i18n import phrased
-from redoma.model.display import harmless
 from redoma.model.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from redoma.cli.options import CommandLine
     from redoma.cli.prose import Screen
     from redoma.model.change import Changes
     from redoma.pipeline.diffs import PatchPiece
-    from redoma.pipeline.dry_run import DryRun
+    from redoma.pipeline.dry_run import DryRunReport
 
-USAGE = """\
-usage: redoma preview [OPTION]... 'COMMAND'
-       redoma preview [OPTION]... -- PROGRAM [ARGUMENT]...
+PREVIEW = CommandTable(
+    "preview",
+    "Runs a command on an overlay over the workspace and shows what it changed there. The workspace"
+    " itself stays as it is, and no other machine is reached: requests over HTTP are listed and"
+    " answered by a mock, and what else the command would have called is told as far as its text"
+    " says.",
+    usage=("[OPTION]... 'COMMAND'", "[OPTION]... -- PROGRAM [ARGUMENT]..."),
+    options=(
+        Heading("how it is shown"),
+        Option("--stat", "only the tree of changes, without the differences in files", late=True),
+        Option("--patch", "a patch for `git apply` instead", late=True),
+        Option("--json", "one JSON object with everything that is known"),
+        Option("--no-pager", "does not stop at each screenful", late=True),
+        Option("-q, --quiet", "does not show what the command itself prints"),
+        Heading("what becomes of it"),
+        Option("--keep", "keeps the changes for `redoma apply` (the default)", late=True),
+        Option("--discard", "lets them go after they were shown", late=True),
+    ),
+    borrowed=RUN_OPTIONS,
+    without="--tty --no-undo --direct --trace-files",
+    notes=("What the command prints goes to standard error, what it changed to standard output.",),
+    status="the command's own, as with `redoma run`",
+    samples=(
+        Sample("redoma preview 'echo hello > hello.txt'", "what it would change, kept to apply"),
+        Sample("redoma preview --stat --discard -- touch a b", "only the tree, and nothing kept"),
+    ),
+    runs=True,
+)
 
-Runs a command on a layer over the workspace and shows what it changed there. The workspace itself
-stays as it is, and no other machine is reached: requests over HTTP are listed and answered by a
-mock, and what else the command would have called is told as far as its text says.
 
-how it is shown:
-  --stat         only the tree of changes, without the differences in files
-  --patch        a patch for `git apply` instead
-  --json         one JSON object with everything that is known
-  --no-pager     does not stop at each screenful
-  -q, --quiet    does not show what the command itself prints
-what becomes of it:
-  --keep         keeps the changes for `redoma apply` (the default)
-  --discard      lets them go after they were shown
-options of `redoma run`, with the same meaning:
-  --workspace DIR  --level LEVEL  --profile FILE  --engine NAME
-  --allow-write PATH  --allow-read PATH  --env NAME[=VALUE]  --mock=FILE
-  --timeout TIME  --memory SIZE  --cpu PERCENT  --cpu-time SECONDS  --processes NUMBER
-  --open-files NUMBER  --file-size SIZE  --total-written SIZE  --tmp SIZE  --output SIZE
-
-What the command prints goes to standard error, what it changed to standard output.
-exit status: the command's own, as with `redoma run`
-"""
-_OWN = ("--stat", "--patch", "--no-pager", "--keep", "--discard")
-
-
-def main(arguments: list[str]) -> int:
+@PREVIEW.main
+def main(line: CommandLine) -> int:
     """Previews what the command line says; returns the command's own status."""
-    own, rest = _taken(arguments)
-    options = read(rest)
-    if "help" in options.flags:
-        sys.stdout.write(phrased(USAGE))
-        return 0
-    if not options.command or (isinstance(options.command, str) and not options.command.strip()):
+    if not line.command or (isinstance(line.command, str) and not line.command.strip()):
         raise UsageError("no command given", hint="redoma preview 'COMMAND'")
-    if "tty" in options.flags:
+    if "--tty" in line.flags:
         raise UsageError("a preview has no terminal to give", hint="redoma run -t 'COMMAND'")
-    if "no-undo" in options.flags:
+    if "--no-undo" in line.flags:
         raise UsageError("a preview applies nothing", hint="redoma apply ID --no-undo")
-    flags = own | {f"--{flag}" for flag in options.flags}
     for only_one in (("--json", "--stat", "--patch"), ("--keep", "--discard")):
-        given = [flag for flag in only_one if flag in flags]
+        given = [flag for flag in only_one if flag in line.flags]
         if len(given) > 1:
             raise UsageError(f"{given[0]} and {given[1]} do not go together")
-    found = _previewed(options)
-    show(found, flags)
-    if "--discard" in own and found.id:
-        from redoma.pipeline.policies import load
-        from redoma.pipeline.transactions import discard
+    found = _previewed(line)
+    show(found, line.flags)
+    if "--discard" in line.flags and found.id:
+        from redoma.pipeline.decisions.policies import load_policy
+        from redoma.pipeline.transactions import local_transactions
 
-        discard(found.id, load(found.changes.workspace))
+        local_transactions(load_policy(found.changes.workspace)).discard(found.id)
     return found.result.exit_code
 
 
-def show(found: DryRun, flags: set[str]) -> None:
+def show(found: DryRunReport, flags: set[str]) -> None:
     """The preview in the asked-for form on standard output; what to do next on standard error."""
     if "--json" in flags:
         from redoma.cli.json_report import preview_text
@@ -88,7 +86,7 @@ def show(found: DryRun, flags: set[str]) -> None:
     if "--patch" in flags:
         write_patch(found.changes, pager="--no-pager" not in flags)
     else:
-        from redoma.cli.terminal import page
+        from redoma.cli.console import page
 
         page(preview_report(found, stat="--stat" in flags), wanted="--no-pager" not in flags)
     sys.stdout.flush()
@@ -96,7 +94,7 @@ def show(found: DryRun, flags: set[str]) -> None:
         sys.stderr.write(f"{line}\n")
 
 
-def closing(found: DryRun, *, kept: bool) -> list[str]:
+def closing(found: DryRunReport, *, kept: bool) -> list[str]:
     """What a person should know and can do, line by line."""
     lines = []
     if not found.would_execute:
@@ -122,30 +120,21 @@ def closing(found: DryRun, *, kept: bool) -> list[str]:
     return lines
 
 
-def _previewed(options: RunOptions) -> DryRun:
-    from redoma.cli.run_options import sandbox_for
+def _previewed(line: CommandLine) -> DryRunReport:
     from redoma.cli.signals import steered
     from redoma.cli.streams import own_input, writer
 
-    sink = None if options.flags & {"json", "quiet"} else writer(out=2)
+    sink = None if line.flags & {"--json", "--quiet"} else writer(out=2)
     with steered() as control:
-        sandbox = sandbox_for(options)
-        held = sandbox.preview(options.command, stdin=own_input(), sink=sink, control=control)
+        sandbox = sandbox_for(line)
+        held = sandbox.preview(line.command, stdin=own_input(), sink=sink, control=control)
         return held.found
-
-
-def _taken(arguments: list[str]) -> tuple[set[str], list[str]]:
-    """Our own flags, and the rest of the command line as `redoma run` reads it."""
-    end = arguments.index("--") if "--" in arguments else len(arguments)
-    own = {argument for argument in arguments[:end] if argument in _OWN}
-    rest = [argument for argument in arguments[:end] if argument not in _OWN]
-    return own, rest + arguments[end:]
 
 
 LINES_COUNTED = 2000  # beyond so many changes their lines are not counted for the tree
 
 
-def preview_report(found: DryRun, *, stat: bool) -> Iterator[str]:
+def preview_report(found: DryRunReport, *, stat: bool) -> Iterator[str]:
     """The whole report, piece by piece, so that the first screen does not wait for the last."""
     on = screen(sys.stdout)
     yield from changes_report(found.changes, on, stat=stat)
@@ -194,7 +183,7 @@ def write_patch(changes: Changes, *, pager: bool = True) -> None:
             yield piece.patch
 
     if os.isatty(1):
-        from redoma.cli.terminal import page
+        from redoma.cli.console import page
 
         page((readable(part) for part in parts()), wanted=pager)
     else:

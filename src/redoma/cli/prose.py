@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
+from redoma.base.text import cell, harmless
 from redoma.i18n import phrased
 from redoma.model.decision import Verdict
-from redoma.model.display import cell, harmless
 from redoma.model.risk import Risk
 from redoma.model.value import Value
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
-from redoma.cli import options
-from redoma.i18n import phrased
-from redoma.model.display import harmless
+from redoma.base.text import harmless
+from redoma.cli.options import Argument, CommandTable, Heading, Option, Sample
 from redoma.model.errors import RedomaError, UsageError
 from redoma.pipeline.redaction import REDACTED, WITH_KIND, Found, Redactor, redactor
 
@@ -15,28 +14,37 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-USAGE = "redoma redact [--check] [--json] [--kinds] [--value-from NAME,...] [FILE]..."
-HELP = f"""usage: {USAGE}
+    from redoma.cli.options import CommandLine
 
-Writes its input with [REDACTED] in the place of every secret: tokens of known shapes, private keys,
-passwords in URLs, headers and command lines, values of names that tell (PASSWORD=...), and the
-values of your own variables that hold secrets, also in base64 and quoted.
-
-Lines come out as soon as they are whole.
-
-  FILE               files to read, one after another; `-` or none: standard input
-  --check            writes nothing but where secrets are, as FILE:LINE: KIND
-  --json             one JSON object that says where secrets are, instead of the text
-  --kinds            writes [REDACTED:KIND]
-  --value-from NAME  the value of this variable is a secret, whatever it is called; several names
-                     are separated by commas
-  --no-environment   does not look for the values of your own variables
-  -h, --help         this text
-
-exit status: 0; with --check, 1 if there is a secret; 2 the command line or a file cannot be read;
-125 something could not be redacted, and was withheld
-"""
-
+REDACT = CommandTable(
+    "redact",
+    "Writes its input with [REDACTED] in the place of every secret: tokens of known shapes, private"
+    " keys, passwords in URLs, headers and command lines, values of names that tell (PASSWORD=...),"
+    " and the values of your own variables that hold secrets, also in base64 and quoted.",
+    "Lines come out as soon as they are whole.",
+    usage=("[--check] [--json] [--kinds] [--value-from NAME,...] [FILE]...",),
+    arguments=(Argument("FILE", "files to read, one after another; `-` or none: standard input"),),
+    options=(
+        Heading("options"),
+        Option("--check", "writes nothing but where secrets are, as FILE:LINE: KIND"),
+        Option("--json", "one JSON object that says where secrets are, instead of the text"),
+        Option("--kinds", "writes [REDACTED:KIND]"),
+        Option(
+            "--value-from NAME",
+            "the value of this variable is a secret, whatever it is called; several names are"
+            " separated by commas",
+        ),
+        Option("--no-environment", "does not look for the values of your own variables"),
+    ),
+    status=(
+        "0; with --check, 1 if there is a secret; 2 the command line or a file cannot be read; 125"
+        " something could not be redacted, and was withheld"
+    ),
+    samples=(
+        Sample("echo 'PASSWORD=hunter2' | redoma redact", "shows PASSWORD=[REDACTED]"),
+        Sample("redoma redact --check /etc/hostname", "whether a file holds a secret"),
+    ),
+)
 PIECE = 64 * 1024
 FOUND = 1
 
@@ -47,29 +55,21 @@ class Withheld(RedomaError):
     code = "withheld"
 
 
-def main(arguments: list[str]) -> int:
+@REDACT.main
+def main(given: CommandLine) -> int:
     """Filters what the command line names, or tells where there are secrets."""
-    given = options.read(
-        arguments,
-        flags=("--check", "--json", "--kinds", "--no-environment", "-h", "--help"),
-        values=("--value-from",),
-        usage=USAGE,
-    )
-    if given.flags & {"-h", "--help"}:
-        sys.stdout.write(phrased(HELP))
-        return 0
     made = redactor(
         {} if "--no-environment" in given.flags else None,
         values=_values(given.values.get("--value-from", "")),
         replacement=WITH_KIND if "--kinds" in given.flags else REDACTED,
     )
     files = given.words or ["-"]
-    if "--json" not in given.flags and "--check" not in given.flags:
+    if not given.json and "--check" not in given.flags:
         for name in files:
             _filter(name, made)
         return 0
     found = [(name, each) for name in files for each in _found(name, made)]
-    if "--json" in given.flags:
+    if given.json:
         _report(found)
     else:
         for name, each in found:
@@ -99,7 +99,7 @@ def _pieces(name: str) -> Iterator[bytes]:
                 os.close(file)
     except OSError as error:
         why = error.strerror or type(error).__name__
-        raise UsageError(f"{name}: {why}", hint=USAGE) from error
+        raise UsageError(f"{name}: {why}", hint=REDACT.hint) from error
 
 
 def _filter(name: str, made: Redactor) -> None:

@@ -1,53 +1,104 @@
-"""`redoma run`: a command in an enclosure, its output as it comes, its exit status as its own."""
+"""`redoma run` and `redoma shell`: a command in a sandbox, its exit status as its own."""
 
 from __future__ import annotations
 
 import os
 import sys
 
+from redoma.base.paths import is_below
+from redoma.base.text import harmless
 from redoma.cli import COULD_NOT_WORK, say
-from redoma.cli.run_options import RunOptions, read, sandbox_for
+from redoma.cli.options import CommandTable, Sample
+from redoma.cli.run_options import LIMITS, RUN_OPTIONS, sandbox_for
 from redoma.cli.signals import pass_signals_on
 from redoma.cli.streams import own_input, raw_writer, writer
 from redoma.i18n import phrased
-from redoma.model.display import harmless
 from redoma.model.errors import UsageError
+from redoma.model.guarantee import Guarantee
 from redoma.model.result import Outcome
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from redoma.cli.options import CommandLine
     from redoma.model.network import Connection
-    from redoma.model.result import HeldBack, Result
+    from redoma.model.result import Quarantined, Result
 
 
-def main(arguments: list[str]) -> int:
+_PROMPT = "PS1=(redoma) \\w \\$ "
+_STATUS = (
+    "the command's own; 124 timed out, 125 Redoma could not do its work, 126 refused or not"
+    " executable, 127 not found, 2 usage"
+)
+RUN = CommandTable(
+    "run",
+    "Runs a shell command, or a program without a shell, inside a sandbox. The workspace is the"
+    " current directory; the command can write there and nowhere else.",
+    usage=("[OPTION]... 'COMMAND'", "[OPTION]... -- PROGRAM [ARGUMENT]..."),
+    options=RUN_OPTIONS,
+    notes=(
+        "The command is judged first, by your policy (redoma policy explain 'COMMAND'), and"
+        " everything is written down (redoma audit list).",
+    ),
+    status=_STATUS,
+    samples=(
+        Sample("redoma run 'echo hello > hello.txt'", "runs it; redoma undo takes it back"),
+        Sample("redoma run --level strict -- ls -l", "a program with its words, held tighter"),
+    ),
+    runs=True,
+)
+SHELL = CommandTable(
+    "shell",
+    "Opens a shell inside a sandbox. The workspace is the current directory; what is done in the"
+    " shell can write there and nowhere else.",
+    usage=("[OPTION]...",),
+    borrowed=RUN_OPTIONS,
+    without="--tty --json",
+    status=_STATUS,
+    runs=True,
+)
+
+
+@RUN.main
+def run(line: CommandLine) -> int:
     """Runs what the command line says; returns the command's own status."""
-    options = read(arguments)
-    if "help" in options.flags:
-        from redoma.cli.run_help import OPTIONS, RUN
-
-        sys.stdout.write(phrased(RUN) + phrased(OPTIONS))
-        return 0
-    if not options.command or (isinstance(options.command, str) and not options.command.strip()):
+    if not line.command or (isinstance(line.command, str) and not line.command.strip()):
         raise UsageError("no command given", hint="redoma run 'COMMAND', or redoma run --help")
-    return start(options)
+    return start(line)
 
 
-def start(options: RunOptions) -> int:
+@SHELL.main
+def shell(line: CommandLine) -> int:
+    """Opens a shell in a sandbox and returns its status."""
+    from redoma.pipeline.answerers import BY_HAND
+
+    if line.command:
+        raise UsageError("redoma shell takes no command", hint="redoma run -t 'COMMAND'")
+    bash = os.path.exists("/bin/bash")
+    line.command = ["/bin/bash", "--norc", "-i"] if bash else ["/bin/sh", "-i"]
+    line.flags.add("--tty")
+    line.values.setdefault("--timeout", "none")
+    line.values.setdefault("--output-total", "none")
+    line.many.setdefault("--env", []).append(_PROMPT)
+    line.values["--ask"] = BY_HAND
+    return start(line)
+
+
+def start(line: CommandLine) -> int:
     """Runs a command line that was read."""
     import gc
 
     from redoma.pipeline.host_services import Control
 
-    sandbox = sandbox_for(options)
-    as_json = "json" in options.flags
-    terminal = "tty" in options.flags
+    sandbox = sandbox_for(line)
+    as_json = line.json
+    terminal = "--tty" in line.flags
+    quiet = "--quiet" in line.flags
     if terminal and as_json:
         raise UsageError("--tty and --json do not go together")
     control = Control()
-    if "quiet" not in options.flags and not as_json and os.isatty(2):
+    if not quiet and not as_json and os.isatty(2):
         control.narrate = live(raw=terminal)
     # What is loaded stays: looking through it again and again would cost a tenth of a start.
     gc.freeze()
@@ -55,33 +106,33 @@ def start(options: RunOptions) -> int:
     gc.enable()
     sink = raw_writer() if terminal else writer()
     if terminal:
-        from redoma.cli.terminal import attached
+        from redoma.cli.console import attached
 
         with attached(control):
             result = sandbox.run(
-                options.command,
+                line.command,
                 stdin=0,
                 sink=sink,
                 control=control,
                 terminal=True,
-                trace_files="trace-files" in options.flags,
+                trace_files="--trace-files" in line.flags,
             )
     else:
         pass_signals_on(control)
         result = sandbox.run(
-            options.command,
+            line.command,
             stdin=own_input(),
             sink=None if as_json else sink,
             control=control,
-            trace_files="trace-files" in options.flags,
+            trace_files="--trace-files" in line.flags,
         )
     control.close()
     if as_json:
         from redoma.cli.json_report import result_text
 
         sys.stdout.write(result_text(result))
-    elif "quiet" not in options.flags or not result.ok or result.held_back:
-        say(closing_line(result, quiet="quiet" in options.flags).removesuffix("\n"))
+    elif not quiet or not result.ok or result.held_back:
+        say(closing_line(result, quiet=quiet).removesuffix("\n"))
     if sink.trouble is None:
         return result.exit_code
     why = sink.trouble.strerror or str(sink.trouble)
@@ -89,12 +140,12 @@ def start(options: RunOptions) -> int:
     return result.exit_code or COULD_NOT_WORK
 
 
-def _outermost(held_back: tuple[HeldBack, ...]) -> list[HeldBack]:
+def _outermost(held_back: tuple[Quarantined, ...]) -> list[Quarantined]:
     """What was held back, without what lies in a directory that was, for the same reason."""
-    shown: list[HeldBack] = []
+    shown: list[Quarantined] = []
     for held in sorted(held_back, key=lambda each: each.path.split("/")):
         above = shown[-1] if shown else None
-        if above and held.path.startswith(f"{above.path}/") and held.why == above.why:
+        if above and is_below(held.path, above.path) and held.why == above.why:
             continue
         shown.append(held)
     return shown
@@ -102,7 +153,7 @@ def _outermost(held_back: tuple[HeldBack, ...]) -> list[HeldBack]:
 
 def _held_back_lines(result: Result) -> list[str]:
     """What a person's tools would obey and was left out of an apply, or taken away after a run."""
-    from redoma.model.display import harmless
+    from redoma.base.text import harmless
 
     lines = []
     for held in _outermost(result.held_back):
@@ -135,8 +186,6 @@ def closing_line(result: Result, *, quiet: bool = False) -> str:
         said.append(phrased(result.enforcement.sentence()))
     lines = [f"redoma: {'; '.join(said)}\n"] if said else []
     if reached:
-        from redoma.cli.run_options import LIMITS
-
         flags = [flag for flag, limit in LIMITS.items() if limit in reached]
         more = ", ".join(flag for flag in flags if flag != "--keep-free")
         if more:
@@ -158,7 +207,7 @@ def closing_line(result: Result, *, quiet: bool = False) -> str:
     if result.held_back:
         lines += _held_back_lines(result)
     for path in result.files_accessed or ():
-        from redoma.model.display import harmless
+        from redoma.base.text import harmless
 
         lines.append(phrased("redoma: opened {0}\n", harmless(path)))
     if result.network_calls:
@@ -170,7 +219,9 @@ def closing_line(result: Result, *, quiet: bool = False) -> str:
         )
     if not result.ok and _misses_the_disk(result):
         lines.append(
-            phrased("hint: a layer cannot do this; --direct writes straight into the workspace\n")
+            phrased(
+                "hint: an overlay cannot do this; --direct writes straight into the workspace\n"
+            )
         )
     return "".join(lines)
 
@@ -205,12 +256,12 @@ def _misses_the_network(result: Result) -> bool:
     """Whether a failed command complained of what a closed network looks like; only for a hint."""
     held = result.enforcement.held if result.enforcement is not None else frozenset()
     said = (result.stdout[-4096:] + result.stderr[-4096:]).lower()
-    closed = any(guarantee.value == "network-closed" for guarantee in held)
+    closed = Guarantee.NETWORK_CLOSED in held
     return closed and any(words in said for words in _NO_NETWORK)
 
 
 def _misses_the_disk(result: Result) -> bool:
-    """Whether a failed command complained of what a layer does not do as a disk does."""
+    """Whether a failed command complained of what an overlay does not do as a disk does."""
     said = (result.stdout[-4096:] + result.stderr[-4096:]).lower()
     words = (b"cross-device link", b"exdev", b"hardlink different from source")
     return result.changes is not None and any(each in said for each in words)
@@ -273,7 +324,9 @@ def _begun(call: Connection) -> str:
 
 
 def _refused(call: Connection) -> str:
-    target, grant = harmless(_told(call)), harmless(call.grant)
+    from redoma.cli.remedies import granting
+
+    target, grant = harmless(_told(call)), harmless(granting(call))
     why = harmless(phrased(call.why))
     if call.kind == "udp":
         return phrased("redoma: refused: {0} by UDP: {1}\n", target, why)

@@ -1,181 +1,228 @@
-"""The command line of `redoma run` and `redoma shell`, read strictly."""
+"""The options of `redoma run`, which `shell`, `preview` and `plan` take too, and their sandbox."""
 
 from __future__ import annotations
 
 import os
 
+from redoma.cli.options import ENGINES, LEVELS_OF_ISOLATION, Heading, Option
 from redoma.model.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
+    from redoma.cli.options import CommandLine
     from redoma.pipeline.sandbox import Sandbox
 
-_FLAGS = {
-    "-t": "tty",
-    "--tty": "tty",
-    "--json": "json",
-    "--direct": "direct",
-    "--no-undo": "no-undo",
-    "--inspect": "inspect",
-    "--mock": "mock",
-    "--trace-files": "trace-files",
-    "-q": "quiet",
-    "--quiet": "quiet",
-    "-h": "help",
-    "--help": "help",
-}
-_ONE = (
-    "--mock",
-    "--workspace",
-    "--level",
-    "--profile",
-    "--engine",
-    "--ask",
-    "--phase",
-    "--session",
+_LIMITS = "limits."
+WHERE = (
+    Heading("where"),
+    Option("--workspace DIR", "the directory the command works in", feeds="workspace"),
+    Option(
+        "--level LEVEL",
+        "how tightly it is held, standard by default",
+        choices=LEVELS_OF_ISOLATION,
+        feeds="level",
+    ),
+    Option("--profile FILE", "a profile of your own instead of a level", feeds="level"),
+    Option(
+        "--engine NAME",
+        "one engine, where the choice is not left to Redoma",
+        choices=ENGINES,
+        feeds="engine",
+    ),
 )
-_MANY = (
-    "--allow-write",
-    "--allow-read",
-    "--allow-host",
-    "--cache-host",
-    "--credential",
-    "--publish",
-    "--env",
+TOUCHES = (
+    Heading("what it may touch"),
+    Option(
+        "--allow-write PATH",
+        "also writable; lifts the protection of that path",
+        many=True,
+        feeds="access.write",
+    ),
+    Option("--allow-read PATH", "also readable", many=True, feeds="access.read"),
+    Option(
+        "--allow-host HOST",
+        "a host that may be reached: HOST, HOST:PORT, *.example.com, localhost:PORT, or with"
+        " --inspect only such requests: GET HOST/PATH/**",
+        many=True,
+        feeds="network.hosts",
+    ),
+    Option(
+        "--inspect",
+        "reads each request, in TLS as well, and notes its method, path and status",
+        feeds="network.inspect",
+    ),
+    Option(
+        "--credential HOST=NAME",
+        "adds the secret in a variable of yours to requests to that host, which the command never"
+        " sees; HOST=vault:NAME takes it from `redoma vault`",
+        many=True,
+        feeds="network.credentials",
+    ),
+    Option(
+        "--cache-host HOST",
+        "keeps what this host answers, and asks it for the same every 30 s at most",
+        many=True,
+        feeds="network.cache",
+    ),
+    Option(
+        "--mock[=FILE]",
+        "answers every request itself, so that nothing leaves; with what FILE says",
+        feeds="network.mock",
+    ),
+    Option(
+        "--publish PORT",
+        "makes a port of the command's own reachable on this machine's loopback",
+        many=True,
+        feeds="network.publish",
+    ),
+    Option("--env NAME[=VALUE]", "passes a variable", many=True, feeds="access.env"),
 )
+USES = (
+    Heading("how much it may use (a size as 512M, a time as 90s; none for no limit)"),
+    Option("--timeout TIME", "how long it may run", feeds="limits.wall_seconds"),
+    Option("--memory SIZE", "memory of all its processes together", feeds="limits.memory"),
+    Option("--cpu PERCENT", "share of the processor; 200 is two", feeds="limits.cpu_percent"),
+    Option("--cpu-time SECONDS", "processor time of all its processes", feeds="limits.cpu_seconds"),
+    Option("--processes NUMBER", "processes and threads at a time", feeds="limits.processes"),
+    Option("--open-files NUMBER", "files that a process has open", feeds="limits.open_files"),
+    Option("--file-size SIZE", "the size of one file", feeds="limits.file_size"),
+    Option("--total-written SIZE", "what it writes in all", feeds="limits.total_written"),
+    Option("--keep-free SIZE", "room that stays free on the disk", feeds="limits.keep_free"),
+    Option("--tmp SIZE", "what lies in its /tmp", feeds="limits.temporary"),
+    Option(
+        "--changes NUMBER",
+        "changed paths up to which they are applied by themselves",
+        feeds="limits.changes",
+    ),
+    Option("--depth NUMBER", "how deep below the workspace those may lie", feeds="limits.depth"),
+    Option("--output SIZE", "what is kept of each stream that it prints", feeds="limits.output"),
+    Option("--output-total SIZE", "what it prints in all", feeds="limits.output_total"),
+)
+WRITES = (
+    Heading(
+        "what becomes of what it writes (in standard it is held, applied when the command succeeds,"
+        " and can be taken back: redoma undo)"
+    ),
+    Option(
+        "--no-undo",
+        "keeps nothing to take it back: it is applied for good, and room is free",
+        feeds="access.undo",
+    ),
+    Option(
+        "--direct",
+        "writes straight into the workspace, for servers and what an overlay cannot do",
+        feeds="access.direct",
+    ),
+)
+ASKS = (
+    Heading("who is asked, where the policy wants that"),
+    Option(
+        "--ask HOW",
+        "auto (default): you, if this is a terminal; else the question is kept for `redoma answer`,"
+        " and the command can be run again when it is approved. wait: waits for `redoma answer`."
+        " nobody: a question is a no",
+        choices="auto wait nobody",
+        feeds="ask",
+    ),
+    Option(
+        "--phase NAME",
+        "the phase of a workflow this belongs to; policies can hold it tighter",
+        feeds="caller.phase",
+    ),
+    Option(
+        "--session NAME",
+        "the session this belongs to (default: $REDOMA_SESSION, or this terminal)",
+        feeds="caller.session",
+    ),
+)
+SHOWN = (
+    Heading("how it is shown"),
+    Option("-t, --tty", "gives the command a terminal"),
+    Option("--json", "one JSON object at the end instead of the command's own output"),
+    Option(
+        "--trace-files", "notes which files the command opens (slower); in --json, or at the end"
+    ),
+    Option("-q, --quiet", "no line about what was enforced"),
+)
+RUN_OPTIONS = (*WHERE, *TOUCHES, *USES, *WRITES, *ASKS, *SHOWN)
 LIMITS = {
-    "--timeout": "wall_seconds",
-    "--memory": "memory",
-    "--cpu": "cpu_percent",
-    "--cpu-time": "cpu_seconds",
-    "--processes": "processes",
-    "--open-files": "open_files",
-    "--file-size": "file_size",
-    "--total-written": "total_written",
-    "--keep-free": "keep_free",
-    "--tmp": "temporary",
-    "--changes": "changes",
-    "--depth": "depth",
-    "--output": "output",
-    "--output-total": "output_total",
+    row.name: row.feeds[len(_LIMITS) :]
+    for row in USES
+    if isinstance(row, Option) and row.feeds.startswith(_LIMITS)
 }
 
 
-class RunOptions:
-    """What a command line asked for."""
-
-    def __init__(self) -> None:
-        self.flags: set[str] = set()
-        self.one: dict[str, str] = {}
-        self.many: dict[str, list[str]] = {name: [] for name in _MANY}
-        self.limits: dict[str, int | float | None] = {}
-        self.command: str | list[str] = ""
-
-    def published(self) -> list[int]:
-        """The ports to publish."""
-        made = []
-        for given in self.many["--publish"]:
-            if not (given.isascii() and given.isdigit()):
-                raise UsageError(f"--publish: {given!r} is no port", hint="--publish 8000")
-            made.append(int(given[:6]))
-        return made
-
-    def environment(self) -> dict[str, str]:
-        """The variables to pass; a bare name takes the caller's value."""
-        made = {}
-        for given in self.many["--env"]:
-            name, equals, value = given.partition("=")
-            if not name:
-                raise UsageError(f"--env: {given!r} has no name")
-            if not equals:
-                if name not in os.environ:
-                    raise UsageError(f"--env: {name} is not set here", hint=f"--env {name}=VALUE")
-                value = os.environ[name]
-            made[name] = value
-        return made
-
-
-def read(arguments: list[str]) -> RunOptions:
-    """Options, then one shell command, or `--` and a program."""
-    found = RunOptions()
-    rest = list(arguments)
-    while rest:
-        argument = rest.pop(0)
-        if argument == "--":
-            if not rest:
-                raise UsageError("no program after --", hint="redoma run -- PROGRAM ARGUMENT...")
-            found.command = rest
-            return found
-        if argument in _FLAGS:
-            found.flags.add(_FLAGS[argument])
-        elif argument.startswith("-") and argument != "-":
-            _option(found, argument, rest)
-        else:
-            if rest:
-                raise UsageError(
-                    f"more than one command: {argument!r} and {rest[0]!r}",
-                    hint="quote a shell command, or write -- before a program",
-                )
-            found.command = argument
-    return found
-
-
-def _option(found: RunOptions, argument: str, rest: list[str]) -> None:
-    name, equals, value = argument.partition("=")
-    if name not in _ONE and name not in _MANY and name not in LIMITS:
-        from redoma.cli.options import nearest
-
-        known = [*_FLAGS, *_ONE, *_MANY, *LIMITS]
-        raise UsageError(f"unknown option {name}", hint=nearest(name, known) or "redoma run --help")
-    if not equals:
-        if not rest:
-            raise UsageError(f"{name} needs a value", hint="redoma run --help")
-        value = rest.pop(0)
-    if name in _MANY:
-        found.many[name].append(value)
-    elif name in LIMITS:
-        from redoma.pipeline.host_services import read_limit
-
-        limit = LIMITS[name]
-        try:
-            found.limits[limit] = read_limit(limit, value)
-        except UsageError as error:
-            said = str(error).removeprefix(f"{limit}: ")
-            raise UsageError(f"{name}: {said}", hint=error.hint) from None
-    elif found.one.get(name, value) != value:
-        raise UsageError(f"{name} is given twice")
-    else:
-        found.one[name] = value
-
-
-def sandbox_for(options: RunOptions) -> Sandbox:
-    """The sandbox that a command line describes."""
+def sandbox_for(line: CommandLine) -> Sandbox:
+    """The sandbox that a command line describes: each option becomes the argument it feeds."""
+    from redoma.model.access import Limits
+    from redoma.pipeline.answerers import LocalAnswerer, forget_questions
+    from redoma.pipeline.requests import Caller
     from redoma.pipeline.sandbox import Sandbox
-    from redoma.pipeline.wiring import Whoever, forget_questions
+    from redoma.pipeline.settings import Access, Network
 
-    if "--level" in options.one and "--profile" in options.one:
+    kinds: dict[str, Any] = {
+        "access": Access,
+        "network": Network,
+        "limits": Limits,
+        "caller": Caller,
+    }
+
+    if "--level" in line.values and "--profile" in line.values:
         raise UsageError("--level and --profile do not go together")
     forget_questions()
-    profile = options.one.get("--profile", "")
+    # What a value of the sandbox is given, under the value's name; the rest under "".
+    wanted: dict[str, dict[str, Any]] = {name: {} for name in ("", *kinds)}
+    for row in RUN_OPTIONS:
+        if not isinstance(row, Option) or not row.feeds:
+            continue
+        into, _, field = row.feeds.rpartition(".")
+        if row.many:
+            wanted[into][field] = line.every(row.name)
+        elif row.name in line.flags:
+            wanted[into][field] = row.name != "--no-undo"
+        elif row.name in line.values and row.feeds.startswith(_LIMITS):
+            wanted[into][field] = _limit(row, line.values[row.name])
+        elif row.name in line.values:
+            wanted[into][field] = line.values[row.name]
+    own = wanted.pop("")
+    profile = line.values.get("--profile", "")
     if profile and "/" not in profile:
-        profile = f"./{profile}"
-    return Sandbox(
-        options.one.get("--workspace", "."),
-        level=profile or options.one.get("--level", ""),
-        engine=options.one.get("--engine", ""),
-        limits=options.limits,
-        allow_write=options.many["--allow-write"],
-        allow_read=options.many["--allow-read"],
-        allow_hosts=options.many["--allow-host"],
-        publish=options.published(),
-        inspect="inspect" in options.flags,
-        cache_hosts=options.many["--cache-host"],
-        credentials=options.many["--credential"],
-        mock=options.one.get("--mock", "mock" in options.flags),
-        env=options.environment(),
-        direct="direct" in options.flags,
-        no_undo="no-undo" in options.flags,
-        ask=Whoever(options.one.get("--ask", "auto")),
-        phase=options.one.get("--phase", ""),
-        session=options.one.get("--session", ""),
-    )
+        own["level"] = f"./{profile}"
+    wanted["network"]["publish"] = [_port(given) for given in wanted["network"]["publish"]]
+    wanted["access"]["env"] = dict(_variable(given) for given in wanted["access"]["env"])
+    own["ask"] = LocalAnswerer(own.get("ask", "auto"))
+    values = {name: kinds[name](**fields) for name, fields in wanted.items()}
+    return Sandbox(own.pop("workspace", "."), **own, **values)
+
+
+def _limit(row: Option, value: str) -> int | float:
+    from redoma.pipeline.host_services import read_limit
+    from redoma.pipeline.settings import NO_LIMIT
+
+    limit = row.feeds[len(_LIMITS) :]
+    try:
+        found = read_limit(limit, value)
+        return NO_LIMIT if found is None else found
+    except UsageError as error:
+        said = str(error).removeprefix(f"{limit}: ")
+        raise UsageError(f"{row.name}: {said}", hint=error.hint) from None
+
+
+def _port(given: str) -> int:
+    if not (given.isascii() and given.isdigit()):
+        raise UsageError(f"--publish: {given!r} is no port", hint="--publish 8000")
+    return int(given[:6])
+
+
+def _variable(given: str) -> tuple[str, str]:
+    """A variable to pass; a bare name takes the caller's value."""
+    name, equals, value = given.partition("=")
+    if not name:
+        raise UsageError(f"--env: {given!r} has no name")
+    if not equals:
+        if name not in os.environ:
+            raise UsageError(f"--env: {name} is not set here", hint=f"--env {name}=VALUE")
+        value = os.environ[name]
+    return name, value

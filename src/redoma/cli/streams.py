@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-    from redoma.cli.terminal import Plain
+    from redoma.cli.console import Plain
 
 # Far above every pack's own limit, which then refuses by length; far below what hurts a machine.
 MOST_BYTES = 8 * 1024 * 1024
@@ -35,7 +35,7 @@ def open_closed() -> None:
     """Opens what was closed onto nothing.
 
     Attack: the next file that we open would get the number of a closed stream; then what a command
-    prints would be written into it, be it our own record.
+    prints would be written into it, be it the audit log.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
@@ -72,7 +72,7 @@ class Writer:
     def made_plain(self) -> Writer:
         """The same; where a person reads it, nothing in it acts."""
         if any(os.isatty(own) for own in self._onto.values()):
-            from redoma.cli.terminal import Plain
+            from redoma.cli.console import Plain
 
             self._filters = {s: Plain() for s, own in self._onto.items() if os.isatty(own)}
         return self

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import re
 
+from redoma.base.text import cell, harmless
 from redoma.i18n import phrased
-from redoma.model.change import Did, FileKind
-from redoma.model.diff import Shows
-from redoma.model.display import cell, harmless
+from redoma.model.change import Did, FileKind, Shows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from redoma.cli.prose import Screen
-    from redoma.model.change import Change, FileState
-    from redoma.model.diff import FileDiff, Hunk
+    from redoma.model.change import Change, FileDiff, FileState, Hunk
 
 SIGNS = {
     Did.CREATED: "+",

@@ -1,68 +1,77 @@
-"""`redoma undo`: takes back what was applied, of one command or of a whole plan."""
+"""`redoma undo` takes back what was applied; `redoma discard` lets go what was not."""
 
 from __future__ import annotations
 
 import sys
 
-from redoma.cli.options import read
+from redoma.base.text import harmless
+from redoma.cli.options import Argument, CommandTable, Heading, Option, Sample
 from redoma.i18n import phrased
-from redoma.model.display import harmless
 from redoma.model.errors import PreviewGone, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.model.transaction import Undone
+    from redoma.cli.options import CommandLine
+    from redoma.model.change import Undone
     from redoma.pipeline.plans.reversal import PlanUndone, UndoneStep
     from redoma.pipeline.plans.state import PlanState
 
-USAGE = """\
-usage: redoma undo [ID]
-
-Takes back what was applied: the files are again as they were before. Without an ID it is the last
-that was applied in this workspace. Refused where a file has changed since.
-
-With the ID of a run of `redoma plan run`, takes back all its steps, the last one first, and stops
-at the first that cannot be taken back; what is taken back then stays so.
-
-  --workspace DIR  the workspace, if it is not the current directory
-  --json           one JSON object
-ID may be shortened as long as it is clear.
-"""
 _SHOWN = 20
+UNDO = CommandTable(
+    "undo",
+    "Takes back what was applied: the files are again as they were before. Without an ID it is the"
+    " last that was applied in this workspace. Refused where a file has changed since.",
+    "With the ID of a run of `redoma plan run`, takes back all its steps, the last one first, and"
+    " stops at the first that cannot be taken back; what is taken back then stays so.",
+    usage=("[ID]",),
+    arguments=(Argument("ID", "may be shortened as long as it is clear"),),
+    options=(
+        Heading("options"),
+        Option("--workspace DIR", "the workspace, if it is not the current directory"),
+        Option("--json", "one JSON object"),
+    ),
+    samples=(Sample("redoma undo", "takes back what was applied last in this workspace"),),
+)
+DISCARD = CommandTable(
+    "discard",
+    "Lets the changes of previews go. The workspace is not touched.",
+    usage=("ID...", "--all"),
+    arguments=(Argument("ID", "may be shortened as long as it is clear"),),
+    options=(
+        Heading("options"),
+        Option("--all", "every preview of this workspace that is not applied"),
+        Option("--json", "one JSON object"),
+    ),
+    samples=(Sample("redoma discard --all", "lets every preview of this workspace go"),),
+)
 
 
-def main(arguments: list[str]) -> int:
+@UNDO.main
+def main(options: CommandLine) -> int:
     """Undoes; every refusal is an error that leaves the workspace as it was."""
-    options = read(
-        arguments,
-        flags=("--json", "-h", "--help"),
-        values=("--workspace",),
-        usage="redoma undo [ID]",
-    )
-    if options.flags & {"-h", "--help"}:
-        sys.stdout.write(phrased(USAGE))
-        return 0
     if len(options.words) > 1:
         raise UsageError("one at a time", hint="redoma undo ID")
     from redoma.cli.history import workspace_here
     from redoma.cli.signals import stop_on_signals
-    from redoma.pipeline.policies import load
-    from redoma.pipeline.transactions import undo
+    from redoma.pipeline.decisions.policies import load_policy
+    from redoma.pipeline.transactions import local_transactions
 
     stop_on_signals()
-    as_json = "--json" in options.flags
+    as_json = options.json
     place = options.values.get("--workspace", "")
     if not options.words:
         here = workspace_here(place)
-        return _one(undo(None, load(here), workspace=here), as_json=as_json)
+        undone = local_transactions(load_policy(here)).undo(workspace=here)
+        return _one(undone, as_json=as_json)
     if place:
         raise UsageError("an ID says which workspace is meant", hint="redoma undo ID")
     state = _plan(options.words[0])
+    transactions = local_transactions(load_policy("."))
     if state is None:
-        return _one(undo(options.words[0], load(".")), as_json=as_json)
+        return _one(transactions.undo(options.words[0]), as_json=as_json)
     from redoma.pipeline.plans.reversal import undo_plan
 
-    return _whole_plan(undo_plan(state, load(".")), as_json=as_json)
+    return _whole_plan(undo_plan(state, transactions), as_json=as_json)
 
 
 def _plan(word: str) -> PlanState | None:
@@ -157,3 +166,42 @@ def _as_json(content: dict[str, object]) -> int:
 
     sys.stdout.write(json.dumps(content) + "\n")
     return 0
+
+
+@DISCARD.main
+def discard_named(options: CommandLine) -> int:
+    """Discards what was named."""
+    every = "--all" in options.flags
+    if every == bool(options.words):
+        raise UsageError(
+            "name changes by their id, or say --all",
+            hint="redoma discard ID, or redoma discard --all",
+        )
+    from redoma.pipeline import stored_changes
+    from redoma.pipeline.decisions.policies import load_policy
+    from redoma.pipeline.transactions import local_transactions
+
+    # Each name is made out before anything goes: a slip in the last one discards nothing.
+    names = _all_here() if every else tuple(stored_changes.resolve(word) for word in options.words)
+    transactions = local_transactions(load_policy("."))
+    for name in names:
+        transactions.discard(name)
+    if options.json:
+        import json
+
+        sys.stdout.write(json.dumps({"discarded": list(names)}) + "\n")
+        return 0
+    for name in names:
+        sys.stdout.write(phrased("discarded {0}\n", name))
+    if not names:
+        sys.stderr.write(phrased("redoma: nothing is held\n"))
+    return 0
+
+
+def _all_here() -> tuple[str, ...]:
+    """Never those of another workspace: someone else may be about to apply them."""
+    from redoma.cli.history import workspace_here
+    from redoma.pipeline import stored_changes
+
+    waiting = set(stored_changes.previews())
+    return tuple(e.id for e in stored_changes.history(workspace_here("")) if e.id in waiting)

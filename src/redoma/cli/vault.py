@@ -1,69 +1,90 @@
-"""`redoma vault`: secrets by name, kept encrypted, for the gate to add to requests."""
+"""`redoma vault`: secrets by name, kept encrypted, for the egress gate to add to requests."""
 
 from __future__ import annotations
 
 import os
 import sys
 
-from redoma.cli import options
+from redoma.base.text import harmless
+from redoma.cli.options import CommandTable, Heading, Option, Sample
 from redoma.i18n import phrased
-from redoma.model.display import harmless
 from redoma.model.errors import UsageError
 from redoma.model.secret import Secret
+from redoma.pipeline.credentials import vault
 
-USAGE = "redoma vault [list | set NAME | remove NAME | reset] [--json]"
-HELP = f"""usage: {USAGE}
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.cli.options import CommandLine
 
-Keeps secrets by name, encrypted, in a file that only you can read. No command shows a secret
-again: `redoma run --credential HOST=vault:NAME` has the gate add it to requests to that host.
-
-  list         the names of what is kept (the default)
-  set NAME     keeps a secret; you are asked for it, or it is read from standard input
-  remove NAME  forgets one
-  reset        begins anew, as where the key is lost; what was kept is put aside, still sealed
-  --json       one JSON object
-  -h, --help   this text
-
-The key lies in a file beside the secrets; REDOMA_VAULT_KEY=keychain keeps it in the keychain.
-"""
+VAULT = CommandTable(
+    "vault",
+    "Keeps secrets by name, encrypted, in a file that only you can read. No command shows a secret"
+    " again: `redoma run --credential HOST=vault:NAME` has the egress gate add it to requests to"
+    " that host.",
+    options=(Heading("options"), Option("--json", "one JSON object")),
+    notes=(
+        "The key lies in a file beside the secrets; REDOMA_VAULT_KEY=keychain keeps it in the"
+        " keychain.",
+    ),
+    samples=(
+        Sample("printf secret | redoma vault set api", "keeps a secret by the name api"),
+        Sample("redoma vault list", "the names of what is kept"),
+    ),
+    usual="list",
+    explains=True,
+)
 _LARGEST = 1 << 17
 
 
-def main(arguments: list[str]) -> int:
-    """Keeps, lists or forgets secrets."""
-    given = options.read(arguments, flags=("--json", "-h", "--help"), usage=USAGE)
-    if given.flags & {"-h", "--help"}:
-        sys.stdout.write(phrased(HELP))
+@VAULT.subcommand("list", "[--json]", "the names of what is kept")
+def _list(line: CommandLine) -> int:
+    names = vault().names()
+    if not names and not line.json:
+        sys.stderr.write(phrased("the vault is empty\n"))
         return 0
-    as_json = "--json" in given.flags
-    action, *rest = given.words or ["list"]
-    from redoma.pipeline.credentials import vault
+    return _say(line, {"secrets": list(names)}, "".join(f"{name}\n" for name in names))
 
-    if action == "list" and not rest:
-        names = vault().names()
-        if not names and not as_json:
-            sys.stderr.write(phrased("the vault is empty\n"))
-            return 0
-        return _say({"secrets": list(names)}, "".join(f"{n}\n" for n in names), as_json=as_json)
-    if action == "set" and len(rest) == 1:
-        vault().put(rest[0], _asked_for(rest[0]))
-        return _say({"kept": rest[0]}, phrased("kept {0}\n", harmless(rest[0])), as_json=as_json)
-    if action == "set" and len(rest) == 2:
+
+@VAULT.subcommand(
+    "set",
+    "NAME [--json]",
+    "keeps a secret; you are asked for it, or it is read from standard input",
+    most=None,
+)
+def _set(line: CommandLine) -> int:
+    name, *more = _named(line)
+    if more:
         raise UsageError(
             "a secret is not given on the command line, where others can read it",
-            hint=f"redoma vault set {rest[0]}",
+            hint=f"redoma vault set {name}",
         )
-    if action == "remove" and len(rest) == 1:
-        vault().remove(rest[0])
-        return _say(
-            {"removed": rest[0]}, phrased("removed {0}\n", harmless(rest[0])), as_json=as_json
-        )
-    if action == "reset" and not rest:
-        aside, names = vault().reset()
-        text = phrased("the vault is empty; what it kept lies in {0}\n", harmless(aside))
-        text += "".join(f"redoma vault set {harmless(name)}\n" for name in names)
-        return _say({"aside": aside, "names": list(names)}, text, as_json=as_json)
-    raise UsageError(f"cannot read: vault {action}", hint=USAGE)
+    vault().put(name, _asked_for(name))
+    return _say(line, {"kept": name}, phrased("kept {0}\n", harmless(name)))
+
+
+@VAULT.subcommand("remove", "NAME [--json]", "forgets one", most=1)
+def _remove(line: CommandLine) -> int:
+    name = _named(line)[0]
+    vault().remove(name)
+    return _say(line, {"removed": name}, phrased("removed {0}\n", harmless(name)))
+
+
+@VAULT.subcommand(
+    "reset",
+    "[--json]",
+    "begins anew, as where the key is lost; what was kept is put aside, still sealed",
+)
+def _reset(line: CommandLine) -> int:
+    aside, names = vault().reset()
+    text = phrased("the vault is empty; what it kept lies in {0}\n", harmless(aside))
+    text += "".join(f"redoma vault set {harmless(name)}\n" for name in names)
+    return _say(line, {"aside": aside, "names": list(names)}, text)
+
+
+def _named(line: CommandLine) -> list[str]:
+    if not line.words:
+        raise UsageError("a name is needed", hint=f"redoma vault {line.verb} NAME")
+    return line.words
 
 
 def _asked_for(name: str) -> Secret:
@@ -75,16 +96,18 @@ def _asked_for(name: str) -> Secret:
     else:
         data = sys.stdin.buffer.read(_LARGEST + 1)
         if len(data) > _LARGEST:
-            raise UsageError("this is more than a secret can be", hint=USAGE)
+            raise UsageError("this is more than a secret can be", hint=VAULT.hint)
         try:
             text = data.decode()
         except UnicodeDecodeError:
-            raise UsageError("a secret is a text in UTF-8, and this is not", hint=USAGE) from None
+            raise UsageError(
+                "a secret is a text in UTF-8, and this is not", hint=VAULT.hint
+            ) from None
     return Secret(text.removesuffix("\n").removesuffix("\r"))
 
 
-def _say(content: dict[str, object], text: str, *, as_json: bool) -> int:
-    if as_json:
+def _say(line: CommandLine, content: dict[str, object], text: str) -> int:
+    if line.json:
         import json
 
         text = json.dumps(content) + "\n"

@@ -17,7 +17,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from redoma import (
+    Access,
     EngineFailed,
+    Limits,
     NoEngine,
     Outcome,
     RedomaError,
@@ -26,6 +28,7 @@ from redoma import (
     Validation,
     validate_component,
 )
+from redoma.base.paths import is_within
 from redoma.model import arguments
 from redoma.model.remedies import Interface
 
@@ -194,10 +197,10 @@ class AutopoieticSandbox:
         return self._attempt(code, name, "systemd_run", "systemd", limits)
 
     def _try_execute_with_unshare(self, code: str, name: str) -> dict[str, object]:
-        """In namespaces, made by util-linux or by bubblewrap, whichever may make them here."""
-        result = self._attempt(code, name, "unshare", "unshare", {})
+        """In namespaces, made by bubblewrap or by the forkserver, whichever may make them here."""
+        result = self._attempt(code, name, "unshare", "bubblewrap", {})
         if result["isolation"] == FAILED:
-            result = self._attempt(code, name, "unshare", "bubblewrap", {})
+            result = self._attempt(code, name, "unshare", "forkserver", {})
         return result
 
     def _execute_direct_unsafe(self, code: str, name: str) -> dict[str, object]:
@@ -264,9 +267,8 @@ class AutopoieticSandbox:
                     str(directory),
                     level=_LEVEL,
                     engine=engine,
-                    limits={**always, **limits},
-                    allow_read=_readable(),
-                    env=_variables(os.environ),
+                    limits=Limits(**{**always, **limits}),
+                    access=Access(read=_readable(), env=_variables(os.environ)),
                     caller="components",
                 )
                 ended = sandbox.run(_command(file), timeout=self.max_cpu_time_seconds)
@@ -373,7 +375,7 @@ def _places(environ: Mapping[str, str]) -> list[str]:
     found = []
     for entry in environ.get("PYTHONPATH", "").split(os.pathsep):
         real = os.path.realpath(entry) if entry else ""
-        if os.path.isdir(real) and real != "/" and not f"{home}/".startswith(f"{real}/"):
+        if os.path.isdir(real) and real != "/" and not is_within(home, real):
             found.append(real)
     return found
 

@@ -1,1 +1,1 @@
-"""The gate: the one way out of an enclosure's network, for the hosts that were granted."""
+"""The egress gate: the one way out of a sandbox's network, for the hosts that were granted."""

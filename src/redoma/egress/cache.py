@@ -1,27 +1,31 @@
-"""Answers repeated requests to rate-limited hosts from what they have said already.
+"""Answers repeated requests to rate-limited hosts from what they have said already (RFC 9111).
 
 A host is asked for the same thing no more often than every so many seconds, and one that wants to
-be left alone is.
+be left alone is. The rules of HTTP caching are hishel's, which knows of no connection and no clock
+but the wall's.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
+import uuid
 from email.utils import parsedate_to_datetime
+from hashlib import sha256
 
 import hishel
 
-from redoma.egress import cache_rules, destinations
-from redoma.egress.cache_store import Kept, Store, new_id
-from redoma.egress.requests import Response
+from redoma.egress import destinations
+from redoma.egress.cache_store import CachedResponse, CacheStore, new_id
+from redoma.egress.exchange import HttpResponse
 from redoma.model.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
 
-    from redoma.egress.requests import Forward, Request
+    from redoma.egress.cache_store import CachedResponse
+    from redoma.egress.exchange import Forward, Headers, HttpRequest, HttpResponse
     from redoma.model.network import Reach
 
 BY = "cache"
@@ -33,15 +37,24 @@ _BUSY = (429, 503)
 _NOT_MODIFIED = 304
 _SAFE = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
 _MOST_LOCKS = 1000
+# One user's own: what is private to that user may be kept.
+_PRIVATE = hishel.CacheOptions(shared=False, supported_methods=["GET"], allow_stale=False)
+# These ask for the same thing in another way; every other header may change the answer.
+_NOT_OF_THE_KEY = frozenset(
+    b"if-none-match if-modified-since cache-control pragma content-length".split()
+)
+_CONDITIONS = frozenset(
+    b"if-none-match if-modified-since if-match if-unmodified-since if-range".split()
+)
 
 
-class Cache:
+class ResponseCache:
     """The handler that stands before hosts whose answers are kept."""
 
     def __init__(
         self,
         reach: Reach,
-        store: Store,
+        store: CacheStore,
         secrets: Mapping[str, str] | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -53,7 +66,7 @@ class Cache:
         # Two of the same at one time are one question to the host.
         self._asking: dict[str, asyncio.Lock] = {}
 
-    async def handle(self, request: Request, forward: Forward) -> Response:
+    async def handle(self, request: HttpRequest, forward: Forward) -> HttpResponse:
         """What is kept and may be used, or what the host says now."""
         if not self._reach.caches(request.host) or request.upgrade:
             return await forward(request)
@@ -62,13 +75,13 @@ class Cache:
         if not plain or request.header(b"range") is not None:
             return await self._passed(request, forward)
         secret = self._secrets.get(request.host, "")
-        key = cache_rules.key_of(request, secret, self._host(request))
+        key = key_of(request, secret, self._host(request))
         if len(self._asking) > _MOST_LOCKS:
             self._asking.clear()
         async with self._asking.setdefault(key, asyncio.Lock()):
             return await self._got(request, key, forward)
 
-    def _host(self, request: Request) -> str:
+    def _host(self, request: HttpRequest) -> str:
         """Who answers: a host by its name, and where it was said to be elsewhere, by that as well.
 
         Attack: a run that has a name led to a server of its own would answer for every other run.
@@ -77,23 +90,23 @@ class Cache:
         pins = "".join(f"={address}:{port}" for address, port in places)
         return f"{request.host}{pins}"
 
-    async def _passed(self, request: Request, forward: Forward) -> Response:
+    async def _passed(self, request: HttpRequest, forward: Forward) -> HttpResponse:
         """A request that is never answered from what is kept."""
         waiting = self._left_alone(request)
         if waiting is not None:
             return waiting
         response = self._heard(request, await forward(request))
         if request.method not in _SAFE and response.status < 400:
-            self._store.drop(cache_rules.url_of(request))
+            self._store.drop(url_of(request))
         return response
 
-    async def _got(self, request: Request, key: str, forward: Forward) -> Response:
+    async def _got(self, request: HttpRequest, key: str, forward: Forward) -> HttpResponse:
         kept = self._store.answers(key)
         now = self._clock()
         if kept and 0 <= now - kept[0].checked < self._reach.cache_seconds:
             seconds = int(now - kept[0].checked)
             return _from(kept[0], seconds, f"held; asked {seconds} s ago")
-        state = cache_rules.looked_up(request, kept)
+        state = looked_up(request, kept)
         if isinstance(state, hishel.FromCache):
             used = next(each for each in kept if each.id == str(state.entry.id))
             return _from(used, int(now - used.checked), "hit")
@@ -101,23 +114,23 @@ class Cache:
         if waiting is not None:
             return waiting
         if isinstance(state, hishel.NeedRevalidation):
-            asked = cache_rules.checked(cache_rules.unconditional(request), state)
+            asked = checked(unconditional(request), state)
             response = self._heard(request, await forward(asked))
             if response.status == _NOT_MODIFIED:
                 again = self._stood_by(state, response, kept)
                 if again is not None:
                     return again
-                response = self._heard(request, await forward(cache_rules.unconditional(request)))
+                response = self._heard(request, await forward(unconditional(request)))
         else:
-            response = self._heard(request, await forward(cache_rules.unconditional(request)))
+            response = self._heard(request, await forward(unconditional(request)))
         return await self._kept(request, key, response)
 
     def _stood_by(
-        self, state: hishel.NeedRevalidation, response: Response, kept: list[Kept]
-    ) -> Response | None:
+        self, state: hishel.NeedRevalidation, response: HttpResponse, kept: list[CachedResponse]
+    ) -> HttpResponse | None:
         """What is kept, where the host has said that it still holds."""
         now = self._clock()
-        found = cache_rules.freshened(state, response)
+        found = freshened(state, response)
         for name, headers in found:
             self._store.freshen(name, headers, now)
         used = next((each for each in kept if found and each.id == found[-1][0]), None)
@@ -125,21 +138,21 @@ class Cache:
             return None
         return _from(replace(used, headers=found[-1][1]), 0, "revalidated")
 
-    async def _kept(self, request: Request, key: str, response: Response) -> Response:
+    async def _kept(self, request: HttpRequest, key: str, response: HttpResponse) -> HttpResponse:
         private = response.header(b"set-cookie") is not None
         stream = (response.header(b"content-type") or b"").startswith(b"text/event-stream")
         if private or stream or response.status in _BUSY:
             return response
-        if not cache_rules.may_be_kept(request, response):
+        if not may_be_kept(request, response):
             return response
         body, rest = await _collected(response.body)
         if rest is not None:
             return replace(response, body=rest)
         self._store.keep(
             key,
-            Kept(
+            CachedResponse(
                 id=new_id(),
-                url=cache_rules.url_of(request),
+                url=url_of(request),
                 status=response.status,
                 headers=_dated(response, self._clock()),
                 body=body,
@@ -148,7 +161,7 @@ class Cache:
         )
         return replace(response, body=body, headers=(*response.headers, (SAYS, b"stored")))
 
-    def _heard(self, request: Request, response: Response) -> Response:
+    def _heard(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         """Notes how long a host wants to be left alone, where its answer says so."""
         if response.status in _BUSY:
             told = _seconds(response.header(b"retry-after"), self._clock())
@@ -158,14 +171,14 @@ class Cache:
                 self._store.wait(self._host(request), self._clock() + min(told, _LONGEST_WAIT))
         return response
 
-    def _left_alone(self, request: Request) -> Response | None:
+    def _left_alone(self, request: HttpRequest) -> HttpResponse | None:
         left = self._store.waits(self._host(request)) - self._clock()
         # A clock that was set back would have a host left alone for ever.
         if not 0 < left <= _LONGEST_WAIT:
             return None
         seconds = str(int(left) + 1)
         said = f"redoma: {request.host} asked to be left alone for {seconds} s more\n"
-        return Response(
+        return HttpResponse(
             status=429,
             reason=b"Too Many Requests",
             headers=(
@@ -178,9 +191,9 @@ class Cache:
         )
 
 
-def _from(kept: Kept, age: int, how: str) -> Response:
+def _from(kept: CachedResponse, age: int, how: str) -> HttpResponse:
     headers = tuple(each for each in kept.headers if each[0] not in (b"age", b"content-length"))
-    return Response(
+    return HttpResponse(
         status=kept.status,
         headers=(*headers, (b"age", str(max(0, age)).encode()), (SAYS, how.encode())),
         body=kept.body,
@@ -188,7 +201,7 @@ def _from(kept: Kept, age: int, how: str) -> Response:
     )
 
 
-def _dated(response: Response, now: float) -> tuple[tuple[bytes, bytes], ...]:
+def _dated(response: HttpResponse, now: float) -> tuple[tuple[bytes, bytes], ...]:
     """The headers to keep; without a date an age could not be told."""
     from email.utils import formatdate
 
@@ -229,3 +242,84 @@ async def _rest(first: bytes, body: AsyncIterator[bytes]) -> AsyncIterator[bytes
     yield first
     async for piece in body:
         yield piece
+
+
+def url_of(request: HttpRequest) -> str:
+    """The address that a request is for."""
+    return f"{request.scheme}://{request.host}:{request.port}{request.target}"
+
+
+def key_of(request: HttpRequest, secret: str, host: str) -> str:
+    """The same for requests that have to get the same answer, and for no others.
+
+    Attack: a header that changes the answer and that the host does not name in `Vary` would have
+    one command put its own answer in the place of another's. So every header counts.
+    """
+    parts = [request.method.encode(), url_of(request).encode(), secret.encode(), host.encode()]
+    for name, value in sorted(request.headers):
+        if name not in _NOT_OF_THE_KEY:
+            parts += [name, value]
+    return sha256(b"\0".join(parts)).hexdigest()
+
+
+def looked_up(request: HttpRequest, kept: list[CachedResponse]) -> hishel.AnyState:
+    """What to do about a request: use what is kept, check it with the host, or ask anew."""
+    asked = _asked(request)
+    return hishel.IdleClient(options=_PRIVATE).next(asked, [_entry(asked, each) for each in kept])
+
+
+def may_be_kept(request: HttpRequest, response: HttpResponse) -> bool:
+    """Whether an answer may be kept at all."""
+    state: hishel.AnyState = hishel.CacheMiss(request=_asked(request), options=_PRIVATE).next(
+        hishel.Response(status_code=response.status, headers=_headers(response.headers))
+    )
+    while isinstance(state, hishel.InvalidateEntries):
+        state = state.next()
+    return isinstance(state, hishel.StoreAndUse)
+
+
+def checked(request: HttpRequest, state: hishel.NeedRevalidation) -> HttpRequest:
+    """The request that asks the host whether what is kept still holds."""
+    return replace(request, headers=_plain(state.request.headers))
+
+
+def freshened(state: hishel.NeedRevalidation, response: HttpResponse) -> list[tuple[str, Headers]]:
+    """Each kept answer that a host stands by, with its new headers."""
+    said = hishel.Response(status_code=response.status, headers=_headers(response.headers))
+    now = state.next(said)
+    if not isinstance(now, hishel.NeedToBeUpdated):
+        return []
+    return [(str(each.id), _plain(each.response.headers)) for each in now.updating_entries]
+
+
+def unconditional(request: HttpRequest) -> HttpRequest:
+    """The same without the client's own conditions: a kept answer has to be a whole one."""
+    left = tuple(each for each in request.headers if each[0] not in _CONDITIONS)
+    return replace(request, headers=left)
+
+
+def _asked(request: HttpRequest) -> hishel.Request:
+    return hishel.Request(
+        method=request.method, url=url_of(request), headers=_headers(request.headers)
+    )
+
+
+def _entry(asked: hishel.Request, kept: CachedResponse) -> hishel.Entry:
+    # The key says that the headers were the same, so `Vary` is compared with these.
+    response = hishel.Response(status_code=kept.status, headers=_headers(kept.headers))
+    return hishel.Entry(id=uuid.UUID(kept.id), request=asked, response=response)
+
+
+def _headers(fields: Headers) -> hishel.Headers:
+    found: dict[str, list[str]] = {}
+    for name, value in fields:
+        found.setdefault(name.decode("latin-1"), []).append(value.decode("latin-1"))
+    return hishel.Headers(dict(found))
+
+
+def _plain(headers: hishel.Headers) -> Headers:
+    return tuple(
+        (name.lower().encode("latin-1"), value.encode("latin-1"))
+        for name in headers
+        for value in headers.get_list(name) or ()
+    )

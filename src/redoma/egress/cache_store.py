@@ -32,7 +32,7 @@ create table if not exists waits (host text primary key, until real not null);
 """
 
 
-class Kept(Value):
+class CachedResponse(Value):
     """An answer that was kept, and when its host last stood by it."""
 
     id: str
@@ -43,7 +43,7 @@ class Kept(Value):
     checked: float
 
 
-class Store:
+class CacheStore:
     """The answers of one user."""
 
     def __init__(self, directory: str, *, most_bytes: int = _MOST_BYTES) -> None:
@@ -51,12 +51,12 @@ class Store:
         self._usable = _made(self._path)
         self._most_bytes = most_bytes
 
-    def answers(self, key: str) -> list[Kept]:
+    def answers(self, key: str) -> list[CachedResponse]:
         """What is kept for a request, the newest first."""
         wanted = "select id, url, status, headers, body, checked from answers where key = ?"
         rows = self._asked(f"{wanted} order by checked desc limit 10", key)
         return [
-            Kept(
+            CachedResponse(
                 id=row[0],
                 url=row[1],
                 status=row[2],
@@ -67,7 +67,7 @@ class Store:
             for row in rows
         ]
 
-    def keep(self, key: str, answer: Kept) -> None:
+    def keep(self, key: str, answer: CachedResponse) -> None:
         """Puts an answer in the place of all that were kept for this request."""
         self._asked("delete from answers where key = ?", key)
         self._asked(

@@ -1,25 +1,27 @@
 """Adds a secret to requests to one host, so that the command that sends them never has it.
 
-Attack: the command asks the host to say the secret back. What comes back unencoded is searched
-for it, and has stars in its place.
+Attack: the command asks the host to say the secret back. What comes back is searched for it, and
+has stars in its place. A host that packs what it says, although it was asked not to, is unpacked
+first; what cannot be unpacked here is not passed on.
 """
 
 from __future__ import annotations
 
 import re
+import zlib
 from contextlib import aclosing
 
-from redoma.egress.decoding import decoded
-from redoma.egress.names import normal
+from redoma.egress.exchange import UpstreamFailed
+from redoma.egress.hosts import normal
 from redoma.model.errors import UsageError
-from redoma.model.network import LAST_PORT, Credential
+from redoma.model.network import BROKEN, LAST_PORT, PACKED, Credential
 from redoma.model.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator, Iterator, Sequence
 
-    from redoma.egress.requests import Forward, Headers, Request, Response
+    from redoma.egress.exchange import Forward, Headers, HttpRequest, HttpResponse
     from redoma.model.secret import Secret
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,127}\Z")
@@ -33,6 +35,13 @@ _FORM = "HOST[:PORT]=[bearer:|basic:|HEADER:]VARIABLE"
 # Shorter ones would be found everywhere.
 _SHORTEST = 6
 _WITHOUT_BODY = (204, 304)
+_PLAIN = (b"", b"identity")
+_PACKED = (b"gzip", b"x-gzip", b"deflate")
+# Reads the head of either form of them by itself.
+_EITHER = zlib.MAX_WBITS | 32
+# At one time: a few bytes may stand for gigabytes.
+_PIECE = 1 << 16
+_ABOUT_THE_PACKED = (b"content-encoding", b"content-length", b"content-md5", b"digest")
 
 
 def read(text: str) -> Credential:
@@ -108,7 +117,7 @@ def header_value(credential: Credential, secret: Secret) -> bytes:
     return text.encode()
 
 
-class Credentials:
+class CredentialHandler:
     """A handler that adds secrets on the way out, and takes them out of what comes back."""
 
     def __init__(self, known: tuple[tuple[Credential, Secret], ...]) -> None:
@@ -125,7 +134,7 @@ class Credentials:
             kept = {*self._hidden.get(key, ()), *(n for n in needles if len(n) >= _SHORTEST)}
             self._hidden[key] = tuple(sorted(kept, key=len, reverse=True))
 
-    async def handle(self, request: Request, forward: Forward) -> Response:
+    async def handle(self, request: HttpRequest, forward: Forward) -> HttpResponse:
         """Adds what belongs to this host, over TLS only; everything else passes as it is."""
         key = (request.host, request.port)
         added = self._values.get(key)
@@ -155,12 +164,12 @@ def _without_in(headers: Headers, hidden: tuple[bytes, ...]) -> Headers:
     return tuple((starred(name, small), starred(value, hidden)) for name, value in headers)
 
 
-def _without(response: Response, hidden: tuple[bytes, ...]) -> Response:
+def _without(response: HttpResponse, hidden: tuple[bytes, ...]) -> HttpResponse:
     headers = _without_in(response.headers, hidden)
     return replace(response, headers=headers, reason=starred(response.reason, hidden))
 
 
-def _searched_in(response: Response, hidden: tuple[bytes, ...]) -> Response:
+def _searched_in(response: HttpResponse, hidden: tuple[bytes, ...]) -> HttpResponse:
     body = response.body
     searched = starred(body, hidden) if isinstance(body, bytes) else _searched(body, hidden)
     return replace(response, body=searched)
@@ -187,3 +196,50 @@ async def _searched(body: AsyncIterator[bytes], hidden: tuple[bytes, ...]) -> As
                 held = held[end:]
     if held:
         yield held
+
+
+def decoded(response: HttpResponse) -> HttpResponse:
+    """The same answer with a plain body; Failed where its coding is one that we do not know."""
+    codings = [
+        word.strip().lower()
+        for name, value in response.headers
+        if name == b"content-encoding"
+        for word in value.split(b",")
+    ]
+    codings = [coding for coding in codings if coding not in _PLAIN]
+    if not codings or response.body == b"":
+        return response
+    if len(codings) > 1 or codings[0] not in _PACKED:
+        raise UpstreamFailed(PACKED)
+    headers = tuple(each for each in response.headers if each[0] not in _ABOUT_THE_PACKED)
+    return replace(response, headers=headers, body=_unpacked(response.body))
+
+
+async def _unpacked(body: bytes | AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    opening = zlib.decompressobj(_EITHER)
+    if isinstance(body, bytes):
+        for part in _parts(opening, body):
+            yield part
+    else:
+        async with aclosing(body) as pieces:  # type: ignore[type-var]
+            async for piece in pieces:
+                for part in _parts(opening, piece):
+                    yield part
+    if not opening.eof:
+        raise UpstreamFailed(BROKEN)  # it ends in the middle
+
+
+def _parts(opening: zlib._Decompress, piece: bytes) -> Iterator[bytes]:
+    left, more = piece, True
+    while left or more:
+        if opening.eof:
+            if left:
+                raise UpstreamFailed(BROKEN)  # something stands behind its end, unpacked by nobody
+            return
+        try:
+            part = opening.decompress(left, _PIECE)
+        except zlib.error as error:
+            raise UpstreamFailed(BROKEN) from error
+        if part:
+            yield part
+        left, more = opening.unconsumed_tail or opening.unused_data, len(part) == _PIECE

@@ -1,12 +1,27 @@
-"""Says of one destination whether it may be reached, by which rule, and where it is."""
+"""Of one connection: whom it was meant for, whether it may reach that, and which program asked."""
 
 from __future__ import annotations
 
-import socket
+import os
+import time
 from contextlib import suppress
+from socket import (
+    AF_INET,
+    AF_INET6,
+    IPPROTO_IP,
+    IPPROTO_IPV6,
+    SO_REUSEADDR,
+    SOCK_STREAM,
+    SOL_SOCKET,
+    inet_ntop,
+    inet_pton,
+    socket,
+)
 
-from redoma.egress import rules
-from redoma.egress.names import normal
+from redoma.egress import host_rules
+from redoma.egress.hosts import normal
+from redoma.jail.kernel.netns import inode_of
+from redoma.jail.kernel.process import process_tree
 from redoma.model.errors import UsageError
 from redoma.model.network import (
     NOT_GRANTED,
@@ -21,20 +36,29 @@ from redoma.model.network import (
 from redoma.model.value import replace
 
 __all__ = ["UNREACHABLE"]
-
 _ANSWERED_WITHIN = 0.2
+SPARE_DESCRIPTORS = 64
+_ORIGINAL = 80
+# Looking is for the telling only: where it would take long, nothing is told.
+_MOST_PROCESSES = 32
+_MOST_DESCRIPTORS = 512
+# Attack: a thousand descriptors in each of many processes, and every connection looked for in all.
+_SHARE_OF_TIME = 0.1
+_CREDIT = 0.2
+# A program that opens one connection after the other gets the next numbers for them.
+_NEXT_ONES = 3
 
 
 def judged(reach: Reach, name: str, place: tuple[str, int]) -> Connection:
     """What becomes of a connection to a place that stands for `name`, or for nobody."""
     address, port = place
     about = Connection(allowed=False, name=name, address="" if name else address, port=port)
-    found = rules.for_name(reach, name) if name else rules.for_address(reach, address)
+    found = host_rules.for_name(reach, name) if name else host_rules.for_address(reach, address)
     if not found:
         return refused(about, NOT_GRANTED)
     if port in reach.blocked_ports:
         return refused(about, PORT_BLOCKED)
-    rule = rules.on_port(found, port)
+    rule = host_rules.on_port(found, port)
     if rule is None:
         return refused(about, PORT_NOT_GRANTED)
     return replace(about, allowed=True, rule=rule.text)
@@ -48,7 +72,7 @@ def granted(reach: Reach, host: str, port: int) -> bool:
 
 def rules_for(reach: Reach, name: str, port: int) -> list[HostRule]:
     """The rules that grant a name on one port."""
-    found = rules.for_name(reach, name)
+    found = host_rules.for_name(reach, name)
     return [rule for rule in found if rule.ports is None or port in rule.ports]
 
 
@@ -75,11 +99,11 @@ def with_program(about: Connection, program: str) -> Connection:
     return replace(about, program=program) if program else about
 
 
-def published(port: int) -> socket.socket:
+def published(port: int) -> socket:
     """A socket on this machine's loopback, for whoever wants to reach the command."""
-    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    made = socket(AF_INET, SOCK_STREAM)
     try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.setsockopt(SOL_SOCKET, SO_REUSEADDR, 1)
         made.bind(("127.0.0.1", port))
         made.listen(128)
     except OSError as error:
@@ -91,7 +115,7 @@ def published(port: int) -> socket.socket:
     return made
 
 
-def connects(made: socket.socket, address: str, port: int) -> bool:
+def connects(made: socket, address: str, port: int) -> bool:
     """Whether somebody answers; the socket is closed where nobody does."""
     made.settimeout(_ANSWERED_WITHIN)
     try:
@@ -102,3 +126,111 @@ def connects(made: socket.socket, address: str, port: int) -> bool:
         return False
     made.setblocking(False)  # noqa: FBT003
     return True
+
+
+def original(client: socket, *, redirected: bool) -> tuple[str, int] | None:
+    """Whom a connection was meant for; None for one that was made to the gate's own port."""
+    try:
+        if not redirected:
+            address, port = client.getsockname()[:2]
+            return address, port
+        if client.family == AF_INET:
+            raw = client.getsockopt(IPPROTO_IP, _ORIGINAL, 16)
+            return inet_ntop(AF_INET, raw[4:8]), int.from_bytes(raw[2:4], "big")
+        raw = client.getsockopt(IPPROTO_IPV6, _ORIGINAL, 28)
+        return inet_ntop(AF_INET6, raw[8:24]), int.from_bytes(raw[2:4], "big")
+    except OSError:
+        return None
+
+
+def own(client: socket) -> str:
+    """The address of our own end, which a loopback connection was made to."""
+    try:
+        return str(client.getsockname()[0])
+    except OSError:
+        return ""
+
+
+def descriptors_left() -> int:
+    """How many connections a process may have besides what it has open."""
+    from resource import RLIMIT_NOFILE, getrlimit
+
+    most = getrlimit(RLIMIT_NOFILE)[0]
+    return max(4, most - len(os.listdir("/proc/self/fd")) - SPARE_DESCRIPTORS)
+
+
+class ProgramLookup:
+    """The programs of one sandbox, below its first process."""
+
+    def __init__(self, first: int, kernel: socket | None) -> None:
+        self._first = first
+        self._kernel = kernel
+        # Who asked last asks again, more often than not, by the same descriptor or the next.
+        self._last = 0
+        self._number = 0
+        self._credit = _CREDIT
+        self._since = time.monotonic()
+
+    def behind(self, client: socket, place: tuple[str, int]) -> str:
+        """The name of the program that connected to a place, or nothing."""
+        if self._kernel is None:
+            return ""
+        try:
+            address, port = client.getpeername()[:2]
+            family = AF_INET6 if ":" in place[0] else AF_INET
+            here = (inet_pton(family, address), port)
+            inode = inode_of(self._kernel, family, here, (inet_pton(family, place[0]), place[1]))
+            return self._holder(f"socket:[{inode}]") if inode else ""
+        except (OSError, ValueError):
+            return ""
+
+    def _holder(self, wanted: str) -> str:
+        for number in range(self._number, self._number + _NEXT_ONES) if self._last else ():
+            if _is(self._last, number, wanted):
+                self._number = number
+                return _name(self._last)
+        began = time.monotonic()
+        self._credit = min(_CREDIT, self._credit + (began - self._since) * _SHARE_OF_TIME)
+        self._since = began
+        if self._credit <= 0:
+            return ""
+        try:
+            return self._searched(wanted)
+        finally:
+            self._credit -= time.monotonic() - began
+
+    def _searched(self, wanted: str) -> str:
+        known = [self._last] if self._last else []
+        pids = process_tree(self._first)
+        if len(pids) > _MOST_PROCESSES:
+            pids = known
+        for pid in (*known, *reversed(pids)):
+            number = _number_of(pid, wanted)
+            if number >= 0:
+                self._last, self._number = pid, number
+                return _name(pid)
+        return ""
+
+
+def _number_of(pid: int, wanted: str) -> int:
+    """Which descriptor of a process this is; -1 for none of them."""
+    with suppress(OSError):
+        numbers = os.listdir(f"/proc/{pid}/fd")
+        if len(numbers) > _MOST_DESCRIPTORS:
+            return -1
+        for number in reversed(numbers):  # the newest first
+            if _is(pid, int(number), wanted):
+                return int(number)
+    return -1
+
+
+def _is(pid: int, number: int, wanted: str) -> bool:
+    with suppress(OSError):
+        return os.readlink(f"/proc/{pid}/fd/{number}") == wanted
+    return False
+
+
+def _name(pid: int) -> str:
+    with suppress(OSError), open(f"/proc/{pid}/comm") as file:
+        return file.read().strip()
+    return ""

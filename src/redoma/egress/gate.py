@@ -1,4 +1,4 @@
-"""The gate: accepts every connection of an enclosure, and decides, dials and relays each.
+"""The egress gate: accepts every connection of a sandbox, and decides, dials and relays each.
 
 It stands outside: the sockets it listens on were made inside, and whatever it dials, it dials as
 the machine itself. When it ends, for whatever reason, nothing leads out any more.
@@ -15,16 +15,13 @@ from contextlib import suppress
 from functools import partial
 from socket import AF_INET, AF_INET6, socket
 
-from redoma.egress import destinations, sockets
-from redoma.egress.answers import Answers, Conversation
-from redoma.egress.connection import Passage, cut
-from redoma.egress.datagrams import Datagrams
-from redoma.egress.directory import Directory
-from redoma.egress.guard import Guard
-from redoma.egress.ledger import Ledger
-from redoma.egress.program import Programs
-from redoma.egress.relay import Pipes
-from redoma.egress.resolver import Resolver
+from redoma.base.log import logger
+from redoma.egress import destinations
+from redoma.egress.destinations import ProgramLookup
+from redoma.egress.dns import DnsConnection, NameDirectory, NameServer, Resolver
+from redoma.egress.guard import ConnectionGuard
+from redoma.egress.ledger import Datagrams, Ledger
+from redoma.egress.relayed_connection import Pipes, RelayedConnection, cut
 from redoma.model.network import TOO_MANY, Connection
 from redoma.model.result import Outcome
 
@@ -32,12 +29,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from redoma.egress.inspecting import Inspector
+    from redoma.egress.inspector import Inspector
     from redoma.egress.ledger import Tell
-    from redoma.jail.kernel.netns_sockets import Embassy
+    from redoma.jail.kernel.netns_sockets import NetnsSockets
     from redoma.model.network import Reach
     from redoma.model.secret import Secret
 
+log = logger(__name__)
 _EVENTS = select.EPOLLIN | select.EPOLLOUT | select.EPOLLRDHUP | select.EPOLLET
 _ACCEPT_AT_ONCE = 64
 _DNS_PORT = 53
@@ -46,13 +44,13 @@ _PAUSE = 0.01
 _QUESTIONS_FOR_A_REFUSAL = 20
 
 
-class Gate:
-    """The way out of one enclosure, served by a thread of its own."""
+class EgressGate:
+    """The way out of one sandbox, served by a thread of its own."""
 
     def __init__(
         self,
         reach: Reach,
-        embassy: Embassy,
+        netns: NetnsSockets,
         first: int,
         wake: Callable[[], None],
         tell: Tell | None = None,
@@ -69,8 +67,8 @@ class Gate:
         self.spent = False
         self._bytes = 0
         self._counting = allocate_lock()
-        self._embassy = embassy
-        self._programs = Programs(first, embassy.kernel)
+        self._netns = netns
+        self._programs = ProgramLookup(first, netns.kernel)
         self._tell = wake
         self._epoll = select.epoll()
         self._bell = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
@@ -79,22 +77,22 @@ class Gate:
         self._stopping = False
         self._over = allocate_lock()
         self._handlers: dict[int, Callable[[], None]] = {}
-        self._passages: set[Passage] = set()
+        self._relayed: set[RelayedConnection] = set()
         self._asking: set[socket] = set()
-        self._again: deque[Passage] = deque()
+        self._again: deque[RelayedConnection] = deque()
         self._resolver = Resolver(self._ring)
-        self._directory = Directory()
-        self._answers = Answers(reach, self._directory, self._resolver, self.ledger)
-        self._most = min(reach.max_connections, sockets.descriptors_left() // 2)
+        self._directory = NameDirectory()
+        self._answers = NameServer(reach, self._directory, self._resolver, self.ledger)
+        self._most = min(reach.max_connections, destinations.descriptors_left() // 2)
         self._inspector: Inspector | None = None
         if reach.opens_tls:
-            from redoma.egress.inspecting import inspector
+            from redoma.egress.inspector import inspector
 
             self._inspector = inspector(self, authority, secrets)
 
     def start(self) -> None:
         """Begins to serve; from here on connections are answered."""
-        for name, sock in self._embassy.sockets:
+        for name, sock in self._netns.sockets:
             kind, _, number = name.partition(":")
             if kind == "dns":
                 self._listen(sock, partial(self._answers.datagrams, sock))
@@ -122,10 +120,10 @@ class Gate:
         self._stopping = True
         self._ring()
         self._over.acquire()
-        for passage in list(self._passages):
-            passage.finish(abrupt=True)
-            self._note(passage.about)
-        self._passages.clear()
+        for relayed in list(self._relayed):
+            relayed.finish(abrupt=True)
+            self._note(relayed.about)
+        self._relayed.clear()
         if self._inspector is not None:
             self._inspector.stop()
         self._resolver.close()
@@ -138,9 +136,9 @@ class Gate:
             self._bell = -1
         return self.ledger.all()
 
-    def watch(self, sock: socket, passage: Passage) -> None:
-        """Has a passage served whenever something happens on a socket."""
-        self._handlers[sock.fileno()] = passage.ready
+    def watch(self, sock: socket, relayed: RelayedConnection) -> None:
+        """Has a relayed connection served whenever something happens on a socket."""
+        self._handlers[sock.fileno()] = relayed.ready
         self._epoll.register(sock.fileno(), _EVENTS)
 
     def forget(self, sock: socket) -> None:
@@ -150,9 +148,9 @@ class Gate:
             with suppress(OSError, ValueError):
                 self._epoll.unregister(number)
 
-    def again(self, passage: Passage) -> None:
-        """Serves a passage in the next round as well, after the others had their turn."""
-        self._again.append(passage)
+    def again(self, relayed: RelayedConnection) -> None:
+        """Serves a relayed connection in the next round too, after the others had their turn."""
+        self._again.append(relayed)
 
     def count(self, moved: int) -> bool:
         """Adds to what went through in this run; whether that is more than may."""
@@ -162,12 +160,18 @@ class Gate:
             self.spent = limit is not None and self._bytes > limit
             return self.spent
 
-    def ended(self, passage: Passage) -> None:
-        """Notes a passage that is over."""
-        self._passages.discard(passage)
-        self._note(passage.about)
+    def ended(self, relayed: RelayedConnection) -> None:
+        """Notes a relayed connection that is over."""
+        self._relayed.discard(relayed)
+        self._note(relayed.about)
 
     def _note(self, about: Connection) -> None:
+        log.info(
+            "connection to %s port %d: %s",
+            about.name or about.address,
+            about.port,
+            "let through" if about.allowed else "refused",
+        )
         if about.allowed:
             self.ledger.allow(about)
         else:
@@ -199,8 +203,8 @@ class Gate:
         for _ in range(len(self._again)):
             self._again.popleft().ready()
         now = time.monotonic()
-        for passage in [p for p in self._passages if 0 < p.dialling_until < now]:
-            passage.refuse(destinations.UNREACHABLE)
+        for relayed in [p for p in self._relayed if 0 < p.dialling_until < now]:
+            relayed.refuse(destinations.UNREACHABLE)
         if self._flooded():
             self._end(Outcome.TOO_MANY_CONNECTIONS)
 
@@ -247,7 +251,7 @@ class Gate:
 
     def _out(self, client: socket) -> None:
         """A connection of the command's to anywhere."""
-        place = sockets.original(client, redirected=self._embassy.mode == "redirect")
+        place = destinations.original(client, redirected=self._netns.mode == "redirect")
         if place is None:
             cut(client)
             return
@@ -265,22 +269,22 @@ class Gate:
             return
         guard = None
         if name and not self.reach.anyone:
-            guard = Guard(
+            guard = ConnectionGuard(
                 name,
                 about.port,
                 web_only=destinations.web_only(self.reach, name, about.port),
                 may_tunnel=lambda host, port: destinations.granted(self.reach, host, port),
             )
-        passage = self._begin(client, about, guard)
+        relayed = self._begin(client, about, guard)
         places = destinations.places(self.reach, name, place)
         if places:
-            passage.dial(places)
+            relayed.dial(places)
             return
         granted = destinations.rules_for(self.reach, name, about.port)
         self._answers.place(
             name,
             granted,
-            lambda found: passage.dial([(address, about.port) for address in found]),
+            lambda found: relayed.dial([(address, about.port) for address in found]),
         )
 
     def _inspect(
@@ -306,7 +310,7 @@ class Gate:
     @property
     def _full(self) -> bool:
         read = self._inspector.connections if self._inspector is not None else 0
-        return len(self._passages) + read >= self._most
+        return len(self._relayed) + read >= self._most
 
     def _to_this_machine(self, client: socket, port: int) -> None:
         about = Connection(
@@ -314,7 +318,7 @@ class Gate:
             name="localhost",
             port=port,
             rule=f"localhost:{port}",
-            program=self._programs.behind(client, (sockets.own(client), port)),
+            program=self._programs.behind(client, (destinations.own(client), port)),
         )
         if self._full:
             self._turn_away(client, about)
@@ -326,28 +330,30 @@ class Gate:
         if self._full:
             self._turn_away(client, about)
             return
-        passage = self._begin(client, about, None)
+        relayed = self._begin(client, about, None)
         for family, address in ((AF_INET, "127.0.0.1"), (AF_INET6, "::1")):
-            host = self._embassy.new_socket(family)
+            host = self._netns.new_socket(family)
             # Within one namespace a connection to loopback is answered before this returns.
             if host is not None and destinations.connects(host, address, port):
-                passage.take(host)
+                relayed.take(host)
                 return
-        passage.refuse(destinations.UNREACHABLE)
+        relayed.refuse(destinations.UNREACHABLE)
 
     def _turn_away(self, client: socket, about: Connection) -> None:
         cut(client)
         self._refuse(destinations.refused(about, about.why or TOO_MANY))
 
-    def _begin(self, client: socket, about: Connection, guard: Guard | None) -> Passage:
-        passage = Passage(self, client, about, guard)
-        self._passages.add(passage)
-        self.watch(client, passage)
-        return passage
+    def _begin(
+        self, client: socket, about: Connection, guard: ConnectionGuard | None
+    ) -> RelayedConnection:
+        relayed = RelayedConnection(self, client, about, guard)
+        self._relayed.add(relayed)
+        self.watch(client, relayed)
+        return relayed
 
     def _asked(self, client: socket) -> None:
         """A connection over which names are asked for."""
-        if len(self._handlers) > self._most * 2 + sockets.SPARE_DESCRIPTORS:
+        if len(self._handlers) > self._most * 2 + destinations.SPARE_DESCRIPTORS:
             cut(client)
             return
 
@@ -357,6 +363,6 @@ class Gate:
             client.close()
 
         self._asking.add(client)
-        conversation = Conversation(self._answers, client, over)
+        conversation = DnsConnection(self._answers, client, over)
         self._handlers[client.fileno()] = conversation.ready
         self._epoll.register(client.fileno(), select.EPOLLIN | select.EPOLLRDHUP | select.EPOLLET)

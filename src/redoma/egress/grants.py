@@ -1,9 +1,9 @@
-"""Turns a grant into one whose network has a gate."""
+"""Turns a grant into one whose network has an egress gate."""
 
 from __future__ import annotations
 
-from redoma.egress.rules import LOCALHOST, OWN_LOOPBACK, read
-from redoma.model.access import Grant, Network, Syscalls
+from redoma.egress.host_rules import LOCALHOST, OWN_LOOPBACK, read
+from redoma.model.access import Grant, NetworkMode, Syscalls
 from redoma.model.errors import Refused, UsageError
 from redoma.model.guarantee import Guarantee
 from redoma.model.network import Reach
@@ -13,13 +13,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.model.network import HostRule
 
-NO_NETWORK = ("strict", "maximum")
 _MOST_OF_AN_OPEN_NETWORK = 1000
 
 
 def gated(grant: Grant, reach: Reach) -> Grant:
     """The same grant with these hosts, and no others; it runs only where a gate holds that."""
-    if grant.level in NO_NETWORK or grant.syscalls is Syscalls.STRICTEST:
+    if not grant.network_grants or grant.syscalls is Syscalls.STRICTEST:
         from redoma.model.remedies import Help, Remedy
 
         raise UsageError(
@@ -27,7 +26,7 @@ def gated(grant: Grant, reach: Reach) -> Grant:
             hint=Remedy(help=Help.LEVEL_WITH_NETWORK),
         )
     require = grant.require - {Guarantee.NETWORK_CLOSED} | {Guarantee.NETWORK_ALLOW_LISTED}
-    return replace(grant, network=Network.GATED, reach=reach, require=require)
+    return replace(grant, network=NetworkMode.GATED, reach=reach, require=require)
 
 
 def kept_to(
@@ -46,7 +45,7 @@ def kept_to(
         "blocked_ports": listed.blocked_ports,
         "max_connections": listed.max_connections,
     }
-    if grant.network is not Network.GATED:
+    if grant.network is not NetworkMode.GATED:
         return gated(grant, replace(listed, inspect=grant.reach.inspect))
     asked = grant.reach
     if asked.anyone:
@@ -66,7 +65,7 @@ def kept_to(
 def _numbered(grant: Grant, blocked_ports: tuple[int, ...], most: int | None) -> Grant:
     """The same hosts, but for some ports, and so many connections at one time."""
     reach = grant.reach
-    if grant.network is not Network.GATED:
+    if grant.network is not NetworkMode.GATED:
         most_now = _MOST_OF_AN_OPEN_NETWORK
         reach = Reach(anyone=True, inspect=reach.inspect, max_connections=most_now)
     made = replace(

@@ -8,9 +8,11 @@ are too many to name each, they are named together by their domain. Nothing is l
 from __future__ import annotations
 
 from _thread import allocate_lock
+from struct import error as too_short
 from time import time
 
-from redoma.model.network import ONE_OF_MANY, Connection
+from redoma.jail.kernel.netns import datagram_destination
+from redoma.model.network import DATAGRAM, ONE_OF_MANY, Connection
 from redoma.model.value import replace
 
 TYPE_CHECKING = False
@@ -20,11 +22,18 @@ if TYPE_CHECKING:
 
     # Hears of each connection as it happens; it is called by the gate's own thread and never waits.
     Tell: TypeAlias = Callable[[Connection], None]
+    from collections.abc import Callable
+    from socket import socket
+
+    from redoma.egress.dns import NameDirectory
 
 MOST_ROWS = 2000
 MOST_DOMAINS = 200
 # So many that pass, and as many that do not, are told as they happen; all are listed at the end.
 _MOST_TOLD = 200
+_AT_ONCE = 64
+# Attack: a flood of them would keep us busy with our own time. From here on nobody listens.
+_MOST = 1000
 
 
 class Rows:
@@ -150,3 +159,38 @@ def _folded(connection: Connection, domain: str) -> Connection:
         received=connection.received,
         seconds=connection.seconds,
     )
+
+
+class Datagrams:
+    """What is heard of the datagrams of one family; the kernel has refused them already."""
+
+    def __init__(
+        self, sock: socket, directory: NameDirectory, ledger: Ledger, enough: Callable[[], None]
+    ) -> None:
+        self._sock = sock
+        self._directory = directory
+        self._ledger = ledger
+        self._enough = enough
+        self._heard = 0
+
+    def ready(self) -> None:
+        """Notes what has come."""
+        for _ in range(_AT_ONCE):
+            try:
+                address, port = datagram_destination(self._sock)
+            except (OSError, IndexError, too_short):
+                break
+            self._heard += 1
+            name = self._directory.name(address)
+            self._ledger.drop(
+                Connection(
+                    allowed=False,
+                    kind="udp",
+                    name=name,
+                    address="" if name else address,
+                    port=port,
+                    why=DATAGRAM,
+                )
+            )
+        if self._heard > _MOST:
+            self._enough()

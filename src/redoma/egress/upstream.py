@@ -1,4 +1,4 @@
-"""The host's side of a connection that is read: dials it, checks who it is, and asks it."""
+"""The host's side of an inspected connection: dials it, checks who it is, and asks it."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from socket import AF_INET, AF_INET6, IPPROTO_TCP, SOCK_STREAM, TCP_NODELAY, soc
 
 import h11
 
-from redoma.egress.requests import Failed, Response
-from redoma.egress.streams import Secure, Stream
+from redoma.egress.async_streams import SocketStream, TlsStream
+from redoma.egress.exchange import HttpResponse, UpstreamFailed
 from redoma.model.network import BROKEN, CERTIFICATE, UNREACHABLE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from redoma.egress.requests import Body, Headers, Request
+    from redoma.egress.exchange import Headers, HttpRequest, RequestBody
 
 _DIAL_SECONDS = 10.0
 _HANDSHAKE_SECONDS = 20.0
@@ -61,15 +61,15 @@ class Upstream:
         self.address = ""
         self.places = places
         self._context = context
-        self._stream: Stream | None = None
+        self._stream: SocketStream | None = None
         # What is under way: the connection, and the task that sends a body over it.
-        self._busy: tuple[Stream, asyncio.Task[None] | None] | None = None
+        self._busy: tuple[SocketStream, asyncio.Task[None] | None] | None = None
 
-    def adopt(self, stream: Stream) -> None:
+    def adopt(self, stream: SocketStream) -> None:
         """Has the first request go over a connection that is there already."""
         self._stream = stream
 
-    async def _dialled(self) -> Stream:
+    async def _dialled(self) -> SocketStream:
         loop = asyncio.get_running_loop()
         for address, port in self.places:
             sock = socket(AF_INET6 if ":" in address else AF_INET, SOCK_STREAM)
@@ -84,29 +84,29 @@ class Upstream:
                 sock.close()
                 raise
             self.address = address
-            return Stream(sock)
-        raise Failed(UNREACHABLE)
+            return SocketStream(sock)
+        raise UpstreamFailed(UNREACHABLE)
 
-    async def connected(self) -> Stream:
+    async def connected(self) -> SocketStream:
         """A connection to the host, which is who it says; Failed where there is none."""
         below = await self._dialled()
         if self._context is None:
             return below
-        made = Secure(below, self._context, server_hostname=self.name)
+        made = TlsStream(below, self._context, server_hostname=self.name)
         try:
             await asyncio.wait_for(made.handshake(), _HANDSHAKE_SECONDS)
         except ssl.SSLCertVerificationError as error:
             below.close()
-            raise Failed(f"{CERTIFICATE}: {error.verify_message}") from error
+            raise UpstreamFailed(f"{CERTIFICATE}: {error.verify_message}") from error
         except OSError as error:
             below.close()
-            raise Failed(UNREACHABLE) from error
+            raise UpstreamFailed(UNREACHABLE) from error
         except BaseException:
             below.close()
             raise
         return made
 
-    async def ask(self, request: Request) -> Response:
+    async def ask(self, request: HttpRequest) -> HttpResponse:
         """The host's answer, its body still to come."""
         reused, self._stream = self._stream, None
         if reused is not None and not reused.silent:
@@ -118,13 +118,13 @@ class Upstream:
             except _Gone:
                 # It was closed for having been idle, as hosts do, before it read the request.
                 if not request.body.empty:
-                    raise Failed(BROKEN) from None
+                    raise UpstreamFailed(BROKEN) from None
         try:
             return await self._asked(await self.connected(), request)
         except _Gone as error:
-            raise Failed(BROKEN) from error
+            raise UpstreamFailed(BROKEN) from error
 
-    async def _asked(self, stream: Stream, request: Request) -> Response:
+    async def _asked(self, stream: SocketStream, request: HttpRequest) -> HttpResponse:
         connection = h11.Connection(h11.CLIENT, max_incomplete_event_size=_LARGEST_HEAD)
         upload: asyncio.Task[None] | None = None
         try:
@@ -144,7 +144,7 @@ class Upstream:
                 if isinstance(event, h11.InformationalResponse):
                     if event.status_code == 101 and request.upgrade:
                         rest = connection.trailing_data[0]
-                        return Response(
+                        return HttpResponse(
                             status=101,
                             reason=event.reason,
                             headers=_kept(event.headers),
@@ -154,15 +154,15 @@ class Upstream:
                 elif isinstance(event, h11.Response):
                     break
                 else:
-                    raise _Gone if request.body.empty else Failed(BROKEN)
+                    raise _Gone if request.body.empty else UpstreamFailed(BROKEN)
         except h11.ProtocolError as error:
             await _abandon(stream, upload)
-            raise Failed(BROKEN) from error
+            raise UpstreamFailed(BROKEN) from error
         except BaseException:
             await _abandon(stream, upload)
             raise
         self._busy = (stream, upload)
-        return Response(
+        return HttpResponse(
             status=event.status_code,
             reason=event.reason,
             headers=end_to_end(_kept(event.headers)),
@@ -170,16 +170,16 @@ class Upstream:
         )
 
     async def _download(
-        self, connection: h11.Connection, stream: Stream, upload: asyncio.Task[None] | None
+        self, connection: h11.Connection, stream: SocketStream, upload: asyncio.Task[None] | None
     ) -> AsyncIterator[bytes]:
         try:
             while not isinstance(event := await _next(connection, stream), h11.EndOfMessage):
                 if not isinstance(event, h11.Data):
-                    raise Failed(BROKEN)
+                    raise UpstreamFailed(BROKEN)
                 yield bytes(event.data)
         except (h11.ProtocolError, OSError) as error:
             await _abandon(stream, upload)
-            raise Failed(BROKEN) from error
+            raise UpstreamFailed(BROKEN) from error
         except BaseException:
             await _abandon(stream, upload)
             raise
@@ -209,7 +209,7 @@ def _kept(headers: h11._headers.Headers) -> Headers:
     return tuple((bytes(name), bytes(value)) for name, value in headers)
 
 
-def _outgoing(request: Request) -> list[tuple[bytes, bytes]]:
+def _outgoing(request: HttpRequest) -> list[tuple[bytes, bytes]]:
     made = list(request.headers)
     if request.upgrade:
         made += [(b"connection", b"Upgrade"), (b"upgrade", b"websocket")]
@@ -218,17 +218,17 @@ def _outgoing(request: Request) -> list[tuple[bytes, bytes]]:
     return made
 
 
-async def _next(connection: h11.Connection, stream: Stream) -> object:
+async def _next(connection: h11.Connection, stream: SocketStream) -> object:
     while (event := connection.next_event()) is h11.NEED_DATA:
         data = await stream.read()
         try:
             connection.receive_data(data)
         except RuntimeError as error:  # more after its end
-            raise Failed(BROKEN) from error
+            raise UpstreamFailed(BROKEN) from error
     return event
 
 
-async def _upload(connection: h11.Connection, stream: Stream, body: Body) -> None:
+async def _upload(connection: h11.Connection, stream: SocketStream, body: RequestBody) -> None:
     try:
         async for piece in body:
             await _write(connection, stream, h11.Data(data=piece))
@@ -240,12 +240,12 @@ async def _upload(connection: h11.Connection, stream: Stream, body: Body) -> Non
         raise
 
 
-async def _write(connection: h11.Connection, stream: Stream, event: h11.Event) -> None:
+async def _write(connection: h11.Connection, stream: SocketStream, event: h11.Event) -> None:
     for part in connection.send_with_data_passthrough(event) or ():
         await stream.write(part)
 
 
-async def _abandon(stream: Stream, upload: asyncio.Task[None] | None) -> None:
+async def _abandon(stream: SocketStream, upload: asyncio.Task[None] | None) -> None:
     stream.close()
     if upload is not None:
         upload.cancel()

@@ -5,18 +5,18 @@ from __future__ import annotations
 import os
 import sys
 
+from redoma.base.log import logger
+from redoma.base.text import harmless, shortened
 from redoma.cli.streams import read_all
 from redoma.hook.agents import ASK, DENY
 from redoma.hook.calls import Unreadable, read_call
 from redoma.i18n import phrased
 from redoma.model.decision import Decision, Verdict
-from redoma.model.display import harmless, shortened
 from redoma.model.errors import PolicyError, RecordError
-from redoma.pipeline.check import check, check_write
-from redoma.pipeline.noted import note_judged
-from redoma.pipeline.policies import load
-from redoma.pipeline.requests import Who
-from redoma.pipeline.wiring import redact
+from redoma.pipeline.checks import CommandCheck, WriteCheck
+from redoma.pipeline.decisions.policies import load_policy
+from redoma.pipeline.redaction import redact
+from redoma.pipeline.requests import Caller
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from redoma.model.policy import Policy
     from redoma.model.risk import Finding
 
+log = logger(__name__)
 LONGEST_REASON = 1000
 LONGEST_PART = 120
 MOST_FINDINGS = 3
@@ -43,9 +44,8 @@ def answer(call: ToolCall, pack: str, agent: str) -> tuple[str, str] | None:
     if call.command is None and not call.paths:
         return None
     try:
-        policy = load(call.project or call.cwd or ".", home=os.environ.get("HOME"))
-        decisions = _judged(call, pack, policy)
-        note_judged(decisions, policy, Who(caller=agent, session=call.session))
+        policy = load_policy(call.project or call.cwd or ".", home=os.environ.get("HOME"))
+        decisions = _judged(call, pack, policy, Caller(name=agent, session=call.session))
     except (PolicyError, RecordError) as error:
         # Who breaks the policy must not get rid of it, and what cannot be written down does not
         # happen: nothing is judged until it is right.
@@ -59,13 +59,12 @@ def answer(call: ToolCall, pack: str, agent: str) -> tuple[str, str] | None:
     return word, redact(reason(decision))
 
 
-def _judged(call: ToolCall, pack: str, policy: Policy) -> list[Decision]:
+def _judged(call: ToolCall, pack: str, policy: Policy, caller: Caller) -> tuple[Decision, ...]:
     home = os.environ.get("HOME")
     if call.command is not None:
-        return [check(call.command, pack=pack, cwd=call.cwd, home=home, policy=policy)]
-    return [
-        check_write(path, pack=pack, cwd=call.cwd, home=home, policy=policy) for path in call.paths
-    ]
+        checks = CommandCheck(policy, caller, pack=pack, cwd=call.cwd, home=home)
+        return checks.checked((call.command,))
+    return WriteCheck(policy, caller, pack=pack, cwd=call.cwd, home=home).checked(call.paths)
 
 
 def reason(decision: Decision) -> str:
@@ -99,8 +98,6 @@ def _sentence(finding: Finding, text: str) -> str:
 
 
 ANSWERED, STOP = 0, 2
-# `--tighten-only` is what every hook does; settings that name it keep working.
-FLAGS = ("--tighten-only", "--no-ask")
 
 
 def respond(agent: Agent, arguments: list[str]) -> int:
@@ -112,6 +109,7 @@ def respond(agent: Agent, arguments: list[str]) -> int:
         what = harmless(phrased(str(error)))
         why = phrased("Redoma cannot read this call, so it is refused: {0}", what)
         return refuse(agent, shortened(why, LONGEST_REASON))
+    log.info("%s: %s", agent.name, "nothing against it" if found is None else found[0])
     if found is None:
         return ANSWERED
     word, reason = found
@@ -133,18 +131,15 @@ def refuse(agent: Agent, why: str) -> int:
 
 def read_options(arguments: list[str]) -> tuple[str, set[str]]:
     """The pack and the flags given to a hook; anything else is refused."""
-    pack = ""  # the policy's own
-    flags = set()
-    rest = iter(arguments)
-    for argument in rest:
-        if argument in FLAGS:
-            flags.add(argument)
-        elif argument == "--pack":
-            pack = next(rest, "")
-        elif argument.startswith("--pack="):
-            pack = argument.partition("=")[2]
-        else:
-            raise Unreadable(f"unknown option {argument}")
-        if argument.startswith("--pack") and not pack:
-            raise Unreadable("--pack needs a name")
-    return pack, flags
+    if not arguments:  # as nearly always: the table is not worth its time
+        return "", set()
+    from redoma.hook.install import CALL
+    from redoma.model.errors import UsageError
+
+    try:
+        line = CALL.read(arguments)
+    except UsageError as error:
+        raise Unreadable(str(error)) from error
+    if line.words:
+        raise Unreadable(f"unknown option {line.words[0]}")
+    return line.values.get("--pack", ""), line.flags

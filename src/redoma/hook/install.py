@@ -5,16 +5,21 @@ from __future__ import annotations
 import os
 import sys
 
-from redoma.cli import complain, options
-from redoma.hook import HELP, entry
+from redoma.base.text import harmless
+from redoma.cli import complain
+from redoma.cli.options import Argument, CommandTable, Heading, Option, Sample, nearest
+from redoma.hook import entry
 from redoma.hook import settings_file as files
 from redoma.hook.agents import AGENTS
 from redoma.hook.answer import read_options
-from redoma.hook.settings_file import SCOPES, Place, places, scopes
+from redoma.hook.settings_file import SCOPES, SettingsPlace, places, scopes
 from redoma.i18n import phrased
-from redoma.model.display import harmless
 from redoma.model.errors import RedomaError, UsageError
 from redoma.model.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.cli.options import CommandLine
 
 
 class SettingsChange(Value):
@@ -30,7 +35,7 @@ class SettingsChange(Value):
         return self.after != self.kept.text
 
 
-def handler(place: Place) -> entry.JsonSettings | entry.TomlSettings:
+def handler(place: SettingsPlace) -> entry.JsonSettings | entry.TomlSettings:
     """What edits the format of a file."""
     return entry.TomlSettings() if place.is_toml else entry.JsonSettings()
 
@@ -140,44 +145,90 @@ def _by_hand(kept: files.Kept, group: dict[str, object] | None) -> str:
 
 
 SCOPE_FLAGS = tuple(f"--{scope}" for scope in SCOPES)
+_PLACED = "install uninstall"
+CALL_OPTIONS = (
+    Option(
+        "--pack PACK",
+        "the rule pack: default, terminal or skill",
+        choices="default terminal skill",
+        of="claude-code codex gemini install",
+    ),
+    Option(
+        "--no-ask",
+        "refuses what a person would have to confirm, for runs that nobody watches",
+        of="claude-code codex gemini install",
+    ),
+    # What every hook does; settings that name it keep working.
+    Option("--tighten-only", "says nothing where it has nothing against a call", shown=False),
+)
+CALL = CommandTable("hook", options=CALL_OPTIONS)
+HOOK = CommandTable(
+    "hook",
+    "Reads a tool call from standard input as the agent gives it to a hook, judges shell commands"
+    " and the paths of file-writing tools, and asks or refuses on standard output in the agent's"
+    " protocol. It never answers allow: what it has nothing against, and every other tool, gets no"
+    " answer, so the agent's own rules and prompts apply. What cannot be read is refused.",
+    usage=("claude-code|codex|gemini [--pack PACK] [--no-ask]",),
+    arguments=(Argument("claude-code|codex|gemini", "answers one tool call of this agent"),),
+    options=(
+        Heading("of the hook itself, and of install, which writes them down"),
+        *CALL_OPTIONS,
+        Heading("of install and uninstall"),
+        Option("--user", "the settings of this user, for every project (default)", of=_PLACED),
+        Option("--project", "the settings of the project in this directory", of=_PLACED),
+        Option(
+            "--local",
+            "as --project, in the file that stays out of version control (claude-code)",
+            of=_PLACED,
+        ),
+        Option("--dry-run", "shows the change and writes nothing", of=_PLACED),
+        Option("--json", "one JSON object instead of prose", of="install uninstall status"),
+    ),
+    status=(
+        "0 with an answer, or with nothing where there is no opinion; 2 with a refusal where the"
+        " call cannot be read or Redoma failed"
+    ),
+    samples=(
+        Sample("redoma hook install claude-code --project --dry-run", "what would be written"),
+        Sample("redoma hook status", "where the hook stands, and whether it can start"),
+    ),
+)
 
 
-def main(argv: list[str]) -> int:
-    """Runs one of the three; errors become prose and an exit status."""
-    if set(argv[1:]) & {"-h", "--help"}:
-        sys.stdout.write(phrased(HELP))
-        return 0
+def manage(argv: list[str]) -> int:
+    """Runs one of the three, or shows the help; errors become prose and an exit status."""
     try:
-        return {"install": _install, "uninstall": _uninstall, "status": _status}[argv[0]](argv[1:])
+        return HOOK(argv)
     except RedomaError as error:
         return complain(error)
 
 
-def _read(
-    arguments: list[str], flags: tuple[str, ...], usage: str, values: tuple[str, ...] = ()
-) -> tuple[options.Options, str]:
-    given = options.read(arguments, flags=(*flags, "--json"), values=values, usage=usage)
-    chosen = [flag for flag in SCOPE_FLAGS if flag in given.flags]
+def _scope(line: CommandLine) -> str:
+    chosen = [flag for flag in SCOPE_FLAGS if flag in line.flags]
     if len(chosen) > 1:
-        raise UsageError(f"{', '.join(chosen)} exclude each other", hint=usage)
-    return given, chosen[0][2:] if chosen else "user"
+        raise UsageError(f"{', '.join(chosen)} exclude each other", hint=HOOK.hint)
+    return chosen[0][2:] if chosen else "user"
 
 
-def _agent(words: list[str], usage: str) -> str:
+def _agent(line: CommandLine) -> str:
+    words = line.words
     if len(words) != 1:
-        raise UsageError("name one agent", hint=usage)
+        raise UsageError("name one agent", hint=f"redoma hook {line.verb} AGENT")
     if words[0] not in AGENTS:
-        meant = options.nearest(words[0], list(AGENTS))
+        meant = nearest(words[0], list(AGENTS))
         hint = f"did you mean {meant}?" if meant else f"agents: {', '.join(AGENTS)}"
         raise UsageError(f"there is no agent {words[0]!r}", hint=hint)
     return words[0]
 
 
-def _install(arguments: list[str]) -> int:
-    usage = "redoma hook install AGENT [--user|--project|--local] [--dry-run] [--json]"
-    flags = (*SCOPE_FLAGS, "--dry-run", "--tighten-only", "--no-ask")
-    given, scope = _read(arguments, flags, usage, values=("--pack",))
-    agent = _agent(given.words, usage)
+@HOOK.subcommand(
+    "install",
+    "AGENT [--user|--project|--local] [--dry-run] [--json] [OPTION]...",
+    "writes the hook into the agent's settings and keeps everything that is there",
+    most=None,
+)
+def _install(given: CommandLine) -> int:
+    scope, agent = _scope(given), _agent(given)
     own: list[str] = ["--no-ask"] if "--no-ask" in given.flags else []
     if "--pack" in given.values:
         own += ["--pack", given.values["--pack"]]
@@ -186,7 +237,7 @@ def _install(arguments: list[str]) -> int:
     if "--dry-run" not in given.flags:
         carry_out(change)
     done = _told(change, given.flags, notes=_notes(agent, scope))
-    if "--json" in given.flags:
+    if given.json:
         _write_json({"agent": agent, "scope": scope, **done})
     elif not change.changed:
         sys.stdout.write(
@@ -197,22 +248,26 @@ def _install(arguments: list[str]) -> int:
 
 def _try_pack(own: list[str]) -> None:
     """A hook with a pack that does not exist would refuse everything: better said now."""
-    from redoma.pipeline.check import check
+    from redoma.pipeline.decisions.check import check
 
     check(":", pack=read_options(own)[0])
 
 
-def _uninstall(arguments: list[str]) -> int:
-    usage = "redoma hook uninstall AGENT [--user|--project|--local] [--dry-run] [--json]"
-    given, scope = _read(arguments, (*SCOPE_FLAGS, "--dry-run"), usage)
-    agent = _agent(given.words, usage)
+@HOOK.subcommand(
+    "uninstall",
+    "AGENT [--user|--project|--local] [--dry-run] [--json]",
+    "takes exactly that out again",
+    most=None,
+)
+def _uninstall(given: CommandLine) -> int:
+    scope, agent = _scope(given), _agent(given)
     found = uninstall(agent, scope)
     results = []
     for change in found:
         if "--dry-run" not in given.flags:
             carry_out(change)
         results.append(_told(change, given.flags, notes=[]))
-    if "--json" in given.flags:
+    if given.json:
         _write_json({"agent": agent, "scope": scope, "changes": results})
     elif not found:
         path = places(agent, scope)[0].path
@@ -292,12 +347,16 @@ def _switched_off(agent: str, scope: str) -> list[str]:
     return found
 
 
-def _status(arguments: list[str]) -> int:
-    usage = "redoma hook status [AGENT] [--json]"
-    given, _ = _read(arguments, (), usage)
-    agents = [_agent(given.words, usage)] if given.words else list(AGENTS)
+@HOOK.subcommand(
+    "status",
+    "[AGENT] [--json]",
+    "every place that an agent reads hooks from, and whether ours is there",
+    most=None,
+)
+def _status(given: CommandLine) -> int:
+    agents = [_agent(given)] if given.words else list(AGENTS)
     rows = [row for agent in agents for scope in scopes(agent) for row in _rows(agent, scope)]
-    if "--json" in given.flags:
+    if given.json:
         _write_json({"hooks": rows})
         return 0
     for row in rows:

@@ -10,7 +10,7 @@ _DECODER = json.JSONDecoder()
 _PLAIN = re.compile(r"[^ \t\r\n,\]}]+")
 
 
-class Node:
+class JsonNode:
     """A value in the text: where it stands, and for containers where each item stands."""
 
     __slots__ = ("end", "items", "keys", "start")
@@ -18,10 +18,10 @@ class Node:
     def __init__(self, start: int) -> None:
         self.start = start
         self.end = start
-        self.items: list[Node] = []
+        self.items: list[JsonNode] = []
         self.keys: list[tuple[str, int]] = []  # of an object: each name and where it starts
 
-    def member(self, name: str) -> Node | None:
+    def member(self, name: str) -> JsonNode | None:
         """The value under a name; the last one counts, as for every JSON reader."""
         for (key, _), item in zip(reversed(self.keys), reversed(self.items), strict=True):
             if key == name:
@@ -29,7 +29,7 @@ class Node:
         return None
 
 
-def scan(text: str) -> Node:
+def scan(text: str) -> JsonNode:
     """The tree of a text that `json.loads` has already accepted."""
     return _value(text, _skip(text, 0))
 
@@ -39,8 +39,8 @@ def _skip(text: str, at: int) -> int:
     return found.end() if found else at
 
 
-def _value(text: str, at: int) -> Node:
-    node = Node(at)
+def _value(text: str, at: int) -> JsonNode:
+    node = JsonNode(at)
     if text[at] in "{[":
         closing = "}" if text[at] == "{" else "]"
         at = _skip(text, at + 1)
@@ -87,7 +87,7 @@ def append(text: str, path: tuple[str, ...], value: object) -> str:
     return _insert(text, node, f"{json.dumps(missing[0], ensure_ascii=False)}: ", nested)
 
 
-def _insert(text: str, container: Node, lead: str, value: object) -> str:
+def _insert(text: str, container: JsonNode, lead: str, value: object) -> str:
     end_of_line = "\r\n" if "\r\n" in text else "\n"
     unit = _unit(text)
     if container.items:
@@ -136,7 +136,7 @@ def drop(text: str, path: tuple[str | int, ...]) -> str:
     return text[: node.items[at - 1].end] + text[node.items[at].end :]
 
 
-def _step(node: Node, step: str | int) -> Node:
+def _step(node: JsonNode, step: str | int) -> JsonNode:
     if isinstance(step, int):
         return node.items[step]
     inner = node.member(step)

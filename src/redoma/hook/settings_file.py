@@ -12,7 +12,7 @@ from redoma.model.value import Value
 SCOPES = ("user", "project", "local")
 
 
-class Place(Value):
+class SettingsPlace(Value):
     """A settings file; `within` is the directory it must really lie in, if there is one."""
 
     agent: str
@@ -25,7 +25,7 @@ class Place(Value):
         return self.path.endswith(".toml")
 
 
-def places(agent: str, scope: str) -> list[Place]:
+def places(agent: str, scope: str) -> list[SettingsPlace]:
     """The files that may hold our hook, the usual one first."""
     if scope == "user":
         folder, within = _user_folder(agent), None
@@ -36,7 +36,7 @@ def places(agent: str, scope: str) -> list[Place]:
         folder = os.path.join(within, _folder_name(agent))
     names = _file_names(agent, scope)
     return [
-        Place(agent=agent, scope=scope, path=os.path.join(folder, name), within=within)
+        SettingsPlace(agent=agent, scope=scope, path=os.path.join(folder, name), within=within)
         for name in names
     ]
 
@@ -76,7 +76,7 @@ BACKUP = ".before-redoma"
 class Kept(Value):
     """A settings file as it was found; `text` is None where there is no file."""
 
-    place: Place
+    place: SettingsPlace
     real: str
     text: str | None
     mode: int | None = None
@@ -91,7 +91,7 @@ class Kept(Value):
         return self.real != self.place.path
 
 
-def read_place(place: Place) -> Kept:
+def read_place(place: SettingsPlace) -> Kept:
     """The file at a place, its links followed; refuses one that leads out of the project.
 
     Attack: a repository brings `.claude/settings.json` as a link to a file of its user, who then

@@ -41,6 +41,9 @@ def in_language(text: str, language: str, *values: object) -> str:
     return catalogue.filled(text, values) if values else catalogue.translated(text)
 
 
+in_language.__module__ = "redoma"
+
+
 def choose(language: str) -> str:
     """From now on everything is said in this language; nothing for that of the environment."""
     global _chosen  # noqa: PLW0603 - one process has one reader

@@ -1,1 +1,1 @@
-"""Knows what this machine can enforce, builds the enclosure, and runs things in it."""
+"""Knows what this machine can enforce, builds the sandbox, and runs things in it."""

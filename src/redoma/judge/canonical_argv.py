@@ -1,7 +1,7 @@
-"""What a command is, apart from how it is spelt: its words, where every word is known.
+"""The canonical argv of a command: its words, apart from how it is spelt.
 
 An approval that lasts is matched on this and never on text. `rm  -r "build"` and `rm -r build`
-are alike; `rm -r $x`, `rm *` and `rm -r build > log` are like nothing, since what they do is
+have the same; `rm -r $x`, `rm *` and `rm -r build > log` have none, since what they do is
 decided when they run.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from redoma.judge.shell import parse
+from redoma.judge.shell.parser import parse
 from redoma.model.script import Literal, Pipeline, Simple, Word
 from redoma.model.value import Value
 
@@ -33,21 +33,21 @@ _READING_CODE = frozenset(
 )
 
 
-class Likeness(Value):
-    """One argv for each simple command, and what stands between them; empty: like nothing."""
+class CanonicalCommand(Value):
+    """One argv for each simple command, and what stands between them; empty: there is none."""
 
     argvs: tuple[tuple[str, ...], ...] = ()
     joins: tuple[str, ...] = ()
 
 
-NOTHING = Likeness()
+NOTHING = CanonicalCommand()
 
 
-class _Unlike(Exception):
+class _NotCanonical(Exception):
     """Something in the command is not plain."""
 
 
-def likeness(text: str) -> Likeness:
+def canonical_argv(text: str) -> CanonicalCommand:
     """The command's words, where all of them are known before it runs; else nothing."""
     # Attack: text that people and shells read differently is approved as one, and runs as other.
     if len(text) > MOST_CHARACTERS or not _readable(text):
@@ -67,18 +67,18 @@ def likeness(text: str) -> Likeness:
                 joins.append(_join(after))
             elif after not in ("", ";"):
                 return NOTHING  # `cmd &` outlives the look of whoever approved it
-    except _Unlike:
+    except _NotCanonical:
         return NOTHING
     if not argvs or len(argvs) > MOST_COMMANDS:
         return NOTHING
-    return Likeness(argvs=tuple(argvs), joins=tuple(joins))
+    return CanonicalCommand(argvs=tuple(argvs), joins=tuple(joins))
 
 
-def program_likeness(argv: tuple[str, ...]) -> Likeness:
-    """The likeness of a program that no shell starts: its own words."""
+def canonical_program(argv: tuple[str, ...]) -> CanonicalCommand:
+    """The canonical argv of a program that no shell starts: its own words."""
     if not argv or len(" ".join(argv)) > MOST_CHARACTERS or not all(map(_readable, argv)):
         return NOTHING
-    return Likeness(argvs=(argv,)) if _plain(argv) else NOTHING
+    return CanonicalCommand(argvs=(argv,)) if _plain(argv) else NOTHING
 
 
 def _readable(text: str) -> bool:
@@ -88,26 +88,26 @@ def _readable(text: str) -> bool:
 def _join(after: str) -> str:
     if after in ("&&", "||", ";"):
         return after
-    raise _Unlike
+    raise _NotCanonical
 
 
 def _add(command: Command, argvs: list[tuple[str, ...]], joins: list[str]) -> None:
     if isinstance(command, Pipeline):
         if command.negated or command.timed or not command.commands:
-            raise _Unlike
+            raise _NotCanonical
         for at, part in enumerate(command.commands):
             if at:
                 joins.append("|")
             _add(part, argvs, joins)
         return
     if not isinstance(command, Simple) or command.assignments or not command.words:
-        raise _Unlike
+        raise _NotCanonical
     for redirect in command.redirects:
         if not _only_moves_output(redirect):
-            raise _Unlike
+            raise _NotCanonical
     argv = tuple(_text(word) for word in command.words)
     if not _plain(argv):
-        raise _Unlike
+        raise _NotCanonical
     argvs.append(argv)
 
 
@@ -119,17 +119,17 @@ def _plain(argv: tuple[str, ...]) -> bool:
     if name in _SHELLS:
         for option, code in pairwise(argv[1:]):
             if option[:1] == "-" and option[:2] != "--" and "c" in option:
-                return likeness(code) != NOTHING
+                return canonical_argv(code) != NOTHING
     return not _takes_code_from_input(name, argv[1:])
 
 
 def _text(word: object) -> str:
     if not isinstance(word, Word):
-        raise _Unlike
+        raise _NotCanonical
     made = ""
     for part in word.parts:
         if not isinstance(part, Literal) or (not part.quoted and _expands(part.text, made)):
-            raise _Unlike
+            raise _NotCanonical
         made += part.text
     return made
 

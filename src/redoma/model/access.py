@@ -24,7 +24,7 @@ class Writes(Enum):
 
 
 class Apply(Enum):
-    """When what a run wrote into its layer becomes real."""
+    """When what a run wrote into its overlay becomes real."""
 
     ON_SUCCESS = "on_success"
     ALWAYS = "always"  # however it ended, as in a terminal; it can still be taken back
@@ -32,7 +32,7 @@ class Apply(Enum):
     NEVER = "never"  # kept as a preview, to be applied by name
 
 
-class Network(Enum):
+class NetworkMode(Enum):
     """What a command can reach."""
 
     CLOSED = "closed"  # only a loopback of its own
@@ -63,6 +63,8 @@ class Variables(Enum):
 
 class Limits(Value):
     """How much a command may use; None is no limit. Sizes are bytes, times are seconds."""
+
+    __module__ = "redoma"
 
     memory: int | None = None
     # Beside the memory; where nothing is said, memory never goes to swap.
@@ -99,7 +101,9 @@ class Grant(Value):
     # Whether what is replaced when changes are applied is kept, so that it can be undone.
     undo: bool = True
     home: Home = Home.TOOLCHAINS
-    network: Network = Network.CLOSED
+    network: NetworkMode = NetworkMode.CLOSED
+    # Whether hosts may be granted under it at all.
+    network_grants: bool = True
     # Whom a gated network lets through.
     reach: Reach = Reach()
     syscalls: Syscalls = Syscalls.USUAL

@@ -1,4 +1,4 @@
-"""A Python call: what to run inside an enclosure, and how it can fail there."""
+"""A Python call: what to run inside a sandbox, and how it can fail there."""
 
 from __future__ import annotations
 
@@ -6,22 +6,122 @@ import builtins
 from enum import Enum
 
 from redoma.model.arguments import WrongType, many, named, number, shown, whole
-from redoma.model.call_errors import (
-    CallFailed,
-    NotReturnable,
-    NotSendable,
-    SandboxTimeout,
-    SandboxViolation,
-)
-from redoma.model.errors import LimitReached
+from redoma.model.errors import LimitReached, RedomaError, Refused, RunError, TimedOut
 from redoma.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
+    from typing import Any, ClassVar
 
     from redoma.model.remedies import Remedy
+
+
+class SandboxViolation(Refused):
+    """A call touched what it was not given; `kind` is `read`, `write`, `network`, `subprocess`.
+
+    `path` or `host` is what it touched, `constraint` what was against it.
+    """
+
+    __module__ = "redoma"
+
+    code: ClassVar[str] = "sandbox-violation"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        kind: str = "",
+        path: str = "",
+        host: str = "",
+        program: str = "",
+        constraint: str = "",
+        traceback_text: str = "",
+        hint: str | Remedy = "",
+    ) -> None:
+        self.kind = kind
+        self.path = path
+        self.host = host
+        self.program = program
+        self.constraint = constraint
+        self.traceback_text = traceback_text
+        super().__init__(message, hint=hint)
+
+    @property
+    def what(self) -> str:
+        """The path, the host or the program, whichever it was."""
+        return self.path or self.host or self.program
+
+    def details(self) -> dict[str, object]:
+        return {"kind": self.kind, "what": self.what, "constraint": self.constraint}
+
+
+class SandboxTimeout(TimedOut):
+    """A call ran longer than it may, and everything that it had started was ended."""
+
+    __module__ = "redoma"
+
+    code = "sandbox-timeout"
+
+
+class CallFailed(RunError):
+    """A call ended with an exception that has no copy here, or without any answer.
+
+    `type_name` is the exception's type where it was raised, `traceback_text` how it came about.
+    """
+
+    __module__ = "redoma"
+
+    code = "call-failed"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        type_name: str = "",
+        traceback_text: str = "",
+        cause_text: str = "",
+        hint: str | Remedy = "",
+    ) -> None:
+        self.type_name = type_name
+        self.traceback_text = traceback_text
+        self.cause_text = cause_text
+        super().__init__(message, hint=hint)
+
+    def details(self) -> dict[str, object]:
+        return {"type": self.type_name, "traceback": self.traceback_text}
+
+
+class NotSendable(RedomaError):
+    """A function or an argument cannot be sent into a sandbox; `where` names the part."""
+
+    __module__ = "redoma"
+
+    code = "not-sendable"
+    exit_status = 2
+
+    def __init__(self, message: str, *, where: str = "", hint: str | Remedy = "") -> None:
+        self.where = where
+        super().__init__(message, hint=hint)
+
+    def details(self) -> dict[str, object]:
+        return {"where": self.where}
+
+
+class NotReturnable(RunError):
+    """What a call returned has no form as data; `where` is the path to it, as `result["a"][3]`."""
+
+    __module__ = "redoma"
+
+    code = "not-returnable"
+
+    def __init__(self, message: str, *, where: str = "", hint: str | Remedy = "") -> None:
+        self.where = where
+        super().__init__(message, hint=hint)
+
+    def details(self) -> dict[str, object]:
+        return {"where": self.where}
+
 
 LARGEST = 64 << 20
 """Bytes that an answer may have."""
@@ -35,6 +135,8 @@ class Call:
     `collects` is how many items of a generator are taken at most (0: it returns no generator);
     `returns` are the dataclasses and enums that its result may hold.
     """
+
+    __module__ = "redoma"
 
     __slots__ = ("args", "collects", "kwargs", "returns", "target", "timeout")
 
@@ -77,10 +179,10 @@ class Failing(Enum):
 
 
 class Failure(Value):
-    """How a call failed, as data; nothing in it was ever an object of the enclosure."""
+    """How a call failed, as data; nothing in it was ever an object of the sandbox."""
 
     how: Failing
-    message: str
+    message: str  # fit for a terminal: whoever makes a failure sees to that
     # The exception's type, its arguments where all of them are data, and how it came about.
     type_name: str = ""
     args: tuple[object, ...] | None = None
@@ -95,14 +197,8 @@ class Failure(Value):
     hint: str | Remedy = ""
 
     def error(self) -> Exception:
-        """The exception that says this.
-
-        Attack: a name or a message made inside has escapes in it, and a program that lets the
-        error through prints it to a terminal. What is shown is harmless; the facts are as they are.
-        """
-        from redoma.model.display import harmless
-
-        message = harmless(self.message)
+        """The exception that says this; its message is fit for a terminal, as ours is."""
+        message = self.message
         if self.how is Failing.VIOLATION:
             return SandboxViolation(
                 message,

@@ -8,6 +8,8 @@ from redoma.model.value import Value
 class Problem(Value):
     """One reason why a component is refused, and where it stands; line and column begin at one."""
 
+    __module__ = "redoma"
+
     line: int
     column: int
     reason: str
@@ -18,6 +20,8 @@ class Problem(Value):
 
 class Validation(Value):
     """What reading a component found; it may run only where there is nothing."""
+
+    __module__ = "redoma"
 
     problems: tuple[Problem, ...] = ()
     # Whether it is no Python at all; the one problem then says where.

@@ -32,7 +32,7 @@ _LONGEST = {
 _NEEDED = ("request_id", "decision", "approved_by", "timestamp")
 
 
-def request_as_dict(
+def confirmation_request(
     question: Question, redact: Callable[[str], str] = lambda text: text
 ) -> dict[str, object]:
     """A question as the document's `confirmation_request`; every free text passes `redact`."""
@@ -73,7 +73,7 @@ def response_as_dict(answer: Answer) -> dict[str, object]:
     return made
 
 
-def response_from_dict(given: object, question: Question) -> Answer:
+def confirmation_response(given: object, question: Question) -> Answer:
     """The answer that a `confirmation_response` gives to this very question; else an error."""
     fields = _fields(given)
     if fields["request_id"] != question.id:
@@ -139,5 +139,6 @@ def _is_a_time(text: str) -> bool:
 
 
 # The names under which programs get them.
-confirmation_request = request_as_dict
-confirmation_response = response_from_dict
+
+
+confirmation_request.__module__ = confirmation_response.__module__ = "redoma"

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 class Verdict(IntEnum):
     """What is to happen; the strictest of several is their maximum."""
 
+    __module__ = "redoma"
+
     ALLOW = 0
     LOG = 1
     CONFIRM = 2
@@ -26,6 +28,8 @@ class Verdict(IntEnum):
 
 class Decision(Value):
     """A verdict with its reasons and the policy that gave it."""
+
+    __module__ = "redoma"
 
     verdict: Verdict
     because: tuple[str, ...]

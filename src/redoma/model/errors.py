@@ -4,7 +4,7 @@
 
     RedomaError
     ├── UsageError        UnknownPack · PlanSyntax · PlanCycle · WrongType · WrongValue
-    ├── PolicyError       PolicySyntax · UnknownKey · Loosens · RuleExampleFailed
+    ├── PolicyError       PolicySyntax · UnknownKey · Loosens
     ├── Refused           Denied · Declined · ConfirmationNeeded · ConfirmationExpired · RateLimited
     │                     SandboxViolation
     ├── AskUnavailable
@@ -16,8 +16,7 @@
     ├── PlanError         NothingToResume · PlanChanged · EndUnknown
     ├── RecordError       ChainBroken · RecordUnavailable
     ├── StateUnavailable
-    ├── VaultError        WrongKey · UnknownToken
-    └── SessionError      NotAMember · SessionOver
+    └── VaultError        WrongKey · UnknownToken
 
 Each says what happened (`str(error)`), what kind of thing it is (`code`, stable), and what to do
 next (`hint`, often a command to type). `exit_status` belongs to the class: 2 for a request that
@@ -37,6 +36,8 @@ if TYPE_CHECKING:
 
 class RedomaError(Exception):
     """Redoma could not do its work."""
+
+    __module__ = "redoma"
 
     code: ClassVar[str] = "redoma"
     exit_status: ClassVar[int] = 125
@@ -64,6 +65,8 @@ class RedomaError(Exception):
 
 class UsageError(RedomaError):
     """The request itself cannot be understood."""
+
+    __module__ = "redoma"
 
     code = "usage"
     exit_status = 2
@@ -108,20 +111,6 @@ class UnknownKey(PolicySyntax):
     code = "policy-unknown-key"
 
 
-class RuleExampleFailed(PolicyError):
-    """A rule does not do what its own `match` or `not_match` example says."""
-
-    code = "rule-example-failed"
-
-    def __init__(self, message: str, *, rule: str, example: str, hint: str | Remedy = "") -> None:
-        self.rule = rule
-        self.example = example
-        super().__init__(message, hint=hint)
-
-    def details(self) -> dict[str, object]:
-        return {"rule": self.rule, "example": self.example}
-
-
 class Refused(RedomaError):
     """What was asked for may not happen."""
 
@@ -144,6 +133,8 @@ class Denied(Refused):
 
 class Declined(Refused):
     """Whoever was asked said no, or said nothing in time."""
+
+    __module__ = "redoma"
 
     code = "declined"
 
@@ -195,6 +186,8 @@ class IsolationError(RedomaError):
 class NoEngine(IsolationError):
     """No engine of this machine gives every guarantee in `required`; `tried` says why not, each."""
 
+    __module__ = "redoma"
+
     code = "no-engine"
 
     def __init__(
@@ -213,7 +206,9 @@ class NoEngine(IsolationError):
 
 
 class EngineFailed(IsolationError):
-    """An engine that was chosen could not set up its enclosure."""
+    """An engine that was chosen could not set up its sandbox."""
+
+    __module__ = "redoma"
 
     code = "engine-failed"
 
@@ -340,21 +335,3 @@ class UnknownToken(VaultError):
     """Nothing is stored under this name."""
 
     code = "unknown-token"
-
-
-class SessionError(RedomaError):
-    """A shared terminal cannot do what was asked."""
-
-    code = "session"
-
-
-class NotAMember(SessionError):
-    """Only someone who was let in may do this."""
-
-    code = "not-a-member"
-
-
-class SessionOver(SessionError):
-    """The session has ended."""
-
-    code = "session-over"

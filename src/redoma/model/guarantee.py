@@ -1,4 +1,4 @@
-"""What an enclosure promises, who gives it here, and what held in a run."""
+"""What a sandbox promises, who gives it here, and what held in a run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from redoma.model.value import Value
 
 
 class Guarantee(Enum):
-    """One thing that an enclosure keeps a command from doing."""
+    """One thing that a sandbox keeps a command from doing."""
 
     WRITES_CONFINED = "writes-confined"
     READS_CONFINED = "reads-confined"
@@ -56,6 +56,8 @@ class EngineReport(Value):
     version: str = ""
     # The program that was tried, where an engine starts one.
     program: str = ""
+    # Whether what is only read was shown through overlays, where an engine shows it so.
+    overlays: bool = True
     guarantees: frozenset[Guarantee] = frozenset()
     # What it cannot give here, each with the reason; and what a person would type to change that.
     missing: tuple[tuple[Guarantee, str], ...] = ()

@@ -48,7 +48,7 @@ class Step(Value):
 
     id: str
     operation: Operation
-    # The arguments of the operation by name, as `judge.intent.schema` lists them.
+    # The arguments of the operation by name, as `judge.intent.plan_schema` lists them.
     arguments: Mapping[str, object]
     needs: tuple[str, ...] = ()
     constraints: StepConstraints = StepConstraints()

@@ -159,7 +159,7 @@ class Connection(Value):
 
     @property
     def grant(self) -> str:
-        """The flag, or the policy's line, that lets it through; nothing where none would help."""
+        """The host rule that lets it through, in the policy if `listed`; empty where none helps."""
         if self.allowed or self.why not in GRANTABLE:
             return ""
         host = self.name or self.address
@@ -169,14 +169,12 @@ class Connection(Value):
             # A star in it would grant more than what was asked for.
             if not path.isascii() or not _MARKS.isdisjoint(path):
                 return ""
-            asked = f"'{self.method} {place}{path}'"
-            return f"network.allowed_hosts: [{asked}]" if self.listed else f"--allow-host {asked}"
+            return f"{self.method} {place}{path}"
         if self.listed:
-            host = self.target if self.port not in (0, *WEB_PORTS) or not self.name else host
-            return f"network.allowed_hosts: [{host}]"
+            return self.target if self.port not in (0, *WEB_PORTS) or not self.name else host
         if self.port in (0, *WEB_PORTS) and self.name:
-            return f"--allow-host {host}"
-        return f"--allow-host {self.target}"
+            return host
+        return self.target
 
 
 NOT_GRANTED = "not granted"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Starter: TypeAlias = Callable[["Launch", tuple[int, int, int], Any, str], int]
 
 
-class Plan(Value):
+class RunPlan(Value):
     """A request with the engine that will run it and what that engine will hold."""
 
     request: Request
@@ -51,7 +51,7 @@ class Launch(Value):
 
     argv: tuple[str, ...]
     env: dict[str, str]
-    # Who makes the process, where it is not started as a program; it is the enclosure's first.
+    # Who makes the process, where it is not started as a program; it is the sandbox's first.
     starter: Starter | None = None
     cwd: str = ""
     # (our descriptor, its number in the child): every other descriptor is closed. Whoever starts
@@ -59,7 +59,7 @@ class Launch(Value):
     fds: list[tuple[int, int]]
     handshake: Handshake | None = None
     terminal: bool = False
-    # An enclosure with its own process namespace ends with its first process.
+    # A sandbox with its own process namespace ends with its first process.
     own_process_namespace: bool = True
     limits: Limits = Limits()
     # Directories inside whose files are in memory, in a file system without a size of its own.
@@ -72,7 +72,7 @@ class Launch(Value):
     over_disk: bool = False
     # Limits that the engine already holds, by name: the supervisor leaves these alone.
     held_by_engine: frozenset[str] = frozenset()
-    # How to call something where the enclosure's mounts are; the start has to happen there.
+    # How to call something where the sandbox's mounts are; the start has to happen there.
     inside: Callable[[Callable[[], int]], int] | None = None
     # Bytes on the engine's standard error that mean it could not set up, not the command's words.
     complaint: str = ""

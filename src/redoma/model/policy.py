@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     # A parsed condition: an operator and its operands, as plain tuples that can be kept.
     Tree: TypeAlias = tuple[object, ...]
 
-LEVELS = ("minimal", "standard", "strict", "maximum")
-"""The isolation levels, from the least to the most."""
 DEFAULT, STRICT, ISOLATION_ONLY = "default", "strict", "isolation-only"
 BUILT_IN_SOURCE = "built-in"
 SHIPPED_RULES = ("allow_safe", "log_elevated", "confirm_dangerous", "block_forbidden")
@@ -224,6 +222,8 @@ class Example(Value):
 class Policy(Value):
     """Everything that decides, from every layer that applies."""
 
+    __module__ = "redoma"
+
     name: str = DEFAULT
     digest: str = BUILT_IN_SOURCE
     pack: str = "default"
@@ -252,6 +252,10 @@ class Policy(Value):
     floor: Policy | None = None
     # Another policy, judged by its own pack, that counts as well: the stricter of both decides.
     beside: Policy | None = None
+    # The user's own cards, a program's name and its compiled card each; and a project's, by which
+    # a command is judged a second time: they can only add risk.
+    cards: tuple[tuple[str, bytes], ...] = ()
+    project_cards: tuple[tuple[str, bytes], ...] = ()
 
     @property
     def own_rules(self) -> tuple[Rule, ...]:
@@ -269,6 +273,8 @@ BUILT_IN = Policy()
 
 class Circumstances(Value):
     """What is known of a request beside its text."""
+
+    __module__ = "redoma"
 
     phase: str = ""
     profile: str = ""
@@ -289,3 +295,25 @@ class Voice(Value):
     rule: str
     reason: str
     source: str = BUILT_IN_SOURCE
+
+
+class Rates(Value):
+    """What one caller, or one session, may use; None is no limit."""
+
+    executions_per_minute: int | None = None
+    concurrent_runs: int | None = None
+    cpu_seconds_per_day: float | None = None
+    # What its runs wrote to files and printed, together.
+    bytes_per_day: int | None = None
+
+
+class AdmissionLimits(Value):
+    """The rates of each caller and of each session; both hold."""
+
+    per_caller: Rates = Rates()
+    per_session: Rates = Rates()
+
+    @property
+    def any(self) -> bool:
+        """Whether anything is limited at all."""
+        return self.per_caller != Rates() or self.per_session != Rates()

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 class Choice(Enum):
     """The four answers there are."""
 
+    __module__ = "redoma"
+
     APPROVE = "approve"
     DENY = "deny"
     DRY_RUN = "dry_run"
@@ -52,6 +54,8 @@ class Context(Value):
 class Question(Value):
     """One command that waits for a person; the digest says exactly what would run, and how."""
 
+    __module__ = "redoma"
+
     id: str
     # Of the workload, the place, the grant and the policy: an answer holds for nothing else.
     digest: str
@@ -70,6 +74,8 @@ class Question(Value):
     # empty where it is not plain enough to be remembered.
     argvs: tuple[tuple[str, ...], ...] = ()
     joins: tuple[str, ...] = ()  # what stands between them: `&&`, `;`, `|`, `||`
+    # It reads what nobody has seen: an approval is for this input alone.
+    input_unknown: bool = False
     # What else a lasting approval is bound to: the place, what the run may touch (a digest of the
     # grant without its limits), and the rules that found something.
     cwd: str = ""
@@ -83,6 +89,8 @@ class Question(Value):
 
 class Answer(Value):
     """What was said, by whom, and about exactly what."""
+
+    __module__ = "redoma"
 
     question: str
     digest: str

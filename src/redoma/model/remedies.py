@@ -12,9 +12,8 @@ from redoma.model.value import Value
 
 
 class Interface(Enum):
-    """Who speaks to the user."""
+    """Who speaks to the user; the command line has words of its own, in `redoma.cli`."""
 
-    COMMAND_LINE = "command-line"
     PYTHON = "python"
     TOOLS = "tools"
     TERMINAL = "terminal"
@@ -45,33 +44,30 @@ class Help(Enum):
     DECLARE = "declare"
     FROM_THE_BEGINNING = "from-the-beginning"
     REDO = "redo"
+    NO_UNDO = "no-undo"
 
 
-_C, _P, _T = Interface.COMMAND_LINE, Interface.PYTHON, Interface.TOOLS
+_P, _T = Interface.PYTHON, Interface.TOOLS
 _S, _A, _O = Interface.TERMINAL, Interface.ACTIONS, Interface.COMPONENTS
 # Where an interface has no word for it, there is none: never another's.
 _WORDS: dict[Help, dict[Interface, str]] = {
     Help.WRITE: {
-        _C: "--allow-write DIR gives a path to be written",
         _P: "allow_write=[…] gives a path to be written",
         _T: "allowed_write_paths={…} gives a path to be written",
         _S: "cwd=DIR is where commands write",
         _A: "filesystem.allowed_paths in your sandbox.yaml gives a path to be written",
     },
     Help.READ: {
-        _C: "--allow-read DIR gives a path to be read",
         _P: "allow_read=[…] gives a path to be read",
         _T: "allowed_read_paths={…} gives a path to be read",
     },
     Help.HOST: {
-        _C: "--allow-host {0}",
         _P: "allow_hosts=[…] gives hosts",
         _T: "allow_network=True and allowed_hosts={…} give hosts",
         _S: "allow_hosts=(…,) gives hosts",
         _A: "network.allowed_hosts in your sandbox.yaml",
     },
     Help.TIME: {
-        _C: "--timeout SECONDS",
         _P: "timeout=SECONDS",
         _T: "max_execution_time=SECONDS",
         _S: "timeout=SECONDS, at most 120",
@@ -83,54 +79,46 @@ _WORDS: dict[Help, dict[Interface, str]] = {
         _T: "max_execution_time=SECONDS",
     },
     Help.WORKSPACE: {
-        _C: "cd into a project, or --workspace DIR",
         _P: "Sandbox(DIR) with the directory of a project",
         _S: "cwd=DIR below home or /tmp",
         _A: "ActionSandbox(DIR) with the directory of a project",
         _O: "temp_dir=DIR",
     },
     Help.OWN_WORKSPACE: {
-        _C: "run as its owner, or choose another --workspace DIR",
         _P: "run as its owner, or Sandbox(DIR) with another directory",
         _S: "run as its owner, or cwd=DIR with another directory",
         _A: "run as its owner, or ActionSandbox(DIR) with another directory",
         _O: "run as its owner, or temp_dir=DIR with another directory",
     },
     Help.SMALLER_WORKSPACE: {
-        _C: "run in a smaller workspace: --workspace DIR",
         _P: "run in a smaller workspace: Sandbox(DIR)",
         _T: "allow smaller directories in allowed_write_paths",
         _S: "run in a smaller directory: cwd=DIR",
         _A: "run in a smaller workspace: ActionSandbox(DIR)",
     },
     Help.NAME_THE_TARGET: dict.fromkeys(Interface, "give {0}, which is that place by its own name"),
-    Help.BUBBLEWRAP: {_C: "--engine bubblewrap", _P: 'engine="bubblewrap"'},
-    Help.NO_TRACE: {_C: "run it without --trace-files", _P: "trace_files=False"},
+    Help.BUBBLEWRAP: {_P: 'engine="bubblewrap"'},
+    Help.NO_TRACE: {_P: "trace_files=False"},
     Help.TRACING_ENGINE: {
-        _C: "--engine bubblewrap, or run it without --trace-files",
         _P: 'engine="bubblewrap", or trace_files=False',
     },
     Help.LEVEL_WITH_NETWORK: {
-        _C: "--level standard",
         _P: 'level="standard"',
         _S: 'level="standard"',
         _A: "isolation_level: standard lets hosts be granted",
     },
     Help.INSPECT: {
         **dict.fromkeys(Interface, "network.inspect: true in your sandbox.yaml"),
-        _C: "--inspect, or network.inspect: true in your sandbox.yaml",
         _P: "inspect=True, or network.inspect: true in your sandbox.yaml",
     },
     Help.HOSTS_INSTEAD: {
         **dict.fromkeys(Interface, "network.allowed_hosts in your sandbox.yaml"),
-        _C: "--allow-host HOST for each host, or network.allowed_hosts in your sandbox.yaml",
         _P: "allow_hosts=[…] with each host, or network.allowed_hosts in your sandbox.yaml",
         _T: "allowed_hosts={…} with each host",
         _S: "allow_hosts=(…,) with each host",
     },
     Help.CACHED_HOST: {
         **dict.fromkeys(Interface, "network.cache_hosts in your sandbox.yaml: api.example.com"),
-        _C: "--cache-host api.example.com",
         _P: 'cache_hosts=["api.example.com"]',
     },
     Help.COLLECT: {
@@ -142,12 +130,13 @@ _WORDS: dict[Help, dict[Interface, str]] = {
         _T: "return what it holds: dataclasses.asdict(…), or .value of an enum",
     },
     Help.FROM_THE_BEGINNING: {
-        _C: "run it from its beginning, without --resume",
         _P: "run it from its beginning: resume=False",
     },
     Help.REDO: {
-        _C: "look at what it did; --resume --redo runs it once more",
         _P: "look at what it did; run(…, resume=True, redo=True) runs it once more",
+    },
+    Help.NO_UNDO: {
+        _P: "apply(no_undo=True) applies it all the same, for good",
     },
 }
 

@@ -53,7 +53,7 @@ def quoted(word: str) -> str:
 
 
 class PythonCall(Value):
-    """A Python function and its arguments, as bytes that only the enclosure makes objects of."""
+    """A Python function and its arguments, as bytes that only the sandbox makes objects of."""
 
     name: str  # module.qualname
     arguments: str  # as they are shown: shortened

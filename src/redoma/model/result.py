@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 class Outcome(Enum):
     """How it ended; one answer, the most telling one."""
 
+    __module__ = "redoma"
+
     EXITED = "exited"
     SIGNALLED = "signalled"
     TIMED_OUT = "timed-out"
@@ -40,7 +42,7 @@ class Outcome(Enum):
     OUTPUT_TOO_LARGE = "output-too-large"
     CANCELLED = "cancelled"
     CHECKED = "checked"
-    PREVIEWED = "previewed"  # it ran in a layer, and what it changed waits for a person
+    PREVIEWED = "previewed"  # it ran in an overlay, and what it changed waits for a person
     DENIED = "denied"
     DECLINED = "declined"
 
@@ -116,8 +118,8 @@ class Exit(Value):
         return tuple(name for name in self.limits_reached if name != "output")
 
 
-class HeldBack(Value):
-    """Something the command made where nobody but a person may: taken away again."""
+class Quarantined(Value):
+    """Something the command made where nobody but a person may; `kept` is its quarantine."""
 
     path: str
     why: str
@@ -127,11 +129,13 @@ class HeldBack(Value):
 class Result(Value):
     """A request's whole story; a refused or failed command is a value, never an exception."""
 
+    __module__ = "redoma"
+
     outcome: Outcome
     exit: Exit | None = None
     enforcement: Enforcement | None = None
     decision: Decision | None = None
-    held_back: tuple[HeldBack, ...] = ()
+    held_back: tuple[Quarantined, ...] = ()
     notes: tuple[str, ...] = ()
     # The name of this run in the record, and what it changed where its writes were held.
     run: str = ""

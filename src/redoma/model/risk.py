@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 class Risk(IntEnum):
     """The only scale in the core; other names for it are tables in `redoma.dialects`."""
 
+    __module__ = "redoma"
+
     SAFE = 0
     MODERATE = 1
     ELEVATED = 2
@@ -27,6 +29,8 @@ class Risk(IntEnum):
 
 class Effect(Enum):
     """One kind of thing that a command does to the world."""
+
+    __module__ = "redoma"
 
     CALLS = "calls"
     READS = "reads"
@@ -49,6 +53,32 @@ class Effect(Enum):
     TAMPERS = "tampers"
     DECEIVES = "deceives"
     UNKNOWN = "unknown"
+
+    @property
+    def leaves_machine(self) -> bool:
+        """Whether it reaches another machine, or brings in what comes from one."""
+        return self in _LEAVING_MACHINE
+
+    @property
+    def irreversible(self) -> bool:
+        """Whether discarding the changes of a workspace does not take it back."""
+        return self in _IRREVERSIBLE
+
+
+_LEAVING_MACHINE = frozenset(
+    (
+        *(Effect.NETWORK, Effect.REMOTE, Effect.EXFILTRATES, Effect.PUBLISHES),
+        *(Effect.DOWNLOADS_AND_EXECUTES, Effect.INSTALLS),
+    )
+)
+_IRREVERSIBLE = frozenset(
+    (
+        *(Effect.REMOTE, Effect.PUBLISHES, Effect.EXFILTRATES, Effect.SECRETS),
+        *(Effect.DOWNLOADS_AND_EXECUTES, Effect.REWRITES_HISTORY, Effect.SCHEMA_CHANGE),
+        *(Effect.KILLS, Effect.SYSTEM, Effect.PRIVILEGE, Effect.TAMPERS, Effect.PERSISTS),
+        *(Effect.UNKNOWN, Effect.DECEIVES),
+    )
+)
 
 
 class Place(Enum):
@@ -87,6 +117,8 @@ class Target(Value):
 class Fact(Value):
     """An effect found in a command, before any judgement of it."""
 
+    __module__ = "redoma"
+
     effect: Effect
     span: Span
     program: str = ""
@@ -97,6 +129,8 @@ class Fact(Value):
 
 class Finding(Value):
     """A fact judged by a rule: how bad, why, and what to do instead."""
+
+    __module__ = "redoma"
 
     rule: str
     effect: Effect
@@ -118,6 +152,8 @@ class Listed(Value):
 
 class Assessment(Value):
     """Everything found in one workload, most serious first."""
+
+    __module__ = "redoma"
 
     text: str
     pack: str

@@ -97,6 +97,9 @@ def replace(value: V, /, **changes: Any) -> V:
     return type(value)(**content)
 
 
+replace.__module__ = "redoma"
+
+
 def fields_of(value: Value) -> dict[str, Any]:
     """The fields by name, in order of declaration."""
     return {field: getattr(value, field) for field in value._fields}

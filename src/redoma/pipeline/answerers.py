@@ -1,153 +1,104 @@
-"""Who is asked on this machine, and where questions and approvals are kept."""
+"""Who is asked: whoever a program gave, whoever is at this terminal, or somebody later.
+
+What keeps questions and approvals (`pending_questions`) is loaded when there is a question: most
+runs have none.
+"""
 
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
-from redoma.ask.answerers import AnswererChain
-from redoma.ask.answers import Spent, account, told
-from redoma.ask.approvals import Approval, RememberedApprovals, can_remember
-from redoma.ask.own_files import own_directory
-from redoma.ask.pending import PendingQuestions, Waiting
-from redoma.jail import places
 from redoma.model.errors import AskUnavailable, StateUnavailable, UsageError
-from redoma.model.question import Choice, Remember
+from redoma.pipeline.redaction import cleaner, redact
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
-    from redoma.ask.answerers import Said
-    from redoma.model.question import Answer, Answerer, Question
+    from redoma.ask.answerers import AnswererChain
+    from redoma.model.policy import Policy
+    from redoma.model.question import Answer, Answerer, Choice, Question
 
-__all__ = [
-    "Approval",
-    "Waiting",
-    "account",
-    "answer_pending",
-    "answerer",
-    "can_remember",
-    "described",
-    "pending",
-    "redactor",
-    "remembered",
-]
-
-
-def directory() -> str:
-    """Where questions, approvals and used answers are kept: the user's own state, 0700."""
-    try:
-        path = f"{places.state()}/ask"
-        return own_directory(path) if os.path.lexists(path) else path
-    except StateUnavailable as error:
-        raise AskUnavailable(str(error), hint=error.hint) from error
-
-
-def redactor() -> Callable[[str], str]:
-    """What takes secrets out of everything that a person is shown."""
-    from redoma.pipeline import redaction
-
-    return redaction.redactor().text
-
-
-def pending() -> PendingQuestions:
-    """The questions that wait for an answer from elsewhere."""
-    return PendingQuestions(f"{directory()}/questions")
-
-
-def remembered(redact: Callable[[str], str] = lambda text: text) -> RememberedApprovals:
-    """The approvals that last."""
-    return RememberedApprovals(f"{directory()}/approvals", redact)
+HOWS = ("auto", "wait", "nobody")
+"""How a command line asks: whoever is there, whoever answers elsewhere, or nobody."""
+BY_HAND = "by hand"
+"""That someone opens a shell by hand is their answer to that, and to nothing else."""
+ANSWERED_LATER = 600.0
+"""Seconds in which a question that nobody waits for can be approved for the next try."""
 
 
 def answerer(
-    *,
-    confirm: Callable[[Question], Said] | None = None,
-    people: Sequence[Answerer] = (),
-    terminal: bool = False,
-    elsewhere: bool = False,
-    redact: Callable[[str], str] = lambda text: text,
+    given: Answerer | Callable[[Question], bool | Choice | Answer] | None, policy: Policy
 ) -> AnswererChain:
-    """Everyone who can be asked, as one: remembered approvals, then `confirm` or people, nobody.
+    """Everyone who can be asked: approvals that are remembered, then whoever was given."""
+    from redoma.pipeline import pending_questions
 
-    `terminal` asks the person at this terminal, if there is one; `elsewhere` puts the question
-    where `redoma answer` or a page can answer it. Both at once: the first answer counts.
-    """
-    return AnswererChain(
-        people or _people(confirm, redact, terminal=terminal, elsewhere=elsewhere),
-        remembered=remembered(redact),
-        spent=Spent(f"{directory()}/spent"),
-    )
-
-
-def _people(
-    confirm: Callable[[Question], Said] | None,
-    redact: Callable[[str], str],
-    *,
-    terminal: bool,
-    elsewhere: bool,
-) -> list[Answerer]:
-    if confirm is not None:
-        from redoma.ask.answerers import Callback
-
-        return [Callback(confirm)]
-    if not terminal:
-        return [pending()] if elsewhere else []
-    from redoma.ask.terminal import TerminalAnswerer
-
-    here = TerminalAnswerer(redact=redact)
-    if not elsewhere:
-        return [here]
-    from redoma.ask.answerers import Together
-
-    return [Together(here, pending())]
+    cleaned = cleaner(policy)
+    if given is None:
+        return pending_questions.chain_of(redact=cleaned)
+    if isinstance(given, LocalAnswerer):
+        return given.chain(cleaned)
+    if hasattr(given, "ask"):
+        return pending_questions.chain_of(people=(given,), redact=cleaned)
+    return pending_questions.chain_of(confirm=given, redact=cleaned)
 
 
-def described(
-    question: Question,
-    *,
-    columns: int,
-    colour: bool = False,
-    redact: Callable[[str], str] = lambda text: text,
-) -> list[str]:
-    """A question as lines for a person, on which nothing of the command acts."""
-    from redoma.ask.card import Look, description
+class LocalAnswerer:
+    """Whom a command line asks; nobody is looked for before there is a question."""
 
-    return description(question, Look(columns=columns, rows=60, colour=colour), redact)
+    def __init__(self, how: str) -> None:
+        if how not in (*HOWS, BY_HAND):
+            raise UsageError(f"ask: {how!r} is none of {', '.join(HOWS)}")
+        self._how = how
+
+    def ask(self, question: Question) -> Answer | None:
+        return self.chain(redact).ask(question)
+
+    def chain(self, cleaned: Callable[[str], str]) -> AnswererChain:
+        """The answerers behind it."""
+        from redoma.pipeline import pending_questions
+
+        if self._how == "nobody":
+            return pending_questions.chain_of(redact=cleaned)
+        if self._how == BY_HAND:
+            return pending_questions.chain_of(
+                confirm=lambda question: question.rules == ("run-interactive",)
+            )
+        if self._how == "wait":
+            return pending_questions.chain_of(elsewhere=True, redact=cleaned)
+        if os.isatty(0) and os.isatty(2):
+            return pending_questions.chain_of(terminal=True, elsewhere=True, redact=cleaned)
+        return pending_questions.chain_of(people=(LaterAnswerer(),), redact=cleaned)
 
 
-def answer_pending(
-    id: str,
-    choice: Choice,
-    *,
-    by: str,
-    remember: Remember = Remember.ONCE,
-    modified_command: str = "",
-    notes: str = "",
-    redact: Callable[[str], str] = lambda text: text,
-) -> tuple[Waiting, Answer]:
-    """Answers a question that waits; the first answer counts, a later one is an error.
+class LaterAnswerer:
+    """Leaves the question for `redoma answer`, and does not wait: the command is tried again."""
 
-    Where its asker has gone, an approval waits a while for exactly the same command.
-    """
-    questions = pending()
-    waiting = questions.find(id)
-    question = waiting.question
-    if remember not in can_remember(question):
-        raise UsageError(
-            f"this command cannot be approved for {remember.value}: it is not plain enough to be "
-            "known again",
-            hint=f"redoma answer {question.id} approve",
+    def ask(self, question: Question) -> Answer:
+        from redoma.ask.answers import silence
+        from redoma.model.value import replace
+        from redoma.pipeline import pending_questions
+
+        if question.input_unknown:
+            why = "its input is not known: with < /dev/null it can be approved for another try"
+            return silence(question, why)
+        pending_questions.pending().put(
+            replace(question, timeout_seconds=ANSWERED_LATER), waits=False
         )
-    answer = told(
-        question,
-        choice,
-        by=by,
-        notes=notes,
-        remember=remember,
-        modified_command=modified_command,
-    )
-    questions.answer(question.id, answer)
-    if choice is Choice.APPROVE and (remember is not Remember.ONCE or not waiting.asker_waits):
-        remembered(redact).keep(question, answer)
-    return waiting, answer
+        return silence(question, f"redoma answer {question.id} approve, and then the same again")
+
+
+def forget_questions() -> None:
+    """Removes the questions that are over and that nobody came back to remove, as after a crash."""
+    from redoma.base import own_directories
+
+    try:
+        left = os.listdir(f"{own_directories.state()}/ask/questions")
+    except (OSError, StateUnavailable):  # who asks next is told
+        return
+    if left:
+        from redoma.pipeline import pending_questions
+
+        with suppress(AskUnavailable):  # who asks next is told
+            pending_questions.pending().sweep()

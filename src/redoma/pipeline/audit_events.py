@@ -1,4 +1,7 @@
-"""Says what happened as rows for the record: what was judged, asked, answered, run and changed."""
+"""The one place that words audit events: what was judged, asked, answered, run and changed.
+
+A kind of event is declared in `redoma.model.event` and worded by one method here.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,16 @@ from redoma.model.value import fields_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from redoma.model.call import Failure
     from redoma.model.change import Changes
     from redoma.model.decision import Decision
-    from redoma.model.plan import Plan
+    from redoma.model.intent import Intent
+    from redoma.model.plan import RunPlan
     from redoma.model.question import Answer, Question
     from redoma.model.request import Request
-    from redoma.model.result import HeldBack, Result
+    from redoma.model.result import Quarantined, Result
 
 USUAL = Logging()
 KEPT_OUTPUT = 64 << 10
@@ -24,13 +30,15 @@ _MOST_PATHS = 200
 _MOST_CALLS = 500
 
 
-class Told:
+class AuditEvents:
     """The rows of one request; how much they say is the policy's choice."""
 
-    def __init__(self, request: Request, logging: Logging = USUAL) -> None:
+    def __init__(self, request: Request, logging: Logging = USUAL, *, command: str = "") -> None:
+        """`command` stands in every row: for what happens long after its run, without one."""
         self._request = request
         self._level = logging.level
         self._output = logging.include_command_output
+        self._command = command
 
     def judged(self, decision: Decision) -> Event:
         found = decision.assessment
@@ -75,7 +83,7 @@ class Told:
         said["notes"] = answer.notes
         return self._event(Kind.ANSWERED, said, answer.modified_command)
 
-    def starting(self, plan: Plan) -> Event:
+    def starting(self, plan: RunPlan) -> Event:
         grant = plan.grant
         details: dict[str, object] = {
             "mode": self._request.mode.value,
@@ -133,14 +141,9 @@ class Told:
 
     def failed(self, error: BaseException) -> Event:
         """The end of a run that Redoma itself could not finish."""
-        details: dict[str, object] = {
-            "outcome": "failed",
-            "error": getattr(error, "code", type(error).__name__),
-            "why": str(error)[:2000],
-        }
-        return self._event(Kind.RUN_ENDED, details)
+        return self._event(Kind.RUN_ENDED, {"outcome": "failed", **_failure(error)})
 
-    def violations(self, held: tuple[HeldBack, ...]) -> tuple[Event, ...]:
+    def violations(self, held: tuple[Quarantined, ...]) -> tuple[Event, ...]:
         return tuple(
             self._event(Kind.VIOLATION, {"path": each.path, "why": each.why, "kept": each.kept})
             for each in held[:_MOST_PATHS]
@@ -167,41 +170,59 @@ class Told:
             for each in (*room[:_MOST_CALLS], *_rest(room[_MOST_CALLS:]))
         )
 
-    def changed(self, kind: Kind, changes: Changes, *, undoable: bool = True) -> Event:
-        paths = [item.path for item in changes.items]
+    def changed(
+        self, kind: Kind, changes: Changes, *, undoable: bool = True, paths: Sequence[str] = ()
+    ) -> Event:
+        """A row about stored changes; `paths` where it is not about all of them."""
+        named = list(paths) or [item.path for item in changes.items]
         details: dict[str, object] = {
             "changes": changes.id,
             "workspace": changes.workspace,
-            "count": len(paths),
-            "paths": paths[:_MOST_PATHS],
+            "count": len(named),
+            "paths": named[:_MOST_PATHS],
             "warnings": list(changes.warnings),
         }
         if not undoable:
             details["undoable"] = False
         return self._event(kind, details)
 
-    def not_applied(self, changes: Changes, error: BaseException) -> Event:
-        """The end of an apply that did not come to pass."""
-        details: dict[str, object] = {
-            "changes": changes.id,
-            "workspace": changes.workspace,
-            "error": getattr(error, "code", type(error).__name__),
-            "why": str(error)[:2000],
-        }
-        return self._event(Kind.APPLY_FAILED, details)
+    def not_changed(self, kind: Kind, changes: Changes, error: BaseException) -> Event:
+        """The end of an apply or an undo that did not come to pass."""
+        details = {"changes": changes.id, "workspace": changes.workspace, **_failure(error)}
+        return self._event(kind, details)
+
+    def plan_starting(self, intent: Intent, done: Iterable[str]) -> Event:
+        """The run of a plan begins; `done` are steps of an earlier run that it goes on with."""
+        steps = [step.id for step in intent.steps]
+        more: dict[str, object] = {"steps": steps, "done_before": list(done)}
+        about = {"name": intent.name, "digest": intent.digest}
+        return self._event(Kind.PLAN_STARTING, {**about, **more})
+
+    def plan_ended(self, intent: Intent, *, done: bool, stopped_at: str, why: str) -> Event:
+        """The run of a plan is over; `stopped_at` is the step that was not done."""
+        about = {"name": intent.name, "digest": intent.digest}
+        more: dict[str, object] = {"done": done, "stopped_at": stopped_at, "why": why}
+        return self._event(Kind.PLAN_ENDED, {**about, **more})
 
     def _event(self, kind: Kind, details: dict[str, object], command: str = "") -> Event:
         request = self._request
         if request.plan:
-            details = {**details, "plan": request.plan, "step": request.step}
+            details = {**details, "plan": request.plan}
+        if request.step:
+            details = {**details, "step": request.step}
         return Event(
             kind=kind,
             run=request.id,
             session=request.session,
             caller=request.caller,
-            command=command[:_LONGEST_COMMAND],
+            command=(command or self._command)[:_LONGEST_COMMAND],
             details=details,
         )
+
+
+def _failure(error: BaseException) -> dict[str, object]:
+    """Why something did not come to pass."""
+    return {"error": getattr(error, "code", type(error).__name__), "why": str(error)[:2000]}
 
 
 def _known(call: Connection) -> dict[str, object]:

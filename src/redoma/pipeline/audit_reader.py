@@ -5,7 +5,7 @@ from __future__ import annotations
 from redoma.audit.chain_walk import Verification
 from redoma.audit.entries import AuditEntry, AuditReader, EntryFilter
 from redoma.audit.stats import Stats
-from redoma.pipeline.audit_log import directory, key_place
+from redoma.pipeline.audit_log import key_place, own_directory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,19 +16,19 @@ __all__ = ["AuditEntry", "EntryFilter", "Stats", "Verification"]
 
 def newest(limit: int, wanted: EntryFilter) -> list[AuditEntry]:
     """The newest entries, oldest first."""
-    with AuditReader(directory()) as reader:
+    with AuditReader(own_directory()) as reader:
         return reader.newest(limit, wanted)
 
 
 def entries(wanted: EntryFilter) -> Iterator[AuditEntry]:
     """Every entry, oldest first."""
-    with AuditReader(directory()) as reader:
+    with AuditReader(own_directory()) as reader:
         yield from reader.all(wanted)
 
 
 def one(seq: int) -> AuditEntry | None:
     """One entry by its number."""
-    with AuditReader(directory()) as reader:
+    with AuditReader(own_directory()) as reader:
         return reader.get(seq)
 
 
@@ -43,7 +43,7 @@ def follow(wanted: EntryFilter) -> Iterator[AuditEntry]:
     """Entries as they are written."""
     from redoma.audit.entries import follow as followed
 
-    return followed(directory(), wanted)
+    return followed(own_directory(), wanted)
 
 
 def stats(wanted: EntryFilter) -> Stats:
@@ -64,4 +64,4 @@ def verified(expected: tuple[int, str] | None) -> Verification:
     """Whether the record is as it was written."""
     from redoma.audit.verification import verify
 
-    return verify(directory(), keyed_by=key_place(), expected=expected)
+    return verify(own_directory(), keyed_by=key_place(), expected=expected)

@@ -19,12 +19,12 @@ KEY_VARIABLE = "REDOMA_VAULT_KEY"
 
 def vault() -> SecretStore:
     """The vault of this user."""
+    from redoma.base import own_directories
     from redoma.base.private_file import key_place
-    from redoma.jail import places
     from redoma.vault.secret_store import SecretStore
 
     try:
-        return SecretStore(f"{places.state()}/vault", keyed_by=key_place(KEY_VARIABLE))
+        return SecretStore(f"{own_directories.state()}/vault", keyed_by=key_place(KEY_VARIABLE))
     except StateUnavailable as error:
         raise VaultError(str(error), hint=error.hint) from error
 
@@ -70,7 +70,7 @@ def reach_of(
     """What a caller grants by name, everyone, or a mock of all; None where that is nothing."""
     if not (hosts or publish or credentials or inspect or cache or anyone) and mock is False:
         return None
-    from redoma.egress.rules import read, read_cached
+    from redoma.egress.host_rules import read, read_cached
     from redoma.model.value import replace
 
     made = read(hosts, publish=publish)

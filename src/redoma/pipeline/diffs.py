@@ -11,8 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from redoma.model.change import Change, Changes
-    from redoma.model.diff import FileDiff, Hunk
+    from redoma.model.change import Change, Changes, FileDiff, Hunk
 
 __all__ = ["PatchPiece", "chosen_content", "diff_of", "file_diffs", "patch", "unified"]
 
@@ -57,10 +56,10 @@ def chosen_content(changes: Changes, found: FileDiff, hunks: Iterable[Hunk]) -> 
 
 
 def sides_of(changes: Changes) -> Sides:
-    """The workspace and the layer of changes that are still held."""
+    """The workspace and the overlay of changes that are still held."""
     from redoma.jail.overlay.store import find_overlay
 
-    layer = find_overlay(changes.id)
-    if layer is None:
+    overlay = find_overlay(changes.id)
+    if overlay is None:
         raise PreviewGone(f"{changes.id} is not held any more", hint="redoma history")
-    return Sides(changes.workspace, layer.upper)
+    return Sides(changes.workspace, overlay.upper)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 
-from redoma.jail.engines.catalog import NAMES
-from redoma.jail.levels import LEVELS, load
-from redoma.jail.plan import given_here, plan
+from redoma.base.levels import LEVELS
+from redoma.jail.engines.choice import given_here, plan
+from redoma.jail.engines.registry import DECLARED, NAMES
+from redoma.jail.profiles.profile import load
 from redoma.jail.supervisor.limiter import OTHERWISE
 from redoma.model.errors import NoEngine
 from redoma.model.guarantee import EngineReport, Guarantee
 from redoma.model.request import Request, ShellCommand
 from redoma.model.value import Value
-from redoma.pipeline.sandbox import this_host
+from redoma.pipeline.this_host import this_host
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ class Diagnosis(Value):
     # What a run in `standard` gets: each limit's name, how much (None: no limit), what holds it.
     limits: tuple[tuple[str, int | float | None, str], ...]
     hints: tuple[str, ...]
+    # engine -> what a user installs or switches on to have it
+    needs: tuple[tuple[str, str], ...] = ()
 
     def givers(self, guarantee: Guarantee) -> tuple[str, ...]:
         """The engines that give a guarantee here."""
@@ -56,6 +59,11 @@ class Diagnosis(Value):
     def healthy(self) -> bool:
         """Whether the default level can be enforced."""
         return bool(dict(self.levels)["standard"])
+
+
+def engine_names() -> tuple[str, ...]:
+    """Every engine there is, by its name."""
+    return tuple(NAMES)
 
 
 def examine(host: Machine | None = None) -> Diagnosis:
@@ -92,6 +100,7 @@ def examine(host: Machine | None = None) -> Diagnosis:
         groups=words,
         limits=tuple(_limits(groups)),
         hints=tuple(dict.fromkeys(hints)),
+        needs=tuple((each.name, each.needs) for each in DECLARED),
     )
 
 

@@ -4,40 +4,47 @@ from __future__ import annotations
 
 import os
 
+from redoma.base.paths import is_below, is_within
 from redoma.model.change import Changes
-from redoma.model.request import Program
+from redoma.model.request import Mode, Program
 from redoma.model.result import Outcome, Result
 from redoma.model.value import Value, replace
-from redoma.pipeline.check import ground
+from redoma.pipeline.decisions.check import ground
 from redoma.pipeline.foresight.forecast import Foreseen, foresee, mocked
 from redoma.pipeline.foresight.git_push import reported
+from redoma.pipeline.path import path
+from redoma.pipeline.requests import request_for
+from redoma.pipeline.run_context import RunContext
+from redoma.pipeline.step_runner import RunStepRunner
+from redoma.pipeline.steps import drive
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Protocol
 
+    from redoma.jail.supervisor.control import Control
+    from redoma.jail.supervisor.streams import Sink
     from redoma.pipeline.foresight.contacts import ReadFile
+    from redoma.pipeline.run_context import SandboxConfig
 
     # How long this command took before, in seconds; None where nobody remembers.
     Duration = Callable[[str], float | None]
 
-    class Held(Protocol):
+    class RunsOnOverlay(Protocol):
         """Runs a command, or what stands for it, with its writes held."""
 
         workspace: str
-        # Paths that the command may write but that no layer lies over: only read in a preview.
+        # Paths that the command may write but that no overlay lies over: only read in a preview.
         not_held: tuple[str, ...]
 
-        def __call__(
-            self, command: str | Sequence[str], instead: str = "", *, mocks: bool = False
-        ) -> Result: ...
+        def __call__(self, command: str | Sequence[str], foreseen: Foreseen) -> Result: ...
 
 
 _LARGEST_SCRIPT = 1 << 20
 
 
-class DryRun(Value):
+class DryRunReport(Value):
     """Everything a preview knows; the names of the first eight are the specified ones."""
 
     command: str
@@ -60,18 +67,15 @@ class DryRun(Value):
         return self.changes.id if self.changes.held else ""
 
 
-def preview(
+def dry_run(
     command: str | Sequence[str],
-    run: Held,
+    run: RunsOnOverlay,
     *,
     home: str | None = None,
     duration: Duration | None = None,
-) -> DryRun:
-    """Runs a command on a layer and tells what it did and what it would have done beyond."""
-    from redoma.pipeline.held import remember
-
-    text = command if isinstance(command, str) else Program(argv=tuple(command)).shown
-    foreseen = foresee(text, ground(run.workspace, home), reader(run.workspace))
+) -> DryRunReport:
+    """Runs a command on an overlay and tells what it did and what it would have done beyond."""
+    foreseen = foresee(_text(command), ground(run.workspace, home), reader(run.workspace))
     closed = tuple(
         f"{path} could only be read: what would be written there is not shown"
         for path in run.not_held
@@ -81,28 +85,101 @@ def preview(
         warnings=(*foreseen.warnings, *closed),
         lasting=foreseen.lasting or bool(closed),
     )
-    result = run(command, foreseen.command, mocks=foreseen.may_call)
-    told = answer(text, foreseen, result, run.workspace, duration)
-    remember(replace(result, changes=told.changes), text)
-    return told
+    result = run(command, foreseen)
+    return report(_text(command), foreseen, result, run.workspace, duration)
 
 
-def told_of(text: str, result: Result, workspace: str, duration: Duration) -> DryRun:
-    """The answer for a command that has already run on a layer, as it is and not as a trial."""
-    foreseen = foresee(text, ground(workspace), reader(workspace))
+def report_of_run(text: str, result: Result, config: SandboxConfig) -> DryRunReport:
+    """The report on a command that has already run on an overlay, as it is and not as a trial."""
+    foreseen = foresee(text, ground(config.root), reader(config.root))
     if result.outcome is Outcome.PREVIEWED:
         # A run that became this: the command ended by itself, and that it was one is plain here.
         result = replace(result, outcome=Outcome.EXITED, notes=result.notes[:-1])
-    return answer(text, replace(foreseen, command="", runs=()), result, workspace, duration)
+    duration = RunContext(config).usual_seconds
+    return report(text, replace(foreseen, command="", runs=()), result, config.root, duration)
 
 
-def answer(
+def _text(command: str | Sequence[str]) -> str:
+    return command if isinstance(command, str) else Program(argv=tuple(command)).shown
+
+
+class OverlayRun:
+    """How to run commands of one sandbox so that nothing of them lasts."""
+
+    def __init__(
+        self,
+        config: SandboxConfig,
+        *,
+        stdin: bytes | int | None = b"",
+        sink: Sink | None = None,
+        control: Control | None = None,
+        cwd: str = "",
+        timeout: float | None = None,
+        onto: str = "",
+    ) -> None:
+        """`onto` names stored changes that the run goes on from."""
+        self.workspace = config.root
+        self.not_held = tuple(
+            path for path in config.overrides.writable if not is_within(path, config.root)
+        )
+        self._config = config
+        self._stdin = stdin
+        self._sink = sink
+        self._control = control
+        self._cwd = cwd
+        self._timeout = timeout
+        self._onto = onto
+
+    def __call__(self, command: str | Sequence[str], foreseen: Foreseen) -> Result:
+        """Judges the command; runs it, or what stands for it, with its writes held."""
+        request = request_for(
+            command,
+            self._config.started_in(self._cwd),
+            Mode.PREVIEW,
+            self._config.caller,
+            stdin=self._stdin,
+        )
+        request = replace(request, onto=self._onto)
+        context = RunContext(
+            self._config,
+            self._timeout,
+            instead=foreseen.command,
+            mocks=foreseen.may_call,
+            stdin=self._stdin,
+        )
+        runner = DryRunRunner(context, foreseen, sink=self._sink, control=self._control)
+        return drive(path(request, context), runner)
+
+
+class DryRunRunner(RunStepRunner):
+    """Performs the steps of a preview: what was foreseen is stored with its changes."""
+
+    def __init__(
+        self,
+        context: RunContext,
+        foreseen: Foreseen,
+        *,
+        sink: Sink | None = None,
+        control: Control | None = None,
+    ) -> None:
+        super().__init__(context, sink=sink, control=control)
+        self._foreseen = foreseen
+        self._workspace = context.config.root
+
+    def finished(self, result: Result) -> Result:
+        if result.changes is None:
+            return result
+        warnings = report("", self._foreseen, result, self._workspace).warnings
+        return replace(result, changes=replace(result.changes, warnings=warnings))
+
+
+def report(
     text: str,
     foreseen: Foreseen,
     result: Result,
     workspace: str,
     duration: Duration | None = None,
-) -> DryRun:
+) -> DryRunReport:
     """What was foreseen and what was seen, put together."""
     ran = result.outcome not in (Outcome.DENIED, Outcome.DECLINED)
     held = result.changes or Changes(id="", workspace=workspace)
@@ -113,7 +190,7 @@ def answer(
     if unheard and ran:
         warnings.append("what would be pushed is not known: the command did not come so far")
     warnings = list(dict.fromkeys(warnings))
-    return DryRun(
+    return DryRunReport(
         command=text,
         would_execute=ran,
         network_calls=(*foreseen.network_calls, *pushed, *unheard),
@@ -136,7 +213,7 @@ def reader(workspace: str) -> ReadFile:
 
     def read(directory: str, path: str) -> str | None:
         whole = os.path.normpath(os.path.join(directory, path))
-        if not whole.startswith(f"{root}/"):
+        if not is_below(whole, root):
             return None
         data = read_file(root, whole[len(root) + 1 :], _LARGEST_SCRIPT)
         return None if data is None else data.decode("utf-8", "replace")

@@ -1,13 +1,13 @@
-"""Runs a plan on this machine: enclosure, supervisor, and what is taken back afterwards."""
+"""Runs a plan on this machine: sandbox, supervisor, and what is taken back afterwards."""
 
 from __future__ import annotations
 
 import errno
 import os
 
-from redoma.base import signals
-from redoma.jail import own, places
+from redoma.base import own_directories, signals
 from redoma.jail.kernel.openat2 import open_plain
+from redoma.jail.protect import installation
 from redoma.jail.supervisor.run import run
 from redoma.model.access import Writes
 from redoma.model.errors import EngineFailed, UsageError
@@ -21,34 +21,32 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from redoma.jail.overlay.store import Overlay
-    from redoma.jail.probe.host import Host
     from redoma.jail.supervisor.control import Control
+    from redoma.jail.supervisor.host import Host
     from redoma.jail.supervisor.streams import Sink
     from redoma.model.access import Grant, Limits
     from redoma.model.change import Changes
-    from redoma.model.plan import Launch, Plan
+    from redoma.model.plan import Launch, RunPlan
     from redoma.model.result import Exit
 
 
 # What a program says that may not write or move what is mounted.
 _REFUSED_BY_A_MOUNT = (b"ead-only file system", b"Errno 30]", b"EROFS", b"esource busy", b"EBUSY")
 
-LET_GO = "stopped: the workspace is as it was, and what the command wrote was let go"
-
 
 def execute(
-    plan: Plan,
+    plan: RunPlan,
     host: Host,
     *,
     stdin: bytes | int | None = b"",
     sink: Sink | None = None,
     control: Control | None = None,
-    permit: Callable[[], Callable[[], object]] | None = None,
+    wait_for_start: Callable[[], object] = lambda: None,
 ) -> Result:
-    """The result of running a plan; an enclosure that cannot be built is an error, never a run.
+    """The result of running a plan; a sandbox that cannot be built is an error, never a run.
 
-    `permit` is asked while the enclosure is made, and gives what to wait for: the command begins
-    when that returns, and not at all where either of them raises.
+    `wait_for_start` returns when the start of the run is on disk: the sandbox is built meanwhile,
+    and the command begins after it, and not at all where it raises.
     """
     _refuse_links(plan.grant)
     _refuse_ours(plan.grant)
@@ -61,9 +59,9 @@ def execute(
         began = file_size.clock()
         limits = file_size.with_existing(plan.grant.limits, plan.grant)
     try:
-        with engine.prepare(plan) as enclosure:
-            layer = enclosure.layer
-            launch = enclosure.launch
+        with engine.prepare(plan) as prepared:
+            layer = prepared.overlay
+            launch = prepared.launch
             if isinstance(plan.request.workload, PythonCall):
                 from redoma.model.call import LARGEST
 
@@ -75,13 +73,13 @@ def execute(
                 stdin=stdin,
                 sink=sink,
                 control=control,
-                permit=permit,
+                wait_for_start=wait_for_start,
                 meanwhile=lambda: _load_what_follows(layer),
                 groups=host.groups(),
                 directory=layer.directory if layer is not None else plan.grant.workspace,
             )
-            taken = enclosure.settle()
-            notes = (*enclosure.notes, *ended.notes, *_about_ours(plan.grant, ended))
+            taken = prepared.settle()
+            notes = (*prepared.notes, *ended.notes, *_about_ours(plan.grant, ended))
             changes = None
             if layer is not None:
                 if control is not None:
@@ -132,10 +130,10 @@ def _refuse_ours(grant: Grant) -> None:
         refuse_ours(path, "what may be written", "see filesystem.allowed_paths in your policy")
     # Attack: what we make there while the command runs is covered only if it was there before.
     written = tuple(f"{path}/" for path in (grant.workspace, *grant.writable))
-    if os.path.realpath(places.state()).startswith(written):
-        places.made_state()
-    if os.path.realpath(places.cache()).startswith(written):
-        places.made_cache()
+    if os.path.realpath(own_directories.state()).startswith(written):
+        own_directories.made_state()
+    if os.path.realpath(own_directories.cache()).startswith(written):
+        own_directories.made_cache()
 
 
 def refuse_unwaited() -> None:
@@ -152,10 +150,11 @@ def _about_ours(grant: Grant, ended: Exit) -> tuple[str, ...]:
     said = ended.stderr + ended.stdout
     if ended.code == 0 or not any(sign in said for sign in _REFUSED_BY_A_MOUNT):
         return ()
-    ours = [p for p in own.parts_below(grant.workspace) if not os.path.islink(p)]
+    ours = [p for p in installation.parts_below(grant.workspace) if not os.path.islink(p)]
     if not ours and grant.writes is Writes.DIRECT:
         return (
-            "what your own tools obey is read-only in a direct run; --allow-write PATH opens it",
+            "what your own tools obey is read-only in a direct run, unless its path is given to be"
+            " written",
         )
     if not ours:
         return ()
@@ -188,6 +187,8 @@ def _held(layer: Overlay, limits: Limits) -> Changes:
     try:
         changes = read_changes(layer, limits)
     except KeyboardInterrupt as stop:
+        from redoma.pipeline.stored_changes import LET_GO
+
         stop.args = (LET_GO,)  # the layer is removed on the way out
         raise
     if not changes.held:

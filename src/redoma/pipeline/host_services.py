@@ -6,14 +6,14 @@ from redoma.jail.supervisor.control import Control
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.jail.quantities import SIZES, read_limit
+    from redoma.jail.profiles.limits import SIZES, read_limit
     from redoma.jail.supervisor.tty import fed, raw, size_of
 
 __all__ = ["SIZES", "Control", "fed", "raw", "read_limit", "size_of"]
 
 _HOMES = {
-    "SIZES": "redoma.jail.quantities",
-    "read_limit": "redoma.jail.quantities",
+    "SIZES": "redoma.jail.profiles.limits",
+    "read_limit": "redoma.jail.profiles.limits",
     "fed": "redoma.jail.supervisor.tty",
     "raw": "redoma.jail.supervisor.tty",
     "size_of": "redoma.jail.supervisor.tty",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redoma.model.access import Network, Writes
+from redoma.model.access import NetworkMode, Writes
 from redoma.model.change import Did
 from redoma.model.question import Impact
 from redoma.model.risk import Effect, Place, Risk
@@ -17,35 +17,6 @@ if TYPE_CHECKING:
     from redoma.model.risk import Fact, Finding
 
 _ON_FILES = frozenset({Effect.WRITES, Effect.DELETES, Effect.TAMPERS, Effect.PERSISTS})
-_ON_THE_NETWORK = frozenset(
-    {
-        Effect.NETWORK,
-        Effect.REMOTE,
-        Effect.PUBLISHES,
-        Effect.EXFILTRATES,
-        Effect.INSTALLS,
-        Effect.DOWNLOADS_AND_EXECUTES,
-    }
-)
-# What holding back changes in the workspace does not take back.
-_FOR_GOOD = frozenset(
-    {
-        Effect.REMOTE,
-        Effect.PUBLISHES,
-        Effect.EXFILTRATES,
-        Effect.SECRETS,
-        Effect.DOWNLOADS_AND_EXECUTES,
-        Effect.REWRITES_HISTORY,
-        Effect.SCHEMA_CHANGE,
-        Effect.KILLS,
-        Effect.SYSTEM,
-        Effect.PRIVILEGE,
-        Effect.TAMPERS,
-        Effect.PERSISTS,
-        Effect.UNKNOWN,
-        Effect.DECEIVES,
-    }
-)
 _SAID = {
     Effect.DELETES: "deletes",
     Effect.WRITES: "writes",
@@ -103,7 +74,7 @@ def _named(facts: Sequence[Fact]) -> tuple[str, ...]:
 def _reaches_out(facts: Sequence[Fact]) -> bool:
     """Whether anything beyond this machine is reached; its own loopback is not."""
     return any(
-        fact.effect in _ON_THE_NETWORK
+        fact.effect.leaves_machine
         and not (fact.targets and all(one.place is Place.LOOPBACK for one in fact.targets))
         for fact in facts
     )
@@ -111,7 +82,7 @@ def _reaches_out(facts: Sequence[Fact]) -> bool:
 
 def _reversible(found: Sequence[Finding], facts: Sequence[Fact], grant: Grant) -> bool:
     """Whether everything it does can be taken back: nothing for good, and no file lost for good."""
-    if any(fact.effect in _FOR_GOOD for fact in facts):
+    if any(fact.effect.irreversible for fact in facts):
         return False
     if grant.writes in (Writes.LAYER, Writes.MEMORY):
         return True
@@ -128,7 +99,7 @@ def _scope(
     said += [", ".join(effects)] if effects else []
     if changes is None and decision.multiple_files:
         said.append("several files")
-    if _reaches_out(facts) and grant.network is Network.CLOSED:
+    if _reaches_out(facts) and grant.network is NetworkMode.CLOSED:
         said.append("the network is closed to it")
     return said or ["nothing that is known"]
 

@@ -6,7 +6,7 @@ import json
 
 import yaml
 
-from redoma.egress.names import normal
+from redoma.egress.hosts import normal
 from redoma.model.errors import PolicySyntax, UnknownKey, UsageError
 from redoma.model.network import MockedAnswer
 from redoma.model.value import replace

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-from functools import wraps
 
-from redoma.jail.quantities import checked_limit
-from redoma.model import arguments
-from redoma.model.access import Apply, Grant, Limits, Network, Writes
-from redoma.model.arguments import WrongType, WrongValue, shown
+from redoma.base.paths import is_below
+from redoma.jail.engines.registry import declared, engine_name
+from redoma.model.access import Apply, Grant, Limits, NetworkMode, Writes
 from redoma.model.errors import EngineFailed, UsageError
 from redoma.model.guarantee import Guarantee
 from redoma.model.network import Reach
@@ -17,7 +15,7 @@ from redoma.model.value import replace
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Any, TypeVar
+    from typing import TypeVar
 
     from redoma.model.access import Grant
     from redoma.model.policy import Policy
@@ -30,7 +28,7 @@ PLACE = "/tmp"
 def with_temporary(grant: Grant) -> Grant:
     """The grant over /tmp, in which the workspace is written directly.
 
-    Attack: /tmp is everybody's, with the sockets of terminals and key agents in it. In a layer
+    Attack: /tmp is everybody's, with the sockets of terminals and key agents in it. In an overlay
     they lead nowhere, nobody else's file is written before the command has ended, and what it did
     to /tmp can be taken back.
     """
@@ -39,11 +37,11 @@ def with_temporary(grant: Grant) -> Grant:
         from redoma.model.remedies import Help, Remedy
 
         raise EngineFailed(
-            f"{PLACE} belongs to another user, and the kernel lets only its owner hold a layer",
+            f"{PLACE} belongs to another user, and the kernel lets only its owner hold an overlay",
             hint=Remedy(help=Help.WRITE),
         )
     workspace = grant.workspace
-    beside = () if workspace.startswith(f"{PLACE}/") else (workspace,)
+    beside = () if is_below(workspace, PLACE) else (workspace,)
     return replace(
         grant,
         workspace=PLACE,
@@ -66,7 +64,7 @@ _CAPS = (
 )
 
 
-class Given:
+class Overrides:
     """What the caller of a sandbox asked for by name."""
 
     def __init__(  # noqa: PLR0913 — each by its own name
@@ -74,7 +72,7 @@ class Given:
         engine: str,
         *,
         limits: Mapping[str, int | float | None],
-        at_most: Mapping[str, int | float] | None = None,
+        at_most: Mapping[str, int | float | None] | None = None,
         writable: tuple[str, ...],
         readable: tuple[str, ...],
         env: tuple[tuple[str, str], ...],
@@ -84,7 +82,7 @@ class Given:
         apply: str,
         undo: bool,
     ) -> None:
-        self._engine = engine
+        self._engine = engine_name(engine) if engine else engine
         self._reach = reach
         self._direct = direct
         self.temporary = temporary
@@ -122,7 +120,7 @@ class Given:
         """The grant with all that was asked for."""
         limits: Limits = grant.limits
         if self._at_most:
-            from redoma.pipeline.policy_grant import least
+            from redoma.pipeline.decisions.policy_grant import least
 
             limits = least(limits, replace(_NONE, **self._at_most))
         require = grant.require
@@ -138,7 +136,7 @@ class Given:
         require -= self._taken_off(limits)
         if self._limits.get("cpu_percent"):
             require |= {Guarantee.CPU_CAPPED}
-        if self._engine == "direct":
+        if self._engine and not declared(self._engine).confines:
             writes = Writes.DIRECT
             require = frozenset()  # asked for by name: nothing is required, and nothing is claimed
         made = replace(
@@ -162,7 +160,7 @@ class Given:
             # Whatever is granted elsewhere is read, or kept.
             inspect = inspect or made.reach.inspect
             made = replace(made, reach=replace(made.reach, inspect=inspect, cache=cache))
-            if not inspect or made.network is not Network.OPEN:
+            if not inspect or made.network is not NetworkMode.OPEN:
                 return made
             from redoma.egress.grants import kept_to
 
@@ -181,125 +179,19 @@ def _when(apply: str) -> Apply | None:
         raise UsageError(f"apply: {apply!r} is no moment", hint=f"one of: {known}") from None
 
 
-def given_policy(given: Policy | str | None) -> Policy | None:
-    """A policy as it was given, or the one that ships under this name."""
-    if not isinstance(given, str):
-        return given
-    from redoma.pipeline.policies import shipped
+def policy_named(name: str) -> Policy | None:
+    """The policy that ships under this name; None without one, where files decide."""
+    if not name:
+        return None
+    from redoma.pipeline.decisions.policies import shipped_policy
 
-    return shipped(given)
+    return shipped_policy(name)
 
 
 def policy_beside(pack: str, rules: Sequence[tuple[str, str, str]]) -> Policy | None:
     """What counts beside the policy in the files; None where nothing does."""
     if not pack and not rules:
         return None
-    from redoma.pipeline.caller_rules import own
+    from redoma.pipeline.decisions.caller_rules import own
 
     return own(pack, rules)
-
-
-def checked(make: F) -> F:
-    """A constructor that is called with arguments of their own types, or not at all."""
-
-    @wraps(make)
-    def call(self: object, workspace: object = "", /, **given: Any) -> None:
-        if "workspace" in given:
-            workspace = given.pop("workspace")
-        for name, value in given.items():
-            check = _CHECKS.get(name)
-            if check is not None:
-                given[name] = check(name, value)
-        make(self, arguments.path("workspace", workspace), **given)
-
-    return call  # type: ignore[return-value] # the same, as far as whoever calls it can tell
-
-
-def _or_none(check: Callable[[str, object], Any]) -> Callable[[str, object], Any]:
-    return lambda name, given: None if given is None else check(name, given)
-
-
-def _flag_or_text(name: str, given: object) -> bool | str:
-    return arguments.text(name, given) if isinstance(given, str) else arguments.flag(name, given)
-
-
-def _ports(name: str, given: object) -> tuple[int, ...]:
-    def port(name: str, item: object) -> int:
-        return arguments.whole(name, item, least=1, most=_LAST_PORT)
-
-    return arguments.many(name, given, port, "ports")
-
-
-def _limits(name: str, given: Any) -> dict[str, int | float | None]:
-    found = arguments.named(name, given, lambda _, value: value)
-    return {limit: checked_limit(limit, value) for limit, value in found.items()}
-
-
-def _variables(name: str, given: object) -> dict[str, str]:
-    found = arguments.named(name, given, arguments.text)
-    for variable in found:
-        if not variable or "=" in variable:
-            raise WrongValue(f"{name}: {shown(variable)} is no name of a variable")
-    return found
-
-
-def _rules(name: str, given: object) -> tuple[tuple[str, ...], ...]:
-    def rule(name: str, item: object) -> tuple[str, ...]:
-        parts = arguments.texts(name, item, "three texts: a name, a condition and an action")
-        if len(parts) != 3:
-            raise WrongValue(f"{name}: a rule is a name, a condition and an action")
-        return parts
-
-    return arguments.many(name, given, rule, "rules")
-
-
-def _text_or(kind: str, asks: str) -> Callable[[str, object], Any]:
-    """A text, or an object that has what is asked of it."""
-
-    def check(name: str, given: object) -> object:
-        if isinstance(given, str):
-            return arguments.text(name, given)
-        if given is None or hasattr(given, asks):
-            return given
-        raise WrongType(f"{name}: a text or a {kind} is needed, not {shown(given)}")
-
-    return check
-
-
-def _asked(name: str, given: object) -> object:
-    if given is None or callable(given) or hasattr(given, "ask"):
-        return given
-    raise WrongType(f"{name}: a function or an answerer is needed, not {shown(given)}")
-
-
-_CHECKS: dict[str, Callable[[str, object], Any]] = {
-    "level": arguments.path,
-    "engine": arguments.text,
-    "limits": _or_none(_limits),
-    "at_most": _or_none(_limits),
-    "allow_write": arguments.paths,
-    "allow_read": arguments.paths,
-    "hide": _or_none(arguments.paths),
-    "subprocesses": _or_none(arguments.whole),
-    "allow_hosts": lambda name, given: arguments.texts(name, given, "hosts"),
-    "any_host": arguments.flag,
-    "publish": _ports,
-    "inspect": arguments.flag,
-    "cache_hosts": lambda name, given: arguments.texts(name, given, "hosts"),
-    "credentials": arguments.texts,
-    "mock": _flag_or_text,
-    "env": _or_none(_variables),
-    "direct": arguments.flag,
-    "temporary": arguments.flag,
-    "apply": arguments.text,
-    "no_undo": arguments.flag,
-    "policy": _text_or("Policy", "rules"),
-    "project": arguments.path,
-    "pack": arguments.text,
-    "rules": _rules,
-    "ask": _asked,
-    "record": _text_or("Record", "digest_of"),
-    "caller": arguments.text,
-    "session": arguments.text,
-    "phase": arguments.text,
-}

@@ -1,18 +1,22 @@
-"""The one path from a request to its result; it knows the order and does nothing itself."""
+"""The one path from a request to its result; it knows the order and does nothing itself.
+
+Judge, plan, ask, write the start, execute, write the end, settle what changed: each is a line
+here, in the order in which it happens. `check_path` goes as far as the decision, `confirm_path` as
+far as the answer; what becomes of changes later is in `redoma.pipeline.transactions`.
+"""
 
 from __future__ import annotations
-
-from contextlib import suppress
 
 from redoma.model.access import Apply as When
 from redoma.model.access import Writes
 from redoma.model.decision import Verdict
-from redoma.model.errors import NoRoomForUndo, RateLimited, RecordError, RedomaError
+from redoma.model.errors import NoRoomForUndo, RecordError, RedomaError
 from redoma.model.event import Kind
 from redoma.model.request import Mode
 from redoma.model.result import Outcome, Result
-from redoma.model.value import replace
-from redoma.pipeline.steps import Apply, Ask, Discard, Execute, Hold, Note
+from redoma.model.value import Value, replace
+from redoma.pipeline.check_path import check_path
+from redoma.pipeline.steps import ApplyStep, AskStep, AuditStep, BeginStep, ExecuteStep, HoldStep
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,34 +26,34 @@ if TYPE_CHECKING:
     from redoma.model.change import Changes
     from redoma.model.decision import Decision
     from redoma.model.event import Event
-    from redoma.model.plan import Plan
-    from redoma.model.question import Answer, Question
+    from redoma.model.plan import RunPlan
+    from redoma.model.question import Answer, Choice, Context, Question
     from redoma.model.request import Request
-    from redoma.pipeline.audit_events import Told
+    from redoma.pipeline.audit_events import AuditEvents
     from redoma.pipeline.steps import Path
 
-    class World(Protocol):
-        """What the path knows of the world: who judges, what is granted, how to plan."""
+    class PathContext(Protocol):
+        """What the path knows of a run: who judges, what is granted, how to plan."""
 
         def judge(self, request: Request, changes: Changes | None = None) -> Decision:
-            """Whether it may happen, by policy; `changes` are what it did in a layer."""
+            """Whether it may happen, by policy; `changes` are what it did in an overlay."""
 
         def grant(self, request: Request, decision: Decision) -> Grant:
             """What this request may do."""
 
-        def plan(self, request: Request, grant: Grant) -> Plan:
+        def plan(self, request: Request, grant: Grant) -> RunPlan:
             """How it will be run; NoEngine where that cannot be enforced."""
 
         def question(
-            self, request: Request, decision: Decision, plan: Plan, changes: Changes | None
+            self, request: Request, decision: Decision, plan: RunPlan, changes: Changes | None
         ) -> Question:
             """What to ask a person, with what is known of the impact."""
 
         def modified(self, request: Request, command: str) -> Request:
             """The request for the command that a person put in place of this one's."""
 
-        def told(self, request: Request) -> Told:
-            """Who words the rows of this request."""
+        def events(self, request: Request) -> AuditEvents:
+            """Who words the audit events of this request."""
 
 
 MOST_MODIFICATIONS = 5
@@ -57,80 +61,96 @@ NOBODY = "nobody"
 """Who answers where nobody does; a person's no is another thing."""
 
 
-def path(request: Request, world: World) -> Path[Result]:
+def path(request: Request, context: PathContext) -> Path[Result]:
     """Walks a request to its result; a command that a person modified walks it anew."""
     for _ in range(MOST_MODIFICATIONS):
-        walked = yield from _walk(request, world)
+        walked = yield from _walk(request, context)
         if isinstance(walked, Result):
             return _tried(walked) if walked.dry_run and request.mode is Mode.RUN else walked
-        request = world.modified(request, walked)
+        request = context.modified(request, walked)
     raise RedomaError("the command was modified too often", hint="start again with the last one")
 
 
-def _walk(request: Request, world: World) -> Path[Result | str]:
+def _walk(request: Request, context: PathContext) -> Path[Result | str]:
     """The result; or the command to walk with instead."""
-    told = world.told(request)
-    decision = world.judge(request)
-    so_far: list[Event] = [told.judged(decision)]
     if request.mode is Mode.CHECK:
-        yield Note(events=tuple(so_far))
+        decision = (yield from check_path((request,), context))[0]
         return Result(outcome=Outcome.CHECKED, decision=decision, run=request.id)
+    events = context.events(request)
+    decision = context.judge(request)
+    judged = events.judged(decision)
     if decision.verdict is Verdict.DENY:
-        so_far.append(told.refused("; ".join(decision.because), "denied"))
-        yield Note(events=tuple(so_far))
+        yield AuditStep(events=(judged, events.refused("; ".join(decision.because), "denied")))
         return Result(outcome=Outcome.DENIED, decision=decision, run=request.id)
     try:
-        plan = world.plan(request, world.grant(request, decision))
+        plan = context.plan(request, context.grant(request, decision))
     except RedomaError as error:
-        so_far.append(told.refused(str(error), error.code))
-        yield Note(events=tuple(so_far))
+        yield AuditStep(events=(judged, events.refused(str(error), error.code)))
         raise
+    unwritten: tuple[Event, ...] = (judged,)
     # A preview changes nothing that lasts: what it shows is what a person is then asked about.
     if decision.verdict is Verdict.CONFIRM and request.mode is not Mode.PREVIEW:
-        question = world.question(request, decision, plan, None)
-        yield Note(events=(*so_far, told.asked(question)))
-        answer = yield Ask(question=question)
-        so_far = [told.answered(question, answer)]
+        question = context.question(request, decision, plan, None)
+        answer = yield from ask(events, question, judged)
+        unwritten = ()
         meant = _meant(question, answer)
         if isinstance(meant, str):
-            yield Note(events=tuple(so_far))
             return meant
         if meant is None:
-            so_far.append(told.refused("nobody approved this command", "declined"))
-            yield Note(events=tuple(so_far))
+            yield AuditStep(events=(events.refused("nobody approved this command", "declined"),))
             notes = (answer.notes,) if answer is not None and answer.notes else ()
             return Result(outcome=Outcome.DECLINED, decision=decision, run=request.id, notes=notes)
         if meant is not request.mode and meant is Mode.PREVIEW:
             request = replace(request, mode=Mode.PREVIEW)
-            plan = world.plan(request, world.grant(request, decision))
-    try:
-        yield Note(events=(*so_far, told.starting(plan)), admits=True)
-        asks = _unconfirmed(request, decision)
-        result: Result = yield Execute(plan=plan, command=request.workload.shown, asks=asks)
-    except (RateLimited, RecordError):
-        raise  # nothing began: the record has its refusal, or there is nothing to write to
-    except BaseException as error:
-        yield Note(events=(told.failed(error),))
-        raise
-    dry_run = request.mode is Mode.PREVIEW
-    result = replace(result, decision=decision, run=request.id, dry_run=dry_run)
-    calls = told.network(result.network_calls or ())
-    ended = (
-        *calls,
-        told.ended(result),
-        *told.violations(result.held_back),
-        *told.refused_inside(result.failure),
-    )
-    # Its start is on disk: a power cut here makes an interruption of it, and nothing is lost.
-    yield Note(events=ended, waits=bool(result.held_back))
+            plan = context.plan(request, context.grant(request, decision))
+    result = yield from _execute(request, decision, plan, events, unwritten)
     if result.changes is None or plan.grant.writes is not Writes.LAYER:
         return result
     try:
-        return (yield from _settle(request, world, plan, result))
+        return (yield from _settle(request, context, plan, result))
     except KeyboardInterrupt as stop:
         if result.changes.items and not stop.args:
             stop.args = (_stopped(result.changes.id),)
         raise
+
+
+def ask(events: AuditEvents, question: Question, *before: Event) -> Path[Answer | None]:
+    """Asks; that it is asked is on disk before anybody sees it, and so is the answer after."""
+    yield AuditStep(events=(*before, events.asked(question)))
+    answer: Answer | None = yield AskStep(question=question)
+    yield AuditStep(events=(events.answered(question, answer),))
+    return answer
+
+
+def _execute(
+    request: Request,
+    decision: Decision,
+    plan: RunPlan,
+    events: AuditEvents,
+    unwritten: tuple[Event, ...],
+) -> Path[Result]:
+    """Runs a plan; no run whose start is not on disk before its command starts."""
+    start = yield BeginStep(events=(*unwritten, events.starting(plan)))
+    asks = _unconfirmed(request, decision)
+    command = request.workload.shown
+    try:
+        result: Result = yield ExecuteStep(plan=plan, start=start, command=command, asks=asks)
+    except RecordError:
+        raise  # its start did not reach the disk: nothing ran, and there is nothing to write to
+    except BaseException as error:
+        yield AuditStep(events=(events.failed(error),))
+        raise
+    dry_run = request.mode is Mode.PREVIEW
+    result = replace(result, decision=decision, run=request.id, dry_run=dry_run)
+    ended = (
+        *events.network(result.network_calls or ()),
+        events.ended(result),
+        *events.violations(result.held_back),
+        *events.refused_inside(result.failure),
+    )
+    # Its start is on disk: a power cut here makes an interruption of it, and nothing is lost.
+    yield AuditStep(events=ended, waits=bool(result.held_back))
+    return result
 
 
 def _tried(result: Result) -> Result:
@@ -170,60 +190,59 @@ def _unconfirmed(request: Request, decision: Decision) -> tuple[str, ...]:
     return decision.because or (decision.rule,)
 
 
-def _settle(request: Request, world: World, plan: Plan, result: Result) -> Path[Result]:
-    """What becomes of the changes that a run left in its layer."""
-    told = world.told(request)
+def _settle(request: Request, context: PathContext, plan: RunPlan, result: Result) -> Path[Result]:
+    """What becomes of the changes that a run left in its overlay."""
+    from redoma.pipeline.transactions import apply_changes, discard_changes
+
+    events = context.events(request)
     changes, decision = result.changes, result.decision
     assert changes is not None and decision is not None
     if not changes.held:
         return result
     if request.mode is Mode.PREVIEW:
-        yield Note(events=(told.changed(Kind.PREVIEWED, changes),))
+        yield AuditStep(events=(events.changed(Kind.PREVIEWED, changes),))
         return result
     kept = f"nothing was changed; redoma apply {changes.id} keeps what the command wrote"
     when = plan.grant.apply
     if when is When.NEVER or (not result.may_apply and when is not When.ALWAYS):
-        yield Note(events=(told.changed(Kind.PREVIEWED, changes),))
+        yield AuditStep(events=(events.changed(Kind.PREVIEWED, changes),))
         return replace(result, notes=(*result.notes, kept))
-    now = world.judge(request, changes)
+    now = context.judge(request, changes)
     if now.verdict is Verdict.DENY:
-        refused = told.refused("; ".join(now.because), "denied")
-        yield Note(events=(refused, told.changed(Kind.DISCARDED, changes)))
-        yield Discard(changes=changes)
+        refused = events.refused("; ".join(now.because), "denied")
+        yield from discard_changes(events, changes, refused)
         return replace(result, outcome=Outcome.DENIED, decision=now, changes=None)
     why = _review(decision, now, plan)
     if why:
-        question = world.question(request, now, plan, changes)
-        yield Note(events=(told.changed(Kind.PREVIEWED, changes), told.asked(question)))
-        answer = yield Ask(question=question)
-        noted = told.answered(question, answer)
+        question = context.question(request, now, plan, changes)
+        answer = yield from ask(events, question, events.changed(Kind.PREVIEWED, changes))
         meant = _meant(question, answer)
         if meant is None and answer is not None and answer.approved_by != NOBODY:
-            yield Note(events=(noted, told.changed(Kind.DISCARDED, changes)))
-            yield Discard(changes=changes)
+            yield from discard_changes(events, changes)
             return replace(result, outcome=Outcome.DECLINED, changes=None)
-        yield Note(events=(noted,))
         if meant is not Mode.RUN:
-            yield Hold(changes=changes, why=why)
+            yield HoldStep(id=changes.id, asks=(why,))
             notes = (*result.notes, f"{why}: {kept}")
             return replace(result, outcome=Outcome.PREVIEWED, notes=notes)
     else:
-        plan, aside = yield from _allowed(request, world, now, plan, changes)
+        plan, aside = yield from _allowed(request, context, now, plan, changes)
         result = replace(result, notes=(*result.notes, *aside))
+    step = ApplyStep(
+        id=changes.id,
+        allow_write=plan.grant.writable,
+        protected=plan.grant.protected,
+        undo=plan.grant.undo,
+    )
     try:
-        applied = yield from _apply(told, changes, plan, undo=plan.grant.undo)
+        applied = yield from apply_changes(
+            events, changes, step, lambda: context.question(request, now, plan, changes)
+        )
     except NoRoomForUndo as error:
-        question = without_undo(world.question(request, now, plan, changes), changes.id, str(error))
-        yield Note(events=(told.asked(question),))
-        answer = yield Ask(question=question)
-        yield Note(events=(told.answered(question, answer),))
-        if _meant(question, answer) is not Mode.RUN:
-            notes = (*result.notes, f"{error}; nothing was changed", error.hint)
-            return replace(result, outcome=Outcome.PREVIEWED, notes=notes)
-        applied = yield from _apply(told, changes, plan, undo=False)
+        notes = (*result.notes, f"{error}; nothing was changed", error.hint)
+        return replace(result, outcome=Outcome.PREVIEWED, notes=notes)
     return replace(
         result,
-        applied=applied.applied,
+        applied=bool(applied.changes),  # all of it may be held back
         undoable=applied.undoable,
         held_back=(*result.held_back, *applied.held_back),
         notes=(*result.notes, *applied.notes),
@@ -231,68 +250,72 @@ def _settle(request: Request, world: World, plan: Plan, result: Result) -> Path[
 
 
 def _allowed(
-    request: Request, world: World, now: Decision, plan: Plan, changes: Changes
-) -> Path[tuple[Plan, tuple[str, ...]]]:
+    request: Request, context: PathContext, now: Decision, plan: RunPlan, changes: Changes
+) -> Path[tuple[RunPlan, tuple[str, ...]]]:
     """The plan with what a person's tools would obey allowed, where whoever is asked says so."""
-    from redoma.pipeline.obeyed import asked_about, kept_aside, question_about
+    from redoma.pipeline.stored_changes import kept_aside, obeyed_files
 
-    asked = asked_about(changes, plan.grant)
-    if not asked:
+    files = obeyed_files(changes, plan.grant)
+    if not files:
         return plan, ()
-    told = world.told(request)
-    question = question_about(world.question(request, now, plan, changes), asked)
-    yield Note(events=(told.asked(question),))
-    answer = yield Ask(question=question)
-    yield Note(events=(told.answered(question, answer),))
+    from redoma.pipeline.questions import about_obeyed_files
+
+    question = about_obeyed_files(context.question(request, now, plan, changes), files)
+    answer = yield from ask(context.events(request), question)
     if _meant(question, answer) is not Mode.RUN:
-        return plan, kept_aside(changes, asked, answer.notes if answer is not None else "")
-    allowed = tuple(f"{changes.workspace}/{path}" for path in asked)
+        return plan, kept_aside(changes, files, answer.notes if answer is not None else "")
+    allowed = tuple(f"{changes.workspace}/{path}" for path in files)
     grant = replace(plan.grant, writable=(*plan.grant.writable, *allowed))
     return replace(plan, grant=grant), ()
 
 
-def _apply(told: Told, changes: Changes, plan: Plan, *, undo: bool) -> Path[Result]:
-    """Applies; that it begins is on disk before anything moves, and how it ended is told."""
-    yield Note(events=(told.changed(Kind.APPLY_STARTING, changes),))
-    try:
-        applied: Result = yield Apply(changes=changes, plan=plan, undo=undo)
-    except BaseException as error:
-        with suppress(RecordError):  # its start is there, and the error says the rest
-            yield Note(events=(told.not_applied(changes, error),), waits=False)
-        raise
-    violations = told.violations(applied.held_back)
-    try:
-        became = Kind.APPLIED if applied.applied else Kind.PREVIEWED
-        ended = told.changed(became, changes, undoable=applied.undoable)
-        yield Note(events=(ended, *violations), waits=bool(violations))
-    except (RecordError, KeyboardInterrupt) as error:
-        # Its start is on disk, and it is done: that is what a person has to know first.
-        return replace(applied, notes=(*applied.notes, unwritten(error)))
-    return applied
-
-
-def unwritten(error: BaseException) -> str:
-    """What to remark where something was done and only its end could not be written down."""
-    why = "stopped" if isinstance(error, KeyboardInterrupt) else str(error)
-    return f"this was done, and could not be written down: {why}"
-
-
-def without_undo(question: Question, name: str, why: str) -> Question:
-    """The same question, whether changes may be applied for good; no other answer is one to it."""
-    return replace(
-        question,
-        digest=f"apply {name} without undo",
-        because=(why,),
-        impact=replace(question.impact, reversible=False),
-        argvs=(),
-        joins=(),
-    )
-
-
-def _review(before: Decision, now: Decision, plan: Plan) -> str:
+def _review(before: Decision, now: Decision, plan: RunPlan) -> str:
     """Why a person should see what changed before it becomes real; empty for no reason."""
     if now.preview or before.preview:
         return now.preview or before.preview
     if now.verdict is Verdict.CONFIRM and before.verdict is not Verdict.CONFIRM:
         return "; ".join(now.because) or "the policy wants it confirmed"
     return "the profile asks before it applies" if plan.grant.apply is When.ASK else ""
+
+
+class Confirmed(Value):
+    """What became of a question: nobody is asked about what is denied anyway."""
+
+    __module__ = "redoma"
+
+    decision: Decision
+    question: Question | None = None
+    answer: Answer | None = None
+
+    @property
+    def choice(self) -> Choice:
+        """What was said; silence and a denial by policy are a no."""
+        from redoma.model.question import Choice
+
+        return self.answer.choice if self.answer is not None else Choice.DENY
+
+    @property
+    def approved(self) -> bool:
+        """Whether exactly this command was approved."""
+        question, answer = self.question, self.answer
+        return question is not None and answer is not None and answer.approves(question)
+
+
+def confirm_path(
+    request: Request, context: PathContext, about: Context, seconds: float | None
+) -> Path[Confirmed]:
+    """Judges and asks, and runs nothing. `seconds` can only shorten the time for an answer."""
+    events = context.events(request)
+    decision = context.judge(request)
+    judged = events.judged(decision)
+    if decision.verdict is Verdict.DENY:
+        yield AuditStep(events=(judged, events.refused("; ".join(decision.because), "denied")))
+        return Confirmed(decision=decision)
+    plan = context.plan(request, context.grant(request, decision))
+    question = context.question(request, decision, plan, None)
+    most = question.timeout_seconds
+    question = replace(
+        question, context=about, timeout_seconds=most if seconds is None else min(most, seconds)
+    )
+    answer = yield from ask(events, question, judged)
+    return Confirmed(decision=decision, question=question, answer=answer)

@@ -7,17 +7,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Self
 
-    from redoma.model.change import Changes
+    from redoma.model.change import Applied, Changes
     from redoma.model.result import Result
-    from redoma.model.transaction import Applied
-    from redoma.pipeline.dry_run import DryRun
+    from redoma.pipeline.dry_run import DryRunReport
     from redoma.pipeline.sandbox import Sandbox
 
 
 class Preview:
     """One command's run with its writes held; as a context manager, let go unless applied."""
 
-    def __init__(self, found: DryRun, sandbox: Sandbox) -> None:
+    __module__ = "redoma"
+
+    def __init__(self, found: DryRunReport, sandbox: Sandbox) -> None:
         self.found = found
         self._sandbox = sandbox
         self._open = found.changes.held
@@ -56,22 +57,10 @@ class Preview:
         With `no_undo` nothing is kept to undo it; without, NoRoomForUndo where that cannot be.
         """
         if not self.changes.held:
-            from redoma.model.transaction import Applied
+            from redoma.model.change import Applied
 
             return Applied(id=self.id)
-        from redoma.pipeline.transactions import apply
-
-        policy = self._sandbox.policy()
-        ask = self._sandbox.answerer(policy)
-        applied = apply(
-            self.id,
-            paths,
-            ask=ask,
-            policy=policy,
-            allow_write=allow_write,
-            undo=self._sandbox.undo and not no_undo,
-            record=self._sandbox.record(policy),
-        )
+        applied = self._sandbox.apply(self.id, paths, allow_write=allow_write, no_undo=no_undo)
         if applied.changes:
             self._open = False
         return applied
@@ -80,10 +69,7 @@ class Preview:
         """Lets the changes go; once is enough."""
         if self._open:
             self._open = False
-            from redoma.pipeline.transactions import discard
-
-            policy = self._sandbox.policy()
-            discard(self.id, policy, record=self._sandbox.record(policy))
+            self._sandbox.discard(self.id)
 
     def __enter__(self) -> Self:
         return self

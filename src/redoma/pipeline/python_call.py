@@ -5,39 +5,39 @@ from __future__ import annotations
 import os
 import sys
 
-from redoma.base.ids import short_id
 from redoma.jail.calls.call_result import answered, made_hidden
 from redoma.jail.calls.payload import sent
-from redoma.jail.calls.wire import Orders
-from redoma.jail.engines.hiding import in_everything
-from redoma.jail.own import environment_in
-from redoma.model.access import Network, Writes
+from redoma.jail.calls.wire import CallOrders
+from redoma.jail.engines.hidden_paths import in_everything
+from redoma.jail.protect.installation import environment_in
+from redoma.model.access import NetworkMode, Writes
 from redoma.model.errors import Declined, UsageError
 from redoma.model.request import PythonCall, Request
 from redoma.model.result import Outcome
 from redoma.model.value import replace
-from redoma.pipeline.context import World
-from redoma.pipeline.requests import this_caller, this_session
-from redoma.pipeline.step_runner import Hands
+from redoma.pipeline.run_context import RunContext
+from redoma.pipeline.step_runner import RunStepRunner
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from redoma.jail.supervisor.control import Control
     from redoma.jail.supervisor.streams import Sink
     from redoma.model.access import Grant
     from redoma.model.call import Call
-    from redoma.model.change import Changes
     from redoma.model.decision import Decision
-    from redoma.model.plan import Plan
+    from redoma.model.plan import RunPlan
+    from redoma.model.policy import Circumstances
     from redoma.model.result import Result
-    from redoma.pipeline.sandbox import Sandbox
-    from redoma.pipeline.steps import Execute
+    from redoma.pipeline.run_context import SandboxConfig
+    from redoma.pipeline.steps import ExecuteStep
 
 # What every enclosure shows; /etc is a copy of a few entries, and so is not among it.
 _SHOWN = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix/store")
 
 
-def request_for_call(call: Call, sandbox: Sandbox) -> Request:
+def request_for_call(call: Call, config: SandboxConfig, **more: Any) -> Request:
     """The request for a call; NotSendable where it cannot be put into bytes."""
     harness = sys.modules.get("redoma.jail.calls.harness")
     if harness is not None and harness.running:
@@ -45,34 +45,19 @@ def request_for_call(call: Call, sandbox: Sandbox) -> Request:
             "this function already runs in an enclosure, and there is none inside another",
             hint="call the function itself: it is held by the same enclosure",
         )
-    who = sandbox.who
-    return Request(
-        workload=sent(call, (sandbox.workspace, *sandbox.also_writable)),
-        id=short_id(),
-        caller=who.caller or this_caller(),
-        session=who.session or this_session(),
-        phase=who.phase,
-        plan=who.plan,
-        step=who.step,
-    )
+    roots = (config.root, *config.overrides.writable)
+    return config.caller.request(sent(call, roots), **more)
 
 
-class CallWorld(World):
-    """The path's view of one call: judged as code, and shown the code that it needs."""
+class CallContext(RunContext):
+    """The context of one call: judged as code, and shown the code that it needs."""
 
-    def judge(self, request: Request, changes: Changes | None = None) -> Decision:
-        from redoma.pipeline.check import check_call
+    def _decided(self, request: Request, around: Circumstances) -> Decision:
+        from redoma.pipeline.decisions.check import check_call
 
-        around = self._sandbox.circumstances(request, self.policy)
-        if changes is not None:
-            around = replace(around, files_affected=len(changes.items))
-        decision = check_call(
-            _workload(request),
-            cwd=self._sandbox.workspace,
-            policy=self.policy,
-            circumstances=around,
+        return check_call(
+            _workload(request), cwd=self.config.root, policy=self.policy, circumstances=around
         )
-        return decision if changes is None else self._sandbox.judged_by_changes(decision, changes)
 
     def grant(self, request: Request, decision: Decision) -> Grant:
         grant = super().grant(request, decision)
@@ -80,7 +65,7 @@ class CallWorld(World):
         missing = tuple(p for p in _workload(request).places if not _within(p, given))
         return _widened(grant, missing) if missing else grant
 
-    def plan(self, request: Request, grant: Grant) -> Plan:
+    def plan(self, request: Request, grant: Grant) -> RunPlan:
         # Relative paths mean the same inside as they do to whoever calls.
         here = _here()
         if not request.cwd and _within(here, (grant.workspace, *grant.writable, *grant.readable)):
@@ -91,29 +76,27 @@ class CallWorld(World):
         raise Declined("a call cannot be changed by whoever is asked, only approved or declined")
 
 
-class CallHands(Hands):
+class CallRunner(RunStepRunner):
     """Performs the steps of one call: sends it in, and reads what comes back."""
 
     def __init__(
         self,
-        world: World,
-        sandbox: Sandbox,
+        context: CallContext,
         call: Call,
         *,
         sink: Sink | None = None,
         control: Control | None = None,
     ) -> None:
-        super().__init__(world, sandbox, sink=sink, control=control)
+        super().__init__(context, sink=sink, control=control)
         self._call = call
         self._hidden: tuple[str, ...] = ()
         self._given: tuple[str, ...] = ()
 
-    def execute(self, step: Execute) -> Result:
-        self._stdin = orders_for(step.plan).written()
+    def stdin(self, step: ExecuteStep) -> bytes:
         grant = step.plan.grant
         self._hidden = grant.hidden
         self._given = (grant.workspace, *grant.writable, *grant.readable)
-        return super().execute(step)
+        return orders_for(step.plan).written()
 
     def finished(self, result: Result) -> Result:
         read = answered(result, self._call.returns, self._given)
@@ -126,17 +109,17 @@ class CallHands(Hands):
         return read
 
 
-def orders_for(plan: Plan) -> Orders:
+def orders_for(plan: RunPlan) -> CallOrders:
     """What the call's process is told, under this plan."""
     grant, workload = plan.grant, _workload(plan.request)
     written = () if grant.writes is Writes.NONE else (grant.workspace,)
-    return Orders(
+    return CallOrders(
         payload=workload.payload,
         path=workload.path,
         seen=(*_SHOWN, grant.workspace, *grant.readable, *grant.writable),
         writable=(*written, *grant.writable),
         hidden=tuple(path for path in grant.hidden if not environment_in(path)),
-        network=grant.network is not Network.CLOSED,
+        network=grant.network is not NetworkMode.CLOSED,
         subprocesses=grant.subprocesses,
         collects=workload.collects,
     )

@@ -1,4 +1,4 @@
-"""Makes the question that a person answers: what would run, why it is asked, what it touches.
+"""The one place that builds questions: what would run, why it is asked, what it touches.
 
 The digest says exactly what an approval is for: this workload with this input, in this place,
 with these rights, under this policy. Nobody approves one thing and runs another.
@@ -12,24 +12,27 @@ from enum import Enum
 from hashlib import sha256
 
 from redoma.ask.answers import now
-from redoma.base.ids import uuid
-from redoma.judge.assess import examine_call, facts_of
-from redoma.judge.canonical_argv import NOTHING, Likeness, likeness, program_likeness
+from redoma.base.ids import short_id, uuid
+from redoma.base.text import shortened
+from redoma.judge.canonical_argv import NOTHING, CanonicalCommand, canonical_argv, canonical_program
+from redoma.judge.judgement import examine_call, facts_of
 from redoma.judge.text.budget import Exhausted
-from redoma.model.display import shortened
 from redoma.model.policy import BUILT_IN
-from redoma.model.question import Context, Question
+from redoma.model.question import Choice, Context, Impact, Question
 from redoma.model.request import Program, PythonCall, ShellCommand
 from redoma.model.risk import Risk
-from redoma.model.value import Value, fields_of
-from redoma.pipeline.check import ground, judging, unjudged
+from redoma.model.value import Value, fields_of, replace
+from redoma.pipeline.decisions.check import ground, judging, unjudged
+from redoma.pipeline.decisions.knowledge import knowledge, pack
 from redoma.pipeline.impact import impact
-from redoma.pipeline.knowledge import knowledge, pack
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
     from redoma.model.access import Grant
-    from redoma.model.change import Changes
+    from redoma.model.change import Changes, HistoryEntry
     from redoma.model.decision import Decision
     from redoma.model.policy import Policy
     from redoma.model.request import Request, Workload
@@ -38,6 +41,8 @@ if TYPE_CHECKING:
 
 
 LONGEST_INPUT = 400
+MOST_REASONS = 20
+_MOST_FILES = 10
 
 
 def question(
@@ -53,12 +58,13 @@ def question(
     """The question for one request; `changes` are those of a preview, where one ran."""
     found = decision.assessment.findings
     risk = decision.assessment.risk
-    like = _like(request.workload)
+    like = _canonical(request.workload)
     cwd = place(request, grant)
     # Attack: the same words mean another thing with another input, so they are not known again.
     known = not request.stdin
-    return Question(
-        id=uuid(),
+    return _made(
+        request,
+        policy,
         digest=digest(request, grant=grant, policy=policy),
         command=request.workload.shown,
         risk=risk,
@@ -70,22 +76,130 @@ def question(
         spans=_spans(found, risk),
         alternative=next((finding.alternative for finding in found if finding.alternative), ""),
         impact=impact(decision, grant, _facts(request, decision, cwd, home), changes),
-        context=Context(
-            triggered_by=request.caller,
-            workflow_phase=request.phase,
-            previous_commands=previous,
-        ),
+        previous=previous,
         workspace=grant.workspace,
-        session=request.session,
         argvs=like.argvs if known else (),
         joins=like.joins if known else (),
         cwd=cwd,
         grant=rights(grant),
         rules=tuple(sorted({finding.rule for finding in found})),
-        asked_at=now(),
-        timeout_seconds=policy.confirmation.timeout_seconds,
-        default_action=policy.confirmation.default_action,
         policy=f"{policy.name}: {decision.rule}" if decision.rule else policy.name,
+    )
+
+
+def question_of_changes(
+    request: Request, entry: HistoryEntry, changes: Changes, policy: Policy
+) -> Question:
+    """Whether stored changes may be applied whose command has to be confirmed."""
+    count = len(changes.items)
+    return _made(
+        request,
+        policy,
+        digest=f"apply {entry.id}",
+        command=entry.command,
+        risk=Risk.DANGEROUS,
+        safety_level=Risk.DANGEROUS.label,
+        because=entry.asks,
+        impact=Impact(
+            files_affected=tuple(item.path for item in changes.items),
+            reversible=True,
+            estimated_scope=f"changes {count} path{'s' if count > 1 else ''} that a preview holds",
+        ),
+        workspace=entry.workspace,
+    )
+
+
+def question_of_plan(  # noqa: PLR0913 — each by its own name
+    request: Request,
+    worst: Decision,
+    policy: Policy,
+    *,
+    digest: str,
+    spans: tuple[Span, ...],
+    because: tuple[str, ...],
+    impacts: Sequence[Impact],
+    to_confirm: int,
+    workspace: str,
+) -> Question:
+    """What a person is asked once for all steps of a plan; the digest is of every one of them.
+
+    `request` shows the whole plan, `worst` is the decision on its riskiest step, `impacts` are
+    those of all steps.
+    """
+    files = tuple(dict.fromkeys(path for each in impacts for path in each.files_affected))
+    return _made(
+        request,
+        policy,
+        digest=digest,
+        command=request.workload.shown,
+        spans=spans,
+        risk=worst.assessment.risk,
+        safety_level=worst.level or worst.assessment.risk.label,
+        because=because[:MOST_REASONS],
+        impact=Impact(
+            files_affected=files,
+            reversible=all(each.reversible for each in impacts),
+            network_access=any(each.network_access for each in impacts),
+            estimated_scope=f"{len(impacts)} steps, {to_confirm} to confirm",
+        ),
+        workspace=workspace,
+        # A whole plan is never approved by silence, whatever the policy says of one command.
+        default_action=Choice.DENY,
+        policy=f"{policy.name}: plans.confirm",
+    )
+
+
+def _made(
+    request: Request, rules: Policy, /, *, previous: tuple[str, ...] = (), **about: Any
+) -> Question:
+    """A question with a name of its own, asked now, for whoever sent the request."""
+    context = Context(
+        triggered_by=request.caller, workflow_phase=request.phase, previous_commands=previous
+    )
+    usual: dict[str, Any] = {
+        "id": uuid(),
+        "context": context,
+        "session": request.session,
+        "asked_at": now(),
+        "timeout_seconds": rules.confirmation.timeout_seconds,
+        "default_action": rules.confirmation.default_action,
+        "policy": rules.name,
+    }
+    return Question(**{**usual, **about})
+
+
+def without_undo(asked: Question, name: str, why: str) -> Question:
+    """The same question, whether changes may be applied for good; no other answer is one to it."""
+    return replace(
+        asked,
+        digest=f"apply {name} without undo",
+        because=(why,),
+        impact=replace(asked.impact, reversible=False),
+        argvs=(),
+        joins=(),
+    )
+
+
+def about_obeyed_files(asked: Question, files: dict[str, str]) -> Question:
+    """The same question, whether these files may be obeyed; no other answer is one to it."""
+    because = [f"{path}: {tool} would obey it" for path, tool in files.items()]
+    if len(because) > _MOST_FILES:
+        because = [*because[:_MOST_FILES], f"and {len(because) - _MOST_FILES} more"]
+    # Attack: an approval of the command, or of other files that it made, is none of these.
+    named = "\0".join((asked.digest, "obeyed", *sorted(files))).encode(errors="surrogateescape")
+    return replace(
+        asked, digest=sha256(named).hexdigest(), because=tuple(because), argvs=(), joins=()
+    )
+
+
+def about_unseen_input(asked: Question) -> Question:
+    """The same question about a command that reads what nobody has seen.
+
+    Attack: what is piped in is part of what runs. An approval is for this input alone: it is
+    neither remembered nor good for another run.
+    """
+    return replace(
+        asked, digest=f"{asked.digest}:{short_id()}", argvs=(), joins=(), input_unknown=True
     )
 
 
@@ -97,11 +211,11 @@ def _reads(stdin: bytes) -> tuple[str, ...]:
     return (f"it reads {len(stdin)} bytes from its standard input: {text!r}",)
 
 
-def _like(workload: Workload) -> Likeness:
-    """What an approval that lasts is known by; a call's arguments are objects, like nothing."""
+def _canonical(workload: Workload) -> CanonicalCommand:
+    """What an approval that lasts is known by; a call's arguments are objects, and have none."""
     if isinstance(workload, Program):
-        return program_likeness(workload.argv)
-    return likeness(workload.text) if isinstance(workload, ShellCommand) else NOTHING
+        return canonical_program(workload.argv)
+    return canonical_argv(workload.text) if isinstance(workload, ShellCommand) else NOTHING
 
 
 def digest(request: Request, *, grant: Grant, policy: Policy) -> str:

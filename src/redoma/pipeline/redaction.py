@@ -8,11 +8,17 @@ from redoma.vault.redactor import REDACTED, WITH_KIND, Found, Redactor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
+    from redoma.model.policy import Policy
     from redoma.vault.stream import RedactingStream
 
 __all__ = ["REDACTED", "WITH_KIND", "Found", "Redactor", "SecretSanitizer", "redactor"]
+
+_own: list[Redactor] = []
+# Texts in which nothing was found: what is audited of a run is mostly what was of the last.
+_harmless: set[str] = set()
+_MOST_HARMLESS, _SHORT = 2000, 200
 
 
 def redactor(
@@ -28,12 +34,37 @@ def redactor(
     return Redactor((*own, *values), replacement=replacement)
 
 
+def redact(text: str) -> str:
+    """The text without secrets, those in the caller's own variables included."""
+    if text in _harmless:
+        return text
+    if not _own:
+        _own.append(redactor())
+    cleaned = _own[0].text(text)
+    if cleaned == text and len(text) <= _SHORT:
+        if len(_harmless) >= _MOST_HARMLESS:
+            _harmless.clear()
+        _harmless.add(text)
+    return cleaned
+
+
+def cleaner(policy: Policy) -> Callable[[str], str]:
+    """What takes secrets out of a text, where the policy wants that."""
+    return redact if policy.logging.redact_secrets else _unchanged
+
+
+def _unchanged(text: str) -> str:
+    return text
+
+
 class SecretSanitizer:
     """Takes secrets out of a message before a model, a log or a page gets it.
 
     `values` are further secrets that are known by value. The secrets in `environ` (by default, in
     the variables of this process) are known as well: those whose names tell, such as `DB_PASSWORD`.
     """
+
+    __module__ = "redoma"
 
     __slots__ = ("_redactor",)
 

@@ -14,26 +14,54 @@ from redoma.model.value import Value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
+
+    from redoma.model.request import Workload
 
 _BASH = "/bin/bash"
 
 
-class Who(Value):
-    """Who asks, in which session, and in which phase of a workflow; empty for the usual."""
+class Caller(Value):
+    """Who asks, in which session, and in which phase of a workflow; empty for the usual.
 
-    caller: str = ""
+    `name` is the user of this process by default (`REDOMA_CALLER` says another), `session` its
+    login session (`REDOMA_SESSION`).
+
+    >>> import redoma
+    >>> redoma.Caller(name="my-agent", session="42", phase="release").name
+    'my-agent'
+    """
+
+    __module__ = "redoma"
+
+    name: str = ""
     session: str = ""
     phase: str = ""
-    # The run of a plan, and its step.
+    # The run of a plan, and its step; a plan says them itself.
     plan: str = ""
     step: str = ""
+
+    def request(self, workload: Workload, **more: Any) -> Request:
+        """A request of this caller, with a name of its own."""
+        return Request(
+            **{
+                "workload": workload,
+                "id": short_id(),
+                "caller": self.name or this_caller(),
+                "session": self.session or this_session(),
+                "phase": self.phase,
+                "plan": self.plan,
+                "step": self.step,
+                **more,
+            }
+        )
 
 
 def request_for(
     command: str | Sequence[str],
     cwd: str = "",
     mode: Mode = Mode.RUN,
-    who: Who | None = None,
+    caller: Caller | None = None,
     *,
     stdin: bytes | int | None = b"",
 ) -> Request:
@@ -46,18 +74,11 @@ def request_for(
         raise UsageError("there is no command to run")
     if any("\0" in word for word in words):
         raise UsageError("a command cannot contain a NUL byte")
-    who = who or Who()
-    return Request(
-        workload=shell_command(command) if isinstance(command, str) else Program(argv=words),
-        id=short_id(),
+    return (caller or Caller()).request(
+        shell_command(command) if isinstance(command, str) else Program(argv=words),
         cwd=cwd,
         stdin=stdin if isinstance(stdin, bytes) else b"",
         mode=mode,
-        caller=who.caller or this_caller(),
-        session=who.session or this_session(),
-        phase=who.phase,
-        plan=who.plan,
-        step=who.step,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from redoma.base.paths import is_within
 from redoma.model.access import SHARED
 from redoma.model.errors import UsageError
 from redoma.model.guarantee import Guarantee
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from redoma.model.access import Grant
 
 
-class Narrowing:
+class Restrictions:
     """Hidden paths hold below whatever is given; `subprocesses` is how many may run at once."""
 
     def __init__(self, hide: Sequence[str] | None, subprocesses: int | None) -> None:
@@ -38,13 +39,13 @@ class Narrowing:
         if not set(SHARED).isdisjoint(grant.writable):
             grant = replace(grant, require=grant.require - {Guarantee.PROTECTED_PATHS})
         hidden = (*self._hide, *_own(grant))
-        covers = [h for h in hidden if _within(grant.workspace, h)]
+        covers = [h for h in hidden if is_within(grant.workspace, h)]
         if covers:
             raise UsageError(f"hide: {covers[0]} holds the workspace {grant.workspace}")
         new = tuple(path for path in hidden if path not in grant.hidden)
         if not new:
             return grant
-        from redoma.pipeline.policy_grant import with_engines_that_hide
+        from redoma.pipeline.decisions.policy_grant import with_engines_that_hide
 
         return with_engines_that_hide(replace(grant, hidden=(*grant.hidden, *new)))
 
@@ -54,33 +55,31 @@ def _own(grant: Grant) -> list[str]:
 
     Attack: whoever may write a whole home could write the record, approvals and policies in it.
     """
-    from redoma.jail import places
-    from redoma.pipeline.policies import user_file
+    from redoma.base import own_directories
+    from redoma.pipeline.decisions.policies import user_file
 
     given = (*grant.writable, *grant.readable)
     # In a workspace the cache is only read: what a call needs may lie there.
     roots = (grant.workspace, *given)
-    kept = [path for path in (_state(), places.config(), os.path.dirname(user_file())) if path]
-    found = [path for path in map(_real, kept) if any(_within(path, root) for root in roots)]
+    kept = [
+        path for path in (_state(), own_directories.config(), os.path.dirname(user_file())) if path
+    ]
+    found = [path for path in map(_real, kept) if any(is_within(path, root) for root in roots)]
     if given:
-        cache = _real(places.cache())
-        found += [cache] if any(_within(cache, each) for each in given) else []
+        cache = _real(own_directories.cache())
+        found += [cache] if any(is_within(cache, each) for each in given) else []
     return list(dict.fromkeys(found))
 
 
 def _state() -> str:
-    from redoma.jail import places
+    from redoma.base import own_directories
     from redoma.model.errors import StateUnavailable
 
     try:
-        return places.state()
+        return own_directories.state()
     except StateUnavailable:
         return ""  # who writes there says so
 
 
 def _real(path: str) -> str:
     return os.path.realpath(os.path.expanduser(path))
-
-
-def _within(path: str, root: str) -> bool:
-    return path == root or path.startswith(root.rstrip("/") + "/")

@@ -2,57 +2,59 @@
 
 from __future__ import annotations
 
-import os
-
-from redoma.jail.levels import load
-from redoma.jail.own import INTERPRETER  # noqa: F401 — looked up before anything runs
-from redoma.model.access import Writes
-from redoma.model.guarantee import Guarantee
+from redoma.jail.profiles.profile import load
+from redoma.jail.protect.installation import INTERPRETER  # noqa: F401 — looked up before anything runs
 from redoma.model.request import Mode
-from redoma.model.value import replace
-from redoma.pipeline.context import World, held
+from redoma.pipeline.check_path import check_path
 from redoma.pipeline.credentials import reach_of
-from redoma.pipeline.drive import drive
-from redoma.pipeline.overrides import Given, checked, given_policy, policy_beside
-from redoma.pipeline.path import path
-from redoma.pipeline.requests import Who, request_for
-from redoma.pipeline.restrictions import Narrowing
-from redoma.pipeline.step_runner import Hands
-from redoma.pipeline.this_host import this_host
+from redoma.pipeline.overrides import Overrides, policy_beside, policy_named
+from redoma.pipeline.path import confirm_path, path
+from redoma.pipeline.requests import Caller, request_for
+from redoma.pipeline.restrictions import Restrictions
+from redoma.pipeline.run_context import RunContext, SandboxConfig
+from redoma.pipeline.settings import Access, Network, PolicyChoice, checked, limits_by_name
+from redoma.pipeline.step_runner import RunStepRunner, StepRunner
+from redoma.pipeline.steps import drive
 from redoma.pipeline.workspace import READ, WRITTEN, granted_path
 from redoma.pipeline.workspace import workspace as usable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any, Self, TypeVar
 
-    from redoma.ask.answerers import AnswererChain
     from redoma.audit.log import AuditLog
-    from redoma.jail.probe.host import Host
     from redoma.jail.supervisor.control import Control
     from redoma.jail.supervisor.streams import Sink
-    from redoma.model.access import Grant
+    from redoma.model.access import Limits
     from redoma.model.call import Call
-    from redoma.model.change import Changes
+    from redoma.model.change import Applied, Undone
     from redoma.model.decision import Decision
-    from redoma.model.intent import StepConstraints
-    from redoma.model.policy import Circumstances, Policy
-    from redoma.model.question import Answer, Answerer, Choice, Question
+    from redoma.model.policy import Policy
+    from redoma.model.question import Answer, Answerer, Choice, Context, Question
     from redoma.model.request import Request
     from redoma.model.result import Result
-    from redoma.pipeline.confirming import Confirmed
+    from redoma.pipeline.path import Confirmed
     from redoma.pipeline.preview import Preview
+    from redoma.pipeline.transactions import Transactions
 
     T = TypeVar("T")
 
-__all__ = ["Sandbox", "this_host"]
-
-USUAL = "standard"
-
 
 class Sandbox:
-    """A workspace, the policy that holds there, and what commands may do in it."""
+    """A workspace, the policy that holds there, and what commands may do in it.
+
+    Every command is judged, confirmed where the policy wants that, run in a sandbox of the kernel,
+    and written to the audit log. What it changed can be looked at first, and taken back.
+
+    >>> import redoma, tempfile
+    >>> with tempfile.TemporaryDirectory(dir="/var/tmp") as place:
+    ...     sandbox = redoma.Sandbox(place, network=redoma.Network(hosts=("pypi.org",)))
+    ...     sandbox.check("rm -rf ~").verdict
+    <Verdict.DENY: 3>
+    """
+
+    __module__ = "redoma"
 
     @checked
     def __init__(  # noqa: PLR0913 — each by its own name
@@ -61,148 +63,89 @@ class Sandbox:
         *,
         level: str = "",
         engine: str = "",
-        limits: Mapping[str, int | float | None] | None = None,
-        at_most: Mapping[str, int | float] | None = None,
-        allow_write: Sequence[str] = (),
-        allow_read: Sequence[str] = (),
-        hide: Sequence[str] | None = None,
-        subprocesses: int | None = None,
-        allow_hosts: Sequence[str] = (),
-        any_host: bool = False,
-        publish: Sequence[int] = (),
-        inspect: bool = False,
-        cache_hosts: Sequence[str] = (),
-        credentials: Sequence[str] = (),
-        mock: bool | str = False,
-        env: Mapping[str, str] | None = None,
-        direct: bool = False,
-        temporary: bool = False,
-        apply: str = "",
-        no_undo: bool = False,
-        policy: Policy | str | None = None,
-        project: str = "",
-        pack: str = "",
-        rules: Sequence[tuple[str, str, str]] = (),
+        access: Access | None = None,
+        network: Network | None = None,
+        limits: Limits | None = None,
+        at_most: Limits | None = None,
+        policy: Policy | PolicyChoice | str | None = None,
         ask: Answerer | Callable[[Question], bool | Choice | Answer] | None = None,
-        record: AuditLog | str | None = None,
-        caller: str = "",
-        session: str = "",
-        phase: str = "",
+        audit: AuditLog | str | None = None,
+        caller: Caller | str = "",
     ) -> None:
-        """What holds in a workspace; the rest tightens or widens it by name.
+        """What holds in a workspace (this directory by default); the rest says it by name.
 
-        `limits` replaces limits of the level by name, None for no limit; `at_most` lowers those
-        that are larger.
-        `any_host` lets every public host be reached, through a gate, and nothing of this machine.
-        `inspect` reads requests one by one, in TLS as well, and `credentials` has the gate add
-        secrets to them: `api.example.com=TOKEN` or `api.example.com=vault:NAME`.
-        `mock` answers every request itself, so that nothing leaves, as a file of mocks says where
-        its path is given.
-        `direct` writes straight into the workspace where the level would hold what is written;
-        `apply` says when what was held becomes real: `on_success`, `always`, `ask` or `never`, and
-        with `no_undo` nothing is kept to take it back.
-        `temporary` lets commands work on the machine's own /tmp, held in the workspace's place.
-        `hide` are paths that are not there for a command, whatever else is given; who says what
-        is hidden may give a whole home. `subprocesses` is how many a Python call may start.
+        `level` is a level's name or a profile's file; the policy's own by default. `engine` is
+        one by name. `access` and `network` widen or tighten what the level gives; `limits`
+        replaces limits of the level, `NO_LIMIT` takes one off, and `at_most` lowers those that are
+        larger. `policy` is read from the user's and the project's `sandbox.yaml` where none is
+        given. `ask` is who confirms, a function or an answerer; nobody by default, which is a no.
+        `audit` is the directory of the audit log, or the log; the user's own by default. `caller`
+        says who asks.
 
-        `level` is a level's name or a profile's file; the policy's own by default. `policy` is
-        read from the user's and the project's `sandbox.yaml` where none is given (`project` is
-        where those are looked for, where that is not the workspace); a name is one
-        that ships. `pack` and `rules` (name, condition, action) count beside it, and the stricter
-        decides; where there is no file they stand alone. `ask` is who confirms: a callback or an
-        answerer; nobody by default. `record` is where it is written down: the user's own record by
-        default.
+        UsageError where an argument cannot be used: it names the argument, and is a TypeError or
+        a ValueError as well.
         """
-        self._level = level
         if level:
             load(level)  # a level that is not there is said now
-        self._engine = engine
-        self._root = usable(workspace)
-        self._given = Given(
+        root = usable(workspace)
+        access, network = access or Access(), network or Network()
+        fixed, chosen = None, PolicyChoice()
+        if isinstance(policy, PolicyChoice | str):
+            chosen = policy if isinstance(policy, PolicyChoice) else PolicyChoice(name=policy)
+        else:
+            fixed = policy
+        overrides = Overrides(
             engine,
-            limits=limits or {},
-            at_most=at_most or {},
+            limits=limits_by_name(limits),
+            at_most=limits_by_name(at_most),
             writable=tuple(
-                granted_path(path, WRITTEN, wide=hide is not None, root=self._root)
-                for path in allow_write
+                granted_path(path, WRITTEN, wide=access.hide is not None, root=root)
+                for path in access.write
             ),
-            readable=tuple(granted_path(path, READ, root=self._root) for path in allow_read),
-            env=tuple((env or {}).items()),
+            readable=tuple(granted_path(path, READ, root=root) for path in access.read),
+            env=tuple((access.env or {}).items()),
             reach=reach_of(
-                allow_hosts,
-                publish,
-                credentials,
-                inspect=inspect,
-                mock=mock,
-                cache=cache_hosts,
-                anyone=any_host,
+                network.hosts,
+                network.publish,
+                network.credentials,
+                inspect=network.inspect,
+                mock=network.mock,
+                cache=network.cache,
+                anyone=network.any_host,
             ),
-            direct=direct,
-            temporary=temporary,
-            apply=apply,
-            undo=not no_undo,
+            direct=access.direct,
+            temporary=access.temporary,
+            apply=access.apply,
+            undo=access.undo,
         )
-        self._narrowing = Narrowing(hide, subprocesses)
-        self._grants: dict[tuple[object, ...], Grant] = {}
-        self._constraints: StepConstraints | None = None
-        self._first: Answerer | None = None
-        self._policy = given_policy(policy)
-        self._project = project or self._root
-        self._beside = policy_beside(pack, rules)
-        self._ask = ask
-        self._record = record
-        self.who = Who(caller=caller, session=session, phase=phase)
-
-    def narrowed(
-        self,
-        constraints: StepConstraints,
-        *,
-        plan: str = "",
-        step: str = "",
-        first: Answerer | None = None,
-    ) -> Sandbox:
-        """The same sandbox for one step of a plan, held tighter: nothing in it is wider.
-
-        `first` is asked before whoever confirms here.
-        """
-        from copy import copy
-
-        made = copy(self)
-        made._constraints = constraints
-        made._grants = {}
-        made._first = first
-        made.who = replace(self.who, plan=plan, step=step)
-        return made
+        self._config = SandboxConfig(
+            root=root,
+            level=level,
+            overrides=overrides,
+            restrictions=Restrictions(access.hide, access.subprocesses),
+            policy=fixed or policy_named(chosen.name),
+            project=chosen.project or root,
+            beside=policy_beside(chosen.pack, chosen.rules),
+            ask=ask,
+            audit=audit,
+            caller=caller if isinstance(caller, Caller) else Caller(name=caller),
+        )
 
     @property
     def workspace(self) -> str:
-        return self._root
-
-    def started_in(self, cwd: str) -> str:
-        """The directory of a command, as the enclosure has to be told it."""
-        return os.path.join(self._root, cwd) if self._given.temporary else cwd
+        """The directory that commands work in, absolute and without links."""
+        return self._config.root
 
     @property
-    def also_writable(self) -> tuple[str, ...]:
-        """What was given to be written beside the workspace."""
-        return self._given.writable
-
-    @property
-    def undo(self) -> bool:
-        """Whether what is replaced is kept."""
-        return self._given.undo
-
-    @property
-    def host(self) -> Host:
-        return this_host()
+    def config(self) -> SandboxConfig:
+        """What all runs of this sandbox share; for the pipeline itself."""
+        return self._config
 
     def check(self, command: str | Sequence[str], *, cwd: str = "") -> Decision:
         """What the policy says of a command; nothing runs."""
-        request = request_for(command, cwd, Mode.CHECK, self.who)
-        world = World(self, None, terminal=False)
-        decision = drive(path(request, world), self.hands(world)).decision
-        assert decision is not None
-        return decision
+        request = request_for(command, cwd, Mode.CHECK, self._config.caller)
+        context = RunContext(self._config)
+        return drive(check_path((request,), context), StepRunner(context))[0]
 
     def run(
         self,
@@ -217,10 +160,12 @@ class Sandbox:
         trace_files: bool = False,
     ) -> Result:
         """Runs a shell command (text) or a program (a sequence) and returns its whole story."""
-        request = request_for(command, self.started_in(cwd), who=self.who, stdin=stdin)
-        world = World(self, timeout, terminal=terminal, trace_files=trace_files, stdin=stdin)
-        hands = self.hands(world, sink=sink, control=control)
-        return drive(path(request, world), hands)
+        where = self._config.started_in(cwd)
+        request = request_for(command, where, caller=self._config.caller, stdin=stdin)
+        context = RunContext(
+            self._config, timeout, terminal=terminal, trace_files=trace_files, stdin=stdin
+        )
+        return drive(path(request, context), RunStepRunner(context, sink=sink, control=control))
 
     def preview(
         self,
@@ -233,12 +178,14 @@ class Sandbox:
         control: Control | None = None,
     ) -> Preview:
         """Runs a command with its writes held, to be looked at, applied or let go."""
-        from redoma.pipeline.dry_run import preview
-        from redoma.pipeline.held import HeldRun
+        from redoma.pipeline.dry_run import OverlayRun, dry_run
         from redoma.pipeline.preview import Preview
 
-        run = HeldRun(self, stdin=stdin, sink=sink, control=control, cwd=cwd, timeout=timeout)
-        return Preview(preview(command, run, duration=self.usual_seconds), self)
+        run = OverlayRun(
+            self._config, stdin=stdin, sink=sink, control=control, cwd=cwd, timeout=timeout
+        )
+        usual = RunContext(self._config).usual_seconds
+        return Preview(dry_run(command, run, duration=usual), self)
 
     def call(self, function: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
         """What a function returns, run inside; raises what it raised, or why it could not run."""
@@ -252,19 +199,11 @@ class Sandbox:
         self, call: Call, *, sink: Sink | None = None, control: Control | None = None
     ) -> Result:
         """Runs a Python call and returns its whole story, its value or its failure included."""
-        from redoma.pipeline.python_call import CallHands, CallWorld, request_for_call
+        from redoma.pipeline.python_call import CallContext, CallRunner, request_for_call
 
-        request = request_for_call(call, self)
-        world = CallWorld(self, call.timeout)
-        hands = CallHands(world, self, call, sink=sink, control=control)
-        return drive(path(request, world), hands)
-
-    def as_preview(self, command: str, result: Result) -> Preview:
-        """The preview that a run became because whoever was asked wanted a dry run."""
-        from redoma.pipeline.dry_run import told_of
-        from redoma.pipeline.preview import Preview
-
-        return Preview(told_of(command, result, self._root, self.usual_seconds), self)
+        request = request_for_call(call, self._config)
+        context = CallContext(self._config, call.timeout)
+        return drive(path(request, context), CallRunner(context, call, sink=sink, control=control))
 
     def confirm(
         self,
@@ -275,23 +214,41 @@ class Sandbox:
         previous: Sequence[str] = (),
     ) -> Confirmed:
         """Asks about a command as a run of it would, and runs nothing."""
-        from redoma.model.question import Context
-        from redoma.pipeline.confirming import confirming
+        context = RunContext(self._config)
+        request, about = confirmation(command, self._config, cwd, previous)
+        return drive(confirm_path(request, context, about, timeout), StepRunner(context))
 
-        request = request_for(command, self.started_in(cwd), who=self.who)
-        context = Context(
-            triggered_by=request.caller,
-            workflow_phase=request.phase,
-            previous_commands=tuple(previous),
-        )
-        world = World(self)
-        return drive(confirming(request, world, context, timeout), self.hands(world))
+    def as_preview(self, command: str, result: Result) -> Preview:
+        """The preview that a run became because whoever was asked wanted a dry run."""
+        from redoma.pipeline.dry_run import report_of_run
+        from redoma.pipeline.preview import Preview
 
-    def usual_seconds(self, command: str) -> float | None:
-        """How long a command took here before, by the record; None where it never ran."""
-        record = self.record(self.policy())
-        took = sorted(record.durations(record.digest_of(command)))
-        return took[len(took) // 2] if took else None
+        return Preview(report_of_run(command, result, self._config), self)
+
+    def apply(
+        self,
+        id: str,
+        paths: Iterable[str] | None = None,
+        *,
+        allow_write: Iterable[str] = (),
+        no_undo: bool = False,
+    ) -> Applied:
+        """Makes stored changes real, all of them or those at or below `paths`."""
+        undo = self._config.overrides.undo and not no_undo
+        return self._transactions().apply(id, paths, allow_write=allow_write, undo=undo)
+
+    def discard(self, id: str) -> None:
+        """Lets stored changes go; the workspace is not touched."""
+        self._transactions().discard(id)
+
+    def undo(self, id: str = "") -> Undone:
+        """Takes back what was applied; without an id, the last of this workspace."""
+        return self._transactions().undo(id or None, workspace=self.workspace)
+
+    def _transactions(self) -> Transactions:
+        from redoma.pipeline.transactions import Transactions
+
+        return Transactions(RunContext(self._config))
 
     def close(self) -> None:
         """Nothing of a sandbox outlives its runs; what is kept ready belongs to the process."""
@@ -302,89 +259,17 @@ class Sandbox:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def hands(
-        self,
-        world: World,
-        *,
-        sink: Sink | None = None,
-        control: Control | None = None,
-    ) -> Hands:
-        """What performs the steps of one call."""
-        return Hands(world, self, stdin=world.stdin, sink=sink, control=control)
 
-    def record(self, policy: Policy) -> AuditLog:
-        """Where it is written down."""
-        from redoma.pipeline.wiring import record
+def confirmation(
+    command: str | Sequence[str], config: SandboxConfig, cwd: str, previous: Sequence[str]
+) -> tuple[Request, Context]:
+    """The request that somebody is asked about, and what led to it."""
+    from redoma.model.question import Context
 
-        if self._record is None or isinstance(self._record, str):
-            return record(self._record or "", policy, self._given.secrets())
-        return self._record
-
-    def answerer(self, policy: Policy) -> AnswererChain:
-        """Who is asked."""
-        from redoma.pipeline.wiring import answerer
-
-        chain = answerer(self._ask, policy)
-        return chain if self._first is None else chain.led_by(self._first)
-
-    def policy(self) -> Policy:
-        """The policy that holds now: given, or read from the files where it stands."""
-        found = self._policy
-        if found is None:
-            from redoma.pipeline.policies import load as load_policy
-
-            found = load_policy(self._project)
-        if self._beside is None:
-            return found
-        from redoma.pipeline.caller_rules import over
-
-        return over(found, self._beside)
-
-    def circumstances(self, request: Request, policy: Policy) -> Circumstances:
-        """What a decision depends on besides the command."""
-        from redoma.model.policy import BUILT_IN, Circumstances
-
-        first: bool | None = None
-        if policy is not BUILT_IN and policy.dry_run.auto_enable_for:
-            record = self.record(policy)
-            first = not record.has_run(record.digest_of(request.workload.shown))
-        return Circumstances(
-            phase=request.phase,
-            profile=self.level(policy),
-            first_execution=first,
-            workspace=self._root,
-        )
-
-    def judged_by_changes(self, decision: Decision, changes: Changes) -> Decision:
-        """The decision, now that it is known what the command did in its layer."""
-        if self._constraints is None:
-            return decision
-        from redoma.pipeline.plans.narrowing import refuse_outside
-
-        return refuse_outside(decision, changes, self._constraints)
-
-    def level(self, policy: Policy) -> str:
-        """The level that was chosen, the policy's own, or the usual one."""
-        return self._level or policy.isolation.default_level or USUAL
-
-    def grant(self, policy: Policy, decision: Decision, *, held_in_layer: bool) -> Grant:
-        """What a command may do here under this decision; the same value for the same answer."""
-        key = (policy.digest, decision.isolation, held_in_layer)
-        known = self._grants.get(key)
-        if known is None:
-            from redoma.pipeline.policies import tightened
-
-            grant = self._given.applied_to(load(self.level(policy)).grant(self._root))
-            grant = self._given.when(tightened(grant, policy, decision))
-            grant = self._narrowing.applied_to(grant)
-            if policy.dry_run.auto_enable_for and grant.writes is Writes.DIRECT:
-                # Who wants to see changes first cannot have them written straight away.
-                grant = replace(
-                    grant, writes=Writes.LAYER, require=grant.require | {Guarantee.CHANGES_HELD}
-                )
-            if self._constraints is not None:
-                from redoma.pipeline.plans.narrowing import narrowed
-
-                grant = narrowed(grant, self._constraints)
-            known = self._grants[key] = held(grant) if held_in_layer else grant
-        return known
+    request = request_for(command, config.started_in(cwd), caller=config.caller)
+    about = Context(
+        triggered_by=request.caller,
+        workflow_phase=request.phase,
+        previous_commands=tuple(previous),
+    )
+    return request, about

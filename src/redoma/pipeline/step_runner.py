@@ -1,148 +1,121 @@
-"""Performs a path's steps on this machine."""
+"""Performs the steps of a path on this machine, one method for each step."""
 
 from __future__ import annotations
 
-from contextlib import suppress
-
-from redoma.model.errors import RateLimited
-from redoma.model.result import Outcome, Result
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from redoma.ask.answerers import AnswererChain
+    from redoma.audit.log import PendingWrite
     from redoma.jail.supervisor.control import Control
     from redoma.jail.supervisor.streams import Sink
-    from redoma.model.event import Event
+    from redoma.model.change import Applied, Undone
     from redoma.model.question import Answer
-    from redoma.pipeline.context import World
-    from redoma.pipeline.sandbox import Sandbox
-    from redoma.pipeline.steps import Apply, Ask, Discard, Execute, Hold, Note
+    from redoma.model.result import Result
+    from redoma.pipeline.context import PipelineContext
+    from redoma.pipeline.run_context import RunContext
+    from redoma.pipeline.steps import (
+        ApplyStep,
+        AskStep,
+        AuditStep,
+        BeginStep,
+        DiscardStep,
+        ExecuteStep,
+        HoldStep,
+        UndoStep,
+    )
 
 
-class Hands:
-    """What one call may use: the record, whoever is asked, and the machine."""
+class StepRunner:
+    """What one walk may use: the audit log, whoever is asked, and stored changes."""
+
+    def __init__(self, context: PipelineContext) -> None:
+        self._context = context
+
+    def audit(self, step: AuditStep) -> None:
+        log = self._context.audit_log()
+        if step.waits:
+            log.append(*step.events)
+        else:
+            log.note(*step.events)
+
+    def begin(self, step: BeginStep) -> PendingWrite:
+        from redoma.pipeline.audit_log import rates
+
+        limits = rates(self._context.policy)
+        return self._context.audit_log().begin(*step.events, limits=limits)
+
+    def ask(self, step: AskStep) -> Answer | None:
+        return self._context.answerer().ask(step.question)
+
+    async def ask_async(self, step: AskStep) -> Answer | None:
+        """As `ask`, without a thread that waits."""
+        return await self._context.answerer().ask_async(step.question)
+
+    def execute(self, step: ExecuteStep) -> Result:
+        raise AssertionError("nothing runs on this walk")
+
+    def hold(self, step: HoldStep) -> None:
+        from redoma.jail.overlay import transaction_store
+
+        transaction_store.set_asks(step.id, step.asks)
+
+    def apply(self, step: ApplyStep) -> Applied:
+        from redoma.pipeline import stored_changes
+
+        return stored_changes.apply(
+            step.id,
+            step.paths,
+            contents=step.contents,
+            allow_write=step.allow_write,
+            undo=step.undo,
+            names=step.protected,
+        )
+
+    def discard(self, step: DiscardStep) -> None:
+        from redoma.pipeline import stored_changes
+
+        stored_changes.discard(step.id)
+
+    def undo(self, step: UndoStep) -> Undone:
+        from redoma.pipeline import stored_changes
+
+        return stored_changes.undo(step.id)
+
+
+class RunStepRunner(StepRunner):
+    """The same for a walk that runs something: its plan is executed on this machine."""
 
     def __init__(
-        self,
-        world: World,
-        sandbox: Sandbox,
-        *,
-        stdin: bytes | int | None = b"",
-        sink: Sink | None = None,
-        control: Control | None = None,
+        self, context: RunContext, *, sink: Sink | None = None, control: Control | None = None
     ) -> None:
-        self._policy = world.policy
-        self._sandbox = sandbox
-        self._stdin = stdin
+        """`sink` gets what the command prints as it comes; `control` sends signals, or ends it."""
+        super().__init__(context)
+        self._run = context
         self._sink = sink
         self._control = control
-        # The start of the run, where it is not written yet.
-        self._start: tuple[Event, ...] = ()
 
-    def note(self, step: Note) -> None:
-        if step.admits:
-            self._start = step.events  # written while the enclosure is made
-            return
-        if self._start:
-            with suppress(RateLimited):  # the refusal is written then, and nothing was run
-                self._begin()()
-        record = self._sandbox.record(self._policy)
-        if step.waits:
-            record.append(*step.events)
-        else:
-            record.note(*step.events)
-
-    def _begin(self) -> Callable[[], object]:
-        """Writes the start of the run where there is room for it; what it gives waits for the disk.
-
-        What the command needs is made ready meanwhile, and the command waits for both.
-        """
-        from redoma.pipeline.wiring import rates
-
-        events, self._start = self._start, ()
-        record = self._sandbox.record(self._policy)
-        return record.begin(*events, limits=rates(self._policy)).wait
-
-    def ask(self, step: Ask) -> Answer | None:
-        return self.answerer().ask(step.question)
-
-    def answerer(self) -> AnswererChain:
-        """Everyone who can be asked."""
-        return self._sandbox.answerer(self._policy)
-
-    def execute(self, step: Execute) -> Result:
+    def execute(self, step: ExecuteStep) -> Result:
         from redoma.pipeline.execute import execute
 
-        try:
-            ended = execute(
-                step.plan,
-                self._sandbox.host,
-                stdin=self._stdin,
-                sink=self._sink,
-                control=self._control,
-                permit=self._begin if self._start else None,
-            )
-        except BaseException:
-            if self._start:
-                self._begin()()  # what failed was to be a run: its start is told before its end
-            raise
+        ended = execute(
+            step.plan,
+            self._run.host,
+            stdin=self.stdin(step),
+            sink=self._sink,
+            control=self._control,
+            wait_for_start=step.start.wait,
+        )
         result = self.finished(ended)
         if result.changes is not None and result.changes.held:
-            from redoma.pipeline.held import remember
-            from redoma.pipeline.wiring import cleaner
+            from redoma.pipeline.redaction import cleaner
+            from redoma.pipeline.stored_changes import store
 
-            try:
-                remember(result, cleaner(self._policy)(step.command), step.asks)
-            except KeyboardInterrupt as stop:
-                from redoma.jail.overlay.retention import remove_stored_overlay
-                from redoma.pipeline.execute import LET_GO
-
-                stop.args = (LET_GO,)
-                remove_stored_overlay(result.changes.id)
-                raise
+            store(result.changes, cleaner(self._run.policy)(step.command), step.asks)
         return result
+
+    def stdin(self, step: ExecuteStep) -> bytes | int | None:
+        """What the command reads."""
+        return self._run.stdin
 
     def finished(self, result: Result) -> Result:
         """The result with whatever else it tells to those who know how to read it."""
         return result
-
-    def hold(self, step: Hold) -> None:
-        from redoma.jail.overlay import transaction_store
-
-        transaction_store.set_asks(step.changes.id, (step.why,))
-
-    def apply(self, step: Apply) -> Result:
-        from redoma.pipeline.stored_changes import apply
-
-        allowed = step.plan.grant.writable
-        try:
-            names = step.plan.grant.protected
-            applied = apply(step.changes.id, allow_write=allowed, undo=step.undo, names=names)
-        except KeyboardInterrupt:
-            from redoma.pipeline.stored_changes import applied_after_all
-
-            if not (applied_already := applied_after_all(step.changes.id)):
-                raise
-            applied = applied_already
-        return Result(
-            outcome=Outcome.EXITED,
-            held_back=applied.held_back,
-            notes=tuple(applied.notes),
-            applied=bool(applied.changes),  # all of it may be held back
-            undoable=applied.undoable,
-        )
-
-    def discard(self, step: Discard) -> None:
-        from redoma.pipeline.stored_changes import discard
-
-        try:
-            discard(step.changes.id)
-        except KeyboardInterrupt as stop:
-            from redoma.jail.overlay.transaction_store import read_entry
-            from redoma.pipeline.execute import LET_GO
-
-            if not read_entry(step.changes.id).shown.standing.holds:
-                stop.args = (LET_GO,)  # its layer is removed by who makes room next
-            raise

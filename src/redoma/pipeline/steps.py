@@ -1,69 +1,176 @@
-"""What the path asks of the world: each step is performed by a driver, none by the path."""
+"""What the path asks of the world, step by step, and the two loops that have it done.
+
+The path yields these values and does nothing itself; a `StepRunner` performs them, once by plain
+calls (`drive`) and once by awaiting (`drive_async`).
+"""
 
 from __future__ import annotations
 
-from redoma.model.event import Event
-from redoma.model.plan import Plan
 from redoma.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Generator
-    from typing import Any, TypeAlias, TypeVar
+    from collections.abc import Awaitable, Generator, Mapping
+    from typing import Any, Protocol, TypeAlias, TypeVar
 
-    from redoma.model.change import Changes
-    from redoma.model.question import Question
+    from redoma.model.change import Applied, Undone
+    from redoma.model.event import Event
+    from redoma.model.plan import RunPlan
+    from redoma.model.question import Answer, Question
+    from redoma.model.result import Result
 
     T = TypeVar("T")
-    Step: TypeAlias = "Note | Ask | Execute | Hold | Apply | Discard"
+    Step: TypeAlias = (
+        "AuditStep | BeginStep | AskStep | ExecuteStep | HoldStep | ApplyStep | DiscardStep"
+        " | UndoStep"
+    )
     Path: TypeAlias = Generator[Step, Any, T]
 
+    class Start(Protocol):
+        """The start of a run, on its way to the disk."""
 
-class Note(Value):
-    """Write events down, all or none."""
+        def wait(self) -> object:
+            """Returns when it is on disk; RecordError where it cannot be."""
+
+    class Runner(Protocol):
+        """Performs the steps of a path."""
+
+        def audit(self, step: AuditStep) -> None: ...
+        def begin(self, step: BeginStep) -> Start: ...
+        def ask(self, step: AskStep) -> Answer | None: ...
+        def execute(self, step: ExecuteStep) -> Result: ...
+        def hold(self, step: HoldStep) -> None: ...
+        def apply(self, step: ApplyStep) -> Applied: ...
+        def discard(self, step: DiscardStep) -> None: ...
+        def undo(self, step: UndoStep) -> Undone: ...
+
+    class AsyncRunner(Protocol):
+        """The same, awaited."""
+
+        def perform(self, step: Step) -> Awaitable[Any]: ...
+
+
+class AuditStep(Value):
+    """Write events to the audit log, all or none."""
+
+    method = "audit"
 
     events: tuple[Event, ...]
     # Whether the path goes on only when they are safe on disk.
     waits: bool = True
-    # Whether this starts a run, which has to find room within the rate limits.
-    admits: bool = False
 
 
-class Ask(Value):
+class BeginStep(Value):
+    """Write the start of a run, where the rate limits have room for it: RateLimited otherwise.
+
+    The answer is a `Start`: the disk is waited for while the sandbox is built, and the command
+    starts when `ExecuteStep` has seen it there.
+    """
+
+    method = "begin"
+
+    events: tuple[Event, ...]
+
+
+class AskStep(Value):
     """Put a question to someone; the answer is an `Answer`, or None for silence."""
+
+    method = "ask"
 
     question: Question
 
 
-class Execute(Value):
-    """Run a plan; the answer is a `Result`."""
+class ExecuteStep(Value):
+    """Run a plan whose start was written; the answer is a `Result`."""
 
-    plan: Plan
+    method = "execute"
+
+    plan: RunPlan
+    start: Start
     # The command as it was asked for: a plan may run its own dry run in its place.
     command: str = ""
     # Why what it changes has to be confirmed before it is applied.
     asks: tuple[str, ...] = ()
 
 
-class Hold(Value):
-    """Keep held changes until a person agrees to them."""
+class HoldStep(Value):
+    """Keep stored changes until a person agrees to them."""
 
-    changes: Changes
-    why: str
+    method = "hold"
+
+    id: str
+    asks: tuple[str, ...]
 
 
-class Apply(Value):
-    """Make held changes real; the answer is what was held back.
+class ApplyStep(Value):
+    """Make stored changes real; the answer is what was `Applied`.
 
     NoRoomForUndo is raised, and nothing applied, where `undo` is wanted and cannot be had.
     """
 
-    changes: Changes
-    plan: Plan
+    method = "apply"
+
+    id: str
+    # Those at or below these alone; None for all of them.
+    paths: tuple[str, ...] | None = None
+    # What a file shall hold where only some of its hunks are wanted.
+    contents: Mapping[str, bytes] = {}
+    allow_write: tuple[str, ...] = ()
+    # Names that the policy protects.
+    protected: tuple[str, ...] = ()
     undo: bool = True
 
 
-class Discard(Value):
-    """Forget held changes."""
+class DiscardStep(Value):
+    """Forget stored changes."""
 
-    changes: Changes
+    method = "discard"
+
+    id: str
+
+
+class UndoStep(Value):
+    """Take back what was applied; the answer is what was `Undone`."""
+
+    method = "undo"
+
+    id: str
+
+
+def perform(step: Step, runner: Runner) -> Any:
+    """One step, by the runner's method for it."""
+    return getattr(runner, step.method)(step)
+
+
+def drive(path: Path[T], runner: Runner) -> T:
+    """Walks a path to its end by plain calls; what a step raises, the path hears first."""
+    answer: Any = None
+    error: BaseException | None = None
+    while True:
+        try:
+            step = path.send(answer) if error is None else path.throw(error)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+        answer = error = None
+        try:
+            answer = perform(step, runner)
+        except BaseException as raised:
+            error = raised
+
+
+async def drive_async(path: Path[T], runner: AsyncRunner) -> T:
+    """Walks a path to its end, letting others run while a step takes its time."""
+    answer: Any = None
+    error: BaseException | None = None
+    while True:
+        try:
+            step = path.send(answer) if error is None else path.throw(error)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+        answer = error = None
+        try:
+            answer = await runner.perform(step)
+        except BaseException as raised:
+            error = raised

@@ -1,10 +1,15 @@
-"""The door to held changes, for every face: apply, discard, undo, look back, make room."""
+"""Stored changes of runs and previews: keep, apply, discard, undo, look back, make room.
+
+A run's changes lie in its overlay until they are applied or discarded, and are known by their
+name to every process of this user. `redoma.pipeline.transactions` confirms and audits.
+"""
 
 from __future__ import annotations
 
 import os
 from contextlib import suppress
 
+from redoma.base.paths import is_within
 from redoma.jail.overlay import transaction_store
 from redoma.jail.overlay.apply import apply as apply_held
 from redoma.jail.overlay.locks import in_progress, recover, settled
@@ -16,35 +21,38 @@ from redoma.jail.overlay.retention import (
     remove_stored_overlay,
     retire,
 )
+from redoma.jail.overlay.store import find_overlay
 from redoma.jail.overlay.undo import last_applied
 from redoma.jail.overlay.undo import undo as undo_applied
+from redoma.jail.protect.obeyed_names import Treat, obeyed
+from redoma.model.change import Applied, Did, FileKind, Standing, Undone
 from redoma.model.errors import ChangeError, PreviewGone, UsageError
-from redoma.model.transaction import Applied, Standing
 from redoma.model.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from redoma.model.change import Changes
-    from redoma.model.transaction import Freed, HistoryEntry, Undone
+    from redoma.model.access import Grant
+    from redoma.model.change import Changes, Freed, HistoryEntry
 
 __all__ = [
     "RetentionBounds",
-    "applied_after_all",
     "apply",
     "collect_garbage",
     "discard",
     "history",
     "last_applied",
-    "layer_of",
     "load",
+    "overlay_of",
     "previews",
     "recover",
     "resolve",
+    "store",
     "undo",
 ]
 
+LET_GO = "stopped: the workspace is as it was, and what the command wrote was let go"
 _CAN_BE_APPLIED = frozenset({Standing.HELD, Standing.UNDONE})
 
 
@@ -59,10 +67,26 @@ def load(name: str) -> Changes:
     return transaction_store.load(resolve(name))
 
 
-def layer_of(name: str) -> str:
+def overlay_of(name: str) -> str:
     """The directory where the changed files of a transaction lie until they are applied."""
     whole = resolve(name)
     return transaction_store.overlay_of(whole, transaction_store.read_entry(whole)).upper
+
+
+def store(changes: Changes, command: str, asks: tuple[str, ...] = ()) -> None:
+    """Keeps what a run left in its overlay, so that another process can apply it later too.
+
+    `command` has no secrets any more; `asks` is why applying it has to be confirmed.
+    """
+    overlay = find_overlay(changes.id)
+    if overlay is None:
+        return
+    try:
+        transaction_store.store_changes(overlay, changes, command=command, asks=asks)
+    except KeyboardInterrupt as stop:
+        stop.args = (LET_GO,)
+        remove_stored_overlay(changes.id)
+        raise
 
 
 def apply(
@@ -83,10 +107,18 @@ def apply(
         raise UsageError(
             "what cannot be undone is applied whole, and not in part", hint="leave out the paths"
         )
+    whole = resolve(name)
     allowed = tuple(os.path.abspath(path) for path in allow_write)
-    applied = apply_held(
-        resolve(name), paths, contents=contents, allowed=allowed, undo=undo, names=names
-    )
+    before = transaction_store.read_entry(whole).active
+    try:
+        applied = apply_held(
+            whole, paths, contents=contents, allowed=allowed, undo=undo, names=names
+        )
+    except KeyboardInterrupt:
+        made = _applied_after_all(whole)
+        if made is None or transaction_store.read_entry(whole).active == before:
+            raise
+        return made
     with suppress(KeyboardInterrupt):  # it is applied: only the making of room is stopped
         if is_due():
             collect(wait=False)
@@ -95,7 +127,7 @@ def apply(
     return applied
 
 
-def applied_after_all(name: str) -> Applied | None:
+def _applied_after_all(name: str) -> Applied | None:
     """What was applied, where whoever applied it was stopped when it was done; else None."""
     entry = transaction_store.read_entry(name).shown
     if entry.standing not in (Standing.APPLIED, Standing.FINAL):
@@ -110,11 +142,16 @@ def applied_after_all(name: str) -> Applied | None:
 def discard(name: str) -> None:
     """Lets go of what a transaction holds; the workspace is not touched."""
     whole = resolve(name)
-    with settled(transaction_store.read_entry(whole)):
-        entry = transaction_store.read_entry(whole)
-        refuse_discard(entry.shown)
-        retire(entry, Standing.DISCARDED)
-    remove_stored_overlay(whole)
+    try:
+        with settled(transaction_store.read_entry(whole)):
+            entry = transaction_store.read_entry(whole)
+            refuse_discard(entry.shown)
+            retire(entry, Standing.DISCARDED)
+        remove_stored_overlay(whole)
+    except KeyboardInterrupt as stop:
+        if not transaction_store.read_entry(whole).shown.standing.holds:
+            stop.args = (LET_GO,)  # its overlay is removed by who makes room next
+        raise
 
 
 def refuse_discard(entry: HistoryEntry) -> None:
@@ -131,7 +168,14 @@ def refuse_discard(entry: HistoryEntry) -> None:
 def undo(name: str | None = None, *, workspace: str = "") -> Undone:
     """Takes back a transaction that was applied; without a name, the last one."""
     recover()
-    return undo_applied(resolve(name) if name else last_applied(workspace))
+    whole = resolve(name) if name else last_applied(workspace)
+    before = transaction_store.read_entry(whole).active
+    try:
+        return undo_applied(whole)
+    except KeyboardInterrupt:
+        if transaction_store.read_entry(whole).active == before:
+            raise
+        return Undone(id=whole, notes=("stopped when everything was taken back",))
 
 
 def history(workspace: str = "") -> tuple[HistoryEntry, ...]:
@@ -153,3 +197,31 @@ def previews() -> tuple[str, ...]:
 def collect_garbage(bounds: RetentionBounds | None = None, *, only_tell: bool = False) -> Freed:
     """Lets go of what is past the bounds of age, size and count, the oldest first."""
     return collect(bounds, only_tell=only_tell)
+
+
+def obeyed_files(changes: Changes, grant: Grant) -> dict[str, str]:
+    """The paths that a person should see before a tool obeys them, each with the tool's name."""
+    names = obeyed().with_more(grant.protected)
+    found: dict[str, str] = {}
+    for item in changes.items:
+        if item.did is Did.DELETED or item.after is None:
+            continue
+        row = names.of_path(item.path, directory=item.after.kind is FileKind.DIRECTORY)
+        if row is None or row.treat is not Treat.ASK:
+            continue
+        place = f"{changes.workspace}/{item.path}"
+        if not any(given != "/" and is_within(place, given) for given in grant.writable):
+            found[item.path] = row.tool
+    return found
+
+
+def kept_aside(changes: Changes, asked: dict[str, str], notes: str) -> tuple[str, ...]:
+    """What to do about files that nobody allowed; they stay held."""
+    first = next(iter(asked)).split("/")
+    path = first[0] if len(asked) > 1 and all(p.split("/")[0] == first[0] for p in asked) else ""
+    path = path or "/".join(first)
+    way = f"redoma apply {changes.id} {path} --allow-write {path}"
+    said = f"{len(asked)} files are held, since your own tools would obey them: {way} keeps them"
+    if len(asked) == 1:
+        said = f"{path} is held, since your own tools would obey it: {way} keeps it"
+    return (said, notes) if notes else (said,)

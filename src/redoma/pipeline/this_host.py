@@ -7,7 +7,7 @@ import os
 from _thread import allocate_lock
 
 from redoma.jail.kernel.process import standing
-from redoma.jail.probe.host import Host
+from redoma.jail.supervisor.host import Host
 
 _lock = allocate_lock()
 _hosts: dict[tuple[object, ...], Host] = {}

@@ -1,243 +1,238 @@
-"""Applies, discards and undoes for whoever asks: confirmed where it must be, and written down.
+"""What becomes of stored changes: applied, discarded, undone; confirmed where it must be, audited.
 
 Attack: an agent previews what it may not run without a person, and then applies the preview. So a
 transaction remembers why it has to be confirmed, and nobody applies it without an answer.
 
-That something begins is on disk before anything moves: no record, no change.
+That something begins is on disk before anything moves: no audit log, no change.
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
 
-from redoma.jail.overlay import transaction_store
 from redoma.model.errors import Declined, NoRoomForUndo, RecordError
-from redoma.model.event import Event, Kind
-from redoma.model.question import Context, Impact, Question
-from redoma.model.risk import Risk
-from redoma.model.transaction import Undone
+from redoma.model.event import Kind
 from redoma.model.value import replace
-from redoma.pipeline import stored_changes
-from redoma.pipeline.path import unwritten, without_undo
-from redoma.pipeline.requests import Who, this_caller, this_session
+from redoma.pipeline.steps import ApplyStep, AuditStep, DiscardStep, UndoStep, drive
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import TypeVar
 
-    from redoma.ask.answerers import AnswererChain
-    from redoma.audit.log import AuditLog
-    from redoma.model.change import Changes
+    from redoma.model.change import Applied, Changes, HistoryEntry, Undone
+    from redoma.model.event import Event
     from redoma.model.policy import Policy
-    from redoma.model.question import Answer
-    from redoma.model.transaction import Applied, HistoryEntry
+    from redoma.model.question import Question
+    from redoma.model.request import Request
+    from redoma.pipeline.audit_events import AuditEvents
+    from redoma.pipeline.context import PipelineContext
+    from redoma.pipeline.steps import Path
 
-    T = TypeVar("T", Applied, Undone)
+    T = TypeVar("T")
+    Made = TypeVar("Made", "Applied", "Undone")
 
-_MOST_PATHS = 200
 
+def apply_changes(
+    events: AuditEvents, changes: Changes, step: ApplyStep, question: Callable[[], Question]
+) -> Path[Applied]:
+    """Applies; where what is replaced cannot be kept, asks whether it may be for good.
 
-def apply(
-    name: str,
-    paths: Iterable[str] | None = None,
-    *,
-    ask: AnswererChain,
-    policy: Policy,
-    contents: Mapping[str, bytes] | None = None,
-    allow_write: Iterable[str] = (),
-    undo: bool = True,
-    record: AuditLog | None = None,
-) -> Applied:
-    """Applies held changes; asks first where the command that made them has to be confirmed.
-
-    So it does where what they replace cannot be kept; without `undo` nothing is kept anyway.
+    NoRoomForUndo where nobody agrees to that.
     """
-    entry = transaction_store.read_entry(stored_changes.resolve(name)).shown
-    book = _Book(entry, record or _own(policy))
-    asked = _question(entry, stored_changes.load(entry.id), policy)
-    if entry.asks:
-        book.confirmed(asked, ask)
-
-    names = policy.filesystem.protected_names
-
-    def work(*, undo: bool) -> Applied:
-        return book.written(
-            Kind.APPLY_STARTING,
-            lambda: _apply(entry.id, paths, contents, allow_write, undo=undo, names=names),
-            lambda made: (Kind.APPLIED, [change.path for change in made.changes]),
-            Kind.APPLY_FAILED,
-        )
-
     try:
-        return work(undo=undo)
+        return (yield from _apply_once(events, changes, step))
     except NoRoomForUndo as error:
-        if paths is not None or not book.agreed(without_undo(asked, entry.id, str(error)), ask):
+        if step.paths is not None:
             raise
-    return work(undo=False)
+        from redoma.pipeline.path import ask
+        from redoma.pipeline.questions import without_undo
+
+        asked = without_undo(question(), changes.id, str(error))
+        answer = yield from ask(events, asked)
+        if answer is None or not answer.approves(asked):
+            raise
+    return (yield from _apply_once(events, changes, replace(step, undo=False)))
 
 
-def discard(name: str, policy: Policy, *, record: AuditLog | None = None) -> None:
-    """Lets held changes go."""
-    entry = transaction_store.read_entry(stored_changes.resolve(name)).shown
-    stored_changes.refuse_discard(entry)
-    _Book(entry, record or _own(policy)).append(Kind.DISCARDED, [])
-    stored_changes.discard(entry.id)
+def _apply_once(events: AuditEvents, changes: Changes, step: ApplyStep) -> Path[Applied]:
+    def ended(made: Applied) -> tuple[Event, ...]:
+        became = Kind.APPLIED if made.changes else Kind.PREVIEWED
+        paths = [change.path for change in made.changes]
+        row = events.changed(became, changes, undoable=made.undoable, paths=paths)
+        return (row, *events.violations(made.held_back))
 
-
-def undo(
-    name: str | None, policy: Policy, *, workspace: str = "", record: AuditLog | None = None
-) -> Undone:
-    """Takes back what was applied; without a name, the last of a workspace."""
-    whole = stored_changes.resolve(name) if name else stored_changes.last_applied(workspace)
-    book = _Book(transaction_store.read_entry(whole).shown, record or _own(policy))
-    return book.written(
-        Kind.UNDO_STARTING,
-        lambda: _undo(whole),
-        lambda made: (Kind.UNDONE, list(made.paths)),
-        Kind.UNDO_FAILED,
+    return (
+        yield from _audited(
+            step,
+            starting=events.changed(Kind.APPLY_STARTING, changes),
+            ended=ended,
+            failed=lambda error: events.not_changed(Kind.APPLY_FAILED, changes, error),
+        )
     )
 
 
-def _apply(
-    name: str,
-    paths: Iterable[str] | None,
-    contents: Mapping[str, bytes] | None,
-    allow_write: Iterable[str],
+def undo_changes(events: AuditEvents, changes: Changes) -> Path[Undone]:
+    """Takes back what was applied."""
+
+    def ended(made: Undone) -> tuple[Event, ...]:
+        return (events.changed(Kind.UNDONE, changes, paths=list(made.paths)),)
+
+    return (
+        yield from _audited(
+            UndoStep(id=changes.id),
+            starting=events.changed(Kind.UNDO_STARTING, changes),
+            ended=ended,
+            failed=lambda error: events.not_changed(Kind.UNDO_FAILED, changes, error),
+        )
+    )
+
+
+def discard_changes(events: AuditEvents, changes: Changes, *before: Event) -> Path[None]:
+    """Lets stored changes go; that is on disk before they are gone."""
+    yield AuditStep(events=(*before, events.changed(Kind.DISCARDED, changes)))
+    yield DiscardStep(id=changes.id)
+
+
+def _audited(
+    step: ApplyStep | UndoStep,
     *,
-    undo: bool,
-    names: tuple[str, ...],
-) -> Applied:
-    before = transaction_store.read_entry(name).active
+    starting: Event,
+    ended: Callable[[Made], tuple[Event, ...]],
+    failed: Callable[[BaseException], Event],
+) -> Path[Made]:
+    """Performs a step; its start is on disk before, and its end is written, whatever it is."""
+    yield AuditStep(events=(starting,))
     try:
-        return stored_changes.apply(
-            name, paths, contents=contents, allow_write=allow_write, undo=undo, names=names
-        )
-    except KeyboardInterrupt:
-        made = stored_changes.applied_after_all(name)
-        if made is None or transaction_store.read_entry(name).active == before:
-            raise
-        return made
-
-
-def _undo(name: str) -> Undone:
-    before = transaction_store.read_entry(name).active
+        made: Made = yield step
+    except BaseException as error:
+        with suppress(RecordError):  # its start is there, and the error says the rest
+            yield AuditStep(events=(failed(error),), waits=False)
+        raise
+    rows = ended(made)
     try:
-        return stored_changes.undo(name)
-    except KeyboardInterrupt:
-        if transaction_store.read_entry(name).active == before:
-            raise
-        return Undone(id=name, notes=("stopped when everything was taken back",))
+        yield AuditStep(events=rows, waits=len(rows) > 1)
+    except (RecordError, KeyboardInterrupt) as error:
+        # Its start is on disk, and it is done: that is what a person has to know first.
+        why = "stopped" if isinstance(error, KeyboardInterrupt) else str(error)
+        note = f"this was done, and could not be written down: {why}"
+        return replace(made, notes=(*made.notes, note))
+    return made
 
 
-def _own(policy: Policy) -> AuditLog:
-    from redoma.pipeline.wiring import record
+class Transactions:
+    """Applies, discards and undoes stored changes by their names, for whoever asks."""
 
-    return record("", policy)
+    def __init__(self, context: PipelineContext) -> None:
+        """`context` says under which policy, who is asked and where it is audited."""
+        self._context = context
 
-
-def _question(entry: HistoryEntry, changes: Changes, policy: Policy) -> Question:
-    from redoma.ask.answers import now
-    from redoma.base.ids import uuid
-
-    who = Who(caller=this_caller(), session=this_session())
-    count = len(changes.items)
-    return Question(
-        id=uuid(),
-        digest=f"apply {entry.id}",
-        command=entry.command,
-        risk=Risk.DANGEROUS,
-        safety_level=Risk.DANGEROUS.label,
-        because=entry.asks,
-        impact=Impact(
-            files_affected=tuple(item.path for item in changes.items),
-            reversible=True,
-            estimated_scope=f"changes {count} path{'s' if count > 1 else ''} that a preview holds",
-        ),
-        context=Context(triggered_by=who.caller),
-        workspace=entry.workspace,
-        session=who.session,
-        asked_at=now(),
-        timeout_seconds=policy.confirmation.timeout_seconds,
-        default_action=policy.confirmation.default_action,
-        policy=policy.name,
-    )
-
-
-class _Book:
-    """What is written down of one transaction."""
-
-    def __init__(self, entry: HistoryEntry, record: AuditLog) -> None:
-        self._entry = entry
-        self._record = record
-
-    def append(self, kind: Kind, paths: list[str]) -> None:
-        """On disk before this returns."""
-        self._record.append(self._event(kind, self._of(paths)))
-
-    def written(
+    def apply(
         self,
-        starting: Kind,
-        work: Callable[[], T],
-        ended: Callable[[T], tuple[Kind, list[str]]],
-        failed: Kind,
-    ) -> T:
-        """Does the work; its start is on disk before, and its end is told, whatever it is."""
-        self.append(starting, [])
-        try:
-            made: T = work()
-        except BaseException as error:
-            if isinstance(error, KeyboardInterrupt) and not error.args:
-                error.args = (f"stopped: nothing of {self._entry.id} was changed",)
-            why = {"error": getattr(error, "code", type(error).__name__), "why": str(error)[:2000]}
-            with suppress(RecordError):  # its start is there, and the error says the rest
-                self._record.note(self._event(failed, {**self._of([]), **why}))
-            raise
-        kind, paths = ended(made)
-        more = {} if getattr(made, "undoable", True) else {"undoable": False}
-        try:
-            self._record.note(self._event(kind, {**self._of(paths), **more}))
-        except (RecordError, KeyboardInterrupt) as error:
-            made = replace(made, notes=(*made.notes, unwritten(error)))
-        return made
+        name: str,
+        paths: Iterable[str] | None = None,
+        *,
+        contents: Mapping[str, bytes] | None = None,
+        allow_write: Iterable[str] = (),
+        undo: bool = True,
+    ) -> Applied:
+        """Applies all changes, or those at or below `paths`; asks where the command has to be.
 
-    def confirmed(self, question: Question, ask: AnswererChain) -> None:
-        """Declined where nobody approves."""
-        name = self._entry.id
-        answer = self._asked(question, ask)
-        if not answer.approves(question):
-            raise Declined(
-                f"{name} is not applied: nobody approved it ({'; '.join(question.because)})",
-                hint=answer.notes or f"redoma apply {name} at a terminal",
-            )
-
-    def agreed(self, question: Question, ask: AnswererChain) -> bool:
-        """Whether somebody approves."""
-        return self._asked(question, ask).approves(question)
-
-    def _asked(self, question: Question, ask: AnswererChain) -> Answer:
-        said: dict[str, object] = {"question": question.id, "digest": question.digest}
-        because = {"because": list(question.because)}
-        self._record.append(self._event(Kind.ASKED, {**said, **because}))
-        answer = ask.ask(question)
-        said |= {"choice": answer.choice.value, "approved_by": answer.approved_by}
-        self._record.append(self._event(Kind.ANSWERED, {**said, "notes": answer.notes}))
-        return answer
-
-    def _of(self, paths: list[str]) -> dict[str, object]:
-        return {
-            "changes": self._entry.id,
-            "workspace": self._entry.workspace,
-            "count": len(paths),
-            "paths": paths[:_MOST_PATHS],
-        }
-
-    def _event(self, kind: Kind, details: dict[str, object]) -> Event:
-        return Event(
-            kind=kind,
-            run=self._entry.id,
-            session=this_session(),
-            caller=this_caller(),
-            command=self._entry.command,
-            details=details,
+        Declined where nobody approves. So it is asked where what is replaced cannot be kept;
+        without `undo` nothing is kept anyway.
+        """
+        step = ApplyStep(
+            id=name,
+            paths=None if paths is None else tuple(paths),
+            contents=contents or {},
+            allow_write=tuple(allow_write),
+            protected=self._context.policy.filesystem.protected_names,
+            undo=undo,
         )
+        return self._drive(self._apply_path(self._entry(name), step))
+
+    def discard(self, name: str) -> None:
+        """Lets stored changes go; the workspace is not touched."""
+        from redoma.pipeline import stored_changes
+
+        entry = self._entry(name)
+        stored_changes.refuse_discard(entry)
+        self._drive(discard_changes(self._events(entry), _named(entry)))
+
+    def undo(self, name: str | None = None, *, workspace: str = "") -> Undone:
+        """Takes back what was applied; without a name, the last of a workspace."""
+        from redoma.pipeline import stored_changes
+
+        entry = self._entry(name or stored_changes.last_applied(workspace))
+        return self._drive(_said_where_stopped(entry.id, undo_changes(*self._of(entry))))
+
+    def _apply_path(self, entry: HistoryEntry, step: ApplyStep) -> Path[Applied]:
+        from redoma.pipeline import stored_changes
+        from redoma.pipeline.path import ask
+        from redoma.pipeline.questions import question_of_changes
+
+        changes = stored_changes.load(entry.id)
+        events, policy = self._events(entry), self._context.policy
+        asked = question_of_changes(self._request(entry), entry, changes, policy)
+        if entry.asks:
+            answer = yield from ask(events, asked)
+            if answer is None or not answer.approves(asked):
+                notes = answer.notes if answer is not None else ""
+                raise Declined(
+                    f"{entry.id} is not applied: nobody approved it ({'; '.join(entry.asks)})",
+                    hint=notes or f"redoma apply {entry.id} at a terminal",
+                )
+        walk = apply_changes(events, changes, replace(step, id=entry.id), lambda: asked)
+        return (yield from _said_where_stopped(entry.id, walk))
+
+    def _entry(self, name: str) -> HistoryEntry:
+        from redoma.jail.overlay import transaction_store
+        from redoma.pipeline import stored_changes
+
+        return transaction_store.read_entry(stored_changes.resolve(name)).shown
+
+    def _of(self, entry: HistoryEntry) -> tuple[AuditEvents, Changes]:
+        return self._events(entry), _named(entry)
+
+    def _events(self, entry: HistoryEntry) -> AuditEvents:
+        from redoma.pipeline.audit_events import AuditEvents
+
+        logging = self._context.policy.logging
+        return AuditEvents(self._request(entry), logging, command=entry.command)
+
+    def _request(self, entry: HistoryEntry) -> Request:
+        """The request in whose name the rows stand: they are tied together by the changes."""
+        from redoma.model.request import ShellCommand
+
+        return self._context.caller.request(ShellCommand(text=entry.command), id=entry.id)
+
+    def _drive(self, path: Path[T]) -> T:
+        from redoma.pipeline.step_runner import StepRunner
+
+        return drive(path, StepRunner(self._context))
+
+
+def local_transactions(policy: Policy) -> Transactions:
+    """For whoever is at this command line: whoever is there is asked."""
+    from redoma.pipeline.answerers import LocalAnswerer
+    from redoma.pipeline.context import PipelineContext
+    from redoma.pipeline.requests import Caller
+
+    return Transactions(PipelineContext(policy, Caller(), ask=LocalAnswerer("auto")))
+
+
+def _named(entry: HistoryEntry) -> Changes:
+    """A transaction by its name, where what it changed is not looked at."""
+    from redoma.model.change import Changes
+
+    return Changes(id=entry.id, workspace=entry.workspace)
+
+
+def _said_where_stopped(name: str, path: Path[T]) -> Path[T]:
+    """The same; who stops it is told that nothing was changed."""
+    try:
+        return (yield from path)
+    except KeyboardInterrupt as stop:
+        if not stop.args:
+            stop.args = (f"stopped: nothing of {name} was changed",)
+        raise

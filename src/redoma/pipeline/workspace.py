@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from redoma.base.paths import is_below
 from redoma.model.access import SHARED
 from redoma.model.errors import UsageError
 
@@ -43,7 +44,7 @@ def _wrong(path: str, real: str) -> str:
     home = _home()
     if real == home:
         return f"{real} is your home directory: a command could write everything in it"
-    if real == "/" or real in _SYSTEM or home.startswith(real + "/"):
+    if real == "/" or real in _SYSTEM or is_below(home, real):
         return f"{real} belongs to the whole machine, not to one project"
     return ""
 
@@ -60,15 +61,16 @@ def refuse_ours(path: str, what: str, hint: str = "", *, elsewhere: str = "") ->
 
     Attack: what a command writes there is executed, loaded or believed at the next start.
     """
-    from redoma.jail import own, places
+    from redoma.base import own_directories
+    from redoma.jail.protect import installation
 
-    around = own.place_around(path)
+    around = installation.place_around(path)
     if around:
         raise UsageError(
             f"{what}: {path} is Redoma's own, which runs from {around}: no command may write there",
             hint=remedy(elsewhere) if elsewhere else hint,
         )
-    if path in map(os.path.realpath, places.bases()):
+    if path in map(os.path.realpath, own_directories.bases()):
         raise UsageError(
             f"{what}: {path} is where programs keep what is theirs, Redoma too",
             hint=f"name a directory in it, as {path}/PROGRAM",
@@ -94,7 +96,7 @@ def granted_path(path: str, use: str, *, wide: bool = False, root: str = "") -> 
     path = os.path.expanduser(path)
     real = os.path.realpath(path)
     # In the workspace a name can be given for what the command is to make.
-    named = use == WRITTEN and root and real.startswith(root + "/")
+    named = use == WRITTEN and root and is_below(real, root)
     if not os.path.exists(path) and not named:
         raise UsageError(f"{path} is given to be {use}, and does not exist")
     from redoma.jail.protect.untrusted_paths import led_out
@@ -110,6 +112,6 @@ def granted_path(path: str, use: str, *, wide: bool = False, root: str = "") -> 
     if use == WRITTEN:
         fix = "name what the command needs there, or another directory"
         refuse_ours(real, "what is given to be written", fix)
-        if real in (*_SYSTEM, "/", home) or home.startswith(real + "/"):
+        if real in (*_SYSTEM, "/", home) or is_below(home, real):
             raise UsageError(f"{real} is too much to give to one command to be written")
     return real

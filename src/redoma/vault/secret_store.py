@@ -13,6 +13,7 @@ import re
 from contextlib import closing, contextmanager, suppress
 from itertools import count
 
+from redoma.base.log import logger
 from redoma.base.private_file import Key, is_own_directory, is_own_file, make_directory
 from redoma.model.errors import UnknownToken, UsageError, VaultError, WrongKey
 from redoma.model.secret import Secret
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from redoma.base.private_file import KeyPlace
 
+log = logger(__name__)
 FILE = "secrets.db"
 KEY_FILE = "vault.key"
 _ANEW = "put it back, or keep what it sealed aside and begin anew: redoma vault reset"
@@ -70,6 +72,7 @@ class SecretStore:
                 f"the secret {name!r} was sealed with another key, or was changed",
                 hint=f"redoma vault set {name}",
             )
+        log.info("the secret %s is opened for the gate", name)
         return Secret(opened.decode())
 
     def put(self, name: str, secret: Secret) -> None:

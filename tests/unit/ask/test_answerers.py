@@ -12,7 +12,7 @@ import pytest
 from redoma.ask.answerers import AnswererChain, Callback, Nobody
 from redoma.ask.answers import Spent
 from redoma.ask.approvals import RememberedApprovals
-from redoma.ask.pending import PendingQuestions
+from redoma.ask.pending_questions import PendingQuestions
 from redoma.model.errors import AskUnavailable
 from redoma.model.question import Answer, Choice, Question, Remember
 from redoma.model.value import replace

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from redoma.ask.pending import PendingQuestions
-from redoma.cli.run_options import read, sandbox_for
+from redoma.ask.pending_questions import PendingQuestions
+from redoma.cli.run import RUN
+from redoma.cli.run_options import sandbox_for
 from redoma.model.errors import ConfirmationExpired
 from redoma.model.question import Answer, Choice, Question
 from redoma.model.value import replace
@@ -129,5 +130,5 @@ def test_the_next_run_removes_what_a_crash_left_behind(
     pending.put(over, waits=False)
     assert len(told_in(place)) == 2
     (tmp_path / "work").mkdir()
-    sandbox_for(read(["--workspace", str(tmp_path / "work"), "true"]))
+    sandbox_for(RUN.read(["--workspace", str(tmp_path / "work"), "true"]))
     assert told_in(place) == [f"{open_still.id}.question"]

@@ -14,15 +14,15 @@ from redoma.audit.chain import ChainHead
 from redoma.audit.ledger import DAY, MINUTE
 from redoma.audit.log import AuditLog
 from redoma.model.errors import RateLimited
-from redoma.model.rates import RateLimits, Rates
+from redoma.model.policy import AdmissionLimits, Rates
 from tests.unit.audit.story import ended, entries, judged, starting, tamper
 
 SRC = Path(__file__).resolve().parents[3] / "src"
 
 
-def limited(**rates: float) -> RateLimits:
+def limited(**rates: float) -> AdmissionLimits:
     """These rates for each caller."""
-    return RateLimits(per_caller=Rates(**rates))
+    return AdmissionLimits(per_caller=Rates(**rates))
 
 
 def test_no_more_runs_a_minute_than_allowed_and_the_refusal_says_when(tmp_path: Path) -> None:
@@ -56,7 +56,7 @@ def test_a_minute_later_there_is_room_again(tmp_path: Path) -> None:
 
 def test_no_more_runs_at_once_than_allowed(tmp_path: Path) -> None:
     record = AuditLog(str(tmp_path / "audit"))
-    rates = RateLimits(per_session=Rates(concurrent_runs=2))
+    rates = AdmissionLimits(per_session=Rates(concurrent_runs=2))
     record.admit(starting("a", session="s"), limits=rates)
     record.admit(starting("b", session="s"), limits=rates)
     with pytest.raises(RateLimited, match="2 runs at once"):
@@ -94,7 +94,7 @@ def test_the_place_of_a_run_that_crashed_comes_back_at_once(tmp_path: Path) -> N
     ],
 )
 def test_a_day_has_a_budget_that_outlives_the_process(
-    tmp_path: Path, rates: RateLimits, used: dict[str, float]
+    tmp_path: Path, rates: AdmissionLimits, used: dict[str, float]
 ) -> None:
     with AuditLog(str(tmp_path / "audit")) as record:
         record.admit(starting("a"), limits=rates)
@@ -120,9 +120,9 @@ def test_two_processes_cannot_both_take_the_last_place(tmp_path: Path) -> None:
         "from redoma.audit.log import AuditLog\n"
         "from redoma.model.errors import RateLimited\n"
         "from redoma.model.event import Event, Kind\n"
-        "from redoma.model.rates import RateLimits, Rates\n"
+        "from redoma.model.policy import AdmissionLimits, Rates\n"
         f"record = AuditLog({str(tmp_path / 'audit')!r})\n"
-        "rates = RateLimits(per_caller=Rates(concurrent_runs=5))\n"
+        "rates = AdmissionLimits(per_caller=Rates(concurrent_runs=5))\n"
         "taken = 0\n"
         "sys.stdin.readline()\n"
         "for number in range(20):\n"

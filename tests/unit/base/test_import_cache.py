@@ -1,4 +1,4 @@
-"""A door's modules come out of one file, and never are anything but what their sources say."""
+"""A command's modules come out of one file, and never are anything but what their sources say."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from tests.house.tree import PACKAGE
 pytestmark = pytest.mark.both_users
 
 OTHER_PYTHON = "/usr/bin/python3"
-FROM_THE_BUNDLE = """
+FROM_THE_CACHE = """
 import sys; sys.path.append({tree!r})
-from redoma.base import import_cache as bundle
-bundle.begin(["run"])
+from redoma.base import import_cache
+import_cache.begin(["run"])
 import redoma.cli.run as module
 print(type(module.__loader__).__name__, module.__file__, module.__spec__.origin)
 """
@@ -49,13 +49,13 @@ def started(tree: Path, *flags: str, python: str = sys.executable, **more: str) 
     return done.stdout
 
 
-def bundles(place: Path) -> list[Path]:
-    return sorted(place.rglob("*.bundle"))
+def caches(place: Path) -> list[Path]:
+    return sorted(place.rglob("*.imports"))
 
 
 def loader(tree: Path) -> str:
-    """Who loads a module of this door, from where."""
-    return printed(tree, FROM_THE_BUNDLE.format(tree=str(tree))).split()[0]
+    """Who loads a module of this command, from where."""
+    return printed(tree, FROM_THE_CACHE.format(tree=str(tree))).split()[0]
 
 
 def printed(tree: Path, code: str) -> str:
@@ -71,14 +71,14 @@ def printed(tree: Path, code: str) -> str:
 
 
 def edit(tree: Path) -> None:
-    source = tree / "redoma/cli/run_help.py"
-    source.write_text(source.read_text().replace("usage: redoma run", "usage, edited: redoma run"))
+    source = tree / "redoma/cli/help.py"
+    source.write_text(source.read_text().replace('"usage: {0}"', '"usage, edited: {0}"'))
 
 
 def test_the_second_start_takes_its_modules_from_what_the_first_left(tree: Path) -> None:
     assert loader(tree) == "SourceFileLoader"
     first = started(tree)
-    (kept,) = bundles(tree)
+    (kept,) = caches(tree)
     before = kept.read_bytes()
     assert started(tree) == first
     assert loader(tree) == "_Loader"
@@ -87,8 +87,8 @@ def test_the_second_start_takes_its_modules_from_what_the_first_left(tree: Path)
 
 IN_WHICH_ORDER = """
 import sys; sys.path.append({tree!r})
-from redoma.base import import_cache as bundle
-made = bundle.begin(["run"])
+from redoma.base import import_cache
+made = import_cache.begin(["run"])
 before = set(sys.modules)
 {first}
 import redoma.cli.run
@@ -149,7 +149,7 @@ def test_modules_that_load_each_other_are_each_loaded_once(tree: Path, how: str)
     said = "import sys\nsys.stdout.write(__name__ + ' ')\n"
     (tree / "redoma/model/first.py").write_text(f"{said}{how}\nHERE = 1\n")
     (tree / "redoma/model/second.py").write_text(f"{said}import redoma.model.first\nLATER = 2\n")
-    help_text = tree / "redoma/cli/run_help.py"
+    help_text = tree / "redoma/cli/help.py"
     help_text.write_text(
         f"{help_text.read_text()}\nimport redoma.model.first as first\nfirst.HERE\n"
     )
@@ -212,14 +212,27 @@ def test_a_pattern_of_a_module_is_compiled_by_one_start_and_used_by_the_next(tre
 
 def test_a_pattern_that_a_function_made_is_never_written_down(tree: Path) -> None:
     printed(tree, SECOND_START.format(tree=str(tree)))
-    (kept,) = bundles(tree)
+    (kept,) = caches(tree)
     assert b"(a+)b" in kept.read_bytes()
     assert b"password" not in kept.read_bytes()
 
 
+def test_what_the_import_cache_itself_needs_is_little(tree: Path) -> None:
+    code = (
+        f"import sys; sys.path.append({str(tree)!r})\n"
+        "import _frozen_importlib_external, os, marshal\n"
+        "before = set(sys.modules)\n"
+        "import redoma.base.import_cache\n"
+        "print(sorted(set(sys.modules) - before))"
+    )
+    own = ["atomic_file", "cache", "import_cache", "paths", "pattern_cache"]
+    wanted = ["__future__", "redoma", "redoma.base", *(f"redoma.base.{name}" for name in own)]
+    assert printed(tree, code) == f"{wanted}\n"
+
+
 def test_a_changed_source_is_what_counts(tree: Path) -> None:
     started(tree)
-    (kept,) = bundles(tree)
+    (kept,) = caches(tree)
     before = kept.read_bytes()
     edit(tree)
     assert started(tree).startswith("usage, edited: ")
@@ -251,9 +264,9 @@ def test_a_copied_tree_does_not_run_the_code_of_its_original(tree: Path) -> None
 
 
 @pytest.mark.parametrize("rubbish", [b"", b"rubbish", b"\x04" + bytes(7) + b"N.\0\0", bytes(64)])
-def test_a_broken_bundle_is_made_anew(tree: Path, rubbish: bytes) -> None:
+def test_a_broken_cache_is_made_anew(tree: Path, rubbish: bytes) -> None:
     first = started(tree)
-    (kept,) = bundles(tree)
+    (kept,) = caches(tree)
     whole = kept.read_bytes()
     kept.write_bytes(rubbish)
     assert started(tree) == first
@@ -262,7 +275,7 @@ def test_a_broken_bundle_is_made_anew(tree: Path, rubbish: bytes) -> None:
 
 def test_code_that_cannot_be_read_is_read_from_its_source(tree: Path) -> None:
     first = started(tree)
-    (kept,) = bundles(tree)
+    (kept,) = caches(tree)
     whole = kept.read_bytes()
     head = 8 + int.from_bytes(whole[:8], "little")
     kept.write_bytes(whole[:head])  # an index, and no code behind it
@@ -270,39 +283,39 @@ def test_code_that_cannot_be_read_is_read_from_its_source(tree: Path) -> None:
 
 
 @pytest.mark.root
-def test_a_bundle_of_another_user_is_not_believed(tree: Path) -> None:
+def test_a_cache_of_another_user_is_not_believed(tree: Path) -> None:
     started(tree)
-    (kept,) = bundles(tree)
+    (kept,) = caches(tree)
     os.chown(kept, 12345, 12345)
     assert loader(tree) == "SourceFileLoader"
 
 
-def test_a_bundle_that_others_can_write_is_not_believed(tree: Path) -> None:
+def test_a_cache_that_others_can_write_is_not_believed(tree: Path) -> None:
     started(tree)
-    (kept,) = bundles(tree)
+    (kept,) = caches(tree)
     kept.chmod(0o666)
     assert loader(tree) == "SourceFileLoader"
 
 
 @pytest.mark.not_root
-def test_a_package_that_cannot_be_written_has_its_bundle_in_the_users_cache(tree: Path) -> None:
+def test_a_package_that_cannot_be_written_has_its_cache_in_the_users_cache(tree: Path) -> None:
     cache = tree.parent / "cache"
     (tree / "redoma").chmod(0o555)
     first = started(tree, XDG_CACHE_HOME=str(cache))
-    assert (bundles(tree), len(bundles(cache))) == ([], 1)
+    assert (caches(tree), len(caches(cache))) == ([], 1)
     assert started(tree, XDG_CACHE_HOME=str(cache)) == first
 
 
-def test_where_no_compiled_code_is_wanted_no_bundle_is_left(tree: Path) -> None:
+def test_where_no_compiled_code_is_wanted_no_cache_is_left(tree: Path) -> None:
     started(tree, "-B")
     started(tree, "-O")
-    assert bundles(tree) == []
+    assert caches(tree) == []
 
 
-def test_compiled_code_that_has_its_own_place_has_its_bundle_there(tree: Path) -> None:
+def test_compiled_code_that_has_its_own_place_has_its_cache_there(tree: Path) -> None:
     prefix = tree.parent / "prefix"
     started(tree, "-X", f"pycache_prefix={prefix}")
-    assert (bundles(tree), len(bundles(prefix))) == ([], 1)
+    assert (caches(tree), len(caches(prefix))) == ([], 1)
 
 
 @pytest.mark.skipif(not os.path.exists(OTHER_PYTHON), reason=f"there is no {OTHER_PYTHON}")
@@ -313,4 +326,4 @@ def test_two_interpreters_do_not_take_each_others_code(tree: Path) -> None:
     if int(version.stdout) == sys.hexversion:
         pytest.skip("both are the same version")
     assert started(tree) == started(tree, python=OTHER_PYTHON) == started(tree)
-    assert len(bundles(tree)) == 2
+    assert len(caches(tree)) == 2

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from redoma.ask.approvals import RememberedApprovals
-from redoma.ask.pending import PendingQuestions
-from redoma.model.confirmation import request_as_dict
+from redoma.ask.pending_questions import PendingQuestions
+from redoma.model.confirmation import confirmation_request
 from redoma.model.question import Answer, Choice, Question, Remember
 from tests.unit.ask.asked import question, yes
 from tests.unit.cli.running import START, Done, run
@@ -69,7 +69,7 @@ def test_what_waits_is_listed_for_programs(desk: Desk) -> None:
     (one,) = json.loads(desk.redoma("pending", "--json").out)["pending"]
     assert 0 < one.pop("seconds_left") <= 30
     assert one == {
-        "confirmation_request": request_as_dict(asked),
+        "confirmation_request": confirmation_request(asked),
         "asker_waits": True,
         "because": list(asked.because),
         "suggested_alternative": asked.alternative,

@@ -153,7 +153,7 @@ def test_verify_names_what_was_changed(state: Path) -> None:
     done = audit(state, "verify")
     assert done.status == 1
     assert done.out.splitlines() == [
-        "the record was changed",
+        "the audit log was changed",
         "changed: entry 1: it, or the link before it, is not as it was written",
     ]
     faults = json.loads(audit(state, "verify", "--json").out)["faults"]
@@ -171,7 +171,7 @@ def test_an_empty_record_is_no_error(tmp_path: Path) -> None:
     assert audit(tmp_path, "list").out == ""
     assert audit(tmp_path, "list", "--json").out == "[]\n"
     verified = audit(tmp_path, "verify")
-    assert (verified.status, verified.out) == (0, "nothing is recorded yet\n")
+    assert (verified.status, verified.out) == (0, "the audit log is empty\n")
     assert audit(tmp_path, "stats").status == 0
 
 
@@ -199,7 +199,7 @@ def test_tail_follows(state: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((), "redoma audit what?"),
+        ((), "usage: redoma audit list"),
         (("lst",), "no redoma audit 'lst'"),
         (("list", "--kind", "juged"), "no kind 'juged'"),
         (("list", "--limit", "0"), "--limit takes a number"),

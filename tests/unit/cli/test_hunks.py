@@ -7,7 +7,7 @@ import pytest
 from redoma.cli.apply import KEYS_HELP, Chosen, choose, split
 from redoma.cli.prose import Screen
 from redoma.jail.overlay.diff import hunks, with_hunks
-from redoma.model.diff import FileDiff, Hunk, Shows
+from redoma.model.change import FileDiff, Hunk, Shows
 from tests.unit.cli.changed import created, modified
 
 BEFORE = [b"%d\n" % n for n in range(40)]

@@ -127,7 +127,7 @@ def test_the_doctor_speaks_it_too(tmp_path: Path) -> None:
     heads = [line for line in done.out.split("\n") if line and not line.startswith(" ")]
     assert heads[:4] == ["níveis", "garantias", "motores", "grupos de controle"]
     assert "    sem escritas confinadas, leituras confinadas, " in done.out
-    assert ": direct executa sem recinto\n" in done.out
+    assert ": direct executa sem sandbox\n" in done.out
 
 
 def test_an_agent_is_answered_in_english_unless_told_otherwise(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from redoma.cli.terminal import pager
+from redoma.cli.console import pager
 from redoma.jail.supervisor.tty import fed
 from tests.house.tree import PACKAGE
 

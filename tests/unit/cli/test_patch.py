@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from redoma.cli.prose import Screen
 from redoma.cli.tree import shown
-from redoma.model.diff import FileDiff, Hunk, Shows
+from redoma.model.change import FileDiff, Hunk, Shows
 from tests.unit.cli.changed import created, modified
 
 HUNK = Hunk(

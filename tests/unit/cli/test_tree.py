@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from redoma.cli.prose import Screen
 from redoma.cli.tree import counted, size, summary, summed_up, tree
-from redoma.model.change import Change, Did, FileKind
-from redoma.model.diff import FileDiff, Shows
+from redoma.model.change import Change, Did, FileDiff, FileKind, Shows
 from tests.unit.cli.changed import (
     DIRECTORY,
     created,

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from redoma.jail.levels import load
-from redoma.jail.machine_limits import of_machine
+from redoma.jail.profiles.limits import of_machine
+from redoma.jail.profiles.profile import load
 from tests.house.tree import PACKAGE
 
 START = (sys.executable, "-I", "-S", "-X", "utf8", str(PACKAGE / "__main__.py"))

@@ -39,7 +39,7 @@ def test_a_secret_is_read_from_standard_input_and_only_its_name_is_shown(
 ) -> None:
     give(monkeypatch, f"{VALUE}\n".encode())
     assert main(["vault", "set", "api"]) == 0
-    assert main(["vault"]) == 0
+    assert main(["vault", "list"]) == 0
     assert main(["vault", "list", "--json"]) == 0
     said = capsys.readouterr()
     assert (said.out, said.err) == ('kept api\napi\n{"secrets": ["api"]}\n', "")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from redoma.dialects.actions import ActionSandbox
-from redoma.jail.levels import load
+from redoma.jail.profiles.profile import load
 
 MB = 1 << 20
 
@@ -25,12 +25,12 @@ def test_a_run_has_the_documents_limits_and_one_that_meets_them_is_a_violation(
 
 def test_the_documents_numbers_lower_what_a_level_gives(project: Path) -> None:
     sandbox = ActionSandbox(str(project))._sandbox()
-    limits = sandbox._given.applied_to(load("standard").grant(str(project))).limits
+    limits = sandbox.config.overrides.applied_to(load("standard").grant(str(project))).limits
     assert (limits.memory, limits.file_size, limits.total_written, limits.wall_seconds) == (
         min(2048 * MB, load("standard").limits.memory or 0),
         100 * MB,
         1000 * MB,
         300,
     )
-    strict = sandbox._given.applied_to(load("strict").grant(str(project))).limits
+    strict = sandbox.config.overrides.applied_to(load("strict").grant(str(project))).limits
     assert (strict.memory, strict.wall_seconds) == (512 * MB, 60)

@@ -21,8 +21,7 @@ from redoma.dialects.terminal import (
     TerminalExecutor,
     TerminalSandbox,
 )
-from redoma.dialects.terminal.counting import MOST_DENIED, Counting
-from redoma.dialects.terminal.levels import SandboxResult
+from redoma.dialects.terminal.levels import MOST_DENIED, SandboxCounts, SandboxResult
 
 AUTONOMOUS = ExecutionMode.AUTONOMOUS
 CRITICAL_IN_AUTONOMOUS = "[SANDBOX] Comando critico bloqueado em modo autonomo"
@@ -308,7 +307,7 @@ class TestDeniedCommands:
 
     @pytest.mark.requirement("T12")
     def test_no_more_than_a_thousand_are_kept(self) -> None:
-        counts = Counting()
+        counts = SandboxCounts()
         for number in range(MOST_DENIED + 5):
             made = SandboxResult(command=f"rm {number}", risk=CommandRisk.CRITICAL, reason="")
             counts.declined(made, asked=True)

@@ -21,8 +21,8 @@ from redoma.dialects.terminal import (
     SandboxResult,
     TerminalSandbox,
 )
-from redoma.dialects.terminal.sandbox import DEFAULT_TIMEOUT, MAX_TIMEOUT, sanitize_timeout
-from redoma.dialects.terminal.words import EFFECTS, RULES
+from redoma.dialects.terminal.messages import EFFECTS, RULES
+from redoma.dialects.terminal.terminal_sandbox import DEFAULT_TIMEOUT, MAX_TIMEOUT, sanitize_timeout
 from redoma.model.risk import Effect, Risk
 
 

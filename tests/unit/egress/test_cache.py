@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from redoma.egress.cache import Cache
-from redoma.egress.cache_store import NAME, Store
+from redoma.egress.cache import ResponseCache
+from redoma.egress.cache_store import NAME, CacheStore
 from redoma.egress.credentials import read_all
-from redoma.egress.handlers import private
-from redoma.egress.requests import Body, Request, Response
-from redoma.egress.rules import read
+from redoma.egress.exchange import HttpRequest, HttpResponse, RequestBody
+from redoma.egress.host_rules import read
+from redoma.egress.inspector import private
 from redoma.model.network import Reach
 from redoma.model.secret import Secret
 from redoma.model.value import replace
@@ -30,11 +30,11 @@ NOW = 2_000_000_000.0
 class Host:
     """A host with a list of answers, which notes what it is asked."""
 
-    def __init__(self, *answers: Response) -> None:
+    def __init__(self, *answers: HttpResponse) -> None:
         self.answers = list(answers)
-        self.asked: list[Request] = []
+        self.asked: list[HttpRequest] = []
 
-    async def __call__(self, request: Request) -> Response:
+    async def __call__(self, request: HttpRequest) -> HttpResponse:
         self.asked.append(request)
         return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
 
@@ -46,8 +46,8 @@ class World:
         self, place: Path, secrets: dict[str, str] | None = None, most_bytes: int = 1 << 20
     ) -> None:
         self.now = NOW
-        self.store = Store(str(place), most_bytes=most_bytes)
-        self.cache = Cache(REACH, self.store, secrets, lambda: self.now)
+        self.store = CacheStore(str(place), most_bytes=most_bytes)
+        self.cache = ResponseCache(REACH, self.store, secrets, lambda: self.now)
 
     def get(
         self,
@@ -57,7 +57,7 @@ class World:
         method: str = "GET",
         host: str = "api.test",
         headers: tuple[tuple[bytes, bytes], ...] = (),
-    ) -> Response:
+    ) -> HttpResponse:
         made = request(target, method=method, host=host, headers=headers)
         return asyncio.run(self.cache.handle(made, asked))
 
@@ -77,25 +77,25 @@ def request(
     method: str = "GET",
     host: str = "api.test",
     headers: tuple[tuple[bytes, bytes], ...] = (),
-) -> Request:
-    return Request(
+) -> HttpRequest:
+    return HttpRequest(
         method=method,
         scheme="https",
         host=host,
         port=443,
         target=target,
         headers=((b"host", host.encode()), *headers),
-        body=Body(_nothing(), _leave, empty=True),
+        body=RequestBody(_nothing(), _leave, empty=True),
         inform=_leave,
     )
 
 
-def said(body: bytes = b"one", status: int = 200, **headers: str) -> Response:
+def said(body: bytes = b"one", status: int = 200, **headers: str) -> HttpResponse:
     made = tuple((k.replace("_", "-").encode(), v.encode()) for k, v in headers.items())
-    return Response(status=status, headers=made, body=body)
+    return HttpResponse(status=status, headers=made, body=body)
 
 
-def how(response: Response) -> str:
+def how(response: HttpResponse) -> str:
     return (response.header(b"redoma-cache") or b"").decode()
 
 
@@ -168,7 +168,9 @@ def test_a_clients_own_condition_does_not_make_an_empty_answer_of_a_whole_one(
     ],
     ids=["no-store", "set-cookie", "event-stream", "vary-star"],
 )
-def test_what_may_not_be_kept_or_used_again_is_asked_again(world: World, answer: Response) -> None:
+def test_what_may_not_be_kept_or_used_again_is_asked_again(
+    world: World, answer: HttpResponse
+) -> None:
     host = Host(answer)
     world.get(host)
     world.now += 31
@@ -237,7 +239,7 @@ def test_what_is_kept_is_used_while_a_host_is_left_alone(world: World) -> None:
 def test_two_of_the_same_at_one_time_are_one_question(world: World) -> None:
     host = Host(said())
 
-    async def both() -> list[Response]:
+    async def both() -> list[HttpResponse]:
         asked = (world.cache.handle(request(), host) for _ in range(2))
         return list(await asyncio.gather(*asked))
 
@@ -251,7 +253,7 @@ def test_a_long_answer_passes_whole_and_is_not_kept(world: World) -> None:
             yield b"x" * (1 << 20)
 
     async def read() -> int:
-        host = Host(Response(status=200, body=pieces()))
+        host = Host(HttpResponse(status=200, body=pieces()))
         response = await world.cache.handle(request(), host)
         assert not isinstance(response.body, bytes)
         return sum([len(piece) async for piece in response.body])
@@ -290,7 +292,7 @@ def test_the_oldest_answers_go_where_they_are_too_much(tmp_path: Path) -> None:
 def test_a_request_with_a_body_is_never_answered_from_what_is_kept(world: World) -> None:
     host = Host(said(b"one", cache_control="max-age=60"), said(b"two"))
     world.get(host)
-    made = replace(request(), body=Body(_nothing(), _leave, empty=False))
+    made = replace(request(), body=RequestBody(_nothing(), _leave, empty=False))
     assert asyncio.run(world.cache.handle(made, host)).body == b"two"
 
 
@@ -299,7 +301,7 @@ def test_what_a_name_says_that_was_led_elsewhere_is_no_answer_for_another_run(
 ) -> None:
     led = World(tmp_path)
     pinned = replace(REACH, hosts=read(["api.test=127.0.0.1:8443"]).hosts)
-    led.cache = Cache(pinned, led.store, None, lambda: led.now)
+    led.cache = ResponseCache(pinned, led.store, None, lambda: led.now)
     forged = Host(
         said(b"forged", cache_control="max-age=86400"), said(status=429, retry_after="3600")
     )

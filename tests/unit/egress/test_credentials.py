@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from redoma.egress.credentials import Credentials, read
-from redoma.egress.requests import Body, Failed, Request, Response
+from redoma.egress.credentials import CredentialHandler, read
+from redoma.egress.exchange import HttpRequest, HttpResponse, RequestBody, UpstreamFailed
 from redoma.model.network import BROKEN, PACKED
 from redoma.model.secret import Secret
 
@@ -19,7 +19,7 @@ ECHO = f"you said: {TOKEN}, and twice: {TOKEN}".encode()
 # Without the time: these stand in the names of tests.
 ZIPPED, ZIPPED_X = gzip.compress(ECHO, mtime=0), gzip.compress(b"x", mtime=0)
 STARRED = ECHO.replace(TOKEN.encode(), b"*" * len(TOKEN))
-CREDENTIALS = Credentials(((read("a.test=A_TOKEN"), Secret(TOKEN)),))
+CREDENTIALS = CredentialHandler(((read("a.test=A_TOKEN"), Secret(TOKEN)),))
 
 
 async def _pieces(data: bytes, size: int) -> AsyncIterator[bytes]:
@@ -37,34 +37,40 @@ class Client:
     async def _hear(self, status: int, headers: tuple[tuple[bytes, bytes], ...]) -> None:
         self.hints.append((status, headers))
 
-    def gets(self, answer: Response, hint: tuple[tuple[bytes, bytes], ...] = ()) -> Response:
+    def gets(
+        self, answer: HttpResponse, hint: tuple[tuple[bytes, bytes], ...] = ()
+    ) -> HttpResponse:
         return asyncio.run(self._asked(answer, hint))
 
-    async def _asked(self, answer: Response, hint: tuple[tuple[bytes, bytes], ...]) -> Response:
+    async def _asked(
+        self, answer: HttpResponse, hint: tuple[tuple[bytes, bytes], ...]
+    ) -> HttpResponse:
         async def nothing() -> None:
             return None
 
-        async def host(request: Request) -> Response:
+        async def host(request: HttpRequest) -> HttpResponse:
             assert request.header(b"authorization") == f"Bearer {TOKEN}".encode()
             if hint:
                 await request.inform(103, hint)
             return answer
 
-        made = Request(
+        made = HttpRequest(
             method=self._method,
             scheme="https",
             host="a.test",
             port=443,
             target="/",
             headers=((b"host", b"a.test"),),
-            body=Body(_pieces(b"", 1), nothing, empty=True),
+            body=RequestBody(_pieces(b"", 1), nothing, empty=True),
             inform=self._hear,
         )
         heard = await CREDENTIALS.handle(made, host)
         if isinstance(heard.body, bytes):
             return heard
         whole = b"".join([piece async for piece in heard.body])
-        return Response(status=heard.status, headers=heard.headers, reason=heard.reason, body=whole)
+        return HttpResponse(
+            status=heard.status, headers=heard.headers, reason=heard.reason, body=whole
+        )
 
 
 @pytest.mark.parametrize("size", [1, 3, 17, 4096])
@@ -82,20 +88,20 @@ def test_it_is_found_in_a_body_however_that_is_packed(
     coding: str, packed: bytes, size: int
 ) -> None:
     headers = ((b"content-encoding", coding.encode()), (b"content-length", b"%d" % len(packed)))
-    found = Client().gets(Response(status=200, headers=headers, body=_pieces(packed, size)))
+    found = Client().gets(HttpResponse(status=200, headers=headers, body=_pieces(packed, size)))
     assert found.body == STARRED
 
 
 def test_an_answer_that_was_unpacked_does_not_say_that_it_is_packed() -> None:
     headers = ((b"content-encoding", b"gzip"), (b"content-length", b"9"), (b"etag", b"x"))
-    found = Client().gets(Response(status=200, headers=headers, body=ZIPPED))
+    found = Client().gets(HttpResponse(status=200, headers=headers, body=ZIPPED))
     assert (found.headers, found.body) == (((b"etag", b"x"),), STARRED)
 
 
 @pytest.mark.parametrize("coding", [b"br", b"zstd", b"gzip, gzip", b"aes"])
 def test_what_cannot_be_unpacked_is_not_passed_on(coding: bytes) -> None:
-    answer = Response(status=200, headers=((b"content-encoding", coding),), body=b"x")
-    with pytest.raises(Failed, match=PACKED):
+    answer = HttpResponse(status=200, headers=((b"content-encoding", coding),), body=b"x")
+    with pytest.raises(UpstreamFailed, match=PACKED):
         Client().gets(answer)
 
 
@@ -106,8 +112,8 @@ def test_what_cannot_be_unpacked_is_not_passed_on(coding: bytes) -> None:
 )
 def test_what_is_not_packed_as_it_says_is_not_passed_on(packed: bytes) -> None:
     headers = ((b"content-encoding", b"gzip"),)
-    with pytest.raises(Failed, match=BROKEN):
-        Client().gets(Response(status=200, headers=headers, body=_pieces(packed, 7)))
+    with pytest.raises(UpstreamFailed, match=BROKEN):
+        Client().gets(HttpResponse(status=200, headers=headers, body=_pieces(packed, 7)))
 
 
 def test_a_few_bytes_that_stand_for_many_are_unpacked_in_pieces() -> None:
@@ -115,9 +121,9 @@ def test_a_few_bytes_that_stand_for_many_are_unpacked_in_pieces() -> None:
     headers = ((b"content-encoding", b"gzip"),)
 
     async def largest() -> tuple[int, int]:
-        from redoma.egress.decoding import decoded
+        from redoma.egress.credentials import decoded
 
-        opened = decoded(Response(status=200, headers=headers, body=bomb)).body
+        opened = decoded(HttpResponse(status=200, headers=headers, body=bomb)).body
         assert not isinstance(opened, bytes)
         sizes = [len(piece) async for piece in opened]
         return max(sizes), sum(sizes)
@@ -127,8 +133,8 @@ def test_a_few_bytes_that_stand_for_many_are_unpacked_in_pieces() -> None:
 
 def test_without_a_body_nothing_is_unpacked() -> None:
     headers = ((b"content-encoding", b"br"), (b"content-length", b"512"))
-    assert Client("HEAD").gets(Response(status=200, headers=headers)).headers == headers
-    assert Client().gets(Response(status=304, headers=headers)).headers == headers
+    assert Client("HEAD").gets(HttpResponse(status=200, headers=headers)).headers == headers
+    assert Client().gets(HttpResponse(status=304, headers=headers)).headers == headers
 
 
 def test_it_is_taken_out_of_what_comes_before_an_answer_and_of_its_head() -> None:
@@ -136,7 +142,7 @@ def test_it_is_taken_out_of_what_comes_before_an_answer_and_of_its_head() -> Non
     said = TOKEN.encode()
     stars = b"*" * len(said)
     found = client.gets(
-        Response(status=200, reason=b"for " + said, headers=((b"x-" + said, said),)),
+        HttpResponse(status=200, reason=b"for " + said, headers=((b"x-" + said, said),)),
         hint=((b"link", b"</" + said + b">"),),
     )
     assert client.hints == [(103, ((b"link", b"</" + stars + b">"),))]

@@ -19,7 +19,7 @@ def asked(name: str, kind: int = dns.A, *, extension: bytes = b"", count: int = 
 
 def test_a_question_is_read() -> None:
     question = dns.read(asked("Registry.example", dns.AAAA))
-    assert question == dns.Question(
+    assert question == dns.DnsQuestion(
         identity=0x1234,
         name="Registry.example",
         kind=dns.AAAA,

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from redoma.egress.grants import gated, kept_to
-from redoma.egress.rules import read
-from redoma.jail.levels import load
-from redoma.jail.plan import plan
-from redoma.model.access import Grant, Network
+from redoma.egress.host_rules import read
+from redoma.jail.engines.choice import plan
+from redoma.jail.profiles.profile import load
+from redoma.model.access import Grant, NetworkMode
 from redoma.model.errors import NoEngine, PolicySyntax, Refused, UsageError
 from redoma.model.guarantee import EngineReport, Guarantee
 from redoma.model.network import Reach
@@ -41,7 +41,7 @@ def planned(grant: Grant, machine: Machine) -> frozenset[Guarantee]:
 def test_a_gate_takes_the_place_of_a_closed_network() -> None:
     grant = gated(STANDARD, read(["a.example"]))
     held = planned(grant, Machine())
-    assert (grant.network, grant.reach) == (Network.GATED, read(["a.example"]))
+    assert (grant.network, grant.reach) == (NetworkMode.GATED, read(["a.example"]))
     assert Guarantee.NETWORK_ALLOW_LISTED in held
     assert Guarantee.NETWORK_CLOSED not in held
 
@@ -54,7 +54,7 @@ def test_without_a_gate_nothing_runs_whatever_a_grant_requires() -> None:
 
 
 def test_a_network_that_was_closed_again_needs_no_gate() -> None:
-    closed = replace(gated(STANDARD, read(["a.example"])), network=Network.CLOSED)
+    closed = replace(gated(STANDARD, read(["a.example"])), network=NetworkMode.CLOSED)
     held = planned(closed, Machine(Guarantee.NETWORK_ALLOW_LISTED))
     assert Guarantee.NETWORK_CLOSED in held
 
@@ -69,13 +69,19 @@ def test_an_open_network_is_held_to_a_policys_list() -> None:
     grant = kept_to(MINIMAL, ("a.example", "localhost"), (22,), 10)
     listed = read(["a.example"], blocked_ports=[22], max_connections=10)
     assert grant.reach == replace(listed, listed=True)
-    assert (grant.network, Guarantee.NETWORK_ALLOW_LISTED in grant.require) == (Network.GATED, True)
+    assert (grant.network, Guarantee.NETWORK_ALLOW_LISTED in grant.require) == (
+        NetworkMode.GATED,
+        True,
+    )
 
 
 def test_an_open_network_with_blocked_ports_alone_is_every_host_through_a_gate() -> None:
     grant = kept_to(MINIMAL, None, (22,), None)
     assert grant.reach == Reach(anyone=True, blocked_ports=(22,), max_connections=1000)
-    assert (grant.network, Guarantee.NETWORK_ALLOW_LISTED in grant.require) == (Network.GATED, True)
+    assert (grant.network, Guarantee.NETWORK_ALLOW_LISTED in grant.require) == (
+        NetworkMode.GATED,
+        True,
+    )
     assert kept_to(MINIMAL, None, (), 7).reach == Reach(anyone=True, max_connections=7)
 
 
@@ -126,7 +132,7 @@ def test_a_profile_may_grant_hosts(tmp_path: Path) -> None:
     profile = tmp_path / "own.yaml"
     profile.write_text("level: own\nnetwork: gated\nhosts:\n  - a.example\n  - b.example:22\n")
     made = load(str(profile)).grant("/project")
-    assert (made.network, made.reach) == (Network.GATED, read(["a.example", "b.example:22"]))
+    assert (made.network, made.reach) == (NetworkMode.GATED, read(["a.example", "b.example:22"]))
     assert load(str(profile)).grant("/project") == made  # as kept
 
 

@@ -6,16 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redoma.egress import http
-from redoma.egress.guard import Guard
+from redoma.egress.guard import ConnectionGuard, looks_like
 from redoma.model.network import HIDDEN_NAME, NO_NAME, OTHER_NAME, UNREADABLE
 from tests.unit.egress.hellos import hello, name_of, real
 
 NAME = "api.example"
 
 
-def guard(*, port: int = 80, web_only: bool = True) -> Guard:
-    return Guard(
+def guard(*, port: int = 80, web_only: bool = True) -> ConnectionGuard:
+    return ConnectionGuard(
         NAME, port, web_only=web_only, may_tunnel=lambda host, at: (host, at) == (NAME, 443)
     )
 
@@ -201,7 +200,7 @@ def test_no_order_of_requests_lets_another_host_pass(parts: list[bytes]) -> None
 
 def test_how_http_begins_is_told_as_soon_as_it_can_be() -> None:
     told = {
-        data: http.looks_like(data)
+        data: looks_like(data)
         for data in (b"", b"GE", b"GET / HT", b"GET / HTTP/1.1\r\n", b"get", b"\0", b"NICK a\n")
     }
     assert told == {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from redoma.egress.ledger import MOST_DOMAINS, MOST_ROWS, Ledger
 from redoma.model.network import NOT_GRANTED, ONE_OF_MANY, Connection
 from redoma.model.request import Request, ShellCommand
-from redoma.pipeline.audit_events import Told
+from redoma.pipeline.audit_events import AuditEvents
 
 
 def passed(name: str, **more: object) -> Connection:
@@ -90,6 +90,6 @@ def test_what_passed_takes_no_room_from_what_was_refused() -> None:
 def test_the_record_has_rows_for_refusals_that_nothing_else_can_take() -> None:
     calls = (*(passed(f"x{n}.test") for n in range(1500)), stopped("secret.example"))
     request = Request(workload=ShellCommand(text="ls"))
-    rows = [event.details for event in Told(request).network(calls)]
+    rows = [event.details for event in AuditEvents(request).network(calls)]
     assert rows[-1]["target"] == "secret.example:443"
     assert (len(rows), rows[-2]["target"], rows[-2]["times"]) == (502, "*", 1000)

@@ -7,13 +7,13 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from redoma.egress import credentials, rules
-from redoma.egress.credentials import Credentials, header_value, read_all, starred
-from redoma.egress.request_rules import held
-from redoma.egress.requests import Body, Request, Response
+from redoma.cli import in_flags
+from redoma.egress import credentials, host_rules
+from redoma.egress.credentials import CredentialHandler, header_value, read_all, starred
+from redoma.egress.exchange import HttpRequest, HttpResponse, RequestBody
+from redoma.egress.host_rules import held
 from redoma.model.errors import UsageError
 from redoma.model.network import REQUEST_NOT_GRANTED, Connection, Credential, HostRule, Reach
-from redoma.model.remedies import Interface
 from redoma.model.secret import Secret
 from redoma.model.value import replace
 
@@ -38,7 +38,7 @@ SECRET = "tok-5f2c81d09b7e"
     }.items(),
 )
 def test_a_rule_for_requests_is_read_as_it_is_meant(text: str, changes: dict[str, object]) -> None:
-    assert rules.read_host(text) == replace(HostRule(text=text, host="api.test"), **changes)
+    assert host_rules.read_host(text) == replace(HostRule(text=text, host="api.test"), **changes)
 
 
 @pytest.mark.parametrize(
@@ -60,15 +60,14 @@ def test_a_rule_for_requests_is_read_as_it_is_meant(text: str, changes: dict[str
 )
 def test_a_rule_that_cannot_be_meant_is_an_error(text: str) -> None:
     with pytest.raises(UsageError):
-        rules.read_host(text)
+        host_rules.read_host(text)
 
 
 def test_a_rule_for_requests_needs_someone_who_reads_them() -> None:
-    reach = rules.read(["GET api.test/x"])
+    reach = host_rules.read(["GET api.test/x"])
     with pytest.raises(UsageError) as error:
         held(reach)
-    error.value.speak(Interface.COMMAND_LINE)
-    assert error.value.hint == "--inspect, or network.inspect: true in your sandbox.yaml"
+    assert in_flags(error.value).hint == "--inspect, or network.inspect: true in your sandbox.yaml"
     held(replace(reach, inspect=True))
     with pytest.raises(UsageError):
         held(Reach(credentials=(credentials.read("api.test=TOKEN"),)))
@@ -84,8 +83,8 @@ def test_a_refused_request_says_what_to_grant() -> None:
         method="POST",
         path="/x/y?z=…",
     )
-    assert asked.grant == "--allow-host 'POST api.test/x/y'"
-    assert replace(asked, port=8443).grant == "--allow-host 'POST api.test:8443/x/y'"
+    assert asked.grant == "POST api.test/x/y"
+    assert replace(asked, port=8443).grant == "POST api.test:8443/x/y"
     assert replace(asked, path="/x/*").grant == ""
 
 
@@ -129,7 +128,7 @@ def test_a_credential_is_for_a_host_that_is_granted() -> None:
     with pytest.raises(UsageError) as error:
         read_all(["api.test=TOKEN"], ["b.test"])
     assert error.value.hint == "allow_hosts=[…] gives hosts"
-    flag = error.value.speak(Interface.COMMAND_LINE).hint
+    flag = in_flags(error.value).hint
     assert flag == "--allow-host api.test"
     assert len(read_all(["a.b.test=TOKEN"], ["*.b.test"])) == 1
 
@@ -163,27 +162,27 @@ async def _nothing(*_: object) -> None:
     return
 
 
-def exchanged(scheme: str, host: str, port: int, *parts: bytes) -> tuple[list[Request], bytes]:
+def exchanged(scheme: str, host: str, port: int, *parts: bytes) -> tuple[list[HttpRequest], bytes]:
     """What a host is asked, and what comes back of its answer."""
     known = ((credentials.read("api.test=TOKEN"), Secret(SECRET)),)
-    asked: list[Request] = []
+    asked: list[HttpRequest] = []
 
-    async def forward(request: Request) -> Response:
+    async def forward(request: HttpRequest) -> HttpResponse:
         asked.append(request)
-        return Response(status=200, headers=((b"x", SECRET.encode()),), body=_pieces(*parts))
+        return HttpResponse(status=200, headers=((b"x", SECRET.encode()),), body=_pieces(*parts))
 
     async def go() -> bytes:
-        request = Request(
+        request = HttpRequest(
             method="GET",
             scheme=scheme,
             host=host,
             port=port,
             target="/",
             headers=((b"authorization", b"mine"), (b"accept-encoding", b"gzip")),
-            body=Body(_pieces(), _nothing, empty=True),
+            body=RequestBody(_pieces(), _nothing, empty=True),
             inform=_nothing,
         )
-        response = await Credentials(known).handle(request, forward)
+        response = await CredentialHandler(known).handle(request, forward)
         assert not isinstance(response.body, bytes)
         return (response.header(b"x") or b"") + b"".join([p async for p in response.body])
 

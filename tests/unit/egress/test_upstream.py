@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 
-from redoma.egress.requests import Body, Failed, Request, Response
+from redoma.egress.exchange import HttpRequest, HttpResponse, RequestBody, UpstreamFailed
 from redoma.egress.upstream import Upstream, end_to_end
 from redoma.model.network import BROKEN, UNREACHABLE
 
@@ -38,26 +38,26 @@ async def _nothing(*_: object) -> None:
     return
 
 
-def request(method: str = "GET", *parts: bytes, breaks: bool = False) -> Request:
+def request(method: str = "GET", *parts: bytes, breaks: bool = False) -> HttpRequest:
     async def pieces() -> AsyncIterator[bytes]:
         for part in parts:
             yield part
         if breaks:
             raise ConnectionResetError
 
-    return Request(
+    return HttpRequest(
         method=method,
         scheme="http",
         host="a.test",
         port=80,
         target="/",
         headers=((b"host", b"a.test"),),
-        body=Body(pieces(), _nothing, empty=not parts),
+        body=RequestBody(pieces(), _nothing, empty=not parts),
         inform=_nothing,
     )
 
 
-async def whole(response: Response) -> bytes:
+async def whole(response: HttpResponse) -> bytes:
     assert not isinstance(response.body, bytes)
     return b"".join([piece async for piece in response.body])
 
@@ -112,7 +112,7 @@ def test_an_answer_that_cannot_be_read_whole_is_a_failure(answer: bytes) -> None
     async def use(upstream: Upstream) -> str:
         try:
             return repr(await whole(await upstream.ask(request())))
-        except Failed as failed:
+        except UpstreamFailed as failed:
             return failed.why
 
     assert asked(Host([answer]), use) == BROKEN
@@ -125,7 +125,7 @@ def test_a_host_that_nobody_is_is_a_failure() -> None:
     async def go() -> str:
         try:
             await Upstream("a.test", [("127.0.0.1", port)], None).ask(request())
-        except Failed as failed:
+        except UpstreamFailed as failed:
             return failed.why
         return ""
 
@@ -136,11 +136,11 @@ def test_a_body_that_breaks_off_ends_in_no_answer() -> None:
     async def use(upstream: Upstream) -> str:
         try:
             await upstream.ask(request("POST", b"half", breaks=True))
-        except (Failed, OSError) as error:
+        except (UpstreamFailed, OSError) as error:
             return type(error).__name__
         return ""
 
-    assert asked(Host([b""]), use) == "Failed"
+    assert asked(Host([b""]), use) == "UpstreamFailed"
 
 
 def test_an_answer_before_the_body_is_heard_is_passed_on() -> None:

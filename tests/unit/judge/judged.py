@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from redoma.judge.interpret.state import Ground, State
 from redoma.judge.interpret.walker import Walker
-from redoma.judge.shell import parse
+from redoma.judge.shell.parser import parse
 from redoma.model.decision import Decision
 from redoma.model.risk import Effect, Fact, Risk
-from redoma.pipeline.check import check
-from redoma.pipeline.knowledge import knowledge
+from redoma.pipeline.decisions.check import check
+from redoma.pipeline.decisions.knowledge import knowledge
 
 PROJECT = "/home/user/project"
 HOME = "/home/user"

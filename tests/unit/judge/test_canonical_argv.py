@@ -1,28 +1,28 @@
-"""Commands are alike when their words are, and are like nothing when a word is not known."""
+"""Commands have the same canonical argv when their words are the same; an unknown word: none."""
 
 from __future__ import annotations
 
 import pytest
 
-from redoma.judge.canonical_argv import NOTHING, Likeness, likeness, program_likeness
+from redoma.judge.canonical_argv import NOTHING, CanonicalCommand, canonical_argv, canonical_program
 
-ALIKE: dict[str, Likeness] = {
-    "rm -r build": Likeness(argvs=(("rm", "-r", "build"),)),
-    "  rm   -r\t'build' ": Likeness(argvs=(("rm", "-r", "build"),)),
-    'rm -r b"ui"ld;': Likeness(argvs=(("rm", "-r", "build"),)),
-    "rm -r \\\n build": Likeness(argvs=(("rm", "-r", "build"),)),
-    "rm -r build # for good": Likeness(argvs=(("rm", "-r", "build"),)),
-    "rm -r build 2>/dev/null": Likeness(argvs=(("rm", "-r", "build"),)),
-    "rm -r build >/dev/null 2>&1 </dev/null": Likeness(argvs=(("rm", "-r", "build"),)),
-    "rm '*'": Likeness(argvs=(("rm", "*"),)),
-    "echo ''": Likeness(argvs=(("echo", ""),)),
-    "git reset --hard HEAD~1": Likeness(argvs=(("git", "reset", "--hard", "HEAD~1"),)),
-    "cd x && rm y": Likeness(argvs=(("cd", "x"), ("rm", "y")), joins=("&&",)),
-    "cd x; rm y": Likeness(argvs=(("cd", "x"), ("rm", "y")), joins=(";",)),
-    "cd x\nrm y": Likeness(argvs=(("cd", "x"), ("rm", "y")), joins=(";",)),
-    "a | b || c": Likeness(argvs=(("a",), ("b",), ("c",)), joins=("|", "||")),
-    "bash -lc 'rm -r build'": Likeness(argvs=(("bash", "-lc", "rm -r build"),)),
-    "python3 deploy.py --now": Likeness(argvs=(("python3", "deploy.py", "--now"),)),
+ALIKE: dict[str, CanonicalCommand] = {
+    "rm -r build": CanonicalCommand(argvs=(("rm", "-r", "build"),)),
+    "  rm   -r\t'build' ": CanonicalCommand(argvs=(("rm", "-r", "build"),)),
+    'rm -r b"ui"ld;': CanonicalCommand(argvs=(("rm", "-r", "build"),)),
+    "rm -r \\\n build": CanonicalCommand(argvs=(("rm", "-r", "build"),)),
+    "rm -r build # for good": CanonicalCommand(argvs=(("rm", "-r", "build"),)),
+    "rm -r build 2>/dev/null": CanonicalCommand(argvs=(("rm", "-r", "build"),)),
+    "rm -r build >/dev/null 2>&1 </dev/null": CanonicalCommand(argvs=(("rm", "-r", "build"),)),
+    "rm '*'": CanonicalCommand(argvs=(("rm", "*"),)),
+    "echo ''": CanonicalCommand(argvs=(("echo", ""),)),
+    "git reset --hard HEAD~1": CanonicalCommand(argvs=(("git", "reset", "--hard", "HEAD~1"),)),
+    "cd x && rm y": CanonicalCommand(argvs=(("cd", "x"), ("rm", "y")), joins=("&&",)),
+    "cd x; rm y": CanonicalCommand(argvs=(("cd", "x"), ("rm", "y")), joins=(";",)),
+    "cd x\nrm y": CanonicalCommand(argvs=(("cd", "x"), ("rm", "y")), joins=(";",)),
+    "a | b || c": CanonicalCommand(argvs=(("a",), ("b",), ("c",)), joins=("|", "||")),
+    "bash -lc 'rm -r build'": CanonicalCommand(argvs=(("bash", "-lc", "rm -r build"),)),
+    "python3 deploy.py --now": CanonicalCommand(argvs=(("python3", "deploy.py", "--now"),)),
 }
 LIKE_NOTHING = [
     "",
@@ -97,15 +97,15 @@ LIKE_NOTHING = [
 
 @pytest.mark.parametrize("text", ALIKE)
 def test_a_plain_command_is_its_words(text: str) -> None:
-    assert likeness(text) == ALIKE[text]
+    assert canonical_argv(text) == ALIKE[text]
 
 
 @pytest.mark.parametrize("text", LIKE_NOTHING, ids=lambda text: repr(text[:40]))
 def test_a_command_whose_words_are_not_known_is_like_nothing(text: str) -> None:
-    assert likeness(text) == NOTHING
+    assert canonical_argv(text) == NOTHING
 
 
 def test_a_program_is_its_own_words() -> None:
-    assert program_likeness(("rm", "*")) == Likeness(argvs=(("rm", "*"),))
+    assert canonical_program(("rm", "*")) == CanonicalCommand(argvs=(("rm", "*"),))
     for argv in ((), ("sh",), ("bash", "-c", "rm $x"), ("rm", "\x1b"), ("/bin/sh", "-s")):
-        assert program_likeness(argv) == NOTHING
+        assert canonical_program(argv) == NOTHING

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redoma.model.confirmation import request_as_dict, response_as_dict, response_from_dict
+from redoma.model.confirmation import confirmation_request, confirmation_response, response_as_dict
 from redoma.model.errors import ConfirmationExpired, RedomaError, UsageError
 from redoma.model.question import Answer, Choice
 from tests.unit.ask.asked import DELETES, FORCE_PUSH
@@ -20,7 +20,7 @@ RESPONSE = {
 
 
 def test_a_request_has_every_field_of_the_document_and_no_other() -> None:
-    assert request_as_dict(FORCE_PUSH) == {
+    assert confirmation_request(FORCE_PUSH) == {
         "timestamp": "2026-01-02T03:04:05.678Z",
         "request_id": "0f8fad5b-d9cb-469f-a165-70867728950e",
         "command": "git push --force origin main",
@@ -48,7 +48,7 @@ def test_a_request_has_every_field_of_the_document_and_no_other() -> None:
 
 
 def test_free_text_of_a_request_passes_the_redactor() -> None:
-    shown = request_as_dict(DELETES, lambda text: f"<{len(text)}>")
+    shown = confirmation_request(DELETES, lambda text: f"<{len(text)}>")
     assert shown["command"] == "<17>"
     assert shown["impact_assessment"] == {
         "files_affected": ["<5>", "<4>"],
@@ -67,14 +67,14 @@ def test_a_response_is_read_as_it_was_written() -> None:
         at="2026-01-02T03:04:05Z",
         notes="after the freeze",
     )
-    assert response_from_dict(RESPONSE, FORCE_PUSH) == answer
+    assert confirmation_response(RESPONSE, FORCE_PUSH) == answer
     assert response_as_dict(answer) == RESPONSE
     assert answer.approves(FORCE_PUSH)
 
 
 def test_a_modified_command_goes_with_modify_alone() -> None:
     changed = {**RESPONSE, "decision": "modify", "modified_command": "git push"}
-    answer = response_from_dict(changed, FORCE_PUSH)
+    answer = confirmation_response(changed, FORCE_PUSH)
     assert (answer.choice, answer.modified_command) == (Choice.MODIFY, "git push")
     assert response_as_dict(answer) == changed
     assert not answer.approves(FORCE_PUSH)
@@ -82,7 +82,7 @@ def test_a_modified_command_goes_with_modify_alone() -> None:
 
 def test_a_response_to_another_question_does_not_count() -> None:
     with pytest.raises(ConfirmationExpired, match="was asked"):
-        response_from_dict({**RESPONSE, "request_id": DELETES.id}, FORCE_PUSH)
+        confirmation_response({**RESPONSE, "request_id": DELETES.id}, FORCE_PUSH)
 
 
 BAD: dict[str, object] = {
@@ -111,5 +111,5 @@ BAD: dict[str, object] = {
 @pytest.mark.parametrize("case", BAD)
 def test_a_response_that_is_not_exactly_one_is_an_error(case: str) -> None:
     with pytest.raises(UsageError) as caught:
-        response_from_dict(BAD[case], FORCE_PUSH)
+        confirmation_response(BAD[case], FORCE_PUSH)
     assert isinstance(caught.value, RedomaError)

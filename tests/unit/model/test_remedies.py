@@ -7,13 +7,14 @@ import re
 
 import pytest
 
+from redoma.cli import in_flags
 from redoma.model.errors import UsageError
 from redoma.model.remedies import Help, Interface, Remedy
 from tests.house.tree import modules, tree_of
 
 # What only one interface, or some, have in their words.
 MARKS = {
-    r"--[a-z]": {Interface.COMMAND_LINE},
+    r"--[a-z]": set(),
     r"(?<!Action)Sandbox\(": {Interface.PYTHON},
     r"Call\(": {Interface.PYTHON},
     r"\b(allow_write|allow_read|inspect|engine|trace_files|cache_hosts|limits)=": {
@@ -42,7 +43,7 @@ def test_each_interface_speaks_its_own_words(by: Interface) -> None:
 def test_an_error_speaks_python_until_somebody_else_shows_it() -> None:
     error = UsageError("no", hint=Remedy(help=Help.TIME))
     assert error.hint == "timeout=SECONDS"
-    assert error.speak(Interface.COMMAND_LINE).hint == "--timeout SECONDS"
+    assert in_flags(error).hint == "--timeout SECONDS"
     assert error.speak(Interface.ACTIONS).hint == "timeout_seconds: SECONDS"
     assert UsageError("no", hint="redoma doctor").speak(Interface.TOOLS).hint == "redoma doctor"
 

@@ -12,7 +12,7 @@ from redoma.model.decision import Decision, Verdict
 from redoma.model.network import NOT_MOCKED, Connection
 from redoma.model.result import Exit, Outcome, ResourcesUsed, Result
 from redoma.model.risk import Assessment
-from redoma.pipeline.dry_run import answer, preview, reader
+from redoma.pipeline.dry_run import dry_run, reader, report
 from redoma.pipeline.foresight.forecast import CLOSED, MOCKED, Foreseen
 
 pytestmark = pytest.mark.requirement("K6")
@@ -27,7 +27,7 @@ def ran(code: int = 0, *, stderr: bytes = b"", changes: Changes = HELD) -> Resul
 
 
 def test_a_command_that_only_changes_files_can_be_taken_back() -> None:
-    found = answer("touch a", Foreseen(), ran(), "/project")
+    found = report("touch a", Foreseen(), ran(), "/project")
     assert (found.id, found.would_execute, found.rollback_available) == ("abc", True, True)
     assert found.warnings == ()
 
@@ -45,15 +45,15 @@ def test_a_command_that_only_changes_files_can_be_taken_back() -> None:
 def test_what_acts_beyond_held_files_cannot_be_taken_back(
     foreseen: Foreseen, changes: Changes
 ) -> None:
-    assert not answer("cmd", foreseen, ran(changes=changes), "/project").rollback_available
+    assert not report("cmd", foreseen, ran(changes=changes), "/project").rollback_available
 
 
 def test_the_duration_is_that_of_earlier_runs_where_they_are_remembered() -> None:
     remembered = {"make": 12.34}
     assert (
-        answer("make", Foreseen(), ran(), "/p", remembered.get).estimated_duration,
-        answer("other", Foreseen(), ran(), "/p", remembered.get).estimated_duration,
-        answer("make", Foreseen(), ran(), "/p").estimated_duration,
+        report("make", Foreseen(), ran(), "/p", remembered.get).estimated_duration,
+        report("other", Foreseen(), ran(), "/p", remembered.get).estimated_duration,
+        report("make", Foreseen(), ran(), "/p").estimated_duration,
     ) == ("12.3s", "1.3s in this preview", "1.3s in this preview")
 
 
@@ -64,7 +64,7 @@ def test_a_denied_command_would_not_execute_and_has_no_duration() -> None:
         policy="p",
         assessment=Assessment(text="cmd", pack="default"),
     )
-    found = answer("cmd", Foreseen(), Result(outcome=Outcome.DENIED, decision=decision), "/p")
+    found = report("cmd", Foreseen(), Result(outcome=Outcome.DENIED, decision=decision), "/p")
     assert (found.would_execute, found.rollback_available, found.estimated_duration, found.id) == (
         False,
         False,
@@ -76,13 +76,13 @@ def test_a_denied_command_would_not_execute_and_has_no_duration() -> None:
 def test_what_a_push_would_send_comes_from_the_run_itself() -> None:
     foreseen = Foreseen(command="x", awaited=("git push",), warnings=(CLOSED,), lasting=True)
     said = b"other\nredoma: git push: origin: main: nothing new\n"
-    found = answer("git push", foreseen, ran(stderr=said), "/p")
+    found = report("git push", foreseen, ran(stderr=said), "/p")
     assert found.network_calls == ("git push: origin: main: nothing new",)
 
 
 def test_a_push_that_was_not_reached_is_a_warning_and_still_a_call() -> None:
     foreseen = Foreseen(command="x", awaited=("git push",), lasting=True)
-    found = answer("false && git push", foreseen, ran(1), "/p")
+    found = report("false && git push", foreseen, ran(1), "/p")
     assert found.network_calls == ("git push",)
     assert found.warnings == (
         "the command ended with status 1",
@@ -93,7 +93,7 @@ def test_a_push_that_was_not_reached_is_a_warning_and_still_a_call() -> None:
 def test_a_preview_that_was_cut_short_says_so() -> None:
     ended = Exit(outcome=Outcome.TIMED_OUT)
     result = Result(outcome=Outcome.TIMED_OUT, exit=ended, changes=HELD)
-    assert answer("x", Foreseen(), result, "/p").warnings == (
+    assert report("x", Foreseen(), result, "/p").warnings == (
         "the preview was cut short: timed out",
     )
 
@@ -107,19 +107,17 @@ class Runs:
         self.told: list[tuple[str | Sequence[str], str]] = []
         self.mocked: list[bool] = []
 
-    def __call__(
-        self, command: str | Sequence[str], instead: str = "", *, mocks: bool = False
-    ) -> Result:
-        self.told.append((command, instead))
-        self.mocked.append(mocks)
+    def __call__(self, command: str | Sequence[str], foreseen: Foreseen) -> Result:
+        self.told.append((command, foreseen.command))
+        self.mocked.append(foreseen.may_call)
         return ran(changes=Changes(id="", workspace=self.workspace))
 
 
 def test_the_command_is_judged_as_asked_and_run_as_its_trial(tmp_path: Path) -> None:
     run = Runs(tmp_path)
-    preview("npm publish", run)
-    preview(["npm", "publish", "--tag", "a b"], run)
-    preview(["touch", "$(x)"], run)
+    dry_run("npm publish", run)
+    dry_run(["npm", "publish", "--tag", "a b"], run)
+    dry_run(["touch", "$(x)"], run)
     assert run.told == [
         ("npm publish", "npm publish --dry-run --offline"),
         (["npm", "publish", "--tag", "a b"], "npm publish --dry-run --offline --tag 'a b'"),
@@ -131,7 +129,7 @@ def test_the_command_is_judged_as_asked_and_run_as_its_trial(tmp_path: Path) -> 
 def test_only_what_may_ask_another_machine_is_given_a_mock(tmp_path: Path) -> None:
     run = Runs(tmp_path)
     for command in ("curl https://a.example", "python3 x.py", "touch a", "npm publish"):
-        preview(command, run)
+        dry_run(command, run)
     assert run.mocked == [True, True, False, False]
 
 
@@ -151,7 +149,7 @@ def test_what_was_asked_of_a_mock_takes_the_place_of_what_was_foreseen() -> None
         Connection(allowed=False, name="db.example", port=5432, why=NOT_MOCKED, program="psql"),
     )  # fmt: skip
     ended = Exit(outcome=Outcome.EXITED, code=0, network_calls=asked)
-    found = answer("x", foreseen, Result(outcome=Outcome.EXITED, exit=ended, changes=HELD), "/p")
+    found = report("x", foreseen, Result(outcome=Outcome.EXITED, exit=ended, changes=HELD), "/p")
     assert found.network_calls == (
         "POST https://a.example/x?k=… (3 bytes)",
         "GET http://c.example:8080/",
@@ -164,7 +162,7 @@ def test_what_was_asked_of_a_mock_takes_the_place_of_what_was_foreseen() -> None
 def test_paths_without_a_layer_are_named_and_count_as_lasting(tmp_path: Path) -> None:
     run = Runs(tmp_path)
     run.not_held = ("/data",)
-    found = preview("touch a", run)
+    found = dry_run("touch a", run)
     assert found.warnings == ("/data could only be read: what would be written there is not shown",)
     assert not found.rollback_available
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from redoma.cli.run_options import read
-from redoma.egress.mock import USUAL, answer_to, shown
-from redoma.egress.rules import read as read_hosts
+from redoma.cli.run import RUN
+from redoma.egress.exchange import USUAL, answer_to, shown
+from redoma.egress.host_rules import read as read_hosts
 from redoma.model.errors import PolicySyntax, UsageError
 from redoma.model.network import MockedAnswer, Reach
 from redoma.pipeline.mocks import mocking, read_mocks
@@ -115,6 +115,6 @@ def test_a_mock_takes_the_place_of_every_host_that_was_granted(tmp_path: Path) -
 
 
 def test_a_command_line_asks_for_a_mock_with_or_without_a_file() -> None:
-    plain, filed = read(["--mock", "x"]), read(["--mock=m.yaml", "x"])
-    assert ("mock" in plain.flags, plain.one, plain.command) == (True, {}, "x")
-    assert (filed.one, filed.command) == ({"--mock": "m.yaml"}, "x")
+    plain, filed = RUN.read(["--mock", "x"]), RUN.read(["--mock=m.yaml", "x"])
+    assert ("--mock" in plain.flags, plain.values, plain.command) == (True, {}, "x")
+    assert (filed.values, filed.command) == ({"--mock": "m.yaml"}, "x")

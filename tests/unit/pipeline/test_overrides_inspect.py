@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import pytest
 
-from redoma.jail.levels import load
-from redoma.model.access import Network
+from redoma.jail.profiles.profile import load
+from redoma.model.access import NetworkMode
 from redoma.model.network import Reach
 from redoma.pipeline.credentials import reach_of
-from redoma.pipeline.overrides import Given
+from redoma.pipeline.overrides import Overrides
 
 
 @pytest.mark.parametrize(
     ("level", "network", "anyone"),
     [
-        ("minimal", Network.GATED, True),
-        ("standard", Network.CLOSED, False),
-        ("maximum", Network.CLOSED, False),
+        ("minimal", NetworkMode.GATED, True),
+        ("standard", NetworkMode.CLOSED, False),
+        ("maximum", NetworkMode.CLOSED, False),
     ],
 )
 def test_reading_alone_grants_no_host_that_was_not_granted(
-    level: str, network: Network, anyone: bool
+    level: str, network: NetworkMode, anyone: bool
 ) -> None:
-    given = Given(
+    given = Overrides(
         "",
         limits={},
         writable=(),

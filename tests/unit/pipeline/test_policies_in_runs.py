@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from redoma.jail.levels import load
-from redoma.jail.plan import plan
+from redoma.jail.engines.choice import plan
+from redoma.jail.profiles.profile import load
 from redoma.model.errors import NoEngine
 from redoma.model.result import Result
+from redoma.pipeline.decisions.policies import tightened
 from redoma.pipeline.execute import execute
-from redoma.pipeline.policies import tightened
-from redoma.pipeline.sandbox import request_for, this_host
+from redoma.pipeline.requests import request_for
+from redoma.pipeline.this_host import this_host
 from tests.unit.judge.policy.asked import policy
 
 LEVEL = load("standard")

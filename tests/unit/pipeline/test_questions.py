@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redoma.model.access import Grant, Limits, Network, Writes
+from redoma.model.access import Grant, Limits, NetworkMode, Writes
 from redoma.model.change import Change, Changes, Did
 from redoma.model.guarantee import Guarantee
 from redoma.model.policy import Confirmation, Policy
@@ -12,7 +12,7 @@ from redoma.model.question import Choice, Context, Impact, Question
 from redoma.model.request import Program, Request, ShellCommand
 from redoma.model.risk import Risk
 from redoma.model.value import replace
-from redoma.pipeline.check import check
+from redoma.pipeline.decisions.check import check
 from redoma.pipeline.questions import digest, question, rights
 
 GRANT = Grant(
@@ -98,7 +98,7 @@ ANOTHER = {
     "input": _digest(shell(stdin=b"x")),
     "directory": _digest(shell(cwd="sub")),
     "workspace": _digest(shell(), replace(GRANT, workspace="/srv/other")),
-    "network": _digest(shell(), replace(GRANT, network=Network.OPEN)),
+    "network": _digest(shell(), replace(GRANT, network=NetworkMode.OPEN)),
     "writes": _digest(shell(), replace(GRANT, writes=Writes.LAYER)),
     "level": _digest(shell(), replace(GRANT, level="minimal")),
     "writable": _digest(shell(), replace(GRANT, writable=("/srv/x",))),
@@ -123,7 +123,7 @@ def test_who_asks_and_when_is_no_part_of_what_runs() -> None:
 def test_rights_are_what_a_run_may_touch_and_not_how_long_it_may_take() -> None:
     assert rights(replace(GRANT, limits=Limits())) == rights(GRANT)
     assert rights(replace(GRANT, env=())) != rights(GRANT)
-    assert rights(replace(GRANT, network=Network.OPEN)) != rights(GRANT)
+    assert rights(replace(GRANT, network=NetworkMode.OPEN)) != rights(GRANT)
 
 
 def test_a_command_with_input_is_not_known_again_by_its_words() -> None:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from pathlib import Path
 
 import pytest
 
 from redoma import (
+    Access,
     AsyncSandbox,
     Call,
+    Caller,
+    Limits,
+    Network,
     Plan,
+    PolicyChoice,
     Sandbox,
     SecretSanitizer,
     check,
@@ -26,68 +32,105 @@ from redoma.model.errors import UsageError
 WRONG: list[tuple[str, object]] = [
     ("level", 3),
     ("engine", None),
-    ("limits", [("memory", 1 << 30)]),
-    ("limits", {"memory": "1G"}),
-    ("limits", {"memory": True}),
-    ("limits", {"memory": -1}),
-    ("limits", {"memory": 1e9}),
-    ("limits", {"wall_seconds": float("nan")}),
-    ("limits", {"wall_seconds": "30"}),
-    ("limits", {"memroy": 1 << 30}),
-    ("allow_write", "/srv"),
-    ("allow_read", Path("/srv")),
-    ("allow_read", [3]),
-    ("hide", "/etc"),
-    ("subprocesses", True),
-    ("subprocesses", -1),
-    ("subprocesses", "2"),
-    ("allow_hosts", "example.com"),
-    ("any_host", "no"),
-    ("publish", "8080"),
-    ("publish", [True]),
-    ("publish", [0]),
-    ("publish", ["8080"]),
-    ("inspect", "false"),
-    ("cache_hosts", "example.com"),
-    ("credentials", "example.com=TOKEN"),
-    ("mock", 1),
-    ("env", ["A=1"]),
-    ("env", {"A": 1}),
-    ("env", {"A=B": "1"}),
-    ("direct", "no"),
-    ("temporary", 0),
-    ("apply", True),
+    ("limits", {"memory": 1 << 30}),
+    ("limits", Limits(memory="1G")),  # type: ignore[arg-type]
+    ("limits", Limits(memory=True)),
+    ("limits", Limits(memory=-1)),
+    ("limits", Limits(memory=1e9)),  # type: ignore[arg-type]
+    ("limits", Limits(wall_seconds=float("nan"))),
+    ("limits", Limits(wall_seconds="30")),  # type: ignore[arg-type]
+    ("at_most", 1 << 30),
+    ("access", {"write": ()}),
+    ("access.write", Access(write="/srv")),
+    ("access.read", Access(read=Path("/srv"))),  # type: ignore[arg-type]
+    ("access.read", Access(read=[3])),  # type: ignore[list-item]
+    ("access.hide", Access(hide="/etc")),
+    ("access.subprocesses", Access(subprocesses=True)),
+    ("access.subprocesses", Access(subprocesses=-1)),
+    ("access.subprocesses", Access(subprocesses="2")),  # type: ignore[arg-type]
+    ("access.env", Access(env=["A=1"])),  # type: ignore[arg-type]
+    ("access.env", Access(env={"A": 1})),  # type: ignore[dict-item]
+    ("access.env", Access(env={"A=B": "1"})),
+    ("access.direct", Access(direct="no")),  # type: ignore[arg-type]
+    ("access.temporary", Access(temporary=0)),  # type: ignore[arg-type]
+    ("access.apply", Access(apply=True)),  # type: ignore[arg-type]
+    ("access.undo", Access(undo="no")),  # type: ignore[arg-type]
+    ("network", "example.com"),
+    ("network.hosts", Network(hosts="example.com")),
+    ("network.any_host", Network(any_host="no")),  # type: ignore[arg-type]
+    ("network.publish", Network(publish="8080")),  # type: ignore[arg-type]
+    ("network.publish", Network(publish=[True])),
+    ("network.publish", Network(publish=[0])),
+    ("network.publish", Network(publish=["8080"])),  # type: ignore[list-item]
+    ("network.inspect", Network(inspect="false")),  # type: ignore[arg-type]
+    ("network.cache", Network(cache="example.com")),
+    ("network.credentials", Network(credentials="example.com=TOKEN")),
+    ("network.mock", Network(mock=1)),
     ("policy", 3),
-    ("project", 3),
-    ("pack", None),
-    ("rules", "block"),
-    ("rules", [("name", "safety_level == safe")]),
+    ("policy.project", PolicyChoice(project=3)),  # type: ignore[arg-type]
+    ("policy.pack", PolicyChoice(pack=None)),  # type: ignore[arg-type]
+    ("policy.rules", PolicyChoice(rules="block")),  # type: ignore[arg-type]
+    ("policy.rules", PolicyChoice(rules=[("name", "safety_level == safe")])),  # type: ignore[list-item]
     ("ask", "yes"),
-    ("record", 3),
-    ("caller", None),
-    ("session", 1),
-    ("phase", b"x"),
+    ("audit", 3),
+    ("caller", 3),
+    ("caller.session", Caller(session=1)),  # type: ignore[arg-type]
+    ("caller.phase", Caller(phase=b"x")),  # type: ignore[arg-type]
 ]
+MOVED = {
+    "allow_write": "Access(write=",
+    "hide": "Access(hide=",
+    "no_undo": "Access(undo=False)",
+    "allow_hosts": "Network(hosts=",
+    "cache_hosts": "Network(cache=",
+    "pack": "PolicyChoice(pack=",
+    "record": "audit=",
+    "session": "Caller(session=",
+}
 
 
-@pytest.mark.parametrize(("name", "given"), WRONG, ids=[f"{n}={v!r}" for n, v in WRONG])
+@pytest.mark.parametrize(("name", "given"), WRONG, ids=[f"{n}={v!r}"[:60] for n, v in WRONG])
 def test_a_sandbox_takes_no_argument_of_another_type(
     name: str, given: object, tmp_path: Path
 ) -> None:
     for kind in (Sandbox, AsyncSandbox):
         with pytest.raises(UsageError) as raised:
-            kind(str(tmp_path), **{name: given})
+            kind(str(tmp_path), **{name.partition(".")[0]: given})
         assert isinstance(raised.value, WrongType | WrongValue)
         assert str(raised.value).startswith(name)
 
 
 def test_every_argument_of_a_sandbox_is_checked() -> None:
-    from inspect import signature
-
-    from redoma.pipeline import overrides
+    from redoma.pipeline import settings
 
     named = set(signature(Sandbox).parameters) - {"workspace"}
-    assert named == set(overrides._CHECKS)
+    assert named == set(settings.CHECKS)
+    for kind, checks in (
+        (Access, settings._ACCESS),
+        (Network, settings._NETWORK),
+        (PolicyChoice, settings._POLICY),
+    ):
+        assert set(kind._fields) == set(checks)
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_a_keyword_that_has_another_place_now_says_which(name: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as raised:
+        Sandbox(str(tmp_path), **{name: ()})
+    assert isinstance(raised.value, TypeError)
+    assert str(raised.value).startswith(f"{name} is given as ")
+    assert MOVED[name] in str(raised.value)
+
+
+def test_an_async_sandbox_has_everything_that_a_sandbox_has() -> None:
+    names = [name for name in vars(Sandbox) if not name.startswith("_")]
+    missing = [name for name in names if not hasattr(AsyncSandbox, name)]
+    assert missing == []
+    assert signature(AsyncSandbox) == signature(Sandbox)
+    for name in names:
+        method, awaited = getattr(Sandbox, name), getattr(AsyncSandbox, name)
+        if callable(method):
+            assert list(signature(method).parameters) == list(signature(awaited).parameters), name
 
 
 def test_a_workspace_may_be_a_path_and_nothing_else(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 import yaml
 
 from redoma import RedomaError
+from redoma.base.levels import LEVELS
 
-ISOLATION_LEVELS = ("minimal", "standard", "strict", "maximum")
 LARGEST = 256 * 1024
 DEEPEST = 8
 LONGEST_COMMAND = 64 * 1024
@@ -133,8 +133,8 @@ def _seconds(name: str, value: object) -> None:
 
 
 def _level(name: str, value: object) -> None:
-    if value not in ISOLATION_LEVELS:
-        hint = f"one of: {', '.join(ISOLATION_LEVELS)}"
+    if value not in LEVELS:
+        hint = f"one of: {', '.join(LEVELS)}"
         raise BadAction(f"{name}: {value!r} is no level", field=name, hint=hint)
 
 

@@ -1,10 +1,15 @@
-"""SANDBOX_001 to SANDBOX_003: one table from what went wrong to what an action answers."""
+"""SANDBOX_001 to SANDBOX_003: from what went wrong, or was tried, to what an action answers."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from enum import Enum
 
-from redoma import Outcome, RedomaError
+from redoma import Outcome, RedomaError, Result, facts
+from redoma.base.paths import is_within
+
+_NO_FILES = ("/dev", "/proc", "/sys")
 
 
 class Refusal(Enum):
@@ -45,7 +50,6 @@ class Refusal(Enum):
 
 FILES, NETWORK, RESOURCE = "filesystem", "network", "resource"
 ABOUT_THE_REQUEST = "usage"
-
 # What Redoma raises, by its stable code; and for a violation, of what kind.
 ERRORS: dict[str, tuple[Refusal, str]] = {
     "redoma": (Refusal.VIOLATION, RESOURCE),
@@ -53,7 +57,6 @@ ERRORS: dict[str, tuple[Refusal, str]] = {
     "policy-syntax": (Refusal.BLOCKED, ""),
     "policy-unknown-key": (Refusal.BLOCKED, ""),
     "policy-loosens": (Refusal.BLOCKED, ""),
-    "rule-example-failed": (Refusal.BLOCKED, ""),
     "refused": (Refusal.BLOCKED, ""),
     "denied": (Refusal.BLOCKED, ""),
     "declined": (Refusal.DENIED, ""),
@@ -109,3 +112,56 @@ def told(error: RedomaError, command: str, *, level: str, policy: str) -> dict[s
     if refusal is Refusal.DENIED:
         return refusal.told(command=command, denied_by="nobody", reason=why)
     return refusal.told(violation_type=kind, attempted_action=command, constraint=why)
+
+
+def violation(result: Result, command: str, workspace: str, cwd: str) -> dict[str, object] | None:
+    """The error for a run that failed because of what it may not do; None for any other run."""
+    ended = result.exit
+    if ended is None or result.ok or result.outcome not in (Outcome.EXITED, Outcome.SIGNALLED):
+        return None
+    unreached = next((each for each in result.network_calls or () if not each.allowed), None)
+    if unreached is not None:
+        return _told(NETWORK, f"reach {unreached.target}", f"allowed_hosts: {unreached.why}")
+    said = (ended.stdout + ended.stderr).decode("utf-8", "replace")
+    for path, named in _written(result, workspace):
+        if not ended.stderr.strip() or path in said or (len(named) > 1 and named in said):
+            return _told(FILES, f"write {path}", f"allowed_paths: {workspace}")
+    reached = [each.what for each in ended.refused if each.kind == "network"]
+    if not reached or result.network_calls is not None or not _closed(result):
+        return None
+    hosts = _hosts(command, cwd)
+    if hosts is None and ended.stderr.strip() and not any(_named(each, said) for each in reached):
+        return None
+    return _told(NETWORK, f"reach {hosts or reached[-1]}", "network: closed at this level")
+
+
+def _told(kind: str, attempted: str, constraint: str) -> dict[str, object]:
+    return Refusal.VIOLATION.told(
+        violation_type=kind, attempted_action=attempted, constraint=constraint
+    )
+
+
+def _written(result: Result, workspace: str) -> Iterator[tuple[str, str]]:
+    """What was to be written outside of the workspace, in directories that are there."""
+    assert result.exit is not None
+    for each in result.exit.refused:
+        if each.kind != "write" or any(is_within(each.what, p) for p in (workspace, *_NO_FILES)):
+            continue
+        if os.path.isdir(os.path.dirname(each.what)):
+            yield each.what, each.named
+
+
+def _closed(result: Result) -> bool:
+    held = result.enforcement.held if result.enforcement is not None else frozenset()
+    return any(guarantee.value == "network-closed" for guarantee in held)
+
+
+def _hosts(command: str, cwd: str) -> str | None:
+    """The hosts that a command names; None for one that has nothing to do with a network."""
+    found = [fact for fact in facts(command, cwd=cwd) if fact.effect.leaves_machine]
+    named = [t.text for fact in found for t in fact.targets if t.place.value == "host"]
+    return ", ".join(dict.fromkeys(named)) if found else None
+
+
+def _named(address: str, said: str) -> bool:
+    return address.rpartition(":")[0] in said

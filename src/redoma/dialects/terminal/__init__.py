@@ -6,13 +6,12 @@ from redoma.dialects.terminal.levels import (
     SandboxMetrics,
     SandboxResult,
 )
-from redoma.dialects.terminal.patterns import (
+from redoma.dialects.terminal.messages import (
     BLOCKED_PATTERNS,
     CRITICAL_PATTERNS,
     DANGEROUS_PATTERNS,
     SAFE_COMMANDS,
 )
-from redoma.dialects.terminal.sandbox import TerminalSandbox
 from redoma.dialects.terminal.shortcuts import (
     TerminalExecutor,
     execute_safe,
@@ -23,6 +22,7 @@ from redoma.dialects.terminal.shortcuts import (
     set_confirm_callback,
     set_sandbox_mode,
 )
+from redoma.dialects.terminal.terminal_sandbox import TerminalSandbox
 
 __all__ = [
     "BLOCKED_PATTERNS",

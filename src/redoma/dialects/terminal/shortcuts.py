@@ -6,7 +6,11 @@ import os
 import threading
 
 from redoma.dialects.terminal.levels import CommandRisk, ExecutionMode, SandboxResult
-from redoma.dialects.terminal.sandbox import DEFAULT_TIMEOUT, ConfirmCallback, TerminalSandbox
+from redoma.dialects.terminal.terminal_sandbox import (
+    DEFAULT_TIMEOUT,
+    ConfirmCallback,
+    TerminalSandbox,
+)
 
 _lock = threading.Lock()
 _shared: list[TerminalSandbox] = []

@@ -10,8 +10,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma import SandboxTimeout as SandboxTimeout
     from redoma import SandboxViolation as SandboxViolation
-    from redoma.dialects.tools.adapting import Alternative as Alternative
-    from redoma.dialects.tools.adapting import (
+    from redoma.dialects.tools.alternatives import Alternative as Alternative
+    from redoma.dialects.tools.alternatives import (
         adapt_on_sandbox_violation as adapt_on_sandbox_violation,
     )
     from redoma.dialects.tools.constraints import SandboxConstraints as SandboxConstraints
@@ -37,13 +37,13 @@ __all__ = [
 ]
 _HERE = "redoma.dialects.tools"
 _HOMES = {
-    "Alternative": f"{_HERE}.adapting",
+    "Alternative": f"{_HERE}.alternatives",
     "SandboxConstraints": f"{_HERE}.constraints",
     "SandboxExecutor": f"{_HERE}.executor",
     "SandboxTimeout": "redoma",
     "SandboxViolation": "redoma",
     "SandboxedTool": f"{_HERE}.tool",
-    "adapt_on_sandbox_violation": f"{_HERE}.adapting",
+    "adapt_on_sandbox_violation": f"{_HERE}.alternatives",
     "get_filesystem_only": f"{_HERE}.constraints",
     "get_permissive": f"{_HERE}.constraints",
     "get_restricted": f"{_HERE}.constraints",

@@ -8,6 +8,7 @@ from collections.abc import Set
 from dataclasses import dataclass, fields
 from typing import Any
 
+from redoma.base.paths import is_within
 from redoma.model.arguments import WrongType, WrongValue, flag, paths, shown, texts, whole
 
 DEFAULT_TIME = 30.0
@@ -47,7 +48,7 @@ def resolved(path: object) -> str | None:
 
 def lies_in(path: str, parents: Set[str]) -> bool:
     """Whether a resolved path is one of these or lies below one."""
-    return any(path == each or path.startswith(each.rstrip("/") + "/") for each in parents)
+    return any(is_within(path, each) for each in parents)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,11 +11,17 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from redoma import (
+    NO_LIMIT,
+    Access,
     Answer,
     AsyncSandbox,
     Call,
+    Caller,
     Choice,
+    Limits,
+    Network,
     Outcome,
+    PolicyChoice,
     Question,
     RedomaError,
     Result,
@@ -110,34 +116,38 @@ class SandboxExecutor:
     def _how(self) -> dict[str, Any]:
         """The constraints, as the core takes them."""
         held_to = self.constraints
-        limits: dict[str, int | float | None] = {
-            "wall_seconds": held_to.max_execution_time,
-            "memory": _bytes(held_to.max_memory_mb),
-            "file_size": _bytes(held_to.max_file_size_mb),
-        }
+        limits = Limits(
+            wall_seconds=_or_no_limit(held_to.max_execution_time),
+            memory=_bytes(held_to.max_memory_mb),
+            file_size=_bytes(held_to.max_file_size_mb),
+        )
         reads = held_to.allowed_read_paths
         if reads is None:
             # The machine's own, where an enclosure would have memory of its own in their place.
             reads = {"/", "/tmp", "/var/tmp"} - held_to.allowed_write_paths
-        how: dict[str, Any] = {
-            "level": _PROFILE,
-            "limits": limits,
-            "allow_read": sorted(path for path in reads if _usable(path)),
-            "allow_write": sorted(filter(_made, held_to.allowed_write_paths)),
-            "hide": sorted(self._hidden()),
-            "subprocesses": held_to.max_subprocesses if held_to.allow_subprocess else 0,
-            "ask": self._ask,
-            "record": self._record,
-            "session": self._session,
-            "project": _here(),
-        }
+        network = Network()
         if held_to.allow_network:
-            how["allow_hosts"] = sorted(held_to.allowed_hosts)
-            how["any_host"] = not held_to.allowed_hosts
+            hosts = sorted(held_to.allowed_hosts)
+            network = Network(hosts=hosts, any_host=not hosts)
+        rules: tuple[tuple[str, str, str], ...] = ()
         if self._relaxing:
             name = f"relaxed constraints: {self._relaxing}"
-            how["rules"] = ((name, "safety_level >= safe", "require_confirmation"),)
-        return how
+            rules = ((name, "safety_level >= safe", "require_confirmation"),)
+        return {
+            "level": _PROFILE,
+            "limits": limits,
+            "access": Access(
+                read=sorted(path for path in reads if _usable(path)),
+                write=sorted(filter(_made, held_to.allowed_write_paths)),
+                hide=sorted(self._hidden()),
+                subprocesses=held_to.max_subprocesses if held_to.allow_subprocess else 0,
+            ),
+            "network": network,
+            "policy": PolicyChoice(project=_here(), rules=rules),
+            "ask": self._ask,
+            "audit": self._record,
+            "caller": Caller(session=self._session),
+        }
 
     def _hidden(self) -> set[str]:
         """What is covered inside; the enclosure's own /etc is left to who has a network to use."""
@@ -223,8 +233,13 @@ class SandboxExecutor:
         )
 
 
+def _or_no_limit(given: float | None) -> float:
+    """A constraint that is None is no limit, whatever the profile says."""
+    return NO_LIMIT if given is None else given
+
+
 def _bytes(megabytes: int | None) -> int | None:
-    return None if megabytes is None else megabytes * _MEGABYTE
+    return NO_LIMIT if megabytes is None else megabytes * _MEGABYTE
 
 
 def _here() -> str:

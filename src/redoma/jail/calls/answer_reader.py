@@ -27,7 +27,7 @@ class Malformed(Exception):
     """These bytes are no answer."""
 
 
-class Reader:
+class AnswerReader:
     """One answer, read from its first byte to its last."""
 
     def __init__(
@@ -248,32 +248,32 @@ class Reader:
         return UUID(bytes=self._take(16))
 
 
-_READERS: dict[bytes, Callable[[Reader], Any]] = {
+_READERS: dict[bytes, Callable[[AnswerReader], Any]] = {
     wire.NONE: lambda _: None,
     wire.TRUE: lambda _: True,
     wire.FALSE: lambda _: False,
-    wire.INT: Reader._int,
-    wire.BIG_INT: Reader._big_int,
-    wire.FLOAT: Reader._float,
-    wire.COMPLEX: Reader._complex,
-    wire.STR: Reader._str,
-    wire.BYTES: Reader._sized,
+    wire.INT: AnswerReader._int,
+    wire.BIG_INT: AnswerReader._big_int,
+    wire.FLOAT: AnswerReader._float,
+    wire.COMPLEX: AnswerReader._complex,
+    wire.STR: AnswerReader._str,
+    wire.BYTES: AnswerReader._sized,
     wire.BYTEARRAY: lambda of: bytearray(of._sized()),
-    wire.LIST: Reader._items,
+    wire.LIST: AnswerReader._items,
     wire.TUPLE: lambda of: tuple(of._items()),
-    wire.SET: Reader._distinct,
+    wire.SET: AnswerReader._distinct,
     wire.FROZENSET: lambda of: frozenset(of._distinct()),
-    wire.DICT: Reader._dict,
+    wire.DICT: AnswerReader._dict,
     wire.INTS: lambda of: of._packed("q"),
     wire.FLOATS: lambda of: of._packed("d"),
-    wire.DATETIME: Reader._datetime,
-    wire.DATE: Reader._date,
-    wire.TIME: Reader._time,
-    wire.TIMEDELTA: Reader._timedelta,
-    wire.PATH: Reader._path,
-    wire.PURE_PATH: Reader._pure_path,
-    wire.DECIMAL: Reader._decimal,
-    wire.UUID: Reader._uuid,
-    wire.DATACLASS: Reader._dataclass,
-    wire.ENUM: Reader._enum,
+    wire.DATETIME: AnswerReader._datetime,
+    wire.DATE: AnswerReader._date,
+    wire.TIME: AnswerReader._time,
+    wire.TIMEDELTA: AnswerReader._timedelta,
+    wire.PATH: AnswerReader._path,
+    wire.PURE_PATH: AnswerReader._pure_path,
+    wire.DECIMAL: AnswerReader._decimal,
+    wire.UUID: AnswerReader._uuid,
+    wire.DATACLASS: AnswerReader._dataclass,
+    wire.ENUM: AnswerReader._enum,
 }

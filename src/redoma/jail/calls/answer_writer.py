@@ -1,4 +1,4 @@
-"""Writes a value as an answer, inside the enclosure; what has no form as data is named by path."""
+"""Writes a value as an answer, inside the sandbox; what has no form as data is named by path."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 _LONGEST_KEY = 60
+_SCALARS = frozenset((bool, int, float, complex, str, bytes))
+# What makes data of a value, by the method that its class has; the first that it has is named.
+_MADE_DATA = ("tolist", "to_dict", "to_list", "model_dump", "asdict", "item")
 
 
 class NoForm(Exception):
@@ -34,7 +37,7 @@ class NoForm(Exception):
         return self
 
 
-class Writer:
+class AnswerWriter:
     """One answer in the making."""
 
     def __init__(
@@ -197,41 +200,38 @@ def _key(key: object) -> str:
     return shown if len(shown) <= _LONGEST_KEY else shown[: _LONGEST_KEY - 1] + "…"
 
 
-_SCALARS = frozenset((bool, int, float, complex, str, bytes))
-_WRITERS: dict[type, Callable[[Writer, Any], None]] = {
+_WRITERS: dict[type, Callable[[AnswerWriter, Any], None]] = {
     type(None): lambda to, _: to.data.extend(wire.NONE),
     bool: lambda to, value: to.data.extend(wire.TRUE if value else wire.FALSE),
-    int: Writer._int,
-    float: Writer._float,
-    complex: Writer._complex,
-    str: Writer._str,
+    int: AnswerWriter._int,
+    float: AnswerWriter._float,
+    complex: AnswerWriter._complex,
+    str: AnswerWriter._str,
     bytes: lambda to, value: to._sized(wire.BYTES, value),
     bytearray: lambda to, value: to._sized(wire.BYTEARRAY, value),
-    list: Writer._list,
-    tuple: Writer._tuple,
-    set: Writer._set,
-    frozenset: Writer._frozenset,
-    dict: Writer._dict,
+    list: AnswerWriter._list,
+    tuple: AnswerWriter._tuple,
+    set: AnswerWriter._set,
+    frozenset: AnswerWriter._frozenset,
+    dict: AnswerWriter._dict,
 }
 # By module and name: none of these modules is loaded here unless the function loaded it.
-_BY_NAME: dict[tuple[str, str], Callable[[Writer, Any], None]] = {
-    ("datetime", "datetime"): Writer._datetime,
-    ("datetime", "date"): Writer._date,
-    ("datetime", "time"): Writer._time,
-    ("datetime", "timedelta"): Writer._timedelta,
+_BY_NAME: dict[tuple[str, str], Callable[[AnswerWriter, Any], None]] = {
+    ("datetime", "datetime"): AnswerWriter._datetime,
+    ("datetime", "date"): AnswerWriter._date,
+    ("datetime", "time"): AnswerWriter._time,
+    ("datetime", "timedelta"): AnswerWriter._timedelta,
     ("decimal", "Decimal"): lambda to, value: to._text(wire.DECIMAL, value),
-    ("uuid", "UUID"): Writer._uuid,
+    ("uuid", "UUID"): AnswerWriter._uuid,
     ("pathlib", "PosixPath"): lambda to, value: to._text(wire.PATH, value),
     ("pathlib._local", "PosixPath"): lambda to, value: to._text(wire.PATH, value),
     ("pathlib", "PurePosixPath"): lambda to, value: to._text(wire.PURE_PATH, value),
     ("pathlib._local", "PurePosixPath"): lambda to, value: to._text(wire.PURE_PATH, value),
-    ("numpy", "generic"): Writer._number,
+    ("numpy", "generic"): AnswerWriter._number,
 }
-# What makes data of a value, by the method that its class has; the first that it has is named.
-_MADE_DATA = ("tolist", "to_dict", "to_list", "model_dump", "asdict", "item")
 
 
-def _inherited(kind: type) -> Callable[[Writer, Any], None] | None:
+def _inherited(kind: type) -> Callable[[AnswerWriter, Any], None] | None:
     """How the nearest plain class that a class comes from is written."""
     if issubclass(kind, Enum) or kind.__name__ == "NaTType":
         return None  # as a bare value it would be taken for something else

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 
+from redoma.base.text import harmless
 from redoma.jail.calls import wire
-from redoma.jail.calls.answer_reader import Malformed, Reader
+from redoma.jail.calls.answer_reader import AnswerReader, Malformed
 from redoma.model.access import SHARED
 from redoma.model.call import LARGEST, Failing, Failure
 from redoma.model.network import GRANTABLE
@@ -26,13 +27,32 @@ _GRANTS = {
     "write": Remedy(help=Help.WRITE),
     "network": Remedy(help=Help.HOST),
 }
+_LOADING = "the call"
+_MOST_ABOUT = 5
+_MISSING = ("FileNotFoundError", "PermissionError")
+_VERBS = {
+    "read": "may not read",
+    "write": "may not write",
+    "network": "may not reach",
+    "subprocess": "may not start",
+}
 
 
 def answered(result: Result, declared: tuple[type, ...], given: tuple[str, ...] = ()) -> Result:
     """The result of a run with what its call returned, or with how it failed.
 
     `given` are the paths that it could use.
+
+    Attack: a name or a message made inside has escapes in it, and a program that lets the error
+    through prints it to a terminal. What is shown is harmless; the facts are as they are.
     """
+    read = _read(result, declared, given)
+    if read.failure is None:
+        return read
+    return replace(read, failure=replace(read.failure, message=harmless(read.failure.message)))
+
+
+def _read(result: Result, declared: tuple[type, ...], given: tuple[str, ...]) -> Result:
     if result.exit is None:
         return result
     if result.outcome is Outcome.TIMED_OUT:
@@ -55,7 +75,7 @@ def answered(result: Result, declared: tuple[type, ...], given: tuple[str, ...] 
         message = f"the answer is larger than the {LARGEST >> 20} MiB that can come back"
         return replace(result, failure=_unfit("result", message))
     try:
-        ended, value = Reader(data, declared).whole()
+        ended, value = AnswerReader(data, declared).whole()
     except Malformed as error:
         return replace(result, failure=_unfit("result", f"what came back is no answer: {error}"))
     except Exception as error:  # a declared class that does not take what came back
@@ -75,7 +95,7 @@ def made_hidden(path: str) -> Failure:
     constraint = "this path is hidden from the call"
     return Failure(
         how=Failing.VIOLATION,
-        message=f"may not write {path}: {constraint}",
+        message=harmless(f"may not write {path}: {constraint}"),
         kind="write",
         what=path,
         constraint=constraint,
@@ -122,17 +142,6 @@ def _failure(ended: bytes, told: Any, result: Result, given: tuple[str, ...]) ->
         traceback=trace,
         cause=_text(said, "cause"),
     )
-
-
-_LOADING = "the call"
-_MOST_ABOUT = 5
-_MISSING = ("FileNotFoundError", "PermissionError")
-_VERBS = {
-    "read": "may not read",
-    "write": "may not write",
-    "network": "may not reach",
-    "subprocess": "may not start",
-}
 
 
 def _missed(said: dict[Any, Any], given: tuple[str, ...]) -> Failure | None:

@@ -1,8 +1,8 @@
-"""Runs one Python call inside an enclosure: reads it, makes it, answers with data, and is gone.
+"""Runs one Python call inside a sandbox: reads it, makes it, answers with data, and is gone.
 
 The call comes on descriptor 0 and is read to its end before anything of it runs; the answer goes
-to descriptor 3. The interpreter was started for this, or kept ready with nothing of any caller's
-in it. What is written here is only how to answer well: the enclosure around it is the boundary.
+to descriptor 3, also where the call failed, whatever its exception does when it is asked about
+itself. The harness only answers well: the sandbox around it is the boundary.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import sys
 from pickle import dumps, loads  # now: a process that is kept ready has it then
 
 from redoma.jail.calls import wire
-from redoma.jail.calls.answer_writer import NoForm, Writer, type_name
-from redoma.jail.calls.refusal_watch import Watch
-from redoma.jail.calls.wire import Orders
+from redoma.jail.calls.answer_writer import AnswerWriter, NoForm, type_name
+from redoma.jail.calls.refusal_watch import RefusalWatch
+from redoma.jail.calls.wire import CallOrders
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,13 +27,22 @@ _MOST_DESCRIPTORS = 1 << 20
 _NOTHING = dumps((len, ("",), {}, ()))
 running: list[bool] = []
 """Whether this process is one that runs a call: a call inside a call is refused."""
+_LONGEST_MESSAGE = 16 << 10
+_LONGEST_TRACEBACK = 64 << 10
+_LONGEST_ARGUMENTS = 256 << 10
+_OWN = ("/tmp/", "/var/tmp/")
+_MOST_ABOUT = 5
 
 
 def rehearse() -> None:
     """Does once what every call does, for nothing: what is touched now is not copied later."""
-    orders = Orders.read(Orders(payload=b"", path=("",), seen=("/",), writable=("/",)).written())
-    Watch(orders)
-    Writer((), largest=orders.largest, deepest=orders.deepest).put({"": [1, 1.5, b"", None, True]})
+    orders = CallOrders.read(
+        CallOrders(payload=b"", path=("",), seen=("/",), writable=("/",)).written()
+    )
+    RefusalWatch(orders)
+    AnswerWriter((), largest=orders.largest, deepest=orders.deepest).put(
+        {"": [1, 1.5, b"", None, True]}
+    )
     loads(_NOTHING)  # noqa: S301
 
 
@@ -42,10 +51,10 @@ def main(_: Sequence[str]) -> NoReturn:
     perform(taken())
 
 
-def taken() -> Orders:
+def taken() -> CallOrders:
     """The orders, read to their end; nothing that a caller wrote has run yet."""
     os.set_inheritable(_ANSWER, False)  # noqa: FBT003
-    orders = Orders.read(_everything(0))
+    orders = CallOrders.read(_everything(0))
     running.append(True)
     sys.path[:] = orders.path
     sys.argv[:] = [""]
@@ -53,7 +62,7 @@ def taken() -> Orders:
     return orders
 
 
-def perform(orders: Orders, over: Callable[[], None] | None = None) -> NoReturn:
+def perform(orders: CallOrders, over: Callable[[], None] | None = None) -> NoReturn:
     """Makes the call and answers; never returns.
 
     `over` is called when the answer is on its way, and nothing else will happen.
@@ -64,7 +73,7 @@ def perform(orders: Orders, over: Callable[[], None] | None = None) -> NoReturn:
     os.close(nothing)
     own = os.getpid()
     code = 1
-    watch = Watch(orders)
+    watch = RefusalWatch(orders)
     try:
         if not orders.subprocesses:
             stay_alone()
@@ -78,7 +87,7 @@ def perform(orders: Orders, over: Callable[[], None] | None = None) -> NoReturn:
     os._exit(code)
 
 
-def _answered(orders: Orders, watch: Watch) -> bytearray:
+def _answered(orders: CallOrders, watch: RefusalWatch) -> bytearray:
     try:
         # From the caller, who may run anything here anyway; never the other way round.
         target, args, kwargs, declared = loads(orders.payload)  # noqa: S301
@@ -86,7 +95,7 @@ def _answered(orders: Orders, watch: Watch) -> bytearray:
         raise NotLoaded(f"the call cannot be loaded inside: {error}") from error
     watch.begin()
     value = _value(target(*args, **kwargs), orders.collects)
-    to = Writer(declared, largest=orders.largest, deepest=orders.deepest)
+    to = AnswerWriter(declared, largest=orders.largest, deepest=orders.deepest)
     to.data += wire.MAGIC + wire.RETURNED
     try:
         to.put(value)
@@ -164,13 +173,6 @@ def stay_alone() -> None:
     privileges.load_filter(seccomp.alone())
 
 
-_LONGEST_MESSAGE = 16 << 10
-_LONGEST_TRACEBACK = 64 << 10
-_LONGEST_ARGUMENTS = 256 << 10
-_OWN = ("/tmp/", "/var/tmp/")
-_MOST_ABOUT = 5
-
-
 class TooManyItems(Exception):
     """A generator has more items than are collected."""
 
@@ -179,7 +181,7 @@ class NotLoaded(Exception):
     """The call cannot be made into objects here: a module of it is missing, as it may be."""
 
 
-def described(error: BaseException, watch: Watch) -> bytearray:
+def described(error: BaseException, watch: RefusalWatch) -> bytearray:
     """The answer of a call that ended with this exception."""
     try:
         return _described(error, watch)
@@ -187,7 +189,7 @@ def described(error: BaseException, watch: Watch) -> bytearray:
         return _answer(wire.RAISED, {"type": "Exception", "message": "it cannot be described"})
 
 
-def _described(error: BaseException, watch: Watch) -> bytearray:
+def _described(error: BaseException, watch: RefusalWatch) -> bytearray:
     kind = type(error)
     if isinstance(error, NoForm):
         told_unfit: dict[str, object] = {"where": f"result{error.where}", "message": error.why}
@@ -227,7 +229,7 @@ def _described(error: BaseException, watch: Watch) -> bytearray:
 
 
 def _answer(ended: bytes, told: dict[str, object]) -> bytearray:
-    to = Writer()
+    to = AnswerWriter()
     to.data += wire.MAGIC + ended
     to.put(told)
     return to.data
@@ -256,7 +258,7 @@ def _cause(error: BaseException) -> str:
     return f"{type_name(type(cause))}: {_text(cause)}" if cause is not None else ""
 
 
-def _about(error: BaseException, watch: Watch) -> list[str]:
+def _about(error: BaseException, watch: RefusalWatch) -> list[str]:
     """Paths in the call's own temporary directories: whether they are there, others know."""
     return [path for path in watch.about(error) if path.startswith(_OWN)][:_MOST_ABOUT]
 
@@ -264,5 +266,5 @@ def _about(error: BaseException, watch: Watch) -> list[str]:
 def _arguments(error: BaseException) -> tuple[object, ...] | None:
     """The exception's arguments, where all of them are data."""
     given = BaseException.args.__get__(error)  # type: ignore[attr-defined]
-    Writer(largest=_LONGEST_ARGUMENTS).put(given)
+    AnswerWriter(largest=_LONGEST_ARGUMENTS).put(given)
     return tuple(given)

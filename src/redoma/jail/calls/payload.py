@@ -1,4 +1,7 @@
-"""Makes a call ready to be sent: bytes, a name to show, and what has to be seen to run it."""
+"""Makes a call ready to be sent: bytes, a name to show, and what has to be seen to run it.
+
+Where a part of it cannot be sent, the error names that part.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,11 @@ import os
 import sys
 from _thread import allocate_lock
 
-from redoma.jail import own
-from redoma.jail.engines.program import own_library
-from redoma.jail.environment import home_directory
+from redoma.base.paths import is_below, is_within
+from redoma.jail.engines.view import home_directory
+from redoma.jail.protect import installation
 from redoma.jail.protect.untrusted_paths import led_out
-from redoma.model.call_errors import NotSendable
+from redoma.model.call import NotSendable
 from redoma.model.request import PythonCall
 
 TYPE_CHECKING = False
@@ -33,6 +36,8 @@ _TOO_WIDE = frozenset(
 )
 _lock = allocate_lock()
 _known: dict[tuple[object, ...], tuple[tuple[str, ...], tuple[str, ...]]] = {}
+_DEEPEST = 8
+_MOST = 200
 
 
 def sent(call: Call, written: tuple[str, ...] = ()) -> PythonCall:
@@ -58,13 +63,13 @@ def search_path(written: tuple[str, ...] = ()) -> tuple[tuple[str, ...], tuple[s
     known = _known.get(key)
     if known is None:
         home = home_directory()
-        wanted = [own_library(), *(os.path.join(here, entry) for entry in sys.path)]
+        wanted = [installation.LIBRARY, *(os.path.join(here, entry) for entry in sys.path)]
         path = tuple(
             p
             for p in dict.fromkeys(wanted[1:])
             if os.path.exists(p) and not _too_wide(p, home) and not led_out(p, written)
         )
-        base = os.path.dirname(os.path.dirname(own.INTERPRETER))
+        base = os.path.dirname(os.path.dirname(installation.INTERPRETER))
         shown = [base, *(p for p in (sys.base_prefix, wanted[0]) if not led_out(p, written)), *path]
         known = (*path, *([wanted[0]] if wanted[0] not in path else [])), _outermost(shown, home)
         if len(_known) > 64:
@@ -177,22 +182,18 @@ def _here() -> str:
 
 def _too_wide(path: str, home: str) -> bool:
     real = os.path.realpath(path)
-    return real in _TOO_WIDE or real == home or home.startswith(real + "/")
+    return real in _TOO_WIDE or real == home or is_below(home, real)
 
 
 def _outermost(paths: list[str], home: str) -> tuple[str, ...]:
-    """Real directories to show, without what every enclosure shows and what lies in another."""
+    """Real directories to show, without what every sandbox shows and what lies in another."""
     real = sorted({os.path.realpath(path) for path in paths})
     kept: list[str] = []
     for path in real:
-        covered = any(path == each or path.startswith(each + "/") for each in (*_SYSTEM, *kept))
+        covered = any(is_within(path, each) for each in (*_SYSTEM, *kept))
         if not covered and not _too_wide(path, home):
             kept.append(path)
     return tuple(kept)
-
-
-_DEEPEST = 8
-_MOST = 200
 
 
 def explain(call: Call, error: Exception, dumps: Callable[[Any], bytes]) -> NotSendable:

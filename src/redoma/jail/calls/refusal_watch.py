@@ -1,4 +1,8 @@
-"""Looks on from inside a call, so that what the enclosure refuses has a name: path, host, program.
+"""Looks on from inside a call, so that what the sandbox refuses has a name: path, host, program.
+
+Audit hooks name what Python opens. SQLite, OpenSSL and their like open files by themselves, and
+their errors have at best an errno: the paths behind these come from the error's message, and from
+the values in the frame that called the library.
 
 A message, not a boundary: whoever goes around it meets the kernel, and gets a worse message.
 """
@@ -9,12 +13,14 @@ import errno
 import os
 import sys
 
+from redoma.base.paths import is_within
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
-    from redoma.jail.calls.wire import Orders
+    from redoma.jail.calls.wire import CallOrders
 
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _SCRATCH = ("/tmp", "/var/tmp", "/dev", "/proc")
@@ -48,10 +54,16 @@ _STARTS = (
 )
 _LOCAL = ("localhost", "::1", "ip6-localhost")
 READ, WRITE, NETWORK, SUBPROCESS = "read", "write", "network", "subprocess"
+_MOST_VALUES = 200
+_MOST_PATHS = 20
+_LONGEST = 4096
+_RAISES = ("RAISE_VARARGS", "RERAISE")
+_QUOTES = "'\"`‘’“”"
+_ENDS = _QUOTES + "<>|,;)]}\n"
 
 
-class Refusal(PermissionError):
-    """What the enclosure would refuse, said before it does."""
+class CallRefusal(PermissionError):
+    """What the sandbox would refuse, said before it does."""
 
     def __init__(self, kind: str, what: str, constraint: str) -> None:
         self.kind = kind
@@ -60,10 +72,10 @@ class Refusal(PermissionError):
         super().__init__(errno.EACCES, constraint, what)
 
 
-class Watch:
+class RefusalWatch:
     """One call's view of what it may touch."""
 
-    def __init__(self, orders: Orders) -> None:
+    def __init__(self, orders: CallOrders) -> None:
         scratch = (*_SCRATCH, *filter(None, (os.environ.get("TMPDIR"),)))
         self._hidden = orders.hidden
         self._writable = (*orders.writable, *scratch)
@@ -119,9 +131,9 @@ class Watch:
         if kind == WRITE and len(self._tried) < _MOST_NOTED:
             self._tried[path] = WRITE
         if _within(path, self._hidden) or _within(real, self._hidden):
-            raise Refusal(kind, path, "this path is hidden from the call")
+            raise CallRefusal(kind, path, "this path is hidden from the call")
         if kind == WRITE and not _within(real, self._writable):
-            raise Refusal(WRITE, path, "this path is not among those that may be written")
+            raise CallRefusal(WRITE, path, "this path is not among those that may be written")
 
     def _database(self, given: tuple[Any, ...]) -> None:
         """SQLite opens its file later and by itself, and names it in no error."""
@@ -142,7 +154,7 @@ class Watch:
         self._started = True
         if not self._subprocesses:
             program = given[0] if given and isinstance(given[0], str) else "another process"
-            raise Refusal(SUBPROCESS, program, "the call may not start other processes")
+            raise CallRefusal(SUBPROCESS, program, "the call may not start other processes")
 
     def _address(self, address: Any) -> None:
         if isinstance(address, tuple) and address and isinstance(address[0], str):
@@ -152,15 +164,15 @@ class Watch:
         if isinstance(host, bytes):
             host = host.decode("ascii", "replace")
         if isinstance(host, str) and host not in ("", *_LOCAL) and not host.startswith("127."):
-            raise Refusal(NETWORK, host, "the network is closed for this call")
+            raise CallRefusal(NETWORK, host, "the network is closed for this call")
 
-    def refusal(self, error: BaseException) -> Refusal | None:
-        """What the enclosure refused, where that is what an exception comes from."""
+    def refusal(self, error: BaseException) -> CallRefusal | None:
+        """What the sandbox refused, where that is what an exception comes from."""
         known: BaseException | None = error
         for _ in range(_LONGEST_CHAIN):
             if known is None:
                 break
-            if isinstance(known, Refusal):
+            if isinstance(known, CallRefusal):
                 return known
             found = self._explained(known) if isinstance(known, OSError) else None
             found = found or self._behind(known)
@@ -178,13 +190,13 @@ class Watch:
             return paths_in(str(error))  # a table that is not there is about no file
         return list(dict.fromkeys((*paths_behind(error), *self._databases)))
 
-    def _behind(self, error: BaseException) -> Refusal | None:
-        """What the enclosure refused to a library that only says that something failed."""
+    def _behind(self, error: BaseException) -> CallRefusal | None:
+        """What the sandbox refused to a library that only says that something failed."""
         if isinstance(error, OSError) and error.errno not in (*_OUT_OF_REACH, None):
             return None
         number = _sqlite_number(error)
         system = error.errno if isinstance(error, OSError) else None
-        refused: Refusal | None = None
+        refused: CallRefusal | None = None
         for path in self.about(error):
             found = self._out_of_reach(path, system, number)
             if found is None and not os.path.lexists(path) and _within(path, self._writable):
@@ -192,26 +204,28 @@ class Watch:
             refused = refused or found
         return refused
 
-    def _out_of_reach(self, path: str, number: int | None, sqlite: int | None) -> Refusal | None:
+    def _out_of_reach(
+        self, path: str, number: int | None, sqlite: int | None
+    ) -> CallRefusal | None:
         real = os.path.realpath(path)
         kind = WRITE if number == errno.EROFS or sqlite == _READ_ONLY else READ
         kind = self._tried.get(path, kind)
         if _within(path, self._hidden) or _within(real, self._hidden):
-            return Refusal(kind, path, "this path is hidden from the call")
+            return CallRefusal(kind, path, "this path is hidden from the call")
         if not _within(real, self._seen) and not _within(path, self._seen):
-            return Refusal(kind, path, "this path is not among those that may be read")
+            return CallRefusal(kind, path, "this path is not among those that may be read")
         made = sqlite == _CANNOT_OPEN and not os.path.lexists(path)
         if (kind == WRITE or made) and not _within(real, self._writable):
-            return Refusal(WRITE, path, "this path is not among those that may be written")
+            return CallRefusal(WRITE, path, "this path is not among those that may be written")
         return None
 
     def tried(self, path: str) -> str:
         """What was last done with a path: `read` or `write`."""
         return self._tried.get(os.path.abspath(path), READ)
 
-    def _explained(self, error: OSError) -> Refusal | None:
+    def _explained(self, error: OSError) -> CallRefusal | None:
         if self._started and isinstance(error, BlockingIOError) and error.filename is None:
-            return Refusal(SUBPROCESS, "another process", "as many processes run as may run")
+            return CallRefusal(SUBPROCESS, "another process", "as many processes run as may run")
         path = error.filename
         if isinstance(path, bytes):
             path = os.fsdecode(path)
@@ -221,11 +235,11 @@ class Watch:
         real = os.path.realpath(path)
         kind = WRITE if error.errno == errno.EROFS else self._tried.get(path, READ)
         if _within(path, self._hidden) or _within(real, self._hidden):
-            return Refusal(kind, path, "this path is hidden from the call")
+            return CallRefusal(kind, path, "this path is hidden from the call")
         if error.errno == errno.EROFS or (kind == WRITE and not _within(real, self._writable)):
-            return Refusal(WRITE, path, "this path is not among those that may be written")
+            return CallRefusal(WRITE, path, "this path is not among those that may be written")
         if not _within(real, self._seen) and not _within(path, self._seen):
-            return Refusal(kind, path, "this path is not among those that may be read")
+            return CallRefusal(kind, path, "this path is not among those that may be read")
         return None
 
 
@@ -235,15 +249,7 @@ def _sqlite_number(error: BaseException) -> int | None:
 
 
 def _within(path: str, roots: tuple[str, ...]) -> bool:
-    return any(path == root or path.startswith(root.rstrip("/") + "/") for root in roots)
-
-
-_MOST_VALUES = 200
-_MOST_PATHS = 20
-_LONGEST = 4096
-_RAISES = ("RAISE_VARARGS", "RERAISE")
-_QUOTES = "'\"`‘’“”"
-_ENDS = _QUOTES + "<>|,;)]}\n"
+    return any(is_within(path, root) for root in roots)
 
 
 def paths_behind(error: BaseException) -> list[str]:

@@ -1,7 +1,8 @@
-"""The form of an answer: one byte says what follows, lengths are four bytes, little end first.
+"""What goes over a call's two descriptors: its orders on the way in, its answer on the way out.
 
-Every value that can come back has one tag here. An answer is `MAGIC`, one byte that says how the
-call ended, and one value; nothing follows it.
+Orders are a length, as much JSON, and the pickled call. An answer is `MAGIC`, one byte that says
+how the call ended, and one value; nothing follows it. Every value that can come back has one tag
+here; lengths are four bytes, little end first.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ PLACE = struct.Struct("<H")
 SPAN = struct.Struct("<iii")  # days, seconds, microseconds
 
 
-class Orders(Value):
+class CallOrders(Value):
     """Everything that descriptor 0 of a call's process holds."""
 
     payload: bytes
@@ -62,7 +63,7 @@ class Orders(Value):
         return len(head).to_bytes(4, "little") + head + self.payload
 
     @classmethod
-    def read(cls, data: bytes) -> Orders:
+    def read(cls, data: bytes) -> CallOrders:
         """What `written` wrote."""
         end = 4 + int.from_bytes(data[:4], "little")
         told = json.loads(data[4:end])

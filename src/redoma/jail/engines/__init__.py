@@ -1,1 +1,1 @@
-"""Each way to enclose a command, behind one Protocol; none of them starts a process."""
+"""Each way to confine a command, declared in one registry; none of them starts a process."""

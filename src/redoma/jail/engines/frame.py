@@ -1,13 +1,12 @@
-"""The part of an enclosure that is the same for every run under one grant."""
+"""The part of a sandbox that is the same for every run under one grant."""
 
 from __future__ import annotations
 
 import os
 from contextlib import suppress
 
-from redoma.jail import environment, root_parts, view
-from redoma.jail.engines import hiding
-from redoma.model.access import Grant, Home, Network, Writes
+from redoma.jail.engines import hidden_paths, root_parts, view
+from redoma.model.access import Grant, Home, NetworkMode, Writes
 from redoma.model.errors import UsageError
 from redoma.model.value import Value
 
@@ -62,108 +61,126 @@ def build(
     part of the root together once for all runs, where that can be done; what is written to the
     directories of `forgotten` is gone when the run ends.
     """
-    workspace = grant.workspace
-    home = environment.home_directory()
+    home = view.home_directory()
     readable = tuple(path for path in grant.readable if path != "/")
     everything = _everything(grant, readable, as_nobody=as_nobody)
-    roots = (workspace, *grant.writable, *readable, *everything, *forgotten)
+    roots = (grant.workspace, *grant.writable, *readable, *everything, *forgotten)
     seen = view.build(grant.home, home=home, path=os.environ.get("PATH", ""), keep=roots)
-    arguments = list(_namespaces(grant))
-    system = tuple(
-        (source, target)
-        for source, target in seen.binds
-        if not target.startswith(("/tmp/", "/var/tmp/", home + "/"))
-    )
+    targets = tuple(target for _, target in seen.binds)
+    etc = next(source for source, target in seen.binds if target == "/etc")
     # What is mounted below /var/tmp needs it to be a directory; else it is another name of /tmp.
-    shown = (*roots, *(target for _, target in seen.binds))
-    apart = any(path.startswith("/var/tmp/") for path in (*shown, home + "/"))
-    links = seen.links if apart else (*seen.links, ("/tmp", "/var/tmp"))
-    if base is not None:
-        places = ("/proc", "/dev", "/tmp", "/run", "/var", "/var/tmp", home, *roots)
-        places = tuple(path for path in places if path != "/var/tmp" or apart)
-        wanted = tuple(p for p in places if not p.startswith(tuple(f"{t}/" for _, t in system)))
-        arguments += ["--ro-bind", base(system, links, wanted), "/"]
-    else:
-        for source, target in system:
-            arguments += show(source, target)
-        for target, link in links:
-            arguments += ["--symlink", target, link]
-        arguments += ["--dir", "/run"]
-    if grant.network is Network.GATED:
-        known = next((source for source, target in system if target == "/etc"), "")
-        if os.path.isfile(f"{known}/hosts") and not os.path.islink(f"{known}/hosts"):
-            # Every name is asked for at the gate: one that this machine knows by itself would
-            # lead to an address that stands for nobody there.
-            arguments += show(view.own_hosts(), "/etc/hosts")
-    temporary = grant.limits.temporary or os.sysconf("SC_PHYS_PAGES") * _PAGE
-    arguments += ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
-    first = root_parts.FIRST_PROCESS
-    arguments += [*_memory(_PAGE, first, "0555"), "--remount-ro", first]
-    arguments += ["--dev", "/dev"]
-    # Together they stay within the limit of one, or near it: all of them are memory.
-    shared = temporary // 2 if apart else temporary
-    in_memory = ["/dev/shm", "/tmp"]
-    arguments += _memory(temporary, "/dev/shm", "1777")
-    arguments += ["--remount-ro", "/dev"]
-    arguments += _memory(shared, "/tmp", "1777")
-    if apart:
-        in_memory.append("/var/tmp")
-        arguments += _memory(shared, "/var/tmp", "1777")
-    if home != "/" and not home.startswith(("/usr", "/etc", "/nonexistent")):
-        in_memory.append(home)
-        arguments += _memory(temporary, home, "0755")
-        if grant.home is Home.TOOLCHAINS:
-            arguments += ["--symlink", "/etc/redoma/gitconfig", f"{home}/.gitconfig"]
-    ready, arguments = arguments, _own_places(seen, home, show)
+    apart = any(path.startswith("/var/tmp/") for path in (*roots, *targets, home + "/"))
+    ready = [*_namespaces(grant), *_machine(seen, home, roots, show, base, apart=apart)]
+    if grant.network is NetworkMode.GATED and _is_plain_file(f"{etc}/hosts"):
+        # Every name is asked for at the gate: one that this machine knows by itself would lead to
+        # an address that stands for nobody there.
+        ready += show(view.own_hosts(), "/etc/hosts")
+    own, in_memory = _own_parts(grant, home, apart=apart)
+    ready += own
+    arguments = _own_places(seen, home, show)
     given = _given(grant, readable, read)
     arguments += _readable(everything, [given[path] for path in readable], show)
-    arguments += hiding.passages(everything, roots) if as_nobody else []
+    arguments += hidden_paths.passages(everything, roots) if as_nobody else []
     mounts, writable = _written(grant, place, given)
     arguments += mounts
     for path in forgotten:
         arguments += ["--overlay-src", place(path), "--tmp-overlay", path]
-    in_memory = [p for p in in_memory if not f"{p}/".startswith(tuple(f"{r}/" for r in roots))]
-    inside = (*(target for _, target in seen.binds), *roots, home, "/proc", "/tmp", "/var/tmp")
-    known = next(source for source, target in seen.binds if target == "/etc")
-    after = hiding.cover(
-        hiding.reachable(grant, everything) if as_nobody else grant.hidden,
-        inside,
-        etc="/etc" if everything else known,
+    after = hidden_paths.cover(
+        hidden_paths.reachable(grant, everything) if as_nobody else grant.hidden,
+        (*targets, *roots, home, "/proc", "/tmp", "/var/tmp"),
+        etc="/etc" if everything else etc,
         show=show,
     )
     if base is None:
         after += ["--remount-ro", "/"]
-    user = "redoma" if as_nobody else environment.user_name(os.geteuid())
-    visible = tuple(target for _, target in seen.binds) + roots
-    env = environment.clean(
-        environment.passing(grant.variables),
+    env = view.clean(
+        view.passing(grant.variables),
         home=home,
         path=seen.path,
-        user=user,
+        user="redoma" if as_nobody else view.user_name(os.geteuid()),
         given=grant.env,
-        visible=visible,
+        visible=targets + roots,
     )
     for name, value in env.items():
         after += ["--setenv", name, value]
+    covered = tuple(f"{root}/" for root in roots)
     return Frame(
         base=tuple(ready),
         before=tuple(arguments),
         after=tuple(after),
         writable=tuple(writable),
-        visible=visible,
+        visible=targets + roots,
         path=env["PATH"],
         home=home,
-        in_memory=tuple(in_memory),
+        in_memory=tuple(path for path in in_memory if not f"{path}/".startswith(covered)),
         forgotten=forgotten,
         as_they_are=tuple(path for path, how in given.items() if how[0] == "--ro-bind"),
     )
+
+
+def _machine(
+    seen: view.View,
+    home: str,
+    roots: tuple[str, ...],
+    show: Callable[[str, str], list[str]],
+    base: BaseRoot | None,
+    *,
+    apart: bool,
+) -> list[str]:
+    """The read-only part of the root: the machine's own directories, and links beside them.
+
+    `apart` is whether /var/tmp is a directory of its own.
+    """
+    system = tuple(
+        (source, target)
+        for source, target in seen.binds
+        if not target.startswith(("/tmp/", "/var/tmp/", home + "/"))
+    )
+    links = seen.links if apart else (*seen.links, ("/tmp", "/var/tmp"))
+    if base is not None:
+        places = ("/proc", "/dev", "/tmp", "/run", "/var", "/var/tmp", home, *roots)
+        places = tuple(path for path in places if path != "/var/tmp" or apart)
+        wanted = tuple(p for p in places if not p.startswith(tuple(f"{t}/" for _, t in system)))
+        return ["--ro-bind", base(system, links, wanted), "/"]
+    made: list[str] = []
+    for source, target in system:
+        made += show(source, target)
+    for target, link in links:
+        made += ["--symlink", target, link]
+    return [*made, "--dir", "/run"]
+
+
+def _own_parts(grant: Grant, home: str, *, apart: bool) -> tuple[list[str], list[str]]:
+    """The mounts of what a sandbox has of its own, and which of these are memory."""
+    temporary = grant.limits.temporary or os.sysconf("SC_PHYS_PAGES") * _PAGE
+    first = root_parts.FIRST_PROCESS
+    made = ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
+    made += [*_memory(_PAGE, first, "0555"), "--remount-ro", first]
+    made += ["--dev", "/dev", *_memory(temporary, "/dev/shm", "1777"), "--remount-ro", "/dev"]
+    in_memory = ["/dev/shm", "/tmp"]
+    # Together they stay within the limit of one, or near it: all of them are memory.
+    shared = temporary // 2 if apart else temporary
+    made += _memory(shared, "/tmp", "1777")
+    if apart:
+        in_memory.append("/var/tmp")
+        made += _memory(shared, "/var/tmp", "1777")
+    if home != "/" and not home.startswith(("/usr", "/etc", "/nonexistent")):
+        in_memory.append(home)
+        made += _memory(temporary, home, "0755")
+        if grant.home is Home.TOOLCHAINS:
+            made += ["--symlink", "/etc/redoma/gitconfig", f"{home}/.gitconfig"]
+    return made, in_memory
+
+
+def _is_plain_file(path: str) -> bool:
+    return os.path.isfile(path) and not os.path.islink(path)
 
 
 def _everything(grant: Grant, readable: tuple[str, ...], *, as_nobody: bool) -> tuple[str, ...]:
     """What there is to read where all of it may be; nothing where only some of it may."""
     if readable == grant.readable:
         return ()
-    return hiding.top(as_nobody=as_nobody, given=(*readable, *grant.writable))
+    return hidden_paths.top(as_nobody=as_nobody, given=(*readable, *grant.writable))
 
 
 def _readable(
@@ -213,7 +230,7 @@ def _written(
     writable: list[tuple[str, str]] = []
     for path in (workspace, *grant.writable):
         if path == workspace and grant.writes is Writes.LAYER:
-            continue  # each run has a layer of its own
+            continue  # each run has an overlay of its own
         if path == workspace and grant.writes is Writes.NONE:
             arguments += given[path]
         elif path == workspace and grant.writes is Writes.MEMORY:
@@ -230,7 +247,7 @@ def _written(
 
 def _namespaces(grant: Grant) -> list[str]:
     made = ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
-    if grant.network is not Network.OPEN:
+    if grant.network is not NetworkMode.OPEN:
         made.append("--unshare-net")
     made += ["--unshare-user", "--disable-userns"]
     return [*made, "--die-with-parent", "--cap-drop", "ALL"]

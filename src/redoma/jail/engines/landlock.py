@@ -1,4 +1,4 @@
-"""Encloses with Landlock, filters of system calls and rlimits: for machines without namespaces.
+"""Confines with Landlock, filters of system calls and rlimits: for machines without namespaces.
 
 What ordinary work loses here: there is no private /tmp (TMPDIR and HOME are a directory of the
 run's own), no socket at all while the network is closed, no `chmod`, `chown`, `touch` of what
@@ -12,22 +12,29 @@ import os
 import tempfile
 from contextlib import contextmanager, suppress
 
-from redoma.jail import own, view
-from redoma.jail.engines import program
-from redoma.jail.engines.endpoints import pipes_below
-from redoma.jail.engines.shield import Shield
-from redoma.jail.engines.simple import Plain, seen_by
+from redoma.base import own_directories
+from redoma.jail.engines import view
+from redoma.jail.engines.command import command_of, shown_as_it_is
+from redoma.jail.engines.prepared_sandbox import PreparedSandbox, file_stamp
+from redoma.jail.kernel import landlock, seccomp
 from redoma.jail.kernel.process import is_machines_root
-from redoma.model.access import Writes
-from redoma.model.errors import EngineFailed
-from redoma.model.plan import Handshake, Launch, Plan
+from redoma.jail.probe.inside import LIMITS
+from redoma.jail.protect import installation
+from redoma.jail.protect.covers import pipes_below
+from redoma.jail.protect.protected_paths import ProtectedPaths
+from redoma.model.access import Grant, Limits, Writes
+from redoma.model.errors import EngineFailed, IsolationError
+from redoma.model.guarantee import Enforcement, EngineReport, Guarantee
+from redoma.model.plan import Handshake, Launch, RunPlan
+from redoma.model.request import Program, Request
 from redoma.model.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from redoma.model.guarantee import EngineReport
+    from redoma.jail.engines.registry import Engines
+    from redoma.jail.probe.trial import TrialRunner
 
 _SYSTEM = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64"]
 _DEVICES = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"]
@@ -40,23 +47,87 @@ _START = (
 _FIRST_FD = 100
 _NO_ATTRIBUTES = "no attribute of a file can be changed: chmod, chown, touch of what exists"
 
+# What an attempt that was not refused takes away.
+_SHOWN_BY = {
+    Guarantee.WRITES_CONFINED: {"wrote", "attributes", "times"},
+    Guarantee.READS_CONFINED: {"read", "listed"},
+    Guarantee.NETWORK_CLOSED: {"network", "datagrams", "sockets"},
+    Guarantee.TREE_KILLED: {"signalled"},
+}
+_WITH_IT = {
+    Guarantee.NO_NEW_PRIVILEGES,
+    Guarantee.SYSCALLS_FILTERED,
+    *LIMITS,
+}
+_NEVER = {
+    Guarantee.PROTECTED_PATHS: "Landlock cannot make a part of the workspace read-only",
+    Guarantee.PROCESSES_HIDDEN: "whether a process exists can be asked, though nothing about it",
+    Guarantee.CHANGES_HELD: "Landlock keeps no copy",
+    Guarantee.NETWORK_ALLOW_LISTED: "Landlock knows ports and no hosts",
+}
+_HOW = {
+    Guarantee.WRITES_CONFINED: "Landlock; attributes of files by seccomp",
+    Guarantee.READS_CONFINED: "Landlock; names can be asked for, contents cannot",
+    Guarantee.NETWORK_CLOSED: "seccomp: no sockets; Landlock: no TCP",
+    Guarantee.NO_NEW_PRIVILEGES: "no_new_privs, no capabilities",
+    Guarantee.SYSCALLS_FILTERED: "seccomp",
+    Guarantee.MEMORY_CAPPED: "control group",
+    Guarantee.MEMORY_WATCHED: "rlimit for each process, the tree watched",
+    Guarantee.CPU_CAPPED: "control group",
+    Guarantee.CPU_WATCHED: "rlimit for each process, the tree watched",
+    Guarantee.PROCESSES_CAPPED: "rlimit above what the user ran at the start",
+    Guarantee.DISK_CAPPED: "control group",
+    Guarantee.DISK_WATCHED: "watched",
+    Guarantee.TREE_KILLED: "a keeper that ends all it can signal: Landlock's signal scope",
+}
+
 
 class Landlock:
     """No namespaces: the command gives up what it may not use before it begins."""
 
     name = "landlock"
 
-    def __init__(self) -> None:
+    def __init__(self, engines: Engines) -> None:
         # A directory that a probe's command has to fail on, see `inner/trial`.
         self.trial = ""
 
-    def probe(self) -> EngineReport:
-        from redoma.jail.probe.landlock import report
+    def probe(self, run: TrialRunner) -> EngineReport:
+        """What held when it was tried."""
+        version = landlock.abi()
+        held, why = frozenset[Guarantee](), ""
+        if version < 1:
+            why = "this kernel has no Landlock, or it is not switched on (lsm=landlock,…)"
+        elif not seccomp.supported(os.uname().machine):
+            why = f"no filter of system calls is known for {os.uname().machine}"
+        elif is_machines_root():
+            why = "run by root the command would keep root's kernel uid"
+        else:
+            from redoma.jail.probe.obstacles import obstacle
 
-        return report(self)
+            held, why = _try_out(self, run)
+            found = obstacle(why) if not held else None
+            why = found.why if found is not None else why
+        lost = f"not with version {version} of Landlock"
+        return EngineReport(
+            name=self.name,
+            version=f"ABI {version}" if held else "",
+            guarantees=held,
+            missing=tuple((g, why or _NEVER.get(g, lost)) for g in Guarantee if g not in held),
+            mechanisms=tuple((g, _HOW[g]) for g in Guarantee if g in held),
+        )
+
+    def probe_identity(self) -> str:
+        """The interpreter that confines itself and becomes the command."""
+        return file_stamp(installation.INTERPRETER)
+
+    def adopt(self, report: EngineReport) -> None:
+        """There is nothing to choose."""
+
+    def close(self) -> None:
+        """Nothing is kept ready."""
 
     @contextmanager
-    def prepare(self, plan: Plan) -> Iterator[Plain]:
+    def prepare(self, plan: RunPlan) -> Iterator[PreparedSandbox]:
         """The command behind a keeper that confines it."""
         from redoma.model.remedies import Help, Remedy
 
@@ -87,12 +158,11 @@ class Landlock:
             os.write(orders, "\0".join(words).encode(errors="surrogateescape"))
             os.lseek(orders, 0, os.SEEK_SET)
             visible = (*_SYSTEM, "/opt", grant.workspace)
-            command = program.command(plan.request.workload, env["PATH"], visible)
-            package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+            command = command_of(plan.request.workload, env["PATH"], visible)
             launch = Launch(
                 argv=(
-                    *(own.INTERPRETER, "-I", "-S", "-c", _START),
-                    *(os.path.dirname(package), str(_FIRST_FD + 2), "--", *command),
+                    *(installation.INTERPRETER, "-I", "-S", "-c", _START),
+                    *(installation.LIBRARY, str(_FIRST_FD + 2), "--", *command),
                 ),
                 env={},
                 fds=fds,
@@ -104,15 +174,15 @@ class Landlock:
             )
             direct = grant.writes is Writes.DIRECT
             protected = (
-                [Shield(grant.workspace, grant.writable, grant.protected).raised()]
+                [ProtectedPaths(grant.workspace, grant.writable, grant.protected).begin()]
                 if direct
                 else []
             )
-            enclosure = Plain(launch, protected, (_NO_ATTRIBUTES,))
+            prepared = PreparedSandbox(launch, protected, (_NO_ATTRIBUTES,))
             try:
-                yield enclosure
+                yield prepared
             finally:
-                enclosure.settle()
+                prepared.settle()
         finally:
             import shutil
 
@@ -121,10 +191,10 @@ class Landlock:
                 with suppress(OSError):
                     os.close(fd)
 
-    def _orders(self, plan: Plan, temporary: str) -> tuple[list[str], dict[str, str]]:
+    def _orders(self, plan: RunPlan, temporary: str) -> tuple[list[str], dict[str, str]]:
         """What the keeper is told, as key after value, and the command's environment."""
         grant = plan.grant
-        seen, env = seen_by(plan)
+        seen, env = shown_as_it_is(plan)
         env |= {"TMPDIR": temporary, "HOME": temporary}
         writable = [*grant.writable, temporary, *_DEVICES]
         readable = [
@@ -154,9 +224,44 @@ class Landlock:
 def _refuse_ours(written: tuple[str, ...]) -> None:
     """Landlock gives a directory as a whole: no part of one can stay ours alone."""
     for root in written:
-        ours = own.parts_below(root)
+        ours = installation.parts_below(root)
         if ours:
             raise EngineFailed(
                 f"landlock cannot keep commands from writing {ours[0]}, and Redoma runs from it",
                 hint="install Redoma elsewhere: pipx install redoma",
             )
+
+
+def _try_out(engine: Landlock, run: TrialRunner) -> tuple[frozenset[Guarantee], str]:
+    import shutil
+
+    outside = tempfile.mkdtemp(prefix="probe-", dir=own_directories.made_cache())
+    workspace = tempfile.mkdtemp(prefix="probe-", dir=own_directories.made_cache())
+    with open(f"{outside}/read-me", "w") as file:
+        file.write("nothing")
+    made = RunPlan(
+        request=Request(workload=Program(argv=("/bin/true",))),
+        grant=Grant(
+            level="probe",
+            workspace=workspace,
+            limits=Limits(memory=1 << 28, processes=32, wall_seconds=10),
+        ),
+        engine=engine.name,
+        enforcement=Enforcement(engine=engine.name, required=frozenset(), held=frozenset()),
+    )
+    engine.trial = outside
+    try:
+        with engine.prepare(made) as prepared:
+            ended = run(prepared.launch, directory=workspace)
+    except (IsolationError, OSError) as error:
+        return frozenset(), str(error)
+    finally:
+        engine.trial = ""
+        shutil.rmtree(outside, ignore_errors=True)
+        shutil.rmtree(workspace, ignore_errors=True)
+    done = ended.stdout.decode(errors="replace").split()
+    if ended.code != 0 or "done" not in done:
+        said = ended.stderr.decode(errors="replace").strip()[:300]
+        return frozenset(), said or "it did not start"
+    held = {g for g, attempts in _SHOWN_BY.items() if not attempts & set(done)}
+    return frozenset(held | _WITH_IT), ""

@@ -1,8 +1,8 @@
-"""The process that a call goes on in: forked before anyone asks, used for one call.
+"""The call worker: the process that runs one call, forked before anyone asks for it.
 
-While the enclosure's first process finishes the root, this one gives up every privilege; it begins
-when the first process says so, in the root that stands then. A program is started otherwise: it
-would throw away the interpreter that was forked for it.
+While the sandbox init finishes the root, the worker gives up every privilege; it begins when the
+init says so, in the root that stands then. A program is started otherwise: it would throw away the
+interpreter that was forked for it.
 """
 
 from __future__ import annotations
@@ -11,18 +11,20 @@ import gc
 import os
 import signal
 import sys
-from _socket import AF_UNIX, MSG_DONTWAIT, SOCK_SEQPACKET, socket, socketpair
 
+from redoma.base.cores import AF_UNIX, MSG_DONTWAIT, SOCK_SEQPACKET, socket, socketpair
 from redoma.jail.forkserver import first_process, messages
-from redoma.jail.forkserver.description import Orders
-from redoma.jail.forkserver.messages import Request
+from redoma.jail.forkserver.description import SandboxDescription
+from redoma.jail.forkserver.messages import SandboxRequest
 from redoma.jail.kernel import privileges, syscalls
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
-COULD_NOT_ENCLOSE = 125
+COULD_NOT_SET_UP = 125
+# By name: the forkserver loads it once a call is asked for, and nothing here needs it before.
+HARNESS = "redoma.jail.calls.harness"
 _FIRST = 1
 _SPENT = 500
 _RESET = [n for n in range(1, 32) if n not in (signal.SIGKILL, signal.SIGSTOP)]
@@ -30,7 +32,7 @@ _READY, _CONFINED, _GO, _FAILED = b"ready", b"confined", b"go", b"!"
 _LONGEST = 4096
 
 
-class Entrant:
+class CallWorker:
     """Seen from the first process: who it is, and how it is told to begin."""
 
     def __init__(self, requests: socket, processes: int) -> None:
@@ -39,7 +41,7 @@ class Entrant:
         self.pid = os.fork()
         if self.pid == 0:
             self._line.close()
-            _Inside(theirs, processes).live(requests)
+            _WorkerProcess(theirs, processes).live(requests)
         theirs.close()
         requests.close()
         os.close(processes)
@@ -64,19 +66,19 @@ class Entrant:
         if said == wanted:
             return
         if not said and wanted == _READY and os.WIFSIGNALED(os.waitpid(self.pid, 0)[1]):
-            os._exit(COULD_NOT_ENCLOSE)  # somebody killed it: whoever asks takes another
+            os._exit(COULD_NOT_SET_UP)  # somebody killed it: whoever asks takes another
         why = said.removeprefix(_FAILED).decode(errors="surrogateescape")
         raise OSError(0, why or "the command's process ended before it began")
 
 
-class _Inside:
+class _WorkerProcess:
     """The process itself."""
 
     def __init__(self, line: socket, processes: int) -> None:
         self._line = line
         self._processes = processes
         self._begun = False
-        self._call = sys.modules["redoma.jail.calls.harness"]
+        self._call = sys.modules[HARNESS]
 
     def live(self, requests: socket) -> NoReturn:
         """Never returns: ends as the command does."""
@@ -84,14 +86,14 @@ class _Inside:
             self._settle()
             fds = messages.receive_many(requests, *messages.receive(requests))
             if fds:
-                self._run(Request(fds))
+                self._run(SandboxRequest(fds))
         except (OSError, ValueError, KeyError, MemoryError) as error:
             said = f"{error}".encode(errors="surrogateescape")
             if self._begun:
                 os.write(2, b"redoma: " + said + b"\n")
             self._line.send(_FAILED + said[: _LONGEST - 1])
         finally:
-            os._exit(COULD_NOT_ENCLOSE)
+            os._exit(COULD_NOT_SET_UP)
 
     def _settle(self) -> None:
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
@@ -104,15 +106,15 @@ class _Inside:
         self._call.rehearse()
         self._line.send(_READY)
 
-    def _run(self, request: Request) -> None:
+    def _run(self, request: SandboxRequest) -> None:
         # A process that moves itself waits for nobody; moving another takes milliseconds.
-        for fd in request.doors:
+        for fd in request.cgroup_files:
             os.write(fd, b"0")
         syscalls.unshare(
             syscalls.CLONE_NEWCGROUP
         )  # now: the group it is in is all it knows of groups
         self._be_the_first_to_go()
-        orders = Orders(request.options)
+        orders = SandboxDescription(request.options)
         os.umask(request.umask)
         privileges.hold_no_capabilities()
         request.restrict(orders)
@@ -123,7 +125,7 @@ class _Inside:
         gc.enable()
         told = self._call.taken()
         if self._line.recv(_LONGEST) != _GO:
-            os._exit(COULD_NOT_ENCLOSE)  # the first process has ended
+            os._exit(COULD_NOT_SET_UP)  # the first process has ended
         os.chdir(orders.directory)
         privileges.let_in_others()  # it is the command now
         self._call.perform(told, _over)

@@ -1,8 +1,8 @@
-"""The process that stays, seen from outside: started once, asked for one process a run.
+"""The forkserver seen from outside: a client starts it once, and asks it for one sandbox a run.
 
-While nothing runs, an enclosure stands ready for each of the two kinds of run that came last, since
+While nothing runs, a sandbox stands ready for each of the two kinds of run that came last, since
 the next is usually of the same kind. It is used once, like any other. Where runs of a kind follow
-each other faster than enclosures are made, two stand ready for it.
+each other faster than the forkserver makes sandboxes, two stand ready for it.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from __future__ import annotations
 import os
 import select
 import time
-from _socket import AF_UNIX, SO_RCVTIMEO, SOCK_SEQPACKET, SOL_SOCKET, socket, socketpair
 from _thread import allocate_lock
 from contextlib import suppress
 from struct import pack
 
 from redoma.base import signals
+from redoma.base.cores import AF_UNIX, SO_RCVTIMEO, SOCK_SEQPACKET, SOL_SOCKET, socket, socketpair
 from redoma.jail.forkserver import messages
 from redoma.jail.supervisor.spawn import inherited
 from redoma.model.errors import EngineFailed
@@ -24,22 +24,24 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    # How to fork an enclosure, and the words of what it makes before it is asked for.
-    Kind = tuple[bytes, bytes]
+    # How to fork a sandbox, and the words of what it makes before it is asked for.
+    SandboxKind = tuple[bytes, bytes]
 
 _PATIENCE = 20
 _MOST_READY = 3
-_QUICK = 0.03  # seconds within which an enclosure may not be ready yet
+_QUICK = 0.03  # seconds within which a sandbox may not be ready yet
 
 
-class LauncherGone(Exception):
+class ForkserverGone(Exception):
     """Whoever makes processes has ended; nothing was started."""
 
 
-class Ready:
-    """A process in an enclosure of its own that waits for one request."""
+class WaitingSandbox:
+    """A process in a sandbox of its own that waits for one request."""
 
-    def __init__(self, kind: Kind, pid: int, requests: list[socket], maker: Launcher) -> None:
+    def __init__(
+        self, kind: SandboxKind, pid: int, requests: list[socket], maker: ForkserverClient
+    ) -> None:
         """`requests`: where each process in it is asked that takes part in the start."""
         self.kind = kind
         self.pid = pid
@@ -47,12 +49,12 @@ class Ready:
         self._maker = maker
         self._requests = requests
 
-    def stands(self) -> bool:
+    def sees_current_mounts(self) -> bool:
         """Whether it still sees everything as it is mounted now."""
         return self._maker.era_now() == self.era
 
-    def tell(self, before: bytes) -> bool:
-        """What comes first of the root, before it is asked; False where it has ended."""
+    def mount_ahead(self, before: bytes) -> bool:
+        """Has it mount the first of its root before it is asked; False where it has ended."""
         file = _file(before)
         try:
             return self._sent(lambda: messages.send(self._requests[0], messages.AHEAD, [file]))
@@ -81,7 +83,7 @@ class Ready:
         except OSError as error:
             self.discard()
             raise EngineFailed(
-                f"the enclosure took no request: {error.strerror}", hint="try again"
+                f"the sandbox took no request: {error.strerror}", hint="try again"
             ) from error
         return True
 
@@ -96,7 +98,7 @@ class Ready:
             one.close()
 
 
-class Launcher:
+class ForkserverClient:
     """One process that stays; safe to use from any thread."""
 
     def __init__(
@@ -110,10 +112,10 @@ class Launcher:
         self._owner = os.getpid()
         self._lock = allocate_lock()
         # In the order in which they were ordered, and in which they come.
-        self._ordered: list[Kind] = []
-        self._ready: list[Ready] = []
+        self._ordered: list[SandboxKind] = []
+        self._ready: list[WaitingSandbox] = []
         # The kind of which the last was asked for when it can hardly have been made.
-        self._pressed: Kind | None = None
+        self._pressed: SandboxKind | None = None
         self._last_order = 0.0
         # How often something was mounted or unmounted, as far as anyone looked.
         self._era = 0
@@ -155,8 +157,8 @@ class Launcher:
         """Whether this process started it: a forked child has to have its own."""
         return self._owner == os.getpid()
 
-    def take(self, kind: Kind) -> Ready:
-        """An enclosure of this kind, made now or standing ready."""
+    def take(self, kind: SandboxKind) -> WaitingSandbox:
+        """A sandbox of this kind, made now or standing ready."""
         with self._lock:
             self._look_at_mounts()
             quick = time.monotonic() - self._last_order < _QUICK
@@ -189,9 +191,9 @@ class Launcher:
             while self._waiting():
                 self._oldest().discard()
 
-    def make_ready(self, kind: Kind) -> None:
+    def make_ready(self, kind: SandboxKind) -> None:
         """Has one made beside the work, for whoever comes next."""
-        with self._lock, suppress(LauncherGone, EngineFailed):
+        with self._lock, suppress(ForkserverGone, EngineFailed):
             wanted = 2 if kind == self._pressed else 1
             for _ in range(wanted - self._waiting().count(kind)):
                 while len(self._waiting()) >= _MOST_READY:
@@ -201,7 +203,7 @@ class Launcher:
     def close(self) -> None:
         """Ends it, and what stands ready; runs that are going on go on."""
         with self._lock:
-            with suppress(LauncherGone, EngineFailed):
+            with suppress(ForkserverGone, EngineFailed):
                 while self._waiting():
                     self._oldest().discard()
             self._control.close()
@@ -214,26 +216,26 @@ class Launcher:
             self._stopped = True
             _end(self.pid)
 
-    def _order(self, kind: Kind, when: bytes = b"") -> None:
+    def _order(self, kind: SandboxKind, when: bytes = b"") -> None:
         asked, base = kind
         file = _file(base)
         try:
             messages.send(self._control, when + asked, [file])
         except OSError as error:
-            raise LauncherGone from error
+            raise ForkserverGone from error
         finally:
             os.close(file)
         self._ordered.append(kind)
         self._last_order = time.monotonic()
 
-    def _waiting(self) -> list[Kind]:
+    def _waiting(self) -> list[SandboxKind]:
         """The kinds that stand ready or will."""
         return [*(ready.kind for ready in self._ready), *self._ordered]
 
-    def _oldest(self) -> Ready:
+    def _oldest(self) -> WaitingSandbox:
         return self._ready.pop(0) if self._ready else self._next()
 
-    def _next(self) -> Ready:
+    def _next(self) -> WaitingSandbox:
         """What was ordered first; it waits for it."""
         kind = self._ordered.pop(0)
         try:
@@ -241,24 +243,24 @@ class Launcher:
         except OSError as error:
             # Whoever has not answered by now could answer later, and something else then.
             self._stop()
-            raise LauncherGone from error
+            raise ForkserverGone from error
         if not said:
-            raise LauncherGone
+            raise ForkserverGone
         if not fds and said[:1] != b"!":
             # The kernel gives no descriptors to whoever has as many as they may have.
             _end(int(said))
             raise EngineFailed(
-                "no enclosure could be made: too many files are open",
+                "no sandbox could be made: too many files are open",
                 hint="close some, or ulimit -n",
             )
         if not fds:
             why = said[1:].decode(errors="replace")
-            raise EngineFailed(f"no enclosure could be made: {why}", hint="redoma doctor")
-        return Ready(kind, int(said), [socket(fileno=fd) for fd in fds], self)
+            raise EngineFailed(f"no sandbox could be made: {why}", hint="redoma doctor")
+        return WaitingSandbox(kind, int(said), [socket(fileno=fd) for fd in fds], self)
 
 
-def asking(namespaces: int, entry: tuple[str, ...]) -> bytes:
-    """How to fork an enclosure: into which namespaces, and what sort of call will go on in it."""
+def fork_order(namespaces: int, entry: tuple[str, ...]) -> bytes:
+    """How to fork a sandbox: into which namespaces, and what sort of call will go on in it."""
     sorts = (messages.COMMAND, messages.ENTRY, messages.BY_VALUE)
     return sorts[min(len(entry), 2)] + b"%d" % namespaces
 

@@ -1,4 +1,4 @@
-"""Reads an enclosure's description: the options of bubblewrap that our frames use, and no other.
+"""Reads a sandbox's description: the options of bubblewrap that our frames use, and no other.
 
 One description for two engines: whatever a frame orders, bubblewrap does it or this reader's
 user does; an option that is not known here is refused, never left out.
@@ -25,7 +25,7 @@ _MOUNTS_OF_TWO = frozenset(
 )
 
 
-class Order:
+class RootStep:
     """One step of building the root."""
 
     __slots__ = ("layers", "mode", "name", "place", "size", "source", "work")
@@ -41,11 +41,11 @@ class Order:
         self.mode: int | None = None
 
 
-class Orders:
-    """A whole enclosure."""
+class SandboxDescription:
+    """A whole sandbox."""
 
     def __init__(self, options: list[str]) -> None:
-        self.steps: list[Order] = []
+        self.steps: list[RootStep] = []
         self.flags: set[str] = set()
         self.numbers: dict[str, int] = {}
         self.env: dict[str, str] = {}
@@ -64,15 +64,15 @@ class Orders:
         elif option in _NUMBERS:
             self.numbers[option] = int(take(), 8 if option == "--perms" else 10)
         elif option in _MOUNTS_OF_ONE:
-            self._add(Order(option, take()))
+            self._add(RootStep(option, take()))
         elif option in _MOUNTS_OF_TWO:
             source = take()
-            self._add(Order(option, take(), source))
+            self._add(RootStep(option, take(), source))
         elif option == "--overlay-src":
             self._layers.append(take())
         elif option == "--overlay":
             upper, work = take(), take()
-            self._add(Order(option, take(), upper, work))
+            self._add(RootStep(option, take(), upper, work))
         elif option == "--setenv":
             name = take()
             self.env[name] = take()
@@ -83,7 +83,7 @@ class Orders:
         else:
             raise ValueError(f"the inner step does not know {option}")
 
-    def _add(self, order: Order) -> None:
+    def _add(self, order: RootStep) -> None:
         if order.name in ("--tmpfs", "--dir", "--ro-bind-data"):
             order.size = self.numbers.pop("--size", None)
             order.mode = self.numbers.pop("--perms", None)

@@ -1,7 +1,7 @@
-"""Confines itself as ordered, starts the command, and outlives none of what the command started.
+"""Limits itself, starts the command, and outlives none of what the command started.
 
-Runs as a process of its own between the supervisor and the command, where an engine has no
-launcher that could do this: it takes its orders from the command line, one word each.
+It stands between the supervisor and the command where an engine has no process that could do this,
+and takes its orders from the command line, one word each.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import sys
 
 from redoma.jail.forkserver import first_process
 from redoma.jail.kernel import syscalls
+from redoma.jail.kernel.process import limit_this_process
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1)
 COULD_NOT_CONFINE = 125
@@ -50,23 +51,11 @@ def _become(ordered: dict[str, str], command: list[str]) -> None:
         os.setsid()
     os.chdir(ordered["cwd"])
     syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
-    _limit(ordered.get("limits", ""))
+    limit_this_process(ordered.get("limits", ""))
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith("REDOMA_SHIM_")
     }
     first_process.become(command, environment)
-
-
-def _limit(text: str) -> None:
-    import resource
-
-    for pair in filter(None, text.split(",")):
-        kind, _, value = pair.partition(":")
-        hard = resource.getrlimit(int(kind))[1]
-        wanted = int(value) if hard == resource.RLIM_INFINITY else min(int(value), hard)
-        # At the hard limit of CPU time the kernel kills without a word; before it, it says why.
-        last = wanted + 1 if int(kind) == resource.RLIMIT_CPU else wanted
-        resource.setrlimit(int(kind), (wanted, last))
 
 
 def _wait(child: int) -> int:

@@ -1,4 +1,4 @@
-"""The first process of an enclosure without a launcher: starts the command and ends with it."""
+"""What every first process of a sandbox does: wait for its limits, start the command, collect."""
 
 from __future__ import annotations
 
@@ -32,11 +32,6 @@ _FOR_THE_COMMAND = (
     signal.SIGTTOU,
     signal.SIGALRM,
 )
-
-
-def own_pid(proc: str = "/proc") -> int:
-    """This process's number as whoever mounted `proc` counts."""
-    return int(os.readlink(f"{proc}/self"))
 
 
 def introduce(status: int, pid: int) -> None:
@@ -128,7 +123,7 @@ def attend(
     `later` is done where the command is not over in a moment.
 
     Attack: the supervisor is killed in the middle of a run. Then the other end of `go` closes, and
-    this process, with which the whole enclosure ends, does not stay a moment longer. A process
+    this process, with which the whole sandbox ends, does not stay a moment longer. A process
     that the supervisor forked may hold that end as well: where `supervisor` is known, its
     descriptor tells.
     """
@@ -174,10 +169,10 @@ def end(status: int, code: int) -> NoReturn:
 
 def bring_up_loopback() -> None:
     """A new network namespace has a loopback that is down; where it is up nothing changes."""
-    import _socket  # `socket` itself costs more than the whole step
+    from redoma.base.cores import AF_INET, SOCK_DGRAM, socket
 
     with_name = struct.pack("16sH22x", b"lo", 0)
-    handle = _socket.socket(_socket.AF_INET, _socket.SOCK_DGRAM)
+    handle = socket(AF_INET, SOCK_DGRAM)
     try:
         answer = fcntl.ioctl(handle.fileno(), _SIOCGIFFLAGS, with_name)
         flags = struct.unpack("16sH22x", answer)[1]

@@ -1,14 +1,13 @@
-"""Keeps a command that has no namespaces: confines it, ends with it, and ends all it started.
+"""Keeps a command that has no namespaces: confines it, ends with it, and kills all it started.
 
-Three processes. The keeper outlives everything and ends what is left; it and all below it can
+Three processes. The keeper outlives everything and kills what is left; it and all below it can
 signal only each other, so that one call ends them all at once. The first process carries the
 limits and collects orphans. The command gives up everything else before it begins, the right to
-signal the two included.
+signal the two included. For a probe it tries what has to be refused, and prints what was not.
 """
 
 from __future__ import annotations
 
-import _socket
 import os
 import resource
 import select
@@ -16,6 +15,7 @@ import shutil
 import signal
 from contextlib import suppress
 
+from redoma.base.cores import AF_INET, AF_UNIX, SOCK_DGRAM, SOCK_STREAM, socket
 from redoma.jail.forkserver import first_process
 from redoma.jail.kernel import landlock, privileges
 from redoma.model.access import Syscalls
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 COULD_NOT_CONFINE = 125
 
 
-class Orders:
+class KeeperOrders:
     """What to allow, as (key, value) pairs one after the other."""
 
     def __init__(self, words: list[str]) -> None:
@@ -46,14 +46,14 @@ def main(arguments: list[str]) -> None:
     try:
         with open(int(arguments[0]), "rb") as file:
             words = file.read().decode(errors="surrogateescape")
-        orders = Orders(words.removesuffix("\0").split("\0"))
+        orders = KeeperOrders(words.removesuffix("\0").split("\0"))
         code = _keep(orders, arguments[arguments.index("--") + 1 :])
     except (OSError, ValueError) as error:
         os.write(2, f"redoma: {error}\n".encode(errors="surrogateescape"))
     os._exit(code)
 
 
-def _keep(orders: Orders, command: list[str]) -> int:
+def _keep(orders: KeeperOrders, command: list[str]) -> int:
     status, go = int(orders.one("status")), int(orders.one("go"))
     for fd in (status, go):
         os.set_inheritable(fd, False)  # noqa: FBT003
@@ -78,7 +78,7 @@ def _keep(orders: Orders, command: list[str]) -> int:
     return code
 
 
-def _first(orders: Orders, command: list[str], status: int, go: int) -> None:
+def _first(orders: KeeperOrders, command: list[str], status: int, go: int) -> None:
     try:
         privileges.collect_orphans()
         if not orders.one("terminal"):
@@ -102,7 +102,7 @@ def _first(orders: Orders, command: list[str], status: int, go: int) -> None:
     os._exit(COULD_NOT_CONFINE)
 
 
-def _confine(orders: Orders, fail: int) -> None:
+def _confine(orders: KeeperOrders, fail: int) -> None:
     network = orders.one("network") == "open"
     try:
         first_process.be_the_first_to_go()
@@ -190,9 +190,9 @@ def attempt(outside: str) -> None:
         "listed": lambda: os.listdir(outside),
         "attributes": lambda: os.chmod(f"{outside}/read-me", 0o640),
         "times": lambda: os.utime(f"{outside}/read-me"),
-        "network": lambda: _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM).close(),
-        "datagrams": lambda: _socket.socket(_socket.AF_INET, _socket.SOCK_DGRAM).close(),
-        "sockets": lambda: _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM).close(),
+        "network": lambda: socket(AF_INET, SOCK_STREAM).close(),
+        "datagrams": lambda: socket(AF_INET, SOCK_DGRAM).close(),
+        "sockets": lambda: socket(AF_UNIX, SOCK_STREAM).close(),
         "signalled": lambda: os.kill(os.getppid(), 0),
     }
     for name, attack in tries.items():

@@ -1,13 +1,23 @@
-"""Messages with descriptors between whoever runs commands and the process that stays."""
+"""Messages with descriptors (SCM_RIGHTS) between the forkserver, its client and its sandboxes.
+
+A request is the last of them: the words, the descriptors and the limits of one run.
+"""
 
 from __future__ import annotations
 
 import os
 import resource
-from _socket import CMSG_SPACE, MSG_CMSG_CLOEXEC, MSG_NOSIGNAL, SCM_RIGHTS, SOL_SOCKET, socket
 from struct import pack, unpack
 
-from redoma.jail.forkserver.description import Orders
+from redoma.base.cores import (
+    CMSG_SPACE,
+    MSG_CMSG_CLOEXEC,
+    MSG_NOSIGNAL,
+    SCM_RIGHTS,
+    SOL_SOCKET,
+    socket,
+)
+from redoma.jail.forkserver.description import SandboxDescription
 from redoma.jail.kernel import privileges
 
 # The kernel takes 253 descriptors with one message.
@@ -21,7 +31,7 @@ CONTROL, HOST = 3, 4
 ENTRY, BY_VALUE, COMMAND = b"e", b"v", b"c"
 # Before any of these: nobody waits for it yet.
 LATER = b"~"
-# The message that tells an enclosure what comes first of its root, before it is asked.
+# The message that tells a sandbox what comes first of its root, before it is asked.
 AHEAD = b"ahead"
 # Below these numbers a command may be given descriptors; ours are all above.
 FIRST_OWN = 10
@@ -68,14 +78,14 @@ def read_words(fd: int) -> list[str]:
     return data.decode(errors="surrogateescape").split("\0")[:-1]
 
 
-class Request:
+class SandboxRequest:
     """One request, its descriptors put where the command will find them."""
 
     def __init__(self, fds: list[int]) -> None:
-        """`fds` are those of `packed`, as they arrived."""
+        """`fds` are those of `packed_request`, as they arrived."""
         words = iter(read_words(fds[0]))
         numbers = [int(number) for number in next(words).split(",") if number]
-        doors = int(next(words))
+        cgroup_files = int(next(words))
         self.limits = [
             tuple(int(part) for part in triple.split(":"))
             for triple in next(words).split(",")
@@ -89,16 +99,16 @@ class Request:
         for target, fd in enumerate(fds[1:4]):
             os.dup2(fd, target)
             os.close(fd)
-        self.doors = fds[4 : 4 + doors]
+        self.cgroup_files = fds[4 : 4 + cgroup_files]
         # By the number that the words use; the command itself is given the low ones.
         self.fds: dict[int, int] = {}
-        for number, fd in zip(numbers, fds[4 + doors :], strict=True):
+        for number, fd in zip(numbers, fds[4 + cgroup_files :], strict=True):
             if number < FIRST_OWN:
                 os.dup2(fd, number)
                 os.close(fd)
             self.fds[number] = number if number < FIRST_OWN else fd
 
-    def restrict(self, orders: Orders) -> None:
+    def restrict(self, orders: SandboxDescription) -> None:
         """Puts the run's filter of system calls and its limits on this process and its heirs."""
         file = self.fds[orders.numbers["--seccomp"]]
         privileges.load_filter(os.pread(file, os.fstat(file).st_size, 0))
@@ -110,19 +120,19 @@ class Request:
 def rehearse() -> None:
     """Reads a request that asks for nothing, as every request is read."""
     options = ["--ro-bind", "/", "/", "--setenv", "A", "a", "--overlay-src", "/", "--chdir", "/"]
-    words = packed(
-        numbers=[], doors=0, limits=[(0, 0, 0)], umask=0o22, terminal=False, options=options,
+    words = packed_request(
+        numbers=[], cgroup_files=0, limits=[(0, 0, 0)], umask=0o22, terminal=False, options=options,
         entry=(), argv=("",),
     )  # fmt: skip
     file = os.memfd_create("redoma")
     os.write(file, b"".join(os.fsencode(word) + b"\0" for word in words))
-    Orders(Request([file, *(os.dup(number) for number in range(3))]).options)
+    SandboxDescription(SandboxRequest([file, *(os.dup(number) for number in range(3))]).options)
 
 
-def packed(
+def packed_request(
     *,
     numbers: list[int],
-    doors: int,
+    cgroup_files: int,
     limits: list[tuple[int, int, int]],
     umask: int,
     terminal: bool,
@@ -132,11 +142,11 @@ def packed(
 ) -> list[str]:
     """The words of a request.
 
-    They go before three standard descriptors, `doors` of control groups, and those of `numbers`.
+    They go before three standard descriptors, the `cgroup_files`, and those of `numbers`.
     """
     return [
         ",".join(map(str, numbers)),
-        str(doors),
+        str(cgroup_files),
         ",".join(":".join(map(str, triple)) for triple in limits),
         f"{umask:o}",
         "terminal" if terminal else "",

@@ -1,11 +1,11 @@
-"""Builds the root of an enclosure, order by order, and moves into it."""
+"""Builds the root of a sandbox, step by step, and moves into it (`pivot_root`)."""
 
 from __future__ import annotations
 
 import os
 
-from redoma.jail import root_parts
-from redoma.jail.forkserver.description import Order
+from redoma.jail.engines import root_parts
+from redoma.jail.forkserver.description import RootStep
 from redoma.jail.kernel import mounts, syscalls
 from redoma.jail.kernel.openat2 import open_in_root
 from redoma.jail.protect.untrusted_paths import open_below
@@ -41,7 +41,7 @@ class Root:
         os.chdir("/")
         mounts.memory(_NEW, size=1 << 20, mode=0o755, owner=self.owner)
 
-    def add(self, steps: list[Order]) -> None:
+    def add(self, steps: list[RootStep]) -> None:
         """Everything that was ordered, in this order."""
         for step in steps:
             try:
@@ -61,7 +61,7 @@ class Root:
         syscalls.detach(".")
         os.chdir("/")
 
-    def _do(self, step: Order) -> None:
+    def _do(self, step: RootStep) -> None:
         name, place = step.name, step.place
         if place == root_parts.FIRST_PROCESS:
             return  # covered for bubblewrap's first process; ours keeps everybody out by itself

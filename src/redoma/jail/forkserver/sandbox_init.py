@@ -1,6 +1,6 @@
-"""One enclosure's first process, from its fork to its end.
+"""The sandbox init: the first process (PID 1) of one sandbox, from its fork to its end.
 
-It makes the part of its root that is the same for every run before anyone asks for one, takes one
+It mounts the part of its root that is the same for every run before anyone asks for one, takes one
 request, finishes the root, gives up every privilege, and starts the command.
 """
 
@@ -11,15 +11,15 @@ import functools
 import os
 import select
 import signal
-from _socket import socket
 from contextlib import suppress
 from fcntl import ioctl
 from termios import TIOCSCTTY
 
+from redoma.base.cores import socket
 from redoma.jail.forkserver import first_process, messages
-from redoma.jail.forkserver.call_worker import COULD_NOT_ENCLOSE, Entrant
-from redoma.jail.forkserver.description import Orders
-from redoma.jail.forkserver.messages import Request
+from redoma.jail.forkserver.call_worker import COULD_NOT_SET_UP, CallWorker
+from redoma.jail.forkserver.description import SandboxDescription
+from redoma.jail.forkserver.messages import SandboxRequest
 from redoma.jail.forkserver.root import Root
 from redoma.jail.kernel import privileges, syscalls
 
@@ -32,21 +32,21 @@ _RESET = [n for n in range(1, 32) if n not in (signal.SIGKILL, signal.SIGSTOP)]
 _SPENT = 500
 
 
-class Newcomer:
+class SandboxInit:
     """A process in namespaces of its own, and nothing else yet."""
 
     def __init__(
-        self, requests: socket, host: int, ids: tuple[int, int], entrance: socket | None
+        self, requests: socket, host: int, ids: tuple[int, int], worker_requests: socket | None
     ) -> None:
         """`ids` are our user and group, as they are called outside.
 
-        `entrance` is where the process of a call is asked, for an enclosure that is made for one.
+        `worker_requests` is where the call worker is asked, in a sandbox that is made for a call.
         """
         self._requests = requests
         self._host = host
         self._ids = ids
-        self._entrance = entrance
-        self._entrant: Entrant | None = None
+        self._worker_requests = worker_requests
+        self._worker: CallWorker | None = None
         self._alarm = -1
         self._trouble: Exception | None = None
         self._root: Root | None = None
@@ -63,7 +63,7 @@ class Newcomer:
             with suppress(OSError):
                 os.write(2, f"redoma: {error}\n".encode(errors="surrogateescape"))
         finally:
-            os._exit(COULD_NOT_ENCLOSE)
+            os._exit(COULD_NOT_SET_UP)
 
     def _try(self, step: Callable[[], None]) -> None:
         """Does a step unless one before it failed; why it did is said to whoever asks."""
@@ -79,15 +79,15 @@ class Newcomer:
         privileges.keep_name(*self._ids)
         if network:
             first_process.bring_up_loopback()
-        orders = Orders(messages.read_words(base))
+        orders = SandboxDescription(messages.read_words(base))
         self._root = Root(no_user_namespaces="--disable-userns" in orders.flags)
         self._root.begin()
         self._root.add(orders.steps)
-        if self._entrance is not None:
-            self._entrant = Entrant(self._entrance, self._root.processes())
+        if self._worker_requests is not None:
+            self._worker = CallWorker(self._worker_requests, self._root.processes())
             self._alarm = first_process.alarm(for_call=True)
 
-    def _wait(self) -> Request:
+    def _wait(self) -> SandboxRequest:
         poll = select.poll()
         for fd in (self._requests.fileno(), self._host):
             poll.register(fd, select.POLLIN)
@@ -102,21 +102,21 @@ class Newcomer:
         if not fds:
             os._exit(0)  # nobody asked, and nobody will
         self._requests.close()
-        return Request(fds)
+        return SandboxRequest(fds)
 
     def _add(self, words: int) -> None:
         """What comes first of the root, where it is known that a run will be asked for."""
         assert self._root is not None
-        self._root.add(Orders(messages.read_words(words)).steps)
+        self._root.add(SandboxDescription(messages.read_words(words)).steps)
 
-    def _run(self, request: Request) -> NoReturn:
+    def _run(self, request: SandboxRequest) -> NoReturn:
         # A process that moves itself waits for nobody; moving another takes milliseconds.
-        for fd in request.doors:
+        for fd in request.cgroup_files:
             os.write(fd, b"0")
             os.close(fd)
         # Now: so that the group it is in is all it knows of groups.
         syscalls.unshare(syscalls.CLONE_NEWCGROUP)
-        orders = Orders(request.options)
+        orders = SandboxDescription(request.options)
         for step in orders.steps:
             if step.name in ("--bind-fd", "--ro-bind-fd", "--ro-bind-data"):
                 step.source = str(request.fds[int(step.source)])
@@ -125,8 +125,8 @@ class Newcomer:
         self._root.add(orders.steps)
         self._root.enter()
         later: Callable[[], None] | None = None
-        if self._entrant is not None:
-            child = self._let_in(self._entrant, status, go)
+        if self._worker is not None:
+            child = self._let_in(self._worker, status, go)
             # Most calls are over in a moment. A filter for us, who hear nothing from them but
             # that, would then only be in their way.
             later = functools.partial(request.restrict, orders)
@@ -138,12 +138,12 @@ class Newcomer:
         code = -child
         if child > 0:
             code = first_process.attend(child, go, self._alarm, self._host, later)
-        if code == COULD_NOT_ENCLOSE and self._entrant is not None and self._entrant.never_began:
-            os._exit(COULD_NOT_ENCLOSE)
+        if code == COULD_NOT_SET_UP and self._worker is not None and self._worker.never_began:
+            os._exit(COULD_NOT_SET_UP)
         first_process.end(status, code)
 
     @staticmethod
-    def _let_in(entrant: Entrant, status: int, go: int) -> int:
+    def _let_in(worker: CallWorker, status: int, go: int) -> int:
         """Lets the call begin: whoever makes it has given up everything, and so do we then.
 
         We stay in the user namespace outside its own; there is room for one, and that one is its.
@@ -153,12 +153,14 @@ class Newcomer:
         # Attack: the command reads or changes our memory; from its first moment it cannot. Whoever
         # supervises us looked for our root before.
         privileges.keep_out_others()
-        entrant.begin()
+        worker.begin()
         privileges.drop_capabilities()
         privileges.no_new_privileges()
-        return entrant.pid
+        return worker.pid
 
-    def _begin(self, request: Request, orders: Orders, status: int, go: int) -> int:
+    def _begin(
+        self, request: SandboxRequest, orders: SandboxDescription, status: int, go: int
+    ) -> int:
         """Gives up everything and starts the command."""
         if request.terminal:
             ioctl(0, TIOCSCTTY, 0)
@@ -182,7 +184,7 @@ class Newcomer:
         return child
 
 
-def _start(request: Request, env: dict[str, str]) -> int:
+def _start(request: SandboxRequest, env: dict[str, str]) -> int:
     """The command's process, or below nought a shell's status for what cannot be run."""
     argv = request.argv
     try:

@@ -1,8 +1,8 @@
-"""A small process that stays, so that an enclosure costs a fork of it and no program's start.
+"""The forkserver: a small process that stays, so that a sandbox costs no program's start.
 
-It holds nothing of whoever started it but one socket, on which it is asked for processes. Each is
-made in namespaces of its own and is a child of whoever asks, who limits it, waits for it and ends
-it. Ends when the other side is gone.
+It holds nothing of whoever started it but one socket, on which its client asks for processes. It
+clones each into namespaces of its own, as a child of the client, who limits it, waits for it and
+kills it. The forkserver ends when its client is gone.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ import os
 import select
 import signal
 import sys
-from _socket import AF_UNIX, SOCK_SEQPACKET, socket, socketpair
 from contextlib import suppress
 
+from redoma.base.cores import AF_UNIX, SOCK_SEQPACKET, socket, socketpair
+from redoma.base.paths import is_within
 from redoma.jail.forkserver import messages
-from redoma.jail.forkserver.sandbox_init import Newcomer
+from redoma.jail.forkserver.call_worker import HARNESS
+from redoma.jail.forkserver.sandbox_init import SandboxInit
 from redoma.jail.kernel import syscalls
 
 TYPE_CHECKING = False
@@ -43,7 +45,7 @@ def main() -> NoReturn:
     gc.disable()
     _rehearse(messages.rehearse)
     gc.freeze()  # what is never looked at again is never copied either
-    Resident(socket(fileno=control), host).serve()
+    Forkserver(socket(fileno=control), host).serve()
 
 
 def _raised(fd: int) -> int:
@@ -52,8 +54,8 @@ def _raised(fd: int) -> int:
     return fcntl(fd, F_DUPFD_CLOEXEC, messages.FIRST_OWN)
 
 
-class Resident:
-    """The process that stays."""
+class Forkserver:
+    """The process that stays, and clones a sandbox for each request of its client."""
 
     def __init__(self, control: socket, host: int) -> None:
         self._control = control
@@ -86,7 +88,7 @@ class Resident:
         """`asked` is whether there will be an entry, and the namespaces; answers with a process."""
         ends = [socketpair(AF_UNIX, SOCK_SEQPACKET)]
         if asked[:1] != messages.COMMAND:
-            _load_entry()
+            _load_harness()
             if asked[:1] == messages.BY_VALUE:
                 _load_pickler()
             ends.append(socketpair(AF_UNIX, SOCK_SEQPACKET))
@@ -96,8 +98,8 @@ class Resident:
             for theirs, _ in ends:
                 theirs.close()
             self._control.close()
-            entrance = ends[1][1] if len(ends) > 1 else None
-            Newcomer(ends[0][1], self._host, self._ids, entrance).live(
+            worker_requests = ends[1][1] if len(ends) > 1 else None
+            SandboxInit(ends[0][1], self._host, self._ids, worker_requests).live(
                 base, network=bool(namespaces & syscalls.CLONE_NEWNET)
             )
         messages.send(self._control, b"%d" % pid, [theirs.fileno() for theirs, _ in ends])
@@ -112,32 +114,32 @@ def _moves() -> list[tuple[str, str]]:
     return list(zip(told[::2], told[1::2], strict=True))
 
 
-def _load_entry() -> None:
-    """Now: in an enclosure it may not be found, or be another one."""
-    if "redoma.jail.calls.harness" not in sys.modules:
+def _load_harness() -> None:
+    """Loads the harness of calls now: in a sandbox it may not be found, or be another one."""
+    if HARNESS not in sys.modules:
         import importlib
 
-        importlib.import_module("redoma.jail.calls.harness")
+        importlib.import_module(HARNESS)
         # Here, once: it touches every module, and whoever is forked would copy each page of them.
-        libraries(_moves())
-        _rehearse(sys.modules["redoma.jail.calls.harness"].rehearse)
+        _move_libraries(_moves())
+        _rehearse(sys.modules[HARNESS].rehearse)
         gc.freeze()
 
 
 def _load_pickler() -> None:
-    """What functions that come by value are made from again; only this is taken from beside us.
+    """Loads what makes functions from bytes again; only this is taken from beside us.
 
     The libraries that it imports are found where they are here, and not where they are inside.
     """
     if "cloudpickle" not in sys.modules:
         import importlib
 
-        libraries([(inside, here) for here, inside in _moves()])
+        _move_libraries([(inside, here) for here, inside in _moves()])
         sys.path.append(sys.argv[2])
         with suppress(ImportError):
             importlib.import_module("cloudpickle")
         sys.path.pop()
-        libraries(_moves())
+        _move_libraries(_moves())
         gc.freeze()
 
 
@@ -147,8 +149,8 @@ def _rehearse(part: Callable[[], object]) -> None:
         part()
 
 
-def libraries(places: list[tuple[str, str]]) -> None:
-    """What was loaded from the first of each pair goes on as if from the second."""
+def _move_libraries(places: list[tuple[str, str]]) -> None:
+    """Has what was loaded from the first of each pair go on as if from the second."""
     for module in list(sys.modules.values()):
         path = getattr(module, "__path__", None)
         if isinstance(path, list):
@@ -169,6 +171,6 @@ def _rename(of: Any, name: str, places: list[tuple[str, str]]) -> None:
 
 def _moved(path: str, places: list[tuple[str, str]]) -> str:
     for old, new in places:
-        if path == old or path.startswith(f"{old}/"):
+        if is_within(path, old):
             return new + path.removeprefix(old)
     return path

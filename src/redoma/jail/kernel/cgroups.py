@@ -33,7 +33,7 @@ class Group:
         self.version = version
         self.places = {key: f"{parent}/{name}" for key, parent in places.items()}
         self.limits: Limits | None = None
-        self._doors: tuple[list[int], list[int]] | None = None
+        self._procs_files: tuple[list[int], list[int]] | None = None
         self._held: frozenset[str] = frozenset()
         self._ooms = self._refusals = self._usage = 0
         for path in dict.fromkeys(self.places.values()):
@@ -65,7 +65,7 @@ class Group:
                 both = str(limits.memory + also) if old else str(also)
                 found["memory"].append(("memory", swap, both))
         if limits.processes is not None and "pids" in self.places:
-            # The enclosure's launcher and its first process count too.
+            # The sandbox's launcher and its first process count too.
             found["processes"] = [("pids", "pids.max", str(limits.processes + 2))]
         if limits.cpu_percent is not None and "cpu" in self.places:
             quota = max(1000, limits.cpu_percent * _PERIOD // 100)
@@ -85,7 +85,7 @@ class Group:
         for path in dict.fromkeys(self.places.values()):
             _put(f"{path}/{file}", str(pid))
 
-    def doors(self) -> tuple[list[int], list[int]]:
+    def procs_files(self) -> tuple[list[int], list[int]]:
         """Descriptors that move the thread which writes `0` to them in, and out again.
 
         Only version 1 has groups of threads; with version 2 a whole process goes in, and does not
@@ -93,13 +93,13 @@ class Group:
         another process waits until every processor has been idle once, some milliseconds.
         Descriptors, since that thread has mounts of its own and may not see these files.
         """
-        if not self._doors:
+        if not self._procs_files:
             file = "tasks" if self.version == 1 else "cgroup.procs"
             places = list(dict.fromkeys(self.places.values()))
             inside = [os.open(f"{p}/{file}", _WRITE) for p in places]
             above = [p.rpartition("/")[0] for p in places] if self.version == 1 else []
-            self._doors = (inside, [os.open(f"{p}/{file}", _WRITE) for p in above])
-        return self._doors
+            self._procs_files = (inside, [os.open(f"{p}/{file}", _WRITE) for p in above])
+        return self._procs_files
 
     def out_of_memory(self) -> bool:
         """Whether the kernel killed something here for memory since this was last asked."""
@@ -129,10 +129,10 @@ class Group:
     def remove(self) -> bool:
         """Whether nothing of the group is left."""
         gone = True
-        for doors in self._doors or ():
-            for fd in doors:
+        for files in self._procs_files or ():
+            for fd in files:
                 os.close(fd)
-        self._doors = None
+        self._procs_files = None
         for path in dict.fromkeys(self.places.values()):
             try:
                 os.rmdir(path)

@@ -1,4 +1,4 @@
-"""Makes sockets inside an enclosure's network, from outside, and hands them out.
+"""Makes sockets inside a sandbox's network, from outside, and hands them out.
 
 A process of our own steps into the network namespace for the moment that takes, and nothing of
 ours is left there; only where ports are published it stays, to make a socket for each caller.
@@ -15,7 +15,7 @@ import warnings
 from contextlib import suppress
 from struct import pack, unpack_from
 
-from redoma.jail.kernel import network, syscalls
+from redoma.jail.kernel import netns, syscalls
 from redoma.jail.kernel.process import is_machines_root
 from redoma.model.errors import EngineFailed
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 # A port that no command can bind itself, since it has no rights below 1024.
 GATE_PORT = 1
 DNS_PORT = 53
-# The enclosure's own address, so that programs see a machine that has a network at all.
+# The sandbox's own address, so that programs see a machine that has a network at all.
 _OWN_V4 = socket.inet_pton(socket.AF_INET, "198.18.0.1")
 _OWN_V6 = socket.inet_pton(socket.AF_INET6, "fd72:6564:6f6d:6100::1")
 _GET_USER_NAMESPACE, _GET_OWNER = 0xB701, 0xB704
@@ -42,8 +42,8 @@ _UNUSED = array  # loaded now: as nobody nothing may be there to be imported fro
 REDIRECT, LISTEN = "redirect", "listen"
 
 
-class Embassy:
-    """The sockets of one enclosure, each with what it is for."""
+class NetnsSockets:
+    """The sockets of one sandbox, each with what it is for."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class Embassy:
         """Steps into the network of `process`.
 
         `ports` are listened on where connections cannot be redirected, or shall not be; `local`
-        are ports of the enclosure's loopback that lead out.
+        are ports of the sandbox's loopback that lead out.
         """
         self.sockets: list[tuple[str, socket.socket]] = []
         # Over which the kernel tells which socket inside is which.
@@ -89,13 +89,14 @@ class Embassy:
         try:
             said, descriptors, _, _ = socket.recv_fds(self._channel, 1 << 14, _MOST_SOCKETS)
         except OSError as error:
-            raise EngineFailed(f"the gate could not be set up: {error}") from error
+            raise EngineFailed(f"the egress gate could not be set up: {error}") from error
         mode, *names = said.decode().split(" ")
         if mode not in (REDIRECT, LISTEN) or len(names) != len(descriptors):
             for fd in descriptors:
                 os.close(fd)
             raise EngineFailed(
-                f"the gate could not be set up: {said.decode() or 'it ended'}", hint="redoma doctor"
+                f"the egress gate could not be set up: {said.decode() or 'it ended'}",
+                hint="redoma doctor",
             )
         self.mode = mode
         for name, fd in zip(names, descriptors, strict=True):
@@ -108,7 +109,7 @@ class Embassy:
                 self.sockets.append((name, made))
 
     def new_socket(self, family: int) -> socket.socket | None:
-        """A fresh socket inside, for a connection to the enclosure's own loopback."""
+        """A fresh socket inside, for a connection to the sandbox's own loopback."""
         try:
             self._channel.send(b"6" if family == socket.AF_INET6 else b"4")
             _, descriptors, _, _ = socket.recv_fds(self._channel, 16, 1)
@@ -177,7 +178,7 @@ def _inside(
 def _enter(network: int) -> None:
     """Into the user namespace that the network belongs to, and then into the network.
 
-    Not the namespace that a process of the enclosure is in now: bubblewrap moves it into another.
+    Not the namespace that a process of the sandbox is in now: bubblewrap moves it into another.
     """
     owner = fcntl.ioctl(network, _GET_USER_NAMESPACE)
     if is_machines_root():
@@ -198,26 +199,26 @@ def _wait_for_loopback() -> None:
             if unpack_from("16sH", answer)[1] & _UP:
                 return
             time.sleep(0.0002)
-    raise TimeoutError("the enclosure's loopback did not come up")
+    raise TimeoutError("the sandbox's loopback did not come up")
 
 
 def _set_up(ports: tuple[int, ...], local: tuple[int, ...], *, redirects: bool) -> Made:
-    families = [(network.IPV4, _OWN_V4)]
+    families = [(netns.IPV4, _OWN_V4)]
     if os.path.exists("/proc/net/if_inet6") and socket.has_ipv6:
-        families.append((network.IPV6, _OWN_V6))
-    with _netlink(network.ROUTE) as channel:
+        families.append((netns.IPV6, _OWN_V6))
+    with _netlink(netns.ROUTE) as channel:
         for family, address in families:
-            network.own_address(channel, family, address)
-            network.every_address_is_here(channel, family)
+            netns.own_address(channel, family, address)
+            netns.every_address_is_here(channel, family)
     mode = LISTEN
     # Where the kernel has no packet rules for us, only granted ports are listened on.
-    with suppress(OSError), _netlink(network.PACKET_RULES) as channel:
+    with suppress(OSError), _netlink(netns.PACKET_RULES) as channel:
         for family, _ in families if redirects else ():
-            network.redirect_connections(channel, family, GATE_PORT)
+            netns.redirect_connections(channel, family, GATE_PORT)
             mode = REDIRECT
-    made: list[tuple[str, socket.socket]] = [("sockets", _netlink(network.SOCKETS))]
+    made: list[tuple[str, socket.socket]] = [("sockets", _netlink(netns.SOCKETS))]
     for family, _ in families:
-        loopback = "127.0.0.1" if family == network.IPV4 else "::1"
+        loopback = "127.0.0.1" if family == netns.IPV4 else "::1"
         made += [(f"local:{port}", _listener(family, loopback, port)) for port in local]
         if mode == REDIRECT:
             made.append(("gate", _listener(family, loopback, GATE_PORT)))
@@ -226,7 +227,7 @@ def _set_up(ports: tuple[int, ...], local: tuple[int, ...], *, redirects: bool) 
         made.append(("dns-tcp", _listener(family, "", DNS_PORT)))
         made.append(("dns", _questions(family)))
         with suppress(OSError):  # only the telling is lost without it
-            made.append(("udp", network.datagram_listener(family)))
+            made.append(("udp", netns.datagram_listener(family)))
     return made, mode
 
 
@@ -240,7 +241,7 @@ def _netlink(protocol: int) -> socket.socket:
 def _listener(family: int, address: str, port: int) -> socket.socket:
     made = socket.socket(family, socket.SOCK_STREAM)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    if family == network.IPV6:
+    if family == netns.IPV6:
         made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
     made.bind((address, port))
     made.listen(_BACKLOG)
@@ -250,7 +251,7 @@ def _listener(family: int, address: str, port: int) -> socket.socket:
 def _questions(family: int) -> socket.socket:
     """Hears questions to any name server, and knows which one was asked."""
     made = socket.socket(family, socket.SOCK_DGRAM)
-    if family == network.IPV6:
+    if family == netns.IPV6:
         made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         made.setsockopt(socket.IPPROTO_IPV6, _IPV6_RECVPKTINFO, 1)
     else:

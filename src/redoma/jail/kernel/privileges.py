@@ -80,11 +80,6 @@ def let_in_others() -> None:
     syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)
 
 
-def die_with_parent(signal: int) -> None:
-    """Ends with whoever started this process."""
-    syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal)
-
-
 def collect_orphans() -> None:
     """Every process below that loses its parent becomes a child of this one."""
     syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)

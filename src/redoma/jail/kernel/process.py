@@ -1,9 +1,15 @@
-"""This process for the kernel: whose it is, which machine it sees, whether it adopts orphans."""
+"""Processes for the kernel: whose this one is, whether it adopts orphans, its rlimits and heirs."""
 
 from __future__ import annotations
 
 import os
+import resource
 from _thread import allocate_lock
+from contextlib import suppress
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.model.access import Limits
 
 # From the first of each pair up to the second: ids, groups, and what may be done at all.
 _RIGHTS = ((b"\nUid:", b"\nFDSize"), (b"\nGroups:", b"\n"), (b"\nCapInh:", b"\nSpeculation"))
@@ -70,7 +76,7 @@ class Reaper:
                 self._set(0)
 
     def _set(self, value: int) -> None:
-        # `ctypes` itself would cost a cold start as much as an enclosure; its core does not.
+        # `ctypes` itself would cost a cold start as much as a sandbox; its core does not.
         import _ctypes
 
         if not self._prctl:
@@ -79,3 +85,51 @@ class Reaper:
 
 
 reaper = Reaper()
+
+
+def process_tree(root: int) -> list[int]:
+    """A process and all that descend from it, as far as they live."""
+    found, pending = [], [root]
+    while pending:
+        pid = pending.pop()
+        found.append(pid)
+        with suppress(OSError):
+            for thread in os.listdir(f"/proc/{pid}/task"):
+                with open(f"/proc/{pid}/task/{thread}/children") as file:
+                    pending += [int(child) for child in file.read().split()]
+    return found
+
+
+def rlimits_of(limits: Limits) -> list[tuple[int, int]]:
+    """The kind and the value of each limit that the kernel holds for every process by itself."""
+    wanted = (
+        (resource.RLIMIT_CORE, 1),  # not 0: then a crash starts the machine's own handler, outside
+        (resource.RLIMIT_NOFILE, limits.open_files),
+        (resource.RLIMIT_FSIZE, limits.file_size),
+        (resource.RLIMIT_CPU, limits.cpu_seconds),
+        (resource.RLIMIT_AS, limits.address_space),
+    )
+    return [(kind, value) for kind, value in wanted if value is not None]
+
+
+def soft_and_hard(kind: int, value: int) -> tuple[int, int]:
+    """The pair that `setrlimit` takes; never above what this process may have itself."""
+    most = resource.getrlimit(kind)[1]
+    soft = value if most == resource.RLIM_INFINITY else min(value, most)
+    # At the hard limit of CPU time the kernel kills without a word; before it, it says why.
+    return soft, soft + 1 if kind == resource.RLIMIT_CPU else soft
+
+
+def packed_rlimits(limits: Limits) -> str:
+    """`kind:value` pairs for a process that limits itself."""
+    pairs = rlimits_of(limits)
+    if limits.memory is not None:
+        pairs.append((resource.RLIMIT_DATA, limits.memory))
+    return ",".join(f"{kind}:{value}" for kind, value in pairs)
+
+
+def limit_this_process(packed: str) -> None:
+    """Sets what `packed_rlimits` says on this process."""
+    for pair in filter(None, packed.split(",")):
+        kind, _, value = pair.partition(":")
+        resource.setrlimit(int(kind), soft_and_hard(int(kind), int(value)))

@@ -138,7 +138,7 @@ def address_at(notice: Notice) -> tuple[str, int] | None:
     finally:
         os.close(memory)
     family = unpack_from("=H", data)[0] if len(data) >= 2 else 0
-    from _socket import inet_ntop
+    from redoma.base.cores import inet_ntop
 
     if family == _FAMILY_4 and len(data) >= 8:
         return inet_ntop(family, data[4:8]), unpack_from(">H", data, 2)[0]

@@ -55,7 +55,7 @@ class Stage:
     empty = _EMPTY
 
     def __init__(self) -> None:
-        from _queue import SimpleQueue  # `queue` itself costs a cold start a millisecond
+        from redoma.base.cores import SimpleQueue  # `queue` itself costs a cold start a millisecond
 
         self._jobs: SimpleQueue[Any] = SimpleQueue()
         self._staged: dict[tuple[object, ...], str] = {}

@@ -1,1 +1,6 @@
-"""What a command writes, held apart from its workspace: layers, what is in them, applying them."""
+"""Transactions: an overlay takes what a command writes; it is read, applied whole, and undone.
+
+A run: `placement` finds where an overlay can lie, `store` makes it, `changes` reads it.
+Later: `transaction_store` remembers it, `apply` and `undo` move what it holds under `locks`, by the
+steps of a `journal` that another process can bring to an end; `retention` lets the oldest go.
+"""

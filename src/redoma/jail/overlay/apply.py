@@ -1,16 +1,17 @@
-"""Applies held changes to their workspace, all or chosen ones; whole or not at all."""
+"""Applies pending changes to their workspace, all or chosen ones; whole or not at all."""
 
 from __future__ import annotations
 
 import os
-import stat
 import time
 from contextlib import suppress
 
-from redoma.jail import places
+from redoma.base import own_directories
+from redoma.base.log import logger
 from redoma.jail.overlay import transaction_store
+from redoma.jail.overlay.attributes import is_whiteout
 from redoma.jail.overlay.conflicts import WorkspaceCheck, others_since
-from redoma.jail.overlay.failure import Interruption
+from redoma.jail.overlay.failure import Interruption, conflict_lines
 from redoma.jail.overlay.failure import failure_text as told_of
 from redoma.jail.overlay.journal import JournalFiles, Phase
 from redoma.jail.overlay.journal_run import JournalRun, begin, errors_of, settle_root
@@ -23,22 +24,24 @@ from redoma.jail.overlay.site import Site
 from redoma.jail.overlay.spool import CHANGES, Spooler, found_in
 from redoma.jail.overlay.transaction_store import overlay_of
 from redoma.jail.protect.obeyed_names import GIT_PARTS
+from redoma.model.change import Applied, Standing
 from redoma.model.errors import ApplyConflict, ChangeError, NoRoomForUndo, PreviewGone
-from redoma.model.transaction import Applied, Standing
+from redoma.model.remedies import Help, Remedy
 from redoma.model.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from redoma.jail.overlay.conflicts import Conflict
+    from redoma.jail.overlay.failure import Conflict
     from redoma.jail.overlay.journal import Journal
     from redoma.jail.overlay.locks import WorkspaceLock
     from redoma.jail.overlay.store import Overlay
     from redoma.jail.overlay.transaction_store import StoredTransaction
     from redoma.model.change import Change, Changes
 
-_MOST_TOLD = 20
+
+log = logger(__name__)
 
 
 def apply(
@@ -50,26 +53,26 @@ def apply(
     undo: bool = True,
     names: tuple[str, ...] = (),
 ) -> Applied:
-    """Applies what is still held, or what of it lies at or below `paths`.
+    """Applies the changes that are still pending, or those of them at or below `paths`.
 
-    `contents` stands in for what the layer has of a file. What a person's own tools obey is held
-    back, but for `allowed`: absolute paths that a person gave by name. With `undo` what is replaced
-    is kept, and NoRoomForUndo raised where it cannot be; without it nothing is.
+    `contents` stands in for what the overlay has of a file. What a person's own tools obey stays in
+    quarantine, but for `allowed`: absolute paths that a person gave by name. With `undo` the
+    overlay keeps what is replaced, or NoRoomForUndo is raised; without it keeps nothing.
     """
     with settled(transaction_store.read_entry(name)) as lock:
         entry = transaction_store.read_entry(name)
         changes = transaction_store.load(name)
-        layer = overlay_of(name, entry)
+        overlay = overlay_of(name, entry)
         book = JournalFiles(transaction_store.directory(name))
         remaining = _remaining(changes, book)
-        why = protected(remaining, layer.upper, tuple(allowed), names)
+        why = protected(remaining, overlay.upper, tuple(allowed), names)
         remaining = _without_ties(remaining, why)
-        choice = choose(remaining, paths, why=why, kept_in=layer.upper)
-        opened = Site(entry.shown.workspace, entry.root, layer.directory)
+        choice = choose(remaining, paths, why=why, kept_in=overlay.upper)
+        opened = Site(entry.shown.workspace, entry.root, overlay.directory)
         with opened as site, errors_of("the apply"):
             if not choice.items:
                 return Applied(id=name, held_back=choice.held_back)
-            found = _conflicts(site, entry, choice.items, lock, layer if paths is None else None)
+            found = _conflicts(site, entry, choice.items, lock, overlay if paths is None else None)
             _refuse(name, found, len(choice.items))
             number = max(book.numbers(), default=0) + 1
             slots = _written(site, number, remaining, contents or {})
@@ -81,6 +84,7 @@ def apply(
                 _run(site, entry, run, lock)
     if not undo and run.is_settled:
         remove_stored_overlay(name)
+    log.info("transaction %s: %d changes applied", name, len(choice.items))
     return Applied(
         id=name,
         changes=choice.items,
@@ -93,7 +97,7 @@ def apply(
 
 
 def _room_for(name: str, journal: Journal, directory: str) -> None:
-    """Refuses, before anything is done, where what leaves the workspace could not be kept.
+    """Refuses, before the first move, where the overlay could not keep what leaves the workspace.
 
     Only what has to be copied takes room. What is renamed lies where it lay.
     """
@@ -104,7 +108,7 @@ def _room_for(name: str, journal: Journal, directory: str) -> None:
     why = f"{free} are free in {directory}" if journal.size > free else f"{most} may be kept"
     raise NoRoomForUndo(
         f"what this replaces cannot be kept to undo it: {journal.size} bytes are needed, {why}",
-        hint=f"redoma apply {name} --no-undo applies it all the same, for good",
+        hint=Remedy(help=Help.NO_UNDO, about=name),
     )
 
 
@@ -117,7 +121,7 @@ def _conflicts(
 ) -> Sequence[Conflict]:
     """What someone else changed since the command began: a person, or another transaction.
 
-    `whole` is the layer where everything in it is applied, what it removed included.
+    `whole` is the overlay where everything in it is applied, what it removed included.
     """
     ground = WorkspaceCheck(
         site.ground, lambda: transaction_store.windows_of(entry), entry.began_ns, entry.windows
@@ -127,9 +131,9 @@ def _conflicts(
     return ground.check(items)
 
 
-def _removed(site: Site, path: str, layer: Overlay | None) -> bool:
-    """Whether a command removed a path in its layer that is not in the workspace any more."""
-    if layer is None:
+def _removed(site: Site, path: str, overlay: Overlay | None) -> bool:
+    """Whether a command removed a path in its overlay that is not in the workspace any more."""
+    if overlay is None:
         return False
     try:
         if site.ground.status(path) is not None:
@@ -137,9 +141,9 @@ def _removed(site: Site, path: str, layer: Overlay | None) -> bool:
         status = site.home.status(f"upper/{path}")
     except OSError:
         return False
-    if layer.is_copy:
+    if overlay.is_copy:
         return status is None
-    return status is not None and stat.S_ISCHR(status.st_mode) and status.st_rdev == 0
+    return status is not None and is_whiteout(status)
 
 
 def _remaining(changes: Changes, book: JournalFiles) -> Changes:
@@ -150,7 +154,7 @@ def _remaining(changes: Changes, book: JournalFiles) -> Changes:
             applied.update(book.read(number).paths)
     if not applied and changes.items:
         return changes
-    left = Spooler(CHANGES, places.made_state())
+    left = Spooler(CHANGES, own_directories.made_state())
     left.extend(item for item in changes.items if item.path not in applied)
     items = left.sealed()
     if not items:
@@ -161,7 +165,7 @@ def _remaining(changes: Changes, book: JournalFiles) -> Changes:
 def _written(
     site: Site, number: int, changes: Changes, contents: Mapping[str, bytes]
 ) -> dict[str, str]:
-    """The slots of contents that a person put together; each like the layer's file but for that."""
+    """The slots of contents that a person put together; else each is like the overlay's file."""
     slots: dict[str, str] = {}
     find = found_in(changes.items) if contents else None
     for index, (path, content) in enumerate(contents.items()):
@@ -250,18 +254,10 @@ def _refuse(name: str, conflicts: Sequence[Conflict], count: int) -> None:
         if len(conflicts) >= count:
             hint = f"run it again on what is there now, and redoma discard {name}"
         raise ApplyConflict(
-            f"{told(conflicts)}\nnothing was applied of {count} changes",
+            f"{conflict_lines(conflicts)}\nnothing was applied of {count} changes",
             paths=[conflict.path for conflict in conflicts],
             hint=hint,
         )
-
-
-def told(conflicts: Sequence[Conflict]) -> str:
-    """Conflicts as lines, the first of them."""
-    lines = [f"{conflict.path} {conflict.why}" for conflict in conflicts[:_MOST_TOLD]]
-    if len(conflicts) > _MOST_TOLD:
-        lines.append(f"and {len(conflicts) - _MOST_TOLD} more")
-    return "\n".join(lines)
 
 
 def _notes(run: JournalRun, items: Iterable[Change]) -> tuple[str, ...]:
@@ -274,7 +270,7 @@ def _notes(run: JournalRun, items: Iterable[Change]) -> tuple[str, ...]:
             " back until the next change is applied here; its room is free after that"
         )
     if site.copies:
-        notes.append("the layer is on another file system than the workspace: files were copied")
+        notes.append("the overlay is on another file system than the workspace: files were copied")
     several = next((item.path for item in items if _had_other_names(item)), "")
     if several:
         notes.append(f"other names of {several} keep the old content (hard links)")
@@ -288,19 +284,19 @@ def _had_other_names(item: Change) -> bool:
     return not is_directory(item)
 
 
-def _without_ties(changes: Changes, held: Mapping[str, str]) -> Changes:
-    """The same changes, with no name that is applied tied to one that is held back.
+def _without_ties(changes: Changes, quarantined: Mapping[str, str]) -> Changes:
+    """The same changes, with no name that is applied tied to one in quarantine.
 
     Attack: a harmless name that shares its file with a protected one would keep all from being
     applied, or bring the protected one with it.
     """
     first: dict[str, str] = {}
-    if not held:
+    if not quarantined:
         return changes
-    items = Spooler(CHANGES, places.made_state())
+    items = Spooler(CHANGES, own_directories.made_state())
     for item in changes.items:
         tie = item.hard_link_of
-        if tie in held and item.path not in held:
+        if tie in quarantined and item.path not in quarantined:
             other = first.setdefault(tie, item.path)
             item = replace(item, hard_link_of="" if other == item.path else other)  # noqa: PLW2901
         items.append(item)

@@ -1,7 +1,7 @@
-"""The attributes by which the kernel marks what lies in a layer, told apart from a command's own.
+"""Extended attributes in an overlay: the kernel's own marks, a command's, and privileges.
 
-Layers are mounted in a user namespace, so the marks are ordinary attributes. Attack: a command sets
-such an attribute itself, to have a directory read as replaced or a file as deleted. The kernel
+Overlays are mounted in a user namespace, so the marks are ordinary attributes. Attack: a command
+sets such an attribute itself, to have a directory read as replaced or a file as deleted. The kernel
 stores what a command calls `user.overlay.x` as `user.overlay.overlay.x`; only the rest are marks.
 """
 
@@ -16,7 +16,7 @@ from redoma.model.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.jail.overlay.tree import Tree
+    from redoma.jail.overlay.tree_reader import Tree
     from redoma.model.change import Change, FileState
 
 _ACCESS_LISTS = ("system.posix_acl_access", "system.posix_acl_default")
@@ -26,12 +26,14 @@ _ESCAPED = "user.overlay.overlay."
 OPAQUE = "user.overlay.opaque"
 # Labels that the machine gives, not a command; they follow from where a file lies.
 _LABELS = frozenset({"security.selinux", "security.ima", "security.evm", "security.SMACK64"})
-# Root's own, which no command in a user namespace sees, and which no layer has a copy of.
+# Root's own, which no command in a user namespace sees, and which no overlay has a copy of.
 _TRUSTED = "trusted."
+SET_ID = 0o6000
+_CAPABILITY = "security.capability"
 
 
 def is_mark(name: str) -> bool:
-    """Whether an attribute is the kernel's own mark on something in a layer."""
+    """Whether an attribute is the kernel's own mark on something in an overlay."""
     return name.startswith(_PREFIX) and not name.startswith(_ESCAPED)
 
 
@@ -56,11 +58,20 @@ def own_attributes(
 
 
 def is_opaque(place: str) -> bool:
-    """Whether a directory in a layer hides everything that lies below it."""
+    """Whether a directory in an overlay hides everything that lies below it."""
     try:
         return os.getxattr(place, OPAQUE, follow_symlinks=False) == b"y"
     except OSError:
         return False
+
+
+def is_whiteout(status: os.stat_result) -> bool:
+    """Whether an entry stands for one that was deleted.
+
+    Attack: a command makes such a device itself. The kernel lets anyone, but never through an
+    overlay.
+    """
+    return stat.S_ISCHR(status.st_mode) and status.st_rdev == 0
 
 
 def names_others(place: str) -> bool:
@@ -75,7 +86,7 @@ def names_others(place: str) -> bool:
 
 
 def strip_marks(place: str) -> None:
-    """Makes something that leaves a layer what it is outside: no marks, its own names back.
+    """Makes something that leaves an overlay what it is outside: no marks, its own names back.
 
     The last part of `place` is not followed. The kernel lets only who may write a file change its
     attributes: one that is closed to its owner (0400, as keys and git's objects are) is opened for
@@ -113,19 +124,19 @@ def _seen_inside(name: str) -> str:
     return _PREFIX + name.removeprefix(_ESCAPED) if name.startswith(_ESCAPED) else name
 
 
-_SET_ID = 0o6000
-_CAPABILITY = "security.capability"
-
-
 def grants_more(state: FileState | None) -> bool:
     """Whether who executes a file gets rights that are not their own."""
     if state is None or state.kind is not FileKind.FILE:
         return False
-    return bool(state.mode & _SET_ID) or any(name == _CAPABILITY for name, _ in state.xattrs)
+    return bool(state.mode & SET_ID) or any(name == _CAPABILITY for name, _ in state.xattrs)
 
 
 def without_privileges(item: Change, upper: Tree) -> Change:
-    """The same change, its file in the layer without what its content was not given.
+    """The same change, its file in the overlay without what its content was not given.
+
+    The kernel clears the set-id bits and the capabilities of a file that is written; but not where
+    it is written through a shared mapping. No command can set such a bit in an overlay, so one that
+    is there was copied from the workspace, and is good for the content that was there too.
 
     Attack: a program that is set-user-id is changed through a mapping, and moved to another name.
     """
@@ -134,7 +145,7 @@ def without_privileges(item: Change, upper: Tree) -> Change:
         return item
     upper.revoke(item.path)
     xattrs = tuple(pair for pair in after.xattrs if pair[0] != _CAPABILITY)
-    return replace(item, after=replace(after, mode=after.mode & ~_SET_ID, xattrs=xattrs))
+    return replace(item, after=replace(after, mode=after.mode & ~SET_ID, xattrs=xattrs))
 
 
 def _earned(item: Change) -> bool:
@@ -142,4 +153,4 @@ def _earned(item: Change) -> bool:
     before, after = item.before, item.after
     if before is None or after is None or item.did not in (Did.RENAMED, Did.ATTRIBUTES):
         return False
-    return not after.mode & _SET_ID & ~before.mode and before.kind is FileKind.FILE
+    return not after.mode & SET_ID & ~before.mode and before.kind is FileKind.FILE

@@ -7,6 +7,7 @@ import os
 import stat
 from contextlib import contextmanager, suppress
 
+from redoma.base.paths import is_within
 from redoma.jail.kernel.openat2 import open_beneath
 
 TYPE_CHECKING = False
@@ -25,7 +26,7 @@ _READ_AND_ENTER = 0o500
 class Beneath:
     """What lies below one directory, by paths relative to it.
 
-    The last directory entered is kept open, since neighbours follow each other; and of deep paths
+    It keeps the last directory entered open, since neighbours follow each other; and of deep paths
     every directory where a piece ends, so that each level costs the same, however deep it lies.
 
     A directory that its owner closed to themselves (mode 000) is opened to them until `close`;
@@ -54,7 +55,7 @@ class Beneath:
         self.close()
 
     def forget(self, path: str) -> None:
-        """Another thing will stand at this path: nothing that is kept open there is used again."""
+        """Another thing will stand at this path: closes every descriptor that leads there."""
         if self._opened_up:
             self._close_again(path)
         self._let_go(path)
@@ -62,7 +63,7 @@ class Beneath:
     def _close_again(self, path: str) -> None:
         """Puts back the modes of directories below a path; its own is for who moves it."""
         for key, (here, mode) in reversed(list(self._opened_up.items())):
-            if path and not f"{here}/".startswith(f"{path}/"):
+            if path and not is_within(here, path):
                 continue
             if here != path:
                 with suppress(OSError), self.opened(here, _DIRECTORY) as fd:
@@ -127,7 +128,7 @@ class Beneath:
         return os.stat_result((mode, *status[1:10]), {**times, **blocks})
 
     def names(self, path: str) -> list[str]:
-        """What a directory holds."""
+        """The entries of a directory."""
         with self.opened(path, os.O_RDONLY | os.O_DIRECTORY) as fd:
             return os.listdir(fd)
 
@@ -143,7 +144,7 @@ class Beneath:
     def below(
         self, path: str, *, skip_closed: bool = False
     ) -> Iterator[tuple[str, os.stat_result]]:
-        """Everything below a directory, in the order of the tree; the directory itself is not told.
+        """Everything below a directory, but not itself, in the order of the tree.
 
         A directory that we may not list is an error, or passed over.
         """
@@ -199,7 +200,7 @@ class Beneath:
         return open_beneath(fd, path[at:], flags | os.O_NOFOLLOW)
 
     def _nearest(self, path: str) -> tuple[int, int]:
-        """The deepest directory on the way that is kept open, and where the rest of it begins."""
+        """The deepest open directory on the way, and where the rest of the path begins."""
         best = ""
         if len(path) > _PIECE:
             for end in self._ends:

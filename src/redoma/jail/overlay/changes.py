@@ -1,15 +1,15 @@
-"""Tells what a run changed, from its layer alone: the cost grows with the changes, not the tree."""
+"""What a run changed, read from its overlay: the cost grows with the changes, not with the tree."""
 
 from __future__ import annotations
 
 import time
 
-from redoma.jail import places
-from redoma.jail.overlay.comparison import Comparison, LimitExceeded
+from redoma.base import own_directories
+from redoma.jail.overlay.comparison import Comparison, CopyWalk, LimitExceeded, OverlayWalk
 from redoma.jail.overlay.failure import failure_text
 from redoma.jail.overlay.spool import CHANGES, Spooler
 from redoma.jail.overlay.store import Overlay
-from redoma.jail.overlay.tree import Tree
+from redoma.jail.overlay.tree_reader import Tree
 from redoma.model.change import Change, Changes, Did
 from redoma.model.errors import ChangeError
 from redoma.model.value import replace
@@ -18,86 +18,62 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from redoma.jail.overlay.comparison import Comparison, OverlayWalk
     from redoma.model.access import Limits
 
 
-def hard_links(found: Comparison) -> dict[str, str]:
-    """Of each further name of a file the name that it is a link of."""
-    links: dict[str, str] = {}
-    for names in found.linked.values():
-        names.sort(key=lambda pair: pair[0])
-        changed = [(path, did) for path, did in names if did is not None]
-        if not changed:
-            continue
-        # A file that got a name more was copied to the layer, and is itself as it was.
-        kept = next((path for path, did in names if did is None), "")
-        old = next((path for path, did in changed if did is not Did.CREATED), changed[0][0])
-        first = kept or old
-        links.update((path, first) for path, _ in changed if path != first)
-    return links
-
-
 _MANY_SHOWN = 3
-
-
-def read_changes(layer: Overlay, most: Limits | None = None) -> Changes:
-    """Every path that is not as it was; called when the last process of the run is gone.
-
-    Past `most` nothing more is read: the layer is kept as it is, and says of itself that it is.
-    """
-    try:
-        return _read(layer, most)
-    except LimitExceeded as more:
-        return Changes(
-            id=layer.id,
-            workspace=layer.workspace,
-            began_ns=layer.began_ns,
-            warnings=(*layer.notes, _TOO_MUCH[more.limit].format(more.most)),
-            unread=more.limit,
-        )
-    except OSError as error:
-        raise ChangeError(
-            f"the changes of {layer.id} cannot be read: {failure_text(error)}",
-            hint=f"redoma discard {layer.id}",
-        ) from error
-
-
 _TOO_MUCH = {
     "changes": "the command changed more than {0} paths: they are held, and were not read",
     "depth": "the command worked more than {0} directories deep: all is held, and was not read",
 }
 
 
-def _read(layer: Overlay, most: Limits | None) -> Changes:
-    overlay = not layer.is_copy
-    held = Tree(layer.upper, in_overlay=overlay, ours=True)
-    with Tree(layer.workspace) as lower, held as upper:
+def read_changes(overlay: Overlay, most: Limits | None = None) -> Changes:
+    """Every path that is not as it was; called when the last process of the run is gone.
+
+    Past `most` it reads no more: the overlay stays as it is, and the result names the limit.
+    """
+    try:
+        return _read(overlay, most)
+    except LimitExceeded as more:
+        return Changes(
+            id=overlay.id,
+            workspace=overlay.workspace,
+            began_ns=overlay.began_ns,
+            warnings=(*overlay.notes, _TOO_MUCH[more.limit].format(more.most)),
+            unread=more.limit,
+        )
+    except OSError as error:
+        raise ChangeError(
+            f"the changes of {overlay.id} cannot be read: {failure_text(error)}",
+            hint=f"redoma discard {overlay.id}",
+        ) from error
+
+
+def _read(overlay: Overlay, most: Limits | None) -> Changes:
+    written = Tree(overlay.upper, in_overlay=not overlay.is_copy, ours=True)
+    with Tree(overlay.workspace) as lower, written as upper:
         comparison = Comparison(
             lower,
             upper,
-            Spooler(CHANGES, places.made_state()),
-            began_ns=layer.began_ns,
+            Spooler(CHANGES, own_directories.made_state()),
+            began_ns=overlay.began_ns,
             ended_ns=time.time_ns(),
             most=most,
         )
-        if overlay:
-            from redoma.jail.overlay.comparison import OverlayWalk
-
+        walk: OverlayWalk | None = None
+        if overlay.is_copy:
+            CopyWalk(comparison, frozenset(overlay.mounts)).read()
+        else:
             walk = OverlayWalk(comparison)
             walk.read()
-            items, warnings = _seen_whole(comparison, walk)
-        else:
-            from redoma.jail.overlay.comparison import CopyWalk
-
-            CopyWalk(comparison, frozenset(layer.mounts)).read()
-            items, warnings = _seen_whole(comparison, None)
+        items, warnings = _seen_whole(comparison, walk)
     return Changes(
-        id=layer.id,
-        workspace=layer.workspace,
+        id=overlay.id,
+        workspace=overlay.workspace,
         items=items,
-        began_ns=layer.began_ns,
-        warnings=(*layer.notes, *comparison.warnings, *warnings),
+        began_ns=overlay.began_ns,
+        warnings=(*overlay.notes, *comparison.warnings, *warnings),
     )
 
 
@@ -109,7 +85,7 @@ def _seen_whole(found: Comparison, walk: OverlayWalk | None) -> tuple[Sequence[C
     from redoma.jail.overlay.attributes import grants_more, without_privileges
     from redoma.jail.overlay.renames import Renames, find
 
-    links = hard_links(found)
+    links = _hard_links(found)
     renames = Renames()
     if found.counts[Did.CREATED] and found.counts[Did.DELETED]:
         count = found.counts[Did.CREATED] + found.counts[Did.DELETED]
@@ -117,7 +93,7 @@ def _seen_whole(found: Comparison, walk: OverlayWalk | None) -> tuple[Sequence[C
     warnings = [*renames.warnings]
     replaced = walk is not None and walk.replaced
     if links or renames.found or replaced or found.privileged:
-        whole = Spooler(CHANGES, places.made_state())
+        whole = Spooler(CHANGES, own_directories.made_state())
         revoked: list[str] = []
         for item in walk.with_replaced(items) if walk is not None else items:
             if item.did is Did.DELETED and item.path in renames.deleted:
@@ -129,16 +105,32 @@ def _seen_whole(found: Comparison, walk: OverlayWalk | None) -> tuple[Sequence[C
             else:
                 named = _linked(item, links)
             if grants_more(named.after):
-                kept = without_privileges(named, found.upper)
-                if kept is not named:
+                harmless = without_privileges(named, found.upper)
+                if harmless is not named:
                     revoked.append(named.path)
-                named = kept
+                named = harmless
             whole.append(named)
         items = whole.sealed()
         if revoked:
             lost = f"{_shown(revoked)} loses its set-id bit, since its content changed"
             warnings.append(lost)
     return items, [*warnings, *_broken_links(items)]
+
+
+def _hard_links(found: Comparison) -> dict[str, str]:
+    """Of each further name of a file the name that it is a link of."""
+    links: dict[str, str] = {}
+    for names in found.linked.values():
+        names.sort(key=lambda pair: pair[0])
+        changed = [(path, did) for path, did in names if did is not None]
+        if not changed:
+            continue
+        # A file that got a name more was copied to the overlay, and is itself as it was.
+        unchanged = next((path for path, did in names if did is None), "")
+        old = next((path for path, did in changed if did is not Did.CREATED), changed[0][0])
+        first = unchanged or old
+        links.update((path, first) for path, _ in changed if path != first)
+    return links
 
 
 def _linked(item: Change, links: dict[str, str]) -> Change:
@@ -151,7 +143,7 @@ def _shown(paths: list[str]) -> str:
 
 
 def _broken_links(items: Sequence[Change]) -> list[str]:
-    """A layer copies a file before it is written, so its other names keep the old content."""
+    """An overlay copies a file before it is written, so its other names keep the old content."""
     broken = [
         item.path
         for item in items

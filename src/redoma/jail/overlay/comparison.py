@@ -1,29 +1,28 @@
-"""Compares one path of a workspace with the same path of a layer."""
+"""Compares a workspace with what a command left: path by path, along an overlay or a whole copy."""
 
 from __future__ import annotations
 
 import os
 import stat
 
-from redoma.jail.overlay.attributes import is_opaque
+from redoma.base.paths import is_below
+from redoma.jail.overlay.attributes import SET_ID, is_opaque, is_whiteout
 from redoma.jail.overlay.failure import at
-from redoma.jail.overlay.tree import ReadBudget, ReadBudgetSpent, same_content
+from redoma.jail.overlay.tree_reader import ReadBudget, ReadBudgetSpent, same_content
 from redoma.model.access import Limits
 from redoma.model.change import Change, Did, FileKind
 from redoma.model.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from redoma.jail.overlay.spool import Spooler
-    from redoma.jail.overlay.tree import Tree
+    from redoma.jail.overlay.tree_reader import Tree
     from redoma.model.change import FileState
 
 # How much is read at most to tell a file that was only touched from one that was written.
 _MOST_COMPARED = 8 << 30
-_SET_ID = 0o6000
 # Times come from a clock that ticks every few milliseconds.
 _CLOCK_SLACK = 50_000_000
 
@@ -60,7 +59,7 @@ class Comparison:
         # Whether the file of any change may have rights that its content has not earned.
         self.privileged = False
         self.warnings: list[str] = []
-        # Names of files in the layer that have more than one, by inode; with what became of each.
+        # Names of files in the overlay that have more than one, by inode; with what became of each.
         self.linked: dict[int, list[tuple[str, Did | None]]] = {}
         self._budget = ReadBudget(_MOST_COMPARED)
         self._most = most or Limits()
@@ -120,7 +119,7 @@ class Comparison:
         before = self.lower.state(path, was)
         after = self.upper.state(path, now)
         if os.geteuid() != 0:
-            # A command of an ordinary user has nobody else to give a file to; but a layer cannot
+            # A command of an ordinary user has nobody else to give a file to; but an overlay cannot
             # take the group of everything that is copied into it.
             after = replace(after, uid=before.uid, gid=before.gid)
         did = self._difference(path, before, after)
@@ -139,7 +138,7 @@ class Comparison:
     def _add(self, change: Change) -> None:
         self.counts[change.did] += 1
         after = change.after
-        if after is not None and (after.mode & _SET_ID or after.xattrs):
+        if after is not None and (after.mode & SET_ID or after.xattrs):
             self.privileged = True
         self.items.append(change)
         if self._most.changes is not None and len(self.items) > self._most.changes:
@@ -197,14 +196,31 @@ class Comparison:
                 os.close(fd)
 
 
-# What the kernel shows of the workspace below a directory of the layer.
-_MERGED = "merged"  # what the layer does not name is as it was
+# What is shown of the workspace below a directory that is walked.
+_MERGED = "merged"  # what the other side does not name is as it was
 _HIDDEN = "hidden"  # nothing: the directory was replaced, but there was one
 _NOTHING = "nothing"  # there was no directory here
+_MOVED = "moved"  # in a copy: the directory may have been moved to where it is
+
+
+def _walk(found: Comparison, entries: Callable[[str, str], Iterator[tuple[str, str]]]) -> None:
+    """Notes every difference in the order of the tree.
+
+    `entries` compares those of a directory, and gives each directory when its turn has come.
+    """
+    found.root()
+    pending = [entries("", _MERGED)]
+    while pending:
+        for path, below in pending[-1]:
+            pending.append(entries(path, below))
+            found.enter(len(pending) - 1)
+            break
+        else:
+            pending.pop()
 
 
 class OverlayWalk:
-    """A walk over one layer."""
+    """A walk over the directory in which the kernel put what was written over a workspace."""
 
     def __init__(self, comparison: Comparison) -> None:
         self._found = comparison
@@ -212,19 +228,10 @@ class OverlayWalk:
         self.replaced: list[str] = []
 
     def read(self) -> None:
-        """Every difference that the layer makes, in the order of the tree."""
-        self._found.root()
-        pending = [self._directory("", _MERGED)]
-        while pending:
-            for path, below in pending[-1]:
-                pending.append(self._directory(path, below))
-                self._found.enter(len(pending) - 1)
-                break
-            else:
-                pending.pop()
+        """Notes every difference that the run made."""
+        _walk(self._found, self._directory)
 
     def _directory(self, path: str, below: str) -> Iterator[tuple[str, str]]:
-        """Compares the entries of a directory; gives each directory when its turn has come."""
         found = self._found
         with at(path, "read for the preview"):
             here = found.upper.names(path)
@@ -247,9 +254,9 @@ class OverlayWalk:
                 yield entry, inside
 
     def _entry(self, path: str, was: os.stat_result | None, now: os.stat_result, below: str) -> str:
-        """One entry; what the kernel shows below it, where it is a directory of the layer."""
+        """One entry; what the kernel shows below it, where it is a directory of the overlay."""
         found = self._found
-        if _is_whiteout(now):
+        if is_whiteout(now):
             if was is not None:
                 found.deleted(path, was)
             return ""
@@ -285,7 +292,7 @@ class OverlayWalk:
             while path and in_order(path) <= in_order(item.path):
                 if path == item.path:
                     found = replace(item, did=Did.MODIFIED, replaces_tree=True)
-                elif item.path.startswith(f"{path}/"):
+                elif is_below(item.path, path):
                     yield self._replaced_tree(path)
                 path = next(waiting, "")
             yield found
@@ -303,17 +310,8 @@ class OverlayWalk:
         )
 
 
-def _is_whiteout(status: os.stat_result) -> bool:
-    """Whether an entry stands for one that was deleted.
-
-    Attack: a command makes such a device itself. The kernel lets anyone, but never through an
-    overlay.
-    """
-    return stat.S_ISCHR(status.st_mode) and status.st_rdev == 0
-
-
 class CopyWalk:
-    """A walk over both sides at once.
+    """A walk over a workspace and the whole copy of it that a command worked in.
 
     What the command did not touch has a change time from before the run, which nobody can set: it
     is not read again, and what someone else did to its original meanwhile is no change of the run.
@@ -324,22 +322,10 @@ class CopyWalk:
         self._mounts = mounts  # read-only inside: nothing there is the run's
 
     def read(self) -> None:
-        """Every difference that the run made, in the order of the tree."""
-        self._found.root()
-        pending = [self._directory("", moved=False)]
-        while pending:
-            for path, moved in pending[-1]:
-                pending.append(self._directory(path, moved=moved))
-                self._found.enter(len(pending) - 1)
-                break
-            else:
-                pending.pop()
+        """Notes every difference that the run made."""
+        _walk(self._found, self._directory)
 
-    def _directory(self, path: str, *, moved: bool) -> Iterator[tuple[str, bool]]:
-        """Compares the entries of a directory; gives each directory when its turn has come.
-
-        With each comes whether it could have been moved to where it is.
-        """
+    def _directory(self, path: str, below: str) -> Iterator[tuple[str, str]]:
         found = self._found
         with at(path, "read for the preview"):
             was = found.lower.status(path)
@@ -358,10 +344,10 @@ class CopyWalk:
                 now = found.upper.status(entry)
                 assert now is not None
                 old = found.lower.status(entry) if before else None
-                untouched = self._entry(entry, old, now, moved=moved)
+                untouched = self._entry(entry, old, now, moved=below == _MOVED)
             if stat.S_ISDIR(now.st_mode):
                 # What lies in a directory that was moved is not touched, and yet elsewhere.
-                yield entry, not untouched
+                yield entry, _MERGED if untouched else _MOVED
 
     def _entry(
         self, path: str, was: os.stat_result | None, now: os.stat_result, *, moved: bool

@@ -1,4 +1,9 @@
-"""Finds what someone else changed since: before an apply, and before an undo."""
+"""Finds what someone else changed since: before an apply, and before an undo.
+
+Of another transaction a file's times do not tell: a rename brings a whole directory with the times
+that its files had before, and what was removed has no time at all. So the journals are asked, which
+name every path.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +11,10 @@ import os
 import stat
 from contextlib import suppress
 
+from redoma.base.paths import is_below
 from redoma.jail.overlay import transaction_store
 from redoma.jail.overlay.attributes import own_attributes
-from redoma.jail.overlay.failure import reason
+from redoma.jail.overlay.failure import Conflict, reason
 from redoma.jail.overlay.journal import JournalFiles, Phase, StepKind
 from redoma.jail.overlay.selection import (
     Roots,
@@ -18,8 +24,7 @@ from redoma.jail.overlay.selection import (
     was_directory,
 )
 from redoma.jail.overlay.spool import found_in
-from redoma.model.change import Did, FileKind
-from redoma.model.transaction import Standing
+from redoma.model.change import Did, FileKind, Standing
 from redoma.model.value import Value
 
 TYPE_CHECKING = False
@@ -105,7 +110,7 @@ def _seen(paths: Iterable[str], inner: str, outer: str) -> Iterator[str]:
         full = inner.rstrip("/") if path == "." else inner + path
         if full.startswith(outer):
             yield full.removeprefix(outer)
-        elif f"{full}/" == outer or outer.startswith(f"{full}/"):
+        elif f"{full}/" == outer or is_below(outer, full):
             yield "."
 
 
@@ -144,13 +149,6 @@ _KIND_BITS = {
     FileKind.SOCKET: stat.S_IFSOCK,
 }
 _WHILE_IT_RAN = "was changed by someone else while the command ran"
-
-
-class Conflict(Value):
-    """A path and what is wrong with it, as it follows the path in a sentence."""
-
-    path: str
-    why: str
 
 
 class WorkspaceCheck:
@@ -346,7 +344,7 @@ class WorkspaceCheck:
         """Everything that keeps an apply from being taken back."""
         marked = found_in(journal.placed)
         for mark in journal.placed:
-            # A directory that its owner closed still is, by its own mark, and holds what it held.
+            # A directory that its owner closed still is, by its own mark, with what was in it.
             with suppress(PermissionError):
                 now = self._status(mark.path)
                 if now is None:
@@ -355,7 +353,7 @@ class WorkspaceCheck:
                     self._note(mark.path, "has changed since")
         for path in journal.trees:
             if (status := self._status(path)) is None or not stat.S_ISDIR(status.st_mode):
-                continue  # told above
+                continue  # noted above
             for inner, _ in self.tree.below(path, skip_closed=True):
                 if marked(inner) is None:
                     self._note(inner, "is new since, in a directory that would be removed")

@@ -16,9 +16,10 @@ from redoma.jail.overlay.attributes import own_attributes
 from redoma.jail.overlay.failure import at, failure_text, look
 from redoma.jail.overlay.journal import Journal, StepKind
 from redoma.jail.overlay.site import FEW, open_to_owner
-from redoma.jail.overlay.tree import Tree
+from redoma.jail.overlay.tree_reader import Tree
 from redoma.jail.protect.untrusted_paths import remove_tree
 from redoma.model.errors import EngineFailed
+from redoma.model.remedies import Help, Remedy
 from redoma.model.value import replace
 
 TYPE_CHECKING = False
@@ -29,11 +30,12 @@ if TYPE_CHECKING:
 MOST_COPIED_BYTES = 2 << 30
 MOST_COPIED_FILES = 200_000
 _FICLONE = 0x40049409
-_HINT = "write directly (redoma run), or choose a smaller --workspace DIR"
+_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY
+_HINT = Remedy(help=Help.SMALLER_WORKSPACE)
 
 
 class _WorkspaceCopy:
-    """One copy in the making."""
+    """The copy of a workspace that a command works in, in the making."""
 
     def __init__(self, source: Tree, target: str, aside: frozenset[str]) -> None:
         self._source = source
@@ -68,7 +70,7 @@ class _WorkspaceCopy:
             raise EngineFailed(
                 f"the workspace has more than {MOST_COPIED_FILES} files or"
                 f" {MOST_COPIED_BYTES >> 30} GiB, too much to copy,"
-                " and no layer can be had for it here",
+                " and no overlay can be had for it here",
                 hint=_HINT,
             )
 
@@ -141,7 +143,7 @@ def copy_tree(source: str, target: str, aside: frozenset[str] = frozenset()) -> 
 
 
 def copy_contents(source: int, target: int) -> None:
-    """The bytes of one file into another: shared where the file system can, its holes kept."""
+    """Copies one file's bytes into another: shared where the file system can, holes stay holes."""
     from fcntl import ioctl
 
     with suppress(OSError):
@@ -164,11 +166,8 @@ def copy_contents(source: int, target: int) -> None:
             at += sent
 
 
-_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY
-
-
-class Carrier:
-    """Copies trees from one side to the other, everything a file is, names of one file kept one."""
+class SlotCopier:
+    """Copies trees from one side to the other: all that a file is, with its second names."""
 
     def __init__(self, source: Beneath, target: Beneath) -> None:
         self.source = source
@@ -278,20 +277,20 @@ def staging_of(name: str) -> str:
 def carry_in(journal: Journal, home: Beneath, ground: Beneath, *, undo: bool) -> Journal:
     """Copies what will come into the staging directory; the journal with the copies' numbers."""
     os.mkdir(journal.staging, 0o700, dir_fd=ground.root)
-    carrier = Carrier(home, ground)
+    copier = SlotCopier(home, ground)
     comes = (StepKind.TAKE, StepKind.SWAP) if undo else (StepKind.PUT, StepKind.SWAP)
     for index, step in enumerate(journal.steps):
         if step.kind in comes and not step.link_of:
-            carrier.copy(step.slot, f"{journal.staging}/{index}", step.path)
-    carrier.flush()
+            copier.copy(step.slot, f"{journal.staging}/{index}", step.path)
+    copier.flush()
     if undo:
         return replace(journal, steps=_going_back(journal, ground))
     steps = tuple(
-        step if step.link_of else replace(step, comes=carrier.inodes.get(step.comes, step.comes))
+        step if step.link_of else replace(step, comes=copier.inodes.get(step.comes, step.comes))
         for step in journal.steps
     )
     placed = tuple(
-        replace(mark, inode=carrier.inodes.get(mark.inode, mark.inode)) for mark in journal.placed
+        replace(mark, inode=copier.inodes.get(mark.inode, mark.inode)) for mark in journal.placed
     )
     return replace(journal, steps=steps, placed=placed)
 
@@ -317,17 +316,17 @@ def carry_out(journal: Journal, home: Beneath, ground: Beneath, directory: str) 
     room = f"arriving-{journal.number}"
     remove_tree(f"{directory}/{room}")
     os.mkdir(f"{directory}/{room}", 0o700)
-    carrier = Carrier(ground, home)
-    held = []
+    copier = SlotCopier(ground, home)
+    staged = []
     for index, step in enumerate(journal.steps):
         place = f"{journal.staging}/{index}"
         if step.slot and not step.link_of and ground.status(place) is not None:
-            carrier.copy(place, f"{room}/{index}", step.path)
-            held.append(index)
+            copier.copy(place, f"{room}/{index}", step.path)
+            staged.append(index)
     for index, step in enumerate(journal.steps):
         if step.slot and not step.link_of:
             _clear(home, step.slot)
-            if index in held:
+            if index in staged:
                 above, name = home.parent(f"{room}/{index}")
                 above = os.dup(above)
                 try:

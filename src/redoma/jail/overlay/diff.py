@@ -1,4 +1,9 @@
-"""What changed inside each file, compared on the layer; bounded in size and in work."""
+"""What changed inside each file, line by line; bounded in size and in work, whatever the texts are.
+
+Equal ends are cut off, lines that occur once on both sides are the anchors (as in patience diff),
+and what lies between is compared step by step. Attack: a file made so that comparing takes hours;
+so the work is counted, and what is left when it is spent is shown as replaced.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +11,7 @@ import codecs
 from bisect import bisect_left
 
 from redoma.jail.overlay.sides import Sides
-from redoma.model.change import Did, FileKind
-from redoma.model.diff import CONTEXT, FileDiff, Hunk, Shows
+from redoma.model.change import CONTEXT, Did, FileDiff, FileKind, Hunk, Shows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +24,8 @@ if TYPE_CHECKING:
 
 LARGEST_FILE = 1 << 20
 MOST_ALTOGETHER = 16 << 20
+MOST_WORK = 3_000_000
+MOST_EDITS = 300  # of one region without an anchor: its cost is the square
 
 
 def diffs(changes: Iterable[Change], sides: Sides) -> Iterator[FileDiff]:
@@ -124,13 +130,6 @@ def comparable(data: bytes, encoding: str) -> bytes:
     return data
 
 
-def decoded_line(line: bytes, encoding: str) -> str:
-    """A line for a person; still to be made harmless."""
-    if encoding == "latin-1":
-        return line.decode("latin-1")
-    return line.decode("utf-8", "surrogateescape")
-
-
 def same_family(one: str, other: str) -> str:
     """The encoding in which both sides can be compared, or nothing where there is none."""
     if not one or not other:
@@ -158,10 +157,6 @@ def _noisy(data: bytes) -> bool:
     sample = data[:_LOOKED_AT]
     controls = len(sample) - len(sample.translate(None, _CONTROLS))
     return controls > max(_FEW_CONTROLS, _MOST_CONTROLS * len(sample))
-
-
-MOST_WORK = 3_000_000
-MOST_EDITS = 300  # of one region without an anchor: its cost is the square
 
 
 def split(data: bytes) -> list[bytes]:
@@ -249,12 +244,12 @@ def _anchors(old: list[int], new: list[int], region: Region) -> list[tuple[int, 
         else:
             tops[pile] = j
             top_of[pile] = number
-    kept = []
+    rising = []
     at = top_of[-1] if top_of else -1
     while at >= 0:
-        kept.append(pairs[at])
+        rising.append(pairs[at])
         at = back[at]
-    return kept[::-1]
+    return rising[::-1]
 
 
 def _once(lines: list[int], start: int, end: int) -> dict[int, int]:

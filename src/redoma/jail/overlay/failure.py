@@ -1,4 +1,9 @@
-"""What the machine would not do, and to which path: no failure of a layer is told without it."""
+"""What stops a piece of work: a path that the machine refuses, a conflict, a signal that comes.
+
+An exception out of a signal's handler comes at any instruction. In the middle of an apply it would
+find some of the moves done and the list of them about to change. So while things are moved the
+handlers only take note, and we look between two moves whether to take all of it back.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +14,17 @@ from contextlib import contextmanager
 
 from redoma.base import signals
 from redoma.base.signals import Stopped
+from redoma.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import Self
 
     from redoma.base.signals import Handler
 
+_SIGNALS = (signals.SIGHUP, signals.SIGQUIT, signals.SIGTERM, signals.SIGINT)
+_MOST_TOLD = 20
 _WHY = {
     errno.EXDEV: "it lies on another file system, which is mounted inside the workspace",
     errno.ELOOP: "a link stands in its place",
@@ -58,8 +66,19 @@ def reason(error: OSError) -> str:
     return _WHY.get(error.errno or 0) or error.strerror or str(error.args)
 
 
-_SIGNALS = (signals.SIGHUP, signals.SIGQUIT, signals.SIGTERM, signals.SIGINT)
-_working: dict[int, Interruption] = {}
+class Conflict(Value):
+    """A path and what is wrong with it, as it follows the path in a sentence."""
+
+    path: str
+    why: str
+
+
+def conflict_lines(conflicts: Sequence[Conflict]) -> str:
+    """Conflicts as lines, the first of them."""
+    lines = [f"{conflict.path} {conflict.why}" for conflict in conflicts[:_MOST_TOLD]]
+    if len(conflicts) > _MOST_TOLD:
+        lines.append(f"and {len(conflicts) - _MOST_TOLD} more")
+    return "\n".join(lines)
 
 
 class Interruption:
@@ -99,6 +118,9 @@ class Interruption:
         if self._asked and self.heeds:
             self.heeds = False
             raise Stopped(self._asked)
+
+
+_working: dict[int, Interruption] = {}
 
 
 def look() -> None:

@@ -13,6 +13,7 @@ import time
 from contextlib import suppress
 from enum import Enum
 
+from redoma.base import atomic_file
 from redoma.jail.overlay.spool import Form, Spool, made, stored
 from redoma.model.errors import ChangeError
 from redoma.model.value import Value, fields_of
@@ -50,7 +51,7 @@ class Phase(Enum):
 
 
 class JournalStep(Value):
-    """One move. The slot is a path below the layer's directory, where nobody else moves things."""
+    """One move; its slot is a path below the overlay's directory, where only we move things."""
 
     kind: StepKind
     path: str
@@ -99,7 +100,7 @@ class TouchedDirectory(Value):
     path: str
     before: Attributes | None = None
     after: Attributes | None = None
-    # The same directory in the layer, or where the directory itself moves to or from.
+    # The same directory in the overlay, or where the directory itself moves to or from.
     slot: str = ""
     # Whether a command changed its attributes on purpose, or only its entries.
     meant: bool = False
@@ -149,8 +150,8 @@ class Journal(Value):
     paths: Sequence[str] = ()  # of the changes applied
     # The directory in the workspace where slots are worked on; empty: where they lie.
     staging: str = ""
-    size: int = 0  # bytes that are kept for an undo
-    undoable: bool = True  # whether they are kept
+    size: int = 0  # bytes that an undo needs
+    undoable: bool = True  # whether the overlay keeps them
 
 
 def to_text(journal: Journal, rows: int = -1) -> str:
@@ -234,7 +235,7 @@ _BESIDE = "upper/"
 
 
 def _beside(slot: str, path: str) -> str | None:
-    """A slot, or None where it is the layer's own place for a path: that need not be said twice."""
+    """A slot, or None where it is the overlay's own place for a path: that is not said twice."""
     return None if slot == _BESIDE + path else slot
 
 
@@ -274,7 +275,7 @@ FORMS = {
 
 
 class JournalFiles:
-    """The files of one transaction's journals, in a directory that is ours alone."""
+    """The journals of one transaction on disk, in a directory that is ours alone."""
 
     def __init__(self, directory: str) -> None:
         self.directory = directory
@@ -296,7 +297,7 @@ class JournalFiles:
             text = json.dumps({"rows": rows, **json.loads(text)})
         else:
             text = to_text(journal)
-        write_durably(f"{self.directory}/apply-{journal.number}.json", text)
+        atomic_file.write(f"{self.directory}/apply-{journal.number}.json", text, durable=True)
         self._drop_rows(journal.number, but=rows)
         self.mark(journal.number, phase)
 
@@ -308,7 +309,7 @@ class JournalFiles:
 
     def mark(self, number: int, phase: Phase) -> None:
         """Notes how far it has come, durably; a crash leaves the old word or the new one."""
-        write_durably(f"{self.directory}/apply-{number}.phase", phase.value)
+        atomic_file.write(f"{self.directory}/apply-{number}.phase", phase.value, durable=True)
 
     def drop(self, number: int) -> None:
         """Forgets an apply that was taken back before it was done; the phase goes first."""
@@ -350,18 +351,3 @@ class JournalFiles:
     def in_phase(self, phase: Phase) -> int | None:
         """The newest apply that stands so."""
         return next((n for n in reversed(self.numbers()) if self.phase(n) is phase), None)
-
-
-def write_durably(path: str, text: str) -> None:
-    """The whole text is at `path` and on disk, or what was there before still is."""
-    fd = os.open(f"{path}.new", os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    with open(fd, "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    os.rename(f"{path}.new", path)
-    directory = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)

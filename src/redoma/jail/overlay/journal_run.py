@@ -88,7 +88,7 @@ class JournalRun:
         drop_staging(self.journal.staging, self.site.ground)
 
     def tidy_up(self) -> None:
-        """As `finish`, when the work itself is done: what cannot be tidied up now is told."""
+        """As `finish`, when the work itself is done: notes what cannot be tidied up now."""
         try:
             self.finish()
         except OSError as error:
@@ -114,7 +114,7 @@ class JournalRun:
         )
 
     def finish(self) -> None:
-        """What left the workspace is where it is kept, and nothing of ours is in the workspace."""
+        """Moves what left the workspace to its slots; nothing of ours stays in the workspace."""
         if self.book.phase(self.journal.number) is Phase.UNDONE:
             self._unlink()
         if self.journal.staging:

@@ -5,7 +5,8 @@ lock alone, and those of the directories above it together with others: so two w
 one lies in the other take turns, and no others wait for each other.
 
 What is being worked on is noted in one file for all of them, which is empty nearly always: one look
-at its size says whether a process died in the middle.
+at its size says whether a process died in the middle of an apply or an undo. Whoever finds that
+brings its work to an end first.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import fcntl
 import os
 from contextlib import contextmanager, suppress
 
-from redoma.jail import places
+from redoma.base import own_directories
 from redoma.model.value import Value
 
 TYPE_CHECKING = False
@@ -27,6 +28,8 @@ _SLOT = 256  # bytes of one note
 _FLAGS = os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
 _MOST_ABOVE = 64
 _COLLECTING = "collecting"
+_TRIES = 600
+_PAUSE = 0.05
 
 
 class UnfinishedWork(Value):
@@ -40,7 +43,7 @@ class UnfinishedWork(Value):
 
 
 class WorkspaceLock:
-    """The lock of a workspace, held by this process."""
+    """The lock of a workspace, which this process holds."""
 
     def __init__(self, fds: list[int]) -> None:
         self._fds = fds
@@ -105,7 +108,7 @@ def anything_unfinished() -> bool:
 
 
 def _path() -> str:
-    return f"{places.state()}/changes.lock"
+    return f"{own_directories.state()}/changes.lock"
 
 
 @contextmanager
@@ -217,7 +220,7 @@ def _key(device: int, number: int) -> str:
 
 
 def _locks() -> str:
-    path = f"{places.made_state()}/locks"
+    path = f"{own_directories.made_state()}/locks"
     with suppress(FileExistsError):
         os.mkdir(path, 0o700)
     return path
@@ -238,10 +241,6 @@ def _taken(key: str, how: int, *, wait: bool) -> int:
             os.close(fd)
             raise
         os.close(fd)
-
-
-_TRIES = 600
-_PAUSE = 0.05
 
 
 def recover() -> tuple[str, ...]:
@@ -275,7 +274,7 @@ def settled(entry: StoredTransaction) -> Iterator[WorkspaceLock]:
                 return
         time.sleep(_PAUSE)
     raise ChangeError(
-        f"another process is at work in {entry.shown.workspace}", hint="redoma history --all"
+        f"another process is at work in {entry.shown.workspace}", hint="redoma history"
     )
 
 
@@ -296,8 +295,8 @@ def _half_way(entry: StoredTransaction) -> bool:
 
 def _recovered(work: UnfinishedWork) -> bool:
     from redoma.jail.overlay import transaction_store
+    from redoma.model.change import Standing
     from redoma.model.errors import RedomaError
-    from redoma.model.transaction import Standing
 
     try:
         entry = transaction_store.read_entry(work.name)
@@ -311,7 +310,7 @@ def _recovered(work: UnfinishedWork) -> bool:
         try:
             entry = _ended(entry, work)
         except (OSError, RedomaError) as error:
-            # What is kept stays kept; a person has to look.
+            # Nothing is thrown away; a person has to look.
             entry = entry.standing(Standing.INTERRUPTED, why=str(error))
         transaction_store.write_entry(entry, durably=True)
         lock.end(work)
@@ -329,12 +328,12 @@ def _ended(entry: StoredTransaction, work: UnfinishedWork) -> StoredTransaction:
     from redoma.jail.overlay.journal import JournalFiles, Phase
     from redoma.jail.overlay.journal_run import bring_to_an_end
     from redoma.jail.overlay.site import Site
-    from redoma.model.transaction import Standing
+    from redoma.model.change import Standing
     from redoma.model.value import replace
 
     book = JournalFiles(transaction_store.directory(work.name))
-    layer = transaction_store.overlay_of(work.name, entry)
-    with Site(entry.shown.workspace, entry.root, layer.directory) as site:
+    overlay = transaction_store.overlay_of(work.name, entry)
+    with Site(entry.shown.workspace, entry.root, overlay.directory) as site:
         bring_to_an_end(site, book, work)
         # Nobody knows when it died: what it moved, it moved since it began.
         window = site.window(work.start, copied=site.copies)

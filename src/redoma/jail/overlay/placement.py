@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from redoma.jail import places
+from redoma.base import own_directories
+from redoma.base.paths import is_below, is_within
 from redoma.jail.kernel.process import is_machines_root
 from redoma.jail.overlay.attributes import names_others
 from redoma.model.errors import EngineFailed
@@ -20,7 +21,7 @@ COPY = "copy"  # the whole workspace was copied: an overlay could not be had
 _SHARED_MEMORY = "/dev/shm"
 _MEMORY = ("tmpfs", "ramfs")
 _TRIED = "user.redoma"
-# Where the kernel takes no layer, or takes one and then fails in the middle of a run.
+# Where the kernel takes no overlay, or takes one and then fails in the middle of a run.
 _NO_OVERLAYS = frozenset("overlay aufs nfs nfs4 cifs smb3 vfat exfat ntfs3 9p ecryptfs".split())
 # Where one file has several spellings: the kernel covers none of these.
 NO_COVER = frozenset("vfat msdos exfat ntfs ntfs3 hfs hfsplus".split())
@@ -31,7 +32,7 @@ _KERNELS_OWN = frozenset(
 
 
 def takes_no_overlay(kind: str) -> bool:
-    """Whether a kind of file system takes no layers, and shows no owner as another."""
+    """Whether a kind of file system takes no overlays, and shows no owner as another."""
     return kind in _NO_OVERLAYS or kind.startswith("fuse")
 
 
@@ -66,7 +67,7 @@ class Mounts:
         depth = -1
         for mount in self._all:
             point = mount.point.rstrip("/")
-            if len(point) >= depth and (path == point or path.startswith(point + "/")):
+            if len(point) >= depth and is_within(path, point):
                 found, depth = mount, len(point)
         self._found[path] = found
         return found
@@ -81,13 +82,13 @@ class Mounts:
 
     def below(self, path: str) -> list[str]:
         """Where something is mounted below a directory."""
-        return sorted({m.point for m in self._all if m.point.startswith(path.rstrip("/") + "/")})
+        return sorted({m.point for m in self._all if is_below(m.point, path)})
 
     def outermost(self, path: str) -> list[str]:
         """The same, without what is mounted in one of the others."""
         found: list[str] = []
         for point in self.below(path):
-            if not found or not point.startswith(found[-1] + "/"):
+            if not found or not is_below(point, found[-1]):
                 found.append(point)
         return found
 
@@ -121,7 +122,7 @@ def _plain(point: str) -> str:
 
 
 class OverlayPlace(Value):
-    """A directory of ours for layers of one workspace, and what is to be had there."""
+    """A directory of ours for overlays of one workspace, and what is to be had there."""
 
     directory: str
     kind: str = OVERLAY
@@ -131,18 +132,18 @@ class OverlayPlace(Value):
 
     @property
     def overlays(self) -> str:
-        """The directory of the layers themselves; others may pass through it, but not list it."""
+        """The directory of the overlays themselves; others may pass through it, but not list it."""
         return f"{self.directory}/layers"
 
 
 def place_for(workspace: str) -> OverlayPlace:
-    """The best place for layers of this workspace."""
+    """The best place for overlays of this workspace."""
     mounts = Mounts()
     status = os.stat(workspace)
     owner = (status.st_uid, status.st_gid, os.geteuid(), os.getegid(), names_others(workspace))
-    key = (workspace, mounts.text, owner, places.state())
+    key = (workspace, mounts.text, owner, own_directories.state())
     known = _places.get(key)
-    if known is None or not places.ours(known.directory):
+    if known is None or not own_directories.ours(known.directory):
         _places.clear()
         known = _places[key] = _best_place(workspace, mounts)
     return known
@@ -159,7 +160,9 @@ def _best_place(workspace: str, mounts: Mounts) -> OverlayPlace:
         # An overlay does not show what is mounted inside the directory it covers.
         return _place_for_copy(mounts, workspace, f"{below[0]} is mounted inside the workspace")
     if here.kind in NO_COVER:
-        return _place_for_copy(mounts, workspace, f"the kernel takes no {here.kind} below a layer")
+        return _place_for_copy(
+            mounts, workspace, f"the kernel takes no {here.kind} below an overlay"
+        )
     if is_machines_root() and takes_no_overlay(here.kind):
         # Its owner's files have to appear as those of someone who is not root.
         return _place_for_copy(
@@ -168,36 +171,36 @@ def _best_place(workspace: str, mounts: Mounts) -> OverlayPlace:
     status = os.stat(workspace)
     if not is_machines_root() and (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
         # In a user namespace only one user and one group have a name: the kernel copies no file
-        # of another's into a layer.
+        # of another's into an overlay.
         return _place_for_copy(mounts, workspace, "it belongs to another user or group than yours")
     if names_others(workspace):
-        # The kernel copies no list into a layer that names someone who has no name there.
+        # The kernel copies no list into an overlay that names someone who has no name there.
         return _place_for_copy(mounts, workspace, "its access list names other users or groups")
     own = f"redoma-{os.geteuid()}"
-    state = os.path.realpath(places.made_state())
+    state = os.path.realpath(own_directories.made_state())
     for directory in (state, f"/var/tmp/{own}", f"{here.point.rstrip('/')}/.{own}"):
         beside = mounts.of(_above(directory)).id == here.id
         if beside and _fits(directory, workspace, mounts):
             return OverlayPlace(directory=directory, in_memory=here.kind in _MEMORY)
     if _fits(state, workspace, mounts):
-        note = "the layer is on another file system than the workspace: applying it copies"
+        note = "the overlay is on another file system than the workspace: applying it copies"
         memory = mounts.of(state).kind in _MEMORY
         return OverlayPlace(directory=state, renames=False, in_memory=memory, notes=(note,))
     shared = f"{_SHARED_MEMORY}/{own}"
     if _fits(shared, workspace, mounts):
-        note = "the layer is in memory, since no disk here takes one: it is lost at a restart"
+        note = "the overlay is in memory, since no disk here takes one: it is lost at a restart"
         return OverlayPlace(directory=shared, renames=False, in_memory=True, notes=(note,))
-    return _place_for_copy(mounts, workspace, "no file system here takes a layer")
+    return _place_for_copy(mounts, workspace, "no file system here takes an overlay")
 
 
 def _place_for_copy(mounts: Mounts, workspace: str, why: str) -> OverlayPlace:
     """A place for a copy of the whole workspace: on a disk, else in memory."""
     own = f"redoma-{os.geteuid()}"
-    for directory in (os.path.realpath(places.made_state()), f"{_SHARED_MEMORY}/{own}"):
+    for directory in (os.path.realpath(own_directories.made_state()), f"{_SHARED_MEMORY}/{own}"):
         if os.geteuid() == 0:
             fits = _fits(directory, workspace, mounts)
         else:
-            fits = not _inside(directory, workspace)
+            fits = not is_within(directory, workspace)
         if fits:
             at = mounts.of(directory)
             return OverlayPlace(
@@ -213,23 +216,21 @@ def _place_for_copy(mounts: Mounts, workspace: str, why: str) -> OverlayPlace:
     )
 
 
-def _inside(directory: str, workspace: str) -> bool:
-    return directory == workspace or directory.startswith(workspace + "/")
-
-
 def _above(directory: str) -> str:
     """A directory itself, or the one in which it would be made."""
     return directory if os.path.isdir(directory) else os.path.dirname(directory)
 
 
 def _fits(directory: str, workspace: str, mounts: Mounts) -> bool:
-    """Whether layers for the workspace can lie in this directory, which is made if need be."""
-    if _inside(directory, workspace):
-        return False  # the kernel refuses a layer inside what it covers, and it is in people's way
+    """Whether overlays for the workspace can lie in this directory, which is made if need be."""
+    if is_within(directory, workspace):
+        return (
+            False  # the kernel refuses an overlay inside what it covers, and it is in people's way
+        )
     at = mounts.of(_above(directory))
     if takes_no_overlay(at.kind):
         return False
-    if not os.access(_above(directory), os.W_OK) or not places.ours(directory):
+    if not os.access(_above(directory), os.W_OK) or not own_directories.ours(directory):
         return False
     return _takes_attributes(directory)
 

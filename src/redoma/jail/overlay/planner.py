@@ -8,7 +8,8 @@ import stat
 import time
 from contextlib import suppress
 
-from redoma.jail import places
+from redoma.base import own_directories
+from redoma.base.paths import is_below
 from redoma.jail.overlay.attributes import strip_marks
 from redoma.jail.overlay.failure import at
 from redoma.jail.overlay.journal import (
@@ -50,7 +51,7 @@ UPPER = "upper"
 
 
 class Planner:
-    """Plans one apply; looks at both sides, and changes neither but for the layer's marks."""
+    """Plans one apply; looks at both sides, and changes neither but for the overlay's marks."""
 
     def __init__(
         self,
@@ -69,11 +70,11 @@ class Planner:
         self.ground = ground
         self.home = home
         self.ways = ways
-        # By path: the slot of a content that a person put together instead of the layer's.
+        # By path: the slot of a content that a person put together instead of the overlay's.
         self.contents = contents
-        self.steps = Spooler(FORMS["steps"], places.made_state())
-        self.placed = Spooler(FORMS["placed"], places.made_state())
-        self.paths = Spooler(FORMS["paths"], places.made_state())
+        self.steps = Spooler(FORMS["steps"], own_directories.made_state())
+        self.placed = Spooler(FORMS["placed"], own_directories.made_state())
+        self.paths = Spooler(FORMS["paths"], own_directories.made_state())
         self.trees: list[str] = []
         self.moved: list[tuple[str, str]] = []  # directories that move themselves, and their slots
         self.size = 0
@@ -119,7 +120,7 @@ class Planner:
                     self._missing.add(parent)
 
     def _open_closed(self) -> None:
-        """Opens directories of the layer that their owner closed; they are closed again at the end.
+        """Opens directories of the overlay that their owner closed, until the end.
 
         What lies in them could be neither looked at nor moved.
         """
@@ -146,7 +147,7 @@ class Planner:
         for item in self.chosen:
             if item.did is Did.RENAMED:
                 renamed.append((item.renamed_from, was_directory(item)))
-            elif not (whole and item.path.startswith(f"{whole[-1]}/")):
+            elif not (whole and is_below(item.path, whole[-1])):
                 replaced = replaces_kind(item) and was_directory(item)
                 if item.did is Did.DELETED or (replaced and not self._swaps(item)):
                     self._take(item.path)
@@ -206,7 +207,7 @@ class Planner:
         )
 
     def _refuse_mounts(self, path: str) -> None:
-        """Attack: what is mounted in a directory would go with it, into a layer that is removed."""
+        """Attack: what is mounted in a directory goes with it, and is removed with the overlay."""
         place = f"{self.changes.workspace.rstrip('/')}/{path}"
         if place in self._mounts.points() or self._mounts.below(place):
             raise ApplyConflict(
@@ -256,7 +257,7 @@ class Planner:
                 self._mark(inner.removeprefix(f"{UPPER}/"), inner)
 
     def _bring(self, item: Change) -> None:
-        """One path that comes from the layer, in place of what stands there."""
+        """One path that comes from the overlay, in place of what stands there."""
         vacated = replaces_kind(item) and was_directory(item) and not self._swaps(item)
         link_of = self._links_to(item)
         replaced = item.before is not None and item.did is not Did.RENAMED and not vacated
@@ -290,8 +291,8 @@ class Planner:
         )
 
     def _mark(self, path: str, slot: str) -> os.stat_result:
-        """Notes what comes, freed of the marks that only mean something inside a layer."""
-        with at(path, "read in the layer"):
+        """Notes what comes, freed of the marks that only mean something inside an overlay."""
+        with at(path, "read in the overlay"):
             status = self.home.status(slot)
             if status is None:
                 raise FileNotFoundError(errno.ENOENT, "it is missing there")
@@ -352,9 +353,9 @@ class Planner:
                 meant=True,
             )
         after = before
-        layer = self.home.status(inside)
+        overlay = self.home.status(inside)
         if before is not None:
-            moment = layer.st_mtime_ns if complete and layer is not None else time.time_ns()
+            moment = overlay.st_mtime_ns if complete and overlay is not None else time.time_ns()
             after = replace(before, mtime_ns=moment)
         return TouchedDirectory(path=path, before=before, after=after, slot=inside)
 

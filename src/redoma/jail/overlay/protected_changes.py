@@ -1,7 +1,7 @@
-"""Tells which held changes nobody but a person may make: what their tools would obey.
+"""Which pending changes stay in quarantine: what a person's tools would obey, what is Redoma's.
 
-In a layer a command may write anything; nothing obeys it there. The line is drawn when changes are
-applied, by the same names and the same judgement as after a run that wrote directly.
+In an overlay a command may write anything; nothing obeys it there. The line is drawn when changes
+are applied, by the same names and the same judgement as after a run that wrote directly.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import os
 import stat
 from contextlib import suppress
 
-from redoma.jail import own
+from redoma.base.paths import is_below, is_within
 from redoma.jail.overlay.beneath import Beneath
 from redoma.jail.overlay.selection import Roots
 from redoma.jail.overlay.spool import found_in
-from redoma.jail.protect import obeyed_names
+from redoma.jail.protect import installation, obeyed_names
 from redoma.jail.protect.git_repository import (
     harmless,
     leads_out,
@@ -28,41 +28,6 @@ from redoma.model.change import Change, Changes, Did, FileKind
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-
-
-class OwnParts:
-    """What is ours below one workspace, asked about one change at a time."""
-
-    def __init__(self, root: str) -> None:
-        self._root = root
-        self._own = Roots(own.folded(path) for path in own.names_below(root))
-
-    def has(self, path: str) -> bool:
-        """Whether a path of the workspace is ours, or lies in what is."""
-        return bool(self._own) and bool(self._own.over(own.folded(f"{self._root}/{path}")))
-
-    def _leads_to(self, path: str) -> bool:
-        return self._own.below(own.folded(f"{self._root}/{path}"))
-
-    def touched_by(self, item: Change, below: Callable[[str], Iterable[str]]) -> bool:
-        """Whether a change would touch what we run from, or what leads there by name.
-
-        `below` gives the paths that moved along with a directory, which are no items.
-        """
-        if not self._own:
-            return False
-        old = [path for path in (item.renamed_from, item.hard_link_of) if path]
-        if self.has(item.path) or any(self.has(path) or self._leads_to(path) for path in old):
-            return True
-        if item.moved_along and any(map(self.has, below(item.path))):
-            return True
-        if not self._leads_to(item.path):
-            return False
-        after = item.after
-        if after is None or after.kind is not FileKind.DIRECTORY or item.replaces_tree:
-            return True
-        # Attack: a directory on the way that everybody may write from now on.
-        return bool(after.mode & 0o022 & ~(item.before.mode if item.before else 0))
 
 
 _OBEYED = "a tool of yours would obey it"
@@ -96,7 +61,7 @@ def protected(
 
 
 class _ProtectionCheck:
-    """The workspace as it stands, which no held change has touched, and the layer over it."""
+    """The workspace as it stands, which no pending change has touched, and the overlay over it."""
 
     def __init__(
         self, changes: Changes, upper: str, allowed: tuple[str, ...], more: tuple[str, ...]
@@ -111,7 +76,7 @@ class _ProtectionCheck:
         self._repositories = frozenset(survey.git_directories())
         self._obeyed = self._obeyed_now(survey)
         self._known = Roots(self._obeyed)
-        self._ours = OwnParts(self._root)
+        self._ours = OwnPartsCheck(self._root)
 
     def _obeyed_now(self, survey: Survey) -> frozenset[str]:
         """What a tool obeys already, and where the links among that lead."""
@@ -120,7 +85,7 @@ class _ProtectionCheck:
             found.update(obeyed_beside(repository))
         # Attack: what stands behind a protected link is changed in its place.
         found |= {os.path.realpath(path) for path in found if os.path.islink(path)}
-        return frozenset(path for path in found if path.startswith(self._root + "/"))
+        return frozenset(path for path in found if is_below(path, self._root))
 
     def why(self, item: Change) -> str:
         """Why a change may not be applied, or nothing."""
@@ -186,7 +151,7 @@ class _ProtectionCheck:
         return self._why_part(path, folded, directory=directory)
 
     def _why_part(self, path: str, folded: str, *, directory: bool) -> str:
-        """Parts of a repository by which git is told what to do."""
+        """Parts of a repository that tell git what to do."""
         parts = path.split("/")
         for at, part in enumerate(folded.split("/")):
             if part not in obeyed_names.GIT_PARTS:
@@ -222,12 +187,12 @@ class _ProtectionCheck:
 
     def _why_config(self, path: str, place: str) -> str:
         try:
-            kept, dropped = harmless(text_of(self._now(path)))
+            lines, dropped = harmless(text_of(self._now(path)))
         except (OSError, UnicodeDecodeError):
             return "it is no configuration"
         if dropped:
             return f"git would obey {', '.join(dropped)[:200]}"
-        return "its work tree lies outside" if leads_out(self._root, place, kept) else ""
+        return "its work tree lies outside" if leads_out(self._root, place, lines) else ""
 
     def _why_link(self, path: str, place: str) -> str:
         with suppress(OSError, UnicodeDecodeError):
@@ -253,7 +218,7 @@ class _ProtectionCheck:
         """Whether git takes a directory for a repository, now or with the changes."""
         if place in self._repositories:
             return True
-        if place != self._root and not place.startswith(self._root + "/"):
+        if not is_within(place, self._root):
             return False
         # Attack: hooks and settings are planted where `git init` makes a repository only later.
         if obeyed_names.is_git(place.rpartition("/")[2]) or obeyed_names.is_gits_own(place):
@@ -271,8 +236,8 @@ class _ProtectionCheck:
 
     def _now(self, path: str) -> str:
         """Where a path lies as it is with the changes."""
-        held = f"{self._upper}/{path}"
-        return held if os.path.lexists(held) else f"{self._root}/{path}"
+        written = f"{self._upper}/{path}"
+        return written if os.path.lexists(written) else f"{self._root}/{path}"
 
     def _kind(self, path: str) -> FileKind | None:
         item = self._find(path)
@@ -288,7 +253,42 @@ class _ProtectionCheck:
             return [inner for inner, _ in tree.below(path, skip_closed=True)]
 
     def _may(self, place: str) -> bool:
-        return any(place == given or place.startswith(given + "/") for given in self._allowed)
+        return any(given != "/" and is_within(place, given) for given in self._allowed)
+
+
+class OwnPartsCheck:
+    """What is ours below one workspace, asked about one change at a time."""
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+        self._own = Roots(obeyed_names.folded(path) for path in installation.names_below(root))
+
+    def has(self, path: str) -> bool:
+        """Whether a path of the workspace is ours, or lies in what is."""
+        return bool(self._own) and bool(self._own.over(obeyed_names.folded(f"{self._root}/{path}")))
+
+    def _leads_to(self, path: str) -> bool:
+        return self._own.below(obeyed_names.folded(f"{self._root}/{path}"))
+
+    def touched_by(self, item: Change, below: Callable[[str], Iterable[str]]) -> bool:
+        """Whether a change would touch what we run from, or what leads there by name.
+
+        `below` gives the paths that moved along with a directory, which are no items.
+        """
+        if not self._own:
+            return False
+        old = [path for path in (item.renamed_from, item.hard_link_of) if path]
+        if self.has(item.path) or any(self.has(path) or self._leads_to(path) for path in old):
+            return True
+        if item.moved_along and any(map(self.has, below(item.path))):
+            return True
+        if not self._leads_to(item.path):
+            return False
+        after = item.after
+        if after is None or after.kind is not FileKind.DIRECTORY or item.replaces_tree:
+            return True
+        # Attack: a directory on the way that everybody may write from now on.
+        return bool(after.mode & 0o022 & ~(item.before.mode if item.before else 0))
 
 
 def _by_policy(row: obeyed_names.ObeyedRow) -> str:

@@ -5,7 +5,12 @@ from __future__ import annotations
 import os
 from bisect import bisect_left
 
-from redoma.jail.overlay.tree import ReadBudget, ReadBudgetSpent, content_digest, same_content
+from redoma.jail.overlay.tree_reader import (
+    ReadBudget,
+    ReadBudgetSpent,
+    content_digest,
+    same_content,
+)
 from redoma.model.change import Change, Did, FileKind
 from redoma.model.value import Value, replace
 
@@ -14,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import TypeAlias
 
-    from redoma.jail.overlay.tree import Tree
+    from redoma.jail.overlay.tree_reader import Tree
     from redoma.model.change import FileState
 
     Signature: TypeAlias = tuple[object, ...]

@@ -1,8 +1,8 @@
-"""Keeps what is held for undo within bounds: lets the oldest go, never one in use.
+"""Keeps what undo needs within bounds: lets the oldest transaction go, never one in use.
 
-What was applied last in a workspace is never let go by itself, whatever its size: a person was told
-that it can be undone. With a layer on the workspace's own file system it costs nothing but that its
-room is not free yet.
+The last apply of a workspace never goes by itself, whatever its size: a person was told that it can
+be undone. With an overlay on the workspace's own file system it costs nothing but that
+its room is not free yet.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ import os
 import time
 from contextlib import suppress
 
-from redoma.jail import places
+from redoma.base import own_directories
 from redoma.jail.overlay import store, transaction_store
 from redoma.jail.overlay.locks import collecting, locked, recover, remove_old
+from redoma.jail.protect.untrusted_paths import size_of
+from redoma.model.change import Freed, Standing
 from redoma.model.errors import PreviewGone
-from redoma.model.transaction import Freed, Standing
 from redoma.model.value import Value, replace
 
 TYPE_CHECKING = False
@@ -41,20 +42,20 @@ class RetentionBounds(Value):
     @property
     def bytes(self) -> int:
         """How many bytes are kept at most."""
-        found = os.statvfs(places.made_state())
+        found = os.statvfs(own_directories.made_state())
         return min(self.size, int(found.f_blocks * found.f_frsize * self.share))
 
 
 def collect(
     bounds: RetentionBounds | None = None, *, only_tell: bool = False, wait: bool = True
 ) -> Freed:
-    """Lets go of what is past the bounds, and of layers whose run never came to an end.
+    """Lets go of what is past the bounds, and of overlays whose run never came to an end.
 
     No workspace is locked for longer than it takes to write that one of its transactions is gone.
     """
     bounds = bounds or RetentionBounds()
-    if not os.path.lexists(places.state()):
-        return Freed(ids=(), size=0)  # nothing was ever kept
+    if not os.path.lexists(own_directories.state()):
+        return Freed(ids=(), size=0)  # no run ever left anything
     recover()
     freed: list[tuple[str, int]] = []
     with collecting(wait=wait) as ours:
@@ -62,11 +63,11 @@ def collect(
             return Freed()
         every = transaction_store.entries()
         claimed = {entry.id for entry in every if entry.shown.standing in _KEEPING}
-        for layer in store.overlays():
-            if layer.id not in claimed and not store.maker_lives(layer):
-                freed.append((layer.id, transaction_store.disk_use(layer.directory)))
+        for overlay in store.overlays():
+            if overlay.id not in claimed and not store.maker_lives(overlay):
+                freed.append((overlay.id, size_of(overlay.directory)))
                 if not only_tell:
-                    store.remove_overlay(layer)
+                    store.remove_overlay(overlay)
         for entry in _past(every, bounds):
             if only_tell or _expired(entry):
                 freed.append((entry.id, entry.shown.size))
@@ -127,12 +128,12 @@ def in_use(entry: StoredTransaction) -> bool:
     """Whether the process that made a preview still lives, and may be about to apply it."""
     if entry.shown.standing is not Standing.HELD:
         return False
-    layer = store.find_overlay(entry.id)
-    return layer is not None and store.maker_lives(layer)
+    overlay = store.find_overlay(entry.id)
+    return overlay is not None and store.maker_lives(overlay)
 
 
 def _expired(entry: StoredTransaction) -> bool:
-    """Whether a transaction was let go; not while someone is at work in its workspace."""
+    """Lets a transaction go; False while someone is at work in its workspace."""
     with locked(entry.shown.workspace, entry.root, wait=False) as lock:
         if lock is None:
             return False
@@ -148,8 +149,8 @@ def _expired(entry: StoredTransaction) -> bool:
 def retire(entry: StoredTransaction, standing: Standing = Standing.EXPIRED) -> None:
     """Forgets what a transaction could do; its line in the history stays.
 
-    Its layer is removed by `remove_kept_layer`, when the lock is free again: that may take long. A
-    crash leaves a layer that nobody claims, which the next round takes.
+    `remove_stored_overlay` removes its overlay when the lock is free again: that may take long. A
+    crash leaves an overlay that nobody claims, which the next round takes.
     """
     shown = replace(entry.shown, standing=standing, size=0)
     transaction_store.write_entry(replace(entry, shown=shown))
@@ -158,10 +159,10 @@ def retire(entry: StoredTransaction, standing: Standing = Standing.EXPIRED) -> N
 
 
 def remove_stored_overlay(name: str) -> None:
-    """Removes the layer of a transaction that was let go."""
-    layer = store.find_overlay(name)
-    if layer is not None:
-        store.remove_overlay(layer)
+    """Removes the overlay of a transaction that has expired or was discarded."""
+    overlay = store.find_overlay(name)
+    if overlay is not None:
+        store.remove_overlay(overlay)
 
 
 def _shorten(bounds: RetentionBounds) -> None:

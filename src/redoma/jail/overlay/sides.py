@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
 
+from redoma.jail.protect.untrusted_paths import open_unmarked, opened_below
 from redoma.model.change import Did, FileKind
 from redoma.model.value import Value
 
@@ -24,7 +26,7 @@ _FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_C
 
 
 class SideContent(Value):
-    """What one side holds; `data` is None where it cannot be had, and `why` says why."""
+    """The content of one side; `data` is None where it cannot be had, and `why` says why."""
 
     data: bytes | None = b""
     size: int = 0
@@ -39,21 +41,21 @@ NOTHING = SideContent()
 
 
 class Sides:
-    """The workspace as it stands, and the layer that holds what the command wrote."""
+    """The workspace as it stands, and the overlay that holds what the command wrote."""
 
     def __init__(self, workspace: str, upper: str) -> None:
         self._workspace = workspace
         self._upper = upper
 
     def before(self, change: Change, limit: int) -> SideContent:
-        """What the path held before the command."""
+        """The content of the path before the command."""
         state = change.before
         if state is None:
             return NOTHING
         return _side(self._workspace, change.renamed_from or change.path, state, limit)
 
     def after(self, change: Change, limit: int) -> SideContent:
-        """What the path holds in the layer."""
+        """The content of the path in the overlay."""
         state = change.after
         if state is None:
             return NOTHING
@@ -71,22 +73,16 @@ class Sides:
 
     def target(self, path: str) -> str:
         """Where a link of the workspace leads, or nothing."""
-        parent, _, name = path.rpartition("/")
-        try:
-            directory = _open_directory(self._workspace, parent)
-        except OSError:
-            return ""
-        try:
-            return os.readlink(name, dir_fd=directory)
-        except OSError:
-            return ""
-        finally:
-            os.close(directory)
+        above = f"{self._workspace}/{os.path.dirname(path)}"
+        with suppress(OSError), opened_below(self._workspace, above) as directory:
+            return os.readlink(os.path.basename(path), dir_fd=directory)
+        return ""
 
     def files_below(self, path: str) -> Iterator[tuple[str, os.stat_result]]:
         """Every file and link below a directory of the workspace, relative to that directory."""
         try:
-            top = _open_directory(self._workspace, path)
+            with opened_below(self._workspace, f"{self._workspace}/{path}") as place:
+                top = os.open(".", _DIRECTORY_FLAGS, dir_fd=place)
         except OSError:
             return
         todo = [(top, "")]
@@ -124,14 +120,8 @@ def _side(root: str, path: str, state: FileState, limit: int) -> SideContent:
 
 
 def _read_side(root: str, path: str, state: FileState, limit: int) -> SideContent:
-    parent, _, name = path.rpartition("/")
-    directory = _open_directory(root, parent)
-    try:
-        file = _open_file(name, directory)
-    finally:
-        os.close(directory)
-    with open(file, "rb") as stream:
-        found = os.fstat(file)
+    with open(_opened(root, path), "rb") as stream:
+        found = os.fstat(stream.fileno())
         if not stat.S_ISREG(found.st_mode):
             return SideContent(data=None, why="is no longer a file", stale=True)
         data = stream.read(limit + 1)
@@ -141,39 +131,18 @@ def _read_side(root: str, path: str, state: FileState, limit: int) -> SideConten
     return SideContent(data=data, size=len(data), stale=stale)
 
 
-def _open_directory(root: str, path: str) -> int:
-    current = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    for part in path.split("/"):
-        if not part:
-            continue
-        try:
-            below = os.open(part, _DIRECTORY_FLAGS, dir_fd=current)
-        finally:
-            os.close(current)
-        current = below
-    return current
-
-
-def _open_file(name: str, directory: int) -> int:
-    try:
-        # Reading leaves no access time behind where we own the file.
-        return os.open(name, _FILE_FLAGS | os.O_NOATIME, dir_fd=directory)
-    except PermissionError:
-        return os.open(name, _FILE_FLAGS, dir_fd=directory)
-
-
 def read_file(root: str, path: str, limit: int) -> bytes | None:
     """A regular file below `root`, no link on the way; None where it cannot be had so."""
     try:
-        directory = _open_directory(root, os.path.dirname(path))
-        try:
-            file = _open_file(os.path.basename(path), directory)
-        finally:
-            os.close(directory)
-        with open(file, "rb") as stream:
-            if not stat.S_ISREG(os.fstat(file).st_mode):
+        with open(_opened(root, path), "rb") as stream:
+            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
                 return None
             data = stream.read(limit + 1)
     except OSError:
         return None
     return data if len(data) <= limit else None
+
+
+def _opened(root: str, path: str) -> int:
+    with opened_below(root, f"{root}/{os.path.dirname(path)}") as directory:
+        return open_unmarked(os.path.basename(path), _FILE_FLAGS, dir_fd=directory)

@@ -49,9 +49,9 @@ class Ways(Value):
 class Site:
     """Both sides of one transaction, opened; whoever replaces a directory later changes nothing."""
 
-    def __init__(self, workspace: str, root: tuple[int, int], layer: str) -> None:
+    def __init__(self, workspace: str, root: tuple[int, int], overlay: str) -> None:
         self.workspace = workspace
-        self.directory = layer
+        self.directory = overlay
         gone = f"the workspace {workspace} is not there any more"
         try:
             self.ground = Beneath(workspace)
@@ -62,12 +62,12 @@ class Site:
             # Attack: another directory, or a link to one, stands where the workspace stood.
             if (status.st_dev, status.st_ino) != root:
                 raise ChangeError(f"{gone}: another directory stands in its place")
-            self.home = Beneath(layer)
+            self.home = Beneath(overlay)
             # A second look at the workspace, for slots that are worked on inside it.
             self.inside = Beneath(f"/proc/self/fd/{self.ground.root}/.")
         except OSError:
             self.ground.close()
-            raise ChangeError(f"the layer {layer} is not there any more") from None
+            raise ChangeError(f"the overlay {overlay} is not there any more") from None
         except ChangeError:
             self.ground.close()
             raise
@@ -89,7 +89,7 @@ class Site:
 
     def now(self) -> int:
         """The time by the clock that change times are taken from."""
-        # Attack: the layer is the workspace owner's, who puts a link there for root to follow.
+        # Attack: the overlay is the workspace owner's, who puts a link there for root to follow.
         flags = os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         fd = os.open("clock", flags, 0o600, dir_fd=self.home.root)
         try:
@@ -126,7 +126,7 @@ class Site:
 
 def mount_of(fd: int) -> int:
     """The number of the mount that a descriptor lies on: names move only within one."""
-    with open(f"/proc/self/fdinfo/{fd}", encoding="ascii") as file:
+    with open(f"/proc/self/fdinfo/{fd}", encoding="utf-8") as file:
         for line in file:
             if line.startswith("mnt_id:"):
                 return int(line.split()[1])
@@ -139,7 +139,7 @@ class Mover:
     def __init__(self, ground: Beneath, slots: Beneath, *, keeps_inodes: bool = True) -> None:
         self.ground = ground
         self.slots = slots
-        # A workspace that is itself a layer gives a moved file another number.
+        # A workspace that is itself an overlay gives a moved file another number.
         self.keeps_inodes = keeps_inodes
 
     def is_done(self, step: JournalStep) -> bool:
@@ -150,12 +150,12 @@ class Mover:
         """
         if step.kind in (StepKind.MAKE, StepKind.REMOVE):
             return (self.ground.status(step.path) is not None) == (step.kind is StepKind.MAKE)
-        held = self.slots.status(step.slot)
+        found = self.slots.status(step.slot)
         if step.kind is StepKind.PUT:
-            return held is None
+            return found is None
         if step.kind is StepKind.TAKE:
-            return held is not None
-        return held is None or held.st_ino != step.comes
+            return found is not None
+        return found is None or found.st_ino != step.comes
 
     def do(self, step: JournalStep) -> None:
         """One step forward; an error names its path."""
@@ -225,8 +225,8 @@ class Mover:
 
     def _compare(self, step: JournalStep, expected: int) -> None:
         """Attack: the path was replaced between the look and the move; then it goes back."""
-        held = self.slots.status(step.slot)
-        if expected and self.keeps_inodes and (held is None or held.st_ino != expected):
+        found = self.slots.status(step.slot)
+        if expected and self.keeps_inodes and (found is None or found.st_ino != expected):
             raise _raced(step.path)
 
 

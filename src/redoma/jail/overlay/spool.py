@@ -9,7 +9,7 @@ which reading can begin.
 from __future__ import annotations
 
 import os
-from _collections_abc import Sequence
+from collections.abc import Sequence
 
 from redoma.model.change import Change, Did, FileKind, FileState
 
@@ -38,10 +38,12 @@ else:
 
     Read = _Parameter(Sequence)
 
-# So many are kept as they are, in memory; a run seldom changes more.
+# So many stay as they are, in memory; a run seldom changes more.
 FEW = 1000
 _BLOCK = 256
 _PIECE = 1 << 20
+_DIDS = {did.value: did for did in Did}
+_KINDS = {kind.value: kind for kind in FileKind}
 
 
 class Form:
@@ -315,10 +317,6 @@ def _nameless(directory: str) -> int:
         fd, path = tempfile.mkstemp(dir=directory)
         os.unlink(path)
         return fd
-
-
-_DIDS = {did.value: did for did in Did}
-_KINDS = {kind.value: kind for kind in FileKind}
 
 
 def change_row(item: Change) -> list[Any]:

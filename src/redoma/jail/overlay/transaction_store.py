@@ -1,7 +1,7 @@
 """What is remembered of each transaction: its changes, its journals, and where it stands.
 
-All of it lies in a directory of ours (`changes/ID` in the state directory), never in the layer: a
-layer belongs to the owner of its workspace, who is not always the one who applies it.
+All of it lies in a directory of ours (`changes/ID` in the state directory), never in the overlay: a
+overlay belongs to the owner of its workspace, who is not always the one who applies it.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import os
 import time
 from contextlib import suppress
 
-from redoma.jail import places
-from redoma.jail.overlay.journal import LARGEST, Phase, Window, write_durably
+from redoma.base import atomic_file, own_directories
+from redoma.jail.overlay.journal import LARGEST, Phase, Window
 from redoma.jail.overlay.spool import CHANGES, Spool, change_of, change_row, stored
-from redoma.model.change import Changes, Did
+from redoma.jail.protect.untrusted_paths import size_of
+from redoma.model.change import Changes, Did, HistoryEntry, Standing
 from redoma.model.errors import PreviewGone, UsageError
-from redoma.model.transaction import HistoryEntry, Standing
 from redoma.model.value import Value, fields_of, replace
 
 TYPE_CHECKING = False
@@ -59,12 +59,12 @@ class StoredTransaction(Value):
 
 def root() -> str:
     """The directory of all transactions; whoever looks does not make it."""
-    return f"{places.state()}/changes"
+    return f"{own_directories.state()}/changes"
 
 
 def made_root() -> str:
     """The same, and it is there."""
-    places.made_state()
+    own_directories.made_state()
     path = root()
     with suppress(FileExistsError):
         os.mkdir(path, 0o700)
@@ -82,13 +82,10 @@ def directory(name: str) -> str:
 
 
 def store_changes(
-    layer: Overlay, changes: Changes, *, command: str = "", asks: tuple[str, ...] = ()
+    overlay: Overlay, changes: Changes, *, command: str = "", asks: tuple[str, ...] = ()
 ) -> StoredTransaction:
     """Remembers what a run changed, so that it can be applied later, by another process too."""
     status = os.stat(changes.workspace)
-    counts = dict.fromkeys(Did, 0)
-    for item in changes.items:
-        counts[item.did] += 1
     entry = StoredTransaction(
         shown=HistoryEntry(
             id=changes.id,
@@ -97,43 +94,52 @@ def store_changes(
             asks=asks,
             workspace=changes.workspace,
             standing=Standing.HELD,
-            created=counts[Did.CREATED],
-            modified=counts[Did.MODIFIED],
-            deleted=counts[Did.DELETED],
-            renamed=counts[Did.RENAMED],
-            attributes=counts[Did.ATTRIBUTES],
-            size=pending_size(layer, changes),
+            size=pending_size(overlay, changes),
+            **_counts(changes),
         ),
         root=(status.st_dev, status.st_ino),
-        began_ns=_began(layer, changes),
+        began_ns=_began(overlay, changes),
         ended_ns=time.time_ns(),
     )
     made_root()
     where = directory(changes.id)
     with suppress(FileExistsError):
         os.mkdir(where, 0o700)
-    plain = _changes_content(changes, f"{where}/changes.rows")
-    _write_file(f"{where}/changes.json", json.dumps({"version": VERSION, **plain}))
+    _write_changes(changes)
     write_entry(entry)
     return entry
 
 
-def _began(layer: Overlay, changes: Changes) -> int:
+def _counts(changes: Changes) -> dict[str, Any]:
+    """How many paths were created, modified, deleted, renamed or got other attributes."""
+    counts = dict.fromkeys((did.value for did in Did), 0)
+    for item in changes.items:
+        counts[item.did.value] += 1
+    return counts
+
+
+def _write_changes(changes: Changes) -> None:
+    where = directory(changes.id)
+    plain = _changes_content(changes, f"{where}/changes.rows")
+    atomic_file.write(f"{where}/changes.json", json.dumps({"version": VERSION, **plain}))
+
+
+def _began(overlay: Overlay, changes: Changes) -> int:
     """From when on someone else's change was not seen: a copy is made before the command begins."""
-    if not layer.is_copy:
+    if not overlay.is_copy:
         return changes.began_ns
-    return min(changes.began_ns, os.stat(layer.directory).st_mtime_ns)
+    return min(changes.began_ns, os.stat(overlay.directory).st_mtime_ns)
 
 
-def pending_size(layer: Overlay, changes: Changes) -> int:
+def pending_size(overlay: Overlay, changes: Changes) -> int:
     """How many bytes a transaction takes while nothing of it is applied."""
-    if layer.is_copy:
-        return disk_use(layer.directory)
+    if overlay.is_copy:
+        return size_of(overlay.directory)
     return sum(item.after.size for item in changes.items if item.after is not None)
 
 
 def with_size(entry: StoredTransaction, book: JournalFiles) -> StoredTransaction:
-    """The entry with the bytes that are kept of it now: what it replaced, or what it holds."""
+    """The entry with its size on disk now: what it replaced, or what is still pending."""
     applied = [number for number in book.numbers() if book.phase(number) is Phase.APPLIED]
     size = 0
     if applied and entry.shown.standing is not Standing.FINAL:
@@ -141,16 +147,6 @@ def with_size(entry: StoredTransaction, book: JournalFiles) -> StoredTransaction
     elif not applied:
         size = pending_size(overlay_of(entry.id, entry), load(entry.id))
     return replace(entry, shown=replace(entry.shown, size=size))
-
-
-def disk_use(place: str) -> int:
-    """How much of a disk a directory takes; what cannot be looked at counts for nothing."""
-    total = 0
-    for directory, _, names in os.walk(place):
-        for name in names:
-            with suppress(OSError):
-                total += os.lstat(f"{directory}/{name}").st_blocks * 512
-    return total
 
 
 def set_asks(name: str, asks: tuple[str, ...]) -> None:
@@ -178,26 +174,20 @@ def _read_now(entry: StoredTransaction, unread: Changes) -> Changes:
     from redoma.jail.overlay.changes import read_changes
 
     changes = read_changes(overlay_of(unread.id, entry))
-    where = directory(unread.id)
-    plain = _changes_content(changes, f"{where}/changes.rows")
-    _write_file(f"{where}/changes.json", json.dumps({"version": VERSION, **plain}))
-    counts = dict.fromkeys(Did, 0)
-    for item in changes.items:
-        counts[item.did] += 1
-    told = {did.value: count for did, count in counts.items()}
-    write_entry(replace(entry, shown=replace(entry.shown, **told)))
+    _write_changes(changes)
+    write_entry(replace(entry, shown=replace(entry.shown, **_counts(changes))))
     return changes
 
 
 def overlay_of(name: str, entry: StoredTransaction) -> Overlay:
-    """The layer that a transaction's changes lie in; PreviewGone where it is no more."""
+    """The overlay that a transaction's changes lie in; PreviewGone where it is no more."""
     from redoma.jail.overlay import store
 
-    layer = store.find_overlay(name)
-    if layer is None or not os.path.isdir(layer.directory):
+    overlay = store.find_overlay(name)
+    if overlay is None or not os.path.isdir(overlay.directory):
         said = entry.shown.standing.value
-        raise PreviewGone(f"{name} is {said}: its layer is gone", hint="redoma history")
-    return layer
+        raise PreviewGone(f"{name} is {said}: its overlay is gone", hint="redoma history")
+    return overlay
 
 
 def read_entry(name: str) -> StoredTransaction:
@@ -216,9 +206,9 @@ def write_entry(entry: StoredTransaction, *, durably: bool = False) -> None:
     text = json.dumps({"version": VERSION, **content})
     path = f"{directory(entry.id)}/entry.json"
     if durably:
-        write_durably(path, text)
+        atomic_file.write(path, text, durable=True)
     else:
-        _write_file(path, text)
+        atomic_file.write(path, text)
 
 
 def entries() -> list[StoredTransaction]:
@@ -227,7 +217,7 @@ def entries() -> list[StoredTransaction]:
     try:
         names = os.listdir(root())
     except FileNotFoundError:
-        return []  # nothing was ever held
+        return []  # there never was a transaction
     for name in names:
         if name.isalnum():
             with suppress(PreviewGone):
@@ -263,7 +253,7 @@ def entries_since(moment: int) -> list[StoredTransaction]:
 
 
 def forget(name: str) -> None:
-    """Removes what is kept of a transaction but for its line in the history."""
+    """Removes the files of a transaction but for its line in the history."""
     where = directory(name)
     for file in os.listdir(where):
         if file != "entry.json":
@@ -287,13 +277,6 @@ def resolve(prefix: str) -> str:
     if not found:
         raise PreviewGone(f"there is no transaction {prefix}", hint="redoma history")
     raise UsageError(f"{prefix} is the beginning of several: {', '.join(found[:10])}")
-
-
-def _write_file(path: str, text: str) -> None:
-    fd = os.open(f"{path}.new", os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    with open(fd, "w", encoding="utf-8") as file:
-        file.write(text)
-    os.rename(f"{path}.new", path)
 
 
 def _read_file(path: str, largest: int) -> dict[str, Any]:

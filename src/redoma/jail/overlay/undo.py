@@ -5,22 +5,21 @@ from __future__ import annotations
 import time
 
 from redoma.jail.overlay import transaction_store
-from redoma.jail.overlay.apply import told
 from redoma.jail.overlay.conflicts import WorkspaceCheck, paths_of, touched_by
-from redoma.jail.overlay.failure import Interruption
+from redoma.jail.overlay.failure import Interruption, conflict_lines
 from redoma.jail.overlay.journal import JournalFiles, Phase
 from redoma.jail.overlay.journal_run import JournalRun, begin, errors_of, settle_root
 from redoma.jail.overlay.locks import settled
-from redoma.jail.overlay.protected_changes import OwnParts
+from redoma.jail.overlay.protected_changes import OwnPartsCheck
 from redoma.jail.overlay.site import Site
 from redoma.jail.overlay.transaction_store import overlay_of
+from redoma.model.change import Standing, Undone
 from redoma.model.errors import PreviewGone, UndoImpossible
-from redoma.model.transaction import Standing, Undone
 from redoma.model.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.jail.overlay.conflicts import Conflict
+    from redoma.jail.overlay.failure import Conflict
     from redoma.jail.overlay.journal import Journal
     from redoma.jail.overlay.locks import WorkspaceLock
     from redoma.jail.overlay.transaction_store import StoredTransaction
@@ -63,10 +62,10 @@ def undo(name: str) -> Undone:
             )
         journal = book.read(number)
         try:
-            layer = overlay_of(name, entry)
+            overlay = overlay_of(name, entry)
         except PreviewGone as gone:
             raise UndoImpossible(str(gone), hint="redoma history") from None
-        opened = Site(entry.shown.workspace, entry.root, layer.directory)
+        opened = Site(entry.shown.workspace, entry.root, overlay.directory)
         with opened as site, errors_of("the undo"):
             ground = WorkspaceCheck(
                 site.ground, lambda: transaction_store.windows_of(entry), entry.began_ns
@@ -87,7 +86,7 @@ def undo(name: str) -> Undone:
 def _refuse_ours(name: str, entry: StoredTransaction, journal: Journal) -> None:
     """Attack: a command's file is removed, Redoma is installed there, and the removal is undone."""
     root = entry.shown.workspace
-    ours = OwnParts(root)
+    ours = OwnPartsCheck(root)
     paths = [path for path in sorted(paths_of(journal)) if ours.has(path)]
     if paths:
         raise UndoImpossible(
@@ -126,7 +125,7 @@ def _impossible(
     if later and transaction_store.read_entry(later[0][0]).shown.standing is Standing.APPLIED:
         hint = f"redoma undo {later[0][0]} first"
     return UndoImpossible(
-        f"{told(conflicts)}\nnothing of {name} was taken back", paths=paths, hint=hint
+        f"{conflict_lines(conflicts)}\nnothing of {name} was taken back", paths=paths, hint=hint
     )
 
 

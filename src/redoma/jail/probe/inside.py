@@ -1,10 +1,10 @@
-"""A small script that tells, from inside an enclosure, what holds there."""
+"""A small script that tells, from inside a sandbox, what holds there, and who reads its answers."""
 
 from __future__ import annotations
 
 from redoma.model.guarantee import Guarantee
 
-# Shell builtins alone, as far as they go: the enclosure may hold very little.
+# Shell builtins alone, as far as they go: the sandbox may hold very little.
 SCRIPT = r"""
 : > inside-probe && echo workspace-writable; rm -f inside-probe
 for place in /usr /etc /; do
@@ -27,8 +27,6 @@ while read -r name rest; do
 done < /proc/net/dev
 echo done
 """
-
-
 # Held of every tree that is supervised; those that are capped where there is a control group.
 LIMITS = frozenset(
     {
@@ -43,7 +41,7 @@ LIMITS = frozenset(
 )
 
 
-def read(text: str) -> frozenset[Guarantee]:
+def held_inside(text: str) -> frozenset[Guarantee]:
     """The guarantees that the script's answers show."""
     lines = text.splitlines()
     if "done" not in lines or "workspace-writable" not in lines:

@@ -1,13 +1,16 @@
 """What a repository makes git obey: settings that run programs, hooks, rebases, linked worktrees.
 
 Whoever writes a repository's configuration decides what a person's next git command runs. So the
-lines that run nothing are listed, and everything else is told apart from them.
+lines that run nothing are listed; whatever is not on the list counts as running something.
 """
 
 from __future__ import annotations
 
 import os
 import stat
+
+from redoma.base.paths import is_below, is_within
+from redoma.jail.protect.untrusted_paths import open_unmarked
 
 # Compiled where they are needed: a plain run reads no configuration, and does without `re`.
 _HEADER = r'\s*\[([A-Za-z0-9-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\]\s*'
@@ -40,7 +43,7 @@ def harmless(text: str) -> tuple[str, tuple[str, ...]]:
     """
     import re
 
-    kept: list[str] = []
+    lines: list[str] = []
     dropped: list[str] = []
     section = ""
     # Attack: git ends a line at a newline alone; other readers also at a form feed.
@@ -54,12 +57,12 @@ def harmless(text: str) -> tuple[str, tuple[str, ...]]:
             continue
         if header := re.fullmatch(_HEADER, line):
             section = header[1].lower()
-            kept.append(line)
+            lines.append(line)
         elif (pair := re.fullmatch(_PAIR, line)) and _runs_nothing(section, pair[1], pair[2] or ""):
-            kept.append(line)
+            lines.append(line)
         else:
             dropped.append(f"{section}.{line.strip()}")
-    return "\n".join(kept) + "\n", tuple(dropped)
+    return "\n".join(lines) + "\n", tuple(dropped)
 
 
 def _runs_nothing(section: str, key: str, value: str) -> bool:
@@ -135,7 +138,7 @@ def leads_out(root: str, path: str, text: str) -> bool:
         key, equals, value = line.partition("=")
         if equals and key.strip().lower() == "worktree":
             tree = os.path.realpath(os.path.join(os.path.dirname(path), value.strip(' \t"')))
-            if tree != root and not tree.startswith(root + "/"):
+            if not is_within(tree, root):
                 return True
     return False
 
@@ -170,13 +173,13 @@ def repository_outside(workspace: str) -> tuple[str, ...]:
     if not text.startswith("gitdir:"):
         return ()
     own = os.path.realpath(os.path.join(workspace, text.removeprefix("gitdir:").strip()))
-    if own.startswith(workspace + "/"):
+    if is_below(own, workspace):
         return ()
     try:
         common = _common_directory(own, workspace)
     except (OSError, UnicodeDecodeError):
         return ()
-    return (common,) if common and not common.startswith(workspace + "/") else ()
+    return (common,) if common and not is_below(common, workspace) else ()
 
 
 def _common_directory(own: str, workspace: str) -> str:
@@ -187,7 +190,7 @@ def _common_directory(own: str, workspace: str) -> str:
             return common if _is_repository(common) else ""
         return ""
     if "/modules/" in own and _is_repository(own):
-        with open(f"{own}/config", opener=_without_a_trace) as file:
+        with open(f"{own}/config", opener=open_unmarked) as file:
             for line in file:
                 key, _, value = line.partition("=")
                 if key.strip().lower() == "worktree":
@@ -204,13 +207,5 @@ def _is_repository(path: str) -> bool:
 
 
 def _line(path: str) -> str:
-    with open(path, opener=_without_a_trace) as file:
+    with open(path, opener=open_unmarked) as file:
         return file.read(4096).strip()
-
-
-def _without_a_trace(path: str, flags: int) -> int:
-    """Opens a file whose access time stays as it is, where it is one's own."""
-    try:
-        return os.open(path, flags | os.O_NOATIME)
-    except PermissionError:
-        return os.open(path, flags)

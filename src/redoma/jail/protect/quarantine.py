@@ -1,9 +1,9 @@
-"""Takes back what a command made in places that only a person may write.
+"""Moves what a command planted in places that only a person may write into quarantine.
 
-Mounts hold what existed when the run began. What did not exist has nothing to mount on, and an
-empty stand-in would be a stub left in someone's repository; so new things are taken away when the
-command has ended and before its result is given. They are kept, not destroyed: a clone may bring
-an honest `.vscode`.
+Read-only mounts protect what existed when the run began. What did not exist has nothing to mount
+on, and an empty stand-in would be a stub left in someone's repository; so a sweep takes new things
+away when the command has ended, before its result is given. It destroys none of them: a clone may
+bring an honest `.vscode`.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ import time
 from contextlib import suppress
 from itertools import count
 
-from redoma.jail import places
+from redoma.base import own_directories
+from redoma.base.paths import is_below, is_within
 from redoma.jail.protect import obeyed_names
 from redoma.jail.protect.git_repository import harmless, leads_out, text_of
 from redoma.jail.protect.untrusted_paths import opened_below, remove, size_of
 from redoma.model.errors import GuaranteeLost
-from redoma.model.result import HeldBack
+from redoma.model.result import Quarantined
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from redoma.jail.protect.run_journal import ProtectedState
     from redoma.jail.protect.survey import Survey
 
-# What older runs left goes, the oldest first, until no more than this is kept.
+# What older runs left goes, the oldest first, until no more than this is left.
 MOST_RUNS = 100
 MOST_BYTES = 1 << 30
 _numbers = count(1)
@@ -37,10 +38,10 @@ _numbers = count(1)
 
 def quarantine_directory(name: str = "") -> str:
     """A directory of its own for what one run made and may not keep; room is made for it."""
-    kept = f"{places.made_state()}/held-back"
-    trim(kept, runs=MOST_RUNS - 1, size=MOST_BYTES)
+    quarantine = f"{own_directories.made_state()}/held-back"
+    trim(quarantine, runs=MOST_RUNS - 1, size=MOST_BYTES)
     moment = time.strftime("%Y%m%d-%H%M%S")
-    return f"{kept}/{moment}-{os.getpid()}-{next(_numbers)}{name}"
+    return f"{quarantine}/{moment}-{os.getpid()}-{next(_numbers)}{name}"
 
 
 def trim(directory: str, *, runs: int, size: int) -> None:
@@ -67,16 +68,16 @@ _LEADS_GIT = "it would lead git to configuration of the command's own making"
 
 
 class Sweep:
-    """One pass over a workspace after a run, against what was there before it."""
+    """Compares a workspace with what was there before a run, and quarantines what is new."""
 
     def __init__(self, survey: Survey, before: ProtectedState, *, keep_in: str) -> None:
         self.survey = survey
         self.before = before
         self.keep_in = keep_in
-        self.taken: list[HeldBack] = []
+        self.taken: list[Quarantined] = []
         self._failed: dict[str, OSError] = {}
 
-    def run(self) -> tuple[HeldBack, ...]:
+    def run(self) -> tuple[Quarantined, ...]:
         """What was found and taken away; the survey has just looked.
 
         Attack: a run beside this one swaps a directory while we are at it. Then that place is
@@ -141,11 +142,11 @@ class Sweep:
         """
         directory, name = os.path.split(path)
         real = f"{os.path.realpath(directory)}/{name}"
-        inside = real.startswith(self.survey.root + "/")
+        inside = is_below(real, self.survey.root)
         return real if inside and os.path.lexists(real) else ""
 
     def _may(self, path: str) -> bool:
-        return any(path == place or path.startswith(place + "/") for place in self.before.allowed)
+        return any(place != "/" and is_within(path, place) for place in self.before.allowed)
 
     def _judge_link(self, path: str) -> None:
         """A new `.git` that is a file or a link: it may only lead into a repository's own part."""
@@ -205,13 +206,13 @@ class Sweep:
 
     def _judge_config(self, path: str) -> None:
         try:
-            kept, dropped = harmless(text_of(path))
+            lines, dropped = harmless(text_of(path))
         except (OSError, UnicodeDecodeError):
             self._take(path, "it is no configuration")
             return
-        if not dropped and leads_out(self.survey.root, path, kept):
+        if not dropped and leads_out(self.survey.root, path, lines):
             dropped = ("core.worktree leads out of the workspace",)
-            kept = "\n".join(line for line in kept.split("\n") if "worktree" not in line.lower())
+            lines = "\n".join(line for line in lines.split("\n") if "worktree" not in line.lower())
         if dropped:
             mode = stat.S_IMODE(os.lstat(path).st_mode)
             owner = os.lstat(path)
@@ -220,27 +221,28 @@ class Sweep:
                 flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW
                 fd = os.open(os.path.basename(path), flags, mode, dir_fd=parent)
             with open(fd, "w") as file:
-                file.write(kept)
+                file.write(lines)
                 if os.geteuid() == 0:
                     os.fchown(file.fileno(), owner.st_uid, owner.st_gid)
 
     def _take(self, path: str, why: str) -> None:
         os.makedirs(self.keep_in, mode=0o700, exist_ok=True)
         name = os.path.basename(path)
-        kept = f"{self.keep_in}/{len(self.taken)}-{name}"
+        place = f"{self.keep_in}/{len(self.taken)}-{name}"
         with opened_below(self.survey.root, os.path.dirname(path)) as parent:
             with suppress(OSError):  # a parent that was closed to its owner
                 mode = stat.S_IMODE(os.fstat(parent).st_mode)
                 if mode & 0o300 != 0o300:
                     os.chmod(f"/proc/self/fd/{parent}", mode | 0o700)
-            held = f"/proc/self/fd/{parent}/{name}"
+            planted = f"/proc/self/fd/{parent}/{name}"
             _open_up(parent, name)
             try:
-                os.rename(name, kept, src_dir_fd=parent)
+                os.rename(name, place, src_dir_fd=parent)
             except OSError:  # another file system
-                _copy(held, kept)
-                remove(held)
-        self.taken.append(HeldBack(path=path, why=why, kept=kept if os.path.lexists(kept) else ""))
+                _copy(planted, place)
+                remove(planted)
+        where = place if os.path.lexists(place) else ""
+        self.taken.append(Quarantined(path=path, why=why, kept=where))
 
 
 def _open_up(parent: int, name: str) -> None:
@@ -264,9 +266,9 @@ def _open_up(parent: int, name: str) -> None:
             os.close(place)
 
 
-def _copy(path: str, kept: str) -> None:
+def _copy(path: str, place: str) -> None:
     with suppress(OSError, shutil.Error, RecursionError):
         if os.path.isdir(path) and not os.path.islink(path):
-            shutil.copytree(path, kept, symlinks=True)
+            shutil.copytree(path, place, symlinks=True)
         elif os.path.isfile(path) or os.path.islink(path):
-            shutil.copy2(path, kept, follow_symlinks=False)
+            shutil.copy2(path, place, follow_symlinks=False)

@@ -1,8 +1,8 @@
-"""Remembers on disk which runs are going on, so that a killed supervisor's work is finished.
+"""Remembers on disk which runs are going on, so that the next start finishes a killed one's work.
 
-A run's protected paths are looked at when it has ended. If the supervisor is killed before that,
-the enclosure dies with it, but what the command had made is still there: the next start finds the
-entry, and takes it away.
+The supervisor looks at a run's protected paths when it has ended. If it is killed before that, the
+sandbox dies with it, but what the command had planted is still there: the next start finds the
+entry, and moves that into quarantine.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ import os
 from contextlib import suppress
 from itertools import count
 
+from redoma.base import own_directories
 from redoma.base.process_identity import identity, is_running
-from redoma.jail import places
 from redoma.model.access import NOBODYS_UID
 from redoma.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.model.result import HeldBack
+    from redoma.model.result import Quarantined
 
 # Begins the word on a command line by which a process says whose word it waits for.
 MARK = "redoma-waits-for-"
@@ -113,9 +113,9 @@ def _content(states: list[ProtectedState]) -> bytes:
     return "\n\0".join(lines).encode(errors="surrogateescape")
 
 
-def finish_others() -> tuple[HeldBack, ...]:
+def finish_others() -> tuple[Quarantined, ...]:
     """Settles runs whose supervisor is gone."""
-    taken: list[HeldBack] = []
+    taken: list[Quarantined] = []
     directory = _directory()
     gone = [name for name in _entries() if not is_running(name)]
     if gone:
@@ -129,11 +129,11 @@ def finish_others() -> tuple[HeldBack, ...]:
 
 
 def _directory() -> str:
-    return f"{places.state()}/runs"
+    return f"{own_directories.state()}/runs"
 
 
 def _made_directory() -> str:
-    path = f"{places.made_state()}/runs"
+    path = f"{own_directories.made_state()}/runs"
     with suppress(FileExistsError):
         os.mkdir(path, 0o700)
     return path
@@ -189,11 +189,11 @@ def _records(path: str) -> list[ProtectedState]:
     ]
 
 
-def _settle(path: str) -> list[HeldBack]:
+def _settle(path: str) -> list[Quarantined]:
     from redoma.jail.protect.quarantine import Sweep, quarantine_directory
     from redoma.jail.protect.survey import Survey
 
-    taken: list[HeldBack] = []
+    taken: list[Quarantined] = []
     for state in _records(path):
         survey = Survey(state.root, more=state.names)
         survey.look()
@@ -215,8 +215,8 @@ def kill_orphaned_waiters() -> None:
             with suppress(OSError):
                 process = os.pidfd_open(int(name))
                 try:
-                    # Attack: the number is another's by now; so the process that is held is looked
-                    # at once more, and it alone is signalled.
+                    # Attack: the number is another's by now; so the process of this descriptor
+                    # is looked at once more, and it alone is signalled.
                     if _is_orphaned_waiter(name):
                         signals.send(process, signals.SIGKILL)
                 finally:
@@ -227,14 +227,14 @@ def _is_orphaned_waiter(name: str) -> bool:
     try:
         with open(f"/proc/{name}/cmdline", "rb") as file:
             words = file.read(4096).decode(errors="replace").split("\0")
-        told = next((word for word in words if word.startswith(MARK)), "")
-        if not told:
+        mark = next((word for word in words if word.startswith(MARK)), "")
+        if not mark:
             return False
         with open(f"/proc/{name}/status") as file:
             uid = next(line.split()[1] for line in file if line.startswith("Uid:"))
     except (OSError, StopIteration):
         return False
-    where, _, maker = told.removeprefix(MARK).partition("-")
+    where, _, maker = mark.removeprefix(MARK).partition("-")
     # In another namespace of processes our numbers name others: what waits there is left alone.
     ours = where == namespace() and int(uid) in (os.geteuid(), NOBODYS_UID)
     return ours and not is_running(maker)

@@ -11,7 +11,7 @@ import stat
 import time
 from contextlib import contextmanager, suppress
 
-from redoma.jail import own
+from redoma.jail.protect import installation
 from redoma.jail.protect.obeyed_names import (
     GIT_PARTS,
     GIT_STORES,
@@ -146,7 +146,7 @@ def _read(
     protected: list[tuple[str, int]] = []
     endpoints: list[str] = []
     all_names: set[str] = set()
-    links = own.LINKS.get(path, frozenset())
+    links = installation.LINKS.get(path, frozenset())
     here = folded(path)
     seen.unlisted = True
     with suppress(OSError), _readable(root, path, status) as place, os.scandir(place) as entries:

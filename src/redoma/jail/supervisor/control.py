@@ -1,4 +1,4 @@
-"""The caller's hand on a run that is going on: cancel it, signal it, resize its terminal."""
+"""How a caller reaches a run that is going on: cancels it, signals it, resizes its terminal."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 class Control:
     """Safe to use from any thread and from a signal handler."""
+
+    __module__ = "redoma"
 
     def __init__(self) -> None:
         self._read, self._write = os.pipe()

@@ -44,7 +44,7 @@ def seen(ended: Exit, grant: Grant, changes: Changes | None, began: int) -> Exit
     if limit is None or "file_size" in ended.limits_reached:
         return ended
     notes = ended.notes
-    met = changes is not None and _in_layer(changes, limit)
+    met = changes is not None and _in_overlay(changes, limit)
     if not met:
         direct = (grant.workspace,) if grant.writes is Writes.DIRECT else ()
         try:
@@ -65,9 +65,9 @@ def seen(ended: Exit, grant: Grant, changes: Changes | None, began: int) -> Exit
 def with_existing(limits: Limits, grant: Grant) -> Limits:
     """The limits that the kernel is given: what is there already can be touched.
 
-    A layer copies a file before its first change, and the kernel holds that copy to the size that
-    its writer may write. So nobody is held below the largest file there is; whether one grew past
-    the limit is seen afterwards.
+    An overlay copies a file before its first change, and the kernel holds that copy to the size
+    that its writer may write. So nobody is held below the largest file there is; whether one grew
+    past the limit is seen afterwards.
     """
     if limits.file_size is None or grant.writes not in (Writes.LAYER, Writes.MEMORY):
         return limits
@@ -81,7 +81,7 @@ def with_existing(limits: Limits, grant: Grant) -> Limits:
     return replace(limits, file_size=largest + _MORE)
 
 
-def _in_layer(changes: Changes, limit: int) -> bool:
+def _in_overlay(changes: Changes, limit: int) -> bool:
     for item in changes.items:
         after, before = item.after, item.before
         if after is None or after.kind is not FileKind.FILE or after.size < limit:

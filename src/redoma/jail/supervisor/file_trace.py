@@ -1,8 +1,9 @@
 """Notes which files a command opens or executes, and what it may not write or reach.
 
-It looks on from a thread of its own.
+The kernel reports each call (`SECCOMP_RET_USER_NOTIF`) to a thread of ours, which notes it and lets
+it go on. The filter has to stand before the program starts, so such a launch is forked.
 
-It is a report and not a boundary: what it reads of a process is what the process shows.
+It is a report and not a boundary: what the thread reads of a process is what the process shows.
 """
 
 from __future__ import annotations
@@ -47,9 +48,10 @@ _NEEDS = {
     os.O_ACCMODE: 0,
 }
 _LONGEST_END = 5.0
+_COULD_NOT = 125
 
 
-class Trace:
+class FileTrace:
     """The files of one run."""
 
     def __init__(self) -> None:
@@ -76,7 +78,7 @@ class Trace:
         self._thread.start()
 
     def command_begins(self) -> None:
-        """What is executed next is the command; before it only the enclosure opened files."""
+        """What is executed next is the command; before it only the sandbox opened files."""
         self._armed = True
 
     def close(self) -> None:
@@ -268,11 +270,8 @@ def _name(fd: int) -> bytes:
     return os.readlink(f"/proc/self/fd/{fd}".encode())
 
 
-_COULD_NOT = 125
-
-
 def start(
-    launch: Launch, actions: list[tuple[Any, ...]], trace: Trace, *, new_session: bool
+    launch: Launch, actions: list[tuple[Any, ...]], trace: FileTrace, *, new_session: bool
 ) -> int:
     """The process id; `actions` are those of `posix_spawn`.
 

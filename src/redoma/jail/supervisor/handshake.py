@@ -1,4 +1,4 @@
-"""Learns an enclosure's first process, limits it, and only then lets the command begin."""
+"""Learns a sandbox's first process, limits it, and only then lets the command begin."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from redoma.model.errors import EngineFailed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from redoma.jail.supervisor.run import Supervisor
 
 _PATIENCE = 20_000
@@ -29,7 +27,6 @@ def begin(run: Supervisor) -> tuple[int, int]:
         # It limits itself; only the control group is put on from here.
         run.limiter.enter(run.pid)
         return 0, -1
-    may_begin = _asked(run)
     made = run.launch.starter is not None
     # Whoever was made for this run is the first process, and limits itself.
     try:
@@ -44,7 +41,7 @@ def begin(run: Supervisor) -> tuple[int, int]:
     except ProcessLookupError:
         raise _failed(run) from None
     try:
-        _made_ready(run, pid, may_begin, made=made)
+        _made_ready(run, pid, made=made)
         if run.trace is not None:
             run.trace.command_begins()
         os.write(handshake.go, b"g")
@@ -60,23 +57,7 @@ def begin(run: Supervisor) -> tuple[int, int]:
     return pid, descriptor
 
 
-def _asked(run: Supervisor) -> Callable[[], object]:
-    """Asks for the permit while the enclosure is made; a no is said when its end can be seen to.
-
-    Whoever is being started cannot be ended before it is known: it would wait for ever.
-    """
-    try:
-        return run.permit()
-    except BaseException as error:
-        refusal = error
-
-    def refuse() -> None:
-        raise refusal
-
-    return refuse
-
-
-def _made_ready(run: Supervisor, pid: int, may_begin: Callable[[], object], *, made: bool) -> None:
+def _made_ready(run: Supervisor, pid: int, *, made: bool) -> None:
     """Everything that has to be so before the command begins."""
     handshake = run.launch.handshake
     assert handshake is not None
@@ -93,7 +74,7 @@ def _made_ready(run: Supervisor, pid: int, may_begin: Callable[[], object], *, m
         if made:
             _first_process(run, handshake.status)  # now its network stands
         run.open_gate(pid)
-    may_begin()
+    run.wait_for_start()
     if run.limiter.watched:
         if made and run.launch.gate is None and not _sees_closed_processes():
             _first_process(run, handshake.status)  # now its root stands
@@ -159,7 +140,7 @@ def _failed(run: Supervisor) -> EngineFailed:
     for output in run.outputs:
         output.rest()
     said = b" ".join(output.data for output in run.outputs).decode(errors="replace").strip()
-    return EngineFailed(f"the enclosure could not be set up: {said}", hint="redoma doctor")
+    return EngineFailed(f"the sandbox could not be set up: {said}", hint="redoma doctor")
 
 
 def last_words(fd: int) -> bytes:

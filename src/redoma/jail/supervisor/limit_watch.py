@@ -1,4 +1,9 @@
-"""Looks at a running tree now and then, for limits that no kernel mechanism here holds."""
+"""Looks at a running tree now and then, for limits that no kernel mechanism here holds.
+
+A process's size has every page that it can see: eight workers that share an array of their parent
+seem to have it eight times. The kernel knows better (`Pss` in smaps_rollup), by walking all their
+pages: it is asked only where what can have come since the last answer could pass the limit.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +12,8 @@ import time
 from contextlib import suppress
 
 from redoma.base import signals
-from redoma.jail.supervisor.limiter import Limiter, free_on, full, opened_below, tree
+from redoma.jail.kernel.process import process_tree
+from redoma.jail.supervisor.limiter import Limiter, free_on, full, opened_below
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,9 +35,12 @@ _FREE_SOCKETS = 256
 _GIVES_WAY = 5
 _SIZES = frozenset({"memory", "processes", "cpu_seconds"})
 _DESCRIPTORS = frozenset({"memory", "open_files"})
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+# Above this many it would be asked for longer than a look may take; then sizes are added up.
+_MOST_ASKED = 512
 
 
-class Watch:
+class LimitWatch:
     """Counts memory, processes, CPU time, open files and written bytes of one tree."""
 
     def __init__(
@@ -54,7 +63,7 @@ class Watch:
         self._root = root
         self._roots = (f"/proc/{root}/root", f"/proc/self/fd/{inside}")
         self._directory = directory
-        self._written = Written()
+        self._written = WrittenBytes()
         self._free = free_on(self._directory)
         # A disk that was nearly full before is not the command's doing: half of the rest is its.
         self.keep = min(self._limits.keep_free or 0, self._free // 2)
@@ -72,7 +81,7 @@ class Watch:
         self.seen: set[str] = set()
 
     @classmethod
-    def of(cls, run: Supervisor) -> Watch:
+    def of(cls, run: Supervisor) -> LimitWatch:
         """The watch over a run that has begun."""
         made = cls(
             run.limiter,
@@ -93,7 +102,7 @@ class Watch:
 
     def _give_way(self) -> None:
         """Lowers the priority of the tree, and so of all that it starts."""
-        for pid in tree(self._root):
+        for pid in process_tree(self._root):
             with suppress(OSError):
                 os.setpriority(
                     os.PRIO_PROCESS, pid, os.getpriority(os.PRIO_PROCESS, 0) + _GIVES_WAY
@@ -134,7 +143,7 @@ class Watch:
         limits = self._limits
         processes = cpu = descriptors = 0
         written: dict[int, int] = {}
-        pids = tree(self._root)
+        pids = process_tree(self._root)
         self._memory.begin()
         for pid in pids:
             with suppress(OSError, ValueError, IndexError):
@@ -158,7 +167,7 @@ class Watch:
         self.bytes_written = self._written.total(written) + held
         now = time.monotonic()
         self._paces["disk"].saw(self.bytes_written, now)
-        # One of them is the enclosure's own. At the limit the kernel refuses the next one, and
+        # One of them is the sandbox's own. At the limit the kernel refuses the next one, and
         # there is nothing to end; a limit of one is always met, and says nothing.
         most = limits.processes or 0
         if "processes" in self._watched and most > 1 and processes - 1 >= most:
@@ -204,7 +213,7 @@ class Watch:
         held = 0
         for path, outside in places:
             for root in self._roots:
-                # Before the enclosure has a root of its own, this is the machine's disk.
+                # Before the sandbox has a root of its own, this is the machine's disk.
                 if _device(root + path) in (None, outside):
                     continue
                 with suppress(OSError):
@@ -214,7 +223,7 @@ class Watch:
         return held
 
 
-class Written:
+class WrittenBytes:
     """What a tree wrote, each byte once.
 
     A process that was waited for is in the count of whoever waited. One that nobody waits for (its
@@ -303,11 +312,6 @@ def _read(path: str) -> str:
         return file.read()
 
 
-_PAGE = os.sysconf("SC_PAGE_SIZE")
-# Above this many it would be asked for longer than a look may take; then sizes are added up.
-_MOST_ASKED = 512
-
-
 class TreeMemory:
     """Sizes and page faults at each look, and what the kernel said when it was last asked."""
 
@@ -324,7 +328,7 @@ class TreeMemory:
 
     def add(self, pid: int, *, state: str, pages: int, faults: int) -> None:
         """One process, parents first: its size in pages, and how often it got a page so far."""
-        # The first one is the enclosure's own; who was stopped by another stays so.
+        # The first one is the sandbox's own; who was stopped by another stays so.
         if self._pids and state not in "TtZX":
             self._running.append(pid)
         self._pids.append(pid)

@@ -7,6 +7,7 @@ import resource
 import time
 from contextlib import suppress
 
+from redoma.jail.kernel.process import rlimits_of, soft_and_hard
 from redoma.model.access import Limits
 from redoma.model.errors import EngineFailed
 
@@ -72,11 +73,11 @@ class Limiter:
                 )
 
     def starting_inside(self, start: Callable[[], int]) -> Callable[[], int]:
-        """The same start, in the control group; for a thread that is the enclosure's own."""
+        """The same start, in the control group; for a thread that is the sandbox's own."""
         group = self.group
         if group is None or group.version != 1:
             return start
-        enter, leave = group.doors()
+        enter, leave = group.procs_files()
         self._inside = True
 
         def inside() -> int:
@@ -90,10 +91,10 @@ class Limiter:
 
         return inside
 
-    def doors(self) -> list[int]:
+    def cgroup_files(self) -> list[int]:
         """Descriptors by which a process moves itself into the control group; ours to keep."""
         self._inside = True
-        return self.group.doors()[0] if self.group is not None else []
+        return self.group.procs_files()[0] if self.group is not None else []
 
     def apply(self, pid: int) -> int:
         """Holds the process that will become the command; 0 when that is done."""
@@ -104,12 +105,7 @@ class Limiter:
 
     def own_limits(self) -> list[tuple[int, int, int]]:
         """The kind, the soft and the hard value of each limit that a process has by itself."""
-        found = []
-        for kind, value in self._resource_limits():
-            most = resource.getrlimit(kind)[1]
-            value = value if most == resource.RLIM_INFINITY else min(value, most)  # noqa: PLW2901
-            found.append((kind, value, _hard(kind, value)))
-        return found
+        return [(kind, *soft_and_hard(kind, value)) for kind, value in self._resource_limits()]
 
     def enter(self, pid: int) -> None:
         """Moves the process into the control group, if there is one and it is not there yet."""
@@ -118,9 +114,9 @@ class Limiter:
 
     def _resource_limits(self) -> list[tuple[int, int]]:
         limits = self.limits
-        found = _of_each_process(limits)
+        found = rlimits_of(limits)
         if limits.processes is not None and "processes" not in self.held:
-            # Counted for this enclosure alone, since its user namespace is its own.
+            # Counted for this sandbox alone, since its user namespace is its own.
             found.append((resource.RLIMIT_NPROC, limits.processes + 1))
         if limits.memory is not None and "memory" not in self.held:
             found.append((resource.RLIMIT_DATA, limits.memory))
@@ -178,44 +174,6 @@ def _wanted(limits: Limits, controllers: frozenset[str]) -> frozenset[str]:
     )
 
 
-def _hard(kind: int, value: int) -> int:
-    # At the hard limit of CPU time the kernel kills without a word; before it, it says why.
-    return value + 1 if kind == resource.RLIMIT_CPU else value
-
-
-def tree(root: int) -> list[int]:
-    """A process and all that descend from it, as far as they live."""
-    found, pending = [], [root]
-    while pending:
-        pid = pending.pop()
-        found.append(pid)
-        with suppress(OSError):
-            for thread in os.listdir(f"/proc/{pid}/task"):
-                with open(f"/proc/{pid}/task/{thread}/children") as file:
-                    pending += [int(child) for child in file.read().split()]
-    return found
-
-
-def resource_limits(limits: Limits) -> str:
-    """`kind:value` pairs for a process that limits itself."""
-    pairs = _of_each_process(limits)
-    if limits.memory is not None:
-        pairs.append((resource.RLIMIT_DATA, limits.memory))
-    return ",".join(f"{kind}:{value}" for kind, value in pairs)
-
-
-def _of_each_process(limits: Limits) -> list[tuple[int, int]]:
-    """What the kernel holds of a process and of all that it starts, each for itself."""
-    wanted = (
-        (resource.RLIMIT_CORE, 1),  # not 0: then a crash starts the machine's own handler, outside
-        (resource.RLIMIT_NOFILE, limits.open_files),
-        (resource.RLIMIT_FSIZE, limits.file_size),
-        (resource.RLIMIT_CPU, limits.cpu_seconds),
-        (resource.RLIMIT_AS, limits.address_space),
-    )
-    return [(kind, value) for kind, value in wanted if value is not None]
-
-
 def opened_below(roots: tuple[str, ...], paths: tuple[str, ...]) -> list[int]:
     """Directories that are file systems of their own; a descriptor outlives their namespace."""
     found = []
@@ -231,7 +189,7 @@ def opened_below(roots: tuple[str, ...], paths: tuple[str, ...]) -> list[int]:
 
 
 def standing(first: int, paths: tuple[str, ...]) -> list[int]:
-    """The same of an enclosure that is being made: its last mount comes before the command."""
+    """The same of a sandbox that is being made: its last mount comes before the command."""
     until = time.monotonic() + _LONGEST_MADE
     while True:
         found = opened_below((f"/proc/{first}/root",), paths)

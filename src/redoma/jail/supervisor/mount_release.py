@@ -1,6 +1,6 @@
 """Lets a run's mounts go beside the work, not before its result is given.
 
-When a layer is taken away the kernel writes the whole file system below it to disk, whoever else
+When an overlay is unmounted the kernel writes the whole file system below it to disk, whoever else
 filled it, and the last process of the run would wait for that. So its mounts are held from outside
 until it is gone, and given up a little later by a thread that nobody waits for: several at once,
 since for all but the first there is nothing left to write.
@@ -18,7 +18,7 @@ _lock = allocate_lock()
 _waiting: list[int] = []
 
 
-class MountsKept:
+class MountHold:
     """The mount namespace of one run."""
 
     def __init__(self, pid: int) -> None:

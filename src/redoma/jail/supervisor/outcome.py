@@ -1,4 +1,4 @@
-"""Turns what was seen at the end of a run into one outcome."""
+"""Turns what the supervisor saw at the end of a run into one outcome."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import time
 from resource import RUSAGE_SELF, getrusage
 
 from redoma.base import signals
+from redoma.base.log import logger
 from redoma.jail.supervisor.limiter import free_on, full
 from redoma.jail.supervisor.streams import ANSWER
 from redoma.model.errors import EngineFailed
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from redoma.jail.supervisor.run import Supervisor
 
+log = logger(__name__)
 _BLOCK = 512
 _FULL = 1 << 20  # less than this on a disk, and something was refused it
 _LAUNCHER = 64 << 20  # more than an interpreter that starts commands by forking
@@ -38,7 +40,7 @@ _BY_LIMIT = {
 _BY_SIGNAL = {signals.SIGXFSZ: ("file_size",), signals.SIGXCPU: ("cpu_seconds",)}
 
 
-class Ending:
+class RunEnd:
     """What is known so far about how a run ended."""
 
     def __init__(self) -> None:
@@ -63,7 +65,7 @@ class Ending:
         self.status, self.usage = status, usage
 
     def tree_reaped(self, usage: struct_rusage) -> None:
-        """What the enclosure's first process and all below it used."""
+        """What the sandbox's first process and all below it used."""
         self.tree_usage = usage
 
     def exit(self, run: Supervisor, status: bytes) -> Exit:
@@ -80,8 +82,10 @@ class Ending:
         self._met(_BY_SIGNAL.get(number or 0, ()))
         used = self._used(run)
         self._met(self._past(run, used))
+        outcome = self._outcome(number)
+        log.info("a command ended: %s; limits met: %s", outcome.value, self.reached or "none")
         return Exit(
-            outcome=self._outcome(number),
+            outcome=outcome,
             code=code,
             signal=number,
             stdout=next((o.data for o in run.outputs if o.number == 1), b""),
@@ -130,12 +134,10 @@ class Ending:
             return None, signals.SIGKILL
         code = os.waitstatus_to_exitcode(self.status)
         if run.launch.handshake is not None and b'"exit-code"' not in status:
-            # Where memory ran out, the enclosure's own first process may have been the one to go.
+            # Where memory ran out, the sandbox's own first process may have been the one to go.
             if code >= 0 and run.launch.complaint and "memory" not in self.reached:
                 said = b"".join(o.data for o in run.outputs).decode(errors="replace").strip()
-                raise EngineFailed(
-                    f"the enclosure could not be set up: {said}", hint="redoma doctor"
-                )
+                raise EngineFailed(f"the sandbox could not be set up: {said}", hint="redoma doctor")
             return None, -code if code < 0 else signals.SIGKILL
         if code < 0:
             return None, -code

@@ -1,4 +1,4 @@
-"""The one supervisor: starts a launch, feeds and reads it, limits it, ends its whole tree."""
+"""The supervisor: starts a launch, feeds and reads it, limits it, and kills its whole tree."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import time
 from contextlib import suppress
 
 from redoma.base import signals
-from redoma.jail.kernel.process import reaper
+from redoma.jail.kernel.process import process_tree, reaper
 from redoma.jail.supervisor.control import Control
 from redoma.jail.supervisor.handshake import begin, last_words
-from redoma.jail.supervisor.limiter import Limiter, standing, tree
-from redoma.jail.supervisor.mount_release import MountsKept
-from redoma.jail.supervisor.outcome import PAST, Ending
+from redoma.jail.supervisor.limiter import Limiter, standing
+from redoma.jail.supervisor.mount_release import MountHold
+from redoma.jail.supervisor.outcome import PAST, RunEnd
 from redoma.jail.supervisor.spawn import spawn
 from redoma.jail.supervisor.streams import ANSWER, Input, Output
 from redoma.model.access import NOBODYS_UID
@@ -24,10 +24,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from redoma.egress.opening import OpenGate
+    from redoma.egress.run_gate import RunGate
     from redoma.jail.kernel.cgroups import Groups
-    from redoma.jail.supervisor.file_trace import Trace
-    from redoma.jail.supervisor.limit_watch import Watch
+    from redoma.jail.supervisor.file_trace import FileTrace
+    from redoma.jail.supervisor.limit_watch import LimitWatch
     from redoma.jail.supervisor.streams import Outlet, Sink
 
 _READ = select.POLLIN | select.POLLHUP | select.POLLERR
@@ -43,18 +43,18 @@ def run(
     control: Control | None = None,
     groups: Groups | None = None,
     directory: str = "/",
-    permit: Callable[[], Callable[[], object]] | None = None,
+    wait_for_start: Callable[[], object] = lambda: None,
     meanwhile: Callable[[], object] = lambda: None,
 ) -> Exit:
     """How it ended.
 
-    `permit` is asked while the enclosure is made, and the command begins when what it gives
-    returns; `meanwhile` is done from then on. `stdin` is what the command reads: bytes, a
-    descriptor that is read for it, or None where input comes through `control`.
+    `wait_for_start` returns when the start of the run is on disk: the command begins after that,
+    and never where it raises; `meanwhile` is done from then on. `stdin` is what the command reads:
+    bytes, a descriptor that is read for it, or None where input comes through `control`.
     """
     limiter = Limiter(launch.limits, groups, launch.held_by_engine)
     supervisor = Supervisor(launch, limiter, control or Control(), directory)
-    supervisor.permit = permit or supervisor.permit
+    supervisor.wait_for_start = wait_for_start
     # Without a namespace of its own a tree's orphans are the machine's: taken in, they would stay.
     takes_in = launch.own_process_namespace and launch.starter is None
     if takes_in:
@@ -92,21 +92,21 @@ class Supervisor:
         self.master = self.source = self.root = -1
         self.source_over = True
         self.temporary: list[int] = []
-        self.ending = Ending()
-        self.watch: Watch | None = None
-        self.trace: Trace | None = None
+        self.ending = RunEnd()
+        self.watch: LimitWatch | None = None
+        self.trace: FileTrace | None = None
         self.outlet: Outlet | None = None
-        self.gate: OpenGate | None = None
+        self.gate: RunGate | None = None
         self._held_up = False
         self.began = time.monotonic()
         self._poll = select.poll()
         self._feeding = self._listening = False
         self._status = b""
-        self._mounts: MountsKept | None = None
-        self.permit: Callable[[], Callable[[], object]] = lambda: lambda: None
+        self._mounts: MountHold | None = None
+        self.wait_for_start: Callable[[], object] = lambda: None
 
     def start(self, stdin: bytes | int | None, sink: Sink | None) -> None:
-        """Starts the enclosure, puts its limits on, and lets the command begin."""
+        """Starts the sandbox, puts its limits on, and lets the command begin."""
         if isinstance(stdin, int):
             self.source, stdin = stdin, None
             self.source_over = False
@@ -143,11 +143,11 @@ class Supervisor:
                 self.launch.fds.append((answer_end, ANSWER))
                 self.outputs.append(Output(answer, ANSWER, self.launch.answers, None))
             if self.launch.handshake is None:
-                self.permit()()  # nothing would hold it back later
+                self.wait_for_start()  # nothing would hold it back later
             if self.launch.trace_files:
-                from redoma.jail.supervisor.file_trace import Trace
+                from redoma.jail.supervisor.file_trace import FileTrace
 
-                self.trace = Trace()
+                self.trace = FileTrace()
             self.pid = spawn(self.launch, stdio, self.limiter, terminal, self.trace)
         finally:
             # While we hold the child's ends of pipes we would never see their end.
@@ -162,7 +162,7 @@ class Supervisor:
     def keep_mounts(self, first: int) -> None:
         """Before the command begins: later its first process may let nobody look."""
         if self.launch.over_disk:
-            self._mounts = MountsKept(first)
+            self._mounts = MountHold(first)
 
     def keep_root(self, first: int) -> None:
         """The root inside, to count what is written there; also before, and for the same reason."""
@@ -171,12 +171,12 @@ class Supervisor:
             self.root = os.open(f"/proc/{first}/root", os.O_PATH | os.O_CLOEXEC)
 
     def open_gate(self, first: int) -> None:
-        """Has the enclosure's connections answered, before anything in it can make one."""
-        from redoma.egress.opening import OpenGate
+        """Has the sandbox's connections answered, before anything in it can make one."""
+        from redoma.egress.run_gate import RunGate
         from redoma.jail.supervisor.streams import narrated
 
         tell = narrated(self.control, self.outlet)
-        self.gate = OpenGate(self.launch, first, self.control.wake, tell)
+        self.gate = RunGate(self.launch, first, self.control.wake, tell)
 
     def _make_input(self, stdin: bytes | None, ours: list[int]) -> int:
         if stdin == b"":
@@ -189,7 +189,7 @@ class Supervisor:
         return read_end
 
     def attend(self) -> None:
-        """Serves the run until the enclosure's launcher has ended."""
+        """Serves the run until the sandbox's launcher has ended."""
         limits = self.launch.limits
         deadline = self.began + limits.wall_seconds if limits.wall_seconds else None
         for fd in (self.process, self.control.fd, *(output.fd for output in self.outputs)):
@@ -310,9 +310,9 @@ class Supervisor:
     def _look(self) -> float:
         """Seconds until the next look."""
         if self.watch is None:
-            from redoma.jail.supervisor.limit_watch import Watch
+            from redoma.jail.supervisor.limit_watch import LimitWatch
 
-            self.watch = Watch.of(self)
+            self.watch = LimitWatch.of(self)
         past = self.watch.look()
         if past and not self.ending.said:
             self._end_because(PAST[past], past)
@@ -327,9 +327,9 @@ class Supervisor:
             group = os.getpgid(self.first)
             if group != os.getpgrp():
                 os.killpg(group, number)  # the first process ignores it
-            # A shell with a terminal gives each job a group of its own; and before the enclosure
+            # A shell with a terminal gives each job a group of its own; and before the sandbox
             # has made its session, its group is ours.
-            for pid in tree(self.first)[1:]:
+            for pid in process_tree(self.first)[1:]:
                 if group == os.getpgrp() or os.getpgid(pid) != group:
                     os.kill(pid, number)
 
@@ -341,7 +341,7 @@ class Supervisor:
         if self.limiter.group is not None:
             self.limiter.group.kill()
         if not self.launch.own_process_namespace and self.process >= 0:  # reaped: another's pid
-            for pid in reversed(tree(self.pid)[1:]):
+            for pid in reversed(process_tree(self.pid)[1:]):
                 with suppress(OSError):
                     os.kill(pid, signals.SIGKILL)
         if self.process >= 0 and (self.first_process < 0 or not self.launch.own_process_namespace):

@@ -11,10 +11,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from redoma.jail.supervisor.file_trace import Trace
+    from redoma.jail.supervisor.file_trace import FileTrace
     from redoma.jail.supervisor.limiter import Limiter
 
 _DUP = os.POSIX_SPAWN_DUP2
+# Signals that Python or a shell may have set to be ignored; a command begins with none ignored.
+_DEFAULTS = (1, 2, 3, 13, 15, 25)
 
 
 def spawn(
@@ -22,7 +24,7 @@ def spawn(
     stdio: tuple[int, int, int],
     limiter: Limiter,
     terminal: str = "",
-    trace: Trace | None = None,
+    trace: FileTrace | None = None,
 ) -> int:
     """The process id of the started process.
 
@@ -77,7 +79,7 @@ def _start(
     launch: Launch,
     actions: list[tuple[Any, ...]],
     limiter: Limiter,
-    trace: Trace | None,
+    trace: FileTrace | None,
     *,
     new_session: bool,
 ) -> int:
@@ -107,7 +109,3 @@ def _start(
         return started
 
     return whole() if launch.inside is None else launch.inside(whole)
-
-
-# Signals that Python or a shell may have set to be ignored; a command begins with none ignored.
-_DEFAULTS = (1, 2, 3, 13, 15, 25)

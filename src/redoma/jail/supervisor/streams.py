@@ -1,11 +1,17 @@
-"""What a command prints: kept up to a cap, passed on as it comes, and never a reason to wait."""
+"""A command's streams: its input is written as it reads, its output kept up to a cap and shown.
+
+Attack: a command prints until nobody reads any more. If the supervisor waited for the reader, time
+would stand still for it, and no limit would be looked at again. So a thread of its own hands the
+output on.
+"""
 
 from __future__ import annotations
 
 import os
 import time
-from _queue import SimpleQueue
 from _thread import allocate_lock, start_new_thread
+
+from redoma.base.cores import SimpleQueue
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +28,12 @@ if TYPE_CHECKING:
 _CHUNK = 1 << 16
 _KEPT = 8 << 20  # of each stream, where nobody said how much
 ANSWER = 3  # the number of the stream on which a Python call answers
+# So much is taken from a command before it has to wait for its reader.
+_MOST_WAITING = 256 << 10
+_LOOK = 0.2
+# How long a reader may be stuck after we ended the command ourselves.
+_PATIENCE = 5.0
+ABANDONED = "nobody read the last of the output"
 
 
 class Output:
@@ -126,14 +138,6 @@ class Input:
         if self.open:
             self.open = False
             os.close(self.fd)
-
-
-# So much is taken from a command before it has to wait for its reader.
-_MOST_WAITING = 256 << 10
-_LOOK = 0.2
-# How long a reader may be stuck after we ended the command ourselves.
-_PATIENCE = 5.0
-ABANDONED = "nobody read the last of the output"
 
 
 class Outlet:

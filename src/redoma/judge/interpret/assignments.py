@@ -1,15 +1,17 @@
-"""`read`, `mapfile`, names given as words: what flows into variables, and what names hide."""
+"""Builtins that set variables: `export`, `read`, `mapfile`, `getopts`; what their names hide."""
 
 from __future__ import annotations
 
 import re
 
-from redoma.judge.interpret.arg import ANYTHING, NOTHING, UNKNOWN, Arg, Stream, arg
-from redoma.judge.interpret.variables import judge_steering, judge_variable
+from redoma.judge.interpret.arg import ANYTHING, NOTHING, SECRET, UNKNOWN, Arg, Stream, arg
+from redoma.judge.interpret.formats import formatted
+from redoma.judge.interpret.variables import judge_steering, judge_unset, judge_variable
+from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.interpret.call import Call
+    from redoma.judge.interpret.invocation import Invocation
 
 _NAME = re.compile(r"[A-Za-z_]\w*$")
 _ARITHMETIC = frozenset(("-eq", "-ne", "-lt", "-le", "-gt", "-ge"))
@@ -17,7 +19,7 @@ _NAMED = frozenset(("-v", "-R"))
 MOST_LINES = 64
 
 
-def assigned(call: Call, name: str, value: Arg) -> None:
+def assigned(call: Invocation, name: str, value: Arg) -> None:
     """A builtin sets a variable or an element that it was given by name."""
     plain, bracket, key = name.partition("[")
     names(call, value.like(name))
@@ -30,20 +32,106 @@ def assigned(call: Call, name: str, value: Arg) -> None:
     judge_variable(call.walker, plain, value, call.state, kept=True)
 
 
-def names(call: Call, word: Arg) -> None:
+def names(call: Invocation, word: Arg) -> None:
     """Attack: `read 'a[$(cmd)]'`: bash expands the subscript of a name that a builtin gets."""
     if "[" in word and ("$(" in word or "`" in word):
         call.walker.hidden_text(word, call.state)
 
 
-def let(call: Call) -> Stream:
+def printed_into(call: Invocation, taint: int) -> Stream:
+    """`printf -v NAME …` and `printf -vNAME …`: an assignment in disguise."""
+    words = call.args
+    attached = words[0][2:]
+    name = attached or (words[1] if len(words) > 1 else "")
+    rest = words[1:] if attached else words[2:]
+    text = formatted([str(w) for w in rest])
+    assigned(call, str(name), arg(UNKNOWN if text is None else text, call.span, taint))
+    return NOTHING
+
+
+def shows_environment(call: Invocation) -> Stream:
+    """Every variable with its value, tokens and passwords among them."""
+    target = Target(text="environment", place=Place.SECRET)
+    call.fact(Effect.SECRETS, target, tags=("environment",))
+    return Stream(None, SECRET, "environment")
+
+
+def export(call: Invocation) -> Stream:
+    listing = True
+    letters = "".join(w for w in call.args if w.startswith("-"))
+    points = "n" in letters and call.name != "export"
+    for word in call.args:
+        if word.startswith("-"):
+            listing = listing and "p" in word
+            continue
+        listing = False
+        name, equals, value = word.partition("=")
+        name = name.removesuffix("+")
+        names(call, word.like(name))
+        if "i" in letters:
+            call.state.integers.add(name)
+            call.walker.expander.number(word.like(value), call.state)
+        if call.walker.running and call.name in ("local", "declare", "typeset"):
+            call.walker.locals.setdefault(name, call.state.variables.get(name))
+        if points and equals:
+            call.state.references[name] = value
+            continue
+        if not equals:
+            call.state.exported.add(name)
+            continue
+        held = arg(value, word.span, word.taint)
+        if name not in call.state.arrays:
+            call.state.assign(name, held)
+        if call.name in ("export", "declare", "typeset", "readonly", "local", "setenv"):
+            call.state.exported.add(name)
+        judge_variable(call.walker, name, held, call.state, kept=True)
+    if listing and call.name in ("export", "declare", "typeset"):
+        return shows_environment(call)
+    if call.name in ("export", "declare", "typeset", "readonly", "local"):
+        call.fact(Effect.WRITES, tags=("shell-state",))
+    return NOTHING
+
+
+def unset(call: Invocation) -> Stream:
+    for word in call.args:
+        if not word.startswith("-"):
+            names(call, word)
+            call.state.forget(word)
+            judge_unset(call, word)
+    call.fact(Effect.WRITES, tags=("shell-state",))
+    return NOTHING
+
+
+def set_(call: Invocation) -> Stream:
+    words = list(call.args)
+    if not words:
+        return shows_environment(call)
+    while words and words[0][:1] in "-+" and words[0] != "--" and words[0] not in ("-", "+"):
+        option = words.pop(0)
+        if option[-1:] == "o" and words:
+            words.pop(0)
+    if words and words[0] == "--":
+        words.pop(0)
+    if words:
+        call.state.positional = words
+    call.fact(Effect.WRITES, tags=("shell-options",))
+    return NOTHING
+
+
+def shift(call: Invocation) -> Stream:
+    count = int(call.args[0]) if call.args and call.args[0].isdigit() else 1
+    call.state.positional = call.state.positional[count:]
+    return NOTHING
+
+
+def let(call: Invocation) -> Stream:
     """`let`: every word is arithmetic."""
     for word in call.args:
         call.walker.expander.number(word, call.state)
     return NOTHING
 
 
-def test(call: Call) -> Stream:
+def test(call: Invocation) -> Stream:
     """`test`, `[`: `-v` takes a name, subscript and all."""
     for option, word in zip(call.args, call.args[1:], strict=False):
         if option in _NAMED:
@@ -51,7 +139,7 @@ def test(call: Call) -> Stream:
     return NOTHING
 
 
-def condition(call: Call) -> None:
+def condition(call: Invocation) -> None:
     """`[[ … ]]`: besides names, what numbers are compared by is arithmetic."""
     test(call)
     words = call.args
@@ -61,14 +149,14 @@ def condition(call: Call) -> None:
                 call.walker.expander.number(beside, call.state)
 
 
-def getopts(call: Call) -> Stream:
+def getopts(call: Invocation) -> Stream:
     """`getopts`: a letter of the options becomes a variable."""
     for name in call.args[1:2]:
         assigned(call, str(name), arg(UNKNOWN, call.span))
     return NOTHING
 
 
-def read(call: Call) -> Stream:
+def read(call: Invocation) -> Stream:
     """`read`, `mapfile`: what flows in becomes variables."""
     into_array = call.name in ("mapfile", "readarray")
     given, options = _options(call, "dnOsuCc" if into_array else "adinNptu")
@@ -116,7 +204,7 @@ def _ending(options: dict[str, Arg]) -> str:
     return str(options["d"])[:1] or "\ufffd"
 
 
-def _separators(call: Call) -> str:
+def _separators(call: Invocation) -> str:
     held = call.environment.get("IFS") or call.state.variables.get("IFS")
     return str(held) if held is not None and held.known else " \t\n"
 
@@ -137,7 +225,7 @@ def _fields(line: str, separators: str, most: int) -> list[str]:
     return re.split(between, line, maxsplit=max(most - 1, 0)) if most != 1 else [line]
 
 
-def _options(call: Call, takes: str) -> tuple[list[Arg], dict[str, Arg]]:
+def _options(call: Invocation, takes: str) -> tuple[list[Arg], dict[str, Arg]]:
     given: list[Arg] = []
     options: dict[str, Arg] = {}
     words = list(call.args)

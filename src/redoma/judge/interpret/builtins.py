@@ -1,28 +1,33 @@
-"""What the shell does itself: directories, variables, aliases, traps, `eval`, `source`, `exec`."""
+"""What the shell does itself: directories, `echo`, aliases, traps, `eval`, `source`, `exec`."""
 
 from __future__ import annotations
 
-from redoma.judge.interpret import assignments as inputs
-from redoma.judge.interpret import variables
+from redoma.judge.interpret import assignments
 from redoma.judge.interpret.arg import ANYTHING, NETWORK, NOTHING, SECRET, UNKNOWN, Stream, arg
 from redoma.judge.interpret.formats import echoed, formatted
-from redoma.judge.interpret.paths import normal
+from redoma.judge.interpret.places import normal
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from redoma.judge.interpret.call import Call
+    from redoma.judge.interpret.invocation import Invocation
 
-judge_variable = variables.judge_variable
+_USUAL_ALIASES = frozenset(("ll", "la", "l"))
+"""No programs, but names that nearly every person gives to `ls`."""
+_QUIET = (
+    ": true false break continue return exit wait jobs fg bg help times suspend "
+    "logout dirs compgen complete compopt caller disown"
+).split()
+_OPTIONS = ("shopt", "unalias", "setopt", "unsetopt", "bind", "ulimit", "umask")
 
 
-def _nothing(_call: Call) -> Stream:
+def _nothing(_call: Invocation) -> Stream:
     return NOTHING
 
 
-def cd(call: Call) -> Stream:
+def cd(call: Invocation) -> Stream:
     words = [w for w in call.args if not (w.startswith("-") and w != "-")]
     state = call.state
     if call.name == "popd":
@@ -48,18 +53,18 @@ def cd(call: Call) -> Stream:
     return Stream(f"{state.cwd}\n") if words and words[0] == "-" else NOTHING
 
 
-def pwd(call: Call) -> Stream:
+def pwd(call: Invocation) -> Stream:
     return Stream(f"{call.state.cwd}\n" if UNKNOWN not in call.state.cwd else None)
 
 
-def echo(call: Call) -> Stream:
+def echo(call: Invocation) -> Stream:
     taint = 0
     for word in call.args:
         taint |= word.taint
     if call.name == "printf":
         words = call.args
         if words and words[0].startswith("-v"):
-            return _printed_into(call, taint)
+            return assignments.printed_into(call, taint)
         text = formatted([str(w) for w in words if w != "--"])
     else:
         text = echoed([str(w) for w in call.args])
@@ -68,97 +73,7 @@ def echo(call: Call) -> Stream:
     return Stream(text, taint)
 
 
-def _printed_into(call: Call, taint: int) -> Stream:
-    """`printf -v NAME …` and `printf -vNAME …`: an assignment in disguise."""
-    words = call.args
-    attached = words[0][2:]
-    name = attached or (words[1] if len(words) > 1 else "")
-    rest = words[1:] if attached else words[2:]
-    text = formatted([str(w) for w in rest])
-    inputs.assigned(call, str(name), arg(UNKNOWN if text is None else text, call.span, taint))
-    return NOTHING
-
-
-def shows_environment(call: Call) -> Stream:
-    """Every variable with its value, tokens and passwords among them."""
-    target = Target(text="environment", place=Place.SECRET)
-    call.fact(Effect.SECRETS, target, tags=("environment",))
-    return Stream(None, SECRET, "environment")
-
-
-def export(call: Call) -> Stream:
-    listing = True
-    letters = "".join(w for w in call.args if w.startswith("-"))
-    points = "n" in letters and call.name != "export"
-    for word in call.args:
-        if word.startswith("-"):
-            listing = listing and "p" in word
-            continue
-        listing = False
-        name, equals, value = word.partition("=")
-        name = name.removesuffix("+")
-        inputs.names(call, word.like(name))
-        if "i" in letters:
-            call.state.integers.add(name)
-            call.walker.expander.number(word.like(value), call.state)
-        if call.walker.running and call.name in ("local", "declare", "typeset"):
-            call.walker.locals.setdefault(name, call.state.variables.get(name))
-        if points and equals:
-            call.state.references[name] = value
-            continue
-        if not equals:
-            call.state.exported.add(name)
-            continue
-        held = arg(value, word.span, word.taint)
-        if name not in call.state.arrays:
-            call.state.assign(name, held)
-        if call.name in ("export", "declare", "typeset", "readonly", "local", "setenv"):
-            call.state.exported.add(name)
-        judge_variable(call.walker, name, held, call.state, kept=True)
-    if listing and call.name in ("export", "declare", "typeset"):
-        return shows_environment(call)
-    if call.name in ("export", "declare", "typeset", "readonly", "local"):
-        call.fact(Effect.WRITES, tags=("shell-state",))
-    return NOTHING
-
-
-def unset(call: Call) -> Stream:
-    for word in call.args:
-        if not word.startswith("-"):
-            inputs.names(call, word)
-            call.state.forget(word)
-            variables.judge_unset(call, word)
-    call.fact(Effect.WRITES, tags=("shell-state",))
-    return NOTHING
-
-
-def set_(call: Call) -> Stream:
-    words = list(call.args)
-    if not words:
-        return shows_environment(call)
-    while words and words[0][:1] in "-+" and words[0] != "--" and words[0] not in ("-", "+"):
-        option = words.pop(0)
-        if option[-1:] == "o" and words:
-            words.pop(0)
-    if words and words[0] == "--":
-        words.pop(0)
-    if words:
-        call.state.positional = words
-    call.fact(Effect.WRITES, tags=("shell-options",))
-    return NOTHING
-
-
-def shift(call: Call) -> Stream:
-    count = int(call.args[0]) if call.args and call.args[0].isdigit() else 1
-    call.state.positional = call.state.positional[count:]
-    return NOTHING
-
-
-_USUAL_ALIASES = frozenset(("ll", "la", "l"))
-"""No programs, but names that nearly every person gives to `ls`."""
-
-
-def alias(call: Call) -> Stream:
+def alias(call: Invocation) -> Stream:
     for word in call.args:
         name, equals, body = word.partition("=")
         if not equals:
@@ -170,14 +85,14 @@ def alias(call: Call) -> Stream:
     return NOTHING
 
 
-def trap(call: Call) -> Stream:
+def trap(call: Invocation) -> Stream:
     words = [w for w in call.args if w not in ("--", "-p", "-l")]
     if len(words) >= 2 and words[0] not in ("-", ""):
         call.run_shell(words[0])
     return NOTHING
 
 
-def eval_(call: Call) -> Stream:
+def eval_(call: Invocation) -> Stream:
     words = [w for i, w in enumerate(call.args) if not (i == 0 and w == "--")]
     if not words:
         return NOTHING
@@ -190,12 +105,12 @@ def eval_(call: Call) -> Stream:
     if text.taint & NETWORK:
         call.fact(Effect.DOWNLOADS_AND_EXECUTES, at=span)
     if not text.strip(UNKNOWN + " "):
-        call.fact(Effect.UNKNOWN, tags=("code",), at=span)
+        call.unknown_code(span)
         return ANYTHING
     return call.walker.nested(text, call.state, call.stdin)
 
 
-def source(call: Call) -> Stream:
+def source(call: Invocation) -> Stream:
     words = [w for w in call.args if w != "--"]
     if not words:
         return NOTHING
@@ -203,7 +118,7 @@ def source(call: Call) -> Stream:
     return call.executes_file(words[0], positional=words[1:] or None, here=True)
 
 
-def exec_(call: Call) -> Stream:
+def exec_(call: Invocation) -> Stream:
     words = list(call.args)
     while words and words[0].startswith("-") and words[0] != "--":
         option = words.pop(0)
@@ -214,7 +129,7 @@ def exec_(call: Call) -> Stream:
     return call.run_args(words) if words else NOTHING
 
 
-def command(call: Call) -> Stream:
+def command(call: Invocation) -> Stream:
     words = list(call.args)
     while words and words[0].startswith("-"):
         option = words.pop(0)
@@ -235,7 +150,7 @@ def command(call: Call) -> Stream:
     return call.run_args(words)
 
 
-def type_(call: Call) -> Stream:
+def type_(call: Invocation) -> Stream:
     """`type -P NAME` prints where a program lies; its name is all that counts."""
     words = [word for word in call.args if word[:1] != "-"]
     if not any(word in ("-P", "-p") for word in call.args):
@@ -243,7 +158,7 @@ def type_(call: Call) -> Stream:
     return Stream("".join(f"/usr/bin/{word}\n" for word in words))
 
 
-def hash_(call: Call) -> Stream:
+def hash_(call: Invocation) -> Stream:
     """Attack: `hash -p /bin/rm ls` makes `ls` another program, as an alias would."""
     words = call.args
     if words[:1] == ["-p"] and len(words) > 2:
@@ -252,7 +167,7 @@ def hash_(call: Call) -> Stream:
     return NOTHING
 
 
-def enable(call: Call) -> Stream:
+def enable(call: Invocation) -> Stream:
     if any(w.startswith("-") and "f" in w for w in call.args):
         call.fact(Effect.EXECUTES, tags=("library",))
     else:
@@ -260,7 +175,7 @@ def enable(call: Call) -> Stream:
     return NOTHING
 
 
-def history(call: Call) -> Stream:
+def history(call: Invocation) -> Stream:
     if call.name == "fc":
         call.fact(Effect.UNKNOWN, tags=("history",))
         return ANYTHING
@@ -270,30 +185,26 @@ def history(call: Call) -> Stream:
     return Stream(None, SECRET, "history")
 
 
-def shell_options(call: Call) -> Stream:
+def shell_options(call: Invocation) -> Stream:
     call.fact(Effect.WRITES, tags=("shell-options",))
     return NOTHING
 
 
-_QUIET = (
-    ": true false break continue return exit wait jobs fg bg help times suspend "
-    "logout dirs compgen complete compopt caller disown"
-).split()
-_OPTIONS = ("shopt", "unalias", "setopt", "unsetopt", "bind", "ulimit", "umask")
-
-BUILTINS: dict[str, Callable[[Call], Stream]] = {
+BUILTINS: dict[str, Callable[[Invocation], Stream]] = {
     **dict.fromkeys(_QUIET, _nothing),
     **dict.fromkeys(("cd", "chdir", "pushd", "popd"), cd),
     "pwd": pwd,
     **dict.fromkeys(("echo", "printf", "print"), echo),
-    **dict.fromkeys(("export", "declare", "typeset", "local", "readonly", "setenv"), export),
-    "unset": unset,
-    "set": set_,
-    "shift": shift,
-    **dict.fromkeys(("read", "mapfile", "readarray"), inputs.read),
-    **dict.fromkeys(("test", "["), inputs.test),
-    "let": inputs.let,
-    "getopts": inputs.getopts,
+    **dict.fromkeys(
+        ("export", "declare", "typeset", "local", "readonly", "setenv"), assignments.export
+    ),
+    "unset": assignments.unset,
+    "set": assignments.set_,
+    "shift": assignments.shift,
+    **dict.fromkeys(("read", "mapfile", "readarray"), assignments.read),
+    **dict.fromkeys(("test", "["), assignments.test),
+    "let": assignments.let,
+    "getopts": assignments.getopts,
     "alias": alias,
     "trap": trap,
     "eval": eval_,

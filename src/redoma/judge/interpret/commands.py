@@ -15,8 +15,8 @@ from redoma.judge.interpret.arg import (
     joined,
 )
 from redoma.judge.interpret.assignments import condition
-from redoma.judge.interpret.call import Call
 from redoma.judge.interpret.files import Redirects
+from redoma.judge.interpret.invocation import Invocation
 from redoma.judge.interpret.variables import judge_steering, judge_variable
 from redoma.model.risk import Effect
 from redoma.model.script import (
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from redoma.judge.interpret.state import State
     from redoma.judge.interpret.walker import Walker
     from redoma.model.script import Command
+
+MOST_ROUNDS = 6
 
 
 def simple(walker: Walker, node: Simple, state: State, stdin: Stream) -> Stream:
@@ -75,7 +77,9 @@ def simple(walker: Walker, node: Simple, state: State, stdin: Stream) -> Stream:
             break
     if state.exported:
         environment = {**state.environment(), **environment}
-    call = Call(walker, args, state, redirects.stdin, environment, node.span, redirects=redirects)
+    call = Invocation(
+        walker, args, state, redirects.stdin, environment, node.span, redirects=redirects
+    )
     out = redirects.finish(walker.run(call))
     if call.name == "exec" and node.redirects:
         redirects.keep()
@@ -184,9 +188,6 @@ def _aliased(walker: Walker, body: str, node: Simple, state: State, stdin: Strea
     return walker.nested(arg(f"{body} {rest}", node.span), then, stdin)
 
 
-MOST_ROUNDS = 6
-
-
 def compound(walker: Walker, node: Command, state: State, stdin: Stream) -> Stream:
     """Walks one compound command, its redirections already open."""
     if isinstance(node, Block):
@@ -219,7 +220,7 @@ def compound(walker: Walker, node: Command, state: State, stdin: Stream) -> Stre
         return _coprocess(walker, node, state)
     if isinstance(node, Test):
         words = [walker.expander.one(word, state) for word in node.words]
-        condition(Call(walker, [arg("[[", node.span), *words], state, stdin, {}, node.span))
+        condition(Invocation(walker, [arg("[[", node.span), *words], state, stdin, {}, node.span))
         return NOTHING
     if isinstance(node, ArithmeticCommand):
         walker.expander.arithmetic(node.expression, state)

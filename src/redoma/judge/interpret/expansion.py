@@ -39,7 +39,7 @@ LONGEST = 16384
 """A longer word is not followed: doubling a variable would cost more at every step."""
 
 
-class Piece:
+class WordPiece:
     """A stretch of an expanded word; unquoted text may split into words."""
 
     __slots__ = ("quoted", "taint", "text")
@@ -192,34 +192,34 @@ class Expander:
             return items
         return [item.like(field) for item in items for field in _split(item, separators)[0]]
 
-    def _pieces(self, parts: tuple[Part, ...], state: State) -> list[Piece]:
-        out: list[Piece] = []
+    def _pieces(self, parts: tuple[Part, ...], state: State) -> list[WordPiece]:
+        out: list[WordPiece] = []
         for index, part in enumerate(parts):
             if type(part) is Literal:
                 text = part.text
                 if index == 0 and not part.quoted and text[:1] == "~":
                     text = self._tilde(text, state)
-                out.append(Piece(text, PLAIN, quoted=part.quoted))
+                out.append(WordPiece(text, PLAIN, quoted=part.quoted))
             else:
                 out.append(self._piece(part, state))
         return out
 
-    def _piece(self, part: Part, state: State) -> Piece:
+    def _piece(self, part: Part, state: State) -> WordPiece:
         if type(part) is Parameter:
             from redoma.judge.interpret.parameters import parameter
 
             value = parameter(part, state, self)
-            return Piece(value, value.taint, quoted=part.quoted)
+            return WordPiece(value, value.taint, quoted=part.quoted)
         if type(part) is CommandSubstitution:
             stream = self.walker.substitute(part.script, state)
             text = UNKNOWN if stream.text is None else stream.text.rstrip("\n")
-            return Piece(text, stream.taint, quoted=part.quoted)
+            return WordPiece(text, stream.taint, quoted=part.quoted)
         if type(part) is ProcessSubstitution:
             path = self.walker.process_substitution(part, state)
-            return Piece(path, PLAIN, quoted=True)
+            return WordPiece(path, PLAIN, quoted=True)
         if type(part) is Arithmetic:
-            return Piece(self.arithmetic(part.expression, state), PLAIN, quoted=True)
-        return Piece(part.text, PLAIN, quoted=True)  # type: ignore[union-attr]
+            return WordPiece(self.arithmetic(part.expression, state), PLAIN, quoted=True)
+        return WordPiece(part.text, PLAIN, quoted=True)  # type: ignore[union-attr]
 
     def arithmetic(self, expression: Word, state: State) -> str:
         """The number an expression gives if it is plain; runs what hides inside it."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from redoma.judge.interpret.arg import ANYTHING, NETWORK, NOTHING, SECRET, UNKNOWN, Arg, Stream, arg
-from redoma.judge.interpret.call import Call
-from redoma.judge.interpret.paths import normal, place_of
+from redoma.judge.interpret.invocation import Invocation
+from redoma.judge.interpret.places import normal, place_of
 from redoma.judge.interpret.sensitive import is_secret, reaches_accounts
 from redoma.judge.interpret.variables import judge_steering
 from redoma.model.risk import Effect, Place, Target
@@ -18,6 +18,47 @@ if TYPE_CHECKING:
     from redoma.model.script import Redirect, Span
 
 _WRITING = frozenset((">", ">>", ">|", "&>", "&>>", "<>", ">&"))
+_LANGUAGES = {
+    ".sh": "shell",
+    ".bash": "shell",
+    ".py": "python",
+    ".js": "javascript",
+    ".mjs": "javascript",
+    ".cjs": "javascript",
+    ".ts": "typescript",
+    ".rb": "ruby",
+    ".pl": "perl",
+    ".php": "php",
+    ".lua": "lua",
+}
+_NAMED = {"Rakefile": "ruby", "Gemfile": "ruby", "justfile": "shell", "Justfile": "shell"}
+_RUN_BY_NAME = frozenset(
+    "Makefile makefile GNUmakefile package.json setup.py conftest.py Rakefile Gemfile justfile "
+    "build.rs build.gradle build.gradle.kts CMakeLists.txt noxfile.py tasks.py gulpfile.js "
+    "Gruntfile.js vite.config.js jest.config.js sitecustomize.py".split()
+)
+"""Files that build tools run because of their names."""
+_RUNNING = frozenset((Effect.EXECUTES, Effect.INSTALLS))
+_EXCUSED = frozenset(("prepared", "eval", "source"))
+MOST_FILES = 12
+_SHEBANGS = (
+    ("python", "python"),
+    ("node", "javascript"),
+    ("deno", "javascript"),
+    ("bun", "javascript"),
+    ("perl", "perl"),
+    ("ruby", "ruby"),
+    ("php", "php"),
+    ("lua", "lua"),
+    ("Rscript", "r"),
+    ("julia", "julia"),
+    ("tclsh", "tcl"),
+    ("expect", "tcl"),
+    ("elixir", "elixir"),
+    ("groovy", "groovy"),
+    ("osascript", "applescript"),
+    ("pwsh", "powershell"),
+)
 
 
 class Files:
@@ -253,9 +294,8 @@ def settle(
     emptied: bool = False,
 ) -> None:
     """What flows out arrives: in a file, at another machine, or in a process that reads it."""
-    from redoma.judge.interpret.call import Call
 
-    call = Call(walker, [word], state, NOTHING, {}, span)
+    call = Invocation(walker, [word], state, NOTHING, {}, span)
     call.name = ">"
     path = call.path(word)
     target, marks = call.written_target(word)
@@ -276,49 +316,6 @@ def settle(
         tags_ = (*tags_, "secret")
     call.fact(Effect.WRITES, target, tags=(*tags_, *marks), at=span)
     walker.files.put(path, carried, append=append)
-
-
-_LANGUAGES = {
-    ".sh": "shell",
-    ".bash": "shell",
-    ".py": "python",
-    ".js": "javascript",
-    ".mjs": "javascript",
-    ".cjs": "javascript",
-    ".ts": "typescript",
-    ".rb": "ruby",
-    ".pl": "perl",
-    ".php": "php",
-    ".lua": "lua",
-}
-_NAMED = {"Rakefile": "ruby", "Gemfile": "ruby", "justfile": "shell", "Justfile": "shell"}
-_RUN_BY_NAME = frozenset(
-    "Makefile makefile GNUmakefile package.json setup.py conftest.py Rakefile Gemfile justfile "
-    "build.rs build.gradle build.gradle.kts CMakeLists.txt noxfile.py tasks.py gulpfile.js "
-    "Gruntfile.js vite.config.js jest.config.js sitecustomize.py".split()
-)
-"""Files that build tools run because of their names."""
-_RUNNING = frozenset((Effect.EXECUTES, Effect.INSTALLS))
-_EXCUSED = frozenset(("prepared", "eval", "source"))
-MOST_FILES = 12
-_SHEBANGS = (
-    ("python", "python"),
-    ("node", "javascript"),
-    ("deno", "javascript"),
-    ("bun", "javascript"),
-    ("perl", "perl"),
-    ("ruby", "ruby"),
-    ("php", "php"),
-    ("lua", "lua"),
-    ("Rscript", "r"),
-    ("julia", "julia"),
-    ("tclsh", "tcl"),
-    ("expect", "tcl"),
-    ("elixir", "elixir"),
-    ("groovy", "groovy"),
-    ("osascript", "applescript"),
-    ("pwsh", "powershell"),
-)
 
 
 def language_of(text: str) -> str:
@@ -345,7 +342,7 @@ def run_written(walker: Walker, state: State) -> None:
             walker.note(Effect.DOWNLOADS_AND_EXECUTES, span, detail=path)
         if not text or UNKNOWN in text or path.startswith("/dev/"):
             continue
-        call = Call(walker, [arg(path, span)], state.copy(), NOTHING, {}, span)
+        call = Invocation(walker, [arg(path, span)], state.copy(), NOTHING, {}, span)
         name = path.rpartition("/")[2]
         if name == "package.json":
             for script in _scripts(text):

@@ -51,7 +51,7 @@ def echoed(words: list[str]) -> str | None:
 
 
 def formatted(words: list[str]) -> str | None:
-    """The output of `printf`, or None where it cannot be told."""
+    """The output of `printf`, or None where nobody can know it."""
     if not words:
         return ""
     pattern, values = words[0], words[1:]

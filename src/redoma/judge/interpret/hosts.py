@@ -8,7 +8,7 @@ from redoma.model.risk import Effect, Place, Target
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.arg import Arg
-    from redoma.judge.interpret.call import Call
+    from redoma.judge.interpret.invocation import Invocation
 
 _LOOPBACK = (
     "localhost",
@@ -51,6 +51,17 @@ WELL_KNOWN = frozenset(
     "dropbox.com linkedin.com twitter.com youtube.com netflix.com binance.com "
     "coinbase.com metamask.io deno.land".split()
 )
+_READING_METHODS = frozenset(
+    ("GET", "HEAD", "OPTIONS", "TRACE", "PROPFIND", "REPORT", "SEARCH", "")
+)
+_WHOLE_COLLECTIONS = frozenset(("*", "_all", "%2a"))
+_DELETING_WORDS = frozenset(
+    "delete dodelete remove destroy purge drop wipe truncate erase flush flushall "
+    "flushdb terminate reset deactivate revoke delete-batch deletebatch delete_by_query "
+    "_delete_by_query bulk-delete bulk_delete _close shutdown reboot factory-reset "
+    "clear-all safeexit exit quietdown deletebyquery".split()
+)
+_SETTINGS = frozenset(("_cluster/settings", "_snapshot", "_security", "_ilm", "admin/config"))
 
 
 def host_of(text: str) -> str:
@@ -170,21 +181,14 @@ def _one_slip(one: str, other: str) -> bool:
     )
 
 
-_READING_METHODS = frozenset(
-    ("GET", "HEAD", "OPTIONS", "TRACE", "PROPFIND", "REPORT", "SEARCH", "")
-)
-_WHOLE_COLLECTIONS = frozenset(("*", "_all", "%2a"))
-_DELETING_WORDS = frozenset(
-    "delete dodelete remove destroy purge drop wipe truncate erase flush flushall "
-    "flushdb terminate reset deactivate revoke delete-batch deletebatch delete_by_query "
-    "_delete_by_query bulk-delete bulk_delete _close shutdown reboot factory-reset "
-    "clear-all safeexit exit quietdown deletebyquery".split()
-)
-_SETTINGS = frozenset(("_cluster/settings", "_snapshot", "_security", "_ilm", "admin/config"))
-
-
 def web_request(
-    call: Call, url: Arg, method: str, carried: int, tags: tuple[str, ...], *, known: bool = True
+    call: Invocation,
+    url: Arg,
+    method: str,
+    carried: int,
+    tags: tuple[str, ...],
+    *,
+    known: bool = True,
 ) -> None:
     """One request of a web client: a read, an upload, a change or a deletion on the other side."""
     if method in _READING_METHODS:

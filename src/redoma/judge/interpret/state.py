@@ -171,7 +171,7 @@ class State:
         return path
 
 
-class Frame:
+class TextFrame:
     """How spans of a nested text map to the text that the caller wrote."""
 
     __slots__ = ("offset", "span")

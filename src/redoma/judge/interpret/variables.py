@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 
 from redoma.judge.interpret.arg import UNKNOWN, Arg
-from redoma.judge.interpret.paths import normal, place_of
+from redoma.judge.interpret.places import normal, place_of
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.interpret.call import Call
+    from redoma.judge.interpret.invocation import Invocation
     from redoma.judge.interpret.state import State
     from redoma.judge.interpret.walker import Walker
 
@@ -132,6 +132,20 @@ _GIT_KEYS = (
     "cmd",
     "program",
 )
+_USUAL = (
+    "/bin",
+    "/.bin",
+    "/.cargo/",
+    "/.local/",
+    "/go/",
+    "/.nvm/",
+    "/.pyenv/",
+    "/.rbenv/",
+    "/.bun/",
+    "/.deno/",
+    "/.asdf/",
+    "/.volta/",
+)
 
 
 def judge_variable(walker: Walker, name: str, value: Arg, state: State, *, kept: bool) -> None:
@@ -231,22 +245,6 @@ def _judge_folders(walker: Walker, name: str, value: Arg, state: State) -> None:
             return
 
 
-_USUAL = (
-    "/bin",
-    "/.bin",
-    "/.cargo/",
-    "/.local/",
-    "/go/",
-    "/.nvm/",
-    "/.pyenv/",
-    "/.rbenv/",
-    "/.bun/",
-    "/.deno/",
-    "/.asdf/",
-    "/.volta/",
-)
-
-
 def _judge_path(walker: Walker, value: Arg, *, kept: bool) -> None:
     first = value.partition(":")[0]
     if value == UNKNOWN and kept:
@@ -264,7 +262,7 @@ def holds_secret(text: str) -> bool:
     return _SECRET_VALUE.search(text) is not None
 
 
-def judge_unset(call: Call, name: Arg) -> None:
+def judge_unset(call: Invocation, name: Arg) -> None:
     """Dropping the history's variables hides what was done."""
     if name in _HISTORY:
         target = Target(text=str(name), place=Place.SECRET)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from redoma.judge.interpret import builtins as shell_builtins
 from redoma.judge.interpret.arg import (
     ANYTHING,
     NETWORK,
@@ -13,13 +12,14 @@ from redoma.judge.interpret.arg import (
     Stream,
     joined,
 )
-from redoma.judge.interpret.call import Call
+from redoma.judge.interpret.builtins import BUILTINS
 from redoma.judge.interpret.commands import compound, simple
 from redoma.judge.interpret.expansion import Expander
 from redoma.judge.interpret.files import Files, Redirects, run_written, settle
-from redoma.judge.interpret.paths import normal
-from redoma.judge.interpret.state import Frame, Ground, State
-from redoma.judge.shell import parse
+from redoma.judge.interpret.invocation import Invocation
+from redoma.judge.interpret.places import normal
+from redoma.judge.interpret.state import Ground, State, TextFrame
+from redoma.judge.shell.parser import parse
 from redoma.judge.text.budget import spend
 from redoma.judge.text.glob import has_glob
 from redoma.model.risk import Effect, Fact, Target
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from redoma.model.script import Command, ProcessSubstitution, Script, Span
 
-    class Programs(Protocol):
+    class KnownPrograms(Protocol):
         """What a walk asks about programs and other languages; the caller gives it one."""
 
         cards: Any
@@ -46,10 +46,10 @@ if TYPE_CHECKING:
         def __contains__(self, name: object) -> bool:
             """Whether a program of this name is known."""
 
-        def run(self, call: Call) -> Stream:
+        def run(self, call: Invocation) -> Stream:
             """Notes what a call does; gives what is known of its output."""
 
-        def read_code(self, call: Call, language: str, text: Arg) -> Stream:
+        def read_code(self, call: Invocation, language: str, text: Arg) -> Stream:
             """Notes what code in another language does; gives what it prints, if that is known."""
 
 
@@ -67,7 +67,7 @@ class TooMuch(Exception):
 class Walker:
     """One walk over one text: collects facts, remembers files, counts steps."""
 
-    def __init__(self, text: str, ground: Ground, knowledge: Programs) -> None:
+    def __init__(self, text: str, ground: Ground, knowledge: KnownPrograms) -> None:
         self.text = text
         self.source = text
         """The text that is being walked: the caller's, or one nested in it."""
@@ -84,7 +84,7 @@ class Walker:
         self.locals: dict[str, Arg | None] = {}
         """What the names that the running function made its own meant before."""
         self.uncalled: dict[str, tuple[Function, State]] = {}
-        self.frame = Frame(None, None)
+        self.frame = TextFrame(None, None)
         self.privileged = False
         self.elsewhere = ""
         self.extglob = True
@@ -131,7 +131,7 @@ class Walker:
             raise TooMuch
         span = self.frame.outer(text.span)
         before, positional_before, source = self.frame, state.positional, self.source
-        self.frame = Frame(span, self._offset(text, span))
+        self.frame = TextFrame(span, self._offset(text, span))
         self.depth += 1
         if positional is not None:
             state.positional = positional
@@ -286,7 +286,7 @@ class Walker:
 
     # Running ----------------------------------------------------------------------------------
 
-    def run(self, call: Call) -> Stream:
+    def run(self, call: Invocation) -> Stream:
         """A call with its words known as far as they can be: function, builtin or program."""
         self.step()
         name = call.name
@@ -299,7 +299,7 @@ class Walker:
             function = call.state.functions.get(name)
             if isinstance(function, Function):
                 return self.call_function(function, call)
-        builtin = shell_builtins.BUILTINS.get(name)
+        builtin = BUILTINS.get(name)
         if builtin is not None and "/" not in call.word:
             return builtin(call)
         if self.depth >= DEEPEST:
@@ -314,7 +314,7 @@ class Walker:
         finally:
             self.depth -= 1
 
-    def planted(self, call: Call) -> Arg | None:
+    def planted(self, call: Invocation) -> Arg | None:
         """A file that this script wrote where PATH finds it before the usual program."""
         if "/" in call.word:
             return None
@@ -325,7 +325,7 @@ class Walker:
                 return call.word.like(path)
         return None
 
-    def call_function(self, function: Function, call: Call) -> Stream:
+    def call_function(self, function: Function, call: Invocation) -> Stream:
         name = function.name
         self.uncalled.pop(name, None)
         if name in self.running:

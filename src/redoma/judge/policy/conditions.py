@@ -16,18 +16,18 @@ from __future__ import annotations
 
 import re
 
+from redoma.judge.text.spelling import did_you_mean, nearest
 from redoma.model.policy import Environment
 from redoma.model.risk import Effect, Risk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.policy.seen import Seen
+    from redoma.judge.policy.subject import Subject
     from redoma.model.policy import Tree
 
 LEVELS = tuple(risk.label for risk in Risk)
 EFFECTS = tuple(effect.value for effect in Effect if effect is not Effect.CALLS)
 ENVIRONMENTS = tuple(each.label for each in Environment)
-
 # Each name with the values it can have; () is any text, None is yes or no.
 NAMES: dict[str, tuple[str, ...] | None] = {
     "safety_level": LEVELS,
@@ -52,6 +52,28 @@ _TOKEN = re.compile(
 )
 DEEPEST = 32
 LONGEST = 4096
+# The sentences that lists of a policy may use instead of a condition, and what they mean.
+PHRASES = {
+    **{level: f"safety_level == {level}" for level in LEVELS},
+    "multiple files": "multiple_files",
+    "operations affecting multiple files": "multiple_files",
+    "external network": "external_network",
+    "network operations to external hosts": "external_network",
+    "schema changes": "effects == schema-change",
+    "database schema modifications": "effects == schema-change",
+    "publishing": "effects == publishes",
+    "deployment": "effects == remote",
+    "publishing or deployment operations": "effects in [publishes, remote]",
+    "first execution of command": "first_execution",
+}
+# What the document of the skill wants confirmed.
+CONFIRMED_BY_SKILL = (
+    *("dangerous", "multiple files", "external network", "schema changes"),
+    *("publishing", "deployment"),
+)
+_LEVEL = re.compile(rf"({'|'.join(LEVELS)})\s*\(if multiple files\)")
+_FILES = re.compile(r"commands? affecting\s*(>=|>|more than|at least)\s*(\d{1,9})\s*files?")
+_SIGNS = {"more than": ">", "at least": ">="}
 
 
 class ConditionError(ValueError):
@@ -67,14 +89,14 @@ def parse(text: str) -> Tree:
     """The tree of a condition."""
     if len(text) > LONGEST:
         raise ConditionError(f"a condition has at most {LONGEST} characters", 0)
-    reader = _Reader(text)
+    reader = _ConditionReader(text)
     tree = reader.either(0)
     if reader.kind:
         raise ConditionError(f"{reader.value!r} is not expected here", reader.at, "and, or")
     return tree
 
 
-def holds(tree: Tree, seen: Seen) -> tuple[bool, bool]:
+def holds(tree: Tree, seen: Subject) -> tuple[bool, bool]:
     """Whether it holds for some value, and whether for every one."""
     kind = tree[0]
     if kind == "not":
@@ -87,7 +109,7 @@ def holds(tree: Tree, seen: Seen) -> tuple[bool, bool]:
     return seen.fits(str(kind), str(tree[1]), tree[2])  # type: ignore[arg-type]
 
 
-class _Reader:
+class _ConditionReader:
     """Reads tokens from left to right; the next one is always known."""
 
     def __init__(self, text: str) -> None:
@@ -198,7 +220,26 @@ class _Reader:
 
 
 def _meant(word: str, known: tuple[str, ...]) -> str:
-    from difflib import get_close_matches
+    return did_you_mean(nearest(word, known), "one of: " + ", ".join(known))
 
-    near = get_close_matches(word, known, n=1)
-    return f"did you mean {near[0]}?" if near else "one of: " + ", ".join(known)
+
+def clause(text: str) -> Tree:
+    """The condition that a phrase stands for, or that is written out."""
+    said = " ".join(text.split())
+    known = PHRASES.get(said.lower())
+    if known:
+        return parse(known)
+    found = _LEVEL.fullmatch(said.lower())
+    if found:
+        return parse(f"safety_level == {found[1]} and multiple_files")
+    found = _FILES.fullmatch(said.lower())
+    if found:
+        return parse(f"files_affected {_SIGNS.get(found[1], found[1])} {found[2]}")
+    try:
+        return parse(text)
+    except ConditionError as error:
+        if re.search(r"==|!=|[<>()]|\b(?:in|not|and|or)\b", text):
+            raise
+        near = nearest(said.lower(), PHRASES)
+        hint = did_you_mean(repr(near) if near else "", "one of: " + ", ".join(PHRASES))
+        raise ConditionError(f"{said!r} is neither a condition nor known", 0, hint) from error

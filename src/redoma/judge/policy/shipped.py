@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from redoma.judge.policy.conditions import parse
-from redoma.judge.policy.phrases import CONFIRMED_BY_SKILL, clause
+from redoma.judge.policy.conditions import CONFIRMED_BY_SKILL, clause, parse
 from redoma.model.policy import (
     BUILT_IN,
     DEFAULT,

@@ -4,10 +4,10 @@ A card is data (see `cards/*.yaml`), read once and kept compiled. Its keys:
 
 `takes`      options that need a value; `switches`: known options without one
 `flags`      option → what its value or presence means: `value`, `read`, `write`, `delete`,
-             `shell`, `program`, `host`, `send`, `sql`, `code LANGUAGE`, `deed NAME`, `only NAME`
-`deeds`      deed → subcommand patterns ("get secret*", "push --force", "** list")
+             `shell`, `program`, `host`, `send`, `sql`, `code LANGUAGE`, `action NAME`, `only NAME`
+`actions`      action → subcommand patterns ("get secret*", "push --force", "** list")
 `operands`   what plain words are: `data`, `read`, `write`, `delete`, `host`, `execute`
-`bare`       the deed without operands; `otherwise`: the deed when no pattern fits
+`bare`       the action without operands; `otherwise`: the action when no pattern fits
 `inner`      a number: that many operands, then a command of its own (a wrapper)
 `copies`     without options its output is its input, word for word (`cat`)
 `long`       one dash begins a whole name; `stops`: the first operand ends the options
@@ -15,42 +15,67 @@ A card is data (see `cards/*.yaml`), read once and kept compiled. Its keys:
 
 from __future__ import annotations
 
+import sys
+
 from redoma.judge.interpret.arg import NOTHING, UNKNOWN, Arg, Stream
-from redoma.judge.programs.carried import judge_carried
-from redoma.judge.programs.deeds import do, worst
-from redoma.judge.programs.options import Options, split
-from redoma.judge.programs.verbs import says_it_destroys
+from redoma.judge.programs.card_actions import do, judge_carried, says_it_destroys, worst
+from redoma.judge.programs.options import ProgramOptions, split
+from redoma.judge.text.budget import Uncounted
 from redoma.model.risk import Effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
-    from redoma.judge.interpret.call import Call
+    from redoma.judge.interpret.invocation import Invocation
 
     Card = dict[str, Any]
 
 _NONE: frozenset[str] = frozenset()
+_functions: dict[str, Callable[..., Any]] = {}
 DEEPEST = 6
 """How many words down a subcommand may stand."""
 _CARRYING = frozenset(("unknown", "exec", "run", "container", "remote"))
-"""Deeds behind which a command of its own may stand."""
+"""Actions behind which a command of its own may stand."""
 _OFF = frozenset(("false", "no", "none", "off", "0", "n", "f", "never"))
 
 
-def card_of(call: Call) -> Card:
+def card_of(call: Invocation) -> Card:
     """The card of the program that is called."""
     card: Card = call.walker.knowledge.cards[call.name]
     return card
 
 
-def card_words(call: Call, name: str) -> frozenset[str]:
-    """A list of words that the program's card keeps for its handler."""
-    found: frozenset[str] = card_of(call).get("words", {}).get(name, _NONE)
+def card_named(call: Invocation, name: str) -> Card:
+    """Another card: of a subcommand with options of its own (`docker run`)."""
+    card: Card = call.walker.knowledge.cards[name]
+    return card
+
+
+def function_named(named: str) -> Callable[..., Any]:
+    """The function that a card names: `files.rm` is `rm` in the module `files` of this package."""
+    found = _functions.get(named)
+    if found is None:
+        module, _, function = named.partition(".")
+        path = f"redoma.judge.programs.{module}"
+        if path not in sys.modules:
+            with Uncounted():
+                __import__(path)
+        found = _functions[named] = getattr(sys.modules[path], function)
     return found
 
 
-def options_of(call: Call, words: list[Arg] | None = None, card: Card | None = None) -> Options:
+def card_words(call: Invocation, name: str, card: str = "") -> frozenset[str]:
+    """A list of words that the program's card, or the one named, keeps for handlers."""
+    held = card_named(call, card) if card else card_of(call)
+    found: frozenset[str] = held.get("words", {}).get(name, _NONE)
+    return found
+
+
+def options_of(
+    call: Invocation, words: list[Arg] | None = None, card: Card | None = None
+) -> ProgramOptions:
     """The call's words, or others in their place, read as its card says."""
     card = card_of(call) if card is None else card
     return split(
@@ -63,7 +88,7 @@ def options_of(call: Call, words: list[Arg] | None = None, card: Card | None = N
     )
 
 
-def follow(call: Call, card: Card | None = None) -> Stream:
+def follow(call: Invocation, card: Card | None = None) -> Stream:
     """Notes everything the card knows about this call."""
     card = card_of(call) if card is None else card
     options = options_of(call, card=card)
@@ -74,12 +99,12 @@ def follow(call: Call, card: Card | None = None) -> Stream:
         return call.passes_on(*streams)
     if "inner" in card:
         return _follow_inner(call, card, options)
-    deeds = card.get("deeds")
-    if deeds is not None:
-        deed = _told(card, deed_of(card, options), options)
+    actions = card.get("actions")
+    if actions is not None:
+        action = _told(card, action_of(card, options), options)
         detail = " ".join(str(o).replace(UNKNOWN, "…") for o in options.operands[:3])
-        do(call, deed, detail=detail or call.name)
-        if deed in _CARRYING and len(call.args) > 1:
+        do(call, action, detail=detail or call.name)
+        if action in _CARRYING and len(call.args) > 1:
             judge_carried(call, call.args[1:])
     operands = options.operands
     kind = card.get("operands", "data")
@@ -87,9 +112,9 @@ def follow(call: Call, card: Card | None = None) -> Stream:
         skip = card.get("skip", 0)
         for word in operands[skip:]:
             _follow_operand(call, kind, word, streams)
-    if deeds is None and not call.args and card.get("bare"):
+    if actions is None and not call.args and card.get("bare"):
         do(call, card["bare"])
-    elif deeds is None and card.get("otherwise"):
+    elif actions is None and card.get("otherwise"):
         do(call, card["otherwise"])
     if card.get("copies") and not options.given:
         sources = streams[1:] if operands else streams
@@ -101,17 +126,17 @@ def follow(call: Call, card: Card | None = None) -> Stream:
 _RUNS = frozenset(("exec", "run", "build", "container", "unknown", "forward", "serve"))
 
 
-def _told(card: Card, deed: str, options: Options) -> str:
-    """The deed after `--help` and after verbs that the card does not list have been seen."""
+def _told(card: Card, action: str, options: ProgramOptions) -> str:
+    """The action after `--help` and after verbs that the card does not list have been seen."""
     asked = "--help" in options.given or options.given.get("-h") == [None]
-    if asked and deed not in _RUNS:
+    if asked and action not in _RUNS:
         return "read"
-    if deed in ("unknown", "remote") and deed == card.get("otherwise", "unknown"):
-        return "destroy" if says_it_destroys(options.operands) else deed
-    return deed
+    if action in ("unknown", "remote") and action == card.get("otherwise", "unknown"):
+        return "destroy" if says_it_destroys(options.operands) else action
+    return action
 
 
-def _follow_inner(call: Call, card: Card, options: Options) -> Stream:
+def _follow_inner(call: Invocation, card: Card, options: ProgramOptions) -> Stream:
     words = options.operands[card["inner"] :]
     if not words:
         do(call, card.get("bare", "unknown"))
@@ -121,7 +146,7 @@ def _follow_inner(call: Call, card: Card, options: Options) -> Stream:
     return call.run_args(words)
 
 
-def _follow_operand(call: Call, kind: str, word: Arg, streams: list[Stream]) -> None:
+def _follow_operand(call: Invocation, kind: str, word: Arg, streams: list[Stream]) -> None:
     if kind == "read":
         streams.append(call.reads(word))
     elif kind == "write":
@@ -134,27 +159,31 @@ def _follow_operand(call: Call, kind: str, word: Arg, streams: list[Stream]) -> 
         streams.append(call.executes_file(word))
 
 
-def _follow_flags(call: Call, card: Card, options: Options, streams: list[Stream]) -> str | None:
+def _follow_flags(
+    call: Invocation, card: Card, options: ProgramOptions, streams: list[Stream]
+) -> str | None:
     flags = card.get("flags")
     only: str | None = None
     if not flags:
         return None
     for name, value, word in options.order:
-        action = flags.get(name)
-        if action is None or action == "value":
+        means = flags.get(name)
+        if means is None or means == "value":
             continue
-        kind, _, detail = action.partition(" ")
+        kind, _, detail = means.partition(" ")
         if kind == "only":
             # Attack: `--dry-run=false` is no dry run.
             only = None if value is not None and value.lower() in _OFF else detail
-        elif kind == "deed":
+        elif kind == "action":
             do(call, detail, detail=str(word))
         elif value is not None:
             _follow_value(call, kind, detail, value, streams)
     return only
 
 
-def _follow_value(call: Call, kind: str, detail: str, value: Arg, streams: list[Stream]) -> None:
+def _follow_value(
+    call: Invocation, kind: str, detail: str, value: Arg, streams: list[Stream]
+) -> None:
     if kind == "read":
         streams.append(call.reads(value.like(value.removeprefix("@"))))
     elif kind == "write":
@@ -177,13 +206,13 @@ def _follow_value(call: Call, kind: str, detail: str, value: Arg, streams: list[
     elif kind == "send":
         call.sends(value.taint | call.stdin.taint, value)
     elif kind in ("sql", "code"):
-        from redoma.judge.programs.code import read_code
+        from redoma.judge.programs.knowledge import read_code
 
         read_code(call, "sql" if kind == "sql" else detail, value)
 
 
-def deed_of(card: Card, options: Options) -> str:
-    """The deed of the pattern that fits best; the worst one where a word can be read two ways."""
+def action_of(card: Card, options: ProgramOptions) -> str:
+    """The action of the pattern that fits best; the worst one where a word can be read two ways."""
     readings = [options.operands]
     for index in sorted(options.doubtful)[:4]:
         if index < 8:
@@ -199,12 +228,12 @@ def deed_of(card: Card, options: Options) -> str:
     return found[0] if len(found) == 1 else worst(found)
 
 
-def _best(card: Card, operands: list[Arg], options: Options, *, otherwise: str = "") -> str:
+def _best(card: Card, operands: list[Arg], options: ProgramOptions, *, otherwise: str = "") -> str:
     if not operands and card.get("bare"):
         best, score = [card["bare"]], 0
     else:
         best, score = [], -1
-    for words, flags, deed in _candidates(card, operands):
+    for words, flags, action in _candidates(card, operands):
         if flags and not all(_given(flag, options) for flag in flags):
             continue
         depth = fits(words, operands)
@@ -212,9 +241,9 @@ def _best(card: Card, operands: list[Arg], options: Options, *, otherwise: str =
             continue
         points = depth * 4 + len(flags) * 2
         if points > score:
-            best, score = [deed], points
+            best, score = [action], points
         elif points == score:
-            best.append(deed)
+            best.append(action)
     if not best:
         if operands and UNKNOWN in operands[0]:
             return "unknown"
@@ -227,7 +256,7 @@ def _candidates(card: Card, operands: list[Arg]) -> list[Any]:
     index = card.get("index")
     if index is None:
         index = card["index"] = {}
-        for pattern in card["deeds"]:
+        for pattern in card["actions"]:
             words = pattern[0]
             first = words[0] if words else "*"
             key = "" if "*" in first else first
@@ -242,7 +271,7 @@ def _candidates(card: Card, operands: list[Arg]) -> list[Any]:
     return found
 
 
-def _given(flag: str, options: Options) -> bool:
+def _given(flag: str, options: ProgramOptions) -> bool:
     if flag[-1] != "*":
         return flag in options.given
     return any(name.startswith(flag[:-1]) for name in options.given)

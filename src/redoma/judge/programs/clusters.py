@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 
 from redoma.judge.interpret.arg import SECRET, UNKNOWN, Arg, Stream
-from redoma.judge.programs.cards import card_of, deed_of, follow, options_of
-from redoma.judge.programs.deeds import do
-from redoma.judge.programs.offsite import all_rights, remote_shell
+from redoma.judge.programs.card_actions import do
+from redoma.judge.programs.cards import action_of, card_of, card_words, follow, options_of
+from redoma.judge.programs.clouds import all_rights, remote_shell
+from redoma.judge.programs.containers import contained
 from redoma.judge.programs.options import split
-from redoma.judge.programs.reach import contained
 from redoma.model.risk import Effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.interpret.call import Call
-    from redoma.judge.programs.options import Options
+    from redoma.judge.interpret.invocation import Invocation
+    from redoma.judge.programs.options import ProgramOptions
 
 _ADDRESS = re.compile(r"^(?:https?|oci|git|ssh|s3|gs)(?:::|\+\w+)?://|^git::|^git@|^github\.com/")
 _HOST_PARTS = re.compile(r"hostPID|hostPath|hostIPC|\"privileged\"\s*:\s*true|privileged: true")
@@ -26,7 +26,7 @@ _SHOWS_ALL = re.compile(
 )
 
 
-def _dry(options: Options) -> bool:
+def _dry(options: ProgramOptions) -> bool:
     """`--dry-run` and its values, of which `none` and `false` are the real thing."""
     return options.has("--dry-run") and not any(v in _NOT_DRY for v in options.values("--dry-run"))
 
@@ -35,7 +35,7 @@ def _kind_and_name(word: Arg) -> list[str]:
     return word.split("/", 1) if _KIND.match(word) else [str(word)]
 
 
-def kubectl(call: Call) -> Stream:
+def kubectl(call: Invocation) -> Stream:
     """`kubectl`, `oc`: exec and cp are judged, manifests by address named, secrets seen."""
     card = card_of(call)
     if "delete" in call.args:
@@ -46,13 +46,13 @@ def kubectl(call: Call) -> Stream:
     verb = str(operands[0]) if operands else ""
     if verb in ("exec", "rsh") and not options.has("--help", "-h"):
         return _exec(call, options)
-    deed = deed_of(card, options)
-    if _dry(options) and deed not in ("exec", "secret", "serve"):
+    action = action_of(card, options)
+    if _dry(options) and action not in ("exec", "secret", "serve"):
         do(call, "trial", detail=" ".join(operands[:2]).replace(UNKNOWN, "…"))
     else:
         follow(call)
         _manifests(call, options, verb)
-        all_rights(call, deed)
+        all_rights(call, action)
         if verb == "scale" and "0" in options.values("--replicas"):
             do(call, "destroy", detail="scale --replicas=0")
     if verb == "cp":
@@ -70,7 +70,7 @@ def kubectl(call: Call) -> Stream:
     return Stream(None, call.stdin.taint)
 
 
-def _exec(call: Call, options: Options) -> Stream:
+def _exec(call: Invocation, options: ProgramOptions) -> Stream:
     words = options.rest
     if words is None:
         # The old form has no `--`: the pod, then the command; options of kubectl end there.
@@ -111,7 +111,7 @@ def _after_pod(words: list[Arg]) -> list[Arg]:
     return []
 
 
-def _manifests(call: Call, options: Options, verb: str) -> None:
+def _manifests(call: Invocation, options: ProgramOptions, verb: str) -> None:
     for word in options.values("-f", "--filename", "-k", "--kustomize"):
         if word == "-":
             if call.stdin.taint & 2:
@@ -125,7 +125,7 @@ def _manifests(call: Call, options: Options, verb: str) -> None:
         call.reads(word.like(word.rpartition("=")[2]))
 
 
-def _shows_secrets(options: Options, verb: str) -> bool:
+def _shows_secrets(options: ProgramOptions, verb: str) -> bool:
     operands = options.operands
     if verb == "config" and operands[1:2] == ["view"]:
         return options.has("--raw") or any(UNKNOWN in word for word in operands[2:])
@@ -140,7 +140,7 @@ def _shows_secrets(options: Options, verb: str) -> bool:
     return options.has("--template") or any(_SHOWS_ALL.search(s) or UNKNOWN in s for s in shapes)
 
 
-def _copy(call: Call, operands: list[Arg]) -> None:
+def _copy(call: Invocation, operands: list[Arg]) -> None:
     if len(operands) != 2:
         return
     source, target = operands
@@ -151,7 +151,7 @@ def _copy(call: Call, operands: list[Arg]) -> None:
         call.writes(target)
 
 
-def helm(call: Call) -> Stream:
+def helm(call: Invocation) -> Stream:
     """`helm`: charts by address, dry runs that are none."""
     options = options_of(call)
     operands = options.operands
@@ -177,7 +177,7 @@ _ANSIBLE_SHELLS = frozenset(
 )
 
 
-def ansible(call: Call) -> Stream:
+def ansible(call: Invocation) -> Stream:
     """`ansible`: one module on many machines; its shell modules run a command line there."""
     options = options_of(call)
     if options.has("--help", "-h", "--version", "--list-hosts") or options.has("-C", "--check"):
@@ -203,35 +203,22 @@ def ansible(call: Call) -> Stream:
     return Stream(None)
 
 
-_SECRET_RUNNERS = {
-    "doppler": ("run", 0),
-    "op": ("run", 0),
-    "infisical": ("run", 0),
-    "chamber": ("exec", 0),
-    "aws-vault": ("exec", 1),
-    "envkey": ("exec", 0),
-    "saml2aws": ("exec", 0),
-    "railway": ("run", 0),
-    "akeyless": ("run", 0),
-    "dcli": ("exec", 0),
-}
-
-
-def secret_runner(call: Call) -> Stream:
+def secret_runner(call: Invocation) -> Stream:
     """`doppler run -- cmd` and its kin: a local command that gets secrets in its environment."""
     card = card_of(call)
-    verb, names = _SECRET_RUNNERS[call.name]
+    verb = next(iter(card_words(call, "runs")))
+    names = int(next(iter(card_words(call, "names")), "0"))
     words = _after(call, verb, names)
     if words:
         do(call, "login", detail=verb)
         return call.run_args(words)
     options = options_of(call)
-    deed = deed_of(card, options)
+    action = action_of(card, options)
     out = follow(call)
-    return Stream(None, SECRET, call.name) if deed == "secret" else out
+    return Stream(None, SECRET, call.name) if action == "secret" else out
 
 
-def _after(call: Call, verb: str, names: int) -> list[Arg]:
+def _after(call: Invocation, verb: str, names: int) -> list[Arg]:
     """The command that follows a verb and that many names; options of the command stay with it."""
     card = card_of(call)
     takes, known = card.get("takes", frozenset()), card.get("known", frozenset())
@@ -248,16 +235,16 @@ def _after(call: Call, verb: str, names: int) -> list[Arg]:
     return split(words, takes, known, stops=True).operands
 
 
-def remote_runner(call: Call) -> Stream:
+def remote_runner(call: Invocation) -> Stream:
     """`heroku run`, `fly ssh console -C`, `doctl compute ssh`: a command line that runs there."""
     card = card_of(call)
     options = options_of(call)
-    deed = deed_of(card, options)
+    action = action_of(card, options)
     out = follow(call)
-    if deed == "exec":
+    if action == "exec":
         for text in options.values("-C", "--command", "-c", "--ssh-command"):
             remote_shell(call, text, call.name)
         words = options.rest or (_after(call, "run", 0) if call.name == "heroku" else [])
         if words:
             remote_shell(call, words[0].like(" ".join(words)), call.name)
-    return Stream(None, SECRET, call.name) if deed == "secret" else out
+    return Stream(None, SECRET, call.name) if action == "secret" else out

@@ -5,71 +5,18 @@ from __future__ import annotations
 import re
 
 from redoma.judge.interpret.arg import NETWORK, UNKNOWN, Arg, Stream
-from redoma.judge.programs.cards import follow, options_of
-from redoma.judge.programs.deeds import do
+from redoma.judge.interpret.files import Files
+from redoma.judge.interpret.places import place_of
+from redoma.judge.programs.card_actions import do
+from redoma.judge.programs.cards import card_named, card_words, follow, options_of
 from redoma.judge.programs.options import split
-from redoma.judge.programs.reach import contained, mount_of, mounted_words, reaches_host
-from redoma.model.risk import Effect
+from redoma.model.risk import Effect, Fact, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.interpret.call import Call
-    from redoma.judge.programs.options import Options
+    from redoma.judge.interpret.invocation import Invocation
+    from redoma.judge.programs.options import ProgramOptions
 
-_GLOBAL_TAKES = frozenset(
-    "-H --host -c --context --config -l --log-level --tlscacert --tlscert --tlskey --url "
-    "--identity "
-    "--connection --root --runroot --storage-driver --cgroup-manager --namespace -n --address "
-    "--data-root --snapshotter".split()
-)
-_RUN_TAKES = frozenset(
-    "--add-host --annotation -a --attach --blkio-weight --blkio-weight-device --cap-add --cap-drop "
-    "--cgroup-parent --cgroupns --cidfile --cpu-count --cpu-percent --cpu-period --cpu-quota "
-    "--cpu-rt-period "
-    "--cpu-rt-runtime -c --cpu-shares --cpus --cpuset-cpus --cpuset-mems --detach-keys --device "
-    "--device-cgroup-rule --device-read-bps --device-read-iops --device-write-bps "
-    "--device-write-iops --dns "
-    "--dns-option --dns-search --domainname --entrypoint -e --env --env-file --expose --gpus "
-    "--group-add "
-    "--health-cmd --health-interval --health-retries --health-start-period --health-start-interval "
-    "--health-timeout -h --hostname --ip --ip6 --ipc --isolation --kernel-memory -l --label "
-    "--label-file --link "
-    "--link-local-ip --log-driver --log-opt --mac-address -m --memory --memory-reservation "
-    "--memory-swap "
-    "--memory-swappiness --mount --name --network --net --network-alias --net-alias "
-    "--oom-score-adj --pid "
-    "--pids-limit --platform -p --publish --pull --restart --runtime --security-opt --shm-size "
-    "--stop-signal "
-    "--stop-timeout --storage-opt --sysctl --tmpfs --ulimit -u --user --userns --uts -v --volume "
-    "--volume-driver "
-    "--volumes-from -w --workdir --arch --authfile --creds --pod --secret --systemd --tz --umask "
-    "--variant "
-    "--requires --sdnotify --uidmap --gidmap --os --preserve-fds --hooks-dir --hosts-file "
-    "--image-volume "
-    "--init-path --log-level --passwd-entry --pod-id-file --timeout --unsetenv --hostuser "
-    "--index --ssh".split()
-)
-_RUN_KNOWN = frozenset(
-    "--detach --disable-content-trust --init --interactive --no-healthcheck --oom-kill-disable "
-    "--privileged "
-    "--publish-all --quiet --read-only --rm --sig-proxy --tty --replace --rmi --tls-verify "
-    "--no-hosts "
-    "--http-proxy --env-host --no-hostname --passwd --unsetenv-all --read-only-tmpfs --no-deps "
-    "--service-ports "
-    "--use-aliases --no-TTY --no-tty --build --remove-orphans --quiet-pull "
-    "--quiet-build --latest --help".split()
-)
-_BUILD_TAKES = frozenset(
-    "-t --tag -f --file --build-arg --target --platform --cache-from --cache-to --label --network "
-    "--progress "
-    "--secret --ssh -o --output --iidfile --add-host --shm-size --ulimit -m --memory -c "
-    "--cpu-shares "
-    "--cpuset-cpus --isolation --security-opt --metadata-file --builder --allow --attest "
-    "--annotation "
-    "--build-context --call --cgroup-parent --no-cache-filter --provenance --sbom --cpu-period "
-    "--cpu-quota "
-    "--format --layers --volume -v --device --cap-add --userns --pull --jobs --authfile".split()
-)
 _GROUPS = frozenset(("container", "image", "buildx", "builder"))
 _ADDRESS = re.compile(r"(?:https?|git|ssh|ftp)://|git@|github\.com/")
 _EVERY = re.compile(
@@ -78,9 +25,9 @@ _EVERY = re.compile(
 )
 
 
-def docker(call: Call) -> Stream:
+def docker(call: Invocation) -> Stream:
     """`docker`, `podman`, `nerdctl`: what runs, mounts, copies or builds; a card for the rest."""
-    options = split(call.args, _GLOBAL_TAKES, stops=True)
+    options = split(call.args, card_words(call, "global"), stops=True)
     for host in options.values("-H", "--host", "--url"):
         if not host.startswith(("unix:", "/", "npipe:", "fd:")):
             call.host(host)
@@ -114,12 +61,12 @@ def docker(call: Call) -> Stream:
     )
 
 
-def _told(call: Call) -> Stream:
+def _told(call: Invocation) -> Stream:
     call.fact(Effect.READS, tags=("about",))
     return Stream(None)
 
 
-def _by_card(call: Call) -> Stream:
+def _by_card(call: Invocation) -> Stream:
     options = options_of(call)
     verbs = {str(word) for word in options.operands[:2]}
     if verbs & {"save", "export", "config"}:
@@ -130,7 +77,7 @@ def _by_card(call: Call) -> Stream:
     return follow(call)
 
 
-def _removal(call: Call) -> Stream:
+def _removal(call: Invocation) -> Stream:
     """Removing or stopping: with a list of everything that exists it is everything."""
     out = _by_card(call)
     removes = any(word in ("rm", "rmi", "volume", "remove") for word in call.args[:3])
@@ -140,8 +87,8 @@ def _removal(call: Call) -> Stream:
     return out
 
 
-def _run(call: Call, words: list[Arg]) -> Stream:
-    options = split(words, _RUN_TAKES, _RUN_KNOWN, stops=True)
+def _run(call: Invocation, words: list[Arg]) -> Stream:
+    options = options_of(call, words, card_named(call, "docker run"))
     if options.has("--help"):
         return _told(call)
     do(
@@ -173,7 +120,7 @@ def _run(call: Call, words: list[Arg]) -> Stream:
     return out
 
 
-def _flags(call: Call, options: Options) -> None:
+def _flags(call: Invocation, options: ProgramOptions) -> None:
     for value in options.values("--env-file", "--label-file"):
         call.reads(value)
     for value in options.values("--cidfile", "--pod-id-file"):
@@ -182,8 +129,8 @@ def _flags(call: Call, options: Options) -> None:
         contained(call, "container", [value.like("sh"), value.like("-c"), value], marked=True)
 
 
-def _exec(call: Call, words: list[Arg]) -> Stream:
-    options = split(words, _RUN_TAKES, _RUN_KNOWN, stops=True)
+def _exec(call: Invocation, words: list[Arg]) -> Stream:
+    options = options_of(call, words, card_named(call, "docker run"))
     if options.has("--privileged"):
         call.fact(Effect.PRIVILEGE, tags=("container",))
     for value in options.values("--env-file"):
@@ -201,8 +148,8 @@ def _exec(call: Call, words: list[Arg]) -> Stream:
     return out
 
 
-def _build(call: Call, words: list[Arg]) -> Stream:
-    options = split(words, _BUILD_TAKES)
+def _build(call: Invocation, words: list[Arg]) -> Stream:
+    options = options_of(call, words, card_named(call, "docker build"))
     if options.has("--help"):
         return _told(call)
     do(call, "build", detail="build")
@@ -229,7 +176,7 @@ def _build(call: Call, words: list[Arg]) -> Stream:
     return Stream(None)
 
 
-def _copy(call: Call, words: list[Arg]) -> Stream:
+def _copy(call: Invocation, words: list[Arg]) -> Stream:
     options = split(words, frozenset(("--index",)))
     operands = options.operands
     do(call, "container", detail="cp")
@@ -250,7 +197,7 @@ def _inside(word: Arg) -> bool:
     return bool(colon) and "/" not in name and not name.startswith(".")
 
 
-def compose(call: Call, words: list[Arg] | None = None) -> Stream:
+def compose(call: Invocation, words: list[Arg] | None = None) -> Stream:
     """`docker compose`, `docker-compose`, `podman-compose`."""
     card = call.walker.knowledge.cards["docker-compose"]
     if words is not None:
@@ -261,7 +208,7 @@ def compose(call: Call, words: list[Arg] | None = None) -> Stream:
             call.fact(Effect.EXECUTES, tags=("container", "url"), at=file.span, detail=str(file))
     verb = str(front.operands[0]) if front.operands else ""
     if verb in ("run", "exec") and not front.has("--dry-run"):
-        inner = split(front.operands[1:], _RUN_TAKES, _RUN_KNOWN, stops=True)
+        inner = options_of(call, front.operands[1:], card_named(call, "docker run"))
         if verb == "run":
             do(call, "container", detail="run")
             if reaches_host(call, inner):
@@ -272,3 +219,142 @@ def compose(call: Call, words: list[Arg] | None = None) -> Stream:
             call.fact(Effect.UNKNOWN, tags=("subcommand",), detail="exec without a command")
         return Stream(None)
     return follow(call, card)
+
+
+_SOCKETS = ("docker.sock", "podman.sock", "containerd.sock", "crio.sock", "dockerd.sock")
+_CAPABILITIES = frozenset(
+    "ALL SYS_ADMIN SYS_PTRACE SYS_MODULE SYS_RAWIO DAC_READ_SEARCH DAC_OVERRIDE SYS_BOOT SYS_TIME "
+    "NET_ADMIN "
+    "BPF PERFMON SYSLOG MAC_ADMIN".split()
+)
+_HARMLESS_SOURCES = frozenset(
+    "/etc/localtime /etc/timezone /etc/ssl/certs /etc/resolv.conf /etc/hosts /usr/share/zoneinfo "
+    "/etc/passwd /etc/group /tmp/.X11-unix /lib/modules /etc/ca-certificates /etc/pki".split()
+)
+_DEEP = frozenset((Place.ROOT, Place.SYSTEM_TREE, Place.DEVICE, Place.SYSTEM, Place.HOME_ROOT))
+
+
+def mount_of(word: Arg) -> tuple[Arg, str, bool] | None:
+    """Source, place inside and read-only or not, of `-v` or `--mount`; None for a named volume."""
+    if ("=" in word and "," in word) or word.startswith("type="):
+        parts = dict(part.partition("=")[::2] for part in word.split(","))
+        source = parts.get("src") or parts.get("source") or ""
+        inside = parts.get("dst") or parts.get("target") or parts.get("destination") or ""
+        if parts.get("type", "volume") != "bind" and not source.startswith(("/", ".", "~")):
+            return None
+        readonly = "readonly" in parts or "ro" in parts
+        return (word.like(source), inside, readonly) if source and inside else None
+    pieces = word.split(":")
+    if len(pieces) < 2:
+        return None
+    source, inside = pieces[0], pieces[1]
+    if not source.startswith(("/", ".", "~", UNKNOWN)):
+        return None
+    return word.like(source), inside, "ro" in pieces[2].split(",") if len(pieces) > 2 else False
+
+
+def reaches_host(call: Invocation, options: ProgramOptions) -> bool:
+    """Notes each way out of the container that the options open; says whether there is one."""
+    before = len(call.walker.facts)
+    if options.has("--privileged"):
+        _note(call, "--privileged")
+    for name in ("--pid", "--userns", "--uts", "--cgroupns", "--ipc"):
+        if "host" in options.values(name):
+            _note(call, f"{name}=host")
+    for value in options.values("--cap-add"):
+        if value.upper().removeprefix("CAP_") in _CAPABILITIES:
+            _note(call, f"--cap-add {value}")
+    for value in options.values("--security-opt"):
+        if "unconfined" in value or value in (
+            "label=disable",
+            "label:disable",
+            "no-new-privileges=false",
+        ):
+            _note(call, f"--security-opt {value}")
+    for value in options.values("--device"):
+        if not value.startswith(
+            ("/dev/fuse", "/dev/dri", "/dev/snd", "/dev/kvm", "/dev/null", "/dev/net/tun")
+        ):
+            _note(call, f"--device {value}")
+    for word in options.values("-v", "--volume", "--mount"):
+        mount = mount_of(word)
+        if mount is not None:
+            _mount(call, *mount)
+    return len(call.walker.facts) > before
+
+
+def _note(call: Invocation, detail: str, at: Arg | None = None) -> None:
+    call.fact(
+        Effect.PRIVILEGE, tags=("container",), detail=detail, at=at.span if at is not None else None
+    )
+
+
+def _mount(call: Invocation, source: Arg, inside: str, readonly: bool) -> None:  # noqa: FBT001
+    path = call.path(source)
+    if path.endswith(_SOCKETS):
+        _note(call, f"the socket {source}", source)
+        return
+    if path in _HARMLESS_SOURCES and readonly:
+        return
+    target, _ = call.written_target(source)
+    if target.place in _DEEP:
+        _note(call, f"{source} mounted at {inside}", source)
+    elif target.place in (Place.SECRET, Place.STARTUP, Place.GUARD):
+        call.reads(source)
+        if not readonly:
+            _note(call, f"{source} mounted at {inside}", source)
+    elif target.place in (Place.HOME, Place.OUTSIDE) and not readonly:
+        call.fact(
+            Effect.WRITES,
+            Target(text=source, place=place_of(path, call.walker.ground)),
+            at=source.span,
+        )
+
+
+def mounted_words(
+    call: Invocation, words: list[Arg], mounts: list[tuple[Arg, str, bool]]
+) -> list[Arg] | None:
+    """The inner command with places inside put back to what they are on this machine."""
+    changed = False
+    out = list(words)
+    for source, inside, readonly in mounts:
+        if not inside.strip("/") or readonly:
+            continue
+        outside = call.path(source)
+        pattern = re.compile(rf"(?<![\w./-]){re.escape(inside.rstrip('/'))}(?=$|[/\s;&|)'\"*])")
+        for index, word in enumerate(out):
+            put = pattern.sub(outside.replace("\\", r"\\"), word)
+            if put != word:
+                out[index] = word.like(re.sub(r"/{2,}", "/", put) if put.startswith("/") else put)
+                changed = True
+    return out if changed else None
+
+
+def contained(call: Invocation, name: str, words: list[Arg], *, marked: bool) -> Stream:
+    """Judges a command that runs in a container; `marked` facts stay inside it."""
+    walker = call.walker
+    before, files, start = walker.elsewhere, walker.files, len(walker.facts)
+    walker.elsewhere = name or "container"
+    walker.files = Files()
+    # Its options were already split off; a leading `--` is only a separator.
+    inner = words[1:] if words and words[0] == "--" else words
+    try:
+        out = call.run_args(inner) if inner else Stream(None)
+    finally:
+        walker.elsewhere = before
+        walker.files = files
+    if inner:
+        # What a program of that name does in there, nobody here has seen.
+        call.fact(Effect.EXECUTES, tags=("inside",), detail=name)
+    if marked:
+        for index in range(start, len(walker.facts)):
+            fact = walker.facts[index]
+            walker.facts[index] = Fact(
+                effect=fact.effect,
+                span=fact.span,
+                program=fact.program,
+                targets=fact.targets,
+                tags=fact.tags | {"contained"},
+                detail=fact.detail,
+            )
+    return out

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from redoma.judge.interpret.arg import DECODED, NETWORK, NOTHING, SECRET, UNKNOWN, Stream
-from redoma.judge.programs.cards import options_of
-from redoma.judge.programs.deeds import do
+from redoma.judge.programs.card_actions import do
+from redoma.judge.programs.cards import card_words, options_of
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.interpret.call import Call
+    from redoma.judge.interpret.invocation import Invocation
 
 _PUBLIC_INPUT = frozenset(
     "x509 req crl verify s_client pkcs7 cms ocsp version list help ciphers asn1parse "
@@ -20,7 +20,7 @@ _MAKES_KEYS = frozenset("genrsa genpkey gendsa ecparam dsaparam dhparam genkey".
 _KEY_TOOLS = frozenset("rsa ec dsa pkey pkcs8 pkcs12 pkeyutl rsautl".split())
 
 
-def openssl(call: Call) -> Stream:
+def openssl(call: Invocation) -> Stream:
     """Certificates may be looked at; private keys, decryption and listening are said."""
     command = str(call.args[0]) if call.args else ""
     options = options_of(call, call.args[1:])
@@ -58,7 +58,7 @@ def openssl(call: Call) -> Stream:
     return Stream(None, carried | (DECODED if decodes else 0), "openssl")
 
 
-def _client(call: Call, host: str) -> Stream:
+def _client(call: Invocation, host: str) -> Stream:
     if call.stdin.taint & SECRET:
         call.sends(call.stdin.taint, host, "raw")
     elif call.stdin.source or call.stdin.text:
@@ -68,24 +68,7 @@ def _client(call: Call, host: str) -> Stream:
     return Stream(None, NETWORK, str(host))
 
 
-_GPG_READS = tuple(
-    (
-        "-k -K --list-keys --list-secret-keys --list-public-keys --verify --fingerprint "
-        "--list-sigs --check-sigs --list-packets --with-colons --version --list-config "
-        "--show-keys --export --print-md"
-    ).split()
-)
-
-_GPG_CHANGES = tuple(
-    (
-        "--import --edit-key --gen-key --generate-key --full-generate-key "
-        "--quick-generate-key --quick-gen-key --lsign-key --sign-key --import-ownertrust "
-        "--change-passphrase --gen-revoke"
-    ).split()
-)
-
-
-def gpg(call: Call) -> Stream:
+def gpg(call: Invocation) -> Stream:
     """Lists and verifies freely; secret keys, decryption, signing and trust are said."""
     options = options_of(call)
     carried = call.stdin.taint
@@ -116,12 +99,12 @@ def gpg(call: Call) -> Stream:
         call.host(options.value("--keyserver") or call.word.like("keys.openpgp.org"), "download")
         do(call, "publish" if options.has("--send-keys") else "config")
         return Stream(None)
-    if options.has(*_GPG_CHANGES):
+    if options.has(*card_words(call, "changes")):
         for word in options.operands:
             call.reads(word)
         do(call, "config")
         return NOTHING
-    if options.has(*_GPG_READS):
+    if options.has(*card_words(call, "looks")):
         return Stream(None)
     for word in options.operands:
         carried |= call.reads(word).taint
@@ -147,7 +130,7 @@ def gpg(call: Call) -> Stream:
     return Stream(None, carried)
 
 
-def opened(call: Call) -> Stream:
+def opened(call: Invocation) -> Stream:
     """`age`, `sops`, `ansible-vault`: encrypting is a write, decrypting shows secrets."""
     options = options_of(call)
     words = [str(w) for w in options.operands]

@@ -6,42 +6,13 @@ from redoma.judge.interpret.arg import NETWORK, NOTHING, SECRET, UNKNOWN, Arg, S
 from redoma.judge.interpret.hosts import web_request
 from redoma.judge.interpret.variables import holds_secret
 from redoma.judge.programs.cards import options_of
-from redoma.judge.programs.sending import file_of, is_login_header
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.interpret.call import Call
-    from redoma.judge.programs.options import Options
-
-TAKES = frozenset(
-    "-X --request -d --data --data-raw --data-binary --data-ascii --data-urlencode "
-    "--json -F --form --form-string -T --upload-file -o --output -K --config -x --proxy "
-    "--preproxy -u --user -U --proxy-user -H --header --proxy-header -A --user-agent -e "
-    "--referer -b --cookie -c --cookie-jar -D --dump-header -m --max-time "
-    "--connect-timeout --retry --retry-delay --retry-max-time --max-redirs "
-    "--max-filesize --limit-rate --rate -r --range -C --continue-at -z --time-cond -w "
-    "--write-out -y --speed-time -Y --speed-limit -Q --quote -P --ftp-port --ftp-account "
-    "--ftp-alternative-to-user --ftp-method --ftp-ssl-ccc-mode --resolve --connect-to "
-    "--interface --local-port --dns-servers --dns-interface --dns-ipv4-addr "
-    "--dns-ipv6-addr --doh-url --noproxy --socks4 --socks4a --socks5 --socks5-hostname "
-    "--socks5-gssapi-service --cacert --capath --cert --cert-type -E --key --key-type "
-    "--pass --ciphers --tls13-ciphers --curves --tls-max --tlsuser --tlspassword "
-    "--tlsauthtype --pinnedpubkey --crlfile --engine --egd-file --random-file "
-    "--hostpubmd5 --hostpubsha256 --pubkey --keepalive-time --keepalive-cnt --netrc-file "
-    "--oauth2-bearer --aws-sigv4 --login-options --sasl-authzid --service-name "
-    "--proxy-service-name --delegation --krb --mail-from --mail-rcpt --mail-auth "
-    "--telnet-option -t --tftp-blksize --trace --trace-ascii --trace-config --stderr "
-    "--libcurl --output-dir --unix-socket --abstract-unix-socket --url --url-query "
-    "--variable --expand-url --proto --proto-default --proto-redir --parallel-max "
-    "--parallel-max-host --etag-save --etag-compare --alt-svc --hsts "
-    "--happy-eyeballs-timeout-ms --create-file-mode --expect100-timeout --proxy-cacert "
-    "--proxy-capath --proxy-cert --proxy-cert-type --proxy-key --proxy-key-type "
-    "--proxy-pass --proxy-ciphers --proxy-tls13-ciphers --proxy-tlsuser "
-    "--proxy-tlspassword --proxy-tlsauthtype --proxy-pinnedpubkey --proxy-crlfile "
-    "--proxy1.0 --haproxy-clientip --ipfs-gateway --request-target --vlan-priority "
-    "--ip-tos --signature-algorithms --ech --dump-ca-embed --upload-flags -h --help".split()
-)
+    from redoma.judge.interpret.arg import Arg, Stream
+    from redoma.judge.interpret.invocation import Invocation
+    from redoma.judge.programs.options import ProgramOptions
 
 _DATA = ("-d", "--data", "--data-binary", "--data-ascii", "--json")
 _PLAIN_DATA = ("--data-raw", "--form-string", "--url-query")
@@ -57,7 +28,7 @@ _HARMLESS_QUOTES = frozenset(
 _DELETING_QUOTES = frozenset(("DELE", "RMD", "RMDA", "XRMD", "RM", "RMDIR"))
 
 
-def curl(call: Call) -> Stream:
+def curl(call: Invocation) -> Stream:
     """Every option that sends, writes, deletes or runs; a plain GET is only a read."""
     options = options_of(call)
     if options.has("-h", "--help", "-M", "--manual", "-V", "--version"):
@@ -87,7 +58,7 @@ def curl(call: Call) -> Stream:
     return Stream(None, taint, str(urls[0]) if urls else "")
 
 
-def _method(options: Options, *, sends: bool) -> str:
+def _method(options: ProgramOptions, *, sends: bool) -> str:
     asked = options.value("-X", "--request")
     if asked is not None:
         return str(asked).upper() if asked.known else UNKNOWN
@@ -100,13 +71,13 @@ def _method(options: Options, *, sends: bool) -> str:
     return "GET"
 
 
-def _tags(options: Options) -> tuple[str, ...]:
+def _tags(options: ProgramOptions) -> tuple[str, ...]:
     insecure = options.has("-k", "--insecure", "--proxy-insecure", "--doh-insecure")
     return ("download", "insecure") if insecure else ("download",)
 
 
 def _visit(
-    call: Call,
+    call: Invocation,
     url: Arg,
     method: str,
     carried: int,
@@ -123,7 +94,7 @@ def _visit(
     return NETWORK
 
 
-def _payload(call: Call, options: Options) -> tuple[Stream | None, bool]:
+def _payload(call: Invocation, options: ProgramOptions) -> tuple[Stream | None, bool]:
     """What the request carries, and whether the files among it are named in the command."""
     taint = 0
     any_sent = False
@@ -174,7 +145,7 @@ def _form_files(value: Arg) -> list[str]:
     return out
 
 
-def _headers(call: Call, options: Options) -> int:
+def _headers(call: Invocation, options: ProgramOptions) -> int:
     """A secret in a header that logs in is what it is for; in any other it is carried away."""
     carried = 0
     for word in options.values("-H", "--header", "--proxy-header", "-b", "--cookie"):
@@ -192,7 +163,7 @@ def _headers(call: Call, options: Options) -> int:
     return carried
 
 
-def _login(call: Call, word: Arg) -> int:
+def _login(call: Invocation, word: Arg) -> int:
     read_from_file = any(fact.effect is Effect.SECRETS for fact in call.walker.facts)
     if read_from_file:
         return SECRET
@@ -201,7 +172,7 @@ def _login(call: Call, word: Arg) -> int:
     return 0
 
 
-def _quotes(call: Call, options: Options, urls: list[Arg]) -> None:
+def _quotes(call: Invocation, options: ProgramOptions, urls: list[Arg]) -> None:
     """FTP and SFTP commands that change or delete on the other side."""
     for word in options.values("-Q", "--quote"):
         verb = word.lstrip("-+*").partition(" ")[0].upper()
@@ -213,14 +184,14 @@ def _quotes(call: Call, options: Options, urls: list[Arg]) -> None:
         call.fact(Effect.REMOTE, detail="--ftp-create-dirs")
 
 
-def _to_files(options: Options, urls: list[Arg]) -> bool:
+def _to_files(options: ProgramOptions, urls: list[Arg]) -> bool:
     if options.has("-O", "--remote-name", "--remote-name-all"):
         return len(options.values("-o", "--output")) == 0 or len(urls) <= 1
     outputs = options.values("-o", "--output")
     return bool(outputs) and len(outputs) >= len(urls) and all(o != "-" for o in outputs)
 
 
-def _written(call: Call, options: Options, urls: list[Arg]) -> None:
+def _written(call: Invocation, options: ProgramOptions, urls: list[Arg]) -> None:
     source = str(urls[0]) if urls else ""
     answer = Stream(None, NETWORK, source)
     folder = options.value("--output-dir")
@@ -236,3 +207,29 @@ def _written(call: Call, options: Options, urls: list[Arg]) -> None:
     for word in options.values(*_WRITTEN):
         if word not in ("-", "%"):
             call.writes(word)
+
+
+_LOGIN_HEADERS = (
+    "authorization",
+    "private-token",
+    "x-api-key",
+    "api-key",
+    "apikey",
+    "cookie",
+    "proxy-authorization",
+)
+_LOGIN_ENDS = ("-token", "-key", "-auth", "-secret", "_token", "_key", "token", "-session")
+
+
+def file_of(call: Invocation, word: Arg) -> Stream:
+    """The content of a file that a request carries; `-` is what flows in."""
+    call.walker.step()
+    if word in ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"):
+        return call.stdin
+    return call.reads(word)
+
+
+def is_login_header(header: str) -> bool:
+    """Whether a header's purpose is to say who asks, so that a secret in it is expected."""
+    name = header.partition(":")[0].strip().lower()
+    return name in _LOGIN_HEADERS or name.endswith(_LOGIN_ENDS)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from redoma.judge.interpret.arg import ANYTHING, UNKNOWN, Arg, Stream, arg
-from redoma.judge.programs.cards import card_of, follow, options_of
-from redoma.judge.programs.clients import CLIENTS, SAME, SQLCMD
-from redoma.judge.programs.options import Options, split
-from redoma.judge.programs.sqlmeta import client_lines, run_meta
+from redoma.judge.programs.cards import card_named, card_of, card_words, follow, options_of
+from redoma.judge.programs.database_shells import client_lines, run_meta, unseen
+from redoma.judge.programs.options import ProgramOptions
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.interpret.call import Call
-    from redoma.judge.programs.clients import Client
+    from typing import Any
 
-_ENDS_DATA = ("drop", "truncate", "wipe", "destroy", "purge", "reset", "nuke")
+    from redoma.judge.interpret.invocation import Invocation
+
 _EFFECTS: dict[str, tuple[Effect, tuple[str, ...]]] = {
     "read": (Effect.READS, ()),
     "several": (Effect.READS, ("several",)),
@@ -34,10 +33,15 @@ _ON_A_FILE = frozenset(("session", "rows", "maintain", "create", "alter"))
 
 
 def read_sql(
-    call: Call, text: Arg, dialect: str = "", *, store: Arg | None = None, readonly: bool = False
+    call: Invocation,
+    text: Arg,
+    dialect: str = "",
+    *,
+    store: Arg | None = None,
+    readonly: bool = False,
 ) -> None:
     """Notes what SQL given to a client would do; `store` is the file of a local database."""
-    from redoma.judge.programs.sql import deeds
+    from redoma.judge.programs.sql import actions
 
     if text.strip(UNKNOWN + " ;\n") == "" and UNKNOWN in text:
         call.fact(
@@ -50,7 +54,7 @@ def read_sql(
     own, rest = client_lines(text, dialect)
     for line in own:
         run_meta(call, dialect, line, text)
-    for kind, told in deeds(rest, dialect):
+    for kind, told in actions(rest, dialect):
         if kind == "meta":
             run_meta(call, dialect, told, text)
         else:
@@ -60,7 +64,7 @@ def read_sql(
 
 
 def _note(
-    call: Call, kind: str, told: str, text: Arg, store: Arg | None, *, readonly: bool
+    call: Invocation, kind: str, told: str, text: Arg, store: Arg | None, *, readonly: bool
 ) -> None:
     if kind == "shell":
         call.fact(Effect.EXECUTES, tags=("flag", "arbitrary"), at=text.span)
@@ -85,20 +89,8 @@ def _note(
         call.fact(effect, tags=tags, at=text.span, detail=told)
 
 
-def unseen(call: Call, word: Arg | str) -> None:
-    """SQL from a file nobody has read: its name may tell, its content cannot."""
-    name = str(word).rpartition("/")[2].lower()
-    tags = ("destroy",) if any(part in name for part in _ENDS_DATA) else ("unseen",)
-    call.fact(
-        Effect.SCHEMA_CHANGE,
-        tags=tags,
-        at=getattr(word, "span", None),
-        detail=f"the statements in {word}",
-    )
-
-
 def from_file(
-    call: Call, word: Arg, dialect: str, store: Arg | None = None, *, readonly: bool = False
+    call: Invocation, word: Arg, dialect: str, store: Arg | None = None, *, readonly: bool = False
 ) -> None:
     """Runs the statements of a file: read when they are known, said when they are not."""
     if word in ("-", "/dev/stdin", "/dev/fd/0"):
@@ -116,7 +108,7 @@ def from_file(
 
 
 def from_stdin(
-    call: Call, dialect: str, store: Arg | None = None, *, readonly: bool = False
+    call: Invocation, dialect: str, store: Arg | None = None, *, readonly: bool = False
 ) -> None:
     """Runs what flows in; with nothing flowing in, a person types."""
     stdin = call.stdin
@@ -135,14 +127,29 @@ def from_stdin(
         call.fact(Effect.READS if readonly else Effect.EXECUTES, target, tags=tags)
 
 
-def client(call: Call) -> Stream:
+class Client:
+    """How a client takes its SQL: which options carry it, name a file of it, or write elsewhere."""
+
+    __slots__ = ("dialect", "files", "libraries", "shells", "sql", "telling", "writes")
+
+    def __init__(self, card: dict[str, Any]) -> None:
+        words = card["words"]
+        none: frozenset[str] = frozenset()
+        self.dialect: str = next(iter(words.get("dialect", ())), "")
+        self.sql: frozenset[str] = words["sql"]
+        self.files: frozenset[str] = words.get("files", none)
+        self.writes: frozenset[str] = words.get("writes", none)
+        self.shells: frozenset[str] = words.get("shells", none)
+        self.libraries: frozenset[str] = words.get("libraries", none)
+        self.telling: frozenset[str] = words["telling"]
+
+
+def client(call: Invocation) -> Stream:
     """A client of a database server."""
-    known = CLIENTS[SAME.get(call.name, call.name)]
-    options = split(call.args, known.takes, known.telling, long=known.long, optional=known.optional)
-    return _serve(call, known, options)
+    return _serve(call, Client(card_of(call)), options_of(call))
 
 
-def _serve(call: Call, known: Client, options: Options) -> Stream:
+def _serve(call: Invocation, known: Client, options: ProgramOptions) -> Stream:
     for name, value, _ in options.order:
         if value is None:
             continue
@@ -171,7 +178,7 @@ def _serve(call: Call, known: Client, options: Options) -> Stream:
     return Stream(None, call.stdin.taint)
 
 
-def subcommand(call: Call) -> Stream:
+def subcommand(call: Invocation) -> Stream:
     """`cockroach sql`, `dolt sql`, `clickhouse client`: a client among other subcommands."""
     words = [w for w in call.args if not w.startswith("-")]
     if (
@@ -181,8 +188,9 @@ def subcommand(call: Call) -> Stream:
     ):
         index = call.args.index(words[0])
         call.args = [*call.args[:index], *call.args[index + 1 :]]
-        known = CLIENTS["clickhouse-client" if call.name == "clickhouse" else call.name]
-        return _serve(call, known, split(call.args, known.takes, known.telling))
+        own = "clickhouse-client" if call.name == "clickhouse" else f"{call.name} sql"
+        card = card_named(call, own)
+        return _serve(call, Client(card), options_of(call, card=card))
     if "alone" in card_of(call):
         call.fact(Effect.UNKNOWN, tags=("subcommand",), detail=" ".join(words[:2]))
         return ANYTHING
@@ -192,7 +200,7 @@ def subcommand(call: Call) -> Stream:
 _FILE_TELLING = ("-help", "--help", "-version", "--version", "-h")
 
 
-def file_client(call: Call) -> Stream:
+def file_client(call: Invocation) -> Stream:
     """`sqlite3`, `duckdb`: a database in a file of this machine."""
     dialect = "duckdb" if call.name.startswith("duckdb") else "sqlite"
     words = [w.like(w[1:]) if w.startswith("--") and len(w) > 3 else w for w in call.args]
@@ -224,43 +232,38 @@ def file_client(call: Call) -> Stream:
     return Stream(None, taint | call.stdin.taint)
 
 
-_SQLCMD_SUBCOMMANDS = {
-    "query": "",
-    "create": "remote",
-    "delete": "destroy",
-    "uninstall": "destroy",
-    "start": "service",
-    "stop": "service",
-    "install": "install",
-    "open": "read",
-    "config": "config",
-    "help": "read",
-}
+def _subcommand_action(call: Invocation, name: str) -> str | None:
+    """What a subcommand of the newer `sqlcmd` does, as its card lists them; "" for a query."""
+    for key, words in card_of(call)["words"].items():
+        kind, dash, action = key.partition("-")
+        if dash and kind == "subcommand" and name in words:
+            return "" if action == "query" else str(action)
+    return None
 
 
-def sqlcmd(call: Call) -> Stream:
+def sqlcmd(call: Invocation) -> Stream:
     """`sqlcmd`: options with SQL, or in its newer form subcommands."""
     options = options_of(call)
     operands = options.operands
-    if operands and operands[0] in _SQLCMD_SUBCOMMANDS and not options.has("-Q", "-i"):
-        from redoma.judge.programs.deeds import do
+    action = _subcommand_action(call, str(operands[0])) if operands else None
+    if action is not None and not options.has("-Q", "-i"):
+        from redoma.judge.programs.card_actions import do
 
-        deed = _SQLCMD_SUBCOMMANDS[operands[0]]
         if options.has("--help", "-h", "-?"):
-            deed = "read"
-        if deed:
-            do(call, deed, detail=" ".join(operands[:2]))
+            action = "read"
+        if action:
+            do(call, action, detail=" ".join(operands[:2]))
             return Stream(None)
-        texts = [*operands[1:], *options.values(*SQLCMD.sql)]
+        texts = [*operands[1:], *options.values(*card_words(call, "sql"))]
         for text in texts:
             read_sql(call, text, "tsql")
         if not texts:
             from_stdin(call, "tsql")
         return Stream(None)
-    return _serve(call, SQLCMD, options)
+    return _serve(call, Client(card_of(call)), options)
 
 
-def bq(call: Call) -> Stream:
+def bq(call: Invocation) -> Stream:
     """`bq`: its `query` is SQL, the rest is as its card says."""
     options = options_of(call)
     if options.operands[:1] != ["query"] or options.has("--dry_run"):
@@ -275,7 +278,7 @@ def bq(call: Call) -> Stream:
     return Stream(None)
 
 
-def osqueryi(call: Call) -> Stream:
+def osqueryi(call: Invocation) -> Stream:
     """`osqueryi`: reads only, by design."""
     call.fact(Effect.READS)
     return Stream(None)

@@ -1,4 +1,4 @@
-"""Editors and pagers: files they open, and the commands that their options carry."""
+"""Editors, pagers and choosers: files they open, and the commands that their options carry."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import re
 
 from redoma.judge.interpret.arg import ANYTHING, NOTHING, UNKNOWN, Arg, Stream
 from redoma.judge.programs.cards import options_of
+from redoma.judge.programs.files import makes
 from redoma.judge.programs.options import split
 from redoma.model.risk import Effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.interpret.call import Call
+    from redoma.judge.interpret.invocation import Invocation
 
 _VIM_TAKES = frozenset(
     "-c --cmd -S -s -l -u -U -i -w -W -T -t --startuptime --servername --remote-expr --remote-send "
@@ -36,7 +37,7 @@ _WRITE = re.compile(
 _LANGUAGES = {"lua": "lua", "ruby": "ruby", "perl": "perl"}
 
 
-def vim(call: Call) -> Stream:
+def vim(call: Invocation) -> Stream:
     """`vim`, `ex`, `vi`: opens files to change them; `-c`, `+` and scripts run commands."""
     plus = [w for w in call.args if w.startswith("+") and len(w) > 1]
     # After -e, and for `ex`, the letter s means silent and takes no file.
@@ -63,7 +64,7 @@ def vim(call: Call) -> Stream:
     return _opens(call, options.operands, only_looks=only_looks)
 
 
-def _opens(call: Call, words: list[Arg], *, only_looks: bool) -> Stream:
+def _opens(call: Invocation, words: list[Arg], *, only_looks: bool) -> Stream:
     for word in words:
         if word == "-":
             continue
@@ -76,7 +77,7 @@ def _opens(call: Call, words: list[Arg], *, only_looks: bool) -> Stream:
     return ANYTHING
 
 
-def ex_commands(call: Call, text: Arg) -> None:
+def ex_commands(call: Invocation, text: Arg) -> None:
     """Notes what a line of ex commands does beyond moving about in the text."""
     for line in text.split("\n"):
         command = line.strip().lstrip(":").strip()
@@ -84,7 +85,7 @@ def ex_commands(call: Call, text: Arg) -> None:
             _ex_command(call, text.like(command))
 
 
-def _ex_command(call: Call, command: Arg) -> None:
+def _ex_command(call: Invocation, command: Arg) -> None:
     bang = _BANG.match(command)
     if bang:
         call.fact(Effect.EXECUTES, tags=("flag",), at=command.span)
@@ -97,7 +98,7 @@ def _ex_command(call: Call, command: Arg) -> None:
         call.run_shell(command.like(match[2]))
     code = _CODE.match(command)
     if code and not found:
-        from redoma.judge.programs.code import read_code
+        from redoma.judge.programs.knowledge import read_code
 
         language = _LANGUAGES.get(code[1], "python" if code[1].startswith("py") else code[1])
         read_code(call, language, command.like(code[2]))
@@ -106,7 +107,7 @@ def _ex_command(call: Call, command: Arg) -> None:
         _ex_piece(call, command.like(piece.strip().lstrip(":")))
 
 
-def _ex_piece(call: Call, piece: Arg) -> None:
+def _ex_piece(call: Invocation, piece: Arg) -> None:
     shelling = _SHELLING.match(piece)
     if shelling:
         call.fact(Effect.EXECUTES, tags=("flag",), at=piece.span)
@@ -126,14 +127,14 @@ def _ex_piece(call: Call, piece: Arg) -> None:
             call.fact(Effect.EXECUTES, tags=("flag",), at=piece.span)
 
 
-def _at_home(call: Call, word: Arg) -> Arg:
+def _at_home(call: Invocation, word: Arg) -> Arg:
     """Editors read `~` themselves, whatever quotes the shell saw."""
     if word == "~" or word.startswith("~/"):
         return word.like(call.walker.ground.home + word[1:])
     return word
 
 
-def ed(call: Call) -> Stream:
+def ed(call: Invocation) -> Stream:
     """`ed`: the script that flows in may run commands with `!` and write files with `w`."""
     options = options_of(call)
     for word in options.operands:
@@ -164,7 +165,7 @@ _LISP_FILE = re.compile(
 _LISP_STRING = re.compile(r'"((?:[^"\\]++|\\.)*+)(?:"|\\?\Z)')
 
 
-def emacs(call: Call) -> Stream:
+def emacs(call: Invocation) -> Stream:
     """`emacs`: `--eval` is Lisp that may call a shell, delete and write."""
     options = options_of(call)
     runs = ("--eval", "-eval", "--execute", "-execute", "-e")
@@ -183,7 +184,7 @@ def emacs(call: Call) -> Stream:
     return _opens(call, [w for w in options.operands if not w.startswith("+")], only_looks=False)
 
 
-def _lisp(call: Call, text: Arg) -> None:
+def _lisp(call: Invocation, text: Arg) -> None:
     call.fact(Effect.EXECUTES, tags=("arbitrary",), at=text.span, detail="lisp")
     for match in _ELISP.finditer(text):
         call.run_shell(text.like(_unquoted(match[1])))
@@ -204,7 +205,7 @@ def _unquoted(text: str) -> str:
     return text.replace('\\"', '"').replace("\\\\", "\\")
 
 
-def plain_editor(call: Call) -> Stream:
+def plain_editor(call: Invocation) -> Stream:
     """`nano`, `micro` and other editors that open a file to change it."""
     options = options_of(call)
     for program in options.values("-s", "--speller"):
@@ -213,27 +214,10 @@ def plain_editor(call: Call) -> Stream:
     return _opens(call, words, only_looks=options.has("-v", "--view"))
 
 
-_PAGER_TAKES = {
-    "less": frozenset(
-        "-p --pattern -o -O --log-file --LOG-FILE -k --lesskey-file --lesskey-src "
-        "--lesskey-content -t --tag -T --tag-file -x --tabs -y -z --window -b --buffers -h -j "
-        "--jump-target -D --color -P --prompt".split()
-    ),
-    "bat": frozenset(
-        "-l --language -H --highlight-line --file-name --tabs --wrap --terminal-width --color "
-        "--italic-text --decorations --paging --pager -m --map-syntax --ignored-suffix --theme "
-        "--style -r --line-range --diff-context --theme-dark --theme-light --binary".split()
-    ),
-    "more": frozenset(("-n", "--lines")),
-}
-_PAGER_TAKES["batcat"] = _PAGER_TAKES["bat"]
-
-
-def pager(call: Call) -> Stream:
+def pager(call: Invocation) -> Stream:
     """`less`, `more`, `bat`: show files; a few options write or run something."""
     plus = [w for w in call.args if w.startswith("+") and len(w) > 1]
-    takes = _PAGER_TAKES.get(call.name, frozenset())
-    options = split([w for w in call.args if w not in plus], takes)
+    options = options_of(call, [w for w in call.args if w not in plus])
     for text in plus:
         for command in text.split("\n"):
             inner = command.lstrip("+")
@@ -257,3 +241,106 @@ def pager(call: Call) -> Stream:
         return NOTHING
     streams = [call.reads(w) for w in words if w != "-"] or [call.stdin]
     return call.passes_on(*streams) if len(streams) != 1 else streams[0]
+
+
+_RUNS = ("execute", "execute-silent", "execute-multi", "become")
+_ASKS = ("reload", "reload-sync", "preview", "change-preview", "transform", "bg-transform")
+_CLOSING = {"(": ")", "[": "]", "{": "}", "<": ">"}
+
+
+def fzf(call: Invocation) -> Stream:
+    """`fzf`: a list to choose from; what previews and keys run is judged by itself."""
+    options = options_of(call, [*_from_variables(call), *call.args])
+    for text in options.values("--preview", "--info-command"):
+        call.run_shell(_filled(text))
+    for text in options.values("--bind"):
+        for name, command in bound(text):
+            if name.startswith(_RUNS):
+                call.fact(Effect.EXECUTES, tags=("flag",), at=text.span)
+            call.run_shell(_filled(text.like(command)))
+    for text in options.values("--with-shell"):
+        call.fact(Effect.EXECUTES, tags=("flag", "arbitrary"), at=text.span)
+        call.run_shell(text)
+    if options.has("--listen-unsafe"):
+        call.fact(Effect.NETWORK, tags=("listen", "unsafe"))
+    elif options.has("--listen") and not _only_here(options.value("--listen")):
+        call.fact(Effect.NETWORK, tags=("listen",))
+    for name in options.values("--history"):
+        makes(call, name)
+    for name in options.values(
+        "--profile-cpu", "--profile-mem", "--profile-block", "--profile-mutex"
+    ):
+        call.writes(name)
+    return call.stdin.passed_through()
+
+
+def _from_variables(call: Invocation) -> list[Arg]:
+    """Attack: FZF_DEFAULT_OPTS carries previews and keys that the command line does not show."""
+    out: list[Arg] = []
+    for name in ("FZF_DEFAULT_OPTS", "FZF_DEFAULT_OPTS_FILE"):
+        value = call.environment.get(name)
+        if value is None and name in call.state.exported:
+            value = call.state.variables.get(name)
+        if not value:
+            continue
+        if name.endswith("FILE"):
+            call.reads(value)
+            call.fact(Effect.UNKNOWN, tags=("subcommand",), at=value.span, detail=name)
+            continue
+        import shlex
+
+        try:
+            pieces = shlex.split(value)
+        except ValueError:
+            pieces = value.split()
+        out.extend(value.like(piece) for piece in pieces)
+    return out
+
+
+def _only_here(address: Arg | None) -> bool:
+    """Without a host `fzf` listens on this machine only, and runs no programs for others."""
+    if address is None or ":" not in address:
+        return True
+    return address.partition(":")[0] in ("localhost", "127.0.0.1", "")
+
+
+def bound(text: str) -> list[tuple[str, str]]:
+    """The actions of a `--bind` value that carry a command: (action, command)."""
+    out: list[tuple[str, str]] = []
+    index = 0
+    for action in sorted((*_RUNS, *_ASKS), key=len, reverse=True):
+        index = text.find(action)
+        while index != -1:
+            end = index + len(action)
+            while end < len(text) and (text[end].isalpha() or text[end] == "-"):
+                end += 1
+            if end < len(text) and (index == 0 or text[index - 1] in ":+,- "):
+                command = _command(text, end)
+                if command and not any(command == known for _, known in out):
+                    out.append((text[index:end], command))
+            index = text.find(action, end)
+    return out
+
+
+def _command(text: str, at: int) -> str:
+    opening = text[at]
+    if opening == ":":
+        return text[at + 1 :].replace("\\ ", " ")
+    if opening in "+,":
+        return ""
+    closing = _CLOSING.get(opening, opening)
+    end = text.rfind(closing + "+", at + 1)
+    for stop in (text.find(closing + "+", at + 1), text.find(closing + ",", at + 1), end):
+        if stop != -1:
+            return text[at + 1 : stop]
+    stop = text.rfind(closing)
+    return text[at + 1 : stop] if stop > at else text[at + 1 :]
+
+
+def _filled(text: Arg) -> Arg:
+    """Placeholders stand for what will be chosen, which nobody knows yet."""
+    import re
+
+    return text.like(
+        re.sub(r"\{[+*sfrn]*(?:q|n|\d*(?:\.\.\d*)?(?:,\d+)*)(?::\d)?\}", "$__chosen", text)
+    )

@@ -1,21 +1,23 @@
-"""Programs that remove, copy, move and link files."""
+"""Programs that remove, copy, move and link files, and those that change owners and rights."""
 
 from __future__ import annotations
 
+import re
+
 from redoma.judge.interpret.arg import NOTHING, Arg, Stream, arg
 from redoma.judge.programs.cards import follow, options_of
-from redoma.judge.programs.options import split
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.interpret.call import Call
+    from redoma.judge.interpret.invocation import Invocation
+    from redoma.judge.programs.options import ProgramOptions
 
 _TEMP_ROOTS = frozenset("/tmp /var/tmp /private/tmp /private/var/tmp /dev/shm".split())
 _AROUND = (Place.WORKSPACE, Place.TEMP, Place.NOWHERE)
 
 
-def rm(call: Call) -> Stream:
+def rm(call: Invocation) -> Stream:
     """`rm`: what goes, and whether whole trees go."""
     options = options_of(call)
     recursive = options.has("-r", "-R", "--recursive")
@@ -29,13 +31,13 @@ def rm(call: Call) -> Stream:
     return NOTHING
 
 
-def removes(call: Call, word: Arg, *tags: str) -> None:
+def removes(call: Invocation, word: Arg, *tags: str) -> None:
     """A removal, with a mark on all of the machine's temporary files."""
     path = call.path(word).rstrip("*").rstrip("/")
     call.deletes(word, *tags, *(("temp-root",) if path in _TEMP_ROOTS else ()))
 
 
-def gio(call: Call) -> Stream:
+def gio(call: Invocation) -> Stream:
     """`gio trash`, `gio remove`: files go; the rest is as its card says."""
     if call.args[:1] in (["trash"], ["remove"]):
         for word in call.args[1:]:
@@ -45,9 +47,9 @@ def gio(call: Call) -> Stream:
     return follow(call)
 
 
-def cmake(call: Call) -> Stream | None:
+def cmake(call: Invocation) -> Stream | None:
     """`cmake -E rm …`, `cmake -E env CMD …`: its own tools, as those of the same name."""
-    from redoma.judge.programs.building import project
+    from redoma.judge.programs.projects import project
 
     words = call.args[1:] if call.args[:1] == ["-E"] else []
     if words and words[0] in _CMAKE_TOOLS:
@@ -73,7 +75,7 @@ _CMAKE_TOOLS = {
 }
 
 
-def rmdir(call: Call) -> Stream:
+def rmdir(call: Invocation) -> Stream:
     """`rmdir`: only empty directories go."""
     for word in options_of(call).operands:
         target, _ = call.written_target(word)
@@ -82,23 +84,10 @@ def rmdir(call: Call) -> Stream:
     return NOTHING
 
 
-_COPY_TAKES = frozenset(
-    "-t --target-directory -S --suffix -m --mode -o --owner -g --group --strip-program".split()
-)
-_COPY_KNOWN = frozenset(
-    "--recursive --archive --force --interactive --no-clobber --no-target-directory "
-    "--update --verbose --remove-destination --parents --preserve --no-preserve "
-    "--reflink --sparse --link --symbolic-link --one-file-system --attributes-only "
-    "--dereference --no-dereference --backup --directory --compare --strip "
-    "--preserve-timestamps --exchange --strip-trailing-slashes".split()
-)
-
-
-def copy(call: Call) -> Stream:
+def copy(call: Invocation) -> Stream:
     """`cp`, `mv`, `install`: reads the sources, writes the target; `mv` removes the sources."""
     installs = call.name.endswith("install")
-    takes = _COPY_TAKES if installs else _COPY_TAKES - {"-m", "-o", "-g", "--mode"}
-    options = split(call.args, takes, _COPY_KNOWN, optional=frozenset(("--backup",)))
+    options = options_of(call)
     operands = list(options.operands)
     if installs and options.has("-d", "--directory"):
         for word in operands:
@@ -128,7 +117,7 @@ def copy(call: Call) -> Stream:
     return NOTHING
 
 
-def _lands(call: Call, target: Arg, operands: list[Arg], tags: tuple[str, ...]) -> None:
+def _lands(call: Invocation, target: Arg, operands: list[Arg], tags: tuple[str, ...]) -> None:
     """The write: into a large directory it is what will lie there that counts."""
     place, _ = call.written_target(target)
     if place.place in (Place.HOME_ROOT, Place.SYSTEM_TREE, Place.ROOT) and "recursive" not in tags:
@@ -138,11 +127,11 @@ def _lands(call: Call, target: Arg, operands: list[Arg], tags: tuple[str, ...]) 
     call.writes(target, *tags)
 
 
-def _inside(call: Call, target: Arg, word: Arg) -> str:
+def _inside(call: Invocation, target: Arg, word: Arg) -> str:
     return call.path(target) + "/" + word.rstrip("/").rpartition("/")[2]
 
 
-def _source(call: Call, word: Arg, *, moves: bool) -> Stream:
+def _source(call: Invocation, word: Arg, *, moves: bool) -> Stream:
     stream = call.reads(word)
     if moves:
         target, marks = call.written_target(word)
@@ -153,9 +142,9 @@ def _source(call: Call, word: Arg, *, moves: bool) -> Stream:
     return stream
 
 
-def makes(call: Call, word: Arg) -> None:
+def makes(call: Invocation, word: Arg) -> None:
     """A directory or an empty file is made: where counts, not what the name stands for."""
-    from redoma.judge.interpret.paths import place_of
+    from redoma.judge.interpret.places import place_of
 
     path = call.path(word)
     place = place_of(path, call.walker.ground)
@@ -163,7 +152,7 @@ def makes(call: Call, word: Arg) -> None:
         call.fact(Effect.WRITES, Target(text=word, place=place), tags=("new",), at=word.span)
 
 
-def ln(call: Call) -> Stream:
+def ln(call: Invocation) -> Stream:
     """`ln`: a link to a system place makes later writes land there."""
     options = options_of(call)
     operands = list(options.operands)
@@ -183,3 +172,107 @@ def ln(call: Call) -> Stream:
         held = call.reads(word)
         call.walker.files.put(call.path(target), held)
     return NOTHING
+
+
+_OCTAL = re.compile(r"[0-7]{1,5}")
+_MODE = re.compile(r"-[rwxXst]+(?:,\S*)?")
+
+
+def chmod(call: Invocation) -> Stream:
+    """`chmod`: setuid bits raise rights, world-writable bits give files away."""
+    # `chmod -x file`: a mode may begin with a dash, so it is taken out before options are read.
+    words = list(call.args)
+    mode = next((w for w in words if _MODE.fullmatch(w) and not set(w[1:]) <= set("R")), None)
+    if mode is not None:
+        words.remove(mode)
+    options = options_of(call, words)
+    operands = list(options.operands)
+    if mode is None and not options.has("--reference") and operands:
+        mode = operands.pop(0)
+    tags = ["mode", *_mode_marks(str(mode or ""))]
+    if "setuid" in tags:
+        call.fact(Effect.PRIVILEGE, tags=("grant",))
+    _each(call, operands, options, tags)
+    return NOTHING
+
+
+def _mode_marks(mode: str) -> list[str]:
+    """What the mode means: `setuid`, `world` (others may write) or `tightens`."""
+    if _OCTAL.fullmatch(mode):
+        bits = int(mode, 8)
+        marks = ["setuid"] if bits & 0o6000 else []
+        if bits & 0o002:
+            marks.append("world")
+        if not bits & 0o077 and bits & 0o400:
+            marks.append("tightens")
+        return marks
+    marks = []
+    for clause in mode.split(","):
+        who, _, what = re.sub(r"[+=]", " + ", clause, count=1).partition(" + ")
+        if what and "s" in what:
+            marks.append("setuid")
+        if what and "w" in what and ("o" in who or "a" in who):
+            marks.append("world")
+    if mode and all(re.fullmatch(r"[go]+(-[rwx]+|=)", clause) for clause in mode.split(",")):
+        marks.append("tightens")
+    return marks
+
+
+def chown(call: Invocation) -> Stream:
+    """`chown`, `chgrp`: who owns it from now on."""
+    options = options_of(call)
+    operands = list(options.operands)
+    if not options.has("--reference"):
+        operands = operands[1:]
+    _each(call, operands, options, ["owner"])
+    return NOTHING
+
+
+def chattr(call: Invocation) -> Stream:
+    """`chattr`: `+i` locks a file against everyone."""
+    words = [w for w in call.args if not re.fullmatch(r"[-+=][aAcCdDeFijmPsStTuxE]+", w)]
+    options = options_of(call, words)
+    recursive = any(w.startswith("-") and "R" in w for w in call.args)
+    tags = ["mode", *(["recursive"] if recursive else [])]
+    for word in options.operands:
+        call.writes(word, *tags)
+    return NOTHING
+
+
+def setfacl(call: Invocation) -> Stream:
+    options = options_of(call)
+    for word in options.values(
+        "-M", "-X", "--modify-file", "--remove-file", "--set-file", "--restore"
+    ):
+        call.reads(word)
+    _each(call, options.operands, options, ["mode"])
+    if options.has("--restore"):
+        call.fact(Effect.WRITES, tags=("project", "mode"))
+    return NOTHING
+
+
+def setcap(call: Invocation) -> Stream:
+    """`setcap`: a program gets rights of root."""
+    words = options_of(call).operands
+    call.fact(Effect.PRIVILEGE, tags=("grant",))
+    for word in words[1:2]:
+        call.writes(word, "mode")
+    return NOTHING
+
+
+def setfattr(call: Invocation) -> Stream:
+    for word in options_of(call).operands:
+        call.writes(word, "mode")
+    return NOTHING
+
+
+def _each(call: Invocation, words: list[Arg], options: ProgramOptions, tags: list[str]) -> None:
+    recursive = options.has("-R", "--recursive")
+    for word in words:
+        marks = [*tags, *(["recursive"] if recursive else [])]
+        target, _ = call.written_target(word)
+        if "*" in word and target.place in (Place.ROOT, Place.SYSTEM_TREE, Place.HOME_ROOT):
+            marks.append("recursive")
+        if recursive and target.place is Place.TEMP and call.path(word) in ("/tmp", "/var/tmp"):
+            marks.append("temp-root")
+        call.writes(word, *marks)

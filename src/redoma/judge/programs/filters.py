@@ -1,23 +1,26 @@
-"""Filters whose output is told when their input is known, so that `… | base64 -d | sh` is read."""
+"""Listings and filters, whose output is told when their input is known: `… | base64 -d | sh`."""
 
 from __future__ import annotations
 
-from redoma.judge.interpret.arg import ANYTHING, DECODED, SECRET, UNKNOWN, Arg, Stream
+from redoma.judge.interpret.arg import ANYTHING, DECODED, NAMES, SECRET, UNKNOWN, Arg, Stream
+from redoma.judge.interpret.places import place_of
+from redoma.judge.interpret.sensitive import is_secret
 from redoma.judge.programs.cards import options_of
 from redoma.judge.programs.options import split
+from redoma.judge.text.glob import has_glob
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from redoma.judge.interpret.call import Call
+    from redoma.judge.interpret.invocation import Invocation
 
 LONGEST = 16384
 _NONE: frozenset[str] = frozenset()
 
 
-def gathered(call: Call, words: list[Arg]) -> Stream:
+def gathered(call: Invocation, words: list[Arg]) -> Stream:
     """What a filter reads: the named files, or its own input without any."""
     if not words:
         return call.stdin
@@ -34,7 +37,7 @@ def gathered(call: Call, words: list[Arg]) -> Stream:
 
 
 def changed(
-    call: Call, stream: Stream, change: Callable[[str], str | None], taint: int = 0
+    call: Invocation, stream: Stream, change: Callable[[str], str | None], taint: int = 0
 ) -> Stream:
     """The filter's output: the text changed where it is known, every taint kept."""
     text = stream.text
@@ -49,7 +52,7 @@ def changed(
     return Stream(made, stream.taint | taint, stream.source)
 
 
-def cat(call: Call) -> Stream:
+def cat(call: Invocation) -> Stream:
     """Passes files or its input on as they are."""
     options = options_of(call)
     stream = gathered(call, options.operands)
@@ -60,7 +63,7 @@ def cat(call: Call) -> Stream:
     return stream
 
 
-def head(call: Call) -> Stream:
+def head(call: Invocation) -> Stream:
     """`head` and `tail`: a part of the lines."""
     words = [w for w in call.args if not (w[:1] == "-" and w[1:].isdigit())]
     options = options_of(call, words)
@@ -87,19 +90,19 @@ def head(call: Call) -> Stream:
     return changed(call, stream, lines)
 
 
-def tac(call: Call) -> Stream:
+def tac(call: Invocation) -> Stream:
     options = options_of(call)
     return changed(
         call, gathered(call, options.operands), lambda t: "".join(t.splitlines(keepends=True)[::-1])
     )
 
 
-def rev(call: Call) -> Stream:
+def rev(call: Invocation) -> Stream:
     stream = gathered(call, options_of(call).operands)
     return changed(call, stream, lambda t: "\n".join(line[::-1] for line in t.split("\n")))
 
 
-def uniq(call: Call) -> Stream:
+def uniq(call: Invocation) -> Stream:
     """`uniq IN OUT` writes its second operand."""
     operands = [w for w in options_of(call).operands if not w.startswith("+")]
     stream = gathered(call, operands[:1])
@@ -108,7 +111,7 @@ def uniq(call: Call) -> Stream:
     return stream.passed_through()
 
 
-def tr(call: Call) -> Stream:
+def tr(call: Invocation) -> Stream:
     """`tr`: letters for letters; rot13 and its like are undone."""
     options = options_of(call)
     sets = [_letters(str(word)) for word in options.operands[:2]]
@@ -158,7 +161,7 @@ def _letters(given: str) -> str:
 _BASE_TAKES = frozenset("-w --wrap -b --break -o --output".split())
 
 
-def base64(call: Call) -> Stream:
+def base64(call: Invocation) -> Stream:
     """`base64`, `base32`: encodes, or gives back what was hidden."""
     takes = _BASE_TAKES | ({"-i", "--input"} if _is_bsd(call.args) else set())
     options = split(call.args, takes)
@@ -175,7 +178,7 @@ def base64(call: Call) -> Stream:
     return made
 
 
-def basenc(call: Call) -> Stream:
+def basenc(call: Invocation) -> Stream:
     """`basenc --base64 -d`: as the program of that name."""
     named = next((w[2:8] for w in call.args if w.startswith(("--base64", "--base32"))), "")
     call.name = named if named in ("base64", "base32") else "basenc"
@@ -209,7 +212,7 @@ def encoded(name: str, text: str) -> str:
     return encode(text.encode("utf-8", "replace")).decode("ascii") + "\n"
 
 
-def xxd(call: Call) -> Stream:
+def xxd(call: Invocation) -> Stream:
     """`xxd -r` makes bytes of digits again; its second operand is written."""
     options = options_of(call)
     back = options.has("-r", "-revert") or any(w in ("-rp", "-pr") for w in call.args)
@@ -230,7 +233,7 @@ def xxd(call: Call) -> Stream:
     return made
 
 
-def tee(call: Call) -> Stream:
+def tee(call: Invocation) -> Stream:
     """`tee`: what flows through also lands in files."""
     options = options_of(call)
     append = options.has("-a", "--append")
@@ -243,7 +246,7 @@ def tee(call: Call) -> Stream:
     return call.stdin
 
 
-def ps(call: Call) -> Stream:
+def ps(call: Invocation) -> Stream:
     """`ps`: the letter e without a dash shows every process's environment."""
     for word in call.args:
         old_style = word[:1] != "-" and word.isalpha() and "e" in word
@@ -256,14 +259,41 @@ def ps(call: Call) -> Stream:
     return ANYTHING
 
 
-def as_builtin(call: Call) -> Stream:
+def as_builtin(call: Invocation) -> Stream:
     """`/bin/echo`, `/usr/bin/printf`: the same as the shell's own."""
     from redoma.judge.interpret.builtins import BUILTINS
 
     return BUILTINS[call.name](call)
 
 
-def through(call: Call) -> Stream:
+def through(call: Invocation) -> Stream:
     """Passes its input on unchanged while showing how much there was (`pv`)."""
     options = options_of(call)
     return gathered(call, options.operands)
+
+
+_OURS = (Place.WORKSPACE, Place.TEMP, Place.REPOSITORY)
+
+
+def look(call: Invocation) -> Stream:
+    """Lists names; those of keys outside the project tell an attacker where to look next."""
+    options = options_of(call)
+    if call.name == "tree":
+        for word in options.values("-o"):
+            call.writes(word)
+        if options.has("-R") and options.has("-H"):
+            call.fact(Effect.WRITES, tags=("project",), detail="00Tree.html")
+    if call.name == "file":
+        for word in options.values("-f", "--files-from", "-m"):
+            call.reads(word)
+        if options.has("-C", "--compile"):
+            call.fact(Effect.WRITES, tags=("project",))
+    for word in options.operands:
+        path = call.path(word)
+        if is_secret(path) and place_of(path, call.walker.ground) not in _OURS:
+            target = Target(text=word, place=Place.SECRET)
+            call.fact(Effect.SECRETS, target, tags=("names",), at=word.span)
+    patterns = [word for word in options.operands if has_glob(word) or options.has("-d")]
+    if patterns and len(patterns) == len(options.operands) and not options.has("-l"):
+        return Stream("".join(f"{word}\n" for word in patterns[:16]), NAMES)
+    return Stream(None)

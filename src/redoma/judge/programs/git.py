@@ -2,55 +2,18 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 from redoma.judge.interpret.arg import ANYTHING, UNKNOWN, Arg, Stream, arg
-from redoma.judge.interpret.paths import normal, place_of
-from redoma.judge.programs.git_verb import QUIET_EDITORS, Verb
-from redoma.judge.programs.options import split
+from redoma.judge.interpret.places import normal, place_of
+from redoma.judge.programs.card_actions import do
+from redoma.judge.programs.cards import function_named
+from redoma.judge.programs.options import ProgramOptions, split
 from redoma.model.risk import Effect, Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.interpret.call import Call
-
-_MODULES = {
-    "git_settings": "config",
-    "git_files": (
-        "add am apply checkout checkout-index clean commit mv read-tree reset restore rm stash "
-        "switch init worktree sparse-checkout update-index"
-    ),
-    "git_history": (
-        "branch bisect cherry-pick fast-import filter-branch filter-repo gc history maintenance "
-        "merge notes prune rebase reflog repack replace revert symbolic-ref tag update-ref "
-        "rerere"
-    ),
-    "git_remotes": (
-        "clone fetch fetch-pack pull push send-pack http-push remote ls-remote submodule archive "
-        "bundle send-email imap-send svn p4 subtree credential credential-store credential-cache "
-        "credential-manager"
-    ),
-    "git_looking": (
-        "annotate blame cat-file check-attr check-ignore check-mailmap check-ref-format cherry "
-        "column count-objects describe diff diff-files diff-index diff-pairs diff-tree difftool "
-        "fast-export fmt-merge-msg for-each-ref format-patch fsck get-tar-commit-id grep "
-        "hash-object help interpret-trailers last-modified log ls-files ls-tree mailsplit "
-        "merge-base merge-tree mergetool name-rev patch-id range-diff refs repo request-pull "
-        "rev-list rev-parse shortlog show show-branch show-index show-ref status stripspace "
-        "unpack-file var verify-commit verify-pack verify-tag version whatchanged"
-    ),
-}
-_WHERE = {verb: module for module, verbs in _MODULES.items() for verb in verbs.split()}
-_CHANGES = frozenset(
-    "backfill bugreport commit-graph commit-tree diagnose index-pack mailinfo merge-file "
-    "merge-index mktag mktree multi-pack-index pack-objects pack-redundant pack-refs "
-    "prune-packed quiltimport replay unpack-objects update-server-info write-tree "
-    "merge-one-file cvsimport archimport".split()
-)
-_SERVES = frozenset(
-    "daemon instaweb http-backend cvsserver upload-pack receive-pack upload-archive".split()
-)
-_DESKTOP = frozenset("gui citool gitk web--browse".split())
+    from redoma.judge.interpret.arg import Arg
+    from redoma.judge.interpret.invocation import Invocation
+    from redoma.judge.programs.options import ProgramOptions
 
 _PLAIN = frozenset(
     "--no-pager -P --bare --no-replace-objects --no-lazy-fetch --no-optional-locks "
@@ -60,7 +23,7 @@ _PLAIN = frozenset(
 _PRINTS = frozenset("--version -v --help -h --html-path --man-path --info-path --exec-path".split())
 
 
-def git(call: Call) -> Stream:
+def git(call: Invocation) -> Stream:
     """What a whole `git …` does."""
     words = list(call.args)
     settings: dict[str, str] = {}
@@ -84,7 +47,7 @@ def git(call: Call) -> Stream:
     return _subcommand(call, words[0], words[1:], settings, 0)
 
 
-def _global_option(call: Call, word: Arg, words: list[Arg], settings: dict[str, str]) -> bool:
+def _global_option(call: Invocation, word: Arg, words: list[Arg], settings: dict[str, str]) -> bool:
     from redoma.judge.programs import git_settings
 
     name, equals, attached = word.partition("=")
@@ -141,7 +104,7 @@ def _global_option(call: Call, word: Arg, words: list[Arg], settings: dict[str, 
 
 
 def _subcommand(
-    call: Call, name: Arg, words: list[Arg], settings: dict[str, str], depth: int
+    call: Invocation, name: Arg, words: list[Arg], settings: dict[str, str], depth: int
 ) -> Stream:
     alias = settings.get(f"=alias.{name.lower()}")
     if alias is not None and depth < 4:
@@ -153,23 +116,24 @@ def _subcommand(
         call.fact(Effect.READS, tags=("about",))
         return Stream(None)
     verb = Verb(call, str(name), words, settings)
-    module = _WHERE.get(name)
-    if module is not None:
-        handler = import_module(f"redoma.judge.programs.{module}").VERBS[str(name)]
-        handled: Stream | None = handler(verb)
+    card = call.walker.knowledge.cards.get(f"git {name}")
+    if card is not None and "handler" in card:
+        handled = function_named(card["handler"])(verb)
         return handled if handled is not None else Stream(None, call.taint())
-    if name in _CHANGES:
-        verb.changes()
-    elif name in _SERVES:
-        call.fact(Effect.NETWORK, tags=("listen",), detail=verb.name)
-    elif name in _DESKTOP:
-        call.fact(Effect.EXECUTES, tags=("desktop",), detail=verb.name)
+    if card is not None:
+        do(call, card["otherwise"], detail=verb.name)
     elif name in ("for-each-repo", "hook"):
         return _runs_others(verb)
     elif f"git-{name}" in call.walker.knowledge:
         return call.run_args([name.like(f"git-{name}"), *words])
     else:
         call.fact(Effect.UNKNOWN, tags=("subcommand",), at=name.span, detail=f"git {name}")
+    return ANYTHING
+
+
+def plumbing(verb: Verb) -> Stream:
+    """What changes the repository by one of its parts, and prints what that part is called."""
+    verb.changes()
     return ANYTHING
 
 
@@ -182,7 +146,7 @@ def _runs_others(verb: Verb) -> Stream:
 
 
 def _aliased(
-    call: Call, name: Arg, alias: str, words: list[Arg], settings: dict[str, str], depth: int
+    call: Invocation, name: Arg, alias: str, words: list[Arg], settings: dict[str, str], depth: int
 ) -> Stream:
     if alias.startswith("!"):
         return call.run_shell(name.like(alias[1:]), list(words))
@@ -212,7 +176,7 @@ _OTHER_REPOSITORY = frozenset(
 )
 
 
-def _judge_environment(call: Call) -> None:
+def _judge_environment(call: Invocation) -> None:
     given: dict[str, Arg] = {}
     for name in call.state.exported:
         if name in call.state.variables:
@@ -237,3 +201,117 @@ def _judge_environment(call: Call) -> None:
             call.fact(Effect.EXECUTES, tags=("project",), at=value.span, detail=name)
         elif name.startswith("GIT_TRACE") and value.startswith(("/", "~")):
             call.writes(arg(value, value.span, value.taint))
+
+
+QUIET_EDITORS = frozenset(("true", ":", "false", "cat", "/bin/true", "/usr/bin/true"))
+"""Editors that leave what they are given as it is."""
+
+
+class Verb:
+    """A subcommand, its words, and the settings given for this one command by `-c`."""
+
+    __slots__ = ("call", "name", "settings", "words")
+
+    def __init__(
+        self, call: Invocation, name: str, words: list[Arg], settings: dict[str, str]
+    ) -> None:
+        self.call = call
+        self.name = name
+        self.words = words
+        self.settings = settings
+
+    def options(self, *, stops: bool = False) -> ProgramOptions:
+        """Its words, read by its own options."""
+
+        return read(self, stops=stops)
+
+    def told(self, detail: str = "") -> str:
+        return f"{self.name} {detail}".strip()
+
+    def looks(self) -> None:
+        """Nothing is changed."""
+        self.call.fact(Effect.READS, tags=("versioned",), detail=self.name)
+
+    def changes(self, detail: str = "") -> None:
+        """The repository or its files change in a way that git can take back."""
+        self.call.fact(Effect.WRITES, tags=("versioned",), detail=self.told(detail))
+
+    def discards(self, detail: str = "") -> None:
+        """Changes go that were never committed."""
+        self.call.fact(Effect.DELETES, tags=("uncommitted",), detail=self.told(detail))
+
+    def rewrites(self, detail: str = "", *tags: str) -> None:
+        """Commits or names of commits go; `local` where the reflog still has them."""
+        self.call.fact(Effect.REWRITES_HISTORY, tags=tags, detail=self.told(detail))
+
+    def runs(self, command: Arg, detail: str) -> None:
+        """A command that the caller chose runs as a part of it."""
+        self.call.fact(
+            Effect.EXECUTES, tags=("flag", "hooked"), at=command.span, detail=self.told(detail)
+        )
+        self.call.run_shell(command)
+
+    def builds(self, detail: str = "") -> None:
+        """What the repository's own settings name is run."""
+        self.call.fact(Effect.EXECUTES, tags=("project",), detail=self.told(detail))
+
+
+_NONE: frozenset[str] = frozenset()
+
+
+def read(verb: Verb, *, stops: bool = False) -> ProgramOptions:
+    """A subcommand's words; `--har` is `--hard`, and `--no-x` takes `--x` back."""
+    card = verb.call.walker.knowledge.cards.get(f"git {verb.name}", {})
+    takes, attached = card.get("takes", _NONE), card.get("optional", _NONE)
+    known = card.get("known", _NONE) | attached
+    words = verb.words
+    full: list[Arg] = []
+    for index, word in enumerate(words):
+        if word == "--":
+            full.extend(words[index:])
+            break
+        full.append(word.like(_whole(word, known)) if word.startswith("--") else word)
+    options = split(
+        full, takes, known | {f"--no-{name[2:]}" for name in known}, optional=attached, stops=stops
+    )
+    for name in list(options.given):
+        if name.startswith("--no-") and name not in known:
+            _take_back(options, name)
+    return options
+
+
+def _whole(word: str, known: frozenset[str]) -> str:
+    name, equals, value = word.partition("=")
+    if name in known or name == "--help" or len(name) < 3:
+        return word
+    negated = name.startswith("--no-")
+    stem = f"--{name[5:]}" if negated else name
+    meant = [each for each in known if each.startswith(stem)]
+    if stem in meant or len(meant) != 1 or len(stem) < 3:
+        return word
+    return (f"--no-{meant[0][2:]}" if negated else meant[0]) + equals + value
+
+
+_SHORT = {
+    "--staged": "-S",
+    "--worktree": "-W",
+    "--force": "-f",
+    "--patch": "-p",
+    "--dry-run": "-n",
+    "--quiet": "-q",
+    "--delete": "-d",
+    "--interactive": "-i",
+    "--detach": "-d",
+    "--track": "-t",
+}
+
+
+def _take_back(options: ProgramOptions, negation: str) -> None:
+    """`--no-staged` after `--staged` leaves nothing; before it, nothing is taken back."""
+    name = f"--{negation[5:]}"
+    names = (name, _SHORT.get(name, name))
+    last = max((i for i, (n, _, _) in enumerate(options.order) if n == negation), default=-1)
+    for each in names:
+        later = [i for i, (n, _, _) in enumerate(options.order) if n == each and i > last]
+        if each in options.given and not later:
+            del options.given[each]

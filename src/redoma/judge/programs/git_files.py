@@ -7,8 +7,8 @@ from redoma.model.risk import Effect, Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.programs.git_verb import Verb
-    from redoma.judge.programs.options import Options
+    from redoma.judge.programs.git import Verb
+    from redoma.judge.programs.options import ProgramOptions
 
 _FILE_ENDS = frozenset(
     "py pyi js jsx ts tsx mjs cjs json yaml yml toml ini cfg conf txt md rst html htm "
@@ -19,7 +19,7 @@ _FILE_ENDS = frozenset(
 )
 
 
-def _asks_help(options: Options) -> bool:
+def _asks_help(options: ProgramOptions) -> bool:
     return options.has("--help", "-h")
 
 
@@ -98,7 +98,7 @@ def reset(verb: Verb) -> Stream:
     return NOTHING
 
 
-def _hard(verb: Verb, options: Options) -> bool:
+def _hard(verb: Verb, options: ProgramOptions) -> bool:
     if options.has("--hard", "--merge", "--keep"):
         return True
     # `--h`, `--m`: git takes any beginning; where it is not clear, the worse is meant.
@@ -132,11 +132,11 @@ def clean(verb: Verb) -> Stream:
 def stash(verb: Verb) -> Stream:
     """Sets changes aside and brings them back; `drop` and `clear` lose them."""
     options = verb.options()
-    deed = str(options.operands[0]) if options.operands else "push"
-    if deed in ("list", "show") or _asks_help(options):
+    action = str(options.operands[0]) if options.operands else "push"
+    if action in ("list", "show") or _asks_help(options):
         verb.looks()
-    elif deed in ("drop", "clear"):
-        verb.discards(deed)
+    elif action in ("drop", "clear"):
+        verb.discards(action)
     else:
         verb.changes()
     return NOTHING
@@ -249,18 +249,18 @@ def init(verb: Verb) -> Stream:
 def worktree(verb: Verb) -> Stream:
     """More working trees; removing one by force loses what is not committed there."""
     options = verb.options()
-    deed = str(options.operands[0]) if options.operands else "list"
+    action = str(options.operands[0]) if options.operands else "list"
     names = options.operands[1:]
-    if deed == "list" or options.has("-n", "--dry-run"):
+    if action == "list" or options.has("-n", "--dry-run"):
         verb.looks()
-    elif deed == "add":
+    elif action == "add":
         for word in names[:1]:
             verb.call.writes(word)
-        verb.changes(deed)
-    elif deed == "remove" and options.has("-f", "--force"):
+        verb.changes(action)
+    elif action == "remove" and options.has("-f", "--force"):
         verb.discards("remove --force")
     else:
-        verb.changes(deed)
+        verb.changes(action)
     return NOTHING
 
 
@@ -275,25 +275,3 @@ def sparse_checkout(verb: Verb) -> Stream:
 def changes(verb: Verb) -> Stream:
     verb.changes()
     return NOTHING
-
-
-VERBS = {
-    "add": add,
-    "am": am,
-    "apply": apply,
-    "checkout": checkout,
-    "checkout-index": checkout_index,
-    "clean": clean,
-    "commit": commit,
-    "init": init,
-    "mv": changes,
-    "read-tree": read_tree,
-    "reset": reset,
-    "restore": restore,
-    "rm": rm,
-    "sparse-checkout": sparse_checkout,
-    "stash": stash,
-    "switch": switch,
-    "update-index": changes,
-    "worktree": worktree,
-}

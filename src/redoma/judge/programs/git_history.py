@@ -7,8 +7,8 @@ from redoma.model.risk import Effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.programs.git_verb import Verb
-    from redoma.judge.programs.options import Options
+    from redoma.judge.programs.git import Verb
+    from redoma.judge.programs.options import ProgramOptions
 
 _BRANCH_CHANGES = (
     *("-m", "--move", "-c", "--copy", "-u"),
@@ -17,7 +17,7 @@ _BRANCH_CHANGES = (
 _NOW = frozenset("now all 0 never".split())
 
 
-def _shows(verb: Verb, options: Options) -> bool:
+def _shows(verb: Verb, options: ProgramOptions) -> bool:
     if options.has("--help"):
         verb.looks()
         return True
@@ -105,13 +105,13 @@ def joins(verb: Verb) -> Stream:
 
 def bisect(verb: Verb) -> Stream:
     words = list(verb.words)
-    deed = str(words[0]) if words else "help"
-    if deed == "run":
+    action = str(words[0]) if words else "help"
+    if action == "run":
         return verb.call.run_args(words[1:]) if len(words) > 1 else NOTHING
-    if deed in ("log", "view", "visualize", "terms", "help"):
+    if action in ("log", "view", "visualize", "terms", "help"):
         verb.looks()
     else:
-        verb.changes(deed)
+        verb.changes(action)
     return NOTHING
 
 
@@ -129,7 +129,7 @@ def filter_repo(verb: Verb) -> Stream:
     options = verb.options()
     for name, value, _ in options.order:
         if value is not None and name.endswith("-callback"):
-            from redoma.judge.programs.code import read_code
+            from redoma.judge.programs.knowledge import read_code
 
             read_code(verb.call, "python", value)
     if options.has("--analyze", "--dry-run", "--help", "-h"):
@@ -162,9 +162,9 @@ def prune(verb: Verb) -> Stream:
 
 def reflog(verb: Verb) -> Stream:
     options = verb.options()
-    deed = str(options.operands[0]) if options.operands else "show"
-    if deed in ("expire", "delete", "drop") and not options.has("-n", "--dry-run"):
-        verb.rewrites(deed)
+    action = str(options.operands[0]) if options.operands else "show"
+    if action in ("expire", "delete", "drop") and not options.has("-n", "--dry-run"):
+        verb.rewrites(action)
     else:
         verb.looks()
     return NOTHING
@@ -198,36 +198,36 @@ def replace(verb: Verb) -> Stream:
 
 
 def notes(verb: Verb) -> Stream:
-    deed = _first(verb.options().operands, "list")
-    if deed in ("list", "show", "get-ref"):
+    action = _first(verb.options().operands, "list")
+    if action in ("list", "show", "get-ref"):
         verb.looks()
-    elif deed in ("remove", "prune"):
-        verb.rewrites(deed, "local")
+    elif action in ("remove", "prune"):
+        verb.rewrites(action, "local")
     else:
-        verb.changes(deed)
+        verb.changes(action)
     return NOTHING
 
 
 def maintenance(verb: Verb) -> Stream:
     """`start` asks the system's scheduler to run it from now on."""
-    deed = _first(verb.words, "run")
-    if deed == "start":
+    action = _first(verb.words, "run")
+    if action == "start":
         verb.call.fact(Effect.SYSTEM, tags=("schedule",), detail="maintenance start")
-    elif deed in ("register", "unregister", "stop"):
-        verb.call.fact(Effect.WRITES, tags=("settings",), detail=f"maintenance {deed}")
+    elif action in ("register", "unregister", "stop"):
+        verb.call.fact(Effect.WRITES, tags=("settings",), detail=f"maintenance {action}")
     else:
         verb.changes()
     return NOTHING
 
 
 def rerere(verb: Verb) -> Stream:
-    deed = _first(verb.words, "")
-    if deed in ("", "status", "diff", "remaining"):
+    action = _first(verb.words, "")
+    if action in ("", "status", "diff", "remaining"):
         verb.looks()
-    elif deed == "clear":
-        verb.discards(deed)
+    elif action == "clear":
+        verb.discards(action)
     else:
-        verb.changes(deed)
+        verb.changes(action)
     return NOTHING
 
 
@@ -252,28 +252,3 @@ def rewrites(verb: Verb) -> Stream:
 def _first(words: list[Arg], otherwise: str) -> str:
     plain = [w for w in words if w[:1] != "-"]
     return str(plain[0]) if plain else otherwise
-
-
-VERBS = {
-    "bisect": bisect,
-    "branch": branch,
-    "cherry-pick": joins,
-    "fast-import": fast_import,
-    "filter-branch": filter_branch,
-    "filter-repo": filter_repo,
-    "gc": gc,
-    "history": rewrites,
-    "maintenance": maintenance,
-    "merge": joins,
-    "notes": notes,
-    "prune": prune,
-    "rebase": rebase,
-    "reflog": reflog,
-    "repack": changes,
-    "replace": replace,
-    "rerere": rerere,
-    "revert": joins,
-    "symbolic-ref": symbolic_ref,
-    "tag": tag,
-    "update-ref": update_ref,
-}

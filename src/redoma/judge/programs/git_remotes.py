@@ -10,8 +10,8 @@ from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.programs.git_verb import Verb
-    from redoma.judge.programs.options import Options
+    from redoma.judge.programs.git import Verb
+    from redoma.judge.programs.options import ProgramOptions
 
 _SCP = re.compile(r"[\w.-]+@[\w.-]+:|[\w-]+(?:\.[\w-]+)+:(?!\\)")
 _FORCES = ("--force", "--force-with-lease", "--force-if-includes", "--follow-tags")
@@ -34,7 +34,7 @@ def _contact(verb: Verb, word: Arg, *tags: str) -> None:
         call.host(word, *tags)
 
 
-def _programs(verb: Verb, options: Options) -> None:
+def _programs(verb: Verb, options: ProgramOptions) -> None:
     """The other end's program is the caller's choice; for a local path it runs here."""
     for name in ("--upload-pack", "-u", "--receive-pack", "--exec"):
         if name == "-u" and verb.name != "clone":
@@ -158,22 +158,22 @@ def remote(verb: Verb) -> Stream:
     call = verb.call
     options = verb.options()
     words = options.operands
-    deed = str(words[0]) if words else ""
-    if deed in ("", "show", "get-url"):
+    action = str(words[0]) if words else ""
+    if action in ("", "show", "get-url"):
         verb.looks()
-    elif deed == "update":
+    elif action == "update":
         call.fact(Effect.NETWORK, tags=("download",), detail="remote update")
         if options.has("-p", "--prune"):
-            verb.changes(deed)
-    elif deed in ("add", "set-url") and len(words) > 2:
+            verb.changes(action)
+    elif action in ("add", "set-url") and len(words) > 2:
         _contact(verb, words[2])
         place = Stream(None, source=str(words[2]))
         call.walker.files.put(_REMEMBERED + words[1], place)
-        if deed == "set-url":
-            call.fact(Effect.WRITES, tags=("settings",), detail=verb.told(deed))
-        verb.changes(deed)
+        if action == "set-url":
+            call.fact(Effect.WRITES, tags=("settings",), detail=verb.told(action))
+        verb.changes(action)
     else:
-        verb.changes(deed)
+        verb.changes(action)
     return NOTHING
 
 
@@ -191,22 +191,22 @@ def submodule(verb: Verb) -> Stream:
     call = verb.call
     options = verb.options(stops=True)
     words = options.operands
-    deed = str(words[0]) if words else "status"
-    if deed == "foreach":
+    action = str(words[0]) if words else "status"
+    if action == "foreach":
         rest = [w for w in words[1:] if w not in ("--recursive", "--quiet", "-q")]
         if rest:
             call.fact(Effect.EXECUTES, tags=("flag",), at=rest[0].span, detail="submodule foreach")
             return call.run_shell(rest[0].like(" ".join(rest)))
-    elif deed in ("status", "summary"):
+    elif action in ("status", "summary"):
         verb.looks()
-    elif deed == "deinit" and any(w in ("-f", "--force") for w in words):
+    elif action == "deinit" and any(w in ("-f", "--force") for w in words):
         verb.discards("deinit --force")
-    elif deed in ("add", "set-url"):
+    elif action in ("add", "set-url"):
         for word in words[1:]:
             _contact(verb, word, "download")
-        verb.changes(deed)
+        verb.changes(action)
     else:
-        verb.changes(deed)
+        verb.changes(action)
     return NOTHING
 
 
@@ -225,16 +225,16 @@ def archive(verb: Verb) -> Stream:
 
 def bundle(verb: Verb) -> Stream:
     words = [w for w in verb.words if w[:1] != "-" or w == "-"]
-    deed = str(words[0]) if words else ""
-    if deed == "create":
+    action = str(words[0]) if words else ""
+    if action == "create":
         for word in words[1:2]:
             if word != "-":
                 verb.call.writes(word)
         verb.looks()
-    elif deed in ("verify", "list-heads"):
+    elif action in ("verify", "list-heads"):
         verb.looks()
     else:
-        verb.changes(deed)
+        verb.changes(action)
     return NOTHING
 
 
@@ -255,10 +255,10 @@ def mails(verb: Verb) -> Stream:
 def bridge(verb: Verb) -> Stream:
     """`svn`, `p4`, `subtree`: another system's repository behind git's commands."""
     words = [w for w in verb.words if w[:1] != "-"]
-    deed = str(words[0]) if words else ""
-    if deed in ("dcommit", "commit", "submit", "push", "set-tree"):
-        verb.call.fact(Effect.PUBLISHES, tags=("branch",), detail=verb.told(deed))
-    elif deed in (
+    action = str(words[0]) if words else ""
+    if action in ("dcommit", "commit", "submit", "push", "set-tree"):
+        verb.call.fact(Effect.PUBLISHES, tags=("branch",), detail=verb.told(action))
+    elif action in (
         "log",
         "info",
         "blame",
@@ -270,45 +270,20 @@ def bridge(verb: Verb) -> Stream:
     ):
         verb.looks()
     else:
-        verb.changes(deed)
+        verb.changes(action)
     return NOTHING
 
 
 def credential(verb: Verb) -> Stream:
     """Passwords for other machines, shown or kept."""
     words = [w for w in verb.words if w[:1] != "-"]
-    deed = str(words[-1]) if words else ""
-    if deed in ("fill", "get"):
+    action = str(words[-1]) if words else ""
+    if action in ("fill", "get"):
         target = Target(text="git credentials", place=Place.SECRET)
         verb.call.fact(Effect.SECRETS, target, tags=("outside",))
         return Stream(None, SECRET, "git credentials")
-    if deed == "capability":
+    if action == "capability":
         verb.looks()
     else:
-        verb.call.fact(Effect.SECRETS, tags=("credentials",), detail=verb.told(deed))
+        verb.call.fact(Effect.SECRETS, tags=("credentials",), detail=verb.told(action))
     return ANYTHING
-
-
-VERBS = {
-    "archive": archive,
-    "bundle": bundle,
-    "clone": clone,
-    "credential": credential,
-    "credential-cache": credential,
-    "credential-manager": credential,
-    "credential-store": credential,
-    "fetch": fetch,
-    "fetch-pack": fetch,
-    "http-push": push,
-    "imap-send": mails,
-    "ls-remote": ls_remote,
-    "p4": bridge,
-    "pull": pull,
-    "push": push,
-    "remote": remote,
-    "send-email": mails,
-    "send-pack": push,
-    "submodule": submodule,
-    "subtree": bridge,
-    "svn": bridge,
-}

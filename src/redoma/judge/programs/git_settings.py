@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 
 from redoma.judge.interpret.arg import NOTHING, SECRET, UNKNOWN, Arg, Stream
-from redoma.judge.programs.git_options import read
-from redoma.judge.programs.git_verb import QUIET_EDITORS
+from redoma.judge.programs.git import QUIET_EDITORS
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.interpret.call import Call
-    from redoma.judge.programs.git_verb import Verb
+    from redoma.judge.interpret.invocation import Invocation
+    from redoma.judge.programs.git import Verb
 
 # `section.last` or `section.*.last` in lower case: git ignores the case of both.
 _PROGRAMS = frozenset(
@@ -84,7 +83,7 @@ def kind_of(key: str) -> str:
     return f"{section}.*.{name}" if middle else f"{section}.{name}"
 
 
-def judge_setting(call: Call, key: Arg, value: str | None, scope: str = "") -> bool:
+def judge_setting(call: Invocation, key: Arg, value: str | None, scope: str = "") -> bool:
     """Notes what a setting makes git do; whether anything was worth a note.
 
     `scope` is empty for one command (`-c`), else where it is kept: local, global or system.
@@ -124,7 +123,7 @@ def judge_setting(call: Call, key: Arg, value: str | None, scope: str = "") -> b
     return False
 
 
-def _judge_family(call: Call, kind: str, key: Arg, text: str, scope: str) -> bool:
+def _judge_family(call: Invocation, kind: str, key: Arg, text: str, scope: str) -> bool:
     if kind.startswith("alias."):
         if not text.startswith("!"):
             return False
@@ -162,7 +161,7 @@ def _harmless(kind: str, text: str, *, kept: bool) -> bool:
     return False
 
 
-def _hooked(call: Call, key: Arg, text: str, scope: str) -> bool:
+def _hooked(call: Invocation, key: Arg, text: str, scope: str) -> bool:
     kind = kind_of(key)
     if kind == "core.hookspath" and text in ("/dev/null", ""):
         call.fact(Effect.WRITES, tags=("unverified",), at=key.span, detail=str(key))
@@ -177,7 +176,7 @@ def _hooked(call: Call, key: Arg, text: str, scope: str) -> bool:
     return True
 
 
-def run_transport(call: Call, word: Arg) -> None:
+def run_transport(call: Invocation, word: Arg) -> None:
     """`ext::command` makes git run a command as its connection."""
     before, _, command = word.partition("ext::")
     if before.strip(":") or not command:
@@ -201,32 +200,32 @@ _MODERN = frozenset("list get set unset rename-section remove-section edit".spli
 def config(verb: Verb) -> Stream | None:
     """`git config`: looking is harmless unless it shows secrets; setting depends on the key."""
     call = verb.call
-    options = read("config", verb.words)
+    options = verb.options()
     words = list(options.operands)
-    deed = ""
+    action = ""
     if words and words[0] in _MODERN:
-        deed = str(words.pop(0))
+        action = str(words.pop(0))
     file = options.value("-f", "--file")
     scope = (
         "system" if options.has("--system") else "global" if options.has("--global") else "local"
     )
     if file is not None and "/.gitconfig" in f"/{file}":
         scope = "global"
-    if options.has("-e", "--edit") or deed == "edit":
+    if options.has("-e", "--edit") or action == "edit":
         call.fact(Effect.WRITES, tags=("settings",), detail="config --edit")
         return NOTHING
-    if options.has("--unset", "--unset-all", "--remove-section", "--rename-section") or deed in (
+    if options.has("--unset", "--unset-all", "--remove-section", "--rename-section") or action in (
         "unset",
         "rename-section",
         "remove-section",
     ):
         _keep(verb, scope, file)
         return NOTHING
-    if len(words) == 1 and "=" in words[0] and deed != "get":
+    if len(words) == 1 and "=" in words[0] and action != "get":
         # Not git's syntax, but what is meant is a setting.
         key, _, value = words[0].partition("=")
         words = [words[0].like(key), words[0].like(value)]
-    looking = options.has("-l", "--list", *_GETTING) or deed in ("list", "get") or len(words) < 2
+    looking = options.has("-l", "--list", *_GETTING) or action in ("list", "get") or len(words) < 2
     if looking:
         return _look(verb, words, file)
     judge_setting(call, words[0], str(words[1]), scope)
@@ -257,6 +256,3 @@ def _keep(verb: Verb, scope: str, file: Arg | None) -> None:
         call.fact(Effect.WRITES, tags=("settings",), detail="config --global")
     else:
         verb.changes()
-
-
-VERBS = {"config": config}

@@ -1,135 +1,36 @@
-"""Interpreters: code given as an option, a file, a module, or by what flows in."""
+"""Interpreters and `java`: code given as an option, a file, an archive, or by what flows in."""
 
 from __future__ import annotations
 
 from redoma.judge.interpret.arg import ANYTHING, NOTHING, UNKNOWN, Arg, Stream
-from redoma.judge.programs.deeds import do
+from redoma.judge.programs.card_actions import do
+from redoma.judge.programs.cards import card_of, options_of
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.interpret.call import Call
+    from redoma.judge.interpret.invocation import Invocation
 
 
 class Interpreter:
-    """How one interpreter takes its code."""
+    """How one interpreter takes its code, as its card says."""
 
-    __slots__ = ("checks", "code", "language", "loads", "prints", "takes")
+    __slots__ = ("checks", "code", "language", "loads", "prints", "values")
 
-    def __init__(
-        self,
-        language: str,
-        code: str = "",
-        takes: str = "",
-        checks: str = "",
-        loads: str = "",
-        prints: str = "--version --help",
-    ) -> None:
-        self.language = language
-        self.code = frozenset(code.split())
-        self.takes = frozenset(takes.split())
-        self.checks = frozenset(checks.split())
-        self.loads = frozenset(loads.split())
-        self.prints = frozenset(prints.split())
+    def __init__(self, call: Invocation) -> None:
+        words = card_of(call)["words"]
+        none: frozenset[str] = frozenset()
+        self.language: str = next(iter(words["language"]))
+        self.code: frozenset[str] = words.get("code", none)
+        self.values: frozenset[str] = words.get("values", none)
+        self.checks: frozenset[str] = words.get("checks", none)
+        self.loads: frozenset[str] = words.get("loads", none)
+        self.prints: frozenset[str] = words.get("prints", none)
 
 
-_KINDS = {
-    "node": Interpreter(
-        "javascript",
-        "-e --eval -p --print -pe",
-        "-C --conditions --input-type --max-old-space-size --stack-size --env-file "
-        "--test-name-pattern --test-reporter --title --icu-data-dir --inspect-port "
-        "--dns-result-order",
-        "-c --check",
-        "-r --require --import --loader --experimental-loader",
-        "-v --version -h --help --v8-options",
-    ),
-    "perl": Interpreter("perl", "-e -E", "-I", "-c", "", "-v -V --version -h --help"),
-    "ruby": Interpreter(
-        "ruby",
-        "-e",
-        "-I -C -E -W --encoding --yjit-exec-mem-size",
-        "-c",
-        "",
-        "--version -v -h --help --copyright",
-    ),
-    "php": Interpreter(
-        "php",
-        "-r -B -R -E",
-        "-c -d -F -z -t",
-        "-l --syntax-check",
-        "",
-        "-v --version -h --help -i --info -m --modules --ini",
-    ),
-    "lua": Interpreter("lua", "-e", "-l", "", "", "-v --version -h --help"),
-    "rscript": Interpreter("r", "-e --eval", "--default-packages", "", "", "--version --help"),
-    "julia": Interpreter(
-        "julia",
-        "-e --eval -E --print",
-        "-L --load --project -p -t -J -C -O --threads --sysimage",
-        "",
-        "-L --load",
-        "-v --version -h --help",
-    ),
-    "tclsh": Interpreter("tcl", "-c", "", "", "", ""),
-    "osascript": Interpreter("applescript", "-e", "-l -s", "", "", ""),
-    "elixir": Interpreter(
-        "elixir",
-        "-e --eval --rpc-eval",
-        "-r -pa -pz --name --sname --cookie -S",
-        "",
-        "-r",
-        "-v --version --help",
-    ),
-    "erl": Interpreter(
-        "erlang", "-eval", "-pa -pz -s -run -name -sname -setcookie -config", "", "", "-version"
-    ),
-    "groovy": Interpreter(
-        "groovy",
-        "-e",
-        "-c -cp -classpath --classpath -D -i --encoding",
-        "",
-        "",
-        "-v --version -h --help",
-    ),
-    "scala": Interpreter(
-        "scala",
-        "-e --execute",
-        "-cp -classpath --classpath",
-        "",
-        "",
-        "-version --version -help --help",
-    ),
-    "ghc": Interpreter("haskell", "-e", "-package -i", "", "", "--version --help -V"),
-    "jshell": Interpreter(
-        "java",
-        "",
-        "--class-path -R -C --startup --feedback --execution --module-path",
-        "",
-        "--startup",
-        "--version --help",
-    ),
-    "jrunscript": Interpreter(
-        "javascript", "-e", "-cp -classpath -l -encoding -f", "", "", "-? -help -q"
-    ),
-}
-_ALIASES = dict(
-    each.split(":")
-    for each in (
-        "nodejs:node node18:node node20:node tsx:node ts-node:node esno:node luajit:lua "
-        "lua5.1:lua lua5.2:lua lua5.3:lua lua5.4:lua texlua:lua Rscript:rscript "
-        "R:rscript littler:rscript wish:tclsh jimsh:tclsh irb:ruby pry:ruby jruby:ruby "
-        "truffleruby:ruby iex:elixir ghci:ghc runghc:ghc runhaskell:ghc php8:php "
-        "php7:php php-cgi:php hhvm:php groovysh:groovy kotlinc:scala kotlin:scala "
-        "escript:erl qjs:node js:node d8:node rhino:node jjs:node"
-    ).split()
-)
-
-
-def interpreter(call: Call) -> Stream:
+def interpreter(call: Invocation) -> Stream:
     """Finds the code that an interpreter is given, and has it read."""
-    name = _ALIASES.get(call.name, call.name)
-    kind = _KINDS[name]
+    kind = Interpreter(call)
     words = list(call.args)
     out: Stream | None = None
     checks = False
@@ -148,11 +49,11 @@ def interpreter(call: Call) -> Stream:
             target = word.like(attached) if equals else (words.pop(0) if words else None)
             if target is not None:
                 _loaded(call, kind, target)
-        elif option in kind.takes:
+        elif option in kind.values:
             if not equals and words:
                 words.pop(0)
         else:
-            out = _bundle(call, name, kind, word, words, out)
+            out = _bundle(call, kind, word, words, out)
             checks = checks or (
                 not word.startswith("--") and any(f"-{c}" in kind.checks for c in word[1:])
             )
@@ -166,9 +67,10 @@ def interpreter(call: Call) -> Stream:
 
 
 def _bundle(
-    call: Call, name: str, kind: Interpreter, word: Arg, words: list[Arg], out: Stream | None
+    call: Invocation, kind: Interpreter, word: Arg, words: list[Arg], out: Stream | None
 ) -> Stream | None:
     """`-we CODE`, `-i.bak`, `-Mmodule`, `-run`: letters together, some with a value attached."""
+    name = kind.language
     if word.startswith("--"):
         return out
     if name == "perl":
@@ -183,7 +85,7 @@ def _bundle(
     for position, letter in enumerate(letters):
         if f"-{letter}" in kind.code:
             attached = letters[position + 1 :]
-            if attached and name in ("ruby", "lua", "rscript", "php"):
+            if attached and name in ("ruby", "lua", "r", "php"):
                 return _code(call, kind, word.like(attached), out)
             return _code(call, kind, words.pop(0) if words else call.word.like(UNKNOWN), out)
         if name == "ruby" and letter == "r":
@@ -197,7 +99,7 @@ def _bundle(
 
 
 def _perl_letters(
-    call: Call, kind: Interpreter, word: Arg, words: list[Arg], out: Stream | None
+    call: Invocation, kind: Interpreter, word: Arg, words: list[Arg], out: Stream | None
 ) -> Stream | None:
     letters = word[1:]
     position = 0
@@ -222,8 +124,8 @@ def _perl_letters(
     return out
 
 
-def _code(call: Call, kind: Interpreter, text: Arg, before: Stream | None) -> Stream:
-    from redoma.judge.programs.code import read_code
+def _code(call: Invocation, kind: Interpreter, text: Arg, before: Stream | None) -> Stream:
+    from redoma.judge.programs.knowledge import read_code
 
     language = kind.language
     if language == "applescript" and "JavaScript" in call.args:
@@ -237,14 +139,14 @@ def _code(call: Call, kind: Interpreter, text: Arg, before: Stream | None) -> St
     return Stream(None, before.taint | out.taint, out.source)
 
 
-def _loaded(call: Call, kind: Interpreter, target: Arg) -> None:
+def _loaded(call: Invocation, kind: Interpreter, target: Arg) -> None:
     if "/" in target or target.startswith("."):
         call.executes_file(target, kind.language)
     else:
         call.fact(Effect.EXECUTES, tags=("project",), at=target.span)
 
 
-def _script(call: Call, kind: Interpreter, words: list[Arg]) -> Stream:
+def _script(call: Invocation, kind: Interpreter, words: list[Arg]) -> Stream:
     if words and words[0] not in ("-", "/dev/stdin", "/dev/fd/0"):
         if words[0].rpartition("/")[2] in ("artisan", "console"):
             _framework(call, words[1:])
@@ -252,9 +154,9 @@ def _script(call: Call, kind: Interpreter, words: list[Arg]) -> Stream:
     return from_input(call, kind.language)
 
 
-def _framework(call: Call, words: list[Arg]) -> None:
+def _framework(call: Invocation, words: list[Arg]) -> None:
     """Laravel's and Symfony's commands that end the project's data."""
-    from redoma.judge.programs.verbs import says_it_destroys
+    from redoma.judge.programs.card_actions import says_it_destroys
 
     commands = [word for word in words if word[:1] != "-"]
     if says_it_destroys(commands[:1]):
@@ -267,7 +169,7 @@ def _framework(call: Call, words: list[Arg]) -> None:
         call.fact(Effect.SCHEMA_CHANGE, tags=("migration",), at=words[0].span, detail=commands[0])
 
 
-def script_file(call: Call, word: Arg, language: str) -> Stream:
+def script_file(call: Invocation, word: Arg, language: str) -> Stream:
     """A script by its name; an address is code from elsewhere."""
     if word.startswith(("http://", "https://")):
         call.host(word, "download")
@@ -277,7 +179,7 @@ def script_file(call: Call, word: Arg, language: str) -> Stream:
     return Stream(None, call.stdin.taint)
 
 
-def from_input(call: Call, language: str) -> Stream:
+def from_input(call: Invocation, language: str) -> Stream:
     """Code that flows in; at a terminal this is a session."""
     stdin = call.stdin
     if call.redirects is not None and call.redirects.hosts:
@@ -298,10 +200,10 @@ _PWSH_TAKES = frozenset(
 )
 
 
-def powershell(call: Call) -> Stream:
+def powershell(call: Invocation) -> Stream:
     """`pwsh`, `powershell`: `-Command`, `-EncodedCommand`, `-File`, or what flows in."""
-    from redoma.judge.languages.others.powershell import decode_command
-    from redoma.judge.programs.code import read_code
+    from redoma.judge.languages.others.lines import decode_command
+    from redoma.judge.programs.knowledge import read_code
 
     words = list(call.args)
     while words:
@@ -332,3 +234,68 @@ def powershell(call: Call) -> Stream:
         if option in _PWSH_TAKES and words:
             words.pop(0)
     return from_input(call, "powershell")
+
+
+_REMOTE_DELETES = (
+    "delete-",
+    "delete_",
+    "remove-",
+    "destroy-",
+    "purge-",
+    "safe-shutdown",
+    "shutdown",
+    "quiet-down",
+    "disable-",
+    "clear-",
+)
+
+
+def java(call: Invocation) -> Stream:
+    """Finds what is run: `-jar FILE`, a class, or a source file."""
+    if any(
+        w in ("-version", "--version", "-help", "--help", "-h", "-?", "-X") for w in call.args[:1]
+    ):
+        return Stream(None)
+    options = options_of(call)
+    for name, _, word in options.order:
+        if name.startswith(
+            (
+                "-javaagent",
+                "-agentpath",
+                "-agentlib",
+                "-Xrun",
+                "-XX:OnError",
+                "-XX:OnOutOfMemoryError",
+            )
+        ):
+            call.fact(Effect.EXECUTES, tags=("library",), at=word.span)
+    archive = options.value("-jar")
+    if archive is not None:
+        call.executes_file(archive, "")
+    elif options.operands:
+        first = options.operands[0]
+        if first.endswith(".java"):
+            call.executes_file(first, "java")
+        else:
+            do(call, "build")
+    if archive is not None and archive.endswith("-cli.jar"):
+        _client(call, [str(w) for w in options.operands])
+    return Stream(None, call.stdin.taint)
+
+
+def _client(call: Invocation, words: list[str]) -> None:
+    """A service's command line (such as that of Jenkins): verbs that delete are its worst."""
+    for word in words:
+        if word.startswith(_REMOTE_DELETES):
+            call.fact(Effect.REMOTE, tags=("destroy",), detail=word)
+            return
+    verb = next(
+        (
+            w
+            for w in words
+            if w.isascii() and w.replace("-", "").isalpha() and not w.startswith("-")
+        ),
+        "",
+    )
+    reads = verb.startswith(("list-", "get-", "who-am-i", "help", "version", "console", "tail"))
+    call.fact(Effect.READS if reads else Effect.REMOTE, detail=verb)

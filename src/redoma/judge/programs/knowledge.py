@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import marshal
-import sys
 
 from redoma.judge.interpret.arg import ANYTHING, PLAIN, SECRET, UNKNOWN, Stream
-from redoma.judge.programs.cards import follow
-from redoma.judge.programs.carried import judge_carried
-from redoma.judge.programs.verbs import is_named_so, says_it_destroys
-from redoma.judge.text.budget import Uncounted
+from redoma.judge.programs.card_actions import is_named_so, judge_carried, says_it_destroys
+from redoma.judge.programs.cards import follow, function_named
 from redoma.judge.text.glob import glob, has_glob
 from redoma.model.risk import Effect
 
@@ -19,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from redoma.judge.interpret.arg import Arg
-    from redoma.judge.interpret.call import Call
+    from redoma.judge.interpret.invocation import Invocation
     from redoma.model.risk import Fact
 
 _MOST_MET = 4096  # names are the caller's to choose
@@ -35,33 +32,10 @@ _BINARIES = (
     "/system/bin/",
     "/usr/libexec/",
 )
-_RESHAPING = frozenset(
-    "cut paste sort uniq fold fmt nl expand unexpand column head tail ghead gtail grep egrep "
-    "fgrep ggrep sed gsed awk gawk mawk nawk openssl dirname basename realpath grealpath "
-    "readlink greadlink which".split()
-)
-"""Programs whose output can be worked out from what flows in."""
-
 _TELLING = frozenset("--version --help -V -help -version version help -h -v".split())
 _SURELY_TELLING = frozenset(("--version", "--help"))
 _NOT_TELLING = frozenset("shutdown halt poweroff reboot env sh bash xargs cat eval".split())
-
-
-_handlers: dict[str, Callable[[Call], Stream | None]] = {}
 _NOT_SHOWN = frozenset(("names", "search", "literal", "credentials"))
-
-
-def _handler(named: str) -> Callable[[Call], Stream | None]:
-    """The function that a card names: `files.rm` is `rm` in the module `files` of this package."""
-    found = _handlers.get(named)
-    if found is None:
-        module, _, function = named.partition(".")
-        path = f"redoma.judge.programs.{module}"
-        if path not in sys.modules:
-            with Uncounted():
-                __import__(path)
-        found = _handlers[named] = getattr(sys.modules[path], function)
-    return found
 
 
 def _showed(facts: list[Fact]) -> bool:
@@ -105,9 +79,10 @@ class Knowledge:
         self.cards = Cards(packed)
 
     def __contains__(self, name: object) -> bool:
-        return name in self.cards
+        # Attack: a file called "docker run" is no program that the card of a subcommand describes.
+        return isinstance(name, str) and " " not in name and name in self.cards
 
-    def run(self, call: Call) -> Stream:
+    def run(self, call: Invocation) -> Stream:
         """Notes the facts of a call and gives what is known of its output."""
         if UNKNOWN in call.word or has_glob(call.word):
             return self._doubtful_word(call)
@@ -137,32 +112,31 @@ class Knowledge:
         out = self._known(call, name)
         if not out.taint & SECRET and _showed(call.walker.facts[noted:]):
             out = Stream(out.text, out.taint | SECRET, out.source)
-        if out.text is None and name in _RESHAPING:
-            from redoma.judge.programs.reshaping import reshaped
-
-            return Stream(reshaped(call), out.taint, out.source)
+        if out.text is None and "prints" in self.cards[name]:
+            made = function_named(self.cards[name]["prints"])(call)
+            text = made if made is not None and UNKNOWN not in made else None
+            return Stream(text, out.taint, out.source)
         return out
 
-    def read_code(self, call: Call, language: str, text: Arg) -> Stream:
+    def read_code(self, call: Invocation, language: str, text: Arg) -> Stream:
         """Notes what code in another language would do; gives what it prints, if that is known."""
-        from redoma.judge.programs.code import read_code
 
         return read_code(call, language, text)
 
-    def _known(self, call: Call, name: str) -> Stream:
+    def _known(self, call: Invocation, name: str) -> Stream:
         card = self.cards[name]
         if "handler" not in card:
             return follow(call, card)
-        handled = _handler(card["handler"])(call)
+        handled = function_named(card["handler"])(call)
         return handled if handled is not None else call.passes_on(call.stdin)
 
-    def _disguised(self, call: Call) -> None:
+    def _disguised(self, call: Invocation) -> None:
         """Attack: `cp /bin/rm x; ./x`: a copy or link does what the program does."""
         held = call.walker.files.get(call.path(call.word))
         if held is not None and held.source.startswith(_BINARIES):
             call.run_args([call.word.like(held.source), *call.args])
 
-    def _stranger(self, call: Call) -> Stream:
+    def _stranger(self, call: Invocation) -> Stream:
         args = call.args
         if len(args) == 1 and args[0] in _SURELY_TELLING and "/" not in call.word:
             call.fact(Effect.READS, tags=("about",))
@@ -178,7 +152,7 @@ class Knowledge:
             judge_carried(call, args)
         return call.passes_on(call.stdin)
 
-    def _doubtful_word(self, call: Call) -> Stream:
+    def _doubtful_word(self, call: Invocation) -> Stream:
         """The program's name is not fully known: what it could be is tried as well."""
         word = call.word
         if not has_glob(word) or UNKNOWN in word:
@@ -203,3 +177,42 @@ class Knowledge:
 _LIKELY = (
     "rm dd bash sh curl wget chmod chown mkfs shred find nc python3 cat mv cp sudo kill".split()
 )
+
+LANGUAGES = frozenset(
+    "javascript typescript node perl ruby php lua r julia elixir erlang groovy java "
+    "scala kotlin haskell".split()
+)
+
+
+def read_code(call: Invocation, language: str, text: Arg) -> Stream:
+    """Notes what a piece of code in `language` would do; gives what it prints, if that is known."""
+    if language == "shell":
+        return call.run_shell(text)
+    if language == "python":
+        from redoma.judge.languages.python.source import read_python
+
+        return read_python(call, text)
+    if language == "sql":
+        from redoma.judge.programs.database import read_sql
+
+        read_sql(call, text)
+        return Stream(None, text.taint)
+    if language in LANGUAGES:
+        from redoma.judge.languages.others.scripts import read_foreign
+
+        return read_foreign(call, language, text)
+    if language in ("tcl", "expect"):
+        from redoma.judge.languages.others.lines import read_tcl
+
+        return read_tcl(call, text)
+    if language == "applescript":
+        from redoma.judge.languages.others.lines import read_applescript
+
+        return read_applescript(call, text)
+    if language == "powershell":
+        from redoma.judge.languages.others.lines import read_powershell
+
+        return read_powershell(call, text)
+    call.fact(Effect.EXECUTES, tags=("code",), at=text.span, detail=language)
+    call.fact(Effect.UNKNOWN, tags=("code",), at=text.span)
+    return Stream(None, text.taint)

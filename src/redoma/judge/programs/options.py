@@ -17,7 +17,7 @@ _TRIALS = frozenset("--dry-run --dryrun --simulate --noop --just-print --check".
 _OFF = frozenset("false 0 no off none f n".split())
 
 
-class Options:
+class ProgramOptions:
     """What was given: each option with its values, the operands, and words read two ways."""
 
     __slots__ = ("doubtful", "given", "operands", "order", "perhaps", "rest")
@@ -58,13 +58,13 @@ def split(
     long: bool = False,
     stops: bool = False,
     optional: frozenset[str] = frozenset(),
-) -> Options:
+) -> ProgramOptions:
     """Reads `words`; `takes` need a value, `optional` take one only when attached.
 
     `long` means that one dash begins a whole name (`terraform -auto-approve`); `stops` means
     that the first operand ends the options, as for wrappers.
     """
-    out = Options()
+    out = ProgramOptions()
     index = 0
     count = len(words)
     while index < count:
@@ -102,7 +102,7 @@ def _long(
     index: int,
     takes: frozenset[str],
     known: frozenset[str],
-    out: Options,
+    out: ProgramOptions,
 ) -> int:
     name, equals, attached = word.partition("=")
     if name not in takes and name not in known and name.startswith("--") and len(name) > 4:
@@ -131,7 +131,7 @@ def _bundle(
     index: int,
     takes: frozenset[str],
     optional: frozenset[str],
-    out: Options,
+    out: ProgramOptions,
 ) -> int:
     for position in range(1, len(word)):
         name = "-" + word[position]

@@ -4,99 +4,32 @@ from __future__ import annotations
 
 import re
 
-from redoma.judge.interpret.arg import ANYTHING, NETWORK, Arg, Stream
-from redoma.judge.programs.cards import card_of, deed_of, follow, options_of
+from redoma.judge.interpret.arg import ANYTHING, NETWORK, UNKNOWN, Arg, Stream
+from redoma.judge.programs.cards import action_of, card_of, card_words, follow, options_of
 from redoma.judge.programs.options import split
-from redoma.judge.programs.package_sources import (
-    is_address,
-    is_repository,
-    judge_coordinates,
-    judge_settings,
-    judge_sources,
-)
 from redoma.model.risk import Effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from redoma.judge.interpret.call import Call
-    from redoma.judge.programs.options import Options
+    from redoma.judge.interpret.invocation import Invocation
+    from redoma.judge.programs.options import ProgramOptions
 
-# Subcommands that run an inner command: as it is (`local`), or out of a package that is fetched
-# for it (`fetched`).
-_RUNNERS: dict[str, dict[str, str]] = {
-    "uv": {"run": "local", "tool run": "fetched"},
-    "uvx": {"": "fetched"},
-    "pipx": {"run": "fetched"},
-    "poetry": {"run": "local"},
-    "pipenv": {"run": "local"},
-    "pdm": {"run": "local"},
-    "rye": {"run": "local"},
-    "hatch": {"run": "local"},
-    "pixi": {"run": "local", "exec": "fetched"},
-    "conda": {"run": "local"},
-    "mamba": {"run": "local"},
-    "micromamba": {"run": "local"},
-    "npm": {"exec": "node", "x": "node"},
-    "npx": {"": "node"},
-    "bunx": {"": "node"},
-    "pnpx": {"": "node"},
-    "pnpm": {"exec": "local", "dlx": "node"},
-    "yarn": {"exec": "local", "dlx": "node", "run": "script"},
-    "bun": {"x": "node"},
-    "bundle": {"exec": "local"},
-    "bundler": {"exec": "local"},
-    "composer": {"exec": "local"},
-    "mise": {"exec": "local", "x": "local", "watch": "local"},
-    "rtx": {"exec": "local", "x": "local"},
-    "asdf": {"exec": "local"},
-    "pyenv": {"exec": "local"},
-    "rbenv": {"exec": "local"},
-    "nodenv": {"exec": "local"},
-    "goenv": {"exec": "local"},
-    "jenv": {"exec": "local"},
-    "rustup": {"run": "second"},
-    "nvm": {"exec": "second", "run": "script"},
-    "volta": {"run": "local"},
-    "fnm": {"exec": "local"},
-    "cabal": {"exec": "local"},
-    "stack": {"exec": "local"},
-    "opam": {"exec": "local"},
-    "dune": {"exec": "local"},
-    "devbox": {"run": "local"},
-    "aqua": {"exec": "local"},
-    "corepack": {"npm": "named", "npx": "named", "pnpm": "named", "yarn": "named"},
-    "lerna": {"exec": "local"},
-    "nx": {"exec": "local"},
-}
+# Lists on a card of subcommands that run an inner command: as it is (`local`), out of a package
+# that is fetched for it (`fetched`, `node`), as a script of the project, after a word, by name.
+_RUNNERS = ("local", "fetched", "node", "script", "second", "named")
 _RUN_TAKES = frozenset(
     "-n --name -p --prefix --cwd --package --spec --python --from --with --with-editable "
     "--with-requirements -c --call --registry --cache --userconfig --using --node -e "
     "--env -t --tool -C --cd -w --workspace".split()
 )
-_NODE_TOOLS = frozenset(
-    "eslint prettier tsc jest vitest mocha ava playwright cypress webpack vite rollup "
-    "esbuild parcel next nuxt astro storybook biome markdownlint markdownlint-cli "
-    "markdownlint-cli2 stylelint tailwindcss postcss ts-node tsx c8 nyc concurrently "
-    "nodemon turbo nx lerna prisma wrangler vercel netlify firebase swc babel tsup "
-    "depcheck madge knip npm-check-updates ncu commitlint lint-staged husky jscpd "
-    "typedoc svgo serve http-server json-server rimraf cross-env dotenv drizzle-kit knex "
-    "sequelize typeorm tsd karma nest ng vue-tsc svelte-check expo eas react-native "
-    "changeset semantic-release release-it syncpack sort-package-json standard xo tap "
-    "jasmine wdio cspell alex textlint remark linthtml htmlhint oxlint dprint unocss "
-    "sass lessc swagger-cli openapi-generator-cli graphql-codegen supabase convex sanity "
-    "shadcn newman pm2 wait-on start-server-and-test npm-run-all run-s run-p "
-    "license-checker size-limit bundlesize lighthouse pa11y sirv publint attw tsc-alias".split()
-)
-
-
 _CARGO_PROGRAMS = re.compile(
     r"rustc|rustdoc|runner|linker|credential|alias|registr|source|\.toml$|http\.|net\.|env\."
 )
 
 
-def manage(call: Call) -> Stream:
+def manage(call: Invocation) -> Stream:
     """What a package manager does, with what it installs from and runs inside."""
     card = card_of(call)
     if call.name == "cargo" and call.args and call.args[0].startswith("+"):
@@ -108,10 +41,10 @@ def manage(call: Call) -> Stream:
     inner = _inner(call, card)
     if inner is not None:
         return inner
-    deed = deed_of(card, options) if card.get("deeds") else ""
-    if deed == "uninstall" and "redoma" in options.operands:
+    action = action_of(card, options) if card.get("actions") else ""
+    if action == "uninstall" and "redoma" in options.operands:
         call.fact(Effect.TAMPERS, detail="redoma")
-    if deed in ("install", "sync", "write", "run", "fetch", "build", "system", "config"):
+    if action in ("install", "sync", "write", "run", "fetch", "build", "system", "config"):
         judge_sources(call, options)
     if call.name in ("mvn", "mvnw", "gradle", "gradlew"):
         judge_coordinates(call, options)
@@ -122,22 +55,22 @@ def manage(call: Call) -> Stream:
     if call.name == "cargo" and options.operands[:1] == ["fmt"] and "--check" in call.args:
         call.fact(Effect.READS, tags=("project",))
         return ANYTHING
-    if deed in ("build", "sync", "run") or (deed == "install" and _installs_here(options)):
+    if action in ("build", "sync", "run") or (action == "install" and _installs_here(options)):
         runs_project(call)
-    if call.name in ("pnpm", "yarn") and deed == "build" and options.operands:
+    if call.name in ("pnpm", "yarn") and action == "build" and options.operands:
         name = options.operands[0]
-        if name in _NODE_TOOLS and not _listed(card, name):
+        if name in card_words(call, "tools", "npx") and not _listed(card, name):
             return call.run_args(list(options.operands[:1]) + _after(call.args, name))
     return follow(call)
 
 
-def flows_in(call: Call) -> bool:
+def flows_in(call: Invocation) -> bool:
     """Whether something is piped or redirected into a program that would run it."""
     stdin = call.stdin
     return stdin.text is not None or bool(stdin.taint) or bool(stdin.source)
 
 
-def runs_project(call: Call, word: Arg | None = None) -> None:
+def runs_project(call: Invocation, word: Arg | None = None) -> None:
     """Code of the directory runs; if the script itself fetched it, nobody has seen it."""
     where = call.path(word) if word is not None else call.state.cwd
     held = call.walker.files.get(f"{where}/any")
@@ -145,13 +78,13 @@ def runs_project(call: Call, word: Arg | None = None) -> None:
         call.fact(Effect.DOWNLOADS_AND_EXECUTES, detail=held.source)
 
 
-def _installs_here(options: Options) -> bool:
+def _installs_here(options: ProgramOptions) -> bool:
     named = [*options.operands[1:], *options.values("-e", "--editable", "--path")]
     return any(word.startswith((".", "/", "~")) for word in named)
 
 
 def _listed(card: dict[str, Any], name: str) -> bool:
-    return any(words and words[0] == name for words, _, _ in card.get("deeds", ()))
+    return any(words and words[0] == name for words, _, _ in card.get("actions", ()))
 
 
 def _after(words: list[Arg], name: str) -> list[Arg]:
@@ -164,14 +97,15 @@ def _after(words: list[Arg], name: str) -> list[Arg]:
 # Inner commands -----------------------------------------------------------------------------------
 
 
-def _inner(call: Call, card: dict[str, Any]) -> Stream | None:
+def _inner(call: Invocation, card: dict[str, Any]) -> Stream | None:
     """Runs the inner command of `uv run …`, `npx …` and their like; None if this is not one."""
-    kinds = _RUNNERS.get(call.name)
-    if kinds is None:
+    named_so = card.get("words", {})
+    kinds = {each: kind for kind in _RUNNERS for each in named_so.get(kind, ())}
+    if not kinds:
         return None
     takes = card.get("takes", frozenset())
     words = list(call.args)
-    kind = kinds.get("")
+    kind = kinds.get("*")
     if kind is None:
         first = split(words, takes, card.get("known", frozenset()), stops=True)
         named = first.operands
@@ -203,7 +137,7 @@ def _inner(call: Call, card: dict[str, Any]) -> Stream | None:
     return _run_inner(call, kind, inner)
 
 
-def _judge_extras(call: Call, options: Options, kind: str) -> None:
+def _judge_extras(call: Invocation, options: ProgramOptions, kind: str) -> None:
     given = options.values("--with", "--with-editable", "--with-requirements")
     if call.name in ("uv", "uvx") and given:
         call.fact(Effect.INSTALLS, at=given[0].span)
@@ -218,7 +152,7 @@ def _judge_extras(call: Call, options: Options, kind: str) -> None:
             call.fact(Effect.INSTALLS, tags=("url",), at=word.span)
 
 
-def _run_inner(call: Call, kind: str, inner: list[Arg]) -> Stream:
+def _run_inner(call: Invocation, kind: str, inner: list[Arg]) -> Stream:
     word = inner[0]
     if len(inner) > 1 and inner[1] == "--":
         del inner[1]
@@ -228,7 +162,7 @@ def _run_inner(call: Call, kind: str, inner: list[Arg]) -> Stream:
             return ANYTHING
         if word.endswith((".py", ".pyw")) and "python" in call.walker.knowledge:
             return call.run_args([word.like("python"), *inner])
-        if kind == "script" and word not in _NODE_TOOLS:
+        if kind == "script" and word not in card_words(call, "tools", "npx"):
             call.fact(Effect.EXECUTES, tags=("project",), detail=str(word))
             runs_project(call)
             return ANYTHING
@@ -237,7 +171,7 @@ def _run_inner(call: Call, kind: str, inner: list[Arg]) -> Stream:
         call.fact(Effect.DOWNLOADS_AND_EXECUTES, at=word.span, detail=str(word))
         return ANYTHING
     name = _bare(word)
-    if kind == "node" and name in _NODE_TOOLS:
+    if kind == "node" and name in card_words(call, "tools", "npx"):
         if name in call.walker.knowledge:
             return call.run_args([word.like(name), *inner[1:]])
         call.fact(Effect.EXECUTES, tags=("project",), at=word.span, detail=name)
@@ -253,3 +187,125 @@ def _bare(word: Arg) -> str:
     if word.startswith("@"):
         return "@" + word[1:].partition("@")[0]
     return re.split(r"[@=<>~!\[]", word, maxsplit=1)[0]
+
+
+_ADDRESS = re.compile(
+    r"(?:git\+|hg\+|svn\+|bzr\+)?(?:https?|ftp|ssh|git|file)://|git@|(?:github|gitlab|bitbucket|gist):"
+    r"|.* @ (?:git\+|https?:)",
+    re.IGNORECASE,
+)
+_USUAL = (
+    "https://pypi.org",
+    "https://files.pythonhosted.org",
+    "https://test.pypi.org",
+    "https://download.pytorch.org",
+    "https://registry.npmjs.org",
+    "https://registry.yarnpkg.com",
+    "https://rubygems.org",
+    "https://crates.io",
+    "https://index.crates.io",
+    "https://proxy.golang.org",
+    "https://repo.packagist.org",
+    "https://repo1.maven.org",
+    "https://repo.maven.apache.org",
+    "https://api.nuget.org",
+    "https://conda.anaconda.org",
+)
+_SOURCE_OPTIONS = frozenset(
+    "-i --index-url --extra-index-url --index --default-index --find-links "
+    "--trusted-host --allow-insecure-host --registry --source --git --repository "
+    "--repository-url --server --only-server --mirror --repofrompath --publish-url".split()
+)
+_SOURCE_VARIABLES = frozenset(
+    "PIP_INDEX_URL PIP_EXTRA_INDEX_URL PIP_TRUSTED_HOST PIP_FIND_LINKS UV_INDEX "
+    "UV_DEFAULT_INDEX UV_INDEX_URL UV_EXTRA_INDEX_URL UV_INSECURE_HOST "
+    "NPM_CONFIG_REGISTRY npm_config_registry YARN_REGISTRY YARN_NPM_REGISTRY_SERVER "
+    "GOPROXY GONOSUMDB GONOSUMCHECK GOINSECURE GOFLAGS GOSUMDB GOPRIVATE "
+    "CARGO_REGISTRIES_CRATES_IO_INDEX BUNDLE_MIRROR__ALL HOMEBREW_BOTTLE_DOMAIN "
+    "HOMEBREW_CORE_GIT_REMOTE".split()
+)
+_NAMING = ("-e", "--editable", "-r", "--requirement", "--requirements", "-c", "--constraint")
+_NODE_MANAGERS = frozenset("npm pnpm yarn bun".split())
+
+
+def is_address(word: str) -> bool:
+    """Whether a package is named by where it lies instead of by its name."""
+    return bool(_ADDRESS.match(word)) and not word.startswith(_USUAL)
+
+
+def is_repository(word: str) -> bool:
+    """npm reads `owner/name` as a repository on a forge."""
+    return word.count("/") == 1 and word[:1].isalnum() and not word.endswith((".tgz", ".js"))
+
+
+def judge_sources(call: Invocation, options: ProgramOptions) -> None:
+    """Notes packages and indexes that are named by an address, by option, word or variable."""
+    for name, value, word in options.order:
+        if name in _SOURCE_OPTIONS and value is not None:
+            if name in ("--source", "--repository", "--index", "-i") and not _ADDRESS.match(value):
+                continue
+            if not value.startswith(_USUAL):
+                call.fact(Effect.INSTALLS, tags=("url",), at=word.span, detail=str(value))
+    for word in [*options.operands[1:], *options.values(*_NAMING)]:
+        forge = call.name in _NODE_MANAGERS and is_repository(word) and _adds(options)
+        if forge or (is_address(word) and not word.startswith("file://")):
+            call.fact(Effect.INSTALLS, tags=("url",), at=word.span, detail=str(word))
+        else:
+            held = call.walker.files.get(call.path(word)) if "/" in word or "." in word else None
+            if held is not None and held.taint & NETWORK:
+                call.fact(Effect.DOWNLOADS_AND_EXECUTES, at=word.span, detail=held.source)
+    for name, value in call.environment.items():
+        if name in _SOURCE_VARIABLES and value and not value.startswith(_USUAL):
+            call.fact(Effect.INSTALLS, tags=("url",), at=value.span, detail=name)
+    if any(UNKNOWN in word for word in options.operands[1:2]):
+        call.fact(Effect.INSTALLS, tags=("unknown",))
+
+
+def _adds(options: ProgramOptions) -> bool:
+    return bool(options.operands) and options.operands[0] in ("install", "i", "add", "in", "a")
+
+
+_KNOWN_PLUGINS = ("org.apache.maven.", "org.codehaus.mojo:", "org.springframework.boot:")
+
+
+def judge_coordinates(call: Invocation, options: ProgramOptions) -> None:
+    """`group:artifact:version:goal` fetches a plugin by its coordinates and runs it."""
+    for word in options.operands:
+        # A task of a nested project begins with a colon, `:app:lib:test`, and coordinates do not.
+        named = word.count(":") >= 2 and "." in word.partition(":")[0]
+        if named and not word.startswith(_KNOWN_PLUGINS):
+            call.fact(Effect.EXECUTES, tags=("package", "named"), at=word.span, detail=str(word))
+
+
+_PROGRAM_SETTINGS = frozenset(
+    "script-shell shell git editor viewer node-options init-module onload-script browser yarn-path "
+    "yarnpath rustc-wrapper".split()
+)
+_LOOSE_SETTINGS = frozenset(
+    "strict-ssl cafile ca enable-strict-ssl trusted-host https-proxy proxy noproxy".split()
+)
+_SOURCE_SETTINGS = frozenset(
+    "registry index-url extra-index-url npmregistryserver find-links source".split()
+)
+
+
+def judge_settings(call: Invocation, options: ProgramOptions) -> None:
+    """`npm config set script-shell x` and its kind: settings that later runs obey by themselves."""
+    words = [str(w) for w in options.operands]
+    if words[:2] == ["config", "set"] or words[:2] == ["c", "set"]:
+        words = words[2:]
+    elif words[:1] in (["set"], ["config"]):
+        words = words[1:]
+    else:
+        return
+    if not any("=" in word for word in words):
+        words = ["=".join(words[:2])]
+    for word in words:
+        key, _, value = word.partition("=")
+        key = key.rpartition(".")[2].rpartition(":")[2].lower()
+        if key in _PROGRAM_SETTINGS:
+            call.fact(Effect.PERSISTS, tags=("settings",), detail=key)
+        elif key in _LOOSE_SETTINGS and value != "true":
+            call.fact(Effect.NETWORK, tags=("insecure", "settings"), detail=key)
+        elif key in _SOURCE_SETTINGS and value and not value.startswith(_USUAL):
+            call.fact(Effect.NETWORK, tags=("redirected",), detail=key)

@@ -3,44 +3,16 @@
 from __future__ import annotations
 
 from redoma.judge.interpret.arg import Stream
-from redoma.judge.programs.deeds import do
+from redoma.judge.programs.card_actions import do
+from redoma.judge.programs.cards import card_words
 from redoma.judge.programs.interpreters import from_input, script_file
 from redoma.model.risk import Effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.arg import Arg
-    from redoma.judge.interpret.call import Call
+    from redoma.judge.interpret.invocation import Invocation
 
-_READING_MODULES = frozenset(
-    "json.tool tokenize ast dis calendar platform sysconfig site this inspect "
-    "pyclbr symtable tabnanny pydoc base64 mimetypes quopri uuid textwrap difflib "
-    "filecmp pstats trace nntplib".split()
-)
-_SERVING_MODULES = frozenset(
-    "http.server SimpleHTTPServer pyftpdlib smtpd wsgiref.simple_server xmlrpc.server".split()
-)
-_WRITING_MODULES = frozenset(
-    "venv virtualenv compileall py_compile zipapp lib2to3 black isort autopep8 yapf".split()
-)
-_MODULE_PROGRAMS = {
-    **{
-        each: each
-        for each in (
-            "pip pytest mypy ruff flake8 pylint black isort twine tox nox poetry uv coverage "
-            "ansible alembic pipx pyright bandit mkdocs jupyter flask uvicorn gunicorn "
-            "celery redoma streamlit"
-        ).split()
-    },
-    **dict(
-        each.split(":")
-        for each in (
-            "pip3:pip build:pyproject-build pre_commit:pre-commit awscli:aws "
-            "sphinx:sphinx-build django:django-admin unittest:pytest pip_audit:pip-audit "
-            "httpie:http redoma.__main__:redoma"
-        ).split()
-    ),
-}
 _DJANGO_DESTROYS = frozenset(
     "flush reset_db sqlflush_run remove_stale_contenttypes delete_squashed_migrations".split()
 )
@@ -49,7 +21,7 @@ _DJANGO_CHANGES = frozenset(
 )
 
 
-def python(call: Call) -> Stream:
+def python(call: Invocation) -> Stream:
     """Finds the code, module or script that Python is given."""
     words = list(call.args)
     while words and words[0].startswith("-") and words[0] not in ("-", "--"):
@@ -70,13 +42,13 @@ def python(call: Call) -> Stream:
     return from_input(call, "python")
 
 
-def _letters(call: Call, word: Arg, words: list[Arg]) -> Stream | None:
+def _letters(call: Invocation, word: Arg, words: list[Arg]) -> Stream | None:
     """`-vc CODE`, `-mpip`, `-W all`: the first letter that takes a value ends the bundle."""
     letters = word[1:]
     for position, letter in enumerate(letters):
         attached = letters[position + 1 :]
         if letter == "c":
-            from redoma.judge.programs.code import read_code
+            from redoma.judge.programs.knowledge import read_code
 
             code = word.like(attached) if attached else (words[0] if words else word.like("\0"))
             return read_code(call, "python", code)
@@ -94,12 +66,13 @@ def _letters(call: Call, word: Arg, words: list[Arg]) -> Stream | None:
     return None
 
 
-def _module(call: Call, module: Arg, words: list[Arg]) -> Stream:
+def _module(call: Invocation, module: Arg, words: list[Arg]) -> Stream:
     name = str(module)
     if not _isolated(call):
         # Attack: a json.py in the project is found before Python's own.
         call.fact(Effect.EXECUTES, tags=("project",), at=module.span)
-    program = _MODULE_PROGRAMS.get(name)
+    modules = (each.partition(":")[::2] for each in card_words(call, "modules"))
+    program = next((of or module for module, of in modules if module == name), "")
     if program:
         if program in call.walker.knowledge:
             return call.run_args([module.like(program), *words])
@@ -107,10 +80,10 @@ def _module(call: Call, module: Arg, words: list[Arg]) -> Stream:
         return Stream(None, call.stdin.taint)
     if name == "json.tool":
         return _json_tool(call, words)
-    if name in _SERVING_MODULES:
+    if name in card_words(call, "serving"):
         do(call, "serve")
         return Stream(None)
-    if name in _READING_MODULES:
+    if name in card_words(call, "reading"):
         for word in words:
             if not word.startswith("-"):
                 call.reads(word)
@@ -118,11 +91,11 @@ def _module(call: Call, module: Arg, words: list[Arg]) -> Stream:
     if name == "py_compile":
         do(call, "cache")
         return Stream(None)
-    if name in _WRITING_MODULES:
+    if name in card_words(call, "writing"):
         do(call, "write")
         return Stream(None)
     if name == "timeit" and words:
-        from redoma.judge.programs.code import read_code
+        from redoma.judge.programs.knowledge import read_code
 
         # Setup and statements, all of them code.
         return read_code(
@@ -134,7 +107,7 @@ def _module(call: Call, module: Arg, words: list[Arg]) -> Stream:
     return call.passes_on(call.stdin)
 
 
-def _isolated(call: Call) -> bool:
+def _isolated(call: Invocation) -> bool:
     """`-I` and `-P` keep the current directory off the path."""
     for word in call.args:
         letters = word[1:].partition("m")[0]
@@ -147,7 +120,7 @@ def _isolated(call: Call) -> bool:
     return False
 
 
-def _json_tool(call: Call, words: list[Arg]) -> Stream:
+def _json_tool(call: Invocation, words: list[Arg]) -> Stream:
     files = [w for w in words if not w.startswith("-")]
     streams = [call.stdin]
     if files:
@@ -157,7 +130,7 @@ def _json_tool(call: Call, words: list[Arg]) -> Stream:
     return call.passes_on(*streams)
 
 
-def _script(call: Call, words: list[Arg]) -> Stream:
+def _script(call: Invocation, words: list[Arg]) -> Stream:
     script = words[0]
     name = script.rpartition("/")[2]
     if name in ("manage.py", "django-admin", "django-admin.py"):
@@ -169,7 +142,7 @@ def _script(call: Call, words: list[Arg]) -> Stream:
     return script_file(call, script, "python")
 
 
-def django(call: Call, words: list[Arg]) -> None:
+def django(call: Invocation, words: list[Arg]) -> None:
     """What a management command of Django does beyond running the project's code."""
     commands = [w for w in words if not w.startswith("-")]
     if not commands:
@@ -188,7 +161,7 @@ def django(call: Call, words: list[Arg]) -> None:
     elif command in ("shell", "shell_plus"):
         for index, word in enumerate(words):
             if word in ("-c", "--command") and index + 1 < len(words):
-                from redoma.judge.programs.code import read_code
+                from redoma.judge.programs.knowledge import read_code
 
                 read_code(call, "python", words[index + 1])
         if call.stdin.text:

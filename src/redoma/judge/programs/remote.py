@@ -9,8 +9,8 @@ from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.interpret.call import Call
-    from redoma.judge.programs.options import Options
+    from redoma.judge.interpret.invocation import Invocation
+    from redoma.judge.programs.options import ProgramOptions
 
 _SSH_TAKES = frozenset("-B -b -c -D -E -e -F -I -i -J -L -l -m -O -o -P -p -Q -R -S -W -w".split())
 _RUNNING_OPTIONS = ("proxycommand", "localcommand", "knownhostscommand", "remotecommand")
@@ -43,7 +43,7 @@ def remote_of(word: str) -> tuple[str, str] | None:
     return before.rpartition("@")[2], after.removeprefix(":")
 
 
-def judge_ssh_options(call: Call, options: Options) -> None:
+def judge_ssh_options(call: Invocation, options: ProgramOptions) -> None:
     """`-o ProxyCommand=…` and its like run programs here; some switch checks off."""
     for word in options.values("-o"):
         name, _, value = word.replace("=", " ", 1).strip().partition(" ")
@@ -65,7 +65,7 @@ def judge_ssh_options(call: Call, options: Options) -> None:
         call.fact(Effect.EXECUTES, tags=("library",), at=word.span)
 
 
-def ssh(call: Call) -> Stream:
+def ssh(call: Invocation) -> Stream:
     """A command on another machine is judged as one here, marked as done elsewhere."""
     options = split(call.args, _SSH_TAKES, stops=True)
     if options.has("-V") or options.has("-G") or options.has("-Q"):
@@ -97,7 +97,7 @@ def ssh(call: Call) -> Stream:
     return _elsewhere(call, host, words, stdin=call.stdin)
 
 
-def _elsewhere(call: Call, host: Arg, words: list[Arg], stdin: Stream = ANYTHING) -> Stream:
+def _elsewhere(call: Invocation, host: Arg, words: list[Arg], stdin: Stream = ANYTHING) -> Stream:
     taint = 0
     for word in words:
         taint |= word.taint
@@ -119,7 +119,7 @@ def _elsewhere(call: Call, host: Arg, words: list[Arg], stdin: Stream = ANYTHING
     return Stream(out.text, out.taint | NETWORK, str(host))
 
 
-def copy(call: Call) -> Stream:
+def copy(call: Invocation) -> Stream:
     """`scp`: files go to another machine, or come from it."""
     options = options_of(call)
     judge_ssh_options(call, options)
@@ -133,7 +133,7 @@ def copy(call: Call) -> Stream:
     return NOTHING
 
 
-def transfer(call: Call, sources: list[Arg], target: Arg) -> None:
+def transfer(call: Invocation, sources: list[Arg], target: Arg) -> None:
     """Copies between machines: what leaves, what arrives, and where it lands."""
     there = remote_of(target)
     arriving = Stream(None)
@@ -161,7 +161,7 @@ def _system(path: str) -> tuple[str, ...]:
     return ("system-place",) if path.startswith(_SYSTEM_PLACES) else ()
 
 
-def file_session(call: Call) -> Stream:
+def file_session(call: Invocation) -> Stream:
     """`sftp`, `ftp`, `tftp`, `lftp`: a session whose commands flow in or are given."""
     options = options_of(call)
     judge_ssh_options(call, options)
@@ -187,7 +187,7 @@ def file_session(call: Call) -> Stream:
     return Stream(None, NETWORK, str(host))
 
 
-def _session_command(call: Call, host: Arg, words: list[str]) -> None:
+def _session_command(call: Invocation, host: Arg, words: list[str]) -> None:
     if not words:
         return
     verb = words[0].lower()
@@ -205,7 +205,7 @@ def _session_command(call: Call, host: Arg, words: list[str]) -> None:
         call.fact(Effect.REMOTE, detail=" ".join(words))
 
 
-def keygen(call: Call) -> Stream:
+def keygen(call: Invocation) -> Stream:
     """`ssh-keygen`: shows, makes or changes keys."""
     options = options_of(call)
     file = options.value("-f")
@@ -235,7 +235,7 @@ def keygen(call: Call) -> Stream:
     return NOTHING
 
 
-def agent(call: Call) -> Stream:
+def agent(call: Invocation) -> Stream:
     """`ssh-add`, `ssh-copy-id`, `ssh-agent`: keys in use, and keys put on other machines."""
     options = options_of(call)
     if call.name == "ssh-copy-id":
@@ -262,14 +262,9 @@ def agent(call: Call) -> Stream:
     return NOTHING
 
 
-def carrier(call: Call) -> Stream:
+def carrier(call: Invocation) -> Stream:
     """`sshpass`, `autossh`, `mosh`, `torsocks`: another program's connection made easier."""
-    takes = {
-        "sshpass": "-p -f -d -P",
-        "autossh": "-M",
-        "mosh": "--server --ssh --predict -p --port --client --bind-server --family",
-    }.get(call.name, "-a -P -u -p -i")
-    options = split(call.args, frozenset(takes.split()), stops=True)
+    options = options_of(call)
     words = list(options.operands)
     if call.name == "sshpass":
         for word in options.values("-f"):
@@ -290,6 +285,6 @@ def carrier(call: Call) -> Stream:
     return call.run_args(words)
 
 
-def ssh_as(call: Call, words: list[Arg]) -> Stream:
+def ssh_as(call: Invocation, words: list[Arg]) -> Stream:
     """Reads the words as those of `ssh`."""
     return call.run_args([call.word.like("ssh"), *words])

@@ -1,18 +1,20 @@
-"""`nc`, `socat`, `telnet` and others that join this machine's streams with another's."""
+"""`nc`, `socat`, `dig` and others that join streams with another machine or ask about it."""
 
 from __future__ import annotations
 
-from redoma.judge.interpret.arg import NETWORK, SECRET, UNKNOWN, Arg, Stream, arg
+import re
+
+from redoma.judge.interpret.arg import IDENTITY, NETWORK, SECRET, UNKNOWN, Arg, Stream, arg
 from redoma.judge.programs.cards import card_of, options_of
 from redoma.judge.programs.options import split
-from redoma.model.risk import Effect
+from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.interpret.call import Call
+    from redoma.judge.interpret.invocation import Invocation
 
 
-def nc(call: Call) -> Stream:
+def nc(call: Invocation) -> Stream:
     """`nc`, `ncat`: a program behind `-e` or `-c` is a shell for whoever is at the other end."""
     card = card_of(call)
     listens = any(w[:1] == "-" and w[1:2] != "-" and "l" in w for w in call.args)
@@ -46,7 +48,7 @@ def nc(call: Call) -> Stream:
     return Stream(None, NETWORK, str(host))
 
 
-def telnet(call: Call) -> Stream:
+def telnet(call: Invocation) -> Stream:
     options = options_of(call)
     host = options.operands[0] if options.operands else call.word.like(UNKNOWN)
     taint = call.stdin.taint | call.taint()
@@ -65,7 +67,7 @@ _RUNS = frozenset(("exec", "system", "shell"))
 _FILES = frozenset(("open", "file", "gopen", "create", "creat"))
 
 
-def socat(call: Call) -> Stream:
+def socat(call: Invocation) -> Stream:
     """`socat`: two addresses; one of another machine and one of a program are a shell for it."""
     options = options_of(call)
     ends: list[Arg] = []
@@ -123,7 +125,7 @@ def _until_option(value: str) -> str:
     return value
 
 
-def _local_end(call: Call, name: str, value: str, end: Arg, *, reads: bool) -> int:
+def _local_end(call: Invocation, name: str, value: str, end: Arg, *, reads: bool) -> int:
     if name in _FILES and not value.endswith((".sock", ".socket")):
         word = end.like(value)
         if name in ("create", "creat") or not reads or ",creat" in end.lower():
@@ -156,7 +158,7 @@ def _local_end(call: Call, name: str, value: str, end: Arg, *, reads: bool) -> i
     return 0
 
 
-def _sent_along(call: Call) -> int:
+def _sent_along(call: Invocation) -> int:
     """What the other addresses of this call read, for a descriptor that is only a number."""
     taint = call.stdin.taint
     for word in call.args:
@@ -166,15 +168,9 @@ def _sent_along(call: Call) -> int:
     return taint
 
 
-def channel(call: Call) -> Stream:
+def channel(call: Invocation) -> Stream:
     """`websocat`, `wscat`, `grpcurl`: messages to a service, answers from it."""
-    takes = frozenset(
-        "-c --connect -x --execute -d -H --header -rpc-header -reflect-header -proto "
-        "-import-path -protoset -authority -cacert -cert -key -max-time -connect-timeout "
-        "-o -n -w --auth --cert --key --ca -p -s --subprotocol --origin -l --listen "
-        "--protocol --basic-auth".split()
-    )
-    options = split(call.args, takes, long=call.name == "grpcurl")
+    options = options_of(call)
     if options.has("-l", "--listen", "-s"):
         call.fact(Effect.NETWORK, tags=("listen",))
     target = options.value("-c", "--connect")
@@ -195,3 +191,104 @@ def channel(call: Call) -> Stream:
         taint |= call.reads(data.like(data[1:])).taint
     call.sends(taint, target)
     return Stream(None, NETWORK, str(target))
+
+
+_TEXT_RECORD = re.compile(r"(?:-t|-q|-type=|-query=|-querytype=)?(?:txt|any|spf)", re.IGNORECASE)
+
+
+def lookup(call: Invocation) -> Stream:
+    """DNS, ping, whois: a read, unless who we are or a secret stands in the question."""
+    options = options_of(call)
+    operands = [w for w in options.operands if not w.startswith(("+", "@"))]
+    target = operands[0] if operands else call.word.like("")
+    carried = 0
+    for word in call.args:
+        carried |= word.taint
+    if carried & (SECRET | IDENTITY):
+        place = Target(text=target, place=Place.HOST)
+        call.fact(Effect.EXFILTRATES, place, tags=("dns",))
+    if any(w.lower() in ("axfr", "ixfr") for w in operands):
+        call.fact(Effect.NETWORK, Target(text=target, place=Place.HOST), tags=("scan", "transfer"))
+    for word in (
+        options.values("-f", "--filename", "-F", "-i")
+        if call.name in ("dig", "drill", "mtr", "fping")
+        else ()
+    ):
+        if call.reads(word).taint & SECRET:
+            call.fact(Effect.EXFILTRATES, Target(text=word, place=Place.HOST), tags=("dns",))
+    if options.has("--flood") or (options.has("-f") and call.name.startswith(("ping", "hping"))):
+        call.fact(Effect.NETWORK, Target(text=target, place=Place.HOST), tags=("flood",))
+    if call.name == "whois" and options.has("-h") and options.has("-p"):
+        call.sends(call.taint(), options.values("-h")[0], "raw")
+    else:
+        call.fact(Effect.NETWORK, Target(text=target, place=Place.HOST), tags=("query",))
+    # What stands in a TXT record is whatever its owner likes, commands too.
+    free_text = call.name == "whois" or any(_TEXT_RECORD.fullmatch(w) for w in call.args)
+    return Stream(None, NETWORK if free_text else 0, str(target))
+
+
+def nsupdate(call: Invocation) -> Stream:
+    """Changes records of a name server."""
+    text = (call.stdin.text or UNKNOWN).lower()
+    destroys = "delete" in text or UNKNOWN in text
+    call.fact(Effect.REMOTE, tags=("destroy",) if destroys else (), detail="nsupdate")
+    return Stream(None)
+
+
+def identity(call: Invocation) -> Stream:
+    """`whoami`, `hostname`, `id`: who and where this is; with a new name a change of the system."""
+    if call.name == "hostname":
+        options = options_of(call)
+        if options.operands or options.has("-F", "--file", "-b", "--boot"):
+            call.fact(Effect.SYSTEM)
+    if call.name == "hostnamectl":
+        words = [w for w in call.args if not w.startswith("-")]
+        if words and words[0] not in ("status", "show"):
+            call.fact(Effect.SYSTEM)
+    return Stream(None, IDENTITY, call.name)
+
+
+def printenv(call: Invocation) -> Stream:
+    """One variable is a read, unless its name is that of a secret; all of them show everything."""
+    from redoma.judge.interpret.sensitive import is_secret_variable
+
+    names = [w for w in call.args if not w.startswith("-")]
+    if not names:
+        target = Target(text="environment", place=Place.SECRET)
+        call.fact(Effect.SECRETS, target, tags=("environment",))
+        return Stream(None, SECRET, "environment")
+    return Stream(None, _shown(call, [n for n in names if is_secret_variable(n) or UNKNOWN in n]))
+
+
+def _shown(call: Invocation, names: list[Arg]) -> int:
+    for word in names:
+        target = Target(text=word, place=Place.SECRET)
+        call.fact(Effect.SECRETS, target, tags=("variable",), at=word.span)
+    return SECRET if names else 0
+
+
+def scan(call: Invocation) -> Stream:
+    """`nmap`, `masscan`: other machines are probed; scripts are code."""
+    options = options_of(call)
+    if not options.operands and options.has("-h", "--help", "-V", "--version", "--iflist"):
+        return Stream(None)
+    for name, value, word in options.order:
+        if name == "--interactive":
+            call.fact(Effect.EXECUTES, tags=("interactive",))
+        if value is None:
+            continue
+        if name.startswith("--script") and name != "--script-args":
+            if "/" in value or value.endswith((".nse", ".lua")):
+                # Attack: a script beside the command is code of the caller's choice.
+                call.executes_file(value, "lua")
+                call.fact(Effect.EXECUTES, tags=("library",), at=value.span)
+            else:
+                call.fact(Effect.NETWORK, tags=("scan", "intrusive"), at=value.span)
+        elif name.startswith("-o") and value != "-":
+            call.writes(value)
+        elif name in ("-iL", "--excludefile", "--resume", "-c"):
+            call.reads(value)
+        del word
+    for host in options.operands:
+        call.host(host, "scan")
+    return Stream(None)

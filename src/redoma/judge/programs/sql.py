@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from redoma.judge.programs.sqltokens import (
+from redoma.judge.programs.sql_syntax import (
     LONGEST,
     META,
     QUOTED,
@@ -23,9 +23,9 @@ from redoma.judge.programs.sqltokens import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.programs.sqltokens import Statement
+    from redoma.judge.programs.sql_syntax import Statement
 
-    Deed = tuple[str, str]
+    Action = tuple[str, str]
 
 _READING = frozenset(
     "SELECT SHOW DESCRIBE DESC EXPLAIN VALUES TABLE FROM HELP LIST SUMMARIZE WITH PRINT GO ASSERT "
@@ -104,22 +104,22 @@ _RANK = (
 ).split()
 
 
-def deeds(text: str, dialect: str = "") -> list[Deed]:
+def actions(text: str, dialect: str = "") -> list[Action]:
     """What each statement does, as (kind, the part that tells); an empty list for no statement."""
     found = _read(text, dialect, escapes=False)
     if "\\" in text:
         # Attack: '…\'; DROP TABLE t; --' is one string to one server and two statements to another.
-        found += [deed for deed in _read(text, dialect, escapes=True) if deed not in found]
+        found += [action for action in _read(text, dialect, escapes=True) if action not in found]
     return found
 
 
-def worst(found: list[Deed]) -> str:
-    """The most serious kind among deeds."""
+def worst(found: list[Action]) -> str:
+    """The most serious kind among actions."""
     return max((kind for kind, _ in found), key=_RANK.index, default="")
 
 
-def _read(text: str, dialect: str, *, escapes: bool) -> list[Deed]:
-    found: list[Deed] = []
+def _read(text: str, dialect: str, *, escapes: bool) -> list[Action]:
+    found: list[Action] = []
     listed = statements(text, dialect, escapes=escapes)
     if len(listed) > MOST or len(text) > LONGEST:
         # Attack: what does the harm stands behind more text than is read.
@@ -135,7 +135,7 @@ def _read(text: str, dialect: str, *, escapes: bool) -> list[Deed]:
     return found
 
 
-def _statement(statement: Statement, dialect: str) -> list[Deed]:
+def _statement(statement: Statement, dialect: str) -> list[Action]:
     words = words_of(statement)
     first = next((w for w in words if w not in "(),="), "")
     told = " ".join(w for w in words if w not in "(),=.")[:60]
@@ -148,13 +148,13 @@ def _statement(statement: Statement, dialect: str) -> list[Deed]:
         return [("read", told), *extras]
     by_words = _by_first_word(first, words, statement, told)
     inner = _inside(words, told)
-    parsed: list[Deed] = []
+    parsed: list[Action] = []
     if first in ("DELETE", "UPDATE", "WITH", "EXPLAIN", "SELECT", "MERGE", "INSERT"):
         parsed = _parsed(statement, dialect, told)
     return [*by_words, *inner, *extras, *parsed]
 
 
-def _by_first_word(first: str, words: list[str], statement: Statement, told: str) -> list[Deed]:
+def _by_first_word(first: str, words: list[str], statement: Statement, told: str) -> list[Action]:
     rest = words[words.index(first) + 1 :] if first in words else []
     following = rest[0] if rest else ""
     if first == "DELETE":
@@ -178,9 +178,9 @@ def _by_first_word(first: str, words: list[str], statement: Statement, told: str
     return _by_lesser_word(first, words, statement, told)
 
 
-def _by_lesser_word(first: str, words: list[str], statement: Statement, told: str) -> list[Deed]:
+def _by_lesser_word(first: str, words: list[str], statement: Statement, told: str) -> list[Action]:
     if first in _READING:
-        out: list[Deed] = [("read", told)]
+        out: list[Action] = [("read", told)]
         if "INTO" in words:
             files = _files(words, statement)
             out += files or [("create", told)]
@@ -220,9 +220,9 @@ def _pragma(words: list[str]) -> str:
     return plain[1] if len(plain) > 1 and "." in words[1:4] else (plain[0] if plain else "")
 
 
-def _carried(statement: Statement, depth: int = 0) -> list[Deed]:
+def _carried(statement: Statement, depth: int = 0) -> list[Action]:
     """Statements in the strings of DO, EXECUTE, PREPARE and sp_executesql, which run them."""
-    out: list[Deed] = []
+    out: list[Action] = []
     for kind, text in statement:
         if kind == STRING:
             for inner in statements(text, "", escapes=False)[:MOST]:
@@ -232,14 +232,14 @@ def _carried(statement: Statement, depth: int = 0) -> list[Deed]:
     return out
 
 
-def _drop(rest: list[str], told: str) -> Deed:
+def _drop(rest: list[str], told: str) -> Action:
     kinds = [w for w in rest[:4] if w in _DROPPED_WITH_DATA]
     if kinds or not rest:
         return ("drop", told)
     return ("grant" if rest[0] in _PEOPLE else "alter", told)
 
 
-def _create(rest: list[str], told: str) -> Deed:
+def _create(rest: list[str], told: str) -> Action:
     if _PEOPLE & set(rest[:3]):
         return ("grant", told)
     if {"EXTENSION", "LANGUAGE", "AGGREGATE", "SERVER", "SUBSCRIPTION", "ASSEMBLY", "EVENT"} & set(
@@ -253,7 +253,7 @@ def _create(rest: list[str], told: str) -> Deed:
     return ("create", told)
 
 
-def _alter(rest: list[str], told: str) -> Deed:
+def _alter(rest: list[str], told: str) -> Action:
     if _PEOPLE & set(rest[:2]):
         return ("grant", told)
     for index, word in enumerate(rest):
@@ -264,7 +264,7 @@ def _alter(rest: list[str], told: str) -> Deed:
     return ("alter", told)
 
 
-def _copy(words: list[str], statement: Statement, told: str) -> list[Deed]:
+def _copy(words: list[str], statement: Statement, told: str) -> list[Action]:
     strings = [t for kind, t in statement if kind == STRING]
     if "PROGRAM" in words:
         return [("shell", strings[-1] if strings else "\0")]
@@ -272,13 +272,13 @@ def _copy(words: list[str], statement: Statement, told: str) -> list[Deed]:
         if "STDOUT" in words:
             return [("read", told)]
         return [("writes", strings[0])] if strings else [("maintain", told)]
-    out: list[Deed] = [("rows", told)]
+    out: list[Action] = [("rows", told)]
     if strings and "STDIN" not in words:
         out.append(("reads", strings[0]))
     return out
 
 
-def _files(words: list[str], statement: Statement) -> list[Deed]:
+def _files(words: list[str], statement: Statement) -> list[Action]:
     for index, (kind, text) in enumerate(statement):
         if kind != WORD or text not in ("OUTFILE", "DUMPFILE", "INFILE"):
             continue
@@ -289,9 +289,9 @@ def _files(words: list[str], statement: Statement) -> list[Deed]:
     return []
 
 
-def _functions(statement: Statement, words: list[str]) -> list[Deed]:
+def _functions(statement: Statement, words: list[str]) -> list[Action]:
     """Functions and stored programs that do more than compute."""
-    out: list[Deed] = []
+    out: list[Action] = []
     for index, (kind, text) in enumerate(statement):
         if kind != WORD or len(out) >= _ENOUGH:
             continue
@@ -320,7 +320,7 @@ def _functions(statement: Statement, words: list[str]) -> list[Deed]:
     return out
 
 
-def _files_as_tables(statement: Statement) -> list[Deed]:
+def _files_as_tables(statement: Statement) -> list[Action]:
     """`FROM 'file.csv'`: some engines read a file that is named like a table."""
     return [
         ("reads", text)
@@ -329,9 +329,9 @@ def _files_as_tables(statement: Statement) -> list[Deed]:
     ]
 
 
-def _inside(words: list[str], told: str) -> list[Deed]:
+def _inside(words: list[str], told: str) -> list[Action]:
     """Statements inside or right after another: in a WITH, after EXPLAIN ANALYZE, without `;`."""
-    out: list[Deed] = []
+    out: list[Action] = []
     for index, word in enumerate(words):
         if index == 0 or len(out) >= _ENOUGH:
             continue
@@ -374,10 +374,10 @@ def _bounded(words: list[str]) -> bool:
     return False
 
 
-def _parsed(statement: Statement, dialect: str, told: str) -> list[Deed]:
-    from redoma.judge.programs.sqltree import parsed_deeds
+def _parsed(statement: Statement, dialect: str, told: str) -> list[Action]:
+    from redoma.judge.programs.sql_syntax import parsed_actions
 
-    return parsed_deeds(_again(statement), dialect, told)
+    return parsed_actions(_again(statement), dialect, told)
 
 
 def _again(statement: Statement) -> str:

@@ -6,15 +6,14 @@ import re
 
 from redoma.judge.interpret.arg import ANYTHING, NOTHING, Arg, Stream
 from redoma.judge.programs.cards import options_of
-from redoma.judge.programs.options import split
 from redoma.model.risk import Effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.interpret.call import Call
+    from redoma.judge.interpret.invocation import Invocation
 
 
-def sysctl(call: Call) -> Stream:
+def sysctl(call: Invocation) -> Stream:
     """`sysctl NAME` looks, `sysctl NAME=VALUE` changes the kernel."""
     options = options_of(call)
     sets = any("=" in word for word in options.operands)
@@ -23,7 +22,7 @@ def sysctl(call: Call) -> Stream:
     return ANYTHING
 
 
-def date(call: Call) -> Stream:
+def date(call: Invocation) -> Stream:
     """`date` tells the time; with a bare number or `-s` it sets the clock."""
     options = options_of(call)
     bare = [w for w in options.operands if not w.startswith("+")]
@@ -38,7 +37,7 @@ def date(call: Call) -> Stream:
     return ANYTHING
 
 
-def ifconfig(call: Call) -> Stream:
+def ifconfig(call: Invocation) -> Stream:
     """`ifconfig [NAME]` looks, anything after the name changes."""
     words = [
         w
@@ -50,7 +49,7 @@ def ifconfig(call: Call) -> Stream:
     return ANYTHING
 
 
-def route(call: Call) -> Stream:
+def route(call: Invocation) -> Stream:
     """`route`, `arp`: looking up is harmless, adding and deleting is not."""
     changes = {
         "add",
@@ -94,7 +93,7 @@ _IP_CHANGES = (
 )
 
 
-def ip(call: Call) -> Stream:
+def ip(call: Invocation) -> Stream:
     """`ip OBJECT [VERB]`: verbs may be shortened; `netns exec` runs a command."""
     for index, word in enumerate(call.args):
         if word in ("-b", "-batch", "--batch") and index + 1 < len(call.args):
@@ -132,7 +131,7 @@ def ip(call: Call) -> Stream:
     return ANYTHING
 
 
-def mount(call: Call) -> Stream:
+def mount(call: Invocation) -> Stream:
     """`mount` alone lists; `-o remount` and binding change what lies where."""
     options = options_of(call)
     acting = "-a --all -L -U --label --uuid --bind --move --make-private --make-shared --source"
@@ -163,7 +162,7 @@ _GUARDS = (
 )
 
 
-def kill(call: Call) -> Stream:
+def kill(call: Invocation) -> Stream:
     """`kill PID`: signal 0 only asks; -1 is everyone, 1 is the process all others hang on."""
     words = list(call.args)
     signal = ""
@@ -184,7 +183,7 @@ def kill(call: Call) -> Stream:
     return NOTHING
 
 
-def _killed(call: Call, word: Arg) -> None:
+def _killed(call: Invocation, word: Arg) -> None:
     everything = word.strip() in ("-1", "0") or word.strip().startswith("-1 ")
     tags: tuple[str, ...] = ("everything",) if everything else ()
     if word == "1":
@@ -198,24 +197,12 @@ def _killed(call: Call, word: Arg) -> None:
     call.fact(Effect.KILLS, tags=tags, at=word.span)
 
 
-_PKILL_TAKES = frozenset(
-    "-u --euid -U --uid -G --group -g --pgroup -P --parent -s --session -t --terminal -F "
-    "--pidfile --signal --ns --nslist -r --runstates -d -y --younger-than --older -Z "
-    "--context -q --queue".split()
-)
-
-
-def pkill(call: Call) -> Stream:
+def pkill(call: Invocation) -> Stream:
     """`pkill`, `killall`: by name; a name that fits everything ends everything."""
     words = [
         w for w in call.args if not re.fullmatch(r"-(?:\d+|SIG)?[A-Z]*\d*", w) or w in ("-I", "-V")
     ]
-    takes = (
-        _PKILL_TAKES
-        if call.name in ("pkill", "skill")
-        else frozenset("-s --signal -u --user -y -o -Z --ns -n".split())
-    )
-    options = split(words, takes)
+    options = options_of(call, words)
     names = options.operands
     if options.has("-l", "--list", "-V", "--version") and not names:
         return ANYTHING
@@ -238,12 +225,12 @@ def pkill(call: Call) -> Stream:
     return NOTHING
 
 
-def killall5(call: Call) -> Stream:
+def killall5(call: Invocation) -> Stream:
     call.fact(Effect.KILLS, tags=("everything",))
     return NOTHING
 
 
-def fuser(call: Call) -> Stream:
+def fuser(call: Invocation) -> Stream:
     """`fuser` names who uses a file; `-k` ends them."""
     if any(
         w in ("-k", "--kill") or (w[:1] == "-" and w[1:2] != "-" and "k" in w) for w in call.args
@@ -252,12 +239,12 @@ def fuser(call: Call) -> Stream:
     return ANYTHING
 
 
-def renice(call: Call) -> Stream:
+def renice(call: Invocation) -> Stream:
     call.fact(Effect.SYSTEM, tags=("service",), detail="priority")
     return NOTHING
 
 
-def dc(call: Call) -> Stream:
+def dc(call: Invocation) -> Stream:
     """`dc`: a calculator whose `!` runs a shell."""
     options = options_of(call)
     for text in options.values("-e", "--expression"):

@@ -1,17 +1,17 @@
-"""Programs that type, schedule and record for others: `tmux`, `screen`, `at`, `expect`."""
+"""Programs that type, schedule and record for others, and debuggers that take hold of them."""
 
 from __future__ import annotations
 
 import re
 
-from redoma.judge.interpret.arg import ANYTHING, NOTHING, Arg, Stream, arg
+from redoma.judge.interpret.arg import ANYTHING, NOTHING, UNKNOWN, Arg, Stream, arg
 from redoma.judge.programs.cards import options_of
 from redoma.judge.programs.options import split
 from redoma.model.risk import Effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.interpret.call import Call
+    from redoma.judge.interpret.invocation import Invocation
 
 _STARTS = frozenset(
     "new-session new new-window neww split-window splitw respawn-pane respawnp respawn-window "
@@ -27,8 +27,6 @@ MOST_COMMANDS = 200
 _KEYS = re.compile(
     r"(?:Enter|C-[a-zA-Z\[\]\\^_@]|M-.|KPEnter|Escape|Tab|BTab|BSpace|Space|Up|Down|Left|Right|Home|End|F\d+|S-\w+)$"
 )
-
-
 # `#(command)` in a format is replaced by what the command prints. One that nothing closes reaches
 # to the end: looking for its end anew from each of many would take quadratic time.
 _FORMAT_COMMAND = re.compile(r"#\(([^)]*+)(?:\)|\Z)")
@@ -38,7 +36,7 @@ def _letters(words: list[Arg]) -> set[str]:
     return {f"-{letter}" for word in words if word[:1] == "-" for letter in word[1:]}
 
 
-def tmux(call: Call) -> Stream:
+def tmux(call: Invocation) -> Stream:
     """`tmux`: what it starts or types is shell code; what it lists is only shown."""
     options = options_of(call)
     for text in options.values("-c"):
@@ -62,7 +60,7 @@ def tmux(call: Call) -> Stream:
     return ANYTHING
 
 
-def _looks(call: Call, name: str, words: list[Arg]) -> None:
+def _looks(call: Invocation, name: str, words: list[Arg]) -> None:
     for word in words:
         for found in _FORMAT_COMMAND.finditer(word):
             call.fact(Effect.EXECUTES, tags=("flag",), at=word.span)
@@ -71,7 +69,7 @@ def _looks(call: Call, name: str, words: list[Arg]) -> None:
         call.fact(Effect.EXECUTES, tags=("flag",))
 
 
-def _tmux_command(call: Call, name: str, words: list[Arg]) -> None:
+def _tmux_command(call: Invocation, name: str, words: list[Arg]) -> None:
     if name in _LOOKS:
         _looks(call, name, words)
         return
@@ -127,7 +125,7 @@ def _joined(words: list[Arg]) -> list[Arg]:
     return [arg(" ".join(words), (words[0].span[0], words[-1].span[1]), taint)]
 
 
-def _types(call: Call, words: list[Arg]) -> None:
+def _types(call: Invocation, words: list[Arg]) -> None:
     options = split(words, frozenset(("-t", "-N")))
     typed = [w for w in options.operands if not _KEYS.match(w)]
     call.fact(Effect.EXECUTES, tags=("flag",))
@@ -135,7 +133,7 @@ def _types(call: Call, words: list[Arg]) -> None:
         call.run_shell(text.like(text.replace("C-m", "\n")))
 
 
-def screen(call: Call) -> Stream:
+def screen(call: Invocation) -> Stream:
     """`screen`: starts a command, or stuffs text into a session."""
     if any(w in ("-ls", "-list", "-v", "--version") for w in call.args[:1]):
         return ANYTHING
@@ -153,7 +151,7 @@ def screen(call: Call) -> Stream:
     return call.run_args(words) if words else ANYTHING
 
 
-def script(call: Call) -> Stream:
+def script(call: Invocation) -> Stream:
     """`script`: records a terminal session; the command is `-c` or follows the file."""
     takes = frozenset(
         "-c --command -E --echo -I --log-in -O --log-out -B --log-io -T --log-timing -m "
@@ -179,7 +177,7 @@ def script(call: Call) -> Stream:
     return ANYTHING
 
 
-def at(call: Call) -> Stream:
+def at(call: Invocation) -> Stream:
     """`at`, `batch`: what flows in runs later, when nobody looks."""
     options = options_of(call)
     if options.has("-l", "-c", "-V"):
@@ -196,7 +194,7 @@ def at(call: Call) -> Stream:
     return NOTHING
 
 
-def crontab(call: Call) -> Stream:
+def crontab(call: Invocation) -> Stream:
     """`crontab`: `-l` shows, everything else changes what runs by itself."""
     options = options_of(call)
     if options.has("-l", "-V", "-T"):
@@ -213,7 +211,7 @@ _SPAWN = re.compile(
 )
 
 
-def expect(call: Call) -> Stream:
+def expect(call: Invocation) -> Stream:
     """`expect`: a Tcl script that starts programs and answers them."""
     options = options_of(call)
     texts = options.values("-c")
@@ -229,3 +227,107 @@ def expect(call: Call) -> Stream:
     if not texts and not files:
         call.fact(Effect.EXECUTES, tags=("interactive",))
     return ANYTHING
+
+
+_PERF_TAKES = {
+    "stat": "-e --event -o --output -p --pid -t --tid -C --cpu -r --repeat -I --interval-print -x "
+    "--field-separator -G --cgroup -D --delay -M --metrics --pre --post --filter --timeout",
+    "record": "-e --event -o --output -p --pid -t --tid -C --cpu -c --count -F --freq -m "
+    "--mmap-pages -r --realtime -G --cgroup -D --delay -j --branch-filter -u --uid --filter",
+}
+_PERF_OTHER = (
+    "-e --event -o --output -p --pid -t --tid -C --cpu -m --mmap-pages -u --uid -G --cgroup"
+)
+
+
+def perf(call: Invocation) -> Stream:
+    """`perf stat`, `perf record`: measure a command while it runs."""
+    words = list(call.args)
+    kind = str(words[0]) if words else ""
+    if kind in ("stat", "record", "trace", "mem", "c2c", "kvm", "sched", "lock", "ftrace", "kwork"):
+        options = split(
+            words[1:], frozenset(_PERF_TAKES.get(kind, _PERF_OTHER).split()), stops=True
+        )
+        for word in options.values("-o", "--output"):
+            call.writes(word)
+        for text in options.values("--pre", "--post"):
+            call.run_shell(text)
+        inner = options.operands
+        if inner[:1] in (["record"], ["report"], ["latency"]):
+            inner = inner[1:]
+        return call.run_args(inner) if inner else ANYTHING
+    if kind in (
+        "",
+        "report",
+        "list",
+        "script",
+        "annotate",
+        "diff",
+        "evlist",
+        "top",
+        "version",
+        "help",
+        "buildid-list",
+    ):
+        return ANYTHING
+    call.fact(Effect.UNKNOWN, tags=("subcommand",), detail=f"perf {kind}")
+    return ANYTHING
+
+
+def gdb(call: Invocation) -> Stream:
+    """`gdb`: its commands may run a shell; `-p` takes hold of a running process."""
+    words = list(call.args)
+    if "--args" in words:
+        place = words.index("--args")  # type: ignore[arg-type]
+        call.fact(Effect.EXECUTES, tags=("debugger",))
+        call.run_args(words[place + 1 :])
+        words = words[:place]
+    options = options_of(call, words)
+    for text in options.values(
+        "-ex", "--eval-command", "-iex", "--init-eval-command", "-eval-command"
+    ):
+        _debugger_command(call, text)
+    for word in options.values("-x", "--command", "-ix", "--init-command"):
+        call.executes_file(word, "gdb")
+    for pid in options.values("-p", "--pid", "-pid"):
+        tags = ("init",) if pid == "1" else ("attached",)
+        call.fact(Effect.SYSTEM, tags=tags, at=pid.span, detail=str(pid).replace(UNKNOWN, "…"))
+    call.fact(Effect.EXECUTES, tags=("debugger",))
+    return ANYTHING
+
+
+def lldb(call: Invocation) -> Stream:
+    """`lldb`: as gdb, with its own options."""
+    options = options_of(call)
+    for text in options.values("-o", "-O", "-k", "--one-line"):
+        _debugger_command(call, text)
+    for word in options.values("-s", "-S", "-K"):
+        call.executes_file(word, "lldb")
+    for pid in options.values("-p", "--attach-pid"):
+        call.fact(Effect.SYSTEM, tags=("attached",), at=pid.span, detail=str(pid))
+    if options.operands:
+        call.run_args(options.operands)
+    call.fact(Effect.EXECUTES, tags=("debugger",))
+    return ANYTHING
+
+
+def _debugger_command(call: Invocation, text: Arg) -> None:
+    command = text.strip()
+    shell = re.match(
+        r"(?:!|(?:platform\s+)?shell\s|sh\s|make\s|pipe\s.*\||\|.*\|)(.*)", command, re.DOTALL
+    )
+    if shell:
+        call.run_shell(text.like(shell[1].strip()))
+        return
+    code = re.match(r"(?:python|py|pi|python-interactive|script)\s+(.*)", command, re.DOTALL)
+    if code:
+        from redoma.judge.programs.knowledge import read_code
+
+        read_code(call, "python", text.like(code[1]))
+        return
+    called = re.search(r"system\s*+\(\s*+\"((?:[^\"\\]++|\\.)*+)(?:\"|\\?\Z)", command)
+    if called:
+        call.run_shell(text.like(called[1]))
+    if re.match(r"(?:dump|generate-core-file|gcore|save)\b.", command):
+        call.fact(Effect.WRITES, tags=("project",), at=text.span)
+    call.fact(Effect.EXECUTES, tags=("flag",), at=text.span)

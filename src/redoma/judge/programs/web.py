@@ -5,17 +5,16 @@ from __future__ import annotations
 from redoma.judge.interpret.arg import NETWORK, NOTHING, SECRET, UNKNOWN, Arg, Stream
 from redoma.judge.interpret.hosts import web_request
 from redoma.judge.programs.cards import options_of
-from redoma.judge.programs.options import split
-from redoma.judge.programs.sending import file_of
+from redoma.judge.programs.curl import file_of
 from redoma.model.risk import Effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.interpret.call import Call
-    from redoma.judge.programs.options import Options
+    from redoma.judge.interpret.invocation import Invocation
+    from redoma.judge.programs.options import ProgramOptions
 
 
-def wget(call: Call) -> Stream:
+def wget(call: Invocation) -> Stream:
     """`wget` writes a file unless told otherwise; `-O -` prints."""
     options = options_of(call)
     if options.has("-h", "--help", "-V", "--version"):
@@ -48,7 +47,7 @@ def wget(call: Call) -> Stream:
     return _wget_output(call, options, urls)
 
 
-def _wget_payload(call: Call, options: Options) -> tuple[int, bool, bool]:
+def _wget_payload(call: Invocation, options: ProgramOptions) -> tuple[int, bool, bool]:
     carried = 0
     sends = False
     known = True
@@ -64,7 +63,7 @@ def _wget_payload(call: Call, options: Options) -> tuple[int, bool, bool]:
     return carried, sends, known
 
 
-def _wget_output(call: Call, options: Options, urls: list[Arg]) -> Stream:
+def _wget_output(call: Invocation, options: ProgramOptions, urls: list[Arg]) -> Stream:
     source = str(urls[0]) if urls else ""
     answer = Stream(None, NETWORK, source)
     folder = options.value("-P", "--directory-prefix")
@@ -105,7 +104,7 @@ _METHODS = frozenset("GET POST PUT PATCH DELETE HEAD OPTIONS TRACE CONNECT PROPF
 _ITEM_SEPARATORS = (":=@", "=@", ":=", "==", "@", "=", ":")
 
 
-def httpie(call: Call) -> Stream:
+def httpie(call: Invocation) -> Stream:
     """`http`, `https`, `xh`: a method, a URL, then items, some of which make the request a POST."""
     options = options_of(call)
     operands = list(options.operands)
@@ -148,7 +147,7 @@ def _with_scheme(url: Arg) -> Arg:
     return url.like(f"localhost{url}") if url.startswith((":", "/")) else url
 
 
-def _items(call: Call, items: list[Arg]) -> tuple[int, bool, bool]:
+def _items(call: Invocation, items: list[Arg]) -> tuple[int, bool, bool]:
     carried = 0
     sends = False
     known = True
@@ -171,7 +170,7 @@ def _separator(item: str) -> str:
     return min(found)[2] if found else ""
 
 
-def fetcher(call: Call) -> Stream:
+def fetcher(call: Invocation) -> Stream:
     """`aria2c`, `axel`: download into files, and hooks that run when done."""
     options = options_of(call)
     for name, value, _ in options.order:
@@ -195,13 +194,9 @@ def fetcher(call: Call) -> Stream:
     return NOTHING
 
 
-def browser(call: Call) -> Stream:
+def browser(call: Invocation) -> Stream:
     """`lynx`, `w3m`, `links`: pages as text; local files as well."""
-    takes = frozenset(
-        "-cfg -lss -editor -width -cols -post_data -config -o -T -I -O -t -header -auth "
-        "-useragent -cmd_script".split()
-    )
-    options = split(call.args, takes, long=call.name == "lynx")
+    options = options_of(call)
     for word in options.values("-editor", "-cfg", "-cmd_script", "-config"):
         call.fact(Effect.EXECUTES, tags=("flag", "arbitrary"), at=word.span)
     if options.has("-post_data", "-post-data"):

@@ -1,4 +1,4 @@
-"""Programs that run another program: what they wrap is judged, what they add is noted."""
+"""Shells, and programs that run another: what they wrap is judged, what they add is noted."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.interpret.call import Call
-    from redoma.judge.programs.options import Options
+    from redoma.judge.interpret.arg import Arg
+    from redoma.judge.interpret.invocation import Invocation
+    from redoma.judge.programs.options import ProgramOptions
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _ENV_UNSET = re.compile(r"-[iv0]*u")
 
 
-def sudo(call: Call) -> Stream:
+def sudo(call: Invocation) -> Stream:
     """`sudo`, `doas`, `pkexec`: the same command with another user's rights."""
     options = options_of(call)
     words = list(options.operands)
@@ -50,7 +51,7 @@ def sudo(call: Call) -> Stream:
     return _privileged(call, words, environment)
 
 
-def _privileged(call: Call, words: list[Arg], environment: dict[str, Arg]) -> Stream:
+def _privileged(call: Invocation, words: list[Arg], environment: dict[str, Arg]) -> Stream:
     walker = call.walker
     before = walker.privileged
     walker.privileged = True
@@ -60,7 +61,7 @@ def _privileged(call: Call, words: list[Arg], environment: dict[str, Arg]) -> St
         walker.privileged = before
 
 
-def su(call: Call) -> Stream:
+def su(call: Invocation) -> Stream:
     """`su`: its `-c` is shell code."""
     options = options_of(call)
     call.fact(Effect.PRIVILEGE, at=call.word.span)
@@ -75,7 +76,7 @@ def su(call: Call) -> Stream:
     return ANYTHING
 
 
-def env(call: Call) -> Stream:
+def env(call: Invocation) -> Stream:
     """`env`: variables, then a command; alone it prints the environment."""
     words = list(call.args)
     environment: dict[str, Arg] = {}
@@ -122,7 +123,7 @@ def env(call: Call) -> Stream:
     return Stream(None, SECRET, "environment")
 
 
-def _split_string(call: Call, text: Arg, rest: list[Arg]) -> Stream:
+def _split_string(call: Invocation, text: Arg, rest: list[Arg]) -> Stream:
     words = [text.like(piece) for piece in text.replace("\\_", " ").split()]
     inner = [*words, *rest]
     if not inner:
@@ -132,7 +133,7 @@ def _split_string(call: Call, text: Arg, rest: list[Arg]) -> Stream:
     return call.run_args(nested)
 
 
-def xargs(call: Call) -> Stream:
+def xargs(call: Invocation) -> Stream:
     """`xargs`: its command gets words that flow in."""
     options = options_of(call)
     words = list(options.operands)
@@ -166,7 +167,7 @@ def xargs(call: Call) -> Stream:
     return call.run_args([*words, *given], stdin=NOTHING)
 
 
-def _ending(options: Options) -> str:
+def _ending(options: ProgramOptions) -> str:
     """What ends an item by option; "" where blanks do. A NUL stands in texts as U+FFFD."""
     if options.has("-0", "--null"):
         return "\ufffd"
@@ -185,7 +186,7 @@ def _filled(word: Arg, marker: str, item: Arg) -> Arg:
 
 
 def incoming(
-    call: Call, stdin: Stream, *, whole_lines: bool = False, ending: str = ""
+    call: Invocation, stdin: Stream, *, whole_lines: bool = False, ending: str = ""
 ) -> list[Arg]:
     """The words that flow in, or one unknown word that keeps the stream's taint."""
     span = call.word.span
@@ -218,7 +219,7 @@ _TIMEOUT_KNOWN = frozenset(
 )
 
 
-def timeout(call: Call) -> Stream:
+def timeout(call: Invocation) -> Stream:
     """`timeout`: a time, then a command."""
     options = options_of(call)
     for name in options.given:
@@ -229,7 +230,7 @@ def timeout(call: Call) -> Stream:
     return _wrapped(call, options.operands[1:])
 
 
-def _wrapped(call: Call, words: list[Arg]) -> Stream:
+def _wrapped(call: Invocation, words: list[Arg]) -> Stream:
     """The command behind a wrapper; settings before it are judged as those of `env`."""
     environment: dict[str, Arg] = {}
     while words and _ASSIGNMENT.match(words[0]):
@@ -241,7 +242,7 @@ def _wrapped(call: Call, words: list[Arg]) -> Stream:
     return call.run_args(words, environment=environment) if words else NOTHING
 
 
-def nice(call: Call) -> Stream:
+def nice(call: Invocation) -> Stream:
     words = list(call.args)
     while words and words[0].startswith("-"):
         word = words.pop(0)
@@ -252,7 +253,7 @@ def nice(call: Call) -> Stream:
     return _wrapped(call, words)
 
 
-def nohup(call: Call) -> Stream:
+def nohup(call: Invocation) -> Stream:
     words = [w for i, w in enumerate(call.args) if not (i == 0 and w == "--")]
     return _wrapped(call, words)
 
@@ -271,7 +272,7 @@ _RESOURCES = frozenset(
 )
 
 
-def scheduling(call: Call) -> Stream:
+def scheduling(call: Invocation) -> Stream:
     """`ionice`, `taskset`, `chrt`, `choom`, `prlimit`: for a command, or for one that runs."""
     name = call.name
     limits = _RESOURCES if name == "prlimit" else frozenset[str]()
@@ -292,3 +293,53 @@ def scheduling(call: Call) -> Stream:
     if sets:
         call.fact(Effect.SYSTEM, tags=("service",), detail=f"{name} of a running process")
     return _wrapped(call, words) if words else NOTHING
+
+
+def shell(call: Invocation) -> Stream:
+    """Runs what it is given; reading only (`-n`) runs nothing."""
+    if call.redirects is not None and call.redirects.hosts:
+        call.fact(Effect.NETWORK, tags=("reverse-shell",))
+    words = list(call.args)
+    code = False
+    reads_stdin = False
+    checks_only = False
+    while words and words[0][:1] in ("-", "+") and words[0] not in ("-", "--"):
+        word = words.pop(0)
+        if word in ("--rcfile", "--init-file") and words:
+            call.executes_file(words.pop(0))
+        elif word.startswith("--"):
+            if word in ("--version", "--help"):
+                return NOTHING
+            if word == "--command":
+                code = True
+        else:
+            letters = word[1:]
+            code = code or "c" in letters
+            reads_stdin = reads_stdin or "s" in letters
+            checks_only = checks_only or (word[0] == "-" and "n" in letters)
+            if letters[-1:] in ("o", "O") and words:
+                words.pop(0)
+    if words and words[0] in ("-", "--"):
+        words.pop(0)
+    if checks_only:
+        return NOTHING
+    if code:
+        if not words:
+            # `curl … | xargs -0 bash -c`: the code comes from elsewhere.
+            call.fact(Effect.UNKNOWN, tags=("code",))
+            return ANYTHING
+        return call.run_shell(words[0], words[2:], zero=words[1] if words[1:] else None)
+    if words and not reads_stdin:
+        return call.executes_file(words[0], positional=words[1:])
+    return _standard_input(call, words)
+
+
+def _standard_input(call: Invocation, positional: list[Arg]) -> Stream:
+    stdin = call.stdin
+    if stdin.text is None and not stdin.source and not stdin.taint:
+        if call.walker.forks:
+            return call.executes_stream(stdin)
+        target = Target(text=call.name, place=Place.WORKSPACE)
+        call.fact(Effect.EXECUTES, target, tags=("interactive",))
+        return ANYTHING
+    return call.executes_stream(stdin, positional=positional)

@@ -15,14 +15,12 @@ if TYPE_CHECKING:
 _KEYS = frozenset(
     "rule effect place tags program command risk reason alternative match not_match".split()
 )
+QUIET = -1
+"""The risk of an inherited rule that still decides a fact, but says nothing about it."""
 
 
 class RuleError(ValueError):
     """A rule that cannot be read, or whose own example disproves it."""
-
-
-QUIET = -1
-"""The risk of an inherited rule that still decides a fact, but says nothing about it."""
 
 
 def compile_pack(

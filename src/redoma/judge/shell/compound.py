@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from redoma.judge.shell import arithmetic, conditional, grammar, simple, wording
+from redoma.judge.shell import brackets, conditional, lexer, parser, simple
 from redoma.model.script import (
     ArithmeticCommand,
     Block,
@@ -25,7 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from redoma.judge.shell.reader import Reader
+    from redoma.judge.shell.cursor import Cursor
 
 BRACE = frozenset(("}",))
 PARENTHESIS = frozenset((")",))
@@ -45,7 +45,7 @@ COPROCESS_NAME = re.compile(
 EMPTY_PARENTHESES = re.compile(r"[ \t]*\([ \t]*\)")
 
 
-def commands(r: Reader, stop: frozenset[str], opener: str) -> Sequence:
+def commands(r: Cursor, stop: frozenset[str], opener: str) -> Sequence:
     """A command list that must not be empty; `opener` is what it follows."""
     start = r.pos
     r.spend(2)
@@ -55,7 +55,7 @@ def commands(r: Reader, stop: frozenset[str], opener: str) -> Sequence:
     return body
 
 
-def expect(r: Reader, closer: str, opener: str, start: int) -> None:
+def expect(r: Cursor, closer: str, opener: str, start: int) -> None:
     """Consume `closer`, or note that what began at `start` never ends."""
     if closer == ")" and r.text.startswith(closer, r.pos, r.end):
         r.pos += 1
@@ -63,7 +63,7 @@ def expect(r: Reader, closer: str, opener: str, start: int) -> None:
         r.fail(f"{opener} without {closer}", start, r.pos)
 
 
-def brace_group(r: Reader) -> Command:
+def brace_group(r: Cursor) -> Command:
     """`{ …; }`."""
     start = r.pos
     r.pos += 1
@@ -73,12 +73,12 @@ def brace_group(r: Reader) -> Command:
     return Block(body, simple.redirects_after(r), span, subshell=False)
 
 
-def parenthesis(r: Reader) -> Command:
+def parenthesis(r: Cursor) -> Command:
     """`(( … ))` where the brackets pair up so, else `( … )`."""
     start = r.pos
     if r.text.startswith("((", start, r.end):
         r.pos = start + 2
-        expression = arithmetic.double_parenthesis(r)
+        expression = brackets.double_parenthesis(r)
         if expression is not None:
             span = (start, r.pos)
             return ArithmeticCommand(expression, simple.redirects_after(r), span)
@@ -89,7 +89,7 @@ def parenthesis(r: Reader) -> Command:
     return Block(body, simple.redirects_after(r), span, subshell=True)
 
 
-def if_command(r: Reader) -> Command:
+def if_command(r: Cursor) -> Command:
     """`if …; then …; elif …; else …; fi`."""
     start = r.pos
     clauses: list[tuple[Sequence, Sequence]] = []
@@ -108,7 +108,7 @@ def if_command(r: Reader) -> Command:
     return If(tuple(clauses), otherwise, simple.redirects_after(r), span)
 
 
-def while_loop(r: Reader) -> Command:
+def while_loop(r: Cursor) -> Command:
     """`while …; do …; done` and `until`."""
     start = r.pos
     r.pos += len("while")  # `until` is as long
@@ -118,7 +118,7 @@ def while_loop(r: Reader) -> Command:
     return While(condition, body, simple.redirects_after(r), span)
 
 
-def do_group(r: Reader, start: int) -> Sequence:
+def do_group(r: Cursor, start: int) -> Sequence:
     """`do …; done`."""
     expect(r, "do", "a loop", start)
     body = commands(r, DONE, "do")
@@ -126,7 +126,7 @@ def do_group(r: Reader, start: int) -> Sequence:
     return body
 
 
-def loop_body(r: Reader, start: int) -> Sequence:
+def loop_body(r: Cursor, start: int) -> Sequence:
     """`do …; done` or `{ …; }`, both of which may follow `for`."""
     r.lines()
     if r.head() != "{":
@@ -137,14 +137,14 @@ def loop_body(r: Reader, start: int) -> Sequence:
     return body
 
 
-def for_loop(r: Reader) -> Command:
+def for_loop(r: Cursor) -> Command:
     """`for name in …`, `for name`, `for ((…))`, and `select` in the same forms."""
     start = r.pos
     head = r.head()
     r.pos += len(head)
     if r.blanks() == "(" and head == "for" and r.text.startswith("((", r.pos, r.end):
         return _for_arithmetic(r, start)
-    named = wording.word(r)
+    named = lexer.word(r)
     if named is None:
         r.fail(f"{head} without a name", start, r.pos)
     name = r.text[slice(*named.span)] if named is not None else ""
@@ -163,7 +163,7 @@ def for_loop(r: Reader) -> Command:
     return For(name, words, body, simple.redirects_after(r), span)
 
 
-def _for_words(r: Reader) -> tuple[Word, ...]:
+def _for_words(r: Cursor) -> tuple[Word, ...]:
     words: list[Word] = []
     while True:
         char = r.blanks()
@@ -172,7 +172,7 @@ def _for_words(r: Reader) -> tuple[Word, ...]:
         if char == ";":
             r.pos += 1
             break
-        item = wording.word(r)
+        item = lexer.word(r)
         if item is None:
             r.fail("for … in without an end", r.pos, r.pos)
             break
@@ -181,10 +181,10 @@ def _for_words(r: Reader) -> tuple[Word, ...]:
     return tuple(words)
 
 
-def _for_arithmetic(r: Reader, start: int) -> Command:
+def _for_arithmetic(r: Cursor, start: int) -> Command:
     r.pos += 2
     inside = r.pos
-    expression = arithmetic.double_parenthesis(r)
+    expression = brackets.double_parenthesis(r)
     if expression is None:
         r.fail("for (( without ))", start, inside)
         expression = Word((), (inside, inside))
@@ -197,11 +197,11 @@ def _for_arithmetic(r: Reader, start: int) -> Command:
     return ForArithmetic(expression, body, simple.redirects_after(r), span)
 
 
-def case(r: Reader) -> Command:
+def case(r: Cursor) -> Command:
     """`case word in pattern) …;; esac`."""
     start = r.pos
     r.pos += len("case")
-    subject = wording.word(r)
+    subject = lexer.word(r)
     if subject is None:
         r.fail("case without a word", start, r.pos)
         subject = Word((), (r.pos, r.pos))
@@ -220,14 +220,14 @@ def case(r: Reader) -> Command:
     return Case(subject, tuple(clauses), simple.redirects_after(r), span)
 
 
-def _patterns(r: Reader) -> tuple[Word, ...]:
+def _patterns(r: Cursor) -> tuple[Word, ...]:
     """`(pattern | pattern)`, the first bracket optional."""
     start = r.pos
     patterns: list[Word] = []
     if r.text.startswith("(", r.pos, r.end):
         r.pos += 1
     while True:
-        pattern = wording.word(r)
+        pattern = lexer.word(r)
         if pattern is not None:
             patterns.append(pattern)
             r.spend(3)
@@ -242,11 +242,11 @@ def _patterns(r: Reader) -> tuple[Word, ...]:
         return tuple(patterns)
 
 
-def function_keyword(r: Reader) -> Command:
+def function_keyword(r: Cursor) -> Command:
     """`function name …`."""
     start = r.pos
     r.pos += len("function")
-    named = wording.word(r)
+    named = lexer.word(r)
     if named is None:
         r.fail("function without a name", start, r.pos)
         return Function("", Sequence((), (), (r.pos, r.pos)), (start, r.pos))
@@ -254,7 +254,7 @@ def function_keyword(r: Reader) -> Command:
     return function_body(r, r.text[slice(*named.span)], start)
 
 
-def empty_parentheses(r: Reader) -> bool:
+def empty_parentheses(r: Cursor) -> bool:
     """Consume `()`, if it stands here."""
     empty = EMPTY_PARENTHESES.match(r.text, r.pos, r.end)
     if empty is not None:
@@ -262,7 +262,7 @@ def empty_parentheses(r: Reader) -> bool:
     return empty is not None
 
 
-def function_body(r: Reader, name: str, start: int) -> Command:
+def function_body(r: Cursor, name: str, start: int) -> Command:
     """What follows `name()`: a compound command, redirects and all."""
     r.spend(3)
     char = r.lines()
@@ -273,14 +273,14 @@ def function_body(r: Reader, name: str, start: int) -> Command:
     return Function(name, body, (start, r.pos))
 
 
-def compound_command(r: Reader) -> Command:
+def compound_command(r: Cursor) -> Command:
     """The compound command that stands here."""
     if r.text.startswith("(", r.pos, r.end):
         return parenthesis(r)
     return OPENERS[r.head()](r)
 
 
-def coprocess(r: Reader) -> Command:
+def coprocess(r: Cursor) -> Command:
     """`coproc [name] command`."""
     start = r.pos
     r.pos += len("coproc")
@@ -294,7 +294,7 @@ def coprocess(r: Reader) -> Command:
             char = r.blanks()
     if char == "(" or r.head() in COMPOUND:
         body = compound_command(r)
-    elif grammar.begins_simple_command(r):
+    elif parser.begins_simple_command(r):
         body = simple.simple_command(r)
         if isinstance(body, Function):
             r.fail("a function as a coprocess", start, r.pos)
@@ -304,7 +304,7 @@ def coprocess(r: Reader) -> Command:
     return Coprocess(name, body, (start, r.pos))
 
 
-OPENERS: dict[str, Callable[[Reader], Command]] = {
+OPENERS: dict[str, Callable[[Cursor], Command]] = {
     "{": brace_group,
     "[[": conditional.test,
     "case": case,

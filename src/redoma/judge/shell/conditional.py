@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
-from redoma.judge.shell import simple, wording
-from redoma.judge.shell.pieces import Pieces
+from redoma.judge.shell import lexer, simple
+from redoma.judge.shell.cursor import Pieces
 from redoma.model.script import Literal, Test, Word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.judge.shell.reader import Reader
+    from redoma.judge.shell.cursor import Cursor
 
 OPERATOR = re.compile(r"&&|\|\||[<>](?!\()|[()]")
 UNARY = re.compile(r"-[abcdefghknoprstuvwxzGLNORS]")
@@ -27,7 +27,7 @@ class Wanted:
     TERM, OPERAND, AFTER_WORD, JOINER = range(4)
 
 
-def test(r: Reader) -> Test:
+def test(r: Cursor) -> Test:
     """`[[ … ]]`; anything bash would refuse is noted, and the words read are kept."""
     start = r.pos
     r.pos += 2
@@ -71,16 +71,16 @@ def test(r: Reader) -> Test:
     return Test(tuple(words), simple.redirects_after(r), span)
 
 
-def _operand(r: Reader, operator: str) -> Word | None:
+def _operand(r: Cursor, operator: str) -> Word | None:
     """A word; after an operator that compares patterns, as that operator has it."""
     if operator not in PATTERN_OPERATORS and operator != "=~":
-        return wording.word(r)
+        return lexer.word(r)
     start = r.pos
     pieces = Pieces()
     if operator == "=~":
-        wording.unquoted(r, pieces, globs=False, run=REGEX_RUN, groups=True)
+        lexer.unquoted(r, pieces, globs=False, run=REGEX_RUN, groups=True)
     else:
-        wording.unquoted(r, pieces, globs=True)
+        lexer.unquoted(r, pieces, globs=True)
     parts = pieces.done()
     return Word(parts, (start, r.pos)) if parts else None
 

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import re
 
-from redoma.judge.shell import quotes, wording
-from redoma.judge.shell.offsets import Offsets, relocate
-from redoma.judge.shell.pieces import Pieces
-from redoma.judge.shell.reader import PendingBody, Reader
+from redoma.judge.shell import lexer
+from redoma.judge.shell.cursor import Cursor, PendingBody, Pieces
+from redoma.judge.shell.rewrites import Offsets, relocate
 from redoma.model.script import Literal, Redirect, Word
 
 QUOTE_MARKS = re.compile(r"\\(.)|'([^']*)'|[\"']", re.DOTALL)
 LEADING_TABS = re.compile(r"^\t+", re.MULTILINE)
 
 
-def announce(r: Reader, operator: str, fd: str, start: int) -> Redirect | None:
+def announce(r: Cursor, operator: str, fd: str, start: int) -> Redirect | None:
     """`<<word` and `<<-word`: the body is owed at the end of the line."""
-    written = wording.word(r)
+    written = lexer.word(r)
     if written is None:
         return None
     r.steps -= 3
@@ -35,7 +34,7 @@ def announce(r: Reader, operator: str, fd: str, start: int) -> Redirect | None:
     return redirect
 
 
-def read_bodies(r: Reader) -> None:
+def read_bodies(r: Cursor) -> None:
     """Read every body owed, the reader standing at the start of a line."""
     owed, r.bodies = r.bodies, []
     for body in owed:
@@ -44,7 +43,7 @@ def read_bodies(r: Reader) -> None:
     r.bodies = []
 
 
-def _read_body(r: Reader, body: PendingBody) -> None:
+def _read_body(r: Cursor, body: PendingBody) -> None:
     start = r.pos
     strip = body.redirect.op == "<<-"
     if body.quoted and r.offsets is not None:
@@ -73,7 +72,7 @@ def _read_body(r: Reader, body: PendingBody) -> None:
 
 
 def _find_end(
-    r: Reader, body: PendingBody, text: str, start: int, end: int
+    r: Cursor, body: PendingBody, text: str, start: int, end: int
 ) -> tuple[int, int, bool]:
     """Where the body ends, where reading goes on, and whether a line was found that ends it."""
     delimiter = body.delimiter
@@ -110,16 +109,16 @@ def _line_end(text: str, start: int, end: int) -> int:
     return newline if newline >= 0 else end
 
 
-def _expanded(r: Reader, span: tuple[int, int]) -> Word:
+def _expanded(r: Cursor, span: tuple[int, int]) -> Word:
     """The body up to the reader's limit, with its substitutions read."""
     pieces = Pieces()
     if r.deeper():
-        quotes.quoted_text(r, pieces, "")
+        lexer.quoted_text(r, pieces, "")
         r.depth -= 1
     return Word(pieces.done(), span)
 
 
-def _stripped(r: Reader, start: int, finish: int) -> Word:
+def _stripped(r: Cursor, start: int, finish: int) -> Word:
     """The body of `<<-` without the tabs at the start of its lines."""
     kept: list[str] = []
     places: list[tuple[int, int]] = [(0, start)]

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 
-from redoma.judge.shell import wording
-from redoma.judge.shell.pieces import Pieces
-from redoma.judge.shell.reader import TOO_LARGE, Reader
+from redoma.judge.shell import lexer
+from redoma.judge.shell.cursor import TOO_LARGE, Cursor, Pieces
 from redoma.model.script import Assignment, Command, Literal, Redirect, Simple, Word
 
-PLAIN_WORD = wording.PLAIN_WORD
-QUOTED_WORD = wording.QUOTED_WORD
+# A whole word in one pair of quotes with nothing to expand in it.
+QUOTED_WORD = re.compile(r"[ \t]*(?:'([^']*)'|\"([^\"\\$`]*)\")(?=[ \t\n;&|)]|\Z)")
 ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:(\+?)=|\[)")
 REDIRECT = re.compile(
     r"[ \t]*(?:([0-9]+|\{[A-Za-z_][A-Za-z0-9_]*(?:\[[^\]\s]*\])?\})?"
@@ -21,7 +20,7 @@ NUMBERED = frozenset("{0123456789")
 DECLARERS = frozenset(("alias", "declare", "eval", "export", "let", "local", "readonly", "typeset"))
 
 
-def simple_command(r: Reader) -> Command:
+def simple_command(r: Cursor) -> Command:
     """A simple command, or the function that `name()` turns out to define."""
     start = finish = r.pos
     assignments: list[Assignment] = []
@@ -29,7 +28,7 @@ def simple_command(r: Reader) -> Command:
     redirects: list[Redirect] = []
     text = r.text
     while True:
-        plain = PLAIN_WORD.match(text, r.pos, r.end)
+        plain = lexer.PLAIN_WORD.match(text, r.pos, r.end)
         if plain is not None:
             written = plain[1]
             if words or ("=" not in written and "[" not in written):
@@ -60,7 +59,7 @@ def simple_command(r: Reader) -> Command:
 
 
 def _read_item(
-    r: Reader,
+    r: Cursor,
     assignments: list[Assignment],
     words: list[Word | Assignment],
     redirects: list[Redirect],
@@ -84,7 +83,7 @@ def _read_item(
     if assigned is not None and (not words or _declares(r, words, assigned.end())):
         item = assignment(r, assigned)
         r.spend(2)
-    item = item or quoted_word(r) or wording.word(r)
+    item = item or quoted_word(r) or lexer.word(r)
     if isinstance(item, Assignment) and not words:
         assignments.append(item)
     elif isinstance(item, Assignment) and item.value is not None:
@@ -103,13 +102,13 @@ def _as_word(item: Assignment, value: Word) -> Word:
     return Word(pieces.done(), item.span)
 
 
-def _declares(r: Reader, words: list[Word | Assignment], position: int) -> bool:
+def _declares(r: Cursor, words: list[Word | Assignment], position: int) -> bool:
     """Whether `name=(` here belongs to `declare` or its like."""
     array = r.text.startswith("=(", position - 1, r.end)
     return array and r.text[slice(*words[0].span)] in DECLARERS
 
 
-def quoted_word(r: Reader) -> Word | None:
+def quoted_word(r: Cursor) -> Word | None:
     """A word that is one pair of quotes with nothing to expand inside."""
     found = QUOTED_WORD.match(r.text, r.pos, r.end)
     if found is None:
@@ -122,7 +121,7 @@ def quoted_word(r: Reader) -> Word | None:
     return Word((Literal(content, quoted=True, span=span),), span)
 
 
-def read_redirect(r: Reader, found: re.Match[str]) -> Redirect | None:
+def read_redirect(r: Cursor, found: re.Match[str]) -> Redirect | None:
     """A redirect whose operator was matched; None where nothing follows the operator."""
     fd, operator, both = found.groups()
     start = found.start(1) if fd else found.start(3 if both else 2)
@@ -140,7 +139,7 @@ def read_redirect(r: Reader, found: re.Match[str]) -> Redirect | None:
             target = Word((Literal("-", quoted=False, span=span),), span)
             r.pos += 1
         elif not _another_redirect(r, operator):
-            target = wording.word(r)
+            target = lexer.word(r)
         redirect = None
         if target is not None:
             redirect = Redirect(operator or both, fd or "", target, (start, r.pos))
@@ -149,7 +148,7 @@ def read_redirect(r: Reader, found: re.Match[str]) -> Redirect | None:
     return redirect
 
 
-def _another_redirect(r: Reader, operator: str | None) -> bool:
+def _another_redirect(r: Cursor, operator: str | None) -> bool:
     """Whether what follows an operator is no target but the number of the next redirect."""
     if r.blanks() not in NUMBERED:
         return False
@@ -160,7 +159,7 @@ def _another_redirect(r: Reader, operator: str | None) -> bool:
     )
 
 
-def redirects_after(r: Reader) -> tuple[Redirect, ...]:
+def redirects_after(r: Cursor) -> tuple[Redirect, ...]:
     """The redirects that follow a compound command."""
     redirects: list[Redirect] = []
     found = REDIRECT.match(r.text, r.pos, r.end)
@@ -172,7 +171,7 @@ def redirects_after(r: Reader) -> tuple[Redirect, ...]:
     return tuple(redirects)
 
 
-def assignment(r: Reader, found: re.Match[str]) -> Assignment | Word:
+def assignment(r: Cursor, found: re.Match[str]) -> Assignment | Word:
     """`name=value`, `name[…]=value`; a word after all where no `=` follows the bracket."""
     start = r.pos
     name = found[1]
@@ -180,10 +179,10 @@ def assignment(r: Reader, found: re.Match[str]) -> Assignment | Word:
     append = bool(found[2])
     r.pos = found.end()
     if found[2] is None:
-        from redoma.judge.shell import bracketed
+        from redoma.judge.shell import brackets
 
         r.pos = found.end() - 1
-        index = bracketed.subscript(r)
+        index = brackets.subscript(r)
         append = r.text.startswith("+=", r.pos, r.end)
         if not append and not r.text.startswith("=", r.pos, r.end):
             return _bracketed_word(r, start, name, index)
@@ -222,7 +221,7 @@ def _text_after_all(
     return Word(pieces.done(), (opening, rest.span[1]))
 
 
-def _bracketed_word(r: Reader, start: int, name: str, index: Word) -> Word:
+def _bracketed_word(r: Cursor, start: int, name: str, index: Word) -> Word:
     """`name[…]…` that assigns nothing: the brackets belong to the word."""
     pieces = Pieces()
     opening, closing = index.span
@@ -230,20 +229,20 @@ def _bracketed_word(r: Reader, start: int, name: str, index: Word) -> Word:
     pieces.extend(index)
     if r.pos > closing:
         pieces.add("]", closing, r.pos, quoted=False)
-    wording.unquoted(r, pieces, globs=r.extglob)
+    lexer.unquoted(r, pieces, globs=r.extglob)
     return Word(pieces.done(), (start, r.pos))
 
 
-def _value(r: Reader) -> Word:
+def _value(r: Cursor) -> Word:
     start = r.pos
     pieces = Pieces()
-    wording.unquoted(r, pieces, globs=r.extglob)
+    lexer.unquoted(r, pieces, globs=r.extglob)
     return Word(pieces.done(), (start, r.pos))
 
 
-def array_elements(r: Reader) -> tuple[tuple[Word | None, Word], ...]:
+def array_elements(r: Cursor) -> tuple[tuple[Word | None, Word], ...]:
     """`(…)` after `name=`: words, some with a subscript of their own."""
-    from redoma.judge.shell import bracketed
+    from redoma.judge.shell import brackets
 
     start = r.pos
     if not r.deeper():
@@ -255,7 +254,7 @@ def array_elements(r: Reader) -> tuple[tuple[Word | None, Word], ...]:
         if char == ")":
             r.pos += 1
             break
-        index = bracketed.subscript(r) if char == "[" else None
+        index = brackets.subscript(r) if char == "[" else None
         if index is not None and r.text.startswith(("=", "+="), r.pos, r.end):
             r.pos = r.text.index("=", r.pos) + 1
             elements.append((index, _value(r)))
@@ -263,7 +262,7 @@ def array_elements(r: Reader) -> tuple[tuple[Word | None, Word], ...]:
         if index is not None:
             written: Word | None = _bracketed_word(r, index.span[0] - 1, "", index)
         else:
-            written = wording.word(r)
+            written = lexer.word(r)
         r.spend(3)
         if written is None:
             r.fail("no ) to end an array", start, r.pos)

@@ -36,25 +36,6 @@ _UNSEEN = dict.fromkeys(
         "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069",
     )
 )
-
-
-def as_seen(text: str) -> str:
-    """The text with look-alikes replaced by what they look like, and unseen signs left out."""
-    # A carriage return is Enter to a terminal, whatever bash makes of it in a file.
-    seen = text.replace("\r\n", "\n").replace("\r", "\n")
-    if seen.isascii():
-        return seen
-    from unicodedata import normalize
-
-    plain: dict[int, str] = {}
-    for char in frozenset(seen):
-        if not char.isascii():
-            same = normalize("NFKC", char)
-            if same != char and same.isascii():
-                plain[ord(char)] = same
-    return seen.translate({**plain, **_LOOKALIKES, **_SIGNS, **_UNSEEN})
-
-
 _PLAIN = re.compile(r"[\n\t\x20-\x7e]*")
 _OVERRIDES = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _DIRECTIONS = frozenset("\u200e\u200f\u061c")
@@ -74,6 +55,23 @@ _CONFUSABLE = frozenset(
 )
 _LETTERS = re.compile(r"[^\W\d_]+")
 _FLAG = "\U0001f3f4"
+
+
+def as_seen(text: str) -> str:
+    """The text with look-alikes replaced by what they look like, and unseen signs left out."""
+    # A carriage return is Enter to a terminal, whatever bash makes of it in a file.
+    seen = text.replace("\r\n", "\n").replace("\r", "\n")
+    if seen.isascii():
+        return seen
+    from unicodedata import normalize
+
+    plain: dict[int, str] = {}
+    for char in frozenset(seen):
+        if not char.isascii():
+            same = normalize("NFKC", char)
+            if same != char and same.isascii():
+                plain[ord(char)] = same
+    return seen.translate({**plain, **_LOOKALIKES, **_SIGNS, **_UNSEEN})
 
 
 def deceptions(text: str) -> list[Fact]:

@@ -18,6 +18,26 @@ LONGEST_GROUP = 2048
 _RANGE = re.compile(
     r"(-?\d{1,9})\.\.(-?\d{1,9})(?:\.\.(-?\d{1,9}))?|([a-zA-Z])\.\.([a-zA-Z])(?:\.\.(-?\d{1,9}))?"
 )
+LONGEST = 512
+LONGEST_MADE = 65536
+DEEPEST = 16
+_GROUPS = {"?": (0, 1), "*": (0, None), "+": (1, None), "@": (1, 1)}
+_EVERYTHING = (MANY, None)
+_KINDS: dict[str, Fits] = {
+    "alpha": str.isalpha,
+    "digit": str.isdigit,
+    "alnum": str.isalnum,
+    "space": str.isspace,
+    "blank": " \t".__contains__,
+    "lower": str.islower,
+    "upper": str.isupper,
+    "punct": "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~".__contains__,
+    "xdigit": "0123456789abcdefABCDEF".__contains__,
+    "word": lambda char: char.isalnum() or char == "_",
+    "cntrl": lambda char: char < " " or char == "\x7f",
+    "print": str.isprintable,
+    "graph": lambda char: char.isprintable() and char != " ",
+}
 
 
 def expand_braces(text: str) -> list[str] | None:
@@ -100,12 +120,6 @@ def _range(inside: str) -> list[str] | None:
     step = abs(int(match[6] or 1)) or 1
     codes = range(first, last + 1, step) if first <= last else range(first, last - 1, -step)
     return [chr(code) for code in codes]
-
-
-LONGEST = 512
-LONGEST_MADE = 65536
-DEEPEST = 16
-_GROUPS = {"?": (0, 1), "*": (0, None), "+": (1, None), "@": (1, 1)}
 
 
 class Glob:
@@ -271,9 +285,6 @@ class _Parser:
         return self._text[index], index + 1
 
 
-_EVERYTHING = (MANY, None)
-
-
 def _no(_: str) -> bool:
     return False
 
@@ -281,23 +292,6 @@ def _no(_: str) -> bool:
 @lru_cache(maxsize=1024)
 def _same(char: str) -> Fits:
     return char.__eq__
-
-
-_KINDS: dict[str, Fits] = {
-    "alpha": str.isalpha,
-    "digit": str.isdigit,
-    "alnum": str.isalnum,
-    "space": str.isspace,
-    "blank": " \t".__contains__,
-    "lower": str.islower,
-    "upper": str.isupper,
-    "punct": "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~".__contains__,
-    "xdigit": "0123456789abcdefABCDEF".__contains__,
-    "word": lambda char: char.isalnum() or char == "_",
-    "cntrl": lambda char: char < " " or char == "\x7f",
-    "print": str.isprintable,
-    "graph": lambda char: char.isprintable() and char != " ",
-}
 
 
 def has_glob(text: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from redoma.judge.interpret.state import State
 from redoma.judge.interpret.walker import TooMuch, Walker
-from redoma.judge.shell import parse
+from redoma.judge.shell.parser import parse
 from redoma.judge.text.budget import Exhausted
 from redoma.model.policy import BUILT_IN
 from redoma.model.script import (
@@ -23,14 +23,14 @@ from redoma.model.script import (
     Word,
 )
 from redoma.model.value import Value
-from redoma.pipeline.check import judging
+from redoma.pipeline.decisions.check import judging
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from redoma.judge.interpret.arg import Arg, Stream
-    from redoma.judge.interpret.call import Call
+    from redoma.judge.interpret.invocation import Invocation
     from redoma.judge.interpret.state import Ground
     from redoma.judge.programs.knowledge import Knowledge
     from redoma.model.risk import Fact
@@ -76,7 +76,7 @@ class Seen:
 
     __slots__ = ("args", "cwd", "facts", "name", "span", "stdin", "written")
 
-    def __init__(self, call: Call, span: Span, written: Written | None) -> None:
+    def __init__(self, call: Invocation, span: Span, written: Written | None) -> None:
         self.name = call.name
         self.args: list[Arg] = list(call.args)
         self.stdin: Stream = call.stdin
@@ -161,7 +161,7 @@ class _Listener(Walker):
             given_up = True
         return Walked(self.seen, self.facts, given_up=given_up)
 
-    def run(self, call: Call) -> Stream:
+    def run(self, call: Invocation) -> Stream:
         seen = Seen(call, self.frame.outer(call.span), self._written(call))
         self.seen.append(seen)
         before = len(self.facts)
@@ -169,7 +169,7 @@ class _Listener(Walker):
         seen.facts = self.facts[before:]
         return out
 
-    def _written(self, call: Call) -> Written | None:
+    def _written(self, call: Invocation) -> Written | None:
         if self.frame is not self._outermost or call.state.aliases:
             return None
         node = self._nodes.get(call.span)

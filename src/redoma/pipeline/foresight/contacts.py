@@ -7,19 +7,18 @@ really runs, on the overlay.
 from __future__ import annotations
 
 from redoma.judge.interpret.arg import UNKNOWN
-from redoma.judge.programs.clients import CLIENTS, SAME
-from redoma.judge.programs.curl import TAKES as CURL_TAKES
 from redoma.judge.programs.options import split
 from redoma.model.risk import Effect
 from redoma.model.value import Value
+from redoma.pipeline.decisions.knowledge import knowledge
 from redoma.pipeline.foresight.commands import Edit, Instead
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from redoma.judge.interpret.arg import Arg
-    from redoma.judge.programs.clients import Client
     from redoma.pipeline.foresight.commands import Seen
 
     ReadFile = Callable[[str, str], str | None]  # directory, path -> text, where it may be read
@@ -47,8 +46,10 @@ def sent(seen: Seen, read: ReadFile) -> Sent | None:
     """The statements of a call; nothing for what is no client of a database."""
     if seen.name in _IN_A_FILE:
         return _to_a_file(seen, read)
-    client = CLIENTS.get(SAME.get(seen.name, seen.name))
-    return None if client is None else _to_a_server(seen, client, read)
+    card = knowledge().cards.get(seen.name, {})
+    serves = card.get("handler") == "database.client"
+    own = card if serves else knowledge().cards.get(f"{seen.name} sql")
+    return None if own is None else _to_a_server(seen, own, read)
 
 
 def statements(text: str, dialect: str) -> list[str]:
@@ -73,10 +74,12 @@ def statements(text: str, dialect: str) -> list[str]:
     return cut
 
 
-def _to_a_server(seen: Seen, client: Client, read: ReadFile) -> Sent | None:
-    options = split(
-        seen.args, client.takes, client.telling, long=client.long, optional=client.optional
-    )
+def _to_a_server(seen: Seen, card: dict[str, Any], read: ReadFile) -> Sent | None:
+    from redoma.judge.programs.database import Client
+
+    client = Client(card)
+    none: frozenset[str] = frozenset()
+    options = split(seen.args, card["takes"], card["known"], optional=card.get("optional", none))
     if options.has(*client.telling) and not options.has(*client.sql, *client.files):
         return None
     texts: list[str | None] = [str(text) for text in options.values(*client.sql)]
@@ -143,14 +146,14 @@ def _taken_to_succeed(
 
     A statement that reads has an answer that nobody here knows: it runs, and fails.
     """
-    from redoma.judge.programs.sql import deeds
+    from redoma.judge.programs.sql import actions
 
     if seen.written is None or not texts:
         return None
     for text in texts:
         if text is None or UNKNOWN in text or not text.strip():
             return None
-        kinds = {kind for kind, _ in deeds(text, dialect)}
+        kinds = {kind for kind, _ in actions(text, dialect)}
         if not kinds or not kinds <= {"rows", "create", "alter", "drop", "session", "several"}:
             return None
     nothing = "cat >/dev/null" if piped else "true"
@@ -185,7 +188,7 @@ def requests(seen: Seen) -> list[str]:
 def _method(seen: Seen) -> str:
     sends = any("upload" in fact.tags for fact in seen.facts if fact.program == seen.name)
     if seen.name in ("curl", "curlie"):
-        options = split(seen.args, CURL_TAKES)
+        options = split(seen.args, knowledge().cards["curl"]["takes"])
         named = options.value("-X", "--request")
         if options.has("-G", "--get"):
             sends = False

@@ -10,13 +10,16 @@ from __future__ import annotations
 
 from os.path import normpath
 
-from redoma.judge.assess import assess
+from redoma.base.paths import is_below
 from redoma.judge.interpret.arg import UNKNOWN
+from redoma.judge.judgement import assess
 from redoma.judge.text.budget import Exhausted
 from redoma.model.policy import BUILT_IN
 from redoma.model.risk import Effect, Place
 from redoma.model.value import Value, replace
-from redoma.pipeline.check import judging
+from redoma.pipeline.decisions.check import judging
+from redoma.pipeline.decisions.knowledge import knowledge
+from redoma.pipeline.decisions.knowledge import pack as pack_named
 from redoma.pipeline.foresight.commands import edited, walked
 from redoma.pipeline.foresight.contacts import requests, sent
 from redoma.pipeline.foresight.git_push import push
@@ -29,8 +32,6 @@ from redoma.pipeline.foresight.substitutes import (
     trial,
     unreached,
 )
-from redoma.pipeline.knowledge import knowledge
-from redoma.pipeline.knowledge import pack as pack_named
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -154,7 +155,7 @@ def _inside(target: Target, workspace: str) -> bool:
     if target.place is Place.UNKNOWN or target.text.startswith(("~", "$")):
         return False
     whole = normpath(target.text if target.text.startswith("/") else f"{workspace}/{target.text}")
-    return whole.startswith(f"{workspace}/")
+    return is_below(whole, workspace)
 
 
 def _elsewhere(fact: Fact, target: Target) -> str:
@@ -206,7 +207,7 @@ CLOSED = "the network was closed: what would be called is listed, and no answer 
 
 
 class Foreseen(Value):
-    """What is known of a command before it runs on the layer."""
+    """What is known of a command before it runs on the overlay."""
 
     # What runs in the place of the command; nothing where it runs as it is.
     command: str = ""
@@ -252,7 +253,7 @@ def foresee(text: str, ground: Ground, read: ReadFile | None = None) -> Foreseen
         database_operations=tuple(dict.fromkeys(told.operations)),
         warnings=tuple(dict.fromkeys(warning.replace(UNKNOWN, "…") for warning in warnings)),
         awaited=tuple(told.awaited) if command else (),
-        may_call=found.given_up or told.web or any(f.effect in _OUTWARD for f in left),
+        may_call=found.given_up or told.web or any(map(_may_ask, left)),
         lasting=lasting(found.facts) or found.given_up,
     )
 
@@ -307,20 +308,13 @@ class _Told:
         self.covered |= {id(fact) for fact in facts}
 
 
-# What another machine may be asked in, a script of the project's own included.
-_OUTWARD = frozenset(
-    (
-        Effect.EXECUTES,
-        Effect.DOWNLOADS_AND_EXECUTES,
-        Effect.INSTALLS,
-        Effect.NETWORK,
-        Effect.REMOTE,
-        Effect.EXFILTRATES,
-        Effect.PUBLISHES,
-        Effect.UNKNOWN,
-    )
-)
+# A script of the project's own may ask another machine, too.
+_MAY_ASK = frozenset((Effect.EXECUTES, Effect.UNKNOWN))
 _DATABASE = frozenset((Effect.SCHEMA_CHANGE, Effect.REMOTE, Effect.READS, Effect.NETWORK))
+
+
+def _may_ask(fact: Fact) -> bool:
+    return fact.effect.leaves_machine or fact.effect in _MAY_ASK
 
 
 def _checked(text: str, insteads: list[Instead], ground: Ground) -> str:

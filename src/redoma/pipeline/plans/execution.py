@@ -6,14 +6,16 @@ from redoma.model.arguments import flag
 from redoma.model.call import Failing
 from redoma.model.decision import Verdict
 from redoma.model.errors import Declined, RedomaError, Refused, RunError
-from redoma.model.event import Kind
 from redoma.model.intent import StepStatus
 from redoma.model.policy import ConfirmPlans
 from redoma.model.result import Outcome
 from redoma.model.value import Value, replace
 from redoma.pipeline.plans import state as kept
-from redoma.pipeline.plans.calling import perform
-from redoma.pipeline.plans.judgement import StepResult, check_plan, confirmed, plan_event
+from redoma.pipeline.plans.judgement import StepResult, check_plan, confirm_plan, plan_request
+from redoma.pipeline.plans.work import perform
+from redoma.pipeline.run_context import RunContext
+from redoma.pipeline.step_runner import StepRunner
+from redoma.pipeline.steps import AuditStep
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from redoma.model.result import Result
     from redoma.pipeline.plans.judgement import JudgedStep
     from redoma.pipeline.plans.state import PlanState
-    from redoma.pipeline.sandbox import Sandbox
+    from redoma.pipeline.run_context import SandboxConfig
 
     Progress = Callable[["Reached"], None]
 
@@ -46,11 +48,15 @@ class Reached(Value):
 class PlanResult(Value):
     """What became of a plan: one result for each step, in the order of their doing."""
 
+    __module__ = "redoma"
+
     id: str
     name: str
     digest: str
     steps: tuple[StepResult, ...]
     why: str = ""
+    # Nobody approved the plan as a whole: no step began.
+    declined: bool = False
 
     @property
     def ok(self) -> bool:
@@ -80,7 +86,7 @@ class PlanResult(Value):
         hint = "redoma plan run --resume goes on from there"
         said = f"the plan stopped at {self.stopped_at}: {self.why}" if self.stopped_at else self.why
         if self.exit_code == 126:
-            raise (Declined if self.why.startswith(NOT_APPROVED) else Refused)(said, hint=hint)
+            raise (Declined if self.declined else Refused)(said, hint=hint)
         raise RunError(said, hint=hint)
 
 
@@ -96,7 +102,7 @@ def exit_code(steps: tuple[StepResult, ...]) -> int:
 
 def run_plan(
     intent: Intent,
-    sandbox: Sandbox,
+    config: SandboxConfig,
     *,
     resume: bool = False,
     redo: bool = False,
@@ -107,56 +113,56 @@ def run_plan(
     """Does the steps of a plan in order; what was done stays done, and can be gone on from."""
     resume, redo = flag("resume", resume), flag("redo", redo)
     state = (
-        kept.resumed(intent, sandbox.workspace, redo=redo)
+        kept.resumed(intent, config.root, redo=redo)
         if resume
-        else kept.new_state(intent, sandbox.workspace)
+        else kept.new_state(intent, config.root)
     )
     with kept.only_one(state):
-        return _Run(intent, sandbox, state, progress, sink, control).result()
+        return _PlanRun(intent, config, state, progress, sink, control).result()
 
 
-class _Run:
+class _PlanRun:
     """One run of a plan."""
 
     def __init__(
         self,
         intent: Intent,
-        sandbox: Sandbox,
+        config: SandboxConfig,
         state: PlanState,
         progress: Progress | None,
         sink: Sink | None,
         control: Control | None,
     ) -> None:
         self._intent = intent
-        self._sandbox = sandbox
+        self._config = config
         self._state = state
         self._progress = progress
         self._sink = sink
         self._control = control
-        self._policy = sandbox.policy()
+        self._context = RunContext(config)
         self._results: dict[str, StepResult] = {}
+        self._declined = False
 
     def result(self) -> PlanResult:
-        plan = self._state.id
-        record = self._sandbox.record(self._policy)
-        ids = [step.id for step in self._intent.steps]
-        about: dict[str, object] = {"name": self._intent.name, "digest": self._intent.digest}
+        """Begins, does the steps, and ends; both are on disk."""
+        events = self._context.events(plan_request(self._state.id, self._config))
+        runner = StepRunner(self._context)
         done = dict(self._state.done)
-        starting: dict[str, object] = {**about, "steps": ids, "done_before": list(done)}
-        record.append(plan_event(Kind.PLAN_STARTING, plan, self._sandbox, starting))
+        runner.audit(AuditStep(events=(events.plan_starting(self._intent, done),)))
         why = "Redoma could not do its work"
         try:
             why = self._walk(done)
         finally:
             made = self._made(why)
-            ended: dict[str, object] = {**about, "done": made.ok, "stopped_at": made.stopped_at}
-            ended["why"] = why
-            record.append(plan_event(Kind.PLAN_ENDED, plan, self._sandbox, ended))
+            ended = events.plan_ended(
+                self._intent, done=made.ok, stopped_at=made.stopped_at, why=why
+            )
+            runner.audit(AuditStep(events=(ended,)))
         return made
 
     def _walk(self, done: dict[str, str]) -> str:
         """Why it stopped; empty where every step is done."""
-        check = check_plan(self._intent, self._sandbox, plan=self._state.id)
+        check = check_plan(self._intent, self._config, plan=self._state.id)
         left = tuple(judged for judged in check.steps if judged.step.id not in done)
         for judged in left:
             if judged.decision.verdict is Verdict.DENY:
@@ -165,9 +171,10 @@ class _Run:
                 return why
         ask: Answerer | None = None
         remaining = replace(check, steps=left)
-        if self._policy.plans.confirm is ConfirmPlans.PLAN and remaining.asked:
-            said = confirmed(remaining, self._state.id, self._sandbox, self._policy)
+        if self._context.policy.plans.confirm is ConfirmPlans.PLAN and remaining.asked:
+            said = confirm_plan(remaining, self._state.id, self._config)
             if isinstance(said, str):
+                self._declined = True
                 return f"{NOT_APPROVED}: {said}" if said else NOT_APPROVED
             ask = said
         kept.write(self._state)
@@ -191,9 +198,7 @@ class _Run:
         step = judged.step
         self._state = replace(self._state, going=step.id)
         kept.write(self._state)
-        narrow = self._sandbox.narrowed(
-            step.constraints, plan=self._state.id, step=step.id, first=ask
-        )
+        narrow = self._config.for_step(step.constraints, self._state.id, step.id, ask)
         try:
             result = perform(judged.work, narrow, self._sink, self._control)
         except RedomaError as error:
@@ -229,6 +234,7 @@ class _Run:
             digest=self._intent.digest,
             steps=steps,
             why=why,
+            declined=self._declined,
         )
 
 

@@ -1,4 +1,4 @@
-"""Previews a plan: every step runs on one layer, each on what the steps before it did there."""
+"""Previews a plan: every step runs on one overlay, each on what the steps before it did there."""
 
 from __future__ import annotations
 
@@ -8,28 +8,31 @@ from redoma.model.decision import Verdict
 from redoma.model.intent import StepStatus
 from redoma.model.request import Mode
 from redoma.model.value import Value, replace
-from redoma.pipeline.dry_run import answer
-from redoma.pipeline.dry_run import preview as dry_run
+from redoma.pipeline.dry_run import OverlayRun, dry_run, report
 from redoma.pipeline.foresight.forecast import Foreseen
-from redoma.pipeline.held import HeldRun
-from redoma.pipeline.plans.calling import directory, perform
 from redoma.pipeline.plans.execution import Reached, exit_code, step_result
 from redoma.pipeline.plans.judgement import StepResult, check_plan
-from redoma.pipeline.plans.narrowing import outside
+from redoma.pipeline.plans.work import directory, perform
+from redoma.pipeline.run_context import RunContext
+from redoma.pipeline.step_constraints import outside
+from redoma.pipeline.step_runner import StepRunner
+from redoma.pipeline.steps import HoldStep
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.jail.supervisor.control import Control
     from redoma.jail.supervisor.streams import Sink
     from redoma.model.intent import Intent
-    from redoma.pipeline.dry_run import DryRun
+    from redoma.pipeline.dry_run import DryRunReport
     from redoma.pipeline.plans.execution import Progress
     from redoma.pipeline.plans.judgement import JudgedStep
-    from redoma.pipeline.sandbox import Sandbox
+    from redoma.pipeline.run_context import SandboxConfig
 
 
 class PlanPreview(Value):
     """What all steps together would change, and what each of them did on the way."""
+
+    __module__ = "redoma"
 
     name: str
     digest: str
@@ -57,20 +60,20 @@ class PlanPreview(Value):
 
 def preview_plan(
     intent: Intent,
-    sandbox: Sandbox,
+    config: SandboxConfig,
     *,
     progress: Progress | None = None,
     sink: Sink | None = None,
     control: Control | None = None,
 ) -> PlanPreview:
-    """Runs the steps with all writes held in one layer; the first that is not done ends it."""
+    """Runs the steps with all writes held in one overlay; the first that is not done ends it."""
     plan = short_id()
-    check = check_plan(intent, sandbox, plan=plan)
+    check = check_plan(intent, config, plan=plan)
     made = PlanPreview(
         name=intent.name,
         digest=intent.digest,
         steps=(),
-        changes=Changes(id="", workspace=sandbox.workspace),
+        changes=Changes(id="", workspace=config.root),
     )
     asks: list[str] = []
     for number, judged in enumerate(check.steps, 1):
@@ -78,7 +81,7 @@ def preview_plan(
             reached = Reached(number=number, total=len(check.steps), judged=judged)
             if progress is not None:
                 progress(reached)
-            narrow = sandbox.narrowed(judged.step.constraints, plan=plan, step=judged.step.id)
+            narrow = config.for_step(judged.step.constraints, plan, judged.step.id, None)
             found = _shown(judged, narrow, made.id, sink, control)
             result = _result(judged, found, made.changes)
             made = _added(made, judged, found, result)
@@ -89,32 +92,30 @@ def preview_plan(
             result = StepResult(id=judged.step.id, status=StepStatus.NOT_REACHED)
             made = replace(made, steps=(*made.steps, result))
     if made.id:
-        from redoma.jail.overlay import transaction_store
-
         # What one step has to be confirmed for, all that is held together has to be.
-        transaction_store.set_asks(made.id, tuple(asks))
+        StepRunner(RunContext(config)).hold(HoldStep(id=made.id, asks=tuple(asks)))
     return made
 
 
 def _shown(
-    judged: JudgedStep, sandbox: Sandbox, onto: str, sink: Sink | None, control: Control | None
-) -> DryRun:
+    judged: JudgedStep, config: SandboxConfig, onto: str, sink: Sink | None, control: Control | None
+) -> DryRunReport:
     work = judged.work
     if work.target:
-        result = perform(work, sandbox, sink, control, mode=Mode.PREVIEW, onto=onto)
-        return answer(work.shown, Foreseen(), result, sandbox.workspace)
-    run = HeldRun(
-        sandbox,
+        result = perform(work, config, sink, control, mode=Mode.PREVIEW, onto=onto)
+        return report(work.shown, Foreseen(), result, config.root)
+    run = OverlayRun(
+        config,
         stdin=work.stdin,
         sink=sink if work.prints else None,
         control=control,
-        cwd=directory(work, sandbox),
+        cwd=directory(work, config),
         onto=onto,
     )
-    return dry_run(work.command, run, duration=sandbox.usual_seconds)
+    return dry_run(work.command, run, duration=RunContext(config).usual_seconds)
 
 
-def _result(judged: JudgedStep, found: DryRun, before: Changes) -> StepResult:
+def _result(judged: JudgedStep, found: DryRunReport, before: Changes) -> StepResult:
     made = step_result(judged.step.id, found.result, prints=judged.work.prints)
     known = {item.path: item for item in before.items}
     own = tuple(item for item in found.changes.items if known.get(item.path) != item)
@@ -124,7 +125,9 @@ def _result(judged: JudgedStep, found: DryRun, before: Changes) -> StepResult:
     return made
 
 
-def _added(made: PlanPreview, judged: JudgedStep, found: DryRun, result: StepResult) -> PlanPreview:
+def _added(
+    made: PlanPreview, judged: JudgedStep, found: DryRunReport, result: StepResult
+) -> PlanPreview:
     name = judged.step.id
     return replace(
         made,

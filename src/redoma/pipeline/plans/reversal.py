@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from redoma.jail.overlay.locks import recover
 from redoma.jail.overlay.transaction_store import read_entry
+from redoma.model.change import Standing
 from redoma.model.errors import ChangeError, UndoImpossible, UsageError
 from redoma.model.intent import EndUnknown
-from redoma.model.transaction import Standing
 from redoma.model.value import Value, replace
-from redoma.pipeline import transactions
 from redoma.pipeline.plans import state as kept
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.model.policy import Policy
     from redoma.pipeline.plans.state import PlanState
+    from redoma.pipeline.transactions import Transactions
 
 
 class UndoneStep(Value):
@@ -68,7 +67,7 @@ def can_undo(run: str) -> bool:
     return True
 
 
-def undo_plan(state: PlanState, policy: Policy) -> PlanUndone:
+def undo_plan(state: PlanState, transactions: Transactions) -> PlanUndone:
     """Takes back every step that is done; each counts as not done as soon as it is."""
     recover()
     with kept.only_one(state):
@@ -85,7 +84,7 @@ def undo_plan(state: PlanState, policy: Policy) -> PlanUndone:
         while state.done:
             step, _ = state.done[-1]
             try:
-                undone.append(_undo(step, dict(state.changes), policy))
+                undone.append(_undo(step, dict(state.changes), transactions))
             except ChangeError as error:
                 return _told(state, undone, stopped_at=step, error=error)
             state = replace(
@@ -98,7 +97,7 @@ def undo_plan(state: PlanState, policy: Policy) -> PlanUndone:
         return _told(state, undone)
 
 
-def _undo(step: str, changes: dict[str, str], policy: Policy) -> UndoneStep:
+def _undo(step: str, changes: dict[str, str], transactions: Transactions) -> UndoneStep:
     if step not in changes:
         raise UndoImpossible(
             f"what the step {step} wrote was not held, so nobody knows how it was before",
@@ -109,7 +108,7 @@ def _undo(step: str, changes: dict[str, str], policy: Policy) -> UndoneStep:
         return UndoneStep(id=step)
     if read_entry(name).shown.standing is Standing.UNDONE:
         return UndoneStep(id=step, changes=name, before=True)
-    made = transactions.undo(name, policy)
+    made = transactions.undo(name)
     return UndoneStep(id=step, changes=name, paths=tuple(made.paths), notes=made.notes)
 
 

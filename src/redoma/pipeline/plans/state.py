@@ -11,8 +11,8 @@ import os
 import time
 from contextlib import contextmanager, suppress
 
+from redoma.base import atomic_file, own_directories
 from redoma.base.ids import short_id
-from redoma.jail import places
 from redoma.model.errors import StateUnavailable
 from redoma.model.intent import EndUnknown, NothingToResume, PlanChanged, PlanError
 from redoma.model.value import Value, fields_of, replace
@@ -87,7 +87,7 @@ def resumed(intent: Intent, workspace: str, *, redo: bool) -> PlanState:
 def states() -> list[PlanState]:
     """Every run that is remembered, the newest first."""
     found = []
-    where = f"{places.state()}/plans"
+    where = f"{own_directories.state()}/plans"
     try:
         names = os.listdir(where)
     except FileNotFoundError:
@@ -102,12 +102,8 @@ def states() -> list[PlanState]:
 def write(state: PlanState) -> None:
     """The state from now on, on disk before this returns."""
     path = f"{_directory()}/{state.id}.json"
-    fd = os.open(f"{path}.new", os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    with open(fd, "w", encoding="utf-8") as file:
-        file.write(json.dumps({"version": VERSION, **fields_of(state)}))
-        file.flush()
-        os.fsync(fd)
-    os.rename(f"{path}.new", path)
+    text = json.dumps({"version": VERSION, **fields_of(state)})
+    atomic_file.write(path, text, durable=True)
 
 
 @contextmanager
@@ -134,7 +130,7 @@ def only_one(state: PlanState) -> Iterator[None]:
 
 def _directory() -> str:
     try:
-        path = f"{places.made_state()}/plans"
+        path = f"{own_directories.made_state()}/plans"
         with suppress(FileExistsError):
             os.mkdir(path, 0o700)
     except StateUnavailable as error:

@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from redoma.dialects.components import AutopoieticSandbox
-from redoma.jail.engines.catalog import Catalog
+from redoma.jail.engines.registry import Engines
 from tests.unit.dialects.components.carried import ADDER, component, tried
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -127,7 +127,7 @@ def test_the_namespaces_in_a_scope_are_the_components_own() -> None:
 
 def test_what_was_found_here_is_not_believed_where_there_is_no_systemd() -> None:
     # Attack: a container has the boot and maybe the home of its host, and so what is remembered.
-    here = Catalog.identity("systemd")
+    here = Engines().engine("systemd").probe_identity()
     apart = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs tmpfs /run && exec "$@"', "sh"]
     elsewhere = subprocess.run(
         [*apart, sys.executable, "-c", IDENTITY, str(ROOT / "src")],
@@ -142,8 +142,8 @@ def test_what_was_found_here_is_not_believed_where_there_is_no_systemd() -> None
 IDENTITY = """
 import sys
 sys.path[:0] = sys.argv[1:]
-from redoma.jail.engines.catalog import Catalog
-print(Catalog.identity("systemd"))
+from redoma.jail.engines.registry import Engines
+print(Engines().engine("systemd").probe_identity())
 """
 CASCADE = """
 import logging, sys
@@ -186,7 +186,9 @@ def test_a_user_without_a_manager_is_told_what_to_do(readable_by_all: Path) -> N
         check=False,
     )
     assert (done.returncode, done.stdout) == (0, "unshare\n"), done.stderr
-    (warning,) = [line for line in done.stderr.splitlines() if line.startswith("WARNING")]
+    # Nor has this user a bubblewrap: the forkserver makes the namespaces without any program.
+    warning, other = [line for line in done.stderr.splitlines() if line.startswith("WARNING")]
+    assert "bubblewrap is not installed" in other
     assert warning.startswith("WARNING systemd_run cannot be set up here with systemd: systemd-run")
     assert "To have it: sudo loginctl enable-linger" in warning
 

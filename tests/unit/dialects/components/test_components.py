@@ -21,7 +21,7 @@ from redoma.dialects.components import (
     SandboxError,
     create_secure_sandbox,
 )
-from redoma.pipeline.sandbox import this_host
+from redoma.pipeline.this_host import this_host
 from tests.unit.dialects.components.carried import ADDER, KEYS, component, tried
 
 ROOT = Path(__file__).resolve().parents[4]

@@ -19,8 +19,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redoma.jail.calls import wire
-from redoma.jail.calls.answer_reader import Malformed, Reader
-from redoma.jail.calls.answer_writer import NoForm, Writer
+from redoma.jail.calls.answer_reader import AnswerReader, Malformed
+from redoma.jail.calls.answer_writer import AnswerWriter, NoForm
 
 
 class Colour(enum.Enum):
@@ -41,14 +41,14 @@ class Point:
 
 
 def written(value: Any, *declared: type) -> bytes:
-    to = Writer(declared)
+    to = AnswerWriter(declared)
     to.data += wire.MAGIC + wire.RETURNED
     to.put(value)
     return bytes(to.data)
 
 
 def there_and_back(value: Any, *declared: type) -> Any:
-    ended, found = Reader(written(value, *declared), declared).whole()
+    ended, found = AnswerReader(written(value, *declared), declared).whole()
     assert ended == wire.RETURNED
     return found
 
@@ -128,7 +128,7 @@ def test_any_data_comes_back_as_it_was(value: Any) -> None:
 def test_bytes_that_anyone_wrote_are_a_value_or_no_answer(data: bytes) -> None:
     for bytes_ in (data, wire.MAGIC + wire.RETURNED + data):
         try:
-            Reader(bytes_, (Point, Colour)).whole()
+            AnswerReader(bytes_, (Point, Colour)).whole()
         except Malformed:
             continue
 
@@ -142,7 +142,7 @@ def test_an_answer_that_was_changed_never_breaks_its_reader(
     at = data.draw(st.integers(0, len(whole) - 1))
     whole[at] = data.draw(st.integers(0, 255))
     with suppress(Malformed):
-        Reader(bytes(whole)).whole()
+        AnswerReader(bytes(whole)).whole()
 
 
 def test_declared_types_come_back_as_themselves() -> None:
@@ -196,7 +196,7 @@ def test_what_holds_itself_is_no_data() -> None:
 
 
 def test_more_than_may_come_back_is_refused_while_it_is_written() -> None:
-    to = Writer(largest=1 << 20)
+    to = AnswerWriter(largest=1 << 20)
     with pytest.raises(NoForm, match="is larger than the 1 MiB that can come back"):
         to.put(["x" * 1000] * 2000)
     assert len(to.data) < 2 << 20
@@ -207,7 +207,7 @@ def test_a_list_that_holds_lists_a_million_times_is_refused_while_it_is_written(
     for _ in range(12):
         value = [value] * 10
     with pytest.raises(NoForm, match="has more parts than can come back"):
-        Writer(largest=1 << 20).put(value)
+        AnswerWriter(largest=1 << 20).put(value)
 
 
 def answer(body: bytes) -> bytes:
@@ -244,14 +244,14 @@ FORGED = {
 @pytest.mark.parametrize("data", FORGED.values(), ids=FORGED.keys())
 def test_a_forged_answer_is_none(data: bytes) -> None:
     with pytest.raises(Malformed):
-        Reader(data, (Point, Colour)).whole()
+        AnswerReader(data, (Point, Colour)).whole()
 
 
 def test_an_answer_takes_little_more_memory_than_it_has_bytes() -> None:
     lists = 1 << 20
     data = answer(many(b"l", lists) + many(b"l", 0) * lists)
     with pytest.raises(Malformed, match="it would take too much memory"):
-        Reader(data, largest=len(data)).whole()
+        AnswerReader(data, largest=len(data)).whole()
 
 
 @pytest.mark.parametrize("tag", [wire.PATH, wire.PURE_PATH])
@@ -259,7 +259,7 @@ def test_a_path_of_many_parts_takes_little_more_memory_than_it_has_bytes(tag: by
     text = b"ab/" * (1 << 16)
     data = answer(tag + many(b"s", len(text)) + text)
     with pytest.raises(Malformed, match="it would take too much memory"):
-        Reader(data, largest=len(data)).whole()
+        AnswerReader(data, largest=len(data)).whole()
 
 
 def test_flags_of_a_million_bits_are_no_flags() -> None:
@@ -267,7 +267,7 @@ def test_flags_of_a_million_bits_are_no_flags() -> None:
     value = wire.BIG_INT + struct.pack("<I", len(bits)) + bits
     data = answer(b"v" + struct.pack("<H", 0) + many(b"s", 0) + value)
     with pytest.raises(Malformed, match="no enum has"):
-        Reader(data, (Flags,)).whole()
+        AnswerReader(data, (Flags,)).whole()
 
 
 class Flags(enum.Flag):
@@ -280,7 +280,7 @@ def test_keys_with_one_hash_do_not_hold_up_their_reader(monkeypatch: pytest.Monk
     items = [same(at).to_bytes(16, "little", signed=True) for at in range(1, 40_000)]
     body = b"".join(wire.BIG_INT + struct.pack("<I", 16) + item for item in items)
     with pytest.raises(Malformed, match="it takes too long to read"):
-        Reader(answer(many(b"S", len(items)) + body)).whole()
+        AnswerReader(answer(many(b"S", len(items)) + body)).whole()
 
 
 class Scalar:

@@ -9,14 +9,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from redoma import Access
 from redoma.jail.overlay.changes import read_changes
 from redoma.jail.overlay.placement import COPY, OverlayPlace
 from redoma.jail.overlay.store import make_overlay
 from redoma.jail.overlay.transaction_store import store_changes
 from redoma.jail.protect.untrusted_paths import remove_tree
 from redoma.model.change import Changes
-from redoma.pipeline.held import remember
 from redoma.pipeline.sandbox import Sandbox
+from redoma.pipeline.stored_changes import store
 from tests.unit.jail.overlay.held import run
 
 SCRIPTS = [
@@ -70,7 +71,7 @@ def hold(workspace: Path, script: str, **how: object) -> Changes:
     """What a script changed, held and remembered."""
     result = run(workspace, script, **how)
     assert result.changes is not None
-    remember(result, script)
+    store(result.changes, script)
     return result.changes
 
 
@@ -87,16 +88,18 @@ def another_file_system() -> Iterator[Path]:
 def hold_elsewhere(workspace: Path, script: str, place: Path) -> Changes:
     """The same, held as a copy in a place that may be on another file system."""
     base = OverlayPlace(directory=str(place), kind=COPY, renames=False)
-    layer = make_overlay(str(workspace), base)
-    run_bare(Path(layer.upper), script)
-    found = read_changes(layer)
-    store_changes(layer, found, command=script)
+    overlay = make_overlay(str(workspace), base)
+    run_bare(Path(overlay.upper), script)
+    found = read_changes(overlay)
+    store_changes(overlay, found, command=script)
     return found
 
 
 def run_bare(workspace: Path, script: str) -> None:
     """The same script with its writes let through at once."""
-    result = Sandbox(str(workspace), policy="isolation-only", direct=True).run(script)
+    result = Sandbox(str(workspace), access=Access(direct=True), policy="isolation-only").run(
+        script
+    )
     assert (result.exit_code, result.stderr) == (0, b"")
 
 

@@ -41,8 +41,8 @@ def overlay(place: Path, base: Path) -> None:
     for name in ("lower", "upper", "work"):
         (base / name).mkdir(parents=True)
     place.mkdir(parents=True, exist_ok=True)
-    layers = f"lowerdir={base}/lower,upperdir={base}/upper,workdir={base}/work"
-    mount("-t", "overlay", "overlay", "-o", layers, str(place))
+    overlays = f"lowerdir={base}/lower,upperdir={base}/upper,workdir={base}/work"
+    mount("-t", "overlay", "overlay", "-o", overlays, str(place))
 
 
 def open_the_way(base: Path, *places: str) -> None:
@@ -130,16 +130,16 @@ def main() -> None:
     wanted = (Outcome.DISK_FULL if scenario == "small" else Outcome.EXITED, b"")
     assert (result.outcome, result.stderr) == wanted, (result.outcome, result.stderr)
     assert result.changes is not None
-    layer = find_overlay(result.changes.id)
-    assert layer is not None
+    overlay = find_overlay(result.changes.id)
+    assert overlay is not None
     print(
         json.dumps(
             {
                 "told": told(result.changes),
                 "same": snapshot(work) == before,
-                "kind": layer.kind,
-                "renames": layer.renames,
-                "in_memory": layer.in_memory,
+                "kind": overlay.kind,
+                "renames": overlay.renames,
+                "in_memory": overlay.in_memory,
                 "warnings": [text.replace(str(base), "BASE") for text in result.changes.warnings],
             }
         )

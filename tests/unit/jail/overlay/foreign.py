@@ -17,7 +17,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
 from redoma.model.errors import RedomaError  # noqa: E402
 from redoma.pipeline import stored_changes  # noqa: E402
-from redoma.pipeline.held import remember  # noqa: E402
+from redoma.pipeline.stored_changes import store  # noqa: E402
 from tests.unit.jail.overlay.applied import populate, tree  # noqa: E402
 from tests.unit.jail.overlay.elsewhere import mount, open_the_way, tmpfs  # noqa: E402
 from tests.unit.jail.overlay.held import sandbox  # noqa: E402
@@ -92,7 +92,7 @@ def main() -> None:
         told["changes"] = {item.path: item.did.value for item in result.changes.items}
         assert seen(work) == before
         if result.changes.items:
-            remember(result, script)
+            store(result.changes, script)
             try:
                 stored_changes.apply(result.changes.id)
                 told["applied"] = sorted(

@@ -1,4 +1,4 @@
-"""Runs scripts whose writes are held in a layer, and tells what they changed."""
+"""Runs scripts whose writes are held in an overlay, and tells what they changed."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from redoma.jail.levels import load
-from redoma.jail.plan import plan
+from redoma.jail.engines.choice import plan
+from redoma.jail.profiles.profile import load
 from redoma.model.access import Writes
 from redoma.model.change import Changes
 from redoma.model.request import Mode
@@ -20,14 +20,14 @@ from redoma.model.result import Result
 from redoma.model.value import replace
 from redoma.pipeline.execute import execute
 from redoma.pipeline.requests import request_for
-from redoma.pipeline.sandbox import this_host
+from redoma.pipeline.this_host import this_host
 
 PYTHON = "/usr/bin/python3"
 needs_python = pytest.mark.skipif(not os.path.exists(PYTHON), reason=f"needs {PYTHON} inside")
 
 
 class Box:
-    """Runs commands under one grant, their writes in a layer; nobody judges or applies them."""
+    """Runs commands under one grant, their writes in an overlay; nobody judges or applies them."""
 
     def __init__(
         self,
@@ -56,13 +56,13 @@ class Box:
         sink: Callable[[int, bytes], None] | None = None,
         mode: Mode = Mode.RUN,
     ) -> Result:
-        """What came of one command; its layer stays."""
+        """What came of one command; its overlay stays."""
         made = plan(request_for(command, mode=mode), self.grant, this_host())
         return execute(made, this_host(), stdin=stdin, sink=sink)
 
 
 def sandbox(workspace: Path, **how: Any) -> Box:
-    """What runs commands so that they write into a layer."""
+    """What runs commands so that they write into an overlay."""
     return Box(workspace, **how)
 
 

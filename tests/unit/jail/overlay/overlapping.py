@@ -9,12 +9,12 @@ from typing import Self
 
 from redoma.model.change import Changes
 from redoma.model.result import Result
-from redoma.pipeline.held import remember
+from redoma.pipeline.stored_changes import store
 from tests.unit.jail.overlay.held import sandbox
 
 
 class Going:
-    """A command in its layer: what stands before `PAUSE` is done when it is entered."""
+    """A command in its overlay: what stands before `PAUSE` is done when it is entered."""
 
     def __init__(self, workspace: Path, script: str) -> None:
         first, _, rest = script.partition("PAUSE")
@@ -52,5 +52,5 @@ class Going:
         assert self._result is not None
         assert self._result.changes is not None
         self.failed = bool(self._result.stderr) or self._result.exit_code != 0
-        remember(self._result, self._script)
+        store(self._result.changes, self._script)
         return self._result.changes

@@ -16,7 +16,7 @@ from redoma.jail.protect.untrusted_paths import remove_tree
 def own_places(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A directory below which everything of a test lies; caches are the caller's own."""
     # Not below /tmp, which is another one inside.
-    base = Path(tempfile.mkdtemp(prefix="rdm-layer-", dir="/var/tmp"))
+    base = Path(tempfile.mkdtemp(prefix="rdm-overlay-", dir="/var/tmp"))
     base.chmod(0o755)
     home = base / "home"
     home.mkdir()

@@ -1,4 +1,4 @@
-"""Two trees on disk, and the changes between them as a layer would tell them."""
+"""Two trees on disk, and the changes between them as an overlay would tell them."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def state(path: Path) -> FileState | None:
 
 
 class Pair:
-    """A workspace, the layer above it, and what a command did between them."""
+    """A workspace, the overlay above it, and what a command did between them."""
 
     def __init__(self, root: Path, before: Tree, after: Tree) -> None:
         self.workspace = grown(root / "workspace", before)

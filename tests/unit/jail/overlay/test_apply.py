@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from redoma.model.transaction import Standing
+from redoma.model.change import Standing
 from redoma.pipeline import stored_changes
 from tests.unit.jail.overlay.applied import SCRIPTS, hold, populate, run_bare, tree
 from tests.unit.jail.overlay.places import own_places

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from redoma.model.change import Changes
+from redoma.model.change import Applied, Changes, Standing
 from redoma.model.errors import ChangeError, PreviewGone, UsageError
-from redoma.model.result import HeldBack, Outcome, Result
-from redoma.model.transaction import Applied, Standing
+from redoma.model.result import Outcome, Quarantined, Result
 from redoma.pipeline import stored_changes
-from redoma.pipeline.dry_run import DryRun
+from redoma.pipeline.dry_run import DryRunReport
 from redoma.pipeline.preview import Preview
 from redoma.pipeline.sandbox import Sandbox
 from tests.unit.jail.overlay.applied import hold, populate, tree
@@ -111,18 +110,18 @@ def test_what_a_persons_tools_obey_is_held_back_and_the_rest_applied(work: Path)
     )
     found = hold(work, script)
     applied = stored_changes.apply(found.id)
-    layer = stored_changes.layer_of(found.id)
+    overlay = stored_changes.overlay_of(found.id)
     why, code = "a tool of yours would obey it", "Visual Studio Code would obey it"
     assert applied.held_back == (
-        HeldBack(path=f"{work}/.envrc", why="direnv would obey it", kept=f"{layer}/.envrc"),
-        HeldBack(
-            path=f"{work}/.git/hooks/pre-commit", why=why, kept=f"{layer}/.git/hooks/pre-commit"
+        Quarantined(path=f"{work}/.envrc", why="direnv would obey it", kept=f"{overlay}/.envrc"),
+        Quarantined(
+            path=f"{work}/.git/hooks/pre-commit", why=why, kept=f"{overlay}/.git/hooks/pre-commit"
         ),
-        HeldBack(path=f"{work}/new/.vscode", why=code, kept=f"{layer}/new/.vscode"),
-        HeldBack(
+        Quarantined(path=f"{work}/new/.vscode", why=code, kept=f"{overlay}/new/.vscode"),
+        Quarantined(
             path=f"{work}/new/.vscode/tasks.json",
             why=code,
-            kept=f"{layer}/new/.vscode/tasks.json",
+            kept=f"{overlay}/new/.vscode/tasks.json",
         ),
     )
     assert sorted(os.listdir(work / "new")) == ["in"]
@@ -149,9 +148,9 @@ def test_half_of_gits_own_configuration_is_not_applied(work: Path) -> None:
     assert stored_changes.apply(found.id).held_back == ()
 
 
-def looked_at(found: Changes) -> DryRun:
+def looked_at(found: Changes) -> DryRunReport:
     ended = Result(outcome=Outcome.EXITED)
-    return DryRun(command="", would_execute=True, changes=found, result=ended)
+    return DryRunReport(command="", would_execute=True, changes=found, result=ended)
 
 
 def test_a_preview_is_let_go_unless_it_is_applied(work: Path) -> None:
@@ -174,7 +173,7 @@ def test_a_link_planted_beside_the_layer_is_not_followed(
     outside = own_places / "outside"
     outside.mkdir()
     found = hold(work, "echo 1 >> notes; rm src/main.py")
-    Path(stored_changes.layer_of(found.id)).parent.joinpath(planted).symlink_to(
+    Path(stored_changes.overlay_of(found.id)).parent.joinpath(planted).symlink_to(
         outside / "made" if planted == "clock" else outside
     )
     before = tree(work, numbers=True)

@@ -15,8 +15,8 @@ from redoma.jail.overlay import store, transaction_store
 from redoma.jail.overlay.journal import JournalFiles, from_text, to_text
 from redoma.jail.overlay.locks import locked
 from redoma.jail.overlay.retention import RetentionBounds
+from redoma.model.change import Freed, HistoryEntry, Standing
 from redoma.model.errors import PreviewGone, UndoImpossible, UsageError
-from redoma.model.transaction import Freed, HistoryEntry, Standing
 from redoma.model.value import replace
 from redoma.pipeline import stored_changes
 from tests.unit.jail.overlay.applied import hold, populate, tree
@@ -93,9 +93,9 @@ def later(name: str, seconds: float) -> None:
     shown = replace(entry.shown, when=entry.shown.when - seconds)
     active = entry.active and entry.active - seconds
     transaction_store.write_entry(replace(entry, shown=shown, active=active))
-    layer = store.find_overlay(name)
-    assert layer is not None
-    store.recorded(replace(layer, maker="1-1"))
+    overlay = store.find_overlay(name)
+    assert overlay is not None
+    store.recorded(replace(overlay, maker="1-1"))
 
 
 def test_what_is_too_old_is_let_go_and_its_line_stays(work: Path) -> None:
@@ -103,11 +103,11 @@ def test_what_is_too_old_is_let_go_and_its_line_stays(work: Path) -> None:
     stored_changes.apply(old.id)
     stored_changes.apply(new.id)
     later(old.id, 15 * 86400)
-    layer = stored_changes.layer_of(old.id)
+    overlay = stored_changes.overlay_of(old.id)
     assert stored_changes.collect_garbage(only_tell=True).ids == (old.id,)
-    assert os.path.exists(layer)
+    assert os.path.exists(overlay)
     assert stored_changes.collect_garbage().ids == (old.id,)
-    assert not os.path.exists(os.path.dirname(layer))
+    assert not os.path.exists(os.path.dirname(overlay))
     assert standings() == {new.id: Standing.APPLIED, old.id: Standing.EXPIRED}
     with pytest.raises(UndoImpossible, match="is expired"):
         stored_changes.undo(old.id)
@@ -139,12 +139,12 @@ def test_a_preview_of_a_living_process_is_never_let_go(work: Path) -> None:
 
 
 def test_a_layer_that_nobody_remembers_is_let_go_once_its_process_is_gone(work: Path) -> None:
-    layer = store.make_overlay(str(work))
-    Path(layer.upper, "left").write_text("over\n")
+    overlay = store.make_overlay(str(work))
+    Path(overlay.upper, "left").write_text("over\n")
     assert stored_changes.collect_garbage() == Freed()
-    store.recorded(replace(layer, maker="1-1"))
-    assert stored_changes.collect_garbage().ids == (layer.id,)
-    assert not os.path.exists(layer.directory)
+    store.recorded(replace(overlay, maker="1-1"))
+    assert stored_changes.collect_garbage().ids == (overlay.id,)
+    assert not os.path.exists(overlay.directory)
 
 
 def test_the_history_itself_is_bounded(work: Path) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from redoma.jail.protect.untrusted_paths import remove_tree
+from redoma.model.change import Standing
 from redoma.model.errors import ChangeError
-from redoma.model.transaction import Standing
 from redoma.pipeline import stored_changes
 from tests.unit.jail.overlay.applied import (
     SCRIPTS,
@@ -54,7 +54,7 @@ def test_a_layer_on_another_file_system_is_copied_and_undone_all_the_same(
     found = hold_elsewhere(work, script, elsewhere)
     applied = stored_changes.apply(found.id)
     assert applied.notes[:1] == (
-        "the layer is on another file system than the workspace: files were copied",
+        "the overlay is on another file system than the workspace: files were copied",
     )
     assert without_git(tree(work, times=False)) == without_git(tree(bare, times=False))
     stored_changes.undo(found.id)

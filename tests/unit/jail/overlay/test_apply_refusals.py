@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from redoma.model.change import Standing
 from redoma.model.errors import (
     ApplyConflict,
     ChangeError,
@@ -15,7 +16,6 @@ from redoma.model.errors import (
     UndoImpossible,
     UsageError,
 )
-from redoma.model.transaction import Standing
 from redoma.pipeline import stored_changes
 from tests.unit.jail.overlay.applied import hold, populate, tree
 from tests.unit.jail.overlay.places import own_places

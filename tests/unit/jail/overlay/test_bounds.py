@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from redoma import Limits
 from redoma.jail.overlay import spool
 from redoma.jail.overlay.selection import Roots
 from redoma.jail.overlay.spool import CHANGES, Spool, Spooler, found_in, stored
@@ -111,7 +112,7 @@ def test_what_passes_a_bound_is_held_and_applied_when_a_person_asks(
     work: Path, limit: str, most: int, script: str, said: str
 ) -> None:
     before = tree(work)
-    sandbox = Sandbox(str(work), policy="isolation-only", limits={limit: most})
+    sandbox = Sandbox(str(work), limits=Limits(**{limit: most}), policy="isolation-only")
     result = sandbox.run(script)
     assert (result.applied, result.ok) == (False, False)
     assert result.exit is not None
@@ -126,7 +127,7 @@ def test_what_passes_a_bound_is_held_and_applied_when_a_person_asks(
 
 
 def test_what_is_within_the_bounds_is_applied_by_itself(work: Path) -> None:
-    result = Sandbox(str(work), policy="isolation-only", limits={"changes": 3, "depth": 3}).run(
+    result = Sandbox(str(work), limits=Limits(changes=3, depth=3), policy="isolation-only").run(
         "mkdir -p a/b; echo > a/b/c"
     )
     assert result.applied
@@ -136,7 +137,7 @@ def test_what_is_within_the_bounds_is_applied_by_itself(work: Path) -> None:
 def test_a_preview_past_a_bound_does_not_say_that_nothing_changed(work: Path) -> None:
     from redoma.cli.preview import preview_report
 
-    with Sandbox(str(work), policy="isolation-only", limits={"changes": 2}).preview(
+    with Sandbox(str(work), limits=Limits(changes=2), policy="isolation-only").preview(
         "rm -r src"
     ) as found:
         assert found.id

@@ -1,4 +1,4 @@
-"""A layer tells exactly what a command did, and the workspace does not know of it."""
+"""An overlay tells exactly what a command did, and the workspace does not know of it."""
 
 from __future__ import annotations
 
@@ -103,9 +103,9 @@ def test_a_change_has_both_sides(work: Path) -> None:
     assert (after.kind, after.mode, after.size) == (FileKind.FILE, 0o640, 20)
     assert (after.uid, after.gid) == (was.st_uid, was.st_gid)
     assert found.began_ns <= after.ctime_ns
-    layer = find_overlay(found.id)
-    assert layer is not None
-    assert Path(layer.upper, "src/main.py").read_text() == "print('hello')\nmore\n"
+    overlay = find_overlay(found.id)
+    assert overlay is not None
+    assert Path(overlay.upper, "src/main.py").read_text() == "print('hello')\nmore\n"
 
 
 def test_a_layer_that_holds_nothing_is_not_kept(work: Path) -> None:
@@ -190,12 +190,12 @@ def test_directories_in_each_other_by_the_thousand_are_told(work: Path) -> None:
     )
     found = changes(work, python(code))
     assert len(found.items) == 4001
-    layer = find_overlay(found.id)
-    assert layer is not None
+    overlay = find_overlay(found.id)
+    assert overlay is not None
     from redoma.jail.overlay.store import remove_overlay
 
-    remove_overlay(layer)
-    assert (os.path.exists(layer.directory), find_overlay(found.id)) == (False, None)
+    remove_overlay(overlay)
+    assert (os.path.exists(overlay.directory), find_overlay(found.id)) == (False, None)
 
 
 def test_a_huge_file_of_holes_costs_nothing(work: Path) -> None:
@@ -238,7 +238,7 @@ def test_what_a_command_closes_to_its_owner_is_told_and_stays_closed(work: Path,
         "src/deep": 0o500,
         "src/main.py": 0o400,
     }
-    layer = find_overlay(found.id)
-    assert layer is not None
-    assert stat.S_IMODE(os.stat(f"{layer.upper}/shut").st_mode) == int(mode, 8)
-    assert stat.S_IMODE(os.stat(f"{layer.upper}/src/deep").st_mode) == 0o500
+    overlay = find_overlay(found.id)
+    assert overlay is not None
+    assert stat.S_IMODE(os.stat(f"{overlay.upper}/shut").st_mode) == int(mode, 8)
+    assert stat.S_IMODE(os.stat(f"{overlay.upper}/src/deep").st_mode) == 0o500

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from redoma.jail.overlay.diff import LARGEST_FILE, diffs
-from redoma.model.diff import FileDiff, Shows
+from redoma.model.change import FileDiff, Shows
 from tests.unit.jail.overlay.sides_of import Pair, Tree
 
 

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from redoma.jail.overlay.diff import hunks, split, with_hunks
-from redoma.model.diff import Hunk
+from redoma.model.change import Hunk
 
 
 def followed(before: list[bytes], found: list[Hunk]) -> list[bytes]:

@@ -14,10 +14,10 @@ import pytest
 
 from redoma import Sandbox
 from redoma.jail.overlay import changes, site, store, transaction_store
-from redoma.model.transaction import Standing
-from redoma.pipeline import execute, stored_changes, transactions
-from redoma.pipeline.policies import load
-from redoma.pipeline.wiring import Whoever, redact
+from redoma.model.change import Standing
+from redoma.pipeline import stored_changes
+from redoma.pipeline.decisions.policies import load_policy
+from redoma.pipeline.transactions import local_transactions
 from tests.crash.victim import events_of
 from tests.unit.jail.overlay.applied import (
     another_file_system,
@@ -135,16 +135,16 @@ def interrupted_at(point: int, work: Callable[[], object]) -> int:
 @pytest.mark.parametrize("copied", [False, True])
 def test_wherever_ctrl_c_comes_what_is_said_of_it_is_true(work: Path, copied: bool) -> None:
     chance = random.Random(5)
-    policy = load(str(work))
-    ask = Whoever("nobody").chain(redact)
+    policy = load_policy(str(work))
+    transactions = local_transactions(policy)
     with another_file_system() as place:
         name = (hold_elsewhere(work, SCRIPT, place) if copied else hold(work, SCRIPT)).id
 
         def apply() -> object:
-            return transactions.apply(name, ask=ask, policy=policy)
+            return transactions.apply(name)
 
         def undo() -> object:
-            return transactions.undo(name, policy)
+            return transactions.undo(name)
 
         apply()
         undo()
@@ -177,7 +177,7 @@ def test_a_run_that_is_stopped_while_its_changes_are_read_leaves_nothing(
     monkeypatch.setattr(changes, "read_changes", read_and_stop)
     with pytest.raises(KeyboardInterrupt) as stopped:
         Sandbox(str(work)).run(SCRIPT)
-    assert stopped.value.args == (execute.LET_GO,)
+    assert stopped.value.args == (stored_changes.LET_GO,)
     assert tree(work, numbers=True) == before
     assert (stored_changes.history(), store.overlays()) == ((), [])
 

@@ -14,7 +14,7 @@ import pytest
 
 from redoma.jail.overlay import locks, site, transaction_store
 from redoma.jail.overlay.locks import UnfinishedWork, anything_unfinished, locked, unfinished
-from redoma.model.transaction import Standing
+from redoma.model.change import Standing
 from redoma.pipeline import stored_changes
 from tests.unit.jail.overlay.applied import hold, populate, tree
 from tests.unit.jail.overlay.places import own_places
@@ -77,8 +77,8 @@ def test_an_old_lock_that_is_removed_while_someone_waits_for_it_is_taken_anew(wo
         waiting = threading.Thread(target=wait)
         waiting.start()
         time.sleep(0.2)
-        for name in os.listdir(f"{locks.places.state()}/locks"):
-            os.unlink(f"{locks.places.state()}/locks/{name}")
+        for name in os.listdir(f"{locks.own_directories.state()}/locks"):
+            os.unlink(f"{locks.own_directories.state()}/locks/{name}")
     waiting.join(30)
     assert taken == [True]
 
@@ -87,9 +87,9 @@ def test_locks_that_nobody_takes_any_more_are_removed(work: Path) -> None:
     assert is_free(work)
     with locked(str(work / "src"), identity(work / "src")):
         locks.remove_old(time.time() + 1)
-        assert len(os.listdir(f"{locks.places.state()}/locks")) >= 2  # those in use
+        assert len(os.listdir(f"{locks.own_directories.state()}/locks")) >= 2  # those in use
     locks.remove_old(time.time() + 1)
-    assert os.listdir(f"{locks.places.state()}/locks") == []
+    assert os.listdir(f"{locks.own_directories.state()}/locks") == []
 
 
 def test_notes_of_several_workspaces_lie_beside_each_other(work: Path) -> None:
@@ -143,7 +143,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "history": lambda name: stored_changes.history(),
     "previews": lambda name: stored_changes.previews(),
     "load": stored_changes.load,
-    "layer_of": stored_changes.layer_of,
+    "overlay_of": stored_changes.overlay_of,
     "resolve": stored_changes.resolve,
     "gc": lambda name: stored_changes.collect_garbage(),
     "gc --dry-run": lambda name: stored_changes.collect_garbage(only_tell=True),

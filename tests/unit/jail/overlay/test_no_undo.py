@@ -11,8 +11,9 @@ import pytest
 
 from redoma.jail.overlay import store, transaction_store
 from redoma.jail.overlay.retention import RetentionBounds
+from redoma.model.change import Standing
 from redoma.model.errors import NoRoomForUndo, PreviewGone, UndoImpossible, UsageError
-from redoma.model.transaction import Standing
+from redoma.model.remedies import Help, Remedy
 from redoma.pipeline import stored_changes
 from tests.crash.victim import events_of, killed_at
 from tests.unit.jail.overlay.applied import (
@@ -108,10 +109,10 @@ def test_a_layer_that_a_crash_left_of_what_was_let_go_is_removed(work: Path) -> 
     later(found.id, 1)
     entry = transaction_store.read_entry(found.id)
     transaction_store.write_entry(entry.standing(Standing.EXPIRED))
-    layer = store.find_overlay(found.id)
-    assert layer is not None
+    overlay = store.find_overlay(found.id)
+    assert overlay is not None
     stored_changes.collect_garbage()
-    assert not os.path.exists(layer.directory)
+    assert not os.path.exists(overlay.directory)
 
 
 @pytest.mark.usefixtures("small")
@@ -122,7 +123,7 @@ def test_what_would_have_to_be_copied_and_cannot_be_kept_is_refused_before(
     before = tree(work, numbers=True)
     with pytest.raises(NoRoomForUndo, match="cannot be kept to undo it") as error:
         stored_changes.apply(found.id)
-    assert f"redoma apply {found.id} --no-undo" in error.value.hint
+    assert error.value.remedy == Remedy(help=Help.NO_UNDO, about=found.id)
     assert tree(work, numbers=True) == before
     assert standings() == {found.id: Standing.HELD}
     stored_changes.apply(found.id, ["new"])  # what can be kept is applied
@@ -135,15 +136,15 @@ def test_without_undo_it_is_applied_for_good_and_nothing_is_kept(
 ) -> None:
     script = "rm -r big; echo 1 >> notes; mkdir d; echo 2 > d/x"
     found = hold_elsewhere(work, script, elsewhere) if copied else hold(work, script)
-    layer = store.find_overlay(found.id)
-    assert layer is not None
+    overlay = store.find_overlay(found.id)
+    assert overlay is not None
     with pytest.raises(UsageError, match="whole"):
         stored_changes.apply(found.id, ["notes"], undo=False)
     applied = stored_changes.apply(found.id, undo=False)
     assert (applied.undoable, applied.kept) == (False, 0)
     assert sorted(os.listdir(work)) == ["d", "link", "notes", "src"]
     assert (work / "notes").read_text() == "some notes\n1\n"
-    assert not os.path.exists(layer.directory)
+    assert not os.path.exists(overlay.directory)
     assert standings() == {found.id: Standing.FINAL}
     with pytest.raises(UndoImpossible, match="nothing kept"):
         stored_changes.undo(found.id)

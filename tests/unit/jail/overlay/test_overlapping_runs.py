@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from redoma.jail.overlay import transaction_store
+from redoma.model.change import Standing
 from redoma.model.errors import ApplyConflict, UndoImpossible
-from redoma.model.transaction import Standing
 from redoma.pipeline import stored_changes
 from tests.unit.jail.overlay.applied import hold, hold_elsewhere, populate, tree
 from tests.unit.jail.overlay.overlapping import Going

@@ -42,10 +42,10 @@ def work(own_places: Path) -> Path:
 
 def held_back(work: Path, script: str, *allowed: str) -> list[str]:
     found = changes(work, script)
-    layer = find_overlay(found.id)
-    assert layer is not None
+    overlay = find_overlay(found.id)
+    assert overlay is not None
     names = tuple(f"{work}/{name}" for name in allowed)
-    return sorted(protected(found, layer.upper, names))
+    return sorted(protected(found, overlay.upper, names))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A layer lies where applying it is a rename, or says why not; and leaves nothing behind."""
+"""An overlay lies where applying it is a rename, or says why not; and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from redoma.jail.protect.untrusted_paths import remove_tree
 from redoma.model.errors import NoEngine, UsageError
 from redoma.model.request import Mode
 from redoma.model.result import Outcome
-from redoma.pipeline.sandbox import this_host
+from redoma.pipeline.this_host import this_host
 from tests.unit.jail.overlay.held import changes, git, run, sandbox, snapshot, told
 from tests.unit.jail.overlay.places import own_places
 
@@ -61,18 +61,18 @@ def in_memory() -> Iterator[Path]:
 
 @pytest.mark.both_users
 def test_a_layer_is_found_by_its_name_and_removed_without_a_trace(work: Path) -> None:
-    layer = make_overlay(str(work))
-    assert (find_overlay(layer.id), overlays()) == (layer, [layer])
-    assert layer == Overlay(
-        id=layer.id,
+    overlay = make_overlay(str(work))
+    assert (find_overlay(overlay.id), overlays()) == (overlay, [overlay])
+    assert overlay == Overlay(
+        id=overlay.id,
         workspace=str(work),
-        directory=f"{work.parent}/state/redoma/layers/{layer.id}",
-        began_ns=layer.began_ns,
-        maker=layer.maker,
+        directory=f"{work.parent}/state/redoma/layers/{overlay.id}",
+        began_ns=overlay.began_ns,
+        maker=overlay.maker,
     )
-    assert os.stat(layer.upper).st_mode == os.stat(work).st_mode
-    remove_overlay(layer)
-    assert (find_overlay(layer.id), overlays()) == (None, [])
+    assert os.stat(overlay.upper).st_mode == os.stat(work).st_mode
+    remove_overlay(overlay)
+    assert (find_overlay(overlay.id), overlays()) == (None, [])
     assert os.listdir(work.parent / "state/redoma/layers") == []
 
 
@@ -87,29 +87,29 @@ def test_a_name_that_is_none_finds_nothing(work: Path, name: str) -> None:
     "text", ["", "{", "[]", '{"version": 2}', '{"version": 1, "id": 3}', "\udc80"]
 )
 def test_a_record_that_cannot_be_read_is_no_layer(work: Path, text: str) -> None:
-    layer = make_overlay(str(work))
-    record = Path(layer.directory + ".json")
+    overlay = make_overlay(str(work))
+    record = Path(overlay.directory + ".json")
     record.write_bytes(text.encode(errors="surrogateescape"))
-    assert find_overlay(layer.id) is None
+    assert find_overlay(overlay.id) is None
 
 
 @pytest.mark.both_users
 def test_a_workspace_in_memory_has_its_layer_beside_it(own_places: Path, in_memory: Path) -> None:
     (in_memory / "a").write_text("a\n")
     found = changes(in_memory, "echo more >> a; rm -f nothing; mkdir b")
-    layer = find_overlay(found.id)
-    assert layer is not None
-    assert (told(found), layer.renames, layer.in_memory) == (
+    overlay = find_overlay(found.id)
+    assert overlay is not None
+    assert (told(found), overlay.renames, overlay.in_memory) == (
         {"a": "modified", "b": "created"},
         True,
         True,
     )
-    assert layer.directory.startswith(f"/dev/shm/.redoma-{os.geteuid()}/layers/")
-    remove_overlay(layer)
+    assert overlay.directory.startswith(f"/dev/shm/.redoma-{os.geteuid()}/layers/")
+    remove_overlay(overlay)
 
 
 @pytest.mark.both_users
-@pytest.mark.parametrize("engine", ["bubblewrap", "unshare", "warm"])
+@pytest.mark.parametrize("engine", ["bubblewrap", "forkserver"])
 def test_what_is_written_into_memory_counts_as_written(
     own_places: Path, in_memory: Path, engine: str
 ) -> None:
@@ -117,9 +117,9 @@ def test_what_is_written_into_memory_counts_as_written(
     result = box.run("head -c 20M /dev/zero > big; sleep 5")
     assert result.outcome is Outcome.DISK_FULL
     assert result.changes is not None
-    layer = find_overlay(result.changes.id)
-    assert layer is not None
-    remove_overlay(layer)
+    overlay = find_overlay(result.changes.id)
+    assert overlay is not None
+    remove_overlay(overlay)
 
 
 @pytest.mark.both_users
@@ -237,10 +237,10 @@ def elsewhere(scenario: str, base: Path, user: int) -> dict[str, object]:
     return found
 
 
-ELSEWHERE = "the layer is on another file system than the workspace: applying it copies"
-IN_MEMORY = "the layer is in memory, since no disk here takes one: it is lost at a restart"
+ELSEWHERE = "the overlay is on another file system than the workspace: applying it copies"
+IN_MEMORY = "the overlay is in memory, since no disk here takes one: it is lost at a restart"
 UNMAPPED = "the whole workspace was copied, since overlay cannot show its files as another user's"
-NOWHERE = "the whole workspace was copied, since no file system here takes a layer"
+NOWHERE = "the whole workspace was copied, since no file system here takes an overlay"
 GROUP = "the whole workspace was copied, since it belongs to another user or group than yours"
 NESTED = "the whole workspace was copied, since BASE/work/m is mounted inside the workspace"
 ASIDE = "BASE/work/m is another file system: it cannot be written in this run"

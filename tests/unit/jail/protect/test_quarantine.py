@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from redoma.jail.engines.shield import Shield
 from redoma.jail.protect import git_repository, quarantine, untrusted_paths
+from redoma.jail.protect.protected_paths import ProtectedPaths
 from redoma.jail.protect.quarantine import Sweep
 from redoma.jail.protect.run_journal import ProtectedState
 from redoma.jail.protect.survey import Survey
@@ -40,12 +40,12 @@ def project(tmp_path: Path) -> Path:
     return place
 
 
-def settle(shield: Shield, tmp_path: Path, made: object) -> list[str]:
-    raised = shield.raised()
+def settle(protected: ProtectedPaths, tmp_path: Path, made: object) -> list[str]:
+    begun = protected.begin()
     assert callable(made)
     made()
-    taken = raised.settle(lambda: str(tmp_path / "kept"))
-    return sorted(os.path.relpath(held.path, shield.root) for held in taken)
+    taken = begun.settle(str(tmp_path / "kept"))
+    return sorted(os.path.relpath(held.path, protected.root) for held in taken)
 
 
 def test_protected_paths_are_found_at_any_depth(project: Path) -> None:
@@ -68,7 +68,10 @@ def test_a_second_look_sees_what_changed_however_soon_it_comes(project: Path) ->
 
 
 def test_a_quiet_run_has_nothing_taken_away(project: Path, tmp_path: Path) -> None:
-    assert settle(Shield(str(project), ()), tmp_path, lambda: (project / "b").write_text("b")) == []
+    assert (
+        settle(ProtectedPaths(str(project), ()), tmp_path, lambda: (project / "b").write_text("b"))
+        == []
+    )
 
 
 def test_new_protected_things_are_taken_away_and_kept(project: Path, tmp_path: Path) -> None:
@@ -77,14 +80,14 @@ def test_new_protected_things_are_taken_away_and_kept(project: Path, tmp_path: P
         (project / "x/.claude/settings.json").write_text("{}")
         (project / "sandbox.yaml").write_text("level: none")
 
-    shield = Shield(str(project), ())
-    assert settle(shield, tmp_path, made) == ["sandbox.yaml", "x/.claude"]
+    protected = ProtectedPaths(str(project), ())
+    assert settle(protected, tmp_path, made) == ["sandbox.yaml", "x/.claude"]
     assert sorted(p.name for p in (tmp_path / "kept").iterdir()) == ["0-sandbox.yaml", "1-.claude"]
 
 
 def test_what_was_allowed_by_name_stays(project: Path, tmp_path: Path) -> None:
-    shield = Shield(str(project), (f"{project}/.mcp.json",))
-    assert settle(shield, tmp_path, lambda: (project / ".mcp.json").write_text("{}")) == []
+    protected = ProtectedPaths(str(project), (f"{project}/.mcp.json",))
+    assert settle(protected, tmp_path, lambda: (project / ".mcp.json").write_text("{}")) == []
 
 
 def test_a_new_repository_stays_without_what_runs(project: Path, tmp_path: Path) -> None:
@@ -95,7 +98,7 @@ def test_a_new_repository_stays_without_what_runs(project: Path, tmp_path: Path)
         (project / "new/.git/hooks").mkdir(exist_ok=True)
         (project / "new/.git/hooks/pre-commit").write_text("evil")
 
-    taken = settle(Shield(str(project), ()), tmp_path, made)
+    taken = settle(ProtectedPaths(str(project), ()), tmp_path, made)
     assert taken == ["new/.git/config", "new/.git/hooks/pre-commit"]
     assert "fsmonitor" not in (project / "new/.git/config").read_text()
     (project / "new/f").write_text("f")
@@ -104,16 +107,14 @@ def test_a_new_repository_stays_without_what_runs(project: Path, tmp_path: Path)
 
 
 def test_a_run_does_not_know_what_another_run_planted(project: Path, tmp_path: Path) -> None:
-    shield = Shield(str(project), ())
-    first = shield.raised()
+    protected = ProtectedPaths(str(project), ())
+    first = protected.begin()
     (project / ".mcp.json").write_text("{}")
-    second = shield.raised()
+    second = protected.begin()
     assert f"{project}/.mcp.json" not in second.known
-    assert first.settle(lambda: str(tmp_path / "kept"))
+    assert first.settle(str(tmp_path / "kept"))
     (project / ".mcp.json").write_text("{}")
-    assert [h.path for h in second.settle(lambda: str(tmp_path / "more"))] == [
-        f"{project}/.mcp.json"
-    ]
+    assert [h.path for h in second.settle(str(tmp_path / "more"))] == [f"{project}/.mcp.json"]
 
 
 def test_only_a_repository_that_names_the_worktree_back_is_opened(tmp_path: Path) -> None:
@@ -182,7 +183,7 @@ def test_hooks_that_are_reached_by_a_new_link_are_taken_where_they_are(
         (project / "other/hooks/pre-commit").write_text("evil")
         (project / "tools").symlink_to("other")
 
-    assert settle(Shield(str(project), ()), tmp_path, made) == ["other/hooks"]
+    assert settle(ProtectedPaths(str(project), ()), tmp_path, made) == ["other/hooks"]
 
 
 def nested(place: Path, depth: int) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from redoma.judge.policy.merge import merge
-from redoma.judge.policy.read import read
+from redoma.judge.policy.layers import merge
+from redoma.judge.policy.sandbox_yaml import read
 from redoma.model.decision import Decision
 from redoma.model.policy import Circumstances, Policy
-from redoma.pipeline.check import check
+from redoma.pipeline.decisions.check import check
 
 PROJECT = "/home/user/project"
 HOME = "/home/user"

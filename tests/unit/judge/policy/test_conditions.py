@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from redoma.judge.policy.conditions import DEEPEST, NAMES, ConditionError, parse
-from redoma.judge.policy.phrases import PHRASES, clause
+from redoma.judge.policy.conditions import DEEPEST, NAMES, PHRASES, ConditionError, clause, parse
 from tests.unit.judge.policy.asked import PROJECT, decided
 
 

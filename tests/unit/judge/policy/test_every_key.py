@@ -8,17 +8,17 @@ from typing import NamedTuple
 
 import pytest
 
-from redoma.jail.levels import load
+from redoma.jail.profiles.profile import load
 from redoma.judge.policy.schema import KEYS, WRAPPED
-from redoma.model.access import Grant, Limits, Network, Writes
+from redoma.model.access import Grant, Limits, NetworkMode, Writes
 from redoma.model.errors import NoEngine, PolicySyntax
 from redoma.model.guarantee import Guarantee
 from redoma.model.network import HostRule, Reach
 from redoma.model.policy import LogLevel, Policy
 from redoma.model.question import Choice
 from redoma.model.value import replace
-from redoma.pipeline.policies import tightened
-from redoma.pipeline.policy_tools import tried
+from redoma.pipeline.decisions.policies import tightened
+from redoma.pipeline.decisions.policy_tools import tried
 from tests.unit.judge.policy.asked import DOCUMENT, ENVIRONMENT, HOME, PROJECT, policy, under
 
 MEGABYTE = 1 << 20
@@ -114,11 +114,11 @@ TURNS = [
     Turn("network.blocked_ports", "[23]", "[22]", says("ssh host.example uptime"),
          ("log", "log_elevated"), ("deny", "network.blocked_ports")),
     Turn("network.cache_hosts", "[]", "[api.github.com]",
-         lambda asked: grant(asked, network=Network.GATED).reach.cache, (), ("api.github.com",)),
+         lambda asked: grant(asked, network=NetworkMode.GATED).reach.cache, (), ("api.github.com",)),
     Turn("network.cache_min_interval", "30", "90",
          lambda asked: asked.network.cache_min_interval, 30, 90),
     Turn("network.inspect", "false", "true",
-         lambda asked: grant(asked, network=Network.GATED).reach.inspect, False, True),
+         lambda asked: grant(asked, network=NetworkMode.GATED).reach.inspect, False, True),
     Turn("network.max_connections", "2", "1", says("curl https://a.example https://b.example"),
          ("allow", "allow_safe"), ("deny", "network.max_connections")),
     Turn("resources.max_memory_mb", "2048", "64", limit("memory"), 2048 * MEGABYTE, 64 * MEGABYTE),
@@ -226,7 +226,7 @@ def test_the_documents_environment_loads_unchanged_and_holds() -> None:
 
 def test_an_open_network_with_a_list_of_hosts_needs_someone_who_keeps_to_it() -> None:
     asked = policy("network: {allowed_hosts: [github.com]}\n")
-    assert grant(asked, network=Network.OPEN).require == {Guarantee.NETWORK_ALLOW_LISTED}
+    assert grant(asked, network=NetworkMode.OPEN).require == {Guarantee.NETWORK_ALLOW_LISTED}
     assert grant(asked).require == frozenset()
 
 
@@ -235,17 +235,17 @@ def test_a_list_may_grant_requests_by_method_and_path() -> None:
     asked = policy(f"network: {{inspect: true, allowed_hosts: ['{rule}']}}\n")
     listed = HostRule(text=rule, host="api.example", methods=("GET", "PUT"), path="/Repos/**")
     expected = Reach(hosts=(listed,), inspect=True, listed=True)
-    assert grant(asked, network=Network.OPEN).reach == expected
+    assert grant(asked, network=NetworkMode.OPEN).reach == expected
     everyone = Reach(anyone=True)
-    assert grant(asked, network=Network.GATED, reach=everyone).reach == expected
+    assert grant(asked, network=NetworkMode.GATED, reach=everyone).reach == expected
     assert under(asked, "curl https://api.example/Repos/x").verdict.label == "allow"
     assert under(asked, "curl https://other.example/").rule == "network.allowed_hosts"
 
 
 @pytest.mark.parametrize("rule", ["allowed_hosts: [localhost, 127.0.0.1]", "max_connections: 0"])
 def test_a_list_of_this_machine_alone_closes_the_network(rule: str) -> None:
-    made = grant(policy(f"network:\n  {rule}\n"), network=Network.OPEN)
-    assert (made.network, made.require) == (Network.CLOSED, {Guarantee.NETWORK_CLOSED})
+    made = grant(policy(f"network:\n  {rule}\n"), network=NetworkMode.OPEN)
+    assert (made.network, made.require) == (NetworkMode.CLOSED, {Guarantee.NETWORK_CLOSED})
 
 
 def test_blocked_paths_are_hidden_and_what_an_enclosure_replaces_is_left(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redoma.judge.policy.merge import Loosens
+from redoma.judge.policy.layers import Loosens
 from redoma.judge.policy.schema import KEYS
 from redoma.model.decision import Verdict
 from redoma.model.policy import Circumstances
@@ -203,9 +203,9 @@ def test_a_phase_has_its_isolation() -> None:
 
 
 def test_without_facts_what_is_not_known_is_taken_for_the_worst() -> None:
-    from redoma.judge.decide import decide
-    from redoma.pipeline.check import check, ground
-    from redoma.pipeline.knowledge import pack
+    from redoma.judge.judgement import decide
+    from redoma.pipeline.decisions.check import check, ground
+    from redoma.pipeline.decisions.knowledge import pack
 
     asked = policy("rules: [{name: no, condition: program == git, action: block}]\n")
     where = ground("/home/user/project", "/home/user")

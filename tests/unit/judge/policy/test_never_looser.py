@@ -7,9 +7,10 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from redoma.judge.policy.weigh import isolation
+from redoma.base.levels import LEVELS
+from redoma.judge.policy.evaluation import isolation
 from redoma.model.errors import PolicyError
-from redoma.model.policy import LEVELS, Circumstances
+from redoma.model.policy import Circumstances
 from tests.unit.judge.policy.asked import DOCUMENT, ENVIRONMENT, policy, under
 
 COMMANDS = [

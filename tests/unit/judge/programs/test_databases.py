@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from redoma.model.risk import Risk
-from redoma.pipeline.check import check
+from redoma.pipeline.decisions.check import check
 
 CASES = [
     ("psql -c 'SELECT id FROM orders'", Risk.SAFE),
@@ -166,11 +166,11 @@ def test_a_condition_that_picks_rows_is_one(condition: str) -> None:
 
 
 def test_reading_sql_never_raises() -> None:
-    from redoma.judge.programs.sql import deeds
+    from redoma.judge.programs.sql import actions
 
     whole = (
         "WITH a AS (DELETE FROM t WHERE x = 'y\\'' RETURNING *) /* c */ SELECT $q$ ; $q$ \\! ls ;"
     )
     for dialect in ("", "postgres", "mysql", "sqlite", "duckdb", "tsql"):
         for end in range(len(whole)):
-            assert isinstance(deeds(whole[:end], dialect), list)
+            assert isinstance(actions(whole[:end], dialect), list)

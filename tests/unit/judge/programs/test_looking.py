@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from redoma.model.risk import Risk
-from redoma.pipeline.check import check
+from redoma.pipeline.decisions.check import check
 
 LOOKS = r"""
 amtool alert query

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from redoma.model.risk import Risk
-from redoma.pipeline.check import check
+from redoma.pipeline.decisions.check import check
 
 CASES = [
     # Clouds, by the shape of a verb.
@@ -184,13 +184,13 @@ def test_a_remote_command_has_the_level_of_what_it_does_there(command: str, risk
 
 
 def test_every_pattern_of_a_card_can_match_something() -> None:
-    from redoma.pipeline.knowledge import knowledge
+    from redoma.pipeline.decisions.knowledge import knowledge
 
     cards = knowledge().cards
     dead = [
         (name, " ".join(words))
         for name in "aws az gcloud kubectl helm docker terraform vault auth0 datadog influx".split()
-        for words, _, _ in cards[name]["deeds"]
+        for words, _, _ in cards[name]["actions"]
         if "**" in words[1:]
         or any("*" in word.strip("*") or word.strip("\"'") != word for word in words)
         or any(word[:1] == word[-1:] == "*" and word not in ("*", "**") for word in words)

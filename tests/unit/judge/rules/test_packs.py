@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 import redoma.judge.rules
-from redoma.judge.programs.compile import CardError, compile_cards
+from redoma.judge.programs.compiler import CardError, compile_cards
 from redoma.judge.rules.compile import RuleError, compile_pack, prove
 from redoma.model.errors import UnknownPack
 from redoma.model.risk import Risk
-from redoma.pipeline.knowledge import PACKS, documents, pack
+from redoma.pipeline.decisions.knowledge import PACKS, documents, pack
 from tests.unit.judge.judged import decision
 
 HERE = Path(redoma.judge.rules.__file__).parent
@@ -75,7 +75,7 @@ def test_a_false_example_is_found() -> None:
     ("card", "message"),
     [
         ({"colour": "red"}, "colour"),
-        ({"deeds": {"dance": "x"}}, "dance"),
+        ({"actions": {"dance": "x"}}, "dance"),
         ({"flags": {"-x": "explode"}}, "explode"),
         ({"operands": "eat"}, "eat"),
         ({"bare": "sing"}, "sing"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from redoma.judge.shell import parse
+from redoma.judge.shell.parser import parse
 from redoma.model.script import (
     Arithmetic,
     ArithmeticCommand,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from redoma.judge.shell import parse
+from redoma.judge.shell.parser import parse
 from redoma.model.script import Script
 from tests.unit.judge.shell.nasty import MIXED, NASTY, SIZE
 from tests.unit.judge.shell.show import shown

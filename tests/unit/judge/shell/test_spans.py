@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redoma.judge.shell import parse
+from redoma.judge.shell.parser import parse
 from redoma.model.script import (
     CommandSubstitution,
     Literal,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redoma.pipeline.check import ground
+from redoma.pipeline.decisions.check import ground
 from redoma.pipeline.foresight.forecast import CLOSED, Foreseen, foresee
 
 pytestmark = pytest.mark.requirement("K5")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from redoma.pipeline.check import ground
+from redoma.pipeline.decisions.check import ground
 from redoma.pipeline.foresight.forecast import foresee
 from redoma.pipeline.foresight.git_push import reported
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from redoma.judge.languages.component.modules import MODULES, PACKAGES
-from redoma.judge.languages.component.names import SAFE_BUILTINS, is_dunder
+from redoma.judge.languages.component.allowed import MODULES, PACKAGES, SAFE_BUILTINS, is_dunder
 from redoma.model.value import Value
 
 TYPE_CHECKING = False

@@ -5,17 +5,17 @@ from __future__ import annotations
 import ast
 import re
 
-from redoma.judge.languages.component.marks import missing_marks
-from redoma.judge.languages.component.walk import Walk
-from redoma.judge.languages.python.parsing import parsed
+from redoma.judge.languages.component.walk import ComponentWalk
+from redoma.judge.languages.python.source import parsed
 from redoma.judge.text.deception import deceptions
 from redoma.model.arguments import WrongType, shown, texts
 from redoma.model.component import Problem, Validation
 
+SIGNATURE = "modulo_autopoiesis_data_"
+MARK = "_generated_in_sandbox"
 MOST_CHARACTERS = 1 << 18
 MOST_NODES = 50_000
 MOST_PROBLEMS = 100
-
 _COOKIE = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _UTF8 = frozenset(("utf-8", "utf8", "utf_8"))
 _DECEIVING = {
@@ -50,10 +50,13 @@ def validate_component(code: str, *, modules: tuple[str, ...] = ()) -> Validatio
     found = _Found(text)
     if sum(1 for _ in ast.walk(tree)) > MOST_NODES:
         return _only(Problem(line=1, column=1, reason="the component is too large to be read"))
-    Walk(tree, frozenset(modules), found.refuse).all()
+    ComponentWalk(tree, frozenset(modules), found.refuse).all()
     for node, reason in missing_marks(tree):
         found.refuse(node, reason)
     return Validation(problems=found.in_order())
+
+
+validate_component.__module__ = "redoma"
 
 
 def _only(problem: Problem, *, syntax_error: bool = False) -> Validation:
@@ -112,3 +115,37 @@ class _Found:
     def in_order(self) -> tuple[Problem, ...]:
         ordered = sorted(self._problems, key=lambda each: (each.line, each.column))
         return tuple(ordered[:MOST_PROBLEMS])
+
+
+def missing_marks(tree: ast.Module) -> list[tuple[ast.AST | None, str]]:
+    """What the component lacks, each with where it stands if it is there and wrong."""
+    signed = False
+    marks: list[tuple[ast.AST, bool]] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            signed |= _is_signature(node.name)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            value = node.value.value if isinstance(node.value, ast.Constant) else None
+            for name in filter(None, map(_name, targets)):
+                signed |= _is_signature(name) or _is_signature(value)
+                if name == MARK:
+                    marks.append((node, value is True))
+    found: list[tuple[ast.AST | None, str]] = []
+    if not signed:
+        found.append((None, f"the security signature {SIGNATURE}… is missing"))
+    if not marks:
+        found.append((None, f"the mark {MARK} = True is missing"))
+    found += [(node, f"the mark {MARK} is not True") for node, true in marks if not true]
+    return found
+
+
+def _name(target: ast.expr) -> str:
+    if isinstance(target, ast.Name):
+        return target.id
+    return target.attr if isinstance(target, ast.Attribute) else ""
+
+
+def _is_signature(value: object) -> bool:
+    rest = value[len(SIGNATURE) :] if isinstance(value, str) else ""
+    return isinstance(value, str) and value.startswith(SIGNATURE) and rest.isidentifier()

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import ast
 
-from redoma.judge.languages.component import attributes, classes, imports, uses
-from redoma.judge.languages.component.names import (
+from redoma.judge.languages.component import uses
+from redoma.judge.languages.component.allowed import (
     BOUND_NAMES,
+    DANGEROUS,
+    ENUMS,
     FORBIDDEN_NAMES,
     METHODS,
+    MODULES,
+    ONLY_AS_BASE,
+    ONLY_AS_DECORATOR,
+    PACKAGES,
     READABLE_NAMES,
     REFLECTING,
     SAFE_BUILTINS,
@@ -21,12 +27,15 @@ from redoma.judge.languages.component.scopes import (
     Bindings,
     Scope,
     bound_by,
+    inside_class,
     inside_function,
 )
+from redoma.model.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
 
 _KNOWN_NODES = frozenset(
     """
@@ -43,7 +52,7 @@ _KNOWN_NODES = frozenset(
 )
 
 
-class Walk:
+class ComponentWalk:
     """One walk; what it finds goes to `refuse`."""
 
     def __init__(
@@ -151,9 +160,6 @@ class Walk:
         self.annotation(node.returns, scope)
         self.later(node.body, inside)
 
-    def _class(self, node: ast.ClassDef, scope: Scope) -> None:
-        classes.look(self, node, scope)
-
     def _annotated(self, node: ast.AnnAssign, scope: Scope) -> None:
         self.later([node.target, node.value], scope)
         self.annotation(node.annotation, scope)
@@ -168,23 +174,11 @@ class Walk:
         target = node.target
         if isinstance(target, ast.Name):
             self._reads(target, scope)
-        elif isinstance(target, ast.Attribute) and target.attr in attributes.FORMATTING:
+        elif isinstance(target, ast.Attribute) and target.attr in uses.FORMATTING:
             self.refuse(target, f"{target.attr} is only fine where it is called on a text")
         self.later([node.target, node.value], scope)
 
     # The rest ------------------------------------------------------------------------------------
-
-    def _import(self, node: ast.Import | ast.ImportFrom, scope: Scope) -> None:
-        imports.look(self, node, scope)
-
-    def _attribute(self, node: ast.Attribute, scope: Scope) -> None:
-        attributes.look(self, node, scope)
-
-    def _call(self, node: ast.Call, scope: Scope) -> None:
-        uses.called(self, node, scope)
-
-    def _compare(self, node: ast.Compare, scope: Scope) -> None:
-        uses.compared(self, node, scope)
 
     def _formatted(self, node: ast.FormattedValue, scope: Scope) -> None:
         uses.harmless_place(self, node.value, scope)
@@ -198,12 +192,147 @@ class Walk:
     def _match_class(self, node: ast.MatchClass, scope: Scope) -> None:
         # Attack: `case object(__globals__=g)` reads an attribute without a dot.
         for name in node.kwd_attrs:
-            attributes.named(self, node, name)
-            if name in attributes.FORMATTING:
+            uses.named(self, node, name)
+            if name in uses.FORMATTING:
                 self.refuse(node, f"{name} is only fine where it is called on a text")
-        if node.patterns and not classes.has_places(self, node.cls):
+        if node.patterns and not has_places(self, node.cls):
             self.refuse(node, "places in a pattern are only fine for a dataclass without bases")
         self.later([node.cls, *node.patterns, *node.kwd_patterns], scope)
+
+
+def class_definition(walk: ComponentWalk, node: ast.ClassDef, scope: Scope) -> None:
+    """Looks at a definition: what it is made by, what it derives from, and what stands in it."""
+    walk.binds(node, node.name, scope)
+    walk.later(getattr(node, "type_params", ()), scope)
+    for decorator in node.decorator_list:
+        if not _is_dataclass(walk, decorator):
+            walk.later([decorator], scope)
+        elif isinstance(decorator, ast.Call):
+            walk.later([*decorator.args, *decorator.keywords], scope)
+    for keyword in node.keywords:
+        if keyword.arg in ("metaclass", None):
+            if keyword.arg is None or walk.names.member(keyword.value) != "abc.ABCMeta":
+                walk.refuse(keyword, "only ABCMeta is fine as a metaclass, and said by name")
+        else:
+            walk.later([keyword], scope)
+    walk.later([base for base in node.bases if walk.names.member(base) not in ONLY_AS_BASE], scope)
+    enumerates = any(walk.names.member(base) in ENUMS for base in node.bases)
+    if enumerates and not _has_a_member(walk, node):
+        # Attack: an enumeration without members is called to make another, from names in a text.
+        walk.refuse(node, f"the enumeration {node.name} needs a member with a plain value")
+    _body(walk, node, inside_class(node, scope))
+
+
+def _body(walk: ComponentWalk, node: ast.ClassDef, inside: Scope) -> None:
+    fields = fields_of(walk, node)
+    inside = replace(inside, fields=frozenset(fields))
+    # What is made by anything else first could be kept as it is before `dataclass` reads it.
+    consumed = bool(node.decorator_list) and _is_dataclass(walk, node.decorator_list[-1])
+    for statement in node.body:
+        if isinstance(statement, ast.AnnAssign) and uses.is_field(walk, statement.value):
+            assert isinstance(statement.value, ast.Call)
+            if not consumed or not isinstance(statement.target, ast.Name):
+                walk.refuse(statement, "field() is only fine in a class that is made a dataclass")
+            walk.later([statement.target], inside)
+            walk.annotation(statement.annotation, inside)
+            walk.later([*statement.value.args, *statement.value.keywords], inside)
+        else:
+            walk.later([statement], inside)
+
+
+def fields_of(walk: ComponentWalk, node: ast.ClassDef) -> list[str]:
+    """The names whose value in the body of the class is a `Field`.
+
+    Attack: whoever keeps one and calls it `__annotations__` has `replace` read that attribute.
+    """
+    return [
+        statement.target.id
+        for statement in node.body
+        if isinstance(statement, ast.AnnAssign)
+        and isinstance(statement.target, ast.Name)
+        and uses.is_field(walk, statement.value)
+    ]
+
+
+def has_places(walk: ComponentWalk, node: ast.expr) -> bool:
+    """Whether a pattern may read a class's attributes by their place.
+
+    Attack: `ABC.register(str)` makes a text an instance, and a field `format` its method.
+    """
+    if not isinstance(node, ast.Name):
+        return False
+    if node.id in SAFE_BUILTINS and node.id not in walk.names.counts:
+        return True
+    found = walk.names.classes.get(node.id)
+    if found is None or walk.names.counts.get(node.id) != 1 or found.bases or found.keywords:
+        return False
+    named = {
+        statement.target.id
+        for statement in found.body
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name)
+    }
+    return not any(leads_inside(name) or name in uses.FORMATTING for name in named)
+
+
+def _is_dataclass(walk: ComponentWalk, node: ast.expr) -> bool:
+    made_by = node.func if isinstance(node, ast.Call) else node
+    return walk.names.member(made_by) in ONLY_AS_DECORATOR
+
+
+def _has_a_member(walk: ComponentWalk, node: ast.ClassDef) -> bool:
+    for statement in node.body:
+        if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+            value = statement.value
+            automatic = isinstance(value, ast.Call) and walk.names.member(value.func) == "enum.auto"
+            plain = isinstance(value, ast.Constant | ast.Tuple) or automatic
+            if plain and not statement.targets[0].id.startswith("_"):
+                return True
+    return False
+
+
+def imported(walk: ComponentWalk, node: ast.Import | ast.ImportFrom, scope: Scope) -> None:
+    """Refuses what is not listed, and what would be a module under another guise."""
+    for alias in node.names:
+        name = alias.asname or alias.name.partition(".")[0]
+        walk.binds(node, name, scope)
+        if name in walk.names.contradictory:
+            walk.refuse(node, f"{name} is imported here and is something else elsewhere")
+    if scope.in_class:
+        # Attack: `class A: import json` makes the module an attribute, where it is a value.
+        walk.refuse(node, "what a class imports would be one of its attributes")
+    if isinstance(node, ast.Import):
+        for alias in node.names:
+            if alias.name not in MODULES and not _given(walk, alias.name):
+                walk.refuse(node, _not_listed(alias.name))
+        return
+    if node.level:
+        walk.refuse(node, "a component has nothing beside it to import")
+        return
+    module = node.module or ""
+    if any(alias.name == "*" for alias in node.names):
+        walk.refuse(node, f"from {module} import * brings names that nobody sees")
+        return
+    if _given(walk, module):
+        return
+    if module not in MODULES and module not in PACKAGES:
+        walk.refuse(node, _not_listed(module))
+        return
+    for alias in node.names:
+        whole = f"{module}.{alias.name}"
+        if alias.name not in MODULES.get(module, ()) and whole not in MODULES:
+            walk.refuse(node, f"{whole} is not known as harmless")
+
+
+def _given(walk: ComponentWalk, module: str) -> bool:
+    """Whether whoever runs the component has said that it may have this module."""
+    return any(module == each or module.startswith(f"{each}.") for each in walk.also)
+
+
+def _not_listed(module: str) -> str:
+    why = DANGEROUS.get(module.partition(".")[0])
+    if why:
+        return f"the module {module} {why}"
+    return f"the module {module} is not known as harmless"
 
 
 def _why(name: str) -> str:
@@ -211,19 +340,19 @@ def _why(name: str) -> str:
 
 
 _VISITS: dict[type, Callable[..., None]] = {
-    ast.Name: Walk._name,
-    ast.Global: Walk._declared,
-    ast.Nonlocal: Walk._declared,
-    **dict.fromkeys(FUNCTIONS, Walk._function),
-    ast.ClassDef: Walk._class,
-    ast.AnnAssign: Walk._annotated,
-    ast.AugAssign: Walk._augmented,
-    ast.Import: Walk._import,
-    ast.ImportFrom: Walk._import,
-    ast.Attribute: Walk._attribute,
-    ast.Call: Walk._call,
-    ast.Compare: Walk._compare,
-    ast.FormattedValue: Walk._formatted,
-    ast.keyword: Walk._keyword,
-    ast.MatchClass: Walk._match_class,
+    ast.Name: ComponentWalk._name,
+    ast.Global: ComponentWalk._declared,
+    ast.Nonlocal: ComponentWalk._declared,
+    **dict.fromkeys(FUNCTIONS, ComponentWalk._function),
+    ast.ClassDef: class_definition,
+    ast.AnnAssign: ComponentWalk._annotated,
+    ast.AugAssign: ComponentWalk._augmented,
+    ast.Import: imported,
+    ast.ImportFrom: imported,
+    ast.Attribute: uses.attribute,
+    ast.Call: uses.called,
+    ast.Compare: uses.compared,
+    ast.FormattedValue: ComponentWalk._formatted,
+    ast.keyword: ComponentWalk._keyword,
+    ast.MatchClass: ComponentWalk._match_class,
 }

@@ -8,8 +8,13 @@ import types
 
 import pytest
 
-from redoma.judge.languages.component.modules import DANGEROUS, MODULES
-from redoma.judge.languages.component.names import FORBIDDEN_NAMES, REFLECTING, SAFE_BUILTINS
+from redoma.judge.languages.component.allowed import (
+    DANGEROUS,
+    FORBIDDEN_NAMES,
+    MODULES,
+    REFLECTING,
+    SAFE_BUILTINS,
+)
 
 pytestmark = pytest.mark.requirement("C2")
 

@@ -1,0 +1,144 @@
+"""Host names and addresses as they are compared, and which addresses anybody may reach.
+
+Attack: a granted name that suddenly resolves to 127.0.0.1, to a router, or to the address where a
+cloud hands out credentials. Nothing of that kind is dialled unless it was granted as such.
+"""
+
+from __future__ import annotations
+
+import re
+
+from redoma.base.cores import AF_INET, AF_INET6, inet_ntop, inet_pton
+
+_LONGEST = 253
+_LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\Z")
+# 127.1, 0x7f.1 and 2130706433 are addresses to a C library and names to nobody.
+_LIKE_AN_ADDRESS = re.compile(r"(?:\d+|0x[0-9a-f]*)\Z")
+# Below these everybody may have a name of their own: what is granted there is granted to anyone.
+# Two-letter countries sell names below such words.
+_SOLD_BELOW_COUNTRIES = frozenset(
+    "ac co com edu firm gen gob gouv gov go gv id ind info ltd me mil ne net nic nom or org plc "
+    "sch school web".split()
+)
+_HOSTING = frozenset(
+    """
+    amazonaws.com s3.amazonaws.com elasticbeanstalk.com awsapprunner.com cloudfront.net
+    appspot.com run.app web.app firebaseapp.com cloudfunctions.net googleusercontent.com
+    storage.googleapis.com azurewebsites.net azureedge.net azurefd.net cloudapp.net
+    cloudapp.azure.com windows.net core.windows.net blob.core.windows.net azurestaticapps.net
+    trafficmanager.net github.io githubpreview.dev gitlab.io bitbucket.io pages.dev workers.dev
+    r2.dev trycloudflare.com netlify.app netlify.com vercel.app now.sh herokuapp.com fly.dev
+    onrender.com railway.app up.railway.app deno.dev surge.sh glitch.me repl.co replit.app
+    replit.dev stackblitz.io webcontainer.io codesandbox.io csb.app ngrok.io ngrok.app ngrok.dev
+    ngrok-free.app ngrok-free.dev loca.lt localhost.run serveo.net supabase.co blogspot.com
+    wordpress.com weebly.com wixsite.com webflow.io squarespace.com myshopify.com tumblr.com
+    neocities.org readthedocs.io hf.space streamlit.app fastly.net fastlylb.net akamaized.net
+    akamaiedge.net edgekey.net edgesuite.net b-cdn.net digitaloceanspaces.com
+    ondigitalocean.app linodeobjects.com backblazeb2.com wasabisys.com r2.cloudflarestorage.com
+    duckdns.org no-ip.org no-ip.com ddns.net dyndns.org nip.io sslip.io xip.io requestbin.com
+    oast.fun oast.pro oast.live oast.site oast.online oast.me interact.sh burpcollaborator.net
+    """.split()
+)
+_V4_BITS, _V6_BITS = 32, 128
+_NOT_PUBLIC_V4 = """
+    0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24
+    192.0.2.0/24 192.31.196.0/24 192.52.193.0/24 192.88.99.0/24 192.168.0.0/16 192.175.48.0/24
+    198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4 168.63.129.16/32
+""".split()
+# Everything public is below 2000::/3; these parts of it lead elsewhere: Teredo and other tunnels,
+# documentation, 6to4, which carries an IPv4 address that would not be looked at.
+_PUBLIC_V6 = "2000::/3"
+_NOT_PUBLIC_V6 = "2001::/23 2001:db8::/32 2002::/16 3fff::/20".split()
+# IPv4 in other clothes: mapped, and translated by a network that speaks IPv6 only.
+_CARRIES_V4 = ("::ffff:0:0/96", "64:ff9b::/96")
+
+
+def normal(text: str) -> str:
+    """The one spelling of a host name, or nothing where it is not a name."""
+    name = text.strip().removesuffix(".").lower()
+    if not name.isascii():
+        try:
+            name = name.encode("idna").decode("ascii").lower()
+        except (UnicodeError, ValueError):
+            return ""
+    if not name or len(name) > _LONGEST:
+        return ""
+    labels = name.split(".")
+    if not all(_LABEL.match(label) for label in labels) or _LIKE_AN_ADDRESS.match(labels[-1]):
+        return ""
+    return name
+
+
+def too_broad(parent: str) -> bool:
+    """Whether everybody may have a name below this one."""
+    labels = parent.split(".")
+    if len(labels) < 2 or parent in _HOSTING:
+        return True
+    country = len(labels[-1]) == 2
+    if country and len(labels) == 2 and (len(labels[0]) == 2 or labels[0] in _SOLD_BELOW_COUNTRIES):
+        return True
+    # Every bucket and every machine there is a customer's own.
+    return parent.endswith((".in-addr.arpa", ".ip6.arpa", ".amazonaws.com"))
+
+
+def number(text: str) -> tuple[int, int] | None:
+    """(value, bits) of an address in its usual form, or None for anything else."""
+    for family, bits in ((AF_INET, _V4_BITS), (AF_INET6, _V6_BITS)):
+        try:
+            return int.from_bytes(inet_pton(family, text), "big"), bits
+        except (OSError, ValueError):
+            continue
+    return None
+
+
+def canonical(text: str) -> str:
+    """An address in the one form that is compared, or nothing: mapped IPv4 is IPv4."""
+    found = number(text.removeprefix("[").removesuffix("]"))
+    if found is None:
+        return ""
+    value, bits = found
+    if bits == _V6_BITS and within(value, bits, _CARRIES_V4[0]):
+        value, bits = value & 0xFFFFFFFF, _V4_BITS
+    family = AF_INET if bits == _V4_BITS else AF_INET6
+    return inet_ntop(family, value.to_bytes(bits // 8, "big"))
+
+
+def network(text: str) -> str:
+    """A network such as 10.0.0.0/8 as it is compared, or nothing."""
+    base, slash, length = text.partition("/")
+    found = number(base)
+    if found is None or not slash or not length.isascii() or not length.isdigit():
+        return ""
+    return text if int(length) <= found[1] else ""
+
+
+def within(value: int, bits: int, inside: str) -> bool:
+    """Whether an address lies in a network of its own kind."""
+    base, _, length = inside.partition("/")
+    found = number(base)
+    if found is None or found[1] != bits:
+        return False
+    shift = bits - int(length)
+    return value >> shift == found[0] >> shift
+
+
+def is_public(text: str) -> bool:
+    """Whether an address is one that anybody may have meant by a name."""
+    found = number(text)
+    if found is None:
+        return False
+    value, bits = found
+    if bits == _V4_BITS:
+        return not any(within(value, bits, each) for each in _NOT_PUBLIC_V4)
+    if any(within(value, bits, each) for each in _CARRIES_V4):
+        inner = (value & 0xFFFFFFFF).to_bytes(4, "big")
+        return is_public(inet_ntop(AF_INET, inner))
+    if not within(value, bits, _PUBLIC_V6):
+        return False
+    return not any(within(value, bits, each) for each in _NOT_PUBLIC_V6)
+
+
+def is_inside(text: str, inside: str) -> bool:
+    """Whether an address lies in a network that was granted by name."""
+    found = number(text)
+    return bool(inside) and found is not None and within(*found, inside)

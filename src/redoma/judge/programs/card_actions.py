@@ -1,0 +1,140 @@
+"""Actions: the short words by which cards say what a call does, and how unknown ones are told."""
+
+from __future__ import annotations
+
+import re
+
+from redoma.judge.interpret.arg import Arg
+from redoma.model.risk import Effect
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from redoma.judge.interpret.invocation import Invocation
+
+# From harmless to worst: when a call can be read in several ways, the worst reading counts.
+ACTIONS: dict[str, tuple[Effect, tuple[str, ...]]] = {
+    "read": (Effect.READS, ()),
+    "query": (Effect.NETWORK, ("query",)),
+    "fetch": (Effect.NETWORK, ("download",)),
+    "cache": (Effect.WRITES, ("cache",)),
+    "write": (Effect.WRITES, ("project",)),
+    "build": (Effect.EXECUTES, ("project",)),
+    "sync": (Effect.INSTALLS, ("locked",)),
+    "unknown": (Effect.UNKNOWN, ("subcommand",)),
+    "trial": (Effect.REMOTE, ("trial",)),
+    "config": (Effect.WRITES, ("settings",)),
+    "install": (Effect.INSTALLS, ()),
+    "desktop": (Effect.EXECUTES, ("desktop",)),
+    "serve": (Effect.NETWORK, ("listen",)),
+    "container": (Effect.EXECUTES, ("container",)),
+    "commit": (Effect.WRITES, ("repository",)),
+    "push": (Effect.PUBLISHES, ("branch",)),
+    "remote": (Effect.REMOTE, ()),
+    "service": (Effect.SYSTEM, ("service",)),
+    "system": (Effect.SYSTEM, ()),
+    "run": (Effect.EXECUTES, ("package",)),
+    "exec": (Effect.EXECUTES, ("arbitrary",)),
+    "secret": (Effect.SECRETS, ()),
+    "login": (Effect.SECRETS, ("credentials",)),
+    "kill": (Effect.KILLS, ()),
+    "remove": (Effect.DELETES, ("project",)),
+    "uninstall": (Effect.DELETES, ("package",)),
+    "discard": (Effect.DELETES, ("uncommitted",)),
+    "history": (Effect.REWRITES_HISTORY, ()),
+    "schema": (Effect.SCHEMA_CHANGE, ()),
+    "publish": (Effect.PUBLISHES, ()),
+    "persist": (Effect.PERSISTS, ()),
+    "grant": (Effect.PRIVILEGE, ("grant",)),
+    "security": (Effect.SYSTEM, ("security",)),
+    "destroy": (Effect.REMOTE, ("destroy",)),
+    "forward": (Effect.NETWORK, ("tunnel",)),
+    "device": (Effect.SYSTEM, ("device",)),
+    "root": (Effect.PRIVILEGE, ()),
+    "drop": (Effect.SCHEMA_CHANGE, ("destroy",)),
+    "wreck": (Effect.REMOTE, ("destroy", "wholesale")),
+    "power": (Effect.SYSTEM, ("power",)),
+}
+_SEVERITY = {name: rank for rank, name in enumerate(ACTIONS)}
+
+
+def worst(actions: list[str]) -> str:
+    """The most serious of several actions."""
+    return max(actions, key=lambda action: _SEVERITY.get(action, _SEVERITY["unknown"]))
+
+
+def do(call: Invocation, action: str, *, detail: str = "") -> None:
+    """Notes the fact behind a action."""
+    effect, tags = ACTIONS[action]
+    call.fact(effect, tags=tags, detail=detail)
+
+
+_ENDING = (
+    "delete|destroy|purge|drop|terminate|wipe|revoke|uninstall|erase|nuke|truncate|flush|flushall|"
+    "undeploy|teardown|deprovision|deregister|unpublish|decommission|obliterate|expunge"
+)
+# `delete`, `delete-user`, `user:delete`, `users_delete`, `DeleteInstance`; never a file's name.
+_DESTROYS = re.compile(
+    rf"(?:{_ENDING})$|[\w:-]+[:_-](?:{_ENDING}|fresh)(?:-all)?$|"
+    r"[\w-]+:(?:reset|remove|rm|clear|disable|unset|cancel|rollback)$|"
+    r"(?:delete|destroy|purge|terminate|revoke|wipe|remove-all|uninstall|drop-(?:all|table|"
+    r"database|schema|index|collection))(?:[:_-][\w-]+)?$|"
+    r"(?:Delete|Destroy|Terminate|Purge|Drop|Revoke)[A-Z]\w*$"
+)
+_NAMED_SO = re.compile(r"(?:.*[-_])?(?:delete|destroy|purge|wipe|nuke|terminate)(?:[-_].*)?$")
+_DEEPEST = 3
+
+
+def says_it_destroys(operands: Sequence[str]) -> bool:
+    """Whether one of the first words, where subcommands stand, is a verb of destruction."""
+    return any(len(word) < 48 and _DESTROYS.match(word) for word in operands[:_DEEPEST])
+
+
+def is_named_so(program: str) -> bool:
+    """Whether a program's own name is such a verb: `amqp-delete-queue`."""
+    return len(program) < 256 and _NAMED_SO.match(program) is not None
+
+
+_SHELLS = frozenset("sh bash dash zsh ksh ash fish".split())
+_ALWAYS = frozenset("shred wipefs blkdiscard".split())
+_FARTHEST = 12
+"""How many words in a carried command is looked for."""
+
+
+def judge_carried(call: Invocation, words: list[Arg]) -> None:
+    """Judges the first command among `words` that would do harm if something ran it.
+
+    An unknown program may be a wrapper, and an unknown option of a wrapper may have taken the
+    word that looks like its command. Only unmistakable command lines count: a subcommand that is
+    merely called `rm` or a package called `bash` is none.
+    """
+    for index, word in enumerate(words[:_FARTHEST]):
+        if " " in word:
+            # `some-runner 'rm -rf /'`: a whole command line in one word.
+            pieces = [word.like(each) for each in word.split()]
+            if pieces and _unmistakable(pieces[0].rpartition("/")[2], pieces[1:]):
+                call.run_shell(word)
+                return
+        if _unmistakable(str(word).rpartition("/")[2], words[index + 1 :]):
+            call.run_args(words[index:])
+            return
+
+
+def _unmistakable(name: str, rest: list[Arg]) -> bool:
+    if not rest:
+        return False
+    if name == "rm":
+        options = [w for w in rest if w[:1] == "-"]
+        return len(rest) > len(options) and any(
+            w == "--recursive" or (w[1:2] != "-" and ("r" in w or "R" in w)) for w in options
+        )
+    if name in _SHELLS:
+        return any(w[:1] == "-" and w[1:2] != "-" and w.endswith("c") for w in rest[:3])
+    if name == "dd":
+        return any(w.startswith("of=") for w in rest)
+    if name == "find":
+        return any(w in ("-delete", "-exec", "-execdir") for w in rest)
+    if name in ("chmod", "chown"):
+        return any(w == "-R" for w in rest)
+    return name in _ALWAYS or name.startswith("mkfs")
