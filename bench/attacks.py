@@ -40,7 +40,7 @@ Results = dict[str, dict[str, tuple[str, str]]]
 
 
 def tried(attack: Attack, enclosure: Enclosure) -> tuple[str, str]:
-    """What came of one attack on one enclosure."""
+    """What came of one attack on one sandbox."""
     try:
         evidence = attack.against(enclosure)
     except Unsupported as reason:

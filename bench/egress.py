@@ -3,7 +3,7 @@
     python bench/egress.py            # everything, some twenty seconds
 
 Bare loopback and a bridge of two processes, as `socat` makes them, stand beside it in one run. Each
-is measured from where the command would be: inside the enclosure for the gate, outside for the
+is measured from where the command would be: inside the sandbox for the gate, outside for the
 others. Trust the ratios; the machine is never quiet.
 """
 
@@ -122,7 +122,7 @@ def direct(grant: Grant) -> Grant:
 
 
 def through_the_gate(port: int, place: str) -> tuple[dict[str, float], float]:
-    """The client in an enclosure, and by how many kilobytes a thousand connections made us grow."""
+    """The client in a sandbox, and by how many kilobytes a thousand connections made us grow."""
     grant = direct(load("standard").grant(place))
     reach = replace(read([f"server.test:7=127.0.0.1:{port}"]), max_connections=AT_ONCE + 10)
     limits = replace(grant.limits, open_files=4096, wall_seconds=120.0)

@@ -105,7 +105,7 @@ def command(host: str, port: int, bundle: str) -> list[str]:
 
 
 def enclosed(port: int, place: str, *, inspect: bool) -> tuple[dict[str, float], float]:
-    """The client in an enclosure, and by how many megabytes this process grew meanwhile."""
+    """The client in a sandbox, and by how many megabytes this process grew meanwhile."""
     grant = direct(load("standard").grant(place))
     reach = read([f"server.test:{port}=127.0.0.1:{port}"])
     reach = replace(reach, max_connections=AT_ONCE + 10, inspect=inspect)

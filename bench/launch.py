@@ -1,4 +1,4 @@
-"""What does an enclosure cost? `/bin/true` bare, under bubblewrap as agents use it, and under us.
+"""What does a sandbox cost? `/bin/true` bare, under bubblewrap as agents use it, and under us.
 
     python bench/launch.py [--rounds N] [--loop N]
 
@@ -90,7 +90,7 @@ def traces(workspace: str) -> dict[str, int]:
 
 
 def at_rest(sandbox: Sandbox) -> None:
-    """As after any run that was not followed by another at once: one enclosure stands ready."""
+    """As after any run that was not followed by another at once: one sandbox stands ready."""
     time.sleep(0.2)
     sandbox.run(["/bin/true"])
     time.sleep(0.2)

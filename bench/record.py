@@ -1,4 +1,4 @@
-"""What does the record cost? Durable appends against a bare fsync loop, a warm run, verifying.
+"""What does the audit log cost? Durable appends against a bare fsync loop, a warm run, verifying.
 
     python bench/record.py [--appends N] [--rounds N] [--rows N]
 

@@ -2,7 +2,7 @@
 
 A whole run uses every processor of a machine that may be busy with other things too. A test that
 passes alone is named as unsteady, so that somebody mends it; it does not fail the run. What tries
-to break out of an enclosure is never tried again: an attack that succeeds once has succeeded.
+to break out of a sandbox is never tried again: an attack that succeeds once has succeeded.
 
     python -m tests.again STATUS      after a run of pytest that ended with this status
 """

@@ -1,4 +1,4 @@
-"""No record, no run: a command begins when it may, and not at all where it may not."""
+"""No audit log, no run: a command begins when it may, and not at all where it may not."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def others_memory() -> list[int]:
     """Processes beside this one whose memory can be opened."""
     found = []
     for name in os.listdir("/proc"):
-        # The first process is the enclosure's own, with no more rights than this one.
+        # The first process is the sandbox's own, with no more rights than this one.
         if name.isdigit() and int(name) not in (1, os.getpid()):
             try:
                 with open(f"/proc/{name}/mem", "rb"):
@@ -300,7 +300,7 @@ def rights_here() -> list[str]:
 
 
 def looks_into_the_first_process() -> list[str]:
-    """What of the enclosure's first process can be opened, or reached by its owner."""
+    """What of the sandbox's first process can be opened, or reached by its owner."""
     import ctypes
 
     reached = []

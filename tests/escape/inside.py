@@ -1,4 +1,4 @@
-"""The one place that knows how to run a program in an enclosure: ours, a peer's, or none.
+"""The one place that knows how to run a program in a sandbox: ours, a peer's, or none.
 
 `REDOMA` is what the promises are about. `BWRAP` is bubblewrap as agents commonly call it, to
 compare with. `BARE` encloses nothing, to show that an attack can succeed at all.
@@ -34,7 +34,7 @@ class Ran(NamedTuple):
     out: bytes
     err: bytes
     seconds: float
-    # Why it ended, in the enclosure's own word where it has one: `timed-out`, `out-of-memory` …
+    # Why it ended, in the sandbox's own word where it has one: `timed-out`, `out-of-memory` …
     outcome: str = ""
 
 
@@ -42,7 +42,7 @@ class Enclosure(Protocol):
     """A way to run a program in a world's workspace."""
 
     name: str
-    # Whether only processes of the enclosure are seen inside; elsewhere an attack keeps to decoys.
+    # Whether only processes of the sandbox are seen inside; elsewhere an attack keeps to decoys.
     hides_processes: bool
 
     def run(
@@ -61,7 +61,7 @@ class Enclosure(Protocol):
 
 
 class Bare:
-    """No enclosure; mounts are made in a namespace of their own, so that none is left behind."""
+    """No sandbox; mounts are made in a namespace of their own, so that none is left behind."""
 
     name = "bare"
     hides_processes = False
@@ -177,7 +177,7 @@ class Redoma:
 
 
 class Box:
-    """One world's enclosure, with payloads put into it."""
+    """One world's sandbox, with payloads put into it."""
 
     def __init__(self, enclosure: Enclosure, world: World) -> None:
         self.enclosure = enclosure

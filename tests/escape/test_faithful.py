@@ -83,7 +83,7 @@ def _forge():
 
 
 def test_the_payload_cannot_forge_its_own_end(world: World) -> None:
-    """The enclosure reports the end on a channel of its own: what is written elsewhere is none."""
+    """The sandbox reports the end on a channel of its own: what is written elsewhere is none."""
     for engine in ("forkserver", "bubblewrap"):
         box = Box(Redoma("standard", engine), world)
         box.call(_forge)

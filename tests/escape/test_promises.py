@@ -56,14 +56,14 @@ SAMPLE = 6
 
 
 def held(promise: P) -> Callable[[Callable[[Attack, str], None]], object]:
-    """A test of one promise, run once for each attack on it and each enclosure."""
+    """A test of one promise, run once for each attack on it and each sandbox."""
     cases = []
     for number, attack in enumerate(attacks_on(promise)):
         for name in ["standard"] if promise in ONLY_BY_DEFAULT else ENCLOSURES:
             sampled = name == "standard" or number % SAMPLE == 0
             marks = () if sampled else (pytest.mark.full,)
             cases.append(pytest.param(attack, name, id=f"{name}-{attack}", marks=marks))
-    return pytest.mark.parametrize(("attack", "enclosure"), cases)
+    return pytest.mark.parametrize(("attack", "sandbox"), cases)
 
 
 def survives(attack: Attack, name: str) -> None:

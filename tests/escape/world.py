@@ -98,7 +98,7 @@ class World:
         self.home = self.base / "home"
         self.workspace = self.home / "project"
         self.outside = self.base / "outside"
-        # Open to everybody: what holds is the enclosure, and not the mode of a file.
+        # Open to everybody: what holds is the sandbox, and not the mode of a file.
         for place in (self.home, self.workspace, self.outside):
             place.mkdir()
         self.outside.chmod(0o777)
@@ -119,7 +119,7 @@ class World:
 
     @property
     def env(self) -> dict[str, str]:
-        """The environment of whoever calls the enclosure: with secrets, as people's are."""
+        """The environment of whoever calls the sandbox: with secrets, as people's are."""
         return {
             "HOME": str(self.home),
             "PATH": PATH,

@@ -19,7 +19,8 @@ import yaml
 
 from redoma.audit.verification import Wrong
 from redoma.cli.run_options import LIMITS
-from redoma.i18n.catalogue import HOLE
+from redoma.i18n.catalogue import HOLE, LIBRARY, place_of
+from redoma.i18n.po_file import PoEntry, read, written
 from redoma.model import errors
 from redoma.model.change import Did, FileKind, Shows, Standing
 from redoma.model.decision import Verdict
@@ -85,17 +86,6 @@ def texts() -> dict[str, str]:
     for where, text in _all():
         found.setdefault(text, where)
     return found
-
-
-def room_of_place(where: str) -> str:
-    """The catalogue file that a message belongs into, by where it stands."""
-    parts = where.partition(":")[0].split("/")
-    return (
-        ("-".join(parts[:2]) if len(parts) > 2 else parts[0])
-        .strip("_")
-        .removesuffix("__.py")
-        .removesuffix(".py")
-    )
 
 
 def _all() -> Iterator[tuple[str, str]]:
@@ -282,41 +272,42 @@ def _only(node: ast.expr) -> str:
     return _templates(node)[0] if _makes_text(node) else "{}"
 
 
-@cache
-def rooms() -> dict[str, dict[str, str]]:
-    """The messages by the catalogue file that they belong into."""
-    found: dict[str, dict[str, str]] = {}
-    for text, where in messages().items():
-        found.setdefault(room_of_place(where), {})[text] = where
-    return found
+def catalogue() -> str:
+    """The Portuguese catalogue as it should be: every message once, with where it stands.
+
+    What is new has no translation yet, and what nobody says any more is gone.
+    """
+    kept = {(e.context, e.english): e for e in _read_whole()}
+    ours = [
+        PoEntry(
+            english=text,
+            foreign=kept[("", text)].foreign if ("", text) in kept else "",
+            places=(where.partition(":")[0],),
+        )
+        for text, where in messages().items()
+    ]
+    ours.sort(key=lambda entry: (entry.places, entry.english))
+    libraries = [entry for entry in kept.values() if entry.context == LIBRARY]
+    return written("pt_BR", [*ours, *libraries])
 
 
-def as_missing(missing: dict[str, str]) -> str:
-    """Messages without a translation, ready to be pasted into a catalogue and completed."""
-    blocks = []
-    for text, where in missing.items():
-        lines = [f"< {line}".rstrip() for line in text.split("\n")]
-        blocks.append("\n".join([f"# {where}", *lines, "> "]))
-    return "\n\n".join(blocks) + "\n"
+def _read_whole() -> list[PoEntry]:
+    return list(read(Path(place_of("pt-BR")).read_text(encoding="utf-8")))
 
 
-def main(wanted: list[str]) -> int:
-    """Prints what is missing by room; 1 where anything is."""
-    from redoma.i18n.catalogue import entries
+def main() -> int:
+    """Brings the catalogue up to date and names what lacks its translation; 1 where anything does.
 
-    translated = dict(entries("pt-BR"))
-    found = 0
-    for room, said in sorted(rooms().items()):
-        missing = {text: where for text, where in said.items() if text not in translated}
-        if missing and (not wanted or room in wanted):
-            print(f"# src/redoma/i18n/pt_BR/{room}.txt\n\n{as_missing(missing)}")
-            found += len(missing)
-    stale = [text for text in translated if text not in messages()]
-    print("".join(f"# not said any more: {text!r}\n" for text in stale), end="")
-    return 1 if found or stale else 0
+    A translator fills in each empty `msgstr`.
+    """
+    Path(place_of("pt-BR")).write_text(catalogue(), encoding="utf-8")
+    missing = [entry for entry in _read_whole() if not entry.foreign]
+    for entry in missing:
+        print(f"{entry.places[0]}: {entry.english}")
+    return 1 if missing else 0
 
 
 if __name__ == "__main__":
     import sys
 
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

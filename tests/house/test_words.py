@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import ast
+import gettext
+import shutil
+import subprocess
+from pathlib import Path
 
 import pytest
 
-from redoma.i18n import LANGUAGES
-from redoma.i18n.catalogue import HOLE, can_be_known, entries, of
+from redoma.i18n import languages
+from redoma.i18n.catalogue import HOLE, can_be_known, entries, of, place_of
+from redoma.i18n.po_file import read
 from tests.house.exceptions_of_messages import COGNATES, MODULES_WITHOUT, NOT_MESSAGES
-from tests.house.messages import as_missing, messages, rooms, texts, written_plainly
+from tests.house.messages import catalogue, messages, texts, written_plainly
 from tests.house.tree import modules, tree_of
 
 LANGUAGE = "pt-BR"
@@ -21,13 +26,36 @@ AWKWARD = ("", "a\nb", "{0}", "{1~}", "{}", "ção", "`x`", "\\1", "needs a valu
 
 
 def test_there_is_one_other_language_than_english() -> None:
-    assert LANGUAGES == ("en", LANGUAGE)
+    assert languages() == ("en", LANGUAGE)
 
 
-@pytest.mark.parametrize("room", sorted(rooms()))
-def test_every_message_of_a_room_is_translated(room: str) -> None:
-    missing = {t: w for t, w in rooms()[room].items() if t not in TRANSLATED}
-    assert not missing, f"add to words/pt_BR/{room}.txt:\n\n{as_missing(missing)}"
+def test_every_message_is_translated() -> None:
+    missing = {text: where for text, where in MESSAGES.items() if not TRANSLATED.get(text)}
+    assert not missing, "bin/words puts these into the catalogue; translate them there"
+
+
+def test_the_catalogue_is_what_the_source_says() -> None:
+    written = Path(place_of(LANGUAGE)).read_text(encoding="utf-8")
+    assert written == catalogue(), "bin/words brings it up to date"
+
+
+@pytest.mark.skipif(shutil.which("msgfmt") is None, reason="gettext is not installed here")
+def test_gettexts_own_tool_reads_the_catalogue(tmp_path: Path) -> None:
+    made = tmp_path / "redoma.mo"
+    subprocess.run(["msgfmt", "-c", "-o", made, place_of(LANGUAGE)], check=True)
+    with made.open("rb") as file:
+        theirs = gettext.GNUTranslations(file)
+    entries_of_ours = list(read(Path(place_of(LANGUAGE)).read_text(encoding="utf-8")))
+    assert [
+        one.english
+        for one in entries_of_ours
+        if (
+            theirs.pgettext(one.context, one.english)
+            if one.context
+            else theirs.gettext(one.english)
+        )
+        != one.foreign
+    ] == []
 
 
 def test_the_catalogue_holds_no_message_that_nobody_says_any_more() -> None:

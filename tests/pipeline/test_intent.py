@@ -21,7 +21,7 @@ pytestmark = pytest.mark.both_users
 
 
 def broken(place: Place) -> None:
-    """The record cannot be written from here on."""
+    """The audit log cannot be written from here on."""
     for record in audit_log._open_logs.values():
         record.close()
     audit_log._open_logs.clear()

@@ -1,4 +1,4 @@
-"""Redoma killed at any moment of a run: the record verifies, and the workspace is old or new."""
+"""Redoma killed at any moment of a run: the audit log verifies, and the workspace is old or new."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A plan goes step by step through policy, constraints, enclosure and record, and no further."""
+"""A plan goes step by step through policy, constraints, sandbox and record, and no further."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever is killed, whenever: the record verifies, and what was said to be written is there."""
+"""Whatever is killed, whenever: the audit log verifies, and what was said to be written is there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tools under constraints, in a real enclosure: the document's examples and its table."""
+"""Tools under constraints, in a real sandbox: the document's examples and its table."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ my_tool = tool = Tool()
 def home() -> Iterator[Path]:
     """A home of its own for all tests here: each new one costs a second.
 
-    Not in /tmp, of which an enclosure has its own.
+    Not in /tmp, of which a sandbox has its own.
     """
     place = pwd.getpwuid(os.geteuid()).pw_dir  # whatever HOME says
     place = place if os.access(place, os.W_OK) else os.path.expanduser("~")

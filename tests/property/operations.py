@@ -1,4 +1,4 @@
-"""A small language of file operations, and its interpreter: runs inside an enclosure or outside.
+"""A small language of file operations, and its interpreter: runs inside a sandbox or outside.
 
 It reads a list of operations as JSON, each a list of words. What an operation cannot do it leaves:
 the same in every place where the same tree stands.

@@ -65,7 +65,7 @@ def perform(workspace: Path, script: list[tuple[object, ...]]) -> None:
 
 
 def inside(box: Box, script: list[tuple[object, ...]]) -> Result:
-    """The same operations, in an enclosure."""
+    """The same operations, in a sandbox."""
     code = INTERPRETER.read_text().rpartition("if __name__")[0]
     code += f"\nperform(json.loads({json.dumps(json.dumps(script))}))\n"
     result = box.run([PYTHON, "-I", "-S", "-"], stdin=code.encode())

@@ -88,9 +88,9 @@ GENESIS = bytes(32)
 
 
 class ChainHead(Value):
-    """The end of the chain as the record itself keeps it, and the ledger's clock."""
+    """The end of the chain as the audit log itself keeps it, and the ledger's clock."""
 
-    record: str  # the record's own name: a head of another record does not fit
+    record: str  # the audit log's own name: a head of another record does not fit
     seq: int = 0
     link: bytes = GENESIS
     # See redoma.audit.ledger.

@@ -53,7 +53,7 @@ class Verification(Value):
 
     @property
     def ok(self) -> bool:
-        """Whether the record is as it was written."""
+        """Whether the audit log is as it was written."""
         return not self.faults
 
 

@@ -1,4 +1,4 @@
-"""Opens the database of a record, and says in words what SQLite says in codes.
+"""Opens the database of an audit log, and says in words what SQLite says in codes.
 
 `sqlite3` itself also loads `datetime` and more; its core is all that is needed here.
 """
@@ -26,12 +26,12 @@ KEY = Key(
     service="redoma audit",
     fails=RecordUnavailable,
     lost=RecordUnavailable,
-    hint="put it back, or keep the record aside and begin anew: mv {} {}.old",
+    hint="put it back, or keep the audit log aside and begin anew: mv {} {}.old",
 )
 
 
 def prepare(directory: str) -> None:
-    """The directory exists and it and every file of the record is ours alone."""
+    """The directory exists and it and every file of the audit log is ours alone."""
     make_directory(directory, RecordUnavailable)
     inspect(directory)
 
@@ -61,7 +61,7 @@ _WORDS = {
 
 
 def path_of(directory: str) -> str:
-    """The database file of a record."""
+    """The database file of an audit log."""
     return os.path.join(directory, DATABASE)
 
 
@@ -122,7 +122,7 @@ def is_ours(connection: Connection) -> bool:
 
 
 def _connected(path: str) -> Connection:
-    # Each call is under the record's own lock, so a connection may go from thread to thread.
+    # Each call is under the audit log's own lock, so a connection may go from thread to thread.
     connection = connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     # Attack: a prepared database makes SQLite call functions by its schema.
     connection.execute("PRAGMA trusted_schema = OFF")
@@ -198,5 +198,5 @@ def unavailable(path: str, error: Exception) -> RecordUnavailable:
         words, hint = _WORDS.get("_".join(name.split("_")[:2]), ("", "redoma audit verify"))
         words = f"{words} ({name})" if words else str(error)
     return RecordUnavailable(
-        f"the record {path} is not available: {words}", hint=hint.format(path=path)
+        f"the audit log {path} is not available: {words}", hint=hint.format(path=path)
     )

@@ -1,4 +1,4 @@
-"""Reads the record: entries by what they are about, one by its number, new ones as they come."""
+"""Reads the audit log: entries by what they are about, one by its number, new ones as they come."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PAGE = 500
 
 
 class AuditEntry(Value):
-    """One row of the record, as it is stored; `details` is JSON text."""
+    """One row of the audit log, as it is stored; `details` is JSON text."""
 
     seq: int
     at: int  # microseconds since 1970, UTC
@@ -165,7 +165,7 @@ def follow(
                 after = entry.seq
                 yield entry
             time.sleep(pause)
-            if reader._connection is None:  # the record may begin while it is awaited
+            if reader._connection is None:  # the audit log may begin while it is awaited
                 reader = AuditReader(directory)
     finally:
         reader.close()
@@ -174,8 +174,8 @@ def follow(
 def _has_begun(directory: str, connection: Connection) -> bool:
     """False in the moment in which another process makes the tables.
 
-    Attack: who drops the table must not make the record look as if it had not begun: the head file
-    tells the one from the other.
+    Attack: who drops the table must not make the audit log look as if it had not begun: the head
+    file tells the one from the other.
     """
     with WordedErrors(path_of(directory)):
         told = os.path.join(directory, database.HEAD)

@@ -45,7 +45,7 @@ class Anchor(Value):
     boot: str = ""
 
     def demands(self, boot: str) -> tuple[int, bytes]:
-        """How far the record must reach at least, and the link there."""
+        """How far the audit log must reach at least, and the link there."""
         if boot == self.boot:
             return self.seq, self.link
         return self.on_disk_seq, self.on_disk_link
@@ -61,7 +61,7 @@ class HeadLock:
             self._descriptor = os.open(self.path, flags, 0o600)
         except OSError as error:
             raise RecordUnavailable(
-                f"the record cannot be written: {self.path}: {error.strerror}",
+                f"the audit log cannot be written: {self.path}: {error.strerror}",
                 hint=f"make {directory} writable; nothing runs without a record",
             ) from error
         _open_descriptors.add(self._descriptor)
@@ -74,7 +74,7 @@ class HeadLock:
             until = until or now + PATIENCE
             if now > until:
                 raise RecordUnavailable(
-                    f"another process has kept the record for {PATIENCE:.0f} s",
+                    f"another process has kept the audit log for {PATIENCE:.0f} s",
                     hint=f"see who: fuser -v {self.path}",
                 )
             # Uneven pauses: nobody can keep in step with somebody else's and always come too late.
@@ -112,7 +112,7 @@ class HeadLock:
         return padded
 
     def settle(self) -> None:
-        """Forces the file and its name to disk, once, when the record begins."""
+        """Forces the file and its name to disk, once, when the audit log begins."""
         os.fsync(self._descriptor)
         force_names(os.path.dirname(self.path))
 

@@ -1,4 +1,4 @@
-"""`AuditLog`: where everything that happens is written down; no record, no run."""
+"""`AuditLog`: where everything that happens is written down; no audit log, no run."""
 
 from __future__ import annotations
 

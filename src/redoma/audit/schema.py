@@ -1,11 +1,11 @@
-"""The tables of a record."""
+"""The tables of an audit log."""
 
 from __future__ import annotations
 
 VERSION = 1
 APPLICATION = 0x5245446D
 
-# `audit_log` is the record. `gaps` says which of its rows were let go, `head` where it ends.
+# `audit_log` is the audit log. `gaps` says which of its rows were let go, `head` where it ends.
 # The others are the ledger: counts that limits and estimates need, which no row depends on.
 TABLES = (
     """CREATE TABLE audit_log (
@@ -16,7 +16,7 @@ TABLES = (
         session TEXT NOT NULL,
         caller TEXT NOT NULL,
         command TEXT NOT NULL,     -- secrets taken out
-        digest TEXT NOT NULL,      -- of the command as it was, under the record's key
+        digest TEXT NOT NULL,      -- of the command as it was, under the audit log's key
         details TEXT NOT NULL,     -- JSON
         link BLOB NOT NULL         -- covers all of the above and the link of the row before
     )""",

@@ -96,7 +96,7 @@ def prometheus(stats: Stats) -> str:
     """The counts in Prometheus' text format, for a collector that reads files or a page."""
     lines: list[str] = []
     for metric, label, about, counts in (
-        ("entries", "kind", "entries in the record", stats.entries),
+        ("entries", "kind", "entries in the audit log", stats.entries),
         ("judged", "verdict", "commands judged", stats.verdicts),
         ("blocked", "rule", "commands denied by policy", stats.blocked),
         ("answers", "choice", "answers to questions", stats.answers),

@@ -1,4 +1,4 @@
-"""Says whether the record is as it was written, and if not, what was done to it and where."""
+"""Says whether the audit log is as it was written, and if not, what was done to it and where."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def verify(
 ) -> Verification:
     """Reads every row against the chain, the head and the head file.
 
-    `expected` is a head that was noted before, as (number, link): the record must still lead
-    through it. That shows even a record that was put back as a whole, with its key.
+    `expected` is a head that was noted before, as (number, link): the audit log must still lead
+    through it. That shows even an audit log that was put back as a whole, with its key.
     """
     if not database.inspect(directory):
         if os.path.lexists(os.path.join(directory, database.HEAD)):
@@ -183,10 +183,10 @@ def _snapshot(directory: str) -> tuple[Connection, bytes]:
     """The database as it is now, and what the head file says at the same moment."""
     head_file = os.path.join(directory, database.HEAD)
     connection = open_to_read(directory)
-    turnstile = None
+    head_lock = None
     if os.path.lexists(head_file) and os.access(head_file, os.W_OK):
-        turnstile = HeadLock(directory)
-        turnstile.enter()
+        head_lock = HeadLock(directory)
+        head_lock.enter()
     try:
         connection.execute("BEGIN")
         connection.execute("SELECT seq FROM head").fetchone()
@@ -199,9 +199,9 @@ def _snapshot(directory: str) -> tuple[Connection, bytes]:
         connection.close()
         raise
     finally:
-        if turnstile is not None:
-            turnstile.leave()
-            turnstile.close()
+        if head_lock is not None:
+            head_lock.leave()
+            head_lock.close()
     return connection, said
 
 

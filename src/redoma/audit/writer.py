@@ -54,7 +54,7 @@ class _Ends:
 
 
 class AuditWriter:
-    """The open files of a record; used by one thread at a time."""
+    """The open files of an audit log; used by one thread at a time."""
 
     def __init__(self, directory: str, *, keyed_by: KeyPlace, keep: int | None) -> None:
         database.prepare(directory)
@@ -62,19 +62,19 @@ class AuditWriter:
         self._path = path_of(directory)
         self._keyed_by = keyed_by
         self._keep = keep
-        self._turnstile = HeadLock(directory)
+        self._head_lock = HeadLock(directory)
         self._log = Statements(self._path)
         self._files: tuple[tuple[int, int], ...] = ()
         self._opened: Connection | None = None
-        self._turnstile.enter()
+        self._head_lock.enter()
         try:
             # A record that was begun has a head file; its key is never made twice.
-            begun = bool(self._turnstile.read().strip())
+            begun = bool(self._head_lock.read().strip())
             get = database.KEY.existing if begun else database.KEY.existing_or_new
             self.key = get(keyed_by, directory)
             if begun and not os.path.exists(self._path):
                 raise ChainBroken(
-                    f"the record {self._path} is gone, and its head file is not",
+                    f"the audit log {self._path} is gone, and its head file is not",
                     entry=0,
                     hint=_aside(directory),
                 )
@@ -84,7 +84,7 @@ class AuditWriter:
         except BaseException:
             self.close()
             raise
-        self._turnstile.leave()
+        self._head_lock.leave()
         # Attack: the files are removed below a process that goes on writing, to nowhere.
         self._files = self._found()
         self._last: _Ends | None = None
@@ -103,11 +103,11 @@ class AuditWriter:
 
     def write(self, drafts: list[Draft], rates: AdmissionLimits | None = None) -> WrittenRows:
         """Commits rows, or the refusal of the start among them: whatever dies now, they stay."""
-        self._turnstile.enter()
+        self._head_lock.enter()
         try:
             if self._found() != self._files:
                 raise RecordUnavailable(
-                    f"the record {self._path} was moved or removed while it was in use",
+                    f"the audit log {self._path} was moved or removed while it was in use",
                     hint="put it back; else a new one begins with the next command",
                 )
             return self._transact(drafts, rates)
@@ -118,7 +118,7 @@ class AuditWriter:
                 raise unavailable(self._path, error) from error
             raise
         finally:
-            self._turnstile.leave()
+            self._head_lock.leave()
 
     def force(self, written: WrittenRows) -> None:
         """What was written is on disk when this returns, even if the power is cut.
@@ -128,11 +128,11 @@ class AuditWriter:
         try:
             self._log.force()
             self._on_disk = written.head
-            if self._turnstile.enter_if_free():
+            if self._head_lock.enter_if_free():
                 try:
                     self._confirm()
                 finally:
-                    self._turnstile.leave()
+                    self._head_lock.leave()
         except OSError as error:
             raise unavailable(self._path, error) from error
 
@@ -154,15 +154,15 @@ class AuditWriter:
     def close(self) -> None:
         """Closes the files; nothing waits to be written."""
         if self._opened is not None:
-            # SQLite removes its log by name when the last one closes: that of a record which has
-            # taken the place of ours, where ours was moved away.
+            # SQLite removes its log by name when the last one closes: that of an audit log which
+            # has taken the place of ours, where ours was moved away.
             if self._files and self._files != self._found():
                 _left_open.append(self._opened)
             else:
                 self._opened.close()
             self._opened = None
         self._log.close()
-        self._turnstile.close()
+        self._head_lock.close()
 
     def look_again(self) -> None:
         """The next write looks once more for runs that were interrupted."""
@@ -170,7 +170,7 @@ class AuditWriter:
 
     def _found(self) -> tuple[tuple[int, int], ...]:
         """The files that have our names now."""
-        return _inode(self._path), _inode(self._turnstile.path)
+        return _inode(self._path), _inode(self._head_lock.path)
 
     def _begin_if_new(self, *, begun: bool) -> None:
         if not is_ours(self.connection):
@@ -190,14 +190,14 @@ class AuditWriter:
             "INSERT OR REPLACE INTO head VALUES (1, ?, ?, 0, ?, 0, '', 0, 0, ?)",
             (head.record, self._keyed_by.value, head.link, head_mac(self.key, head)),
         )
-        self._turnstile.write(spelled(self.key, Anchor(record=head.record, boot=ledger.boot())))
-        self._turnstile.settle()
+        self._head_lock.write(spelled(self.key, Anchor(record=head.record, boot=ledger.boot())))
+        self._head_lock.settle()
 
     def _ends(self) -> tuple[ChainHead, Anchor]:
         """The head and the anchor, which agree; otherwise nothing is written over the traces."""
         if self._last is not None:
             (mac,) = self.connection.execute(_HEAD_MAC).fetchone() or ("",)
-            if (mac, self._turnstile.read()) == self._last.spelled:
+            if (mac, self._head_lock.read()) == self._last.spelled:
                 return self._last.head, self._last.anchor  # as this process left them
         found = self.connection.execute(_HEAD).fetchone()
         if found is None:
@@ -205,7 +205,7 @@ class AuditWriter:
         record, keyed_by, seq, own, ledger_time, boot, uptime, wall, mac = found
         if keyed_by != self._keyed_by.value:
             raise RecordUnavailable(
-                f"the record's key is in the {keyed_by}, and it is looked for in the "
+                f"the audit log's key is in the {keyed_by}, and it is looked for in the "
                 f"{self._keyed_by.value}",
                 hint=f"REDOMA_AUDIT_KEY={keyed_by}",
             )
@@ -224,7 +224,7 @@ class AuditWriter:
             authentic = False
         if not authentic:
             raise self._broken(seq, "its head was not written with this key")
-        anchor = parsed(self.key, self._turnstile.read())
+        anchor = parsed(self.key, self._head_lock.read())
         if anchor is None or anchor.record != record:
             raise self._broken(seq, "its head file was not written with this key")
         demanded, demanded_link = anchor.demands(ledger.boot())
@@ -234,7 +234,7 @@ class AuditWriter:
 
     def _broken(self, entry: int, what: str) -> ChainBroken:
         return ChainBroken(
-            f"the record {self._path} was changed: {what}",
+            f"the audit log {self._path} was changed: {what}",
             entry=entry,
             hint=f"redoma audit verify; {_aside(self.directory)}",
         )
@@ -257,7 +257,7 @@ class AuditWriter:
         return mac
 
     def _remember(self, head: ChainHead, mac: bytes, known: Anchor) -> None:
-        """Writes the end into the head file, and how far the record is known to be on disk."""
+        """Writes the end into the head file, and how far the audit log is known to be on disk."""
         ours = self._on_disk
         newer = ours is not None and ours.seq > known.on_disk_seq
         anchor = Anchor(
@@ -268,13 +268,13 @@ class AuditWriter:
             on_disk_link=ours.link if ours is not None and newer else known.on_disk_link,
             boot=head.boot,
         )
-        said = self._turnstile.write(spelled(self.key, anchor))
+        said = self._head_lock.write(spelled(self.key, anchor))
         self._last = _Ends(head, anchor, (mac, said))
 
     def _confirm(self) -> None:
         """Says in the head file that its end is on disk, unless others wrote a newer one."""
         last = self._last
-        if last is not None and self._turnstile.read() == last.spelled[1]:
+        if last is not None and self._head_lock.read() == last.spelled[1]:
             self._remember(last.head, last.spelled[0], last.anchor)
 
     def _roll_back(self) -> None:

@@ -7,7 +7,7 @@ import sys
 from redoma.cli import COMMANDS, load
 from redoma.cli.help import choices, told
 from redoma.cli.options import CommandTable, Sample
-from redoma.i18n import LANGUAGES, phrased
+from redoma.i18n import languages, phrased
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def _bash(_line: CommandLine) -> int:
         _BASH.replace("@CASES@", "".join(cases))
         .replace("@COMMANDS@", " ".join(("help", *COMMANDS)))
         .replace("@FLAGS@", " ".join(_FLAGS))
-        .replace("@LANGUAGES@", " ".join(LANGUAGES))
+        .replace("@LANGUAGES@", " ".join(languages()))
     )
     return 0
 

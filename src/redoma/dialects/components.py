@@ -1,7 +1,7 @@
-"""Components: Python that a program wrote for itself, read first and then run in an enclosure.
+"""Components: Python that a program wrote for itself, read first and then run in a sandbox.
 
 The names, the defaults and the cascade are those that such programs know: a scope of systemd, then
-namespaces alone, then no enclosure at all. Only what keeps an enclosure from being set up leads
+namespaces alone, then no sandbox at all. Only what keeps a sandbox from being set up leads
 one step down; a component that fails, or takes too long, has had its run.
 """
 
@@ -126,7 +126,7 @@ class AutopoieticSandbox:
     max_file_size_kb = _Given(_at_least(1))
     use_systemd_run = _Given(arguments.flag)
     use_namespaces = _Given(arguments.flag)
-    # The last step, without an enclosure; without it a machine that has none is an error.
+    # The last step, without a sandbox; without it a machine that has none is an error.
     use_direct = _Given(arguments.flag)
     # Modules that components may import beside those that are known as harmless.
     allowed_modules = _Given(arguments.texts)
@@ -204,7 +204,7 @@ class AutopoieticSandbox:
         return result
 
     def _execute_direct_unsafe(self, code: str, name: str) -> dict[str, object]:
-        """Without an enclosure: what it may do to the machine, only the reading of it decided."""
+        """Without a sandbox: what it may do to the machine, only the reading of it decided."""
         self._logger.error(
             "RISK: the component %s runs without isolation, limited only in time, memory and file"
             " size; the warnings before this one say how to have more.",

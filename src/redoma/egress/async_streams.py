@@ -61,7 +61,7 @@ class SocketStream:
         """What has come; a reader that is cancelled meanwhile has taken nothing.
 
         With `sock_recv` it may have: what came in the same moment would be gone, and with a part
-        of a record of TLS the whole connection.
+        of an audit log of TLS the whole connection.
         """
         while True:
             try:

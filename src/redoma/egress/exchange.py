@@ -145,7 +145,7 @@ class HttpResponse(Value):
     reason: bytes = b""
     headers: Headers = ()
     body: bytes | AsyncIterator[bytes] = b""
-    # Who answered instead of the host, for the record: "cache", "mock".
+    # Who answered instead of the host, for the audit log: "cache", "mock".
     by: str = ""
     asked: Asked | None = None
     # Where a WebSocket goes on, with what was read of it already; only with status 101.

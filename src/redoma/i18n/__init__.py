@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 ENGLISH = "en"
-LANGUAGES = (ENGLISH, "pt-BR")
 VARIABLE = "REDOMA_LANGUAGE"
 
 _chosen = ""
@@ -52,23 +51,36 @@ def choose(language: str) -> str:
     return language
 
 
+def languages() -> tuple[str, ...]:
+    """Every language that there is: English, and each with a catalogue beside this file."""
+    names = sorted(os.listdir(os.path.dirname(__file__)))
+    return (ENGLISH, *(n[:-3].replace("_", "-") for n in names if n.endswith(".po")))
+
+
+def _meant(name: str) -> str:
+    """The language that a name means, or nothing; `C` and `POSIX` mean English."""
+    wish = name.replace("_", "-").partition(".")[0].partition("@")[0].lower()
+    if wish.partition("-")[0] == "en" or wish in ("c", "posix"):
+        return ENGLISH
+    near = [one for one in languages() if one.partition("-")[0] == wish.partition("-")[0]]
+    return next((one for one in near if one.lower() == wish), next(iter(near), ""))
+
+
 def known(name: str) -> str:
     """The language that a name means: `pt`, `pt_BR.UTF-8` and `PT-br` are `pt-BR`."""
-    plain = name.replace("_", "-").partition(".")[0].partition("@")[0].lower()
-    if plain.partition("-")[0] == "pt":
-        return "pt-BR"
-    if plain.partition("-")[0] == "en" or plain in ("c", "posix"):
-        return ENGLISH
+    found = _meant(name)
+    if found:
+        return found
     from redoma.model.errors import UsageError
 
-    hint = f"languages: {', '.join(LANGUAGES)}"
+    hint = f"languages: {', '.join(languages())}"
     raise UsageError(f"there is no language {name!r}", hint=hint)
 
 
 def asked_for(environ: Mapping[str, str]) -> str:
     """What REDOMA_LANGUAGE says, where that is a language of ours; English else."""
-    wish = environ.get(VARIABLE, "").lower()
-    return "pt-BR" if wish.replace("_", "-").partition("-")[0] == "pt" else ENGLISH
+    wish = environ.get(VARIABLE, "")
+    return (_meant(wish) if wish else "") or ENGLISH
 
 
 def from_environment(environ: Mapping[str, str]) -> str:
@@ -78,6 +90,6 @@ def from_environment(environ: Mapping[str, str]) -> str:
     names = ("LC_ALL", "LC_MESSAGES", "LANG")
     locale = next((environ[name] for name in names if environ.get(name)), "").lower()
     # A screen that does not read UTF-8 would show an escape in the place of every accent.
-    if locale.startswith("pt") and locale.replace("-", "").endswith("utf8"):
-        return "pt-BR"
-    return ENGLISH
+    if not locale.replace("-", "").endswith("utf8") or locale.startswith(("c.", "en")):
+        return ENGLISH
+    return _meant(locale) or ENGLISH

@@ -6,11 +6,9 @@ message of its own, `{0?}` the name of something, which is `it` where it has non
 the most words of its own wins, so the answer is always the same.
 
 What is said of something (`'*' would allow every host`, `f has changed since`) is known without it.
-What the system and libraries say (`Permission denied`) is in `libraries.txt`, and is translated
-wherever it fills a hole.
+What the system and libraries say (`Permission denied`) is translated wherever it fills a hole.
 
-A catalogue is a directory of text files: lines that begin with `<` are the English message, lines
-that begin with `>` its translation; `#` and empty lines are for people.
+A catalogue is one `.po` file; what the system and libraries say has the context `library` there.
 """
 
 from __future__ import annotations
@@ -19,15 +17,19 @@ import os
 import re
 from functools import cache
 
+from redoma.i18n.po_file import read
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from redoma.i18n.po_file import PoEntry
 
 HOLE = re.compile(r"\{(\d+)([~?]?)\}")
 PLACE = re.compile(r"\S+: ")
 SUBJECT = re.compile(r"(?:'[^'\n]*'|\"[^\"\n]*\"|\S+) ")
 ERRNO = re.compile(r"(\[Errno \d+\] )([^:]+)(.*)", re.DOTALL)
-LIBRARIES = "libraries.txt"
+LIBRARY = "library"
 FEWEST_LETTERS = 5
 FEWEST_AT_THE_START = 4
 DEEPEST = 4
@@ -240,34 +242,21 @@ def of(language: str) -> Catalogue:
 
 
 def entries(language: str) -> Iterator[tuple[str, str]]:
-    """Every message of ours with its translation, in the order of the files."""
-    place = _place(language)
-    for name in sorted(os.listdir(place)):
-        if name.endswith(".txt") and name != LIBRARIES:
-            with open(os.path.join(place, name), encoding="utf-8") as file:
-                yield from read(file.read())
+    """Every message of ours with its translation, in the order of the catalogue."""
+    return ((one.english, one.foreign) for one in _read(language) if one.context != LIBRARY)
 
 
 def libraries(language: str) -> Iterator[tuple[str, str]]:
     """What the system and the libraries that we use say of errors, with its translation."""
-    with open(os.path.join(_place(language), LIBRARIES), encoding="utf-8") as file:
-        yield from read(file.read())
+    return ((one.english, one.foreign) for one in _read(language) if one.context == LIBRARY)
 
 
-def _place(language: str) -> str:
-    return os.path.join(os.path.dirname(__file__), language.replace("-", "_"))
+@cache
+def _read(language: str) -> tuple[PoEntry, ...]:
+    with open(place_of(language), encoding="utf-8") as file:
+        return tuple(entry for entry in read(file.read()) if entry.foreign)
 
 
-def read(text: str) -> Iterator[tuple[str, str]]:
-    """The messages of one file, each with its translation."""
-    english: list[str] = []
-    foreign: list[str] = []
-    for line in [*text.split("\n"), "<"]:
-        mark, said = line[:1], line[2:]
-        if mark == "<":
-            if foreign:
-                yield "\n".join(english), "\n".join(foreign)
-                english, foreign = [], []
-            english.append(said)
-        elif mark == ">":
-            foreign.append(said)
+def place_of(language: str) -> str:
+    """The file of a language."""
+    return os.path.join(os.path.dirname(__file__), language.replace("-", "_") + ".po")

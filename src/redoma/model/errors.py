@@ -289,13 +289,13 @@ class NoRoomForUndo(ChangeError):
 
 
 class RecordError(RedomaError):
-    """The record cannot be trusted or written; no record, no run."""
+    """The audit log cannot be trusted or written; no audit log, no run."""
 
     code = "record"
 
 
 class ChainBroken(RecordError):
-    """The record was changed at or before `entry`."""
+    """The audit log was changed at or before `entry`."""
 
     code = "chain-broken"
 
@@ -308,7 +308,7 @@ class ChainBroken(RecordError):
 
 
 class RecordUnavailable(RecordError):
-    """The record cannot be opened or written."""
+    """The audit log cannot be opened or written."""
 
     code = "record-unavailable"
 

@@ -137,7 +137,7 @@ class Result(Value):
     decision: Decision | None = None
     held_back: tuple[Quarantined, ...] = ()
     notes: tuple[str, ...] = ()
-    # The name of this run in the record, and what it changed where its writes were held.
+    # The name of this run in the audit log, and what it changed where its writes were held.
     run: str = ""
     changes: Changes | None = None
     # Whether the changes are in the workspace, and whether `redoma undo` takes them back.

@@ -247,7 +247,7 @@ class _ThreadRunner:
 
 
 async def _in_thread(work: Callable[[], T]) -> T:
-    # Not a pool: an enclosure dies with the thread that started it, so the thread must be ours.
+    # Not a pool: a sandbox dies with the thread that started it, so the thread must be ours.
     loop = asyncio.get_running_loop()
     done: asyncio.Future[T] = loop.create_future()
 

@@ -1,4 +1,4 @@
-"""The record as doors look at it."""
+"""The audit log as doors look at it."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def prometheus(wanted: EntryFilter) -> str:
 
 
 def verified(expected: tuple[int, str] | None) -> Verification:
-    """Whether the record is as it was written."""
+    """Whether the audit log is as it was written."""
     from redoma.audit.verification import verify
 
     return verify(own_directory(), keyed_by=key_place(), expected=expected)

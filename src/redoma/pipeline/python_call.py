@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from redoma.pipeline.run_context import SandboxConfig
     from redoma.pipeline.steps import ExecuteStep
 
-# What every enclosure shows; /etc is a copy of a few entries, and so is not among it.
+# What every sandbox shows; /etc is a copy of a few entries, and so is not among it.
 _SHOWN = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix/store")
 
 
@@ -42,8 +42,8 @@ def request_for_call(call: Call, config: SandboxConfig, **more: Any) -> Request:
     harness = sys.modules.get("redoma.jail.calls.harness")
     if harness is not None and harness.running:
         raise UsageError(
-            "this function already runs in an enclosure, and there is none inside another",
-            hint="call the function itself: it is held by the same enclosure",
+            "this function already runs in a sandbox, and there is none inside another",
+            hint="call the function itself: it is held by the same sandbox",
         )
     roots = (config.root, *config.overrides.writable)
     return config.caller.request(sent(call, roots), **more)

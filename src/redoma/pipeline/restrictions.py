@@ -53,7 +53,7 @@ class Restrictions:
 def _own(grant: Grant) -> list[str]:
     """Our own directories, where something that was given lies around them.
 
-    Attack: whoever may write a whole home could write the record, approvals and policies in it.
+    Attack: whoever may write a whole home could write the audit log, approvals and policies in it.
     """
     from redoma.base import own_directories
     from redoma.pipeline.decisions.policies import user_file

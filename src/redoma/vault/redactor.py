@@ -1,7 +1,7 @@
 """Takes secrets out of text: by shape, by what stands around them, by name, and by value.
 
-One redactor serves logs, the record, questions and prompts. It never raises because of a text: what
-cannot be read comes out as a mark, never as it was.
+One redactor serves logs, the audit log, questions and prompts. It never raises because of a text:
+what cannot be read comes out as a mark, never as it was.
 """
 
 from __future__ import annotations

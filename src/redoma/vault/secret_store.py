@@ -2,7 +2,7 @@
 
 Each secret is sealed by AES-256-GCM together with its name, so that nobody can exchange two of
 them, or change one, without it showing. A file keeps them from other users and from what runs in
-an enclosure; from a program of the same user outside of one, only a keychain does. A key that is
+a sandbox; from a program of the same user outside of one, only a keychain does. A key that is
 lost is never replaced in silence: what it sealed would be lost with it, and nobody would know.
 """
 

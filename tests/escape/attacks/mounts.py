@@ -195,7 +195,7 @@ def _nested(binary):
 
 @attack(P.NAMESPACES, USERNS)
 def run_bubblewrap_inside(world: World, box: Box) -> str:
-    """Another enclosure inside this one has all the privileges of its maker."""
+    """Another sandbox inside this one has all the privileges of its maker."""
     found = Path(bwrap_binary()).resolve()
     binary = world.workspace / "package/bin/bwrap"
     binary.parent.mkdir(parents=True)

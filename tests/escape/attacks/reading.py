@@ -186,7 +186,7 @@ def read_variables_of_the_caller(world: World, box: Box) -> str:
 
 @attack(P.ENVIRONMENT, ENVIRONMENT)
 def read_variables_of_other_processes(world: World, box: Box) -> str:
-    """The environment of every process that can be seen, the enclosure's first one too."""
+    """The environment of every process that can be seen, the sandbox's first one too."""
     decoy = world.decoy()
     pids = [] if box.enclosure.hides_processes else [str(decoy.pid)]
     told = box.call(_environment, world.secret, pids)

@@ -1,4 +1,4 @@
-"""Ways out that belong to the enclosure itself: its own processes, its streams, its bookkeeping."""
+"""Ways out that belong to the sandbox itself: its own processes, its streams, its bookkeeping."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.escape.terminal import on_a_terminal
 from tests.escape.world import World
 
 DESCRIPTORS = "open descriptors of the caller"
-FIRST = "the enclosure's own processes"
+FIRST = "the sandbox's own processes"
 
 
 def _rewrite_input():
@@ -56,7 +56,7 @@ def _other_descriptors():
 
 @attack(P.DESCRIPTORS, DESCRIPTORS, only_bare=True)
 def find_any_descriptor_at_all(world: World, box: Box) -> str:
-    """Also those that the enclosure itself needed: pipes, filters, directories."""
+    """Also those that the sandbox itself needed: pipes, filters, directories."""
     key = os.open(world.home / ".ssh/id_ed25519", os.O_RDONLY)
     os.set_inheritable(key, True)
     try:

@@ -25,7 +25,7 @@ AT_ONCE = 3
 def write(directory: str, name: int, told: int, ready: int) -> None:
     """Runs one after the other until it is killed, each step told when it was written."""
     record = AuditLog(directory, keep=None)
-    record.digest_of("the record is open")
+    record.digest_of("the audit log is open")
     with suppress(BrokenPipeError):
         os.write(ready, b".")
     for number in range(1000):
@@ -40,7 +40,7 @@ def write(directory: str, name: int, told: int, ready: int) -> None:
 
 
 def begun(directory: str, name: int) -> int:
-    """A writer; of three, one may be killed while it opens the record, the others later."""
+    """A writer; of three, one may be killed while it opens the audit log, the others later."""
     read, ready = os.pipe()
     child = os.fork()
     if child == 0:

@@ -115,7 +115,7 @@ def test_a_child_that_lives_on_does_not_keep_its_dead_parents_lock(tmp_path: Pat
         "from redoma.model.event import Event, Kind\n"
         f"record = AuditLog({str(tmp_path / 'audit')!r})\n"
         "record.append(Event(kind=Kind.JUDGED, run='a'))\n"
-        "record._writer._turnstile.enter()\n"
+        "record._writer._head_lock.enter()\n"
         "if os.fork() == 0:\n"
         "    os.close(1); os.read(0, 1); os._exit(0)\n"
         "os.kill(os.getpid(), 9)\n"

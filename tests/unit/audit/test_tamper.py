@@ -205,7 +205,7 @@ def test_a_file_that_is_no_database_any_more_is_damaged(record: Path) -> None:
 
 
 def with_log(directory: Path, log: bytes) -> Path:
-    """A copy of a record whose log is an earlier one."""
+    """A copy of an audit log whose log is an earlier one."""
     copy = directory.with_name("copy")
     copy.mkdir(mode=0o700)
     for name in ("audit.db", "audit.key", "audit.head"):

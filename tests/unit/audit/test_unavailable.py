@@ -1,4 +1,4 @@
-"""Where the record cannot be written nothing is written by halves, and the error says what to do."""
+"""Where the audit log cannot be written nothing is written by halves, and the error says what to do."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_a_writer_whose_record_was_moved_away_leaves_the_one_in_its_place_alone(
     with pytest.raises(RecordUnavailable, match="moved or removed"):
         old.append(judged(2))
     assert (directory / "audit.db-wal").exists()
-    assert old.append(judged(11)) == 2, "it goes on in the record that is there"
+    assert old.append(judged(11)) == 2, "it goes on in the audit log that is there"
     assert new.append(judged(12)) == 3
     assert [entry.run for entry in entries(directory)] == ["run-10", "run-11", "run-12"]
     assert [entry.run for entry in entries(tmp_path / "audit.old")] == ["run-1"]

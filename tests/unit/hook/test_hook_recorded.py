@@ -15,7 +15,7 @@ TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
 
 
 def answered(state: Path, command: str) -> tuple[str, str]:
-    """The hook's word and its reason, with the record in a place of its own."""
+    """The hook's word and its reason, with the audit log in a place of its own."""
     done = run(
         "hook", "claude-code", stdin=claude("Bash", command=command), XDG_STATE_HOME=str(state)
     )

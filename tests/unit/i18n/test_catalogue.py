@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from redoma.i18n import in_language
-from redoma.i18n.catalogue import Catalogue, read
+from redoma.i18n.catalogue import Catalogue
 
 SMALL = Catalogue(
     {
@@ -64,8 +64,3 @@ def test_a_text_of_any_size_takes_no_time_worth_speaking_of() -> None:
 def test_english_is_given_back_as_it_is() -> None:
     assert in_language("denied", "en") == "denied"
     assert in_language("{0} needs a value", "en", "--x") == "--x needs a value"
-
-
-def test_a_catalogue_file_has_lines_for_each_message_and_its_translation() -> None:
-    text = "# about\n< one\n<\n< two\n> um\n>\n> dois\n\n< three\n> três\n"
-    assert list(read(text)) == [("one\n\ntwo", "um\n\ndois"), ("three", "três")]

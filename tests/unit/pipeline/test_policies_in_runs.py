@@ -1,4 +1,4 @@
-"""What a policy says of paths and limits is what a command meets in its enclosure."""
+"""What a policy says of paths and limits is what a command meets in its sandbox."""
 
 from __future__ import annotations
 

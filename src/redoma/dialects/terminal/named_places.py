@@ -1,4 +1,4 @@
-"""What an enclosure has to show so that the paths a command names are the real ones.
+"""What a sandbox has to show so that the paths a command names are the real ones.
 
 Inside, /tmp is empty and home has only toolchains. What a command names there is opened to it by
 name: a file or a directory to be read, the directory around what it changes. Only what changes

@@ -161,7 +161,7 @@ class TerminalSandbox:
                 ),
             )
             if named.outside and not found.blocked:
-                sandbox.check(command)  # the record has it that somebody tried
+                sandbox.check(command)  # the audit log has it that somebody tried
                 self._counts.path_refused()
                 return self._refused("outside", named.outside)
             result = sandbox.run(command, timeout=seconds, cwd=where if room != where else "")

@@ -35,7 +35,7 @@ class Alternative(str):
         return str.__str__(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return str, (self.value,)  # what is sent into an enclosure is a text like any other
+        return str, (self.value,)  # what is sent into a sandbox is a text like any other
 
     def __repr__(self) -> str:
         return f"Alternative({self.value!r}, reason={self.reason!r})"

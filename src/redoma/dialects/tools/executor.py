@@ -1,4 +1,4 @@
-"""Runs tools under constraints: each call in an enclosure of its own, which the kernel holds."""
+"""Runs tools under constraints: each call in a sandbox of its own, which the kernel holds."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _LIMITS = {
     Outcome.TOO_MANY_PROCESSES: "max_subprocesses",
     Outcome.DISK_FULL: "max_file_size_mb",
 }
-# Inside an enclosure these are copies or memory of its own: nothing of the machine's is there.
+# Inside a sandbox these are copies or memory of its own: nothing of the machine's is there.
 _REPLACED = frozenset(("/etc", "/proc", "/sys", "/dev", "/boot", "/run"))
 
 
@@ -123,7 +123,7 @@ class SandboxExecutor:
         )
         reads = held_to.allowed_read_paths
         if reads is None:
-            # The machine's own, where an enclosure would have memory of its own in their place.
+            # The machine's own, where a sandbox would have memory of its own in their place.
             reads = {"/", "/tmp", "/var/tmp"} - held_to.allowed_write_paths
         network = Network()
         if held_to.allow_network:
@@ -150,7 +150,7 @@ class SandboxExecutor:
         }
 
     def _hidden(self) -> set[str]:
-        """What is covered inside; the enclosure's own /etc is left to who has a network to use."""
+        """What is covered inside; the sandbox's own /etc is left to who has a network to use."""
         own = _REPLACED if self.constraints.allow_network else _REPLACED - {"/etc"}
         return set(self.constraints.forbidden_paths - own)
 

@@ -1,7 +1,7 @@
 """Looks on from inside a tool's call, so that a path is refused by the constraint that names it.
 
-The enclosure is the boundary: what is forbidden is not there. But some of what a tool may not read
-has to be there for its interpreter, and is told apart here: `/usr`, the enclosure's own `/etc` and
+The sandbox is the boundary: what is forbidden is not there. But some of what a tool may not read
+has to be there for its interpreter, and is told apart here: `/usr`, the sandbox's own `/etc` and
 `/proc`, the directories that modules are imported from.
 """
 
@@ -16,7 +16,7 @@ from redoma.dialects.tools.constraints import SandboxConstraints, lies_in, resol
 
 _READS = ("os.listdir", "os.scandir", "sqlite3.connect")
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-# Inside an enclosure these are its own: memory that goes with it, and devices that hold nothing.
+# Inside a sandbox these are its own: memory that goes with it, and devices that hold nothing.
 _OWN = ("/tmp", "/var/tmp", "/dev")
 # What libraries look up on their own for time, names, types and certificates.
 _LOOKED_UP = (

@@ -47,7 +47,7 @@ class Overlay(Value):
     renames: bool = True
     # Whether what lies here is memory: no process is told to have written it.
     in_memory: bool = False
-    # When the run could begin: the time of the record, which is written no more after that.
+    # When the run could begin: the time of the audit log, which is written no more after that.
     began_ns: int = 0
     # The process that made it, as `PID-START`.
     maker: str = ""
@@ -78,7 +78,7 @@ def overlay_record(overlay: Overlay) -> str:
 
 
 def read_overlay_record(path: str) -> Overlay | None:
-    """The overlay of a record, or None where it is none that this version reads."""
+    """The overlay of an audit log, or None where it is none that this version reads."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with open(fd, encoding="utf-8") as file:

@@ -53,7 +53,7 @@ def begin(run: Supervisor) -> tuple[int, int]:
         if isinstance(error, (ProcessLookupError, BrokenPipeError)):
             raise _failed(run) from None  # it ended before the word came: it says why
         raise
-    run.began = time.monotonic()  # how long others kept the record is not the command's time
+    run.began = time.monotonic()  # how long others kept the audit log is not the command's time
     return pid, descriptor
 
 

@@ -249,7 +249,7 @@ def check_call(
     policy: Policy | None = None,
     circumstances: Circumstances | None = None,
 ) -> Decision:
-    """The decision for a Python call; what the function does is the enclosure's to hold."""
+    """The decision for a Python call; what the function does is the sandbox's to hold."""
     policy = policy or BUILT_IN
     rules = pack_named(policy.pack)
     where = ground(cwd)
@@ -327,7 +327,7 @@ def followed(facts: tuple[Fact, ...]) -> tuple[Fact, ...]:
     """The facts with what links on this machine make of their paths now.
 
     Attack: a link made earlier gives what a policy blocks another name. One that is made between
-    this look and the run is held by the enclosure.
+    this look and the run is held by the sandbox.
     """
     return tuple(
         replace(fact, targets=tuple(map(_followed, fact.targets)))

@@ -23,7 +23,7 @@ _ABOUT_WRITES = frozenset((Guarantee.PROTECTED_PATHS, Guarantee.CHANGES_HELD))
 _WRITES = (Writes.DIRECT, Writes.LAYER, Writes.MEMORY, Writes.NONE)
 _APPLY = (Apply.ALWAYS, Apply.ON_SUCCESS, Apply.ASK, Apply.NEVER)
 _LOCAL = frozenset(("localhost", "127.0.0.1", "::1"))
-# Inside an enclosure these are copies or memory of its own: nothing of the machine's is there.
+# Inside a sandbox these are copies or memory of its own: nothing of the machine's is there.
 _REPLACED = frozenset("/etc /var /tmp /var/tmp /run /proc /sys /dev /boot".split())
 # A limit, the section and key that set it, and the unit of the key.
 LIMITS = (

@@ -170,7 +170,7 @@ class StepResult(Value):
 
     id: str
     status: StepStatus
-    # The name of its run in the record, and of its changes in the history.
+    # The name of its run in the audit log, and of its changes in the history.
     run: str = ""
     changes: str = ""
     exit_code: int | None = None

@@ -1,4 +1,4 @@
-"""Calls a function by its name; this runs inside the enclosure, and nothing is imported outside."""
+"""Calls a function by its name; this runs inside the sandbox, and nothing is imported outside."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def test_the_scope_has_the_documented_limits_and_is_in_a_slice() -> None:
         "MemoryMax": str(1 << 30),
         "MemorySwapMax": str(7 << 30),
         "CPUQuotaPerSecUSec": "500ms",
-        "TasksMax": "67",  # 64, and those of the enclosure
+        "TasksMax": "67",  # 64, and those of the sandbox
         "OOMPolicy": "continue",
     }
     assert [(each["success"], each["isolation"]) for each in results] == [(False, "systemd_run")]
