@@ -7,7 +7,7 @@ which links stood at its two ends.
 
 from __future__ import annotations
 
-from redoma.base.cores import encode_basestring_ascii, make_encoder
+from redoma.base.cores import json_line
 from redoma.model.value import Value
 
 TYPE_CHECKING = False
@@ -31,18 +31,7 @@ def storable(text: str) -> str:
 
 def json_text(value: object, clean: Callable[[str], str]) -> str:
     """A JSON value in ASCII on one line, each string cleaned."""
-    return "".join(_IN_ONE_LINE(_plain(value, clean, 0), 0))
-
-
-def _refuse(value: object) -> object:
-    raise TypeError(f"the details of an event are JSON; {type(value).__name__} is not")
-
-
-# What `JSONEncoder(separators=(",", ":"), allow_nan=False)` makes, without the rest of `json`.
-_SORTED = _SKIPPING = _NAN = False
-_IN_ONE_LINE = make_encoder(
-    None, _refuse, encode_basestring_ascii, None, ":", ",", _SORTED, _SKIPPING, _NAN
-)
+    return json_line(_plain(value, clean, 0))
 
 
 def _plain(value: object, clean: Callable[[str], str], depth: int) -> object:
@@ -64,7 +53,7 @@ def _plain(value: object, clean: Callable[[str], str], depth: int) -> object:
         return cleaned
     if isinstance(value, (list, tuple)):
         return [_plain(each, clean, depth + 1) for each in value]
-    return _refuse(value)
+    raise TypeError(f"the details of an event are JSON; {type(value).__name__} is not")
 
 
 def row_bytes(row: tuple[Any, ...]) -> bytes:

@@ -33,13 +33,9 @@ if TYPE_CHECKING:
         socket,
         socketpair,
     )
-    from collections.abc import Callable
     from hashlib import blake2b
-    from json.encoder import encode_basestring_ascii
     from queue import SimpleQueue
     from sqlite3 import Connection, DatabaseError, Error, connect
-
-    make_encoder: Callable[..., Callable[[object, int], tuple[str, ...]]]
 
 __all__ = [
     "AF_INET",
@@ -61,10 +57,9 @@ __all__ = [
     "SimpleQueue",
     "blake2b",
     "connect",
-    "encode_basestring_ascii",
     "inet_ntop",
     "inet_pton",
-    "make_encoder",
+    "json_line",
     "socket",
     "socketpair",
 ]
@@ -72,7 +67,6 @@ __all__ = [
 _ELSEWHERE = {
     "blake2b": "_blake2",
     "SimpleQueue": "_queue",
-    **dict.fromkeys(("encode_basestring_ascii", "make_encoder"), "_json"),
     **dict.fromkeys(("Connection", "DatabaseError", "Error", "connect"), "_sqlite3"),
 }
 
@@ -83,3 +77,19 @@ def __getattr__(name: str) -> object:
     found: object = getattr(__import__(_ELSEWHERE.get(name, "_socket")), name)
     globals()[name] = found
     return found
+
+
+def json_line(value: object) -> str:
+    """What `json.dumps(value, separators=(",", ":"), allow_nan=False)` says, by its core alone.
+
+    Raises TypeError for what is no JSON and ValueError for a number that JSON has not.
+    """
+    from _json import encode_basestring_ascii, make_encoder
+
+    sort = skip = nan = False
+    encode = make_encoder(None, _refuse, encode_basestring_ascii, None, ":", ",", sort, skip, nan)
+    return "".join(encode(value, 0))
+
+
+def _refuse(value: object) -> object:
+    raise TypeError(f"{type(value).__name__} is not JSON")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import json.encoder
+import json
 import queue
 import socket
 import sqlite3
@@ -18,14 +18,21 @@ from tests.house.tree import PACKAGE
 
 def test_what_a_core_has_is_what_the_public_module_has() -> None:
     assert cores.blake2b is hashlib.blake2b
-    assert cores.encode_basestring_ascii is json.encoder.encode_basestring_ascii
-    assert cores.make_encoder is json.encoder.c_make_encoder
     assert cores.SimpleQueue is queue.SimpleQueue
     assert (cores.connect, cores.Connection) == (sqlite3.connect, sqlite3.Connection)
     assert issubclass(socket.socket, cores.socket)
     for name in cores.__all__:
         if name.isupper():
             assert getattr(cores, name) == getattr(socket, name)
+
+
+def test_a_line_of_json_is_what_json_says() -> None:
+    value = {"a": [1, 2.5, None, True, 'é\n"\udcff'], "b": {}, "c": ("x",)}
+    assert cores.json_line(value) == json.dumps(value, separators=(",", ":"))
+    with pytest.raises(TypeError, match="set is not JSON"):
+        cores.json_line({"a": {1}})
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        cores.json_line(float("nan"))
 
 
 def test_a_name_that_there_is_not_is_an_attribute_error() -> None:

@@ -7,13 +7,13 @@ one that is as empty as it was made is put aside, and gets a new name and a new 
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from _thread import allocate_lock
 from contextlib import suppress
 
 from redoma.base import own_directories
+from redoma.base.cores import json_line
 from redoma.base.ids import short_id
 from redoma.base.paths import is_below
 from redoma.base.process_identity import identity, is_running
@@ -74,11 +74,13 @@ class Overlay(Value):
 
 def overlay_record(overlay: Overlay) -> str:
     """An overlay's record; names that are no UTF-8 come back as they were."""
-    return json.dumps({"version": RECORD_VERSION, **fields_of(overlay)})
+    return json_line({"version": RECORD_VERSION, **fields_of(overlay)})
 
 
 def read_overlay_record(path: str) -> Overlay | None:
     """The overlay of an audit log, or None where it is none that this version reads."""
+    import json  # a plain run only writes
+
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with open(fd, encoding="utf-8") as file:
