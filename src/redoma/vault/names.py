@@ -2,13 +2,13 @@
 
 A word of the text that holds a telling piece is read to both sides; if its name tells, what follows
 an assignment is its value. How much the value has to show for itself depends on how much the name
-tells (`telling.Tells`), on quotes, and on whether the assignment is one that only machines read.
+tells (`Tells`), on quotes, and on whether the assignment is one that only machines read.
 """
 
 from __future__ import annotations
 
 import re
-from enum import IntEnum
+from enum import Enum
 from functools import lru_cache
 
 from redoma.vault.contexts import NAME_PIECES
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-class Tells(IntEnum):
+class Tells(Enum):
     """How sure a name is that its value is a secret, and so how little the value has to show."""
 
     NOTHING = 0
