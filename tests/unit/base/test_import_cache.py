@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from redoma.base.import_cache import ImportCache
 from redoma.base.pattern_cache import KeptPatterns, code_of
 from tests.house.tree import PACKAGE
 
@@ -327,3 +328,12 @@ def test_two_interpreters_do_not_take_each_others_code(tree: Path) -> None:
         pytest.skip("both are the same version")
     assert started(tree) == started(tree, python=OTHER_PYTHON) == started(tree)
     assert len(caches(tree)) == 2
+
+
+def test_a_start_that_ended_early_does_not_say_what_the_others_read_at_once() -> None:
+    together = ImportCache._together
+    many = set("abcdefgh")
+    assert together(set(), many) == many
+    assert together(many, many - {"h"}) == many - {"h"}
+    assert together(many, {"a", "b"}) == many
+    assert together({"a", "b"}, many) == many
