@@ -86,7 +86,7 @@ def test_our_own_package_in_a_workspace_is_only_read(place: Path, engine: str) -
             touch .venv/lib/beside && echo beside
         '''
         print(*ran(box, command).split())
-        held = Sandbox(f"{{place}}/work", policy="isolation-only", engine={engine!r}, apply="always")
+        held = Sandbox(f"{{place}}/work", policy="isolation-only", engine={engine!r}, access=Access(apply="always"))
         ran(held, "echo evil >> .venv/lib/redoma/__init__.py; echo done > written")
         print(os.path.exists(f"{{place}}/work/written"))
     """
@@ -117,7 +117,7 @@ def test_a_module_directory_that_became_a_link_shows_nothing(
     assert box.call(peeked, str(place / "secret/key")) == "nothing"
 
 
-@pytest.mark.parametrize("option", ["allow_read", "allow_write"])
+@pytest.mark.parametrize("option", ["read", "write"])
 def test_what_is_given_in_a_workspace_is_not_what_a_link_there_leads_to(
     place: Path, option: str
 ) -> None:
@@ -126,7 +126,7 @@ def test_what_is_given_in_a_workspace_is_not_what_a_link_there_leads_to(
     box.run(f"ln -s {place}/secret build")
     given: dict[str, Any] = {option: [f"{place}/work/build"]}
     with pytest.raises(UsageError, match="led out of the workspace"):
-        Sandbox(str(place / "work"), **given)
+        Sandbox(str(place / "work"), access=Access(**given))
 
 
 @pytest.mark.parametrize("engine", ["bubblewrap", "forkserver"])

@@ -63,7 +63,7 @@ def held(promise: P) -> Callable[[Callable[[Attack, str], None]], object]:
             sampled = name == "standard" or number % SAMPLE == 0
             marks = () if sampled else (pytest.mark.full,)
             cases.append(pytest.param(attack, name, id=f"{name}-{attack}", marks=marks))
-    return pytest.mark.parametrize(("attack", "sandbox"), cases)
+    return pytest.mark.parametrize(("attack", "enclosure"), cases)
 
 
 def survives(attack: Attack, name: str) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from redoma.model.errors import RedomaError
+from redoma.model.errors import CatalogueError
 from redoma.model.value import Value
 
 TYPE_CHECKING = False
@@ -21,12 +21,6 @@ _WRITTEN = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 _KEYWORDS = ("msgctxt", "msgid", "msgstr")
 
 
-class PoError(RedomaError):
-    """A catalogue is not a `.po` file."""
-
-    code = "catalogue"
-
-
 class PoEntry(Value):
     """One message: its English, its translation, what kind of text it is and where it stands."""
 
@@ -37,7 +31,7 @@ class PoEntry(Value):
 
 
 def read(text: str) -> Iterator[PoEntry]:
-    """The translated messages of a file, without its head; PoError with the line that is amiss."""
+    """The translated messages of a file, without its head; CatalogueError names a bad line."""
     for block in re.split(r"\n[ \t]*\n", text.replace("\r\n", "\n")):
         entry = _entry(block, text)
         if entry is not None and entry.english:
@@ -60,7 +54,7 @@ def _entry(block: str, text: str) -> PoEntry | None:
         quoted = rest if keyword in said else line
         if not at or len(quoted) < 2 or quoted[0] != '"' or quoted[-1] != '"':
             number = text[: text.index(line)].count("\n") + 1
-            raise PoError(f"line {number} of a catalogue is not a message: {line[:60]!r}")
+            raise CatalogueError(f"line {number} of a catalogue is not a message: {line[:60]!r}")
         said[at] += _ESCAPED.sub(lambda found: _MEANT.get(found[1], found[1]), quoted[1:-1])
     return PoEntry(
         english=said["msgid"],

@@ -16,6 +16,7 @@
     ├── PlanError         NothingToResume · PlanChanged · EndUnknown
     ├── RecordError       ChainBroken · RecordUnavailable
     ├── StateUnavailable
+    ├── CatalogueError
     └── VaultError        WrongKey · UnknownToken
 
 Each says what happened (`str(error)`), what kind of thing it is (`code`, stable), and what to do
@@ -311,6 +312,12 @@ class RecordUnavailable(RecordError):
     """The audit log cannot be opened or written."""
 
     code = "record-unavailable"
+
+
+class CatalogueError(RedomaError):
+    """A catalogue of messages is not a `.po` file."""
+
+    code = "catalogue"
 
 
 class StateUnavailable(RedomaError):

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redoma.i18n.po_file import PoEntry, PoError, read, written
+from redoma.i18n.po_file import PoEntry, read, written
+from redoma.model.errors import CatalogueError
 
 TEXTS = st.text(alphabet=st.sampled_from("aé {}0~\"\\\n\t'#:"), min_size=1, max_size=30)
 
@@ -28,5 +29,5 @@ def test_an_obsolete_message_is_passed_over() -> None:
 
 @pytest.mark.parametrize("line", ["msgid a", 'msgstr "open', "nothing of this", '"alone"'])
 def test_a_line_that_is_no_message_is_named(line: str) -> None:
-    with pytest.raises(PoError, match="line 3"):
+    with pytest.raises(CatalogueError, match="line 3"):
         list(read(f'msgid "x"\n\n{line}\n'))

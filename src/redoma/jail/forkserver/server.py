@@ -79,7 +79,7 @@ class Forkserver:
             try:
                 self._make(asked.removeprefix(messages.LATER), fds[0])
             except OSError as error:
-                messages.send(self._control, f"!{error}".encode())
+                messages.send(self._control, f"!{error.strerror or error}".encode())
             finally:
                 for fd in fds:
                     os.close(fd)
