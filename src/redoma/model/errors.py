@@ -17,6 +17,7 @@
     ├── RecordError       ChainBroken · RecordUnavailable
     ├── StateUnavailable
     ├── CatalogueError
+    ├── Withheld
     └── VaultError        WrongKey · UnknownToken
 
 Each says what happened (`str(error)`), what kind of thing it is (`code`, stable), and what to do
