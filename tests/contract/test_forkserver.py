@@ -111,7 +111,7 @@ def test_each_run_has_namespaces_of_its_own(box: Sandbox) -> None:
         box.workspace, engine="forkserver", access=Access(direct=True), policy="isolation-only"
     )
     # At the same time: the kernel uses the numbers of those that ended again.
-    meet = "touch {}; until [ -e {} ]; do sleep 0.05; done; "
+    meet = "touch {}; until [ -e {} ] || [ $((i += 1)) -gt 400 ]; do sleep 0.05; done; "
     with ThreadPoolExecutor(2) as pool:
         said = pool.map(lambda n: out(both, meet.format(n, 1 - n) + command), (0, 1))
         first, second = (set(text.split()) for text in said)

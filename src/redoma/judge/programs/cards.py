@@ -59,9 +59,8 @@ def function_named(named: str) -> Callable[..., Any]:
     if found is None:
         module, _, function = named.partition(".")
         path = f"redoma.judge.programs.{module}"
-        if path not in sys.modules:
-            with Uncounted():
-                __import__(path)
+        with Uncounted():
+            __import__(path)  # also where it is there: another thread may be half-way through it
         found = _functions[named] = getattr(sys.modules[path], function)
     return found
 
