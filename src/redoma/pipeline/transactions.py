@@ -229,10 +229,14 @@ def _named(entry: HistoryEntry) -> Changes:
 
 
 def _said_where_stopped(name: str, path: Path[T]) -> Path[T]:
-    """The same; who stops it is told that nothing was changed."""
+    """The same; who stops it is told that nothing was changed, where that is so."""
+    from redoma.jail.overlay import transaction_store
+
+    before = transaction_store.read_entry(name).active
     try:
         return (yield from path)
     except KeyboardInterrupt as stop:
-        if not stop.args:
+        # It may come when everything is done, and only the rows about it are left to be written.
+        if not stop.args and transaction_store.read_entry(name).active == before:
             stop.args = (f"stopped: nothing of {name} was changed",)
         raise

@@ -81,6 +81,7 @@ ERRORS: dict[str, tuple[Refusal, str]] = {
     "chain-broken": (Refusal.VIOLATION, RESOURCE),
     "record-unavailable": (Refusal.VIOLATION, RESOURCE),
     "state-unavailable": (Refusal.VIOLATION, RESOURCE),
+    "catalogue": (Refusal.VIOLATION, RESOURCE),
 }
 # How a run can end by what it may not do, and the limit behind it.
 OUTCOMES: dict[Outcome, tuple[str, str]] = {
