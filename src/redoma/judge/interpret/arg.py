@@ -26,6 +26,8 @@ NAMES = 32
 
 ENDLESS = 64
 """Never ends by itself: what `yes` prints, what `/dev/zero` holds."""
+UNSET = 128
+"""A variable that this script never set: where nobody else did, it is empty."""
 
 
 class Arg(str):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redoma.judge.interpret.arg import PLAIN, SECRET, UNKNOWN, Arg, arg
+from redoma.judge.interpret.arg import PLAIN, SECRET, UNKNOWN, UNSET, Arg, arg
 from redoma.judge.interpret.formats import unescaped
 from redoma.judge.interpret.sensitive import is_secret_variable
 from redoma.judge.interpret.variables import judge_steering
@@ -40,7 +40,7 @@ def parameter(part: Parameter, state: State, expander: Expander) -> Arg:
         op += argument or ""
     if not op:
         if value is None:
-            return arg(UNKNOWN, part.span, _taint_of_name(name))
+            return arg(UNKNOWN, part.span, _taint_of_name(name) | UNSET)
         return value
     given = argument if argument is not None else arg("", part.span)
     return _operated(op, value, given, part, state, expander)

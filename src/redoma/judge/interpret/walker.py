@@ -22,6 +22,7 @@ from redoma.judge.interpret.invocation import Invocation
 from redoma.judge.interpret.loops import ENDLESS_OR_FILTER, passed_on
 from redoma.judge.interpret.places import normal
 from redoma.judge.interpret.state import Ground, State, TextFrame
+from redoma.judge.interpret.variables import steer
 from redoma.judge.shell.parser import parse
 from redoma.judge.text.budget import spend
 from redoma.judge.text.glob import has_glob
@@ -48,6 +49,9 @@ if TYPE_CHECKING:
 
         def __contains__(self, name: object) -> bool:
             """Whether a program of this name is known."""
+
+        def variable(self, name: str) -> Any:
+            """What setting a variable means to programs; None for one that means nothing."""
 
         def run(self, call: Invocation) -> Stream:
             """Notes what a call does; gives what is known of its output."""
@@ -321,6 +325,8 @@ class Walker:
             planted = self.files.by_path and self.planted(call)
             if planted:
                 return call.executes_file(planted, "", positional=call.args)
+            if call.environment:
+                steer(call)
             noted = len(self.facts)
             out = self.knowledge.run(call)
             if call.args and (len(self.facts) > noted or self.files.by_path):
