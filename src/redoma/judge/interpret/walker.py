@@ -20,7 +20,7 @@ from redoma.judge.interpret.expansion import Expander
 from redoma.judge.interpret.files import Files, Redirects, run_written, settle
 from redoma.judge.interpret.invocation import Invocation
 from redoma.judge.interpret.loops import ENDLESS_OR_FILTER, passed_on
-from redoma.judge.interpret.places import normal
+from redoma.judge.interpret.program_search import meant, planted
 from redoma.judge.interpret.state import Ground, State, TextFrame
 from redoma.judge.interpret.variables import steer
 from redoma.judge.shell.parser import parse
@@ -314,17 +314,12 @@ class Walker:
             return ANYTHING
         self.depth += 1
         try:
-            hashed = call.state.hashed.get(str(call.word))
-            if hashed is None and call.state.links and "/" in call.word:
-                # Attack: `ln -s /bin/rm x; ./x -rf ~`: a link does what it leads to.
-                leads = call.path(call.word)
-                if leads != normal(call.word, call.state.cwd):
-                    hashed = call.word.like(leads)
-            if hashed is not None and "/" in hashed:
-                return call.run_args([hashed, *call.args])
-            planted = self.files.by_path and self.planted(call)
-            if planted:
-                return call.executes_file(planted, "", positional=call.args)
+            other = meant(call)
+            if other is not None:
+                return call.run_args([other, *call.args])
+            found = planted(call) if self.files.by_path else None
+            if found is not None:
+                return call.executes_file(found, "", positional=call.args)
             if call.environment:
                 steer(call)
             noted = len(self.facts)
@@ -337,17 +332,6 @@ class Walker:
             return out
         finally:
             self.depth -= 1
-
-    def planted(self, call: Invocation) -> Arg | None:
-        """A file that this script wrote where PATH finds it before the usual program."""
-        if "/" in call.word:
-            return None
-        searched = call.environment.get("PATH") or call.state.variables.get("PATH")
-        for folder in (searched or "").split(":")[:16]:
-            path = normal(f"{folder or '.'}/{call.word}", call.state.cwd)
-            if path in self.files.by_path:
-                return call.word.like(path)
-        return None
 
     def call_function(self, function: Function, call: Invocation) -> Stream:
         name = function.name
