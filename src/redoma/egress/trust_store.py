@@ -99,7 +99,9 @@ def certificates_in(data: bytes) -> Iterator[bytes]:
     for found in _CERTIFICATE.finditer(data):
         body = b"".join(found[1].split())
         lines = [body[at : at + 64] for at in range(0, len(body), 64)]
-        yield b"\n".join((b"-----BEGIN CERTIFICATE-----", *lines, b"-----END CERTIFICATE-----", b""))
+        yield b"\n".join(
+            (b"-----BEGIN CERTIFICATE-----", *lines, b"-----END CERTIFICATE-----", b"")
+        )
 
 
 def _all() -> list[bytes]:

@@ -137,7 +137,9 @@ class Supervisor:
                 err, err_end = os.pipe()
                 ours += [out_end, err_end]
                 stdio = (read_end, out_end, err_end)
-                self.outputs = [Output(fd, at, cap, sink, hidden) for at, fd in ((1, out), (2, err))]
+                self.outputs = [
+                    Output(fd, at, cap, sink, hidden) for at, fd in ((1, out), (2, err))
+                ]
             if self.launch.answers:
                 answer, answer_end = os.pipe()
                 self.launch.fds.append((answer_end, ANSWER))
