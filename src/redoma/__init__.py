@@ -50,14 +50,14 @@ if TYPE_CHECKING:
     from redoma.pipeline.decisions.policies import load_policy as load_policy
     from redoma.pipeline.decisions.policies import shipped_policy as shipped_policy
     from redoma.pipeline.path import Confirmed as Confirmed
+    from redoma.pipeline.plans.execution import Plan as Plan
     from redoma.pipeline.plans.execution import PlanResult as PlanResult
-    from redoma.pipeline.plans.judgement import PlanCheck as PlanCheck
-    from redoma.pipeline.plans.plan import Plan as Plan
+    from redoma.pipeline.plans.judged_steps import PlanCheck as PlanCheck
     from redoma.pipeline.plans.rehearsal import PlanPreview as PlanPreview
     from redoma.pipeline.preview import Preview as Preview
-    from redoma.pipeline.redaction import SecretSanitizer as SecretSanitizer
     from redoma.pipeline.requests import Caller as Caller
     from redoma.pipeline.sandbox import Sandbox as Sandbox
+    from redoma.pipeline.secrets import SecretSanitizer as SecretSanitizer
     from redoma.pipeline.settings import NO_LIMIT as NO_LIMIT
     from redoma.pipeline.settings import Access as Access
     from redoma.pipeline.settings import Network as Network
@@ -153,8 +153,8 @@ _HOMES = {
     "NotReturnable": "redoma.model.call",
     "NotSendable": "redoma.model.call",
     "Outcome": "redoma.model.result",
-    "Plan": "redoma.pipeline.plans.plan",
-    "PlanCheck": "redoma.pipeline.plans.judgement",
+    "Plan": "redoma.pipeline.plans.execution",
+    "PlanCheck": "redoma.pipeline.plans.judged_steps",
     "PlanPreview": "redoma.pipeline.plans.rehearsal",
     "PlanResult": "redoma.pipeline.plans.execution",
     "Policy": "redoma.model.policy",
@@ -168,7 +168,7 @@ _HOMES = {
     "Sandbox": "redoma.pipeline.sandbox",
     "SandboxTimeout": "redoma.model.call",
     "SandboxViolation": "redoma.model.call",
-    "SecretSanitizer": "redoma.pipeline.redaction",
+    "SecretSanitizer": "redoma.pipeline.secrets",
     "Undone": "redoma.model.change",
     "UsageError": "redoma.model.errors",
     "Validation": "redoma.model.component",

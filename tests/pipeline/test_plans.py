@@ -17,7 +17,7 @@ from redoma.model.question import Question
 from redoma.model.value import replace
 from redoma.pipeline import stored_changes
 from redoma.pipeline.plans import state
-from redoma.pipeline.plans.plan import Plan
+from redoma.pipeline.plans.execution import Plan
 from tests.pipeline.place import Place
 
 pytestmark = [pytest.mark.requirement("X7"), pytest.mark.usefixtures("one_cache")]

@@ -16,7 +16,7 @@ from redoma.model.intent import StepConstraints
 from redoma.model.network import Reach
 from redoma.model.question import Question
 from redoma.model.value import replace
-from redoma.pipeline.plans.plan import Plan
+from redoma.pipeline.plans.execution import Plan
 from redoma.pipeline.step_constraints import narrowed
 from tests.pipeline.place import Place
 

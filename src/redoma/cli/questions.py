@@ -21,7 +21,7 @@ from redoma.pipeline.pending_questions import (
     pending,
     remembered,
 )
-from redoma.pipeline.redaction import redactor
+from redoma.pipeline.secrets import redactor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -89,7 +89,7 @@ def start(line: CommandLine) -> int:
     """Runs a command line that was read."""
     import gc
 
-    from redoma.pipeline.host_services import Control
+    from redoma.pipeline.this_host import Control
 
     sandbox = sandbox_for(line)
     as_json = line.json

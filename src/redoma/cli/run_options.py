@@ -198,8 +198,8 @@ def sandbox_for(line: CommandLine) -> Sandbox:
 
 
 def _limit(row: Option, value: str) -> int | float:
-    from redoma.pipeline.host_services import read_limit
     from redoma.pipeline.settings import NO_LIMIT
+    from redoma.pipeline.this_host import read_limit
 
     limit = row.feeds[len(_LIMITS) :]
     try:

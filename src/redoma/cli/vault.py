@@ -10,7 +10,7 @@ from redoma.cli.options import CommandTable, Heading, Option, Sample
 from redoma.i18n import phrased
 from redoma.model.errors import UsageError
 from redoma.model.secret import Secret
-from redoma.pipeline.credentials import vault
+from redoma.pipeline.secrets import vault
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from redoma.model.decision import Decision, Verdict
 from redoma.model.errors import PolicyError, RecordError
 from redoma.pipeline.checks import CommandCheck, WriteCheck
 from redoma.pipeline.decisions.policies import load_policy
-from redoma.pipeline.redaction import redact
 from redoma.pipeline.requests import Caller
+from redoma.pipeline.secrets import redact
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import os
 from contextlib import suppress
 
 from redoma.model.errors import AskUnavailable, StateUnavailable, UsageError
-from redoma.pipeline.redaction import cleaner, redact
+from redoma.pipeline.secrets import cleaner, redact
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from redoma.model.errors import EngineFailed, UsageError
 from redoma.model.request import PythonCall
 from redoma.model.result import Result
 from redoma.model.value import replace
-from redoma.pipeline.workspace import refuse_ours
+from redoma.pipeline.this_host import refuse_ours
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def _with_secrets(launch: Launch) -> Launch:
     """The same, with what its gate adds to requests; taken only when everything else stands."""
     if launch.gate is None or not launch.gate.credentials:
         return launch
-    from redoma.pipeline.credentials import secrets_of
+    from redoma.pipeline.secrets import secrets_of
 
     return replace(launch, secrets=secrets_of(launch.gate.credentials))
 

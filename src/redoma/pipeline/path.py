@@ -15,7 +15,7 @@ from redoma.model.event import Kind
 from redoma.model.request import Mode
 from redoma.model.result import Outcome, Result
 from redoma.model.value import Value, replace
-from redoma.pipeline.check_path import check_path
+from redoma.pipeline.checks import check_path
 from redoma.pipeline.steps import ApplyStep, AskStep, AuditStep, BeginStep, ExecuteStep, HoldStep
 
 TYPE_CHECKING = False

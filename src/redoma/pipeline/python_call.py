@@ -16,7 +16,7 @@ from redoma.model.request import PythonCall, Request
 from redoma.model.result import Outcome
 from redoma.model.value import replace
 from redoma.pipeline.run_context import RunContext
-from redoma.pipeline.step_runner import RunStepRunner
+from redoma.pipeline.steps import RunStepRunner
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

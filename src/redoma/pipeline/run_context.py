@@ -16,7 +16,7 @@ from redoma.model.guarantee import Guarantee
 from redoma.model.network import Reach
 from redoma.model.request import Mode
 from redoma.model.value import replace
-from redoma.pipeline.context import PipelineContext
+from redoma.pipeline.checks import PipelineContext
 from redoma.pipeline.requests import shell_command
 from redoma.pipeline.this_host import this_host
 
@@ -32,10 +32,9 @@ if TYPE_CHECKING:
     from redoma.model.policy import Circumstances, Policy
     from redoma.model.question import Answerer, Question
     from redoma.model.request import Request
-    from redoma.pipeline.context import Ask
-    from redoma.pipeline.overrides import Overrides
+    from redoma.pipeline.checks import Ask
+    from redoma.pipeline.overrides import Overrides, Restrictions
     from redoma.pipeline.requests import Caller
-    from redoma.pipeline.restrictions import Restrictions
 
 log = logger(__name__)
 USUAL = "standard"
@@ -97,7 +96,7 @@ class SandboxConfig:
             found = load_policy(self._project)
         if self._beside is None:
             return found
-        from redoma.pipeline.decisions.caller_rules import over
+        from redoma.pipeline.decisions.own_rules import over
 
         return over(found, self._beside)
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from redoma.model.question import Question
     from redoma.model.request import Request
     from redoma.pipeline.audit_events import AuditEvents
-    from redoma.pipeline.context import PipelineContext
+    from redoma.pipeline.checks import PipelineContext
     from redoma.pipeline.steps import Path
 
     T = TypeVar("T")
@@ -207,7 +207,7 @@ class Transactions:
         return self._context.caller.request(ShellCommand(text=entry.command), id=entry.id)
 
     def _drive(self, path: Path[T]) -> T:
-        from redoma.pipeline.step_runner import StepRunner
+        from redoma.pipeline.steps import StepRunner
 
         return drive(path, StepRunner(self._context))
 
@@ -215,7 +215,7 @@ class Transactions:
 def local_transactions(policy: Policy) -> Transactions:
     """For whoever is at this command line: whoever is there is asked."""
     from redoma.pipeline.answerers import LocalAnswerer
-    from redoma.pipeline.context import PipelineContext
+    from redoma.pipeline.checks import PipelineContext
     from redoma.pipeline.requests import Caller
 
     return Transactions(PipelineContext(policy, Caller(), ask=LocalAnswerer("auto")))

@@ -172,7 +172,7 @@ def check(
         )
         if policy.beside is None:
             return decision
-        from redoma.pipeline.decisions.caller_rules import stricter
+        from redoma.pipeline.decisions.own_rules import stricter
 
         other = check(text, cwd=cwd, home=home, policy=policy.beside, circumstances=circumstances)
         return stricter(other, decision)
@@ -196,7 +196,7 @@ def _checked(
             decision.verdict,
             decision.assessment.risk,
         )
-        from redoma.pipeline.decisions.caller_rules import stricter
+        from redoma.pipeline.decisions.own_rules import stricter
 
         decision = stricter(other, decision) if graver else stricter(decision, other)
     return decision if policy.name == ISOLATION_ONLY else refuse_broken(decision)

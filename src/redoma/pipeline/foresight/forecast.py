@@ -21,8 +21,7 @@ from redoma.pipeline.decisions.check import judging
 from redoma.pipeline.decisions.knowledge import knowledge
 from redoma.pipeline.decisions.knowledge import pack as pack_named
 from redoma.pipeline.foresight.commands import edited, walked
-from redoma.pipeline.foresight.contacts import requests, sent
-from redoma.pipeline.foresight.git_push import push
+from redoma.pipeline.foresight.contacts import push, requests, sent
 from redoma.pipeline.foresight.substitutes import (
     NEEDS,
     check_upload,
