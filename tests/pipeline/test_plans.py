@@ -13,7 +13,7 @@ from redoma import Access, Network, Sandbox
 from redoma.jail.profiles.limits import of_machine
 from redoma.model.errors import Declined, Refused, RunError
 from redoma.model.intent import EndUnknown, NothingToResume, PlanChanged, PlanError, StepStatus
-from redoma.model.question import Question
+from redoma.model.request import Question
 from redoma.model.value import replace
 from redoma.pipeline import stored_changes
 from redoma.pipeline.plans import state

@@ -156,7 +156,7 @@ LIMITS = {
 
 def sandbox_for(line: CommandLine) -> Sandbox:
     """The sandbox that a command line describes: each option becomes the argument it feeds."""
-    from redoma.model.access import Limits
+    from redoma.model.grant import Limits
     from redoma.pipeline.answerers import LocalAnswerer, forget_questions
     from redoma.pipeline.requests import Caller
     from redoma.pipeline.sandbox import Sandbox

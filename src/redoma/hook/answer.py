@@ -22,8 +22,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.hook.agents import Agent
     from redoma.hook.calls import ToolCall
+    from redoma.model.decision import Finding
     from redoma.model.policy import Policy
-    from redoma.model.risk import Finding
 
 log = logger(__name__)
 LONGEST_REASON = 1000

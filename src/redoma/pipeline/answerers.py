@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from redoma.ask.answerers import AnswererChain
     from redoma.model.policy import Policy
-    from redoma.model.question import Answer, Answerer, Choice, Question
+    from redoma.model.request import Answer, Answerer, Choice, Question
 
 HOWS = ("auto", "wait", "nobody")
 """How a command line asks: whoever is there, whoever answers elsewhere, or nobody."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from redoma.audit.log import AuditLog
     from redoma.model.decision import Decision
     from redoma.model.policy import Policy
-    from redoma.model.question import Answer, Answerer, Choice, Question
+    from redoma.model.request import Answer, Answerer, Choice, Question
     from redoma.pipeline.steps import Path
 
     class Judge(Protocol):

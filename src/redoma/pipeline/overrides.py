@@ -6,9 +6,8 @@ import os
 
 from redoma.base.paths import is_below, is_within
 from redoma.jail.engines.registry import declared, engine_name
-from redoma.model.access import SHARED, Apply, Grant, Limits, NetworkMode, Writes
 from redoma.model.errors import EngineFailed, UsageError
-from redoma.model.guarantee import Guarantee
+from redoma.model.grant import SHARED, Apply, Grant, Guarantee, Limits, NetworkMode, Writes
 from redoma.model.network import Reach
 from redoma.model.value import replace
 

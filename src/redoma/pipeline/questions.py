@@ -12,17 +12,24 @@ from enum import Enum
 from hashlib import sha256
 
 from redoma.ask.answers import now
-from redoma.base.ids import short_id, uuid
+from redoma.base.process_identity import short_id, uuid
 from redoma.base.text import shortened
 from redoma.judge.canonical_argv import NOTHING, CanonicalCommand, canonical_argv, canonical_program
 from redoma.judge.judgement import examine_call, facts_of
 from redoma.judge.text.budget import Exhausted
-from redoma.model.access import NetworkMode, Writes
 from redoma.model.change import Did
+from redoma.model.decision import Effect, Place, Risk
+from redoma.model.grant import NetworkMode, Writes
 from redoma.model.policy import BUILT_IN
-from redoma.model.question import Choice, Context, Impact, Question
-from redoma.model.request import Program, PythonCall, ShellCommand
-from redoma.model.risk import Effect, Place, Risk
+from redoma.model.request import (
+    Choice,
+    Context,
+    Impact,
+    Program,
+    PythonCall,
+    Question,
+    ShellCommand,
+)
 from redoma.model.value import Value, fields_of, replace
 from redoma.pipeline.decisions.check import ground, judging, unjudged
 from redoma.pipeline.decisions.knowledge import knowledge, pack
@@ -32,12 +39,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from redoma.model.access import Grant
     from redoma.model.change import Changes, HistoryEntry
-    from redoma.model.decision import Decision
+    from redoma.model.decision import Decision, Fact, Finding
+    from redoma.model.grant import Grant
     from redoma.model.policy import Policy
     from redoma.model.request import Request, Workload
-    from redoma.model.risk import Fact, Finding
     from redoma.model.script import Span
 
 

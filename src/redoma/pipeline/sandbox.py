@@ -24,13 +24,12 @@ if TYPE_CHECKING:
     from redoma.audit.log import AuditLog
     from redoma.jail.supervisor.control import Control
     from redoma.jail.supervisor.streams import Sink
-    from redoma.model.access import Limits
     from redoma.model.call import Call
     from redoma.model.change import Applied, Undone
     from redoma.model.decision import Decision
+    from redoma.model.grant import Limits
     from redoma.model.policy import Policy
-    from redoma.model.question import Answer, Answerer, Choice, Context, Question
-    from redoma.model.request import Request
+    from redoma.model.request import Answer, Answerer, Choice, Context, Question, Request
     from redoma.model.result import Result
     from redoma.pipeline.path import Confirmed
     from redoma.pipeline.preview import Preview
@@ -262,7 +261,7 @@ def confirmation(
     command: str | Sequence[str], config: SandboxConfig, cwd: str, previous: Sequence[str]
 ) -> tuple[Request, Context]:
     """The request that somebody is asked about, and what led to it."""
-    from redoma.model.question import Context
+    from redoma.model.request import Context
 
     request = request_for(command, config.started_in(cwd), caller=config.caller)
     about = Context(

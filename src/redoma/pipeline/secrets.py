@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from redoma.model.errors import StateUnavailable, UnknownToken, VaultError
-from redoma.model.secret import Secret
+from redoma.model.grant import Secret
 from redoma.vault.redactor import REDACTED, WITH_KIND, Found, Redactor
 
 TYPE_CHECKING = False

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from redoma.jail.supervisor.streams import Sink
     from redoma.model.change import Applied, Undone
     from redoma.model.event import Event
-    from redoma.model.plan import RunPlan
-    from redoma.model.question import Answer, Question
+    from redoma.model.grant import RunPlan
+    from redoma.model.request import Answer, Question
     from redoma.model.result import Result
     from redoma.pipeline.checks import PipelineContext
     from redoma.pipeline.run_context import RunContext

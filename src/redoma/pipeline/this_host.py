@@ -10,8 +10,8 @@ from redoma.base.paths import is_below
 from redoma.jail.kernel.process import standing
 from redoma.jail.supervisor.control import Control
 from redoma.jail.supervisor.host import Host
-from redoma.model.access import SHARED
 from redoma.model.errors import UsageError
+from redoma.model.grant import SHARED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

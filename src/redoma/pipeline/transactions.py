@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from redoma.model.change import Applied, Changes, HistoryEntry, Undone
     from redoma.model.event import Event
     from redoma.model.policy import Policy
-    from redoma.model.question import Question
-    from redoma.model.request import Request
+    from redoma.model.request import Question, Request
     from redoma.pipeline.audit_events import AuditEvents
     from redoma.pipeline.checks import PipelineContext
     from redoma.pipeline.steps import Path

@@ -25,15 +25,15 @@ from redoma.model import policy as nouns
 from redoma.model.decision import Verdict
 from redoma.model.errors import PolicyError, UsageError
 from redoma.model.policy import BUILT_IN, Policy
-from redoma.model.question import Choice
+from redoma.model.request import Choice
 from redoma.model.value import Value, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from redoma.model.access import Grant
     from redoma.model.decision import Decision
+    from redoma.model.grant import Grant
 
     Stamp = tuple[tuple[str, str, int, int, int, int, int, int, int], ...]
 

@@ -11,7 +11,7 @@ from functools import cache
 
 from redoma.judge.interpret.arg import UNKNOWN
 from redoma.judge.programs.options import split
-from redoma.model.risk import Effect
+from redoma.model.decision import Effect
 from redoma.model.value import Value
 from redoma.pipeline.decisions.knowledge import knowledge
 from redoma.pipeline.foresight.commands import Edit, Instead

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from redoma.jail.supervisor.control import Control
     from redoma.jail.supervisor.streams import Sink
     from redoma.model.intent import Intent
-    from redoma.model.question import Answerer
+    from redoma.model.request import Answerer
     from redoma.model.result import Result
     from redoma.pipeline.plans.judged_steps import JudgedStep
     from redoma.pipeline.plans.rehearsal import PlanPreview

@@ -1,4 +1,8 @@
-"""What each operation of a plan is on the one path; each is judged before the first one runs."""
+"""What each operation of a plan is on the one path; each is judged before the first one runs.
+
+A file operation is the program that people use for it. So the judge knows it, the policy and its
+rules hold for it, the kernel encloses it, and what it changed can be seen and taken back.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +13,7 @@ from redoma.ask.answers import told
 from redoma.base.text import shortened
 from redoma.model.decision import Verdict
 from redoma.model.intent import Operation, StepStatus
-from redoma.model.question import Choice, Impact
-from redoma.model.request import Mode, ShellCommand
+from redoma.model.request import Choice, Impact, Mode, ShellCommand
 from redoma.model.value import Value, replace
 from redoma.pipeline.checks import check_path
 from redoma.pipeline.path import ask, path
@@ -29,8 +32,7 @@ if TYPE_CHECKING:
     from redoma.model.call import Call
     from redoma.model.decision import Decision
     from redoma.model.intent import Intent, Step
-    from redoma.model.question import Answer, Answerer, Question
-    from redoma.model.request import Request
+    from redoma.model.request import Answer, Answerer, Question, Request
     from redoma.model.result import Result
     from redoma.model.script import Span
     from redoma.pipeline.run_context import SandboxConfig

@@ -11,8 +11,8 @@ import os
 import time
 from contextlib import contextmanager, suppress
 
-from redoma.base import atomic_file, own_directories
-from redoma.base.ids import short_id
+from redoma.base import own_directories, private_file
+from redoma.base.process_identity import short_id
 from redoma.jail.overlay.locks import recover
 from redoma.jail.overlay.transaction_store import read_entry
 from redoma.model.change import Standing
@@ -108,7 +108,7 @@ def write(state: PlanState) -> None:
     """The state from now on, on disk before this returns."""
     path = f"{_directory()}/{state.id}.json"
     text = json.dumps({"version": VERSION, **fields_of(state)})
-    atomic_file.write(path, text, durable=True)
+    private_file.write(path, text, durable=True)
 
 
 @contextmanager
