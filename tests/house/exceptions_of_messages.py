@@ -22,7 +22,7 @@ MODULES_WITHOUT: tuple[str, ...] = (
 CODE = re.compile(
     r'import sys;|"\$@"|while IFS|127\.0\.0\.1|\|\| sh -c|\\b|\*\*\* |# [<>]{3}|\(command'
     r"|# Completes redoma's|#compdef|complete -c|\{0\}\)\n|\.(?:TH|SH|SS) "
-    r"|HTTP/1|Language: |plan \{0\}(?:\n|\Z)|import \{0\}\n"
+    r"|HTTP/1|Project-Id-Version: |plan \{0\}(?:\n|\Z)|import \{0\}\n"
 )
 NOT_MESSAGES: frozenset[str] = frozenset(
     {

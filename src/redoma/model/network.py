@@ -164,6 +164,8 @@ class Connection(Value):
             return ""
         host = self.name or self.address
         if self.why == REQUEST_NOT_GRANTED:
+            if not self.method:
+                return ""  # one row for many requests
             place = host if self.port in WEB_PORTS else self.target
             path = self.path.partition("?")[0]
             # A star in it would grant more than what was asked for.
