@@ -50,7 +50,8 @@ _DIRECTORY = "SSL_CERT_DIR"
 _LARGEST = 8 << 20
 _MOST_FILES = 1000
 _CERTIFICATE = re.compile(
-    rb"-----BEGIN (?:X509 )?CERTIFICATE-----\s*([A-Za-z0-9+/=\s]+?)-----END (?:X509 )?CERTIFICATE-----"
+    rb"-----BEGIN (?:X509 )?CERTIFICATE-----\s([A-Za-z0-9+/=\s]+)"
+    rb"-----END (?:X509 )?CERTIFICATE-----"
 )
 
 

@@ -17,8 +17,8 @@ from redoma.egress.credentials import read_all
 from redoma.egress.exchange import HttpRequest, HttpResponse, RequestBody
 from redoma.egress.host_rules import read
 from redoma.egress.inspector import private
+from redoma.model.grant import Secret
 from redoma.model.network import Reach
-from redoma.model.secret import Secret
 from redoma.model.value import replace
 
 pytestmark = pytest.mark.requirement("S13")

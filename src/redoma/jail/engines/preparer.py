@@ -19,9 +19,8 @@ from redoma.jail.engines.prepared_sandbox import PreparedSandbox
 from redoma.jail.kernel import seccomp
 from redoma.jail.kernel.process import is_machines_root
 from redoma.jail.protect import git_repository, run_journal
-from redoma.model.access import Grant, NetworkMode, Syscalls, Writes
 from redoma.model.errors import EngineFailed
-from redoma.model.plan import Handshake, Launch, RunPlan
+from redoma.model.grant import Grant, Handshake, Launch, NetworkMode, RunPlan, Syscalls, Writes
 from redoma.model.request import Mode
 
 TYPE_CHECKING = False
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from redoma.jail.protect.covers import OwnPartMounts
     from redoma.jail.protect.protected_paths import ProtectedPaths, RunProtection
     from redoma.jail.protect.survey import Survey
-    from redoma.model.plan import Starter
+    from redoma.model.grant import Starter
 
     class Builder(Protocol):
         """Whoever builds the sandbox that is described here."""

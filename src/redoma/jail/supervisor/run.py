@@ -16,8 +16,7 @@ from redoma.jail.supervisor.mount_release import MountHold
 from redoma.jail.supervisor.outcome import PAST, RunEnd
 from redoma.jail.supervisor.spawn import spawn
 from redoma.jail.supervisor.streams import ANSWER, Input, Output
-from redoma.model.access import NOBODYS_UID
-from redoma.model.plan import Launch
+from redoma.model.grant import NOBODYS_UID, Launch
 from redoma.model.result import Exit, Outcome
 
 TYPE_CHECKING = False

@@ -16,7 +16,7 @@ from redoma.judge.policy.patterns import (
     within,
 )
 from redoma.judge.policy.subject import Subject, hosts_of, known_start, names_of
-from redoma.model.decision import Decision, Verdict
+from redoma.model.decision import Assessment, Decision, Effect, Place, Risk, Verdict
 from redoma.model.policy import (
     BUILT_IN_SOURCE,
     DEFAULT,
@@ -25,13 +25,12 @@ from redoma.model.policy import (
     Environment,
     Voice,
 )
-from redoma.model.risk import Assessment, Effect, Place, Risk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.rules.pack import Pack
+    from redoma.model.decision import Fact
     from redoma.model.policy import Circumstances, Policy, Rule
-    from redoma.model.risk import Fact
     from redoma.model.script import Span
 
 # What outlives the run in other systems or in this machine: in production someone confirms it.

@@ -7,9 +7,8 @@ import os
 from redoma.base.levels import LEVELS
 from redoma.base.paths import is_below
 from redoma.judge.policy.patterns import expanded, within
-from redoma.model.access import Apply, Grant, Home, Limits, NetworkMode, Syscalls, Writes
 from redoma.model.errors import NoEngine
-from redoma.model.guarantee import Guarantee
+from redoma.model.grant import Apply, Grant, Guarantee, Home, Limits, NetworkMode, Syscalls, Writes
 from redoma.model.value import fields_of, replace
 
 TYPE_CHECKING = False

@@ -10,12 +10,11 @@ import pytest
 
 from redoma.jail.profiles.profile import load
 from redoma.judge.policy.schema import KEYS, WRAPPED
-from redoma.model.access import Grant, Limits, NetworkMode, Writes
 from redoma.model.errors import NoEngine, PolicySyntax
-from redoma.model.guarantee import Guarantee
+from redoma.model.grant import Grant, Guarantee, Limits, NetworkMode, Writes
 from redoma.model.network import HostRule, Reach
 from redoma.model.policy import LogLevel, Policy
-from redoma.model.question import Choice
+from redoma.model.request import Choice
 from redoma.model.value import replace
 from redoma.pipeline.decisions.policies import tightened
 from redoma.pipeline.decisions.policy_tools import tried
