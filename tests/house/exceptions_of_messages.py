@@ -19,7 +19,7 @@ MODULES_WITHOUT: tuple[str, ...] = (
     "redoma.mcp.server",
     "redoma.judge.intent.plan_schema",
     "redoma.judge.policy.schema",  # JSON Schema is for editors, the template is a file
-    "redoma.audit.schema",
+    "redoma.audit.database",
     "redoma.audit.stats",  # Prometheus' format
 )
 # Scripts, expressions and files for other programs, known by how they begin.

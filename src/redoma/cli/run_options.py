@@ -164,7 +164,7 @@ def sandbox_for(line: CommandLine) -> Sandbox:
 
 def sandbox_arguments(line: CommandLine) -> tuple[str, dict[str, Any]]:
     """The workspace, and what else a `Sandbox` is made with: each option feeds an argument."""
-    from redoma.model.access import Limits
+    from redoma.model.grant import Limits
     from redoma.pipeline.answerers import LocalAnswerer, forget_questions
     from redoma.pipeline.requests import Caller
     from redoma.pipeline.settings import Access, Network
@@ -205,8 +205,8 @@ def sandbox_arguments(line: CommandLine) -> tuple[str, dict[str, Any]]:
 
 
 def _limit(row: Option, value: str) -> int | float:
-    from redoma.pipeline.host_services import read_limit
     from redoma.pipeline.settings import NO_LIMIT
+    from redoma.pipeline.this_host import read_limit
 
     limit = row.feeds[len(_LIMITS) :]
     try:

@@ -19,10 +19,10 @@ from mcp_types.version import is_version_at_least
 from pydantic import BaseModel, Field, ValidationError
 
 from redoma.i18n import phrased
-from redoma.model.question import Answer, Choice, Question
+from redoma.model.request import Answer, Choice, Question
 from redoma.pipeline.answerers import LocalAnswerer
 from redoma.pipeline.pending_questions import described
-from redoma.pipeline.redaction import redact
+from redoma.pipeline.secrets import redact
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from mcp.server.mcpserver import Context
 
-    from redoma.model.question import Answerer
+    from redoma.model.request import Answerer
 
     T = TypeVar("T")
     Ask = Callable[[Question], Answer]
