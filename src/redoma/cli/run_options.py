@@ -155,11 +155,18 @@ LIMITS = {
 
 
 def sandbox_for(line: CommandLine) -> Sandbox:
-    """The sandbox that a command line describes: each option becomes the argument it feeds."""
-    from redoma.model.access import Limits
+    """The sandbox that a command line describes."""
+    from redoma.pipeline.sandbox import Sandbox
+
+    workspace, arguments = sandbox_arguments(line)
+    return Sandbox(workspace, **arguments)
+
+
+def sandbox_arguments(line: CommandLine) -> tuple[str, dict[str, Any]]:
+    """The workspace, and what else a `Sandbox` is made with: each option feeds an argument."""
+    from redoma.model.grant import Limits
     from redoma.pipeline.answerers import LocalAnswerer, forget_questions
     from redoma.pipeline.requests import Caller
-    from redoma.pipeline.sandbox import Sandbox
     from redoma.pipeline.settings import Access, Network
 
     kinds: dict[str, Any] = {
@@ -194,12 +201,12 @@ def sandbox_for(line: CommandLine) -> Sandbox:
     wanted["access"]["env"] = dict(_variable(given) for given in wanted["access"]["env"])
     own["ask"] = LocalAnswerer(own.get("ask", "auto"))
     values = {name: kinds[name](**fields) for name, fields in wanted.items()}
-    return Sandbox(own.pop("workspace", "."), **own, **values)
+    return own.pop("workspace", "."), {**own, **values}
 
 
 def _limit(row: Option, value: str) -> int | float:
-    from redoma.pipeline.host_services import read_limit
     from redoma.pipeline.settings import NO_LIMIT
+    from redoma.pipeline.this_host import read_limit
 
     limit = row.feeds[len(_LIMITS) :]
     try:

@@ -6,7 +6,7 @@ import re
 
 from redoma.judge.interpret.arg import NETWORK, SECRET, Stream
 from redoma.judge.interpret.sensitive import is_secret
-from redoma.model.risk import Effect
+from redoma.model.decision import Effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

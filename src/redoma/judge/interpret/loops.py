@@ -6,7 +6,7 @@ import re
 
 from redoma.judge.interpret.arg import ENDLESS, Stream
 from redoma.judge.text.budget import spend
-from redoma.model.risk import Effect
+from redoma.model.decision import Effect
 from redoma.model.script import (
     ArithmeticCommand,
     Assignment,

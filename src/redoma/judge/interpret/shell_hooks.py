@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from redoma.judge.interpret.arg import ANYTHING, NOTHING, SECRET, UNKNOWN, Arg, Stream
 from redoma.judge.interpret.assignments import names
-from redoma.model.risk import Effect, Place, Target
+from redoma.model.decision import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from redoma.judge.programs.compiler import CardError, compile_own_cards, compile_variables
-from redoma.model.risk import Risk
+from redoma.model.decision import Risk
 from redoma.pipeline.decisions.knowledge import knowledge, shipped_cards, shipped_variables
 from tests.unit.judge.judged import risk
 
