@@ -4,23 +4,44 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import NoReturn
+
+_HIDDEN = "Secret(…)"
 
 
 class Secret:
-    """A text that is only given to who asks for it by name."""
+    """A text that is only given to who asks for it by name.
 
-    __slots__ = ("_text",)
+    It is not printed, formatted, pickled, copied or encoded as JSON, and a dump of the local
+    variables of a traceback shows a placeholder. The text lies behind a function, so that whoever
+    walks the attributes of values does not come to it either.
+    """
+
+    __slots__ = ("reveal",)
+    reveal: Callable[[], str]
+    """The secret itself."""
 
     def __init__(self, text: str) -> None:
-        self._text = text
+        # Set past our own guard; nobody sets it again.
+        object.__setattr__(self, "reveal", lambda: text)
 
-    def reveal(self) -> str:
-        """The secret itself."""
-        return self._text
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError("a secret does not change")
 
     def __repr__(self) -> str:
-        return "Secret(…)"
+        return _HIDDEN
+
+    __str__ = __repr__
+
+    def __format__(self, form: str) -> str:
+        return _HIDDEN
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a secret is not written down")
+
+    def __copy__(self) -> NoReturn:
+        raise TypeError("a secret is not copied")
+
+    def __deepcopy__(self, memo: object) -> NoReturn:
+        raise TypeError("a secret is not copied")
