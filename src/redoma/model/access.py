@@ -91,6 +91,28 @@ class Limits(Value):
     output_total: int | None = None
 
 
+SECRETS = "/run/secrets"
+"""Where a secret lies inside that is given as a file: memory of the run's own."""
+
+
+class SecretGrant(Value):
+    """A secret of the vault that a command gets in plaintext: in a variable, or in a file."""
+
+    name: str
+    variable: str = ""
+    path: str = ""
+
+    @property
+    def text(self) -> str:
+        """The grant as it is written."""
+        return f"{self.name}={self.variable or self.path}"
+
+    @property
+    def place(self) -> str:
+        """Where the command finds it, for a person."""
+        return f"the variable {self.variable}" if self.variable else f"the file {self.path}"
+
+
 class Grant(Value):
     """What one run may do, and what has to be enforced for it to run at all."""
 
@@ -118,5 +140,7 @@ class Grant(Value):
     subprocesses: bool = True
     # Environment variables given by name and value.
     env: tuple[tuple[str, str], ...] = ()
+    # Secrets that it gets in plaintext, by name; their values are nowhere in a grant.
+    secrets: tuple[SecretGrant, ...] = ()
     require: frozenset[Guarantee] = frozenset()
     prefer: tuple[str, ...] = ()

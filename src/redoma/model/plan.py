@@ -33,6 +33,8 @@ class RunPlan(Value):
     trace_files: bool = False
     # Whether somebody has to look after it where we are killed; not at a trial in a place of ours.
     journaled: bool = True
+    # The values of the grant's secrets, in their order; empty where it gets none.
+    secrets: tuple[Secret, ...] = ()
 
 
 class Handshake(Value):

@@ -51,6 +51,13 @@ def execute(
     _refuse_links(plan.grant)
     _refuse_ours(plan.grant)
     refuse_unwaited()
+    output: RedactedOutput | None = None
+    if plan.grant.secrets:
+        from redoma.pipeline.secret_grants import RedactedOutput, with_secrets
+
+        plan = with_secrets(plan)
+        output = RedactedOutput(plan, sink)
+        sink = output.sink
     engine = host.engine(plan.engine)
     host.has_run = True
     if plan.grant.limits.file_size is not None:
@@ -78,6 +85,8 @@ def execute(
                 groups=host.groups(),
                 directory=layer.directory if layer is not None else plan.grant.workspace,
             )
+            if output is not None:
+                ended = output.finished(ended)
             taken = prepared.settle()
             notes = (*prepared.notes, *ended.notes, *_about_ours(plan.grant, ended))
             changes = None

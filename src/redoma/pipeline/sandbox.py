@@ -12,6 +12,7 @@ from redoma.pipeline.path import confirm_path, path
 from redoma.pipeline.requests import Caller, request_for
 from redoma.pipeline.restrictions import Restrictions
 from redoma.pipeline.run_context import RunContext, SandboxConfig
+from redoma.pipeline.secret_grants import read_grants
 from redoma.pipeline.settings import Access, Network, PolicyChoice, checked, limits_by_name
 from redoma.pipeline.step_runner import RunStepRunner, StepRunner
 from redoma.pipeline.steps import drive
@@ -104,6 +105,7 @@ class Sandbox:
             ),
             readable=tuple(granted_path(path, READ, root=root) for path in access.read),
             env=tuple((access.env or {}).items()),
+            secrets=read_grants(access.secrets),
             reach=reach_of(
                 network.hosts,
                 network.publish,

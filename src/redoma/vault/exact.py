@@ -132,6 +132,10 @@ class Exact:
         """The length of the longest form."""
         return len(self._forms[0]) if self._forms else 0
 
+    def begins(self, end: bytes) -> bool:
+        """Whether a value may begin with these bytes, and go on."""
+        return any(len(form) > len(end) and form.startswith(end) for form in self._forms)
+
     def spans(self, block: bytes) -> Iterator[Span]:
         """Where a value stands, in any of its forms."""
         for form in self._forms:
