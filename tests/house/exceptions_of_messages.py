@@ -15,14 +15,14 @@ MODULES_WITHOUT: tuple[str, ...] = (
     "redoma.egress.guard",  # what is sent to a peer
     "redoma.judge.intent.plan_schema",
     "redoma.judge.policy.schema",  # JSON Schema is for editors, the template is a file
-    "redoma.audit.schema",
+    "redoma.audit.database",
     "redoma.audit.stats",  # Prometheus' format
 )
 # Scripts, expressions and files for other programs, known by how they begin.
 CODE = re.compile(
     r'import sys;|"\$@"|while IFS|127\.0\.0\.1|\|\| sh -c|\\b|\*\*\* |# [<>]{3}|\(command'
     r"|# Completes redoma's|#compdef|complete -c|\{0\}\)\n|\.(?:TH|SH|SS) "
-    r"|HTTP/1|Language: |plan \{0\}(?:\n|\Z)|import \{0\}\n"
+    r"|HTTP/1|Project-Id-Version: |plan \{0\}(?:\n|\Z)|import \{0\}\n"
 )
 NOT_MESSAGES: frozenset[str] = frozenset(
     {

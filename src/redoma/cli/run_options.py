@@ -164,7 +164,7 @@ LIMITS = {
 
 def sandbox_for(line: CommandLine) -> Sandbox:
     """The sandbox that a command line describes: each option becomes the argument it feeds."""
-    from redoma.model.access import Limits
+    from redoma.model.grant import Limits
     from redoma.pipeline.answerers import LocalAnswerer, forget_questions
     from redoma.pipeline.requests import Caller
     from redoma.pipeline.sandbox import Sandbox
@@ -206,8 +206,8 @@ def sandbox_for(line: CommandLine) -> Sandbox:
 
 
 def _limit(row: Option, value: str) -> int | float:
-    from redoma.pipeline.host_services import read_limit
     from redoma.pipeline.settings import NO_LIMIT
+    from redoma.pipeline.this_host import read_limit
 
     limit = row.feeds[len(_LIMITS) :]
     try:

@@ -28,6 +28,8 @@ cannot be understood, 124 for time, 126 for a refusal, 125 where Redoma could no
 
 from __future__ import annotations
 
+from redoma.model.message import Message
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -47,7 +49,7 @@ class RedomaError(Exception):
 
     def __init__(self, message: str, *, hint: str | Remedy = "") -> None:
         """`hint` is what to do next: as it is, or as each interface says it."""
-        super().__init__(message)
+        super().__init__(Message(message))
         self.remedy = None if isinstance(hint, str) else hint
         self.hint: str = hint if isinstance(hint, str) else hint.said()
 

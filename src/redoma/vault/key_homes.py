@@ -12,11 +12,10 @@ import os
 import re
 from contextlib import suppress
 
-from redoma.base import atomic_file
 from redoma.base.keychain import Keychain
-from redoma.base.private_file import LENGTH, KeyPlace, read_private
+from redoma.base.private_file import LENGTH, KeyPlace, read_private, write
 from redoma.model.errors import VaultError, WrongKey
-from redoma.model.secret import Secret
+from redoma.model.grant import Secret
 from redoma.vault.vault_format import unwrapped, wrapped
 
 TYPE_CHECKING = False
@@ -73,7 +72,7 @@ class KeyHomes:
             return b""
         path = self.file(header)
         try:
-            atomic_file.write(path, bytes.fromhex(key.reveal()), durable=True)
+            write(path, bytes.fromhex(key.reveal()), durable=True)
         except OSError as error:
             raise VaultError(f"the key {path} cannot be written: {error.strerror}") from None
         return b""

@@ -23,7 +23,7 @@ from redoma.model.errors import (
     VaultError,
     WrongKey,
 )
-from redoma.model.secret import Secret
+from redoma.model.grant import Secret
 from redoma.vault.key_homes import ANEW, FIRST_KEY_FILE, KeyHomes
 from redoma.vault.vault_format import (
     VERSION,

@@ -13,7 +13,7 @@ import os
 
 from redoma.base.private_file import LENGTH, KeyPlace
 from redoma.model.errors import SecretChanged, VaultDowngraded, VaultError, WrongPassphrase
-from redoma.model.secret import Secret
+from redoma.model.grant import Secret
 from redoma.model.value import Value
 
 TYPE_CHECKING = False

@@ -119,7 +119,7 @@ import sys
 from pathlib import Path
 from redoma.base.private_file import KeyPlace
 from redoma.model.errors import RedomaError
-from redoma.model.secret import Secret
+from redoma.model.grant import Secret
 from redoma.vault.secret_store import SecretStore
 place = sys.argv[1] if len(sys.argv) > 1 else sys.stdin.readline().strip()
 store = SecretStore(place, keyed_by=KeyPlace.KEYCHAIN)

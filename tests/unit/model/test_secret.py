@@ -11,7 +11,7 @@ import traceback
 
 import pytest
 
-from redoma.model.secret import Secret
+from redoma.model.grant import Secret
 from redoma.model.value import Value
 
 pytestmark = pytest.mark.requirement("S10")

@@ -15,7 +15,7 @@ import pytest
 
 from redoma.base.private_file import KeyPlace
 from redoma.model.errors import NoKeychain, VaultError, WrongKey
-from redoma.model.secret import Secret
+from redoma.model.grant import Secret
 from redoma.vault import key_homes, secret_store, vault_format
 from redoma.vault.secret_store import SecretStore
 

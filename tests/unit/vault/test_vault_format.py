@@ -20,7 +20,7 @@ from redoma.model.errors import (
     WrongKey,
     WrongPassphrase,
 )
-from redoma.model.secret import Secret
+from redoma.model.grant import Secret
 from redoma.vault.secret_store import SecretStore
 
 pytestmark = pytest.mark.requirement("S10")

@@ -233,6 +233,13 @@ def _host(piece: Piece, _key: PolicyKey) -> str:
     return f"{','.join(methods)} {host}{place}".strip()
 
 
+def _header(piece: Piece, _key: PolicyKey) -> str:
+    text = piece.scalar()
+    if not text or len(text) > 100 or not (text.replace("-", "").isalnum() and text.isascii()):
+        raise piece.wrong(f"{piece.name} cannot be {text!r}", "the name of a header, as X-Run-Id")
+    return text.lower()
+
+
 def _phases(piece: Piece, _key: PolicyKey) -> tuple[tuple[str, str], ...]:
     found = []
     for phase, (_, value) in piece.pairs().items():
@@ -274,6 +281,7 @@ _EACH: dict[str, Callable[[Piece, PolicyKey], Any]] = {
     "hosts": _host,
     "names": _name,
     "secrets": _secret,
+    "headers": _header,
     "ports": _integer,
     "choices": _choice,
     "tests": _test,

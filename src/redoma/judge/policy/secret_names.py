@@ -11,8 +11,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from redoma.model.access import SecretGrant
     from redoma.model.decision import Decision
+    from redoma.model.grant import SecretGrant
     from redoma.model.policy import Policy
 
 

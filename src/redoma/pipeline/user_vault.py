@@ -1,19 +1,18 @@
-"""The user's vault, and the secrets that a gate adds to requests: taken here, given to no child."""
+"""The user's own vault: where it lies, who knows its passphrase, and memory that nobody reads."""
 
 from __future__ import annotations
 
 import os
 from contextlib import contextmanager
 
-from redoma.model.errors import StateUnavailable, UnknownToken, VaultError
-from redoma.model.secret import Secret
+from redoma.model.errors import StateUnavailable, VaultError
+from redoma.model.grant import Secret
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator
 
     from redoma.base.private_file import KeyPlace
-    from redoma.model.network import Credential, Reach
     from redoma.vault.secret_store import SecretStore
 
 KEY_VARIABLE = "REDOMA_VAULT_KEY"
@@ -111,61 +110,3 @@ def hidden_memory() -> Iterator[None]:
     finally:
         if open_before:
             let_in_others()
-
-
-def secrets_of(credentials: Iterable[Credential]) -> tuple[Secret, ...]:
-    """The secret of each, from the caller's own environment or the vault."""
-    found = []
-    for each in credentials:
-        if each.secret:
-            found.append(vault().get(each.secret))
-            continue
-        value = os.environ.get(each.variable, "")
-        if not value:
-            raise UnknownToken(
-                f"the variable {each.variable} for {each.host} is not set here",
-                hint=f"set it, or redoma vault set {each.variable} and vault:{each.variable}",
-            )
-        found.append(Secret(value))
-    return tuple(found)
-
-
-def texts_of(credentials: Sequence[Credential]) -> tuple[str, ...]:
-    """Everything that may not be written down: each secret, and the password within it."""
-    found = []
-    for credential, secret in zip(credentials, secrets_of(credentials), strict=True):
-        text = secret.reveal().strip()
-        found.append(text)
-        if credential.form == "basic":
-            found.append(text.partition(":")[2])
-    return tuple(text for text in found if text)
-
-
-def reach_of(
-    hosts: Sequence[str],
-    publish: Sequence[int],
-    credentials: Sequence[str],
-    *,
-    inspect: bool,
-    mock: bool | str = False,
-    cache: Sequence[str] = (),
-    anyone: bool = False,
-) -> Reach | None:
-    """What a caller grants by name, everyone, or a mock of all; None where that is nothing."""
-    if not (hosts or publish or credentials or inspect or cache or anyone) and mock is False:
-        return None
-    from redoma.egress.host_rules import read, read_cached
-    from redoma.model.value import replace
-
-    made = read(hosts, publish=publish)
-    made = replace(made, cache=read_cached(cache), anyone=anyone)
-    if credentials or inspect:
-        from redoma.egress.credentials import read_all
-
-        granted = [rule.host for rule in made.hosts]
-        made = replace(made, inspect=inspect, credentials=read_all(credentials, granted))
-    if mock is False:
-        return made
-    from redoma.pipeline.mocks import mocking
-
-    return mocking(made, mock=mock)
