@@ -89,8 +89,8 @@ def _bound(text: str, path: str) -> None:
             depth -= 1
         if what:
             mark = event.start_mark
-            line, column = (mark.line, mark.column) if mark is not None else (0, 0)
-            raise PolicySyntax(what, location=f"{path}:{line + 1}:{column + 1}")
+            assert mark is not None  # what was read from a text stands somewhere in it
+            raise PolicySyntax(what, location=f"{path}:{mark.line + 1}:{mark.column + 1}")
 
 
 class Piece:
