@@ -363,6 +363,8 @@ def run_written(walker: Walker, state: State) -> None:
     span = (0, len(walker.text))
     for path, held in list(walker.files.by_path.items())[:MOST_FILES]:
         text = held.text
+        if path in walker.scripts.made:
+            continue
         if held.taint & NETWORK and path.rpartition("/")[2] in _RUN_BY_NAME:
             walker.note(Effect.DOWNLOADS_AND_EXECUTES, span, detail=path)
         elif held.taint & NETWORK:
