@@ -154,8 +154,11 @@ LIMITS = {
 }
 
 
-def sandbox_for(line: CommandLine) -> Sandbox:
-    """The sandbox that a command line describes: each option becomes the argument it feeds."""
+def sandbox_for(line: CommandLine, **fixed: object) -> Sandbox:
+    """The sandbox that a command line describes: each option becomes the argument it feeds.
+
+    `fixed` are arguments that no option says, as `network_any_host`.
+    """
     from redoma.model.grant import Limits
     from redoma.pipeline.answerers import LocalAnswerer, forget_questions
     from redoma.pipeline.requests import Caller
@@ -186,6 +189,9 @@ def sandbox_for(line: CommandLine) -> Sandbox:
             wanted[into][field] = _limit(row, line.values[row.name])
         elif row.name in line.values:
             wanted[into][field] = line.values[row.name]
+    for name, value in fixed.items():
+        into, _, field = name.partition("_")
+        wanted[into][field] = value
     own = wanted.pop("")
     profile = line.values.get("--profile", "")
     if profile and "/" not in profile:
