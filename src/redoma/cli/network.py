@@ -88,10 +88,10 @@ def _asked_first(line: CommandLine, command: str) -> None:
             hint="redoma network learn --yes 'COMMAND'",
         )
     question = phrased(
-        "redoma: {0}\nmay reach every public host for this one run. Go on? [y/N] ",
+        "redoma: for this one run every public host is within reach of {0}; go on? [y/N]",
         harmless(command),
     )
-    sys.stderr.write(question)
+    sys.stderr.write(f"{question} ")
     sys.stderr.flush()
     answer = sys.stdin.readline()
     if not answer:
