@@ -311,3 +311,5 @@ class Launch(Value):
     authority: object | None = None
     # The secrets of the gate's credentials, in their order; they are never given to the child.
     secrets: tuple[Secret, ...] = ()
+    # Those in every form in which a command may print them; stars stand for them in its output.
+    hidden: tuple[bytes, ...] = ()

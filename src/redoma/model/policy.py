@@ -137,6 +137,7 @@ class NetworkRules(Value):
     inspect: bool = False
     # Hosts whose answers are kept, and the seconds before one is asked for the same again.
     cache_hosts: tuple[str, ...] = ()
+    cache_ignored_headers: tuple[str, ...] = ()
     cache_min_interval: int = 30
 
     @property

@@ -167,9 +167,13 @@ def _with_secrets(launch: Launch) -> Launch:
     """The same, with what its gate adds to requests; taken only when everything else stands."""
     if launch.gate is None or not launch.gate.credentials:
         return launch
-    from redoma.pipeline.secrets import secrets_of
+    from redoma.base.secret_search import hidden_forms
+    from redoma.pipeline.secrets import secrets_of, texts_of
 
-    return replace(launch, secrets=secrets_of(launch.gate.credentials))
+    given = launch.gate.credentials
+    secrets = secrets_of(given)
+    hidden = {form for text in texts_of(given, secrets) for form in hidden_forms(text)}
+    return replace(launch, secrets=secrets, hidden=tuple(hidden))
 
 
 def _load_what_follows(layer: Overlay | None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from redoma.model.errors import StateUnavailable, UnknownToken, VaultError
+from redoma.model.errors import StateUnavailable, UnknownToken, UsageError, VaultError
 from redoma.model.grant import Secret
 from redoma.vault.redactor import REDACTED, WITH_KIND, Found, Redactor
 
@@ -102,6 +102,8 @@ class SecretSanitizer:
 
 
 KEY_VARIABLE = "REDOMA_VAULT_KEY"
+# Shorter ones would be starred in ordinary words, or echo back unseen.
+SHORTEST_SECRET = 6
 
 
 def vault() -> SecretStore:
@@ -121,7 +123,7 @@ def secrets_of(credentials: Iterable[Credential]) -> tuple[Secret, ...]:
     found = []
     for each in credentials:
         if each.secret:
-            found.append(vault().get(each.secret))
+            found.append(_long_enough(each, vault().get(each.secret)))
             continue
         value = os.environ.get(each.variable, "")
         if not value:
@@ -129,19 +131,38 @@ def secrets_of(credentials: Iterable[Credential]) -> tuple[Secret, ...]:
                 f"the variable {each.variable} for {each.host} is not set here",
                 hint=f"set it, or redoma vault set {each.variable} and vault:{each.variable}",
             )
-        found.append(Secret(value))
+        found.append(_long_enough(each, Secret(value)))
     return tuple(found)
 
 
-def texts_of(credentials: Sequence[Credential]) -> tuple[str, ...]:
+def texts_of(
+    credentials: Sequence[Credential], secrets: Sequence[Secret] | None = None
+) -> tuple[str, ...]:
     """Everything that may not be written down: each secret, and the password within it."""
-    found = []
-    for credential, secret in zip(credentials, secrets_of(credentials), strict=True):
-        text = secret.reveal().strip()
-        found.append(text)
-        if credential.form == "basic":
-            found.append(text.partition(":")[2])
-    return tuple(text for text in found if text)
+    known = secrets_of(credentials) if secrets is None else secrets
+    pairs = zip(credentials, known, strict=True)
+    return tuple(text for one, secret in pairs for text in _parts(one, secret) if text)
+
+
+def _parts(credential: Credential, secret: Secret) -> tuple[str, ...]:
+    """A secret, and of `user:password` the password by itself and both as they are sent."""
+    text = secret.reveal().strip()
+    if credential.form != "basic":
+        return (text,)
+    from base64 import b64encode
+
+    return text, text.partition(":")[2], b64encode(text.encode("utf-8", "replace")).decode()
+
+
+def _long_enough(credential: Credential, secret: Secret) -> Secret:
+    """The secret; an error where it is so short that it could not be told from other text."""
+    if any(0 < len(part) < SHORTEST_SECRET for part in _parts(credential, secret)):
+        raise UsageError(
+            f"the secret for {credential.host} is shorter than {SHORTEST_SECRET} characters: it"
+            " could not be found again in what comes back",
+            hint="a longer one; of user:password the password counts",
+        )
+    return secret
 
 
 def reach_of(

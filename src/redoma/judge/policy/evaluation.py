@@ -306,7 +306,7 @@ def _may_be(path: str, pattern: str) -> bool:
 
 
 def network_voices(seen: Subject, policy: Policy) -> list[Voice]:
-    """Hosts that are not on the list, ports that are blocked, and too many of them at once."""
+    """Hosts that are not on the list, ports that are blocked, and any where none may be reached."""
     rules = policy.network
     if not rules.restricted:
         return []
@@ -324,8 +324,8 @@ def network_voices(seen: Subject, policy: Policy) -> list[Voice]:
                 if port in rules.blocked_ports
             ]
         named.update(host for host in hosts if not local)
-    if rules.max_connections is not None and len(named) > rules.max_connections:
-        reason = f"it names {len(named)} hosts, and {rules.max_connections} are allowed at once"
+    if rules.max_connections == 0 and named:
+        reason = "it names a host, and no connection is allowed"
         said.append(_voice(Verdict.DENY, "network.max_connections", reason))
     return said
 

@@ -144,9 +144,8 @@ def _networked(grant: Grant, policy: Policy) -> Grant:
     if made.reach.mock:
         return made
     hosts = tuple(dict.fromkeys((*made.reach.cache, *read_cached(rules.cache_hosts))))
-    return replace(
-        made, reach=replace(made.reach, cache=hosts, cache_seconds=rules.cache_min_interval)
-    )
+    kept = {"cache_seconds": rules.cache_min_interval, "cache_ignores": rules.cache_ignored_headers}
+    return replace(made, reach=replace(made.reach, cache=hosts, **kept))
 
 
 def _filed(grant: Grant, policy: Policy, home: str) -> Grant:
