@@ -155,11 +155,18 @@ LIMITS = {
 
 
 def sandbox_for(line: CommandLine) -> Sandbox:
-    """The sandbox that a command line describes: each option becomes the argument it feeds."""
+    """The sandbox that a command line describes."""
+    from redoma.pipeline.sandbox import Sandbox
+
+    workspace, arguments = sandbox_arguments(line)
+    return Sandbox(workspace, **arguments)
+
+
+def sandbox_arguments(line: CommandLine) -> tuple[str, dict[str, Any]]:
+    """The workspace, and what else a `Sandbox` is made with: each option feeds an argument."""
     from redoma.model.grant import Limits
     from redoma.pipeline.answerers import LocalAnswerer, forget_questions
     from redoma.pipeline.requests import Caller
-    from redoma.pipeline.sandbox import Sandbox
     from redoma.pipeline.settings import Access, Network
 
     kinds: dict[str, Any] = {
@@ -194,7 +201,7 @@ def sandbox_for(line: CommandLine) -> Sandbox:
     wanted["access"]["env"] = dict(_variable(given) for given in wanted["access"]["env"])
     own["ask"] = LocalAnswerer(own.get("ask", "auto"))
     values = {name: kinds[name](**fields) for name, fields in wanted.items()}
-    return Sandbox(own.pop("workspace", "."), **own, **values)
+    return own.pop("workspace", "."), {**own, **values}
 
 
 def _limit(row: Option, value: str) -> int | float:

@@ -9,7 +9,7 @@ import shlex
 import sys
 
 import redoma
-from redoma.hook import settings_file
+from redoma.hook import json_text
 from redoma.hook.agents import AGENTS
 from redoma.model.errors import UsageError
 
@@ -131,7 +131,7 @@ class JsonSettings:
         hooks = self.parse(text).get("hooks", {})
         if not isinstance(hooks, dict) or not isinstance(hooks.get(event(agent), []), list):
             raise UsageError("has `hooks` of a shape that the agent does not know")
-        return settings_file.append(text, ("hooks", event(agent)), group)
+        return json_text.append(text, ("hooks", event(agent)), group)
 
     def remove(self, text: str, agent: str) -> str:
         """The settings without our handlers, and without what stood there only for them."""
@@ -145,13 +145,13 @@ class JsonSettings:
             events = settings["hooks"]
             assert isinstance(events, dict)
             if len(events[name][at]["hooks"]) > 1:
-                text = settings_file.drop(text, ("hooks", name, at, "hooks", position))
+                text = json_text.drop(text, ("hooks", name, at, "hooks", position))
             elif len(events[name]) > 1:
-                text = settings_file.drop(text, ("hooks", name, at))
+                text = json_text.drop(text, ("hooks", name, at))
             elif len(events) > 1:
-                text = settings_file.drop(text, ("hooks", name))
+                text = json_text.drop(text, ("hooks", name))
             else:
-                text = settings_file.drop(text, ("hooks",))
+                text = json_text.drop(text, ("hooks",))
 
 
 class TomlSettings:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redoma.hook.settings_file import append, drop
+from redoma.hook.json_text import append, drop
 
 PATH = ("hooks", "PreToolUse")
 OURS = {"matcher": "Bash", "hooks": [{"command": "é"}]}
