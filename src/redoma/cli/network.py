@@ -103,8 +103,7 @@ def _asked_first(line: CommandLine, command: str) -> None:
 
 
 def _run(line: CommandLine, command: str | list[str]) -> Result:
-    from redoma.cli.signals import pass_signals_on
-    from redoma.cli.streams import own_input, writer
+    from redoma.cli.streams import own_input, pass_signals_on, writer
     from redoma.pipeline.this_host import Control
 
     sandbox = sandbox_for(line, network_any_host=True, access_apply="never")
