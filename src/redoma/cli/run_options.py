@@ -78,6 +78,14 @@ TOUCHES = (
         feeds="network.publish",
     ),
     Option("--env NAME[=VALUE]", "passes a variable", many=True, feeds="access.env"),
+    Option(
+        "--secret NAME[=PLACE]",
+        "gives a secret of `redoma vault` to the command itself, once you have confirmed it: in"
+        " the variable NAME, in the variable PLACE, or in the file /run/secrets/…, which is never"
+        " on a disk; what the command prints of it is taken out",
+        many=True,
+        feeds="access.secrets",
+    ),
 )
 USES = (
     Heading("how much it may use (a size as 512M, a time as 90s; none for no limit)"),
