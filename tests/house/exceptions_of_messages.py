@@ -13,6 +13,7 @@ MODULES_WITHOUT: tuple[str, ...] = (
     "redoma.jail.probe.inside",  # a script that is run inside
     "redoma.egress.cache_store",  # SQL
     "redoma.egress.guard",  # what is sent to a peer
+    "redoma.integrations",  # what a model reads is English
     "redoma.mcp.approvals",  # what an agent reads is English
     "redoma.mcp.reports",
     "redoma.mcp.resources",
