@@ -17,19 +17,18 @@ import pytest
 
 from redoma.login import flows
 from redoma.login.callback import CallbackAnswer, LoopbackListener
-from redoma.login.flows import CodeRequest, exchanged, new_request
-from redoma.login.id_token import subject_of
-from redoma.login.provider import Provider, chosen, discovered, presets
-from redoma.login.transport import ProviderConnection
-from redoma.model.errors import (
+from redoma.login.errors import (
     AnswerMismatch,
     InsecureProvider,
     LoginError,
     LoginTimedOut,
     ProviderRefused,
-    RedomaError,
-    UsageError,
 )
+from redoma.login.flows import CodeRequest, exchanged, new_request
+from redoma.login.id_token import subject_of
+from redoma.login.provider import Provider, chosen, discovered, presets
+from redoma.login.transport import ProviderConnection
+from redoma.model.errors import RedomaError, UsageError
 from redoma.model.grant import Secret
 from redoma.model.value import replace
 from tests.login.openid import CLIENT, Browser

@@ -15,10 +15,11 @@ import pytest
 
 from redoma.egress.credentials import read_all
 from redoma.login import flows
+from redoma.login.errors import LoginError, NotLoggedIn
 from redoma.login.provider import Provider
-from redoma.login.token_store import KeptLogin, TokenPlace
+from redoma.login.token_store import KeptLogin
 from redoma.login.transport import ProviderConnection
-from redoma.model.errors import LoginError, NoKeychain, NotLoggedIn
+from redoma.model.errors import NoKeychain
 from redoma.model.value import replace
 from redoma.pipeline.logins import LoginRequest, access_token, log_in, log_out, token_store
 from redoma.pipeline.secrets import secrets_of
@@ -40,7 +41,7 @@ def nobody(*_: str) -> None:
 
 def logged_in(issuer: str, **more: object) -> KeptLogin:
     request = LoginRequest(
-        provider=issuer, client_id=CLIENT, scopes=SCOPES, name="here", place=TokenPlace.VAULT
+        provider=issuer, client_id=CLIENT, scopes=SCOPES, name="here", tokens="vault"
     )
     return log_in(replace(request, **more), open_page=browsing, show_code=nobody, seconds=30)
 
@@ -64,7 +65,7 @@ def test_a_login_brings_a_token_that_the_vault_keeps_sealed(home: Path, issuer: 
 def test_tokens_go_to_the_keychain_where_nothing_else_is_said(
     home: Path, issuer: str, keychain: dict[tuple[str, str], str]
 ) -> None:
-    logged_in(issuer, place=TokenPlace.KEYCHAIN)
+    logged_in(issuer, tokens="keychain")
     kept = json.loads(keychain["redoma login", "here"])
     assert kept["access"] == access_token("here").reveal()
     assert plain_texts(home, kept["access"], kept["refresh"]) == []

@@ -66,7 +66,6 @@ CLIENT_VARIABLE = "REDOMA_LOGIN_CLIENT_ID"
 @LOGIN.main
 def login(line: CommandLine) -> int:
     """Logs in, or lists where somebody is."""
-    from redoma.login.token_store import TokenPlace
     from redoma.pipeline.logins import LoginRequest, log_in, token_store
     from redoma.pipeline.user_vault import hidden_memory
 
@@ -93,7 +92,7 @@ def login(line: CommandLine) -> int:
         name=line.values.get("--name", ""),
         port=_port(line.values.get("--port", "0")),
         device="--device" in line.flags,
-        place=TokenPlace(line.values.get("--tokens", "keychain")),
+        tokens=line.values.get("--tokens", "keychain"),
     )
     browser = "--no-browser" not in line.flags
 

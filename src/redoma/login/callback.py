@@ -13,7 +13,7 @@ import socket
 import time
 from urllib.parse import parse_qsl, urlsplit
 
-from redoma.model.errors import AnswerMismatch, LoginError, LoginTimedOut, ProviderRefused
+from redoma.login.errors import AnswerMismatch, LoginError, LoginTimedOut, ProviderRefused
 from redoma.model.value import Value
 
 TYPE_CHECKING = False

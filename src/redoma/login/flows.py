@@ -6,10 +6,10 @@ import secrets
 import time
 
 from redoma.login.callback import LoopbackListener
+from redoma.login.errors import LoginError, LoginTimedOut
 from redoma.login.id_token import subject_of
 from redoma.login.token_set import TokenSet, from_answer
 from redoma.login.transport import StillWaiting
-from redoma.model.errors import LoginError, LoginTimedOut
 from redoma.model.grant import Secret
 from redoma.model.value import Value, replace
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redoma.model.errors import AnswerMismatch
+from redoma.login.errors import AnswerMismatch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
-from redoma.model.errors import AnswerMismatch, InsecureProvider, LoginError, UsageError
+from redoma.login.errors import AnswerMismatch, InsecureProvider, LoginError
+from redoma.model.errors import UsageError
 from redoma.model.value import Value, fields_of, replace
 
 TYPE_CHECKING = False

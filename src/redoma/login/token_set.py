@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 
-from redoma.model.errors import AnswerMismatch, LoginError
+from redoma.login.errors import AnswerMismatch, LoginError
 from redoma.model.grant import Secret
 from redoma.model.value import Value
 

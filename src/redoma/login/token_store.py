@@ -13,9 +13,10 @@ from fcntl import LOCK_EX, flock
 
 from redoma.base.keychain import Keychain
 from redoma.base.private_file import make_directory, read_private, write
+from redoma.login.errors import LoginError, NotLoggedIn
 from redoma.login.provider import Provider, as_data, from_data
 from redoma.login.token_set import TokenSet, from_kept
-from redoma.model.errors import LoginError, NotLoggedIn, UnknownToken
+from redoma.model.errors import UnknownToken
 from redoma.model.grant import Secret
 from redoma.model.value import Value
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from redoma.login.errors import LoginError, ProviderRefused
 from redoma.login.provider import refuse_insecure
-from redoma.model.errors import LoginError, ProviderRefused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,16 +5,11 @@ from __future__ import annotations
 from redoma.base import core_dumps
 from redoma.base.log import logger
 from redoma.login import flows
+from redoma.login.errors import LoginError, NotLoggedIn, ProviderRefused
 from redoma.login.provider import chosen, discovered
 from redoma.login.token_store import KeptLogin, TokenPlace, TokenStore
 from redoma.login.transport import ProviderConnection
-from redoma.model.errors import (
-    LoginError,
-    NotLoggedIn,
-    ProviderRefused,
-    RedomaError,
-    StateUnavailable,
-)
+from redoma.model.errors import RedomaError, StateUnavailable
 from redoma.model.value import Value
 
 TYPE_CHECKING = False
@@ -37,7 +32,8 @@ class LoginRequest(Value):
     name: str = ""
     port: int = 0
     device: bool = False
-    place: TokenPlace = TokenPlace.KEYCHAIN
+    # Where its tokens are kept: `keychain` or `vault`.
+    tokens: str = TokenPlace.KEYCHAIN.value
 
 
 def token_store() -> TokenStore:
@@ -60,8 +56,7 @@ def log_in(
 ) -> KeptLogin:
     """Logs in and keeps the tokens; nothing is begun where they could not be kept."""
     core_dumps.none_from_now_on()
-    store = token_store()
-    store.probe(request.place)
+    store, place = token_store(), TokenPlace(request.tokens)
     provider = chosen(
         request.provider,
         client_id=request.client_id,
@@ -69,6 +64,7 @@ def log_in(
         scopes=request.scopes,
         name=request.name,
     )
+    store.probe(place)
     with ProviderConnection() as connection:
         provider = discovered(provider, connection)
         if request.device or provider.device:
@@ -77,7 +73,7 @@ def log_in(
             tokens = flows.by_code(
                 provider, connection, open_page, port=request.port, seconds=seconds
             )
-    made = KeptLogin(provider=provider, place=request.place)
+    made = KeptLogin(provider=provider, place=place)
     with store.alone():
         store.keep(made, tokens)
     log.info("logged in at %s; its tokens are in the %s", provider.name, made.place.value)
