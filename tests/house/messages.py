@@ -56,7 +56,7 @@ SINGLE_WORDS = (
     *("allowed", "denied", "approved", "deny", "interrupted", "dry_run"),
     *("judged", "refused", "runs", "entries", "95 % within"),
     *("installed", "unreadable", "this caller", "this session"),
-    *("deletes", "writes", "publishes", "installs", "changes a database", "it"),
+    *("deletes", "writes", "publishes", "installs", "changes a database", "it", "this"),
     *("once", "session", "exact", "prefix", "works"),
     *("{0} created", "{0} modified", "{0} deleted", "{0} renamed", "{0} with other attributes"),
     *("{0} is a text", "{0} is true or false", "done-before", "a plan", "{0} needs {1}"),
@@ -124,7 +124,7 @@ def _of_rules(path: Path) -> Iterator[str]:
     for rule in content or ():
         for key in ("reason", "alternative"):
             if rule.get(key):
-                yield _numbered(re.sub(r"\{(target|program|detail)\}", "{}", str(rule[key])))
+                yield str(rule[key])
 
 
 def _numbered(text: str) -> str:
