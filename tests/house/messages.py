@@ -58,7 +58,6 @@ SINGLE_WORDS = (
     *("installed", "unreadable", "this caller", "this session"),
     *("deletes", "writes", "publishes", "installs", "changes a database", "it", "this"),
     *("once", "session", "exact", "prefix", "works"),
-    *("{0} created", "{0} modified", "{0} deleted", "{0} renamed", "{0} with other attributes"),
     *("{0} is a text", "{0} is true or false", "done-before", "a plan", "{0} needs {1}"),
 )
 LINES = {"lines", "made", "shown"}
@@ -72,6 +71,18 @@ ERRORS = {
     if isinstance(kind, type) and issubclass(kind, errors.RedomaError)
 }
 ALWAYS = {"phrased", "Message", *ERRORS}
+
+
+@cache
+def plain_errors() -> frozenset[str]:
+    """The errors that take a template and its values as `Message` does."""
+    every, found = [errors.RedomaError], set()
+    while every:
+        kind = every.pop()
+        every += kind.__subclasses__()
+        if kind.__init__ is errors.RedomaError.__init__:
+            found.add(kind.__name__)
+    return frozenset(found)
 
 
 @cache
@@ -153,7 +164,8 @@ def _made(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
 def _given(call: ast.Call) -> list[ast.expr]:
     """The templates that a call is given together with their values."""
     name = call.func.id if isinstance(call.func, ast.Name) else ""
-    if name == "Message" or (name == "phrased" and call.keywords):
+    values = [each for each in call.keywords if each.arg != "hint"]
+    if name == "Message" or (values and (name == "phrased" or name in plain_errors())):
         return call.args[:1]
     counted = isinstance(call.func, ast.Attribute) and call.func.attr == "counted"
     return call.args[:2] if counted and ast.unparse(call.func) == "Message.counted" else []
@@ -283,7 +295,7 @@ def _templates(node: ast.expr) -> list[str]:
 def _parts(node: ast.expr) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Piece by piece: the condition that chooses, and the texts it chooses from."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        yield "", (re.sub(r"\{[a-z]+\}", "{}", node.value),)
+        yield "", (node.value,)
     elif isinstance(node, ast.JoinedStr):
         for value in node.values:
             yield from _parts(value)

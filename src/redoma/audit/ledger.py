@@ -10,6 +10,7 @@ import os
 import time
 
 from redoma.base.process_identity import boot_id, start_time
+from redoma.model.message import Message
 from redoma.model.value import Value
 
 TYPE_CHECKING = False
@@ -199,7 +200,7 @@ def caller_scope(caller: str) -> str:
 
 def session_scope(session: str) -> str:
     """The name under which a session's spending is kept."""
-    return f"session {session}"
+    return Message("session {session}", session=session)
 
 
 def number(details: Mapping[str, object], name: str) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from redoma.model.errors import StateUnavailable, UnknownToken, VaultError
+from redoma.model.message import Message
 from redoma.model.secret import Secret
 
 TYPE_CHECKING = False
@@ -39,8 +40,13 @@ def secrets_of(credentials: Iterable[Credential]) -> tuple[Secret, ...]:
         value = os.environ.get(each.variable, "")
         if not value:
             raise UnknownToken(
-                f"the variable {each.variable} for {each.host} is not set here",
-                hint=f"set it, or redoma vault set {each.variable} and vault:{each.variable}",
+                "the variable {variable} for {host} is not set here",
+                variable=each.variable,
+                host=each.host,
+                hint=Message(
+                    "set it, or redoma vault set {variable} and vault:{variable}",
+                    variable=each.variable,
+                ),
             )
         found.append(Secret(value))
     return tuple(found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from redoma.model.access import NetworkMode, Writes
 from redoma.model.change import Did
+from redoma.model.message import Message
 from redoma.model.question import Impact
 from redoma.model.risk import Effect, Place, Risk
 
@@ -107,16 +108,20 @@ def _scope(
 def _counted(changes: Changes) -> str:
     """How many paths a preview saw change, and how."""
     names = {
-        Did.CREATED: "created",
-        Did.MODIFIED: "modified",
-        Did.DELETED: "deleted",
-        Did.RENAMED: "renamed",
-        Did.ATTRIBUTES: "with other attributes",
+        Did.CREATED: "{count} created",
+        Did.MODIFIED: "{count} modified",
+        Did.DELETED: "{count} deleted",
+        Did.RENAMED: "{count} renamed",
+        Did.ATTRIBUTES: "{count} with other attributes",
     }
-    counts = [
-        f"{len(changes.paths(did))} {words}" for did, words in names.items() if changes.paths(did)
-    ]
+    counted = [(words, len(changes.paths(did))) for did, words in names.items()]
+    counts = Message.joined(", ", [Message(words, count=n) for words, n in counted if n])
     whole = len(changes.items)
     if not whole:
         return "a dry run changed no files"
-    return f"{whole} {'path' if whole == 1 else 'paths'} in a dry run: {', '.join(counts)}"
+    return Message.counted(
+        "{count} path in a dry run: {counts}",
+        "{count} paths in a dry run: {counts}",
+        whole,
+        counts=counts,
+    )

@@ -9,6 +9,7 @@ from redoma.jail.engines.registry import declared, engine_name
 from redoma.model.access import Apply, Grant, Limits, NetworkMode, Writes
 from redoma.model.errors import EngineFailed, UsageError
 from redoma.model.guarantee import Guarantee
+from redoma.model.message import Message
 from redoma.model.network import Reach
 from redoma.model.value import replace
 
@@ -37,7 +38,8 @@ def with_temporary(grant: Grant) -> Grant:
         from redoma.model.remedies import Help, Remedy
 
         raise EngineFailed(
-            f"{PLACE} belongs to another user, and the kernel lets only its owner hold an overlay",
+            "{place} belongs to another user, and the kernel lets only its owner hold an overlay",
+            place=PLACE,
             hint=Remedy(help=Help.WRITE),
         )
     workspace = grant.workspace
@@ -176,7 +178,11 @@ def _when(apply: str) -> Apply | None:
         return Apply(apply) if apply else None
     except ValueError:
         known = ", ".join(each.value for each in Apply)
-        raise UsageError(f"apply: {apply!r} is no moment", hint=f"one of: {known}") from None
+        raise UsageError(
+            "apply: {apply} is no moment",
+            apply=repr(apply),
+            hint=Message("one of: {known}", known=known),
+        ) from None
 
 
 def policy_named(name: str) -> Policy | None:

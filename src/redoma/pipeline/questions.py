@@ -17,6 +17,7 @@ from redoma.base.text import shortened
 from redoma.judge.canonical_argv import NOTHING, CanonicalCommand, canonical_argv, canonical_program
 from redoma.judge.judgement import examine_call, facts_of
 from redoma.judge.text.budget import Exhausted
+from redoma.model.message import Message
 from redoma.model.policy import BUILT_IN
 from redoma.model.question import Choice, Context, Impact, Question
 from redoma.model.request import Program, PythonCall, ShellCommand
@@ -103,7 +104,11 @@ def question_of_changes(
         impact=Impact(
             files_affected=tuple(item.path for item in changes.items),
             reversible=True,
-            estimated_scope=f"changes {count} path{'s' if count > 1 else ''} that a preview holds",
+            estimated_scope=Message.counted(
+                "changes {count} path that a preview holds",
+                "changes {count} paths that a preview holds",
+                count,
+            ),
         ),
         workspace=entry.workspace,
     )
@@ -140,7 +145,9 @@ def question_of_plan(  # noqa: PLR0913 — each by its own name
             files_affected=files,
             reversible=all(each.reversible for each in impacts),
             network_access=any(each.network_access for each in impacts),
-            estimated_scope=f"{len(impacts)} steps, {to_confirm} to confirm",
+            estimated_scope=Message(
+                "{count} steps, {asked} to confirm", count=len(impacts), asked=to_confirm
+            ),
         ),
         workspace=workspace,
         # A whole plan is never approved by silence, whatever the policy says of one command.
@@ -182,9 +189,15 @@ def without_undo(asked: Question, name: str, why: str) -> Question:
 
 def about_obeyed_files(asked: Question, files: dict[str, str]) -> Question:
     """The same question, whether these files may be obeyed; no other answer is one to it."""
-    because = [f"{path}: {tool} would obey it" for path, tool in files.items()]
+    because = [
+        Message("{path}: {tool} would obey it", path=path, tool=tool)
+        for path, tool in files.items()
+    ]
     if len(because) > _MOST_FILES:
-        because = [*because[:_MOST_FILES], f"and {len(because) - _MOST_FILES} more"]
+        because = [
+            *because[:_MOST_FILES],
+            Message("and {count} more", count=len(because) - _MOST_FILES),
+        ]
     # Attack: an approval of the command, or of other files that it made, is none of these.
     named = "\0".join((asked.digest, "obeyed", *sorted(files))).encode(errors="surrogateescape")
     return replace(
@@ -208,7 +221,13 @@ def _reads(stdin: bytes) -> tuple[str, ...]:
     if not stdin:
         return ()
     text = shortened(stdin.decode("utf-8", "replace"), LONGEST_INPUT)
-    return (f"it reads {len(stdin)} bytes from its standard input: {text!r}",)
+    return (
+        Message(
+            "it reads {count} bytes from its standard input: {text}",
+            count=len(stdin),
+            text=repr(text),
+        ),
+    )
 
 
 def _canonical(workload: Workload) -> CanonicalCommand:

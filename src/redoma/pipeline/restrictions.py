@@ -41,7 +41,11 @@ class Restrictions:
         hidden = (*self._hide, *_own(grant))
         covers = [h for h in hidden if is_within(grant.workspace, h)]
         if covers:
-            raise UsageError(f"hide: {covers[0]} holds the workspace {grant.workspace}")
+            raise UsageError(
+                "hide: {path} holds the workspace {workspace}",
+                path=covers[0],
+                workspace=grant.workspace,
+            )
         new = tuple(path for path in hidden if path not in grant.hidden)
         if not new:
             return grant

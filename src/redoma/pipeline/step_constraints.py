@@ -8,6 +8,7 @@ from redoma.base.paths import is_within
 from redoma.model.access import Limits, NetworkMode, Writes
 from redoma.model.decision import Verdict
 from redoma.model.guarantee import Guarantee
+from redoma.model.message import Message
 from redoma.model.network import Reach
 from redoma.model.value import replace
 from redoma.pipeline.decisions.policy_grant import least, with_engines_that_hide
@@ -63,9 +64,13 @@ def outside(changes: Changes, held_to: StepConstraints) -> list[str]:
             if not path:
                 continue
             if any(is_within(whole, each) for each in never):
-                found.append(f"it changed {path}, which forbidden_paths keeps from it")
+                found.append(
+                    Message("it changed {path}, which forbidden_paths keeps from it", path=path)
+                )
             elif may is not None and not any(is_within(whole, each) for each in may):
-                found.append(f"it changed {path}, which is not among allowed_write_paths")
+                found.append(
+                    Message("it changed {path}, which is not among allowed_write_paths", path=path)
+                )
     return found
 
 

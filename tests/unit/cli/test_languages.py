@@ -12,7 +12,7 @@ import pytest
 
 from redoma.cli import COMMANDS
 from redoma.i18n import in_language
-from redoma.i18n.catalogue import libraries
+from redoma.i18n.catalogue import of
 from tests.unit.cli.running import Done, run
 from tests.unit.hook.payloads import claude
 
@@ -188,7 +188,7 @@ def test_what_a_person_has_to_type_is_never_translated() -> None:
 
 
 def test_every_error_of_the_system_that_people_meet_is_known() -> None:
-    known = dict(libraries("pt-BR"))
+    known = of("pt-BR").libraries
     met = "ENOENT EACCES EPERM EEXIST EISDIR ENOTDIR ENOTEMPTY ENOSPC EROFS EDQUOT EMFILE EFBIG"
     met += " ENAMETOOLONG ELOOP EBUSY ETXTBSY EINVAL EXDEV ENOMEM E2BIG EIO EPIPE ENOSYS"
     met += " ECONNREFUSED ECONNRESET ETIMEDOUT ENETUNREACH EHOSTUNREACH EADDRINUSE"

@@ -6,6 +6,8 @@ user does; an option that is not known here is refused, never left out.
 
 from __future__ import annotations
 
+from redoma.model.message import Message
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,7 +83,7 @@ class SandboxDescription:
         elif option == "--cap-drop" and take() == "ALL":
             pass  # always done
         else:
-            raise ValueError(f"the inner step does not know {option}")
+            raise ValueError(Message("the inner step does not know {option}", option=option))
 
     def _add(self, order: RootStep) -> None:
         if order.name in ("--tmpfs", "--dir", "--ro-bind-data"):

@@ -17,6 +17,7 @@ from redoma.jail.protect import installation
 from redoma.model.access import Apply, Grant, Home, Limits, NetworkMode, Syscalls, Variables, Writes
 from redoma.model.errors import UsageError
 from redoma.model.guarantee import Guarantee
+from redoma.model.message import Message
 from redoma.model.network import Reach
 from redoma.model.value import Value
 
@@ -65,13 +66,21 @@ def load(name: str) -> Profile:
     if "/" in name or name.endswith((".yaml", ".yml")):
         path = os.path.realpath(name)
         if not os.path.isfile(path):
-            raise UsageError(f"there is no profile {name}", hint="levels: " + ", ".join(LEVELS))
+            raise UsageError(
+                "there is no profile {name}",
+                name=name,
+                hint=Message("levels: {levels}", levels=", ".join(LEVELS)),
+            )
         # Attack: a command that runs under a profile of the project makes the next run's milder.
         installation.believe(os.path.abspath(name))
     elif name in LEVELS:
         path = level_file(name)
     else:
-        raise UsageError(f"there is no level {name!r}", hint="levels: " + ", ".join(LEVELS))
+        raise UsageError(
+            "there is no level {name}",
+            name=repr(name),
+            hint=Message("levels: {levels}", levels=", ".join(LEVELS)),
+        )
     return _profile(_entries(path), path)
 
 

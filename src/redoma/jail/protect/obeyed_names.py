@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from enum import Enum
 
+from redoma.model.message import Message
 from redoma.model.value import Value
 
 TYPE_CHECKING = False
@@ -132,7 +133,7 @@ def read(text: str) -> list[ObeyedRow]:
             rows.append({})
         key, colon, value = line[2:].partition(": ")
         if not rows or not colon or line[:2] not in ("- ", "  "):
-            raise ValueError(f"no row of a list: {line}")
+            raise ValueError(Message("no row of a list: {line}", line=line))
         rows[-1][key] = value.strip().strip('"')
     return [
         ObeyedRow(

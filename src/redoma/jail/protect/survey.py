@@ -23,6 +23,7 @@ from redoma.jail.protect.obeyed_names import (
     obeyed,
 )
 from redoma.jail.protect.untrusted_paths import opened_below
+from redoma.model.message import Message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -203,7 +204,7 @@ def _readable(root: str, path: str, status: os.stat_result) -> Iterator[str]:
         found = os.fstat(place)
         mode = stat.S_IMODE(found.st_mode)
         if not os.path.samestat(found, status) or not stat.S_ISDIR(found.st_mode):
-            raise OSError(f"{path} is not what it was")
+            raise OSError(Message("{path} is not what it was", path=path))
         here = f"/proc/self/fd/{place}"
         os.chmod(here, mode | 0o500)
         try:

@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from redoma.base import signals
 from redoma.model.errors import EngineFailed
+from redoma.model.message import Message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def _made_ready(run: Supervisor, pid: int, *, made: bool) -> None:
         except ProcessLookupError:
             raise
         except (OSError, ValueError) as error:
-            said = f"a limit could not be set: {error}"
+            said = Message("a limit could not be set: {error}", error=error)
             raise EngineFailed(said, hint="redoma doctor") from error
     if run.launch.gate is not None:
         if made:
@@ -140,7 +141,9 @@ def _failed(run: Supervisor) -> EngineFailed:
     for output in run.outputs:
         output.rest()
     said = b" ".join(output.data for output in run.outputs).decode(errors="replace").strip()
-    return EngineFailed(f"the sandbox could not be set up: {said}", hint="redoma doctor")
+    return EngineFailed(
+        "the sandbox could not be set up: {why}", why=Message(said), hint="redoma doctor"
+    )
 
 
 def last_words(fd: int) -> bytes:

@@ -53,7 +53,9 @@ def spawn(
         actions += [(os.POSIX_SPAWN_CLOSE, fd) for fd in inherited() if fd not in targets]
         return _start(launch, actions, limiter, trace, new_session=bool(terminal))
     except OSError as error:
-        raise EngineFailed(f"cannot start {launch.argv[0]}: {error.strerror}") from error
+        raise EngineFailed(
+            "cannot start {program}: {why}", program=launch.argv[0], why=error.strerror
+        ) from error
     finally:
         for fd in spare:
             os.close(fd)

@@ -7,6 +7,7 @@ from hashlib import sha256
 from redoma.judge.policy.conditions import ConditionError, parse
 from redoma.judge.policy.shipped import named
 from redoma.model.errors import UsageError
+from redoma.model.message import Message
 from redoma.model.policy import BUILT_IN, DEFAULT, Action, Clause, Policy, Rule
 from redoma.model.value import replace
 from redoma.pipeline.decisions.knowledge import pack as pack_named
@@ -62,9 +63,14 @@ def _rule(name: str, condition: str, action: str) -> Rule:
     try:
         when = Clause(text=condition, tree=parse(condition))
     except ConditionError as error:
-        raise UsageError(f"rule {name}: {error}") from None
+        raise UsageError("rule {name}: {error}", name=name, error=error) from None
     try:
         return Rule(name=name, when=when, action=Action(action), source=CALLER)
     except ValueError:
         known = ", ".join(each.value for each in Action)
-        raise UsageError(f"rule {name}: {action!r} is no action", hint=f"one of: {known}") from None
+        raise UsageError(
+            "rule {name}: {action} is no action",
+            name=name,
+            action=repr(action),
+            hint=Message("one of: {known}", known=known),
+        ) from None

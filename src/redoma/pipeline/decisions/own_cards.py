@@ -8,6 +8,7 @@ from redoma.judge.judgement import examine
 from redoma.judge.policy.tree import tree
 from redoma.judge.programs.compiler import CardError, compile_own_cards, examples
 from redoma.model.errors import PolicySyntax
+from redoma.model.message import Message
 from redoma.pipeline.decisions.check import ground
 from redoma.pipeline.decisions.knowledge import knowledge, pack, shipped_cards
 from redoma.pipeline.decisions.policies import FIX
@@ -27,7 +28,7 @@ def packed(files: list[tuple[str, str, bytes]], origin: str) -> tuple[tuple[str,
     except CardError as error:
         path, _, told = str(error).partition(": ")
         raise PolicySyntax(
-            f"{told}; nothing runs until it is right", location=path, hint=FIX
+            Message("{what}; nothing runs until it is right", what=told), location=path, hint=FIX
         ) from None
     return tuple((name, marshal.dumps(card)) for name, card in sorted(cards.items()))
 
@@ -40,7 +41,11 @@ def linted(path: str, content: bytes, *, cwd: str, home: str | None) -> list[Pol
     for example in examples({path: _cards(content, path)}):
         found = examine(example.command, pack("default"), knowledge(own), where)[1]
         if not example.holds(found):
-            told = f"{example.command!r} is not as `match` and `not_match` say: {example.does}"
+            told = Message(
+                "{command} is not as `match` and `not_match` say: {does}",
+                command=repr(example.command),
+                does=example.does,
+            )
             wrong.append(PolicySyntax(told, location=path))
     return wrong
 

@@ -12,6 +12,7 @@ from redoma.base import cache
 from redoma.base.paths import cache_home
 from redoma.model import policy as nouns
 from redoma.model.decision import Verdict
+from redoma.model.message import Message
 from redoma.model.policy import Policy
 from redoma.model.question import Choice
 from redoma.model.value import Value, replace
@@ -115,7 +116,7 @@ def _content(path: str, identity: list[int], most: int) -> bytes:
             content = file.read(most)
             after = _identity(file.fileno())
     except OSError as error:
-        raise unusable(path, f"cannot be read: {error.strerror}") from None
+        raise unusable(path, Message("cannot be read: {why}", why=error.strerror)) from None
     if not before == after == identity:
         raise Moved(path)
     return content

@@ -7,6 +7,7 @@ from hashlib import sha256
 from redoma.ask.answers import told
 from redoma.model.decision import Verdict
 from redoma.model.intent import StepStatus
+from redoma.model.message import Message
 from redoma.model.question import Choice, Impact
 from redoma.model.request import Mode, ShellCommand
 from redoma.model.value import Value, replace
@@ -161,7 +162,10 @@ class ApprovedSteps:
         self._left.remove(question.digest)
         by = self._answer.approved_by
         return told(
-            question, Choice.APPROVE, by=by, notes=f"with the plan: {self._answer.question}"
+            question,
+            Choice.APPROVE,
+            by=by,
+            notes=Message("with the plan: {question}", question=Message(self._answer.question)),
         )
 
 

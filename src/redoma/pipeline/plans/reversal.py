@@ -7,6 +7,7 @@ from redoma.jail.overlay.transaction_store import read_entry
 from redoma.model.change import Standing
 from redoma.model.errors import ChangeError, UndoImpossible, UsageError
 from redoma.model.intent import EndUnknown
+from redoma.model.message import Message
 from redoma.model.value import Value, replace
 from redoma.pipeline.plans import state as kept
 
@@ -47,7 +48,7 @@ def find(start: str) -> PlanState | None:
     exact = [state for state in met if state.id == start]
     if len(exact or met) > 1:
         names = ", ".join(state.id for state in met[:10])
-        raise UsageError(f"{start} is the beginning of several: {names}")
+        raise UsageError("{start} is the beginning of several: {names}", start=start, names=names)
     return next(iter(exact or met), None)
 
 
@@ -77,7 +78,7 @@ def undo_plan(state: PlanState, transactions: Transactions) -> PlanUndone:
             raise EndUnknown(state.going)
         if not state.done:
             raise UndoImpossible(
-                f"no step of {state.id} is done: there is nothing to take back",
+                Message("no step of {id} is done: there is nothing to take back", id=state.id),
                 hint="redoma history",
             )
         undone: list[UndoneStep] = []
@@ -100,7 +101,10 @@ def undo_plan(state: PlanState, transactions: Transactions) -> PlanUndone:
 def _undo(step: str, changes: dict[str, str], transactions: Transactions) -> UndoneStep:
     if step not in changes:
         raise UndoImpossible(
-            f"what the step {step} wrote was not held, so nobody knows how it was before",
+            Message(
+                "what the step {step} wrote was not held, so nobody knows how it was before",
+                step=step,
+            ),
             hint="redoma history",
         )
     name = changes[step]

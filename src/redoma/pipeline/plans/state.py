@@ -15,6 +15,7 @@ from redoma.base import atomic_file, own_directories
 from redoma.base.ids import short_id
 from redoma.model.errors import StateUnavailable
 from redoma.model.intent import EndUnknown, NothingToResume, PlanChanged, PlanError
+from redoma.model.message import Message
 from redoma.model.value import Value, fields_of, replace
 
 TYPE_CHECKING = False
@@ -72,11 +73,16 @@ def resumed(intent: Intent, workspace: str, *, redo: bool) -> PlanState:
             from redoma.model.remedies import Help, Remedy
 
             raise PlanChanged(
-                f"the plan {intent.name} is not as it was when {named.id} stopped",
+                Message(
+                    "the plan {intent} is not as it was when {id} stopped",
+                    intent=intent.name,
+                    id=named.id,
+                ),
                 hint=Remedy(help=Help.FROM_THE_BEGINNING),
             )
         raise NothingToResume(
-            f"no run of {intent.name} stopped before its end here", hint="redoma plan run FILE"
+            Message("no run of {intent} stopped before its end here", intent=intent.name),
+            hint="redoma plan run FILE",
         )
     found = same[0]
     if found.going and not redo:
@@ -117,7 +123,9 @@ def only_one(state: PlanState) -> Iterator[None]:
         try:
             flock(fd, LOCK_EX | LOCK_NB)
         except OSError:
-            raise PlanError(f"{state.id} is going on already", hint="wait for its end") from None
+            raise PlanError(
+                Message("{id} is going on already", id=state.id), hint="wait for its end"
+            ) from None
         yield
     finally:
         # Attack: two who open it, one before and one after it is gone, would both have it. So it
@@ -134,21 +142,24 @@ def _directory() -> str:
         with suppress(FileExistsError):
             os.mkdir(path, 0o700)
     except StateUnavailable as error:
-        raise PlanError(f"how far a plan came cannot be kept: {error}", hint=error.hint) from error
+        raise PlanError(
+            Message("how far a plan came cannot be kept: {error}", error=error), hint=error.hint
+        ) from error
     except OSError as error:
         raise PlanError(
-            f"how far a plan came cannot be kept: {error}", hint="set XDG_STATE_HOME"
+            Message("how far a plan came cannot be kept: {error}", error=error),
+            hint="set XDG_STATE_HOME",
         ) from error
     return path
 
 
 def _read(path: str) -> PlanState:
     if os.stat(path).st_size > _LARGEST:
-        raise ValueError(f"{path} is larger than anything we write")
+        raise ValueError(Message("{path} is larger than anything we write", path=path))
     with open(path, encoding="utf-8") as file:
         content: Any = json.load(file)
     if not isinstance(content, dict) or content.pop("version", None) != VERSION:
-        raise ValueError(f"{path} is of another version")
+        raise ValueError(Message("{path} is of another version", path=path))
     for pairs in ("done", "changes"):
         content[pairs] = tuple((step, name) for step, name in content.get(pairs, ()))
     return PlanState(**content)
