@@ -15,7 +15,7 @@ MODULES_WITHOUT: tuple[str, ...] = (
     "redoma.egress.guard",  # what is sent to a peer
     "redoma.judge.intent.plan_schema",
     "redoma.judge.policy.schema",  # JSON Schema is for editors, the template is a file
-    "redoma.audit.schema",
+    "redoma.audit.database",
     "redoma.audit.stats",  # Prometheus' format
 )
 # Scripts, expressions and files for other programs, known by how they begin.

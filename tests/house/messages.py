@@ -25,11 +25,10 @@ from redoma.i18n.po_file import PoEntry, read, written
 from redoma.i18n.template_search import HOLE
 from redoma.model import errors
 from redoma.model.change import Did, FileKind, Shows, Standing
-from redoma.model.decision import Verdict
-from redoma.model.guarantee import Guarantee
-from redoma.model.question import Choice
+from redoma.model.decision import Risk, Verdict
+from redoma.model.grant import Guarantee
+from redoma.model.request import Choice
 from redoma.model.result import Outcome
-from redoma.model.risk import Risk
 from tests.house.exceptions_of_messages import CODE, MODULES_WITHOUT, NOT_MESSAGES
 from tests.house.tree import PACKAGE, modules, tree_of
 

@@ -13,7 +13,7 @@ else deletes are missing, and rows that retention deleted are not.
 from __future__ import annotations
 
 from redoma.audit.chain import GENESIS, Gap, fits, gap_mac
-from redoma.audit.schema import COLUMNS
+from redoma.audit.database import COLUMNS
 from redoma.model.value import Value, replace
 
 TYPE_CHECKING = False

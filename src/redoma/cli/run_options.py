@@ -6,6 +6,7 @@ import os
 
 from redoma.cli.options import ENGINES, LEVELS_OF_ISOLATION, Heading, Option
 from redoma.model.errors import UsageError
+from redoma.model.message import Message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -156,7 +157,7 @@ LIMITS = {
 
 def sandbox_for(line: CommandLine) -> Sandbox:
     """The sandbox that a command line describes: each option becomes the argument it feeds."""
-    from redoma.model.access import Limits
+    from redoma.model.grant import Limits
     from redoma.pipeline.answerers import LocalAnswerer, forget_questions
     from redoma.pipeline.requests import Caller
     from redoma.pipeline.sandbox import Sandbox
@@ -198,16 +199,17 @@ def sandbox_for(line: CommandLine) -> Sandbox:
 
 
 def _limit(row: Option, value: str) -> int | float:
-    from redoma.pipeline.host_services import read_limit
     from redoma.pipeline.settings import NO_LIMIT
+    from redoma.pipeline.this_host import read_limit
 
     limit = row.feeds[len(_LIMITS) :]
     try:
         found = read_limit(limit, value)
         return NO_LIMIT if found is None else found
     except UsageError as error:
-        said = str(error).removeprefix(f"{limit}: ")
-        raise UsageError(f"{row.name}: {said}", hint=error.hint) from None
+        said = Message(str(error))  # the same message, of the option by which it was given
+        values = {**said.values, "name": row.name}
+        raise UsageError(Message(said.id, **values), hint=error.hint) from None
 
 
 def _port(given: str) -> int:

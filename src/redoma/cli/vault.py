@@ -9,8 +9,8 @@ from redoma.base.text import harmless
 from redoma.cli.options import CommandTable, Heading, Option, Sample
 from redoma.i18n import phrased
 from redoma.model.errors import UsageError
-from redoma.model.secret import Secret
-from redoma.pipeline.credentials import vault
+from redoma.model.grant import Secret
+from redoma.pipeline.secrets import vault
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

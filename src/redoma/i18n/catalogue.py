@@ -50,7 +50,7 @@ class Catalogue:
         return _filled(message.id.replace(core, self._template(message, core), 1), values)
 
     def _unknown(self, message: Message) -> str:
-        """What the catalogue does not have as it stands; finished texts are searched for, as yet."""
+        """What the catalogue has not as it stands; finished texts are searched for, as yet."""
         said = self.of_library(message)
         return self.search(message) if self.search and said == message else said
 

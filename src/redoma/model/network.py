@@ -90,6 +90,8 @@ class Reach(Value):
     # before one of them is asked for the same again.
     cache: tuple[str, ...] = ()
     cache_seconds: int = 30
+    # Headers, in lower case, that make no difference to what these hosts answer.
+    cache_ignores: tuple[str, ...] = ()
 
     @property
     def opens_tls(self) -> bool:

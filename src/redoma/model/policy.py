@@ -10,14 +10,14 @@ from __future__ import annotations
 from enum import Enum, IntEnum
 
 from redoma.model.decision import Verdict
-from redoma.model.question import Choice
+from redoma.model.request import Choice
 from redoma.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypeAlias
 
-    from redoma.model.risk import Fact
+    from redoma.model.decision import Fact
 
     # A parsed condition: an operator and its operands, as plain tuples that can be kept.
     Tree: TypeAlias = tuple[object, ...]
@@ -137,6 +137,7 @@ class NetworkRules(Value):
     inspect: bool = False
     # Hosts whose answers are kept, and the seconds before one is asked for the same again.
     cache_hosts: tuple[str, ...] = ()
+    cache_ignored_headers: tuple[str, ...] = ()
     cache_min_interval: int = 30
 
     @property

@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from redoma.model.errors import AskUnavailable, StateUnavailable, UsageError
 from redoma.model.message import Message
-from redoma.pipeline.redaction import cleaner, redact
+from redoma.pipeline.secrets import cleaner, redact
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from redoma.ask.answerers import AnswererChain
     from redoma.model.policy import Policy
-    from redoma.model.question import Answer, Answerer, Choice, Question
+    from redoma.model.request import Answer, Answerer, Choice, Question
 
 HOWS = ("auto", "wait", "nobody")
 """How a command line asks: whoever is there, whoever answers elsewhere, or nobody."""

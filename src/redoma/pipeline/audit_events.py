@@ -17,10 +17,9 @@ if TYPE_CHECKING:
     from redoma.model.call import Failure
     from redoma.model.change import Changes
     from redoma.model.decision import Decision
+    from redoma.model.grant import RunPlan
     from redoma.model.intent import Intent
-    from redoma.model.plan import RunPlan
-    from redoma.model.question import Answer, Question
-    from redoma.model.request import Request
+    from redoma.model.request import Answer, Question, Request
     from redoma.model.result import Quarantined, Result
 
 USUAL = Logging()

@@ -9,13 +9,13 @@ from redoma.base import own_directories, signals
 from redoma.jail.kernel.openat2 import open_plain
 from redoma.jail.protect import installation
 from redoma.jail.supervisor.run import run
-from redoma.model.access import Writes
 from redoma.model.errors import EngineFailed, UsageError
+from redoma.model.grant import Writes
 from redoma.model.message import Message
 from redoma.model.request import PythonCall
 from redoma.model.result import Result
 from redoma.model.value import replace
-from redoma.pipeline.workspace import refuse_ours
+from redoma.pipeline.this_host import refuse_ours
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     from redoma.jail.supervisor.control import Control
     from redoma.jail.supervisor.host import Host
     from redoma.jail.supervisor.streams import Sink
-    from redoma.model.access import Grant, Limits
     from redoma.model.change import Changes
-    from redoma.model.plan import Launch, RunPlan
+    from redoma.model.grant import Grant, Launch, Limits, RunPlan
     from redoma.model.result import Exit
 
 
@@ -173,9 +172,13 @@ def _with_secrets(launch: Launch) -> Launch:
     """The same, with what its gate adds to requests; taken only when everything else stands."""
     if launch.gate is None or not launch.gate.credentials:
         return launch
-    from redoma.pipeline.credentials import secrets_of
+    from redoma.base.secret_search import hidden_forms
+    from redoma.pipeline.secrets import secrets_of, texts_of
 
-    return replace(launch, secrets=secrets_of(launch.gate.credentials))
+    given = launch.gate.credentials
+    secrets = secrets_of(given)
+    hidden = {form for text in texts_of(given, secrets) for form in hidden_forms(text)}
+    return replace(launch, secrets=secrets, hidden=tuple(hidden))
 
 
 def _load_what_follows(layer: Overlay | None) -> None:

@@ -10,8 +10,8 @@ from functools import wraps
 
 from redoma.jail.profiles.limits import checked_limit
 from redoma.model import arguments
-from redoma.model.access import Limits
 from redoma.model.arguments import WrongType, WrongValue, shown
+from redoma.model.grant import Limits
 from redoma.model.message import Message
 from redoma.model.value import Value, fields_of, replace
 from redoma.pipeline.requests import Caller

@@ -16,7 +16,7 @@ from itertools import count
 from redoma.base.log import logger
 from redoma.base.private_file import Key, is_own_directory, is_own_file, make_directory
 from redoma.model.errors import UnknownToken, UsageError, VaultError, WrongKey
-from redoma.model.secret import Secret
+from redoma.model.grant import Secret
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

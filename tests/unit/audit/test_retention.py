@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from redoma.audit.chain import BATCH
 from redoma.audit.log import KEEP as DEFAULT
 from redoma.audit.log import AuditLog
 from redoma.audit.retention import MOST_RETAINED
-from redoma.audit.transaction import BATCH
 from redoma.audit.verification import verify
 from redoma.model.event import Event, Kind
 from redoma.model.value import replace

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from redoma.cli import main
-from redoma.pipeline.credentials import vault
+from redoma.pipeline.secrets import vault
 
 VALUE = "tok-5f2c81d09b7e"
 

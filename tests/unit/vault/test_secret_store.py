@@ -13,7 +13,7 @@ import pytest
 
 from redoma.base.private_file import KeyPlace
 from redoma.model.errors import UnknownToken, UsageError, VaultError, WrongKey
-from redoma.model.secret import Secret
+from redoma.model.grant import Secret
 from redoma.vault.secret_store import SecretStore
 
 pytestmark = pytest.mark.requirement("S10")

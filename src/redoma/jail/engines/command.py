@@ -10,7 +10,7 @@ from redoma.model.request import Program, PythonCall, ShellCommand
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.model.plan import RunPlan
+    from redoma.model.grant import RunPlan
     from redoma.model.request import Workload
 
 # 127 for a missing program and 126 for one that may not be run, as every shell says.

@@ -6,8 +6,8 @@ import os
 from contextlib import suppress
 
 from redoma.jail.engines import hidden_paths, root_parts, view
-from redoma.model.access import Grant, Home, NetworkMode, Writes
 from redoma.model.errors import UsageError
+from redoma.model.grant import Grant, Home, NetworkMode, Writes
 from redoma.model.value import Value
 
 TYPE_CHECKING = False

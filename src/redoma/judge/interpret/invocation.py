@@ -27,7 +27,7 @@ from redoma.judge.interpret.sensitive import (
     may_reach_secret,
     reaches_accounts,
 )
-from redoma.model.risk import Effect, Place, Target
+from redoma.model.decision import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

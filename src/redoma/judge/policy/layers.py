@@ -18,7 +18,7 @@ from redoma.model.policy import (
     LogLevel,
     Rule,
 )
-from redoma.model.question import Choice
+from redoma.model.request import Choice
 from redoma.model.value import replace
 
 TYPE_CHECKING = False

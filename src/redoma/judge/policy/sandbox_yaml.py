@@ -226,6 +226,13 @@ def _host(piece: Piece, _key: PolicyKey) -> str:
     return f"{','.join(methods)} {host}{place}".strip()
 
 
+def _header(piece: Piece, _key: PolicyKey) -> str:
+    text = piece.scalar()
+    if not text or len(text) > 100 or not (text.replace("-", "").isalnum() and text.isascii()):
+        raise piece.wrong(f"{piece.name} cannot be {text!r}", "the name of a header, as X-Run-Id")
+    return text.lower()
+
+
 def _phases(piece: Piece, _key: PolicyKey) -> tuple[tuple[str, str], ...]:
     found = []
     for phase, (_, value) in piece.pairs().items():
@@ -266,6 +273,7 @@ _EACH: dict[str, Callable[[Piece, PolicyKey], Any]] = {
     "paths": _path,
     "hosts": _host,
     "names": _name,
+    "headers": _header,
     "ports": _integer,
     "choices": _choice,
     "tests": _test,

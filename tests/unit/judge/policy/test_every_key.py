@@ -10,12 +10,11 @@ import pytest
 
 from redoma.jail.profiles.profile import load
 from redoma.judge.policy.schema import KEYS, WRAPPED
-from redoma.model.access import Grant, Limits, NetworkMode, Writes
 from redoma.model.errors import NoEngine, PolicySyntax
-from redoma.model.guarantee import Guarantee
+from redoma.model.grant import Grant, Guarantee, Limits, NetworkMode, Writes
 from redoma.model.network import HostRule, Reach
 from redoma.model.policy import LogLevel, Policy
-from redoma.model.question import Choice
+from redoma.model.request import Choice
 from redoma.model.value import replace
 from redoma.pipeline.decisions.policies import tightened
 from redoma.pipeline.decisions.policy_tools import tried
@@ -115,11 +114,13 @@ TURNS = [
          ("log", "log_elevated"), ("deny", "network.blocked_ports")),
     Turn("network.cache_hosts", "[]", "[api.github.com]",
          lambda asked: grant(asked, network=NetworkMode.GATED).reach.cache, (), ("api.github.com",)),
+    Turn("network.cache_ignored_headers", "[]", "[X-Run-Id]",
+         lambda asked: asked.network.cache_ignored_headers, (), ("x-run-id",)),
     Turn("network.cache_min_interval", "30", "90",
          lambda asked: asked.network.cache_min_interval, 30, 90),
     Turn("network.inspect", "false", "true",
          lambda asked: grant(asked, network=NetworkMode.GATED).reach.inspect, False, True),
-    Turn("network.max_connections", "2", "1", says("curl https://a.example https://b.example"),
+    Turn("network.max_connections", "1", "0", says("curl https://a.example https://b.example"),
          ("allow", "allow_safe"), ("deny", "network.max_connections")),
     Turn("resources.max_memory_mb", "2048", "64", limit("memory"), 2048 * MEGABYTE, 64 * MEGABYTE),
     Turn("resources.max_cpu_percent", "50", "25", limit("cpu_percent"), 50, 25),
