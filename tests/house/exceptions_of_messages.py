@@ -13,6 +13,10 @@ MODULES_WITHOUT: tuple[str, ...] = (
     "redoma.jail.probe.inside",  # a script that is run inside
     "redoma.egress.cache_store",  # SQL
     "redoma.egress.guard",  # what is sent to a peer
+    "redoma.mcp.approvals",  # what an agent reads is English
+    "redoma.mcp.reports",
+    "redoma.mcp.resources",
+    "redoma.mcp.server",
     "redoma.judge.intent.plan_schema",
     "redoma.judge.policy.schema",  # JSON Schema is for editors, the template is a file
     "redoma.audit.database",
@@ -27,9 +31,11 @@ CODE = re.compile(
 NOT_MESSAGES: frozenset[str] = frozenset(
     {
         # Names of products, and of whoever runs us.
-        *("Claude Code", "Codex CLI", "Gemini CLI", "uid {0}", "caller {0}"),
+        *("Claude Code", "Codex CLI", "Gemini CLI", "VS Code", "uid {0}", "caller {0}"),
         # Commands, options and settings to type.
         "redoma answer {0} approve",
+        "claude-code codex gemini cursor vscode",
+        *("Bearer {0}", "Authorization: Bearer {0}"),
         *("--env {0}=VALUE", "git stash", "npm publish --dry-run"),
         *("network.allowed_hosts: {0}", "strict_for: {0}", "environment: production"),
         *("default_action: deny", "and, or", "{0} == … or {1} in [ … ]", "{0} in [one, other]"),

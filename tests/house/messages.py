@@ -154,20 +154,25 @@ def _made(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
     """What is said with named values: the line, the template, and the one for many."""
     for node in ast.walk(tree):
         templates = _given(node) if isinstance(node, ast.Call) else []
-        if templates and all(isinstance(t, ast.Constant) for t in templates):
-            one, many = (*(str(t.value).strip() for t in templates), "")[:2]  # type: ignore[attr-defined]
+        if templates:
+            one, many = (*(str(ast.literal_eval(t)).strip() for t in templates), "")[:2]
             if re.search(r"[^\W\d_]{2}", NAMED.sub("", one)):
                 yield node.lineno, one, many
 
 
 def _given(call: ast.Call) -> list[ast.expr]:
-    """The templates that a call is given together with their values."""
-    name = call.func.id if isinstance(call.func, ast.Name) else ""
-    values = [each for each in call.keywords if each.arg != "hint"]
-    if name == "Message" or (values and (name == "phrased" or name in plain_errors())):
-        return call.args[:1]
-    counted = isinstance(call.func, ast.Attribute) and call.func.attr == "counted"
-    return call.args[:2] if counted and ast.unparse(call.func) == "Message.counted" else []
+    """The templates that a call is given together with their values, whatever it is called."""
+    names = {each.arg for each in call.keywords}
+    if ast.unparse(call.func) == "Message.counted":
+        return call.args[:2]
+    return [
+        each
+        for each in call.args
+        if isinstance(each, ast.Constant)
+        and isinstance(each.value, str)
+        and NAMED.search(each.value)
+        and {hole[1] for hole in NAMED.finditer(each.value) if hole[1]} <= names
+    ]
 
 
 def _of_module(module: str, tree: ast.Module) -> Iterator[tuple[int, str]]:
@@ -200,8 +205,8 @@ def _strings(node: ast.AST, always: bool = False) -> Iterator[tuple[ast.expr, bo
         name = node.func.id if isinstance(node.func, ast.Name) else name
         if name in UNREAD_CALLS or _is_log(node.func):
             return
-        if any(isinstance(each, ast.Constant) for each in _given(node)):
-            for child in (*node.args[len(_given(node)) :], *node.keywords):
+        if _given(node):
+            for child in set(ast.iter_child_nodes(node)).difference(_given(node)):
                 yield from _strings(child)
             return
         if name in ROWS:

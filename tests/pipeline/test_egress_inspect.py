@@ -20,7 +20,7 @@ from redoma.model.grant import Secret
 from redoma.model.policy import BUILT_IN
 from redoma.model.result import Result
 from redoma.model.value import replace
-from redoma.pipeline.secrets import vault
+from redoma.pipeline.user_vault import vault
 from tests.escape.gated import PYTHON, run, said, workspace
 from tests.escape.reading import Host, requests_of, trusted
 from tests.pipeline.test_egress_everyday import NAME, PIP, Web, needs, wheel

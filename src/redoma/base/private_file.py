@@ -17,6 +17,10 @@ from stat import S_IMODE, S_ISDIR, S_ISLNK, S_ISREG
 from redoma.model.errors import RedomaError, UsageError
 from redoma.model.message import Message
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.base.keychain import Keychain
+
 LENGTH = 32
 
 
@@ -29,11 +33,9 @@ def make_directory(directory: str, fails: type[RedomaError]) -> None:
         pass
     except OSError as error:
         raise fails(
-            Message(
-                "the directory {directory} cannot be made: {why}",
-                directory=directory,
-                why=error.strerror,
-            ),
+            "the directory {directory} cannot be made: {why}",
+            directory=directory,
+            why=error.strerror,
             hint="set XDG_STATE_HOME to a directory that you can write",
         ) from error
     is_own_directory(directory, fails)
@@ -59,14 +61,11 @@ def _is_own(path: str, fails: type[RedomaError], *, directory: bool) -> bool:
     except FileNotFoundError:
         return False
     except OSError as error:
-        raise fails(
-            Message("{path} cannot be looked at: {why}", path=path, why=error.strerror)
-        ) from error
+        raise fails("{path} cannot be looked at: {why}", path=path, why=error.strerror) from error
     if S_ISLNK(status.st_mode):
         raise fails(
-            Message(
-                "{path} is a symbolic link; nothing is kept in a place that a link names", path=path
-            ),
+            "{path} is a symbolic link; nothing is kept in a place that a link names",
+            path=path,
             hint=Message(
                 "put a directory or file of your own there, or remove the link: {path}", path=path
             ),
@@ -80,25 +79,21 @@ def _is_own(path: str, fails: type[RedomaError], *, directory: bool) -> bool:
         )
     if status.st_uid != os.geteuid():
         raise fails(
-            Message(
-                "{path} belongs to uid {owner}, not to you (uid {uid})",
-                path=path,
-                owner=status.st_uid,
-                uid=os.geteuid(),
-            ),
+            "{path} belongs to uid {owner}, not to you (uid {uid})",
+            path=path,
+            owner=status.st_uid,
+            uid=os.geteuid(),
             hint="run as its owner, or set XDG_STATE_HOME to a directory of your own",
         )
     if status.st_mode & 0o077:
         raise fails(
-            Message(
-                "{path} is open to others (mode {mode})",
-                path=path,
-                mode=f"{S_IMODE(status.st_mode):o}",
-            ),
+            "{path} is open to others (mode {mode})",
+            path=path,
+            mode=f"{S_IMODE(status.st_mode):o}",
             hint=f"chmod {'700' if directory else '600'} {path}",
         )
     if not directory and status.st_nlink != 1:
-        raise fails(Message("{path} has another name elsewhere (a hard link)", path=path))
+        raise fails("{path} has another name elsewhere (a hard link)", path=path)
     return True
 
 
@@ -107,20 +102,47 @@ class KeyPlace(Enum):
 
     FILE = "file"
     KEYCHAIN = "keychain"
+    PASSPHRASE = "passphrase"
+
+
+BY_ITSELF = (KeyPlace.FILE, KeyPlace.KEYCHAIN)
+"""Where a key is found without a person."""
 
 
 def key_place(variable: str) -> KeyPlace:
     """Where a key is, as a variable of the environment says: `file` or `keychain`."""
-    said = os.environ.get(variable) or KeyPlace.FILE.value
+    return place_said(variable, BY_ITSELF) or KeyPlace.FILE
+
+
+def place_said(variable: str, places: tuple[KeyPlace, ...]) -> KeyPlace | None:
+    """The place that a variable of the environment names; None where it names none."""
+    said = os.environ.get(variable)
+    if not said:
+        return None
+    for place in places:
+        if place.value == said:
+            return place
+    known = ", ".join(place.value for place in places)
+    raise UsageError(
+        "{variable} cannot be {said}",
+        variable=variable,
+        said=repr(said),
+        hint=Message("one of: {known}", known=known),
+    )
+
+
+def read_private(path: str, fails: type[RedomaError], *, most: int) -> bytes | None:
+    """The first bytes of a file that is ours alone; None where there is none."""
+    if not is_own_file(path, fails):
+        return None
     try:
-        return KeyPlace(said)
-    except ValueError:
-        raise UsageError(
-            "{variable} cannot be {said}",
-            variable=variable,
-            said=repr(said),
-            hint=Message("{variable}=file or keychain", variable=variable),
-        ) from None
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            return os.read(descriptor, most)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise fails("{path} cannot be read: {why}", path=path, why=error.strerror) from error
 
 
 class Key:
@@ -167,7 +189,7 @@ class Key:
         if key is None:
             key = os.urandom(LENGTH)
             if place is KeyPlace.KEYCHAIN:
-                self._keychain("set_password", directory, key.hex())
+                self._keychain().put(directory, key.hex())
             else:
                 self._write(os.path.join(directory, self._file), key)
         return key
@@ -175,36 +197,23 @@ class Key:
     def _found(self, place: KeyPlace, directory: str) -> bytes | None:
         if place is KeyPlace.FILE:
             return self._read(os.path.join(directory, self._file))
-        said = self._keychain("get_password", directory)
+        said = self._keychain().get(directory)
         if said is None:
             return None
         try:
-            key = bytes.fromhex(str(said))
+            key = bytes.fromhex(said)
         except ValueError:
             key = b""
         if len(key) != LENGTH:
             raise self._lost(
-                Message("what the keychain has for {directory} is not a key", directory=directory)
+                "what the keychain has for {directory} is not a key", directory=directory
             )
         return key
 
     def _read(self, path: str) -> bytes | None:
-        if not is_own_file(path, self._fails):
-            return None
-        try:
-            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-            try:
-                key = os.read(descriptor, LENGTH + 1)
-            finally:
-                os.close(descriptor)
-        except OSError as error:
-            raise self._fails(
-                Message("the key {path} cannot be read: {why}", path=path, why=error.strerror)
-            ) from error
-        if len(key) != LENGTH:
-            raise self._lost(
-                Message("{path} is not a key of {length} bytes", path=path, length=LENGTH)
-            )
+        key = read_private(path, self._fails, most=LENGTH + 1)
+        if key is not None and len(key) != LENGTH:
+            raise self._lost("{path} is not a key of {length} bytes", path=path, length=LENGTH)
         return key
 
     def _write(self, path: str, key: bytes) -> None:
@@ -212,28 +221,13 @@ class Key:
             write(path, key, durable=True)
         except OSError as error:
             raise self._fails(
-                Message("the key {path} cannot be written: {why}", path=path, why=error.strerror)
+                "the key {path} cannot be written: {why}", path=path, why=error.strerror
             ) from error
 
-    def _keychain(self, call: str, directory: str, *more: str) -> object:
-        try:
-            keyring = __import__("keyring")
-        except ImportError:
-            raise self._fails(
-                "the key is to be in the keychain, and `keyring` is not installed",
-                hint="pip install keyring, or keep the key in a file",
-            ) from None
-        try:
-            return getattr(keyring, call)(self._service, directory, *more)
-        except Exception as error:  # each backend has errors of its own
-            raise self._fails(
-                Message(
-                    "the keychain does not answer: {kind}: {error}",
-                    kind=type(error).__name__,
-                    error=error,
-                ),
-                hint="unlock it, or keep the key in a file",
-            ) from error
+    def _keychain(self) -> Keychain:
+        from redoma.base.keychain import Keychain
+
+        return Keychain(self._service, self._fails)
 
 
 def write(path: str, content: str | bytes, *, mode: int = 0o600, durable: bool = False) -> None:

@@ -217,11 +217,9 @@ def _agent(line: CommandLine) -> str:
         raise UsageError("name one agent", hint=f"redoma hook {line.verb} AGENT")
     if words[0] not in AGENTS:
         meant = nearest(words[0], list(AGENTS))
-        hint = (
-            Message("did you mean {meant}?", meant=meant)
-            if meant
-            else Message("agents: {agents}", agents=", ".join(AGENTS))
-        )
+        hint = Message("agents: {agents}", agents=", ".join(AGENTS))
+        if meant:
+            hint = Message("did you mean {meant}?", meant=meant)
         raise UsageError("there is no agent {name}", name=repr(words[0]), hint=hint)
     return words[0]
 
@@ -241,7 +239,7 @@ def _install(given: CommandLine) -> int:
     change = install(agent, scope, own)
     if "--dry-run" not in given.flags:
         carry_out(change)
-    done = _told(change, given.flags, notes=_notes(agent, scope))
+    done = report_change(change, given.flags, notes=_notes(agent, scope))
     if given.json:
         _write_json({"agent": agent, "scope": scope, **done})
     elif not change.changed:
@@ -275,7 +273,7 @@ def _uninstall(given: CommandLine) -> int:
     for change in found:
         if "--dry-run" not in given.flags:
             carry_out(change)
-        results.append(_told(change, given.flags, notes=[]))
+        results.append(report_change(change, given.flags, notes=[]))
     if given.json:
         _write_json({"agent": agent, "scope": scope, "changes": results})
     elif not found:
@@ -286,18 +284,14 @@ def _uninstall(given: CommandLine) -> int:
     return 0
 
 
-def _told(change: SettingsChange, flags: set[str], notes: list[str]) -> dict[str, object]:
+def report_change(change: SettingsChange, flags: set[str], notes: list[str]) -> dict[str, object]:
     """Says what was or would be done, and returns it as data."""
     kept = change.kept
     dry = "--dry-run" in flags
     backup = kept.backup if os.path.exists(kept.backup) else None
     if kept.is_link and change.changed:
-        notes = [
-            Message(
-                "{path} is a link; the file changed is {real}", path=kept.place.path, real=kept.real
-            ),
-            *notes,
-        ]
+        told = "{path} is a link; the file changed is {real}"
+        notes = [Message(told, path=kept.place.path, real=kept.real), *notes]
     if "--json" not in flags and change.changed:
         if dry:
             sys.stdout.write(_difference(change))
@@ -359,14 +353,8 @@ def _switched_off(agent: str, scope: str) -> list[str]:
             for part in name.split("."):
                 value = value.get(part) if isinstance(value, dict) else None
             if value is off:
-                found.append(
-                    Message(
-                        "{real} switches hooks off: {name} is {off}",
-                        real=kept.real,
-                        name=name,
-                        off=str(off).lower(),
-                    )
-                )
+                told = "{real} switches hooks off: {name} is {off}"
+                found.append(Message(told, real=kept.real, name=name, off=str(off).lower()))
     return found
 
 

@@ -18,23 +18,44 @@ if TYPE_CHECKING:
     Starter: TypeAlias = Callable[["Launch", tuple[int, int, int], Any, str], int]
 
 
-class Secret:
-    """A text that is only given to who asks for it by name."""
+_HIDDEN = "Secret(…)"
 
-    __slots__ = ("_text",)
+
+class Secret:
+    """A text that is only given to who asks for it by name.
+
+    It is not printed, formatted, pickled, copied or encoded as JSON, and a dump of the local
+    variables of a traceback shows a placeholder. The text lies behind a function, so that whoever
+    walks the attributes of values does not come to it either.
+    """
+
+    __slots__ = ("reveal",)
+    reveal: Callable[[], str]
+    """The secret itself."""
 
     def __init__(self, text: str) -> None:
-        self._text = text
+        # Set past our own guard; nobody sets it again.
+        object.__setattr__(self, "reveal", lambda: text)
 
-    def reveal(self) -> str:
-        """The secret itself."""
-        return self._text
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError("a secret does not change")
 
     def __repr__(self) -> str:
-        return "Secret(…)"
+        return _HIDDEN
+
+    __str__ = __repr__
+
+    def __format__(self, form: str) -> str:
+        return _HIDDEN
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a secret is not written down")
+
+    def __copy__(self) -> NoReturn:
+        raise TypeError("a secret is not copied")
+
+    def __deepcopy__(self, memo: object) -> NoReturn:
+        raise TypeError("a secret is not copied")
 
 
 class Guarantee(Enum):
@@ -219,6 +240,32 @@ class Limits(Value):
     output_total: int | None = None
 
 
+SECRETS = "/run/secrets"
+"""Where a secret lies inside that is given as a file: memory of the run's own."""
+
+
+class SecretGrant(Value):
+    """A secret of the vault that a command gets in plaintext: in a variable, or in a file."""
+
+    name: str
+    variable: str = ""
+    path: str = ""
+
+    @property
+    def text(self) -> str:
+        """The grant as it is written."""
+        return f"{self.name}={self.variable or self.path}"
+
+    @property
+    def place(self) -> str:
+        """Where the command finds it, for a person."""
+        return (
+            Message("the variable {variable}", variable=self.variable)
+            if self.variable
+            else Message("the file {path}", path=self.path)
+        )
+
+
 class Grant(Value):
     """What one run may do, and what has to be enforced for it to run at all."""
 
@@ -246,6 +293,8 @@ class Grant(Value):
     subprocesses: bool = True
     # Environment variables given by name and value.
     env: tuple[tuple[str, str], ...] = ()
+    # Secrets that it gets in plaintext, by name; their values are nowhere in a grant.
+    secrets: tuple[SecretGrant, ...] = ()
     require: frozenset[Guarantee] = frozenset()
     prefer: tuple[str, ...] = ()
 
@@ -264,6 +313,8 @@ class RunPlan(Value):
     trace_files: bool = False
     # Whether somebody has to look after it where we are killed; not at a trial in a place of ours.
     journaled: bool = True
+    # The values of the grant's secrets, in their order; empty where it gets none.
+    secrets: tuple[Secret, ...] = ()
 
 
 class Handshake(Value):

@@ -152,6 +152,14 @@ class NetworkRules(Value):
         )
 
 
+class SecretRules(Value):
+    """Which secrets of the vault a command may get in plaintext; None is no list of our own."""
+
+    allowed: tuple[str, ...] | None = None
+    # Whether a person confirms each run that gets one.
+    confirm: bool = True
+
+
 class Resources(Value):
     """How much a run may use; None leaves it to the level."""
 
@@ -238,6 +246,7 @@ class Policy(Value):
     block: tuple[str, ...] = ()
     filesystem: Filesystem = Filesystem()
     network: NetworkRules = NetworkRules()
+    secrets: SecretRules = SecretRules()
     resources: Resources = Resources()
     logging: Logging = Logging()
     rate_limits: RateLimits = RateLimits()

@@ -116,6 +116,8 @@ class AuditEvents:
             details["subprocesses"] = False
         if grant.env:
             details["env"] = [name for name, _ in grant.env]  # names only: values may be secrets
+        if grant.secrets:
+            details["secrets"] = [each.text for each in grant.secrets]  # by name, never a value
         return self._event(Kind.RUN_STARTING, details, self._request.workload.shown)
 
     def ended(self, result: Result) -> Event:

@@ -51,6 +51,10 @@ def execute(
     _refuse_links(plan.grant)
     _refuse_ours(plan.grant)
     refuse_unwaited()
+    if plan.grant.secrets:
+        from redoma.pipeline.secret_grants import with_secrets
+
+        plan = with_secrets(plan)
     engine = host.engine(plan.engine)
     host.has_run = True
     if plan.grant.limits.file_size is not None:
@@ -69,7 +73,7 @@ def execute(
             if plan.grant.limits.file_size is not None:
                 launch = replace(launch, limits=replace(launch.limits, file_size=limits.file_size))
             ended = run(
-                _with_secrets(launch),
+                _with_secrets(launch, plan),
                 stdin=stdin,
                 sink=sink,
                 control=control,
@@ -168,8 +172,16 @@ def _about_ours(grant: Grant, ended: Exit) -> tuple[str, ...]:
     )
 
 
-def _with_secrets(launch: Launch) -> Launch:
-    """The same, with what its gate adds to requests; taken only when everything else stands."""
+def _with_secrets(launch: Launch, plan: RunPlan) -> Launch:
+    """The same, with what its gate adds to requests; taken only when everything else stands.
+
+    What the command prints is searched for all that it is given, or could be told back.
+    """
+    if plan.secrets:
+        from redoma.base.secret_search import hidden_forms
+
+        texts = [secret.reveal().strip() for secret in plan.secrets]
+        launch = replace(launch, hidden=tuple({f for text in texts for f in hidden_forms(text)}))
     if launch.gate is None or not launch.gate.credentials:
         return launch
     from redoma.base.secret_search import hidden_forms
@@ -178,7 +190,7 @@ def _with_secrets(launch: Launch) -> Launch:
     given = launch.gate.credentials
     secrets = secrets_of(given)
     hidden = {form for text in texts_of(given, secrets) for form in hidden_forms(text)}
-    return replace(launch, secrets=secrets, hidden=tuple(hidden))
+    return replace(launch, secrets=secrets, hidden=(*launch.hidden, *hidden))
 
 
 def _load_what_follows(layer: Overlay | None) -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import TypeVar
 
+    from redoma.model.grant import SecretGrant
     from redoma.model.policy import Policy
 
     F = TypeVar("F", bound=Callable[..., None])
@@ -76,6 +77,7 @@ class Overrides:
         writable: tuple[str, ...],
         readable: tuple[str, ...],
         env: tuple[tuple[str, str], ...],
+        secrets: tuple[SecretGrant, ...] = (),
         reach: Reach | None,
         direct: bool,
         temporary: bool,
@@ -93,6 +95,7 @@ class Overrides:
         self.writable = writable
         self._readable = readable
         self._env = env
+        self.granted = secrets
 
     def secrets(self) -> tuple[str, ...]:
         """Given variables whose names say that they are secret, and what a gate adds."""
@@ -148,6 +151,7 @@ class Overrides:
             writable=self.writable,
             readable=self._readable,
             env=self._env,
+            secrets=self.granted,
             require=require,
             prefer=(self._engine,) if self._engine else grant.prefer,
         )

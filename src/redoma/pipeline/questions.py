@@ -99,7 +99,7 @@ def question_of_changes(
     request: Request, entry: HistoryEntry, changes: Changes, policy: Policy
 ) -> Question:
     """Whether stored changes may be applied whose command has to be confirmed."""
-    count = len(changes.items)
+    paths = Message.counted("{count} path", "{count} paths", len(changes.items))
     return _made(
         request,
         policy,
@@ -111,11 +111,7 @@ def question_of_changes(
         impact=Impact(
             files_affected=tuple(item.path for item in changes.items),
             reversible=True,
-            estimated_scope=Message.counted(
-                "changes {count} path that a preview holds",
-                "changes {count} paths that a preview holds",
-                count,
-            ),
+            estimated_scope=Message("changes {paths} that a preview holds", paths=paths),
         ),
         workspace=entry.workspace,
     )
@@ -201,10 +197,8 @@ def about_obeyed_files(asked: Question, files: dict[str, str]) -> Question:
         for path, tool in files.items()
     ]
     if len(because) > _MOST_FILES:
-        because = [
-            *because[:_MOST_FILES],
-            Message("and {count} more", count=len(because) - _MOST_FILES),
-        ]
+        more = Message("and {count} more", count=len(because) - _MOST_FILES)
+        because = [*because[:_MOST_FILES], more]
     # Attack: an approval of the command, or of other files that it made, is none of these.
     named = "\0".join((asked.digest, "obeyed", *sorted(files))).encode(errors="surrogateescape")
     return replace(
@@ -228,13 +222,8 @@ def _reads(stdin: bytes) -> tuple[str, ...]:
     if not stdin:
         return ()
     text = shortened(stdin.decode("utf-8", "replace"), LONGEST_INPUT)
-    return (
-        Message(
-            "it reads {count} bytes from its standard input: {text}",
-            count=len(stdin),
-            text=repr(text),
-        ),
-    )
+    told = "it reads {count} bytes from its standard input: {text}"
+    return (Message(told, count=len(stdin), text=repr(text)),)
 
 
 def _canonical(workload: Workload) -> CanonicalCommand:
@@ -398,21 +387,12 @@ def _scope(
 
 def _counted(changes: Changes) -> str:
     """How many paths a preview saw change, and how."""
-    names = {
-        Did.CREATED: "{count} created",
-        Did.MODIFIED: "{count} modified",
-        Did.DELETED: "{count} deleted",
-        Did.RENAMED: "{count} renamed",
-        Did.ATTRIBUTES: "{count} with other attributes",
-    }
-    counted = [(words, len(changes.paths(did))) for did, words in names.items()]
-    counts = Message.joined(", ", [Message(words, count=n) for words, n in counted if n])
+    names = {did: did.value for did in Did} | {Did.ATTRIBUTES: "with other attributes"}
+    counted = [(Message(words), len(changes.paths(did))) for did, words in names.items()]
+    told = [Message("{count} {did}", count=count, did=did) for did, count in counted if count]
+    counts = Message.joined(", ", told)
     whole = len(changes.items)
     if not whole:
         return "a dry run changed no files"
-    return Message.counted(
-        "{count} path in a dry run: {counts}",
-        "{count} paths in a dry run: {counts}",
-        whole,
-        counts=counts,
-    )
+    many = Message.counted("{count} path", "{count} paths", whole)
+    return Message("{paths} in a dry run: {counts}", paths=many, counts=counts)

@@ -174,6 +174,11 @@ class RunContext(PipelineContext):
         if changes is not None:
             around = replace(around, files_affected=len(changes.items))
         decision = self._decided(request, around)
+        granted = self.config.overrides.granted
+        if granted and request.mode is not Mode.PREVIEW:  # which gets none, and is not asked about
+            from redoma.judge.policy.secret_names import with_secrets
+
+            decision = with_secrets(decision, self.policy, granted)
         log.info(
             "run %s: %s, %s by policy %s",
             request.id,
@@ -302,5 +307,6 @@ def held(grant: Grant) -> Grant:
         # No overlay lies over these: a preview that wrote there would be none.
         writable=(),
         readable=(*grant.readable, *grant.writable),
+        secrets=(),  # nobody is asked about a preview
         require=grant.require - {Guarantee.PROTECTED_PATHS} | _HELD,
     )

@@ -10,6 +10,7 @@ from redoma.pipeline.overrides import Overrides, Restrictions, policy_beside, po
 from redoma.pipeline.path import confirm_path, path
 from redoma.pipeline.requests import Caller, request_for
 from redoma.pipeline.run_context import RunContext, SandboxConfig
+from redoma.pipeline.secret_grants import read_grants
 from redoma.pipeline.secrets import reach_of
 from redoma.pipeline.settings import Access, Network, PolicyChoice, checked, limits_by_name
 from redoma.pipeline.steps import RunStepRunner, StepRunner, drive
@@ -101,6 +102,7 @@ class Sandbox:
             ),
             readable=tuple(granted_path(path, READ, root=root) for path in access.read),
             env=tuple((access.env or {}).items()),
+            secrets=read_grants(access.secrets),
             reach=reach_of(
                 network.hosts,
                 network.publish,

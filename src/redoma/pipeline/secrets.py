@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from redoma.model.errors import StateUnavailable, UnknownToken, UsageError, VaultError
+from redoma.model.errors import UnknownToken, UsageError
 from redoma.model.grant import Secret
 from redoma.model.message import Message
 from redoma.vault.redactor import REDACTED, WITH_KIND, Found, Redactor
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from redoma.model.network import Credential, Reach
     from redoma.model.policy import Policy
-    from redoma.vault.secret_store import SecretStore
     from redoma.vault.stream import RedactingStream
 
 
@@ -102,21 +101,8 @@ class SecretSanitizer:
         return self._redactor.stream()
 
 
-KEY_VARIABLE = "REDOMA_VAULT_KEY"
 # Shorter ones would be starred in ordinary words, or echo back unseen.
 SHORTEST_SECRET = 6
-
-
-def vault() -> SecretStore:
-    """The vault of this user."""
-    from redoma.base import own_directories
-    from redoma.base.private_file import key_place
-    from redoma.vault.secret_store import SecretStore
-
-    try:
-        return SecretStore(f"{own_directories.state()}/vault", keyed_by=key_place(KEY_VARIABLE))
-    except StateUnavailable as error:
-        raise VaultError(str(error), hint=error.hint) from error
 
 
 def secrets_of(credentials: Iterable[Credential]) -> tuple[Secret, ...]:
@@ -124,6 +110,8 @@ def secrets_of(credentials: Iterable[Credential]) -> tuple[Secret, ...]:
     found = []
     for each in credentials:
         if each.secret:
+            from redoma.pipeline.user_vault import vault
+
             found.append(_long_enough(each, vault().get(each.secret)))
             continue
         value = os.environ.get(each.variable, "")

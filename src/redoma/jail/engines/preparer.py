@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 
 from redoma.base.paths import is_below
 from redoma.jail.engines import hidden_paths
-from redoma.jail.engines.command import command_of
+from redoma.jail.engines.command import command_of, secret_variables
 from redoma.jail.engines.frame import Frame, memory_file, seen_through
 from redoma.jail.engines.frame import build as build_frame
 from redoma.jail.engines.prepared_sandbox import PreparedSandbox
@@ -20,7 +20,16 @@ from redoma.jail.kernel import seccomp
 from redoma.jail.kernel.process import is_machines_root
 from redoma.jail.protect import git_repository, run_journal
 from redoma.model.errors import EngineFailed
-from redoma.model.grant import Grant, Handshake, Launch, NetworkMode, RunPlan, Syscalls, Writes
+from redoma.model.grant import (
+    SECRETS,
+    Grant,
+    Handshake,
+    Launch,
+    NetworkMode,
+    RunPlan,
+    Syscalls,
+    Writes,
+)
 from redoma.model.request import Mode
 
 TYPE_CHECKING = False
@@ -155,7 +164,8 @@ class NamespacePreparer:
             if not plan.terminal:
                 rest.append("--new-session")  # Attack: TIOCSTI into the caller's terminal
             authority, laid, named = self._certificates(plan.grant, give)
-            mounts += laid
+            named += [word for pair in secret_variables(plan) for word in ("--setenv", *pair)]
+            mounts += [*laid, *_secret_files(plan, give)]
             rest += [*cover, *mounts, *frame.after, *named]
             rest += ["--chdir", plan.request.cwd or plan.grant.workspace]
             command = command_of(plan.request.workload, frame.path, frame.visible)
@@ -350,6 +360,16 @@ class NamespacePreparer:
                 refuse_uncounted_memory=not counted,
             )
         return self._filters[key]
+
+
+def _secret_files(plan: RunPlan, give: Callable[[int], str]) -> list[str]:
+    """The mounts of secrets that are given as files: each is memory from one end to the other."""
+    made: list[str] = []
+    for grant, secret in zip(plan.grant.secrets, plan.secrets, strict=False):
+        if grant.path:
+            data = give(memory_file(secret.reveal().encode()))
+            made += ["--perms", "0400", "--ro-bind-data", data, grant.path]
+    return [*made, "--remount-ro", SECRETS] if made else []
 
 
 def _identity(path: str) -> tuple[int, int]:

@@ -191,11 +191,8 @@ class Planner:
         with at(path, "looked at"):
             status = self.ground.status(path)
         if status is None:
-            raise ApplyConflict(
-                Message("{path} is not there any more\nnothing was applied", path=path),
-                paths=[path],
-                hint="try again",
-            )
+            told = Message("{path} is not there any more\nnothing was applied", path=path)
+            raise ApplyConflict(told, paths=[path], hint="try again")
         return status
 
     def _take(self, path: str) -> None:
@@ -213,11 +210,9 @@ class Planner:
         """Attack: what is mounted in a directory goes with it, and is removed with the overlay."""
         place = f"{self.changes.workspace.rstrip('/')}/{path}"
         if place in self._mounts.points() or self._mounts.below(place):
+            told = "{path} cannot be moved: something is mounted there\nnothing was applied"
             raise ApplyConflict(
-                Message(
-                    "{path} cannot be moved: something is mounted there\nnothing was applied",
-                    path=path,
-                ),
+                Message(told, path=path),
                 paths=[path],
                 hint=Message("unmount it, or redoma discard {id}", id=self.changes.id),
             )

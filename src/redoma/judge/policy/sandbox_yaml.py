@@ -217,6 +217,13 @@ def _name(piece: Piece, _key: PolicyKey) -> str:
     return text
 
 
+def _secret(piece: Piece, _key: PolicyKey) -> str:
+    text = piece.scalar()
+    if not text or not text.replace("*", "a").replace(".", "a").replace("-", "a").isidentifier():
+        raise piece.wrong(f"{piece.name}: {text!r} is no name of a secret", "github, npm_* or *")
+    return text
+
+
 def _host(piece: Piece, _key: PolicyKey) -> str:
     text = piece.scalar()
     problem = host_problem(text)
@@ -273,6 +280,7 @@ _EACH: dict[str, Callable[[Piece, PolicyKey], Any]] = {
     "paths": _path,
     "hosts": _host,
     "names": _name,
+    "secrets": _secret,
     "headers": _header,
     "ports": _integer,
     "choices": _choice,

@@ -129,6 +129,14 @@ KEYS: Mapping[str, PolicyKey] = {
         kind="flag", about="Whether requests are read one by one, in TLS as well.", order="up"
     ),
     "network.max_connections": _count("Connections that a command may have at one time.", least=0),
+    "secrets.allowed": PolicyKey(
+        kind="secrets",
+        about="The only secrets that a command may get in plaintext.",
+        order="subset",
+    ),
+    "secrets.confirm": PolicyKey(
+        kind="flag", about="Whether a person confirms each run that gets one.", order="up"
+    ),
     "resources.max_memory_mb": _count("Memory of a run."),
     "resources.max_cpu_percent": _count("Share of one processor.", most=100_000),
     "resources.max_execution_time_seconds": PolicyKey(
@@ -299,6 +307,8 @@ _EXAMPLES = {
     "network.cache_min_interval": "30",
     "network.inspect": "true",
     "network.max_connections": "10",
+    "secrets.allowed": ("- github", '- "npm_*"'),
+    "secrets.confirm": "true",
     "resources.max_memory_mb": "1024",
     "resources.max_cpu_percent": "50",
     "resources.max_execution_time_seconds": "300",

@@ -108,13 +108,13 @@ class _Found:
         self._lines = text.split("\n")
         self._problems: dict[Problem, None] = {}
 
-    def refuse(self, node: ast.AST | None, reason: str) -> None:
+    def refuse(self, node: ast.AST | None, reason: str, /, **values: object) -> None:
         line = getattr(node, "lineno", 1)
         offset = getattr(node, "col_offset", 0)
         # Offsets count bytes; people count characters.
         written = self._lines[line - 1] if line <= len(self._lines) else ""
         column = len(written.encode("utf-8", "replace")[:offset].decode("utf-8", "replace")) + 1
-        self._problems[Problem(line=line, column=column, reason=reason)] = None
+        self._problems[Problem(line=line, column=column, reason=Message(reason, **values))] = None
 
     def in_order(self) -> tuple[Problem, ...]:
         ordered = sorted(self._problems, key=lambda each: (each.line, each.column))
