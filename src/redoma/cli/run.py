@@ -10,8 +10,7 @@ from redoma.base.text import harmless
 from redoma.cli import COULD_NOT_WORK, say
 from redoma.cli.options import CommandTable, Sample
 from redoma.cli.run_options import LIMITS, RUN_OPTIONS, sandbox_for
-from redoma.cli.signals import pass_signals_on
-from redoma.cli.streams import own_input, raw_writer, writer
+from redoma.cli.streams import own_input, pass_signals_on, raw_writer, writer
 from redoma.i18n import phrased
 from redoma.model.errors import UsageError
 from redoma.model.grant import Guarantee
@@ -95,6 +94,8 @@ def start(line: CommandLine) -> int:
     as_json = line.json
     terminal = "--tty" in line.flags
     quiet = "--quiet" in line.flags
+    for note in () if quiet else sandbox.tool_notes:
+        say(f"redoma: {harmless(phrased(note))}")
     if terminal and as_json:
         raise UsageError("--tty and --json do not go together")
     control = Control()
