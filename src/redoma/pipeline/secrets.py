@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 
 from redoma.model.errors import UnknownToken, UsageError
-from redoma.model.grant import Secret
 from redoma.vault.redactor import REDACTED, WITH_KIND, Found, Redactor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from redoma.model.grant import Secret
     from redoma.model.network import Credential, Reach
     from redoma.model.policy import Policy
     from redoma.vault.stream import RedactingStream
@@ -106,6 +106,8 @@ SHORTEST_SECRET = 6
 
 def secrets_of(credentials: Iterable[Credential]) -> tuple[Secret, ...]:
     """The secret of each, from the caller's own environment or the vault."""
+    from redoma.model.grant import Secret
+
     found = []
     for each in credentials:
         if each.secret:
