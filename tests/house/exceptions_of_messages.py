@@ -57,7 +57,14 @@ NOT_MESSAGES: frozenset[str] = frozenset(
         *("kind IN ({0})", "at {0} ?", "head {0}:{1}", "Preview(id={0}, {1} changes)"),
         *("Plan({0}, {1} steps)", "call {0}({1})", "Bad Gateway", "one run {0}"),
         "\\ No newline at end of file",
-        *("Python {0}.{1}", "({0} bytes)", "every host"),
+        *("Python {0}.{1}", "({0} bytes)", "every host", "every public host", "inspect: true"),
+        # How a package manager is made to ask for something.
+        "CARGO_NET_RETRY=0 cargo install -q --root /tmp/x redoma-asks",
+        "GOPATH=/tmp/go GOFLAGS=-modcacherw go install redoma.invalid/asks@latest",
+        "pnpm view redoma-asks",
+        "python3 -m pip download -q --no-deps --no-cache-dir --retries 0 -d /tmp/x redoma-asks",
+        "uv pip install -q --no-cache --dry-run --target /tmp/x redoma-asks",
+        "yarn info redoma-asks || yarn npm info redoma-asks",
         # Parts of what is shown of a call.
         *("… {0} more", "of {0}", "'s variable {0}", "'s global {0}", "{0} is {1}"),
         "{0} min",

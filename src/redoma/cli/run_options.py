@@ -162,15 +162,18 @@ LIMITS = {
 }
 
 
-def sandbox_for(line: CommandLine) -> Sandbox:
-    """The sandbox that a command line describes."""
+def sandbox_for(line: CommandLine, **fixed: object) -> Sandbox:
+    """The sandbox that a command line describes.
+
+    `fixed` are arguments that no option says, as `network_any_host`.
+    """
     from redoma.pipeline.sandbox import Sandbox
 
-    workspace, arguments = sandbox_arguments(line)
+    workspace, arguments = sandbox_arguments(line, **fixed)
     return Sandbox(workspace, **arguments)
 
 
-def sandbox_arguments(line: CommandLine) -> tuple[str, dict[str, Any]]:
+def sandbox_arguments(line: CommandLine, **fixed: object) -> tuple[str, dict[str, Any]]:
     """The workspace, and what else a `Sandbox` is made with: each option feeds an argument."""
     from redoma.model.grant import Limits
     from redoma.pipeline.answerers import LocalAnswerer, forget_questions
@@ -201,6 +204,9 @@ def sandbox_arguments(line: CommandLine) -> tuple[str, dict[str, Any]]:
             wanted[into][field] = _limit(row, line.values[row.name])
         elif row.name in line.values:
             wanted[into][field] = line.values[row.name]
+    for name, value in fixed.items():
+        into, _, field = name.partition("_")
+        wanted[into][field] = value
     own = wanted.pop("")
     profile = line.values.get("--profile", "")
     if profile and "/" not in profile:

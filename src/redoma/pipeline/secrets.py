@@ -172,7 +172,7 @@ def reach_of(
     from redoma.model.value import replace
 
     made = read(hosts, publish=publish)
-    made = replace(made, cache=read_cached(cache), anyone=anyone)
+    made = replace(made, cache=read_cached(cache), anyone=anyone, public_only=anyone)
     if credentials or inspect:
         from redoma.egress.credentials import read_all
 
