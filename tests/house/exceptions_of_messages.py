@@ -37,7 +37,7 @@ NOT_MESSAGES: frozenset[str] = frozenset(
         "redoma answer {0} approve",
         "claude-code codex gemini cursor vscode",
         *("Bearer {0}", "Authorization: Bearer {0}"),
-        *("--env {0}=VALUE", "REDOMA_AUDIT_KEY={0}", "git stash", "npm publish --dry-run"),
+        *("--env {0}=VALUE", "git stash", "npm publish --dry-run"),
         *("network.allowed_hosts: {0}", "strict_for: {0}", "environment: production"),
         *("default_action: deny", "and, or", "{0} == … or {1} in [ … ]", "{0} in [one, other]"),
         "--security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined",
@@ -71,4 +71,6 @@ NOT_MESSAGES: frozenset[str] = frozenset(
     }
 )
 # Words that are the same in both languages.
-COGNATES: frozenset[str] = frozenset({"fifo", "socket", "... ({0} bytes)", "use https"})
+COGNATES: frozenset[str] = frozenset(
+    {"fifo", "socket", "... ({0} bytes)", "use https", "redoma audit verify; {hint}"}
+)

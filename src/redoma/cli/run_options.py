@@ -6,6 +6,7 @@ import os
 
 from redoma.cli.options import ENGINES, LEVELS_OF_ISOLATION, Heading, Option
 from redoma.model.errors import UsageError
+from redoma.model.message import Message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -227,8 +228,9 @@ def _limit(row: Option, value: str) -> int | float:
         found = read_limit(limit, value)
         return NO_LIMIT if found is None else found
     except UsageError as error:
-        said = str(error).removeprefix(f"{limit}: ")
-        raise UsageError(f"{row.name}: {said}", hint=error.hint) from None
+        said = Message(str(error))  # the same message, of the option by which it was given
+        values = {**said.values, "name": row.name}
+        raise UsageError(Message(said.id, **values), hint=error.hint) from None
 
 
 def _port(given: str) -> int:

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from redoma.egress.hosts import canonical, is_inside, is_public, normal
 from redoma.model.errors import UsageError
+from redoma.model.message import Message
 from redoma.model.network import LAST_PORT, WEB_PORTS
 from redoma.model.value import Value
 from redoma.pipeline import tool_sources
@@ -70,8 +71,11 @@ def expanded(hosts: Sequence[str], root: str) -> ToolGrants:
         if found is None or found[2] not in (*TOOLS, "git"):
             known = ", ".join(sorted((*TOOLS, "git")))
             raise UsageError(
-                f"the tool in {text!r} is not known",
-                hint=f"tool:NAME of: {known}; GET,PUT tool:NAME for more than fetching",
+                "the tool in {text} is not known",
+                text=repr(text),
+                hint=Message(
+                    "tool:NAME of: {known}; GET,PUT tool:NAME for more than fetching", known=known
+                ),
             )
         methods = "" if found[3] else found[1] or ""
         granted = _granted(found[2], root, methods, read=not found[3])
@@ -95,15 +99,17 @@ def _granted(tool: str, root: str, methods: str, *, read: bool) -> ToolGrants:
     )
     notes = [*_of_the_project(tool, root, urls), *_of_users(tool, sources)]
     if not rules:
-        raise UsageError(f"tool:{tool} names no host", hint=_hint(tool))
-    notes.insert(0, f"tool:{tool} grants {', '.join(rules)}")
+        raise UsageError("tool:{tool} names no host", tool=tool, hint=_hint(tool))
+    notes.insert(0, Message("tool:{tool} grants {rules}", tool=tool, rules=", ".join(rules)))
     return ToolGrants(hosts=rules, env=sources.env, notes=tuple(notes))
 
 
 def _hint(tool: str) -> str:
     if tool == "git":
         return "git remote -v says what a repository's remotes are; --allow-host HOST names one"
-    return f"install {tool}, name its registry in its settings, or --allow-host HOST"
+    return Message(
+        "install {tool}, name its registry in its settings, or --allow-host HOST", tool=tool
+    )
 
 
 def _rules(tool: str, url: str, methods: str, *, read: bool) -> Iterator[str]:
@@ -167,8 +173,13 @@ def _of_the_project(tool: str, root: str, urls: Sequence[str]) -> Iterator[str]:
         if name and name not in known:
             known.add(name)
             yield (
-                f"the project's {file} names {name}, which tool:{tool} does not grant: a project"
-                f" decides that, not you; --allow-host {name} if you mean it"
+                Message(
+                    "the project's {file} names {name}, which tool:{tool} does not grant: a "
+                    "project decides that, not you; --allow-host {name} if you mean it",
+                    file=file,
+                    name=name,
+                    tool=tool,
+                )
             )
 
 
@@ -177,8 +188,12 @@ def _of_users(tool: str, sources: Sources) -> Iterator[str]:
         parts = urlsplit(url)
         if parts.password:
             yield (
-                f"the settings of {tool} have a password for {parts.hostname}, which the command"
-                f" does not get: --credential {parts.hostname}=basic:VARIABLE adds it"
+                Message(
+                    "the settings of {tool} have a password for {hostname}, which the command does "
+                    "not get: --credential {hostname}=basic:VARIABLE adds it",
+                    tool=tool,
+                    hostname=parts.hostname,
+                )
             )
 
 
