@@ -16,7 +16,7 @@ HASH = re.compile(r"^    --hash=sha256:[0-9a-f]{64}( \\)?$")
 RANGE = re.compile(r"^([A-Za-z0-9-]+)(.*?)(;.*)?$")
 
 # What our own dependencies bring along.
-BROUGHT = ("cffi", "msgpack", "pycparser", "typing-extensions")
+BROUGHT = ("cffi", "hpack", "hyperframe", "msgpack", "pycparser", "typing-extensions")
 
 
 def pins(lock: str) -> dict[str, tuple[str, int]]:
