@@ -11,6 +11,7 @@ import re
 import zlib
 from contextlib import aclosing
 
+from redoma.base.secret_search import hidden_forms
 from redoma.egress.exchange import UpstreamFailed
 from redoma.egress.hosts import normal
 from redoma.model.errors import UsageError
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Sequence
 
     from redoma.egress.exchange import Forward, Headers, HttpRequest, HttpResponse
-    from redoma.model.secret import Secret
+    from redoma.model.grant import Secret
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,127}\Z")
 _HEADER = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,63}\Z")
@@ -139,7 +140,8 @@ class CredentialHandler:
             # Of user:password the password is the secret part, alone as well; without one the user.
             user, _, password = text.partition(":")
             parts = [text, password or user] if credential.form == "basic" else [text]
-            needles = {*(part.encode() for part in parts), value.rpartition(b" ")[2]}
+            parts.append(value.rpartition(b" ")[2].decode())
+            needles = {form for part in parts if part for form in hidden_forms(part)}
             kept = {*self._hidden.get(key, ()), *needles}
             self._hidden[key] = tuple(sorted(kept, key=len, reverse=True))
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from typing import Protocol, TypeAlias
 
     from redoma.egress.async_streams import SocketStream
+    from redoma.model.grant import Secret
     from redoma.model.network import Reach
-    from redoma.model.secret import Secret
 
     Headers: TypeAlias = tuple[tuple[bytes, bytes], ...]
     Forward: TypeAlias = Callable[["HttpRequest"], Awaitable["HttpResponse"]]

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from redoma.egress.ledger import Tell
     from redoma.jail.kernel.netns_sockets import NetnsSockets
+    from redoma.model.grant import Secret
     from redoma.model.network import Connection, Reach
-    from redoma.model.secret import Secret
 
 log = logger(__name__)
 _QUESTIONS_FOR_A_REFUSAL = 20
