@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 READ = 1 << 17
 _TLS_READ = 1 << 17
 _TLS_WRITE = 1 << 18
-_EVENTS = select.EPOLLIN | select.EPOLLOUT | select.EPOLLRDHUP | select.EPOLLET
+_READABLE = select.EPOLLIN | select.EPOLLRDHUP | select.EPOLLET
+_EVENTS = _READABLE | select.EPOLLOUT
 _AT_ONCE = 256
 
 
@@ -51,15 +52,15 @@ class Readiness:
         self._told: dict[int, Callable[[], None]] = {}
         loop.add_reader(self._epoll.fileno(), self._ready)
 
-    def watch(self, sock: socket, tell: Callable[[], None]) -> None:
+    def watch(self, sock: socket, tell: Callable[[], None], events: int = _EVENTS) -> None:
         """Calls `tell` whenever a socket can be read or written again, in place of who was told."""
         number = sock.fileno()
         known = number in self._told
         self._told[number] = tell
         if known:  # what came before is told once more, to the new one
-            self._epoll.modify(number, _EVENTS)
+            self._epoll.modify(number, events)
         else:
-            self._epoll.register(number, _EVENTS)
+            self._epoll.register(number, events)
 
     def forget(self, sock: socket) -> None:
         """Tells nobody of a socket any more; called before it is closed."""
@@ -311,7 +312,7 @@ async def either_readable(one: SocketStream, other: SocketStream) -> None:
     ready: asyncio.Future[None] = readiness.loop.create_future()
     try:
         for stream in (one, other):
-            readiness.watch(stream.sock, partial(settle, ready))
+            readiness.watch(stream.sock, partial(settle, ready), _READABLE)
         await ready
     finally:
         for stream in (one, other):

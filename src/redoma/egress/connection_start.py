@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from redoma.egress.connection import GatedConnection
 
 _SOON = 1.0
-_PAUSE = 0.05
-_SILENCE = b"\0silence"
 
 
 class SpokenProtocol(Enum):
@@ -89,14 +87,12 @@ async def begins(connection: GatedConnection, *, in_tls: bool = False) -> Connec
             if host is None or (held[:1] == b"\x16" and not in_tls):
                 first = await connection.stream.read()
                 continue
-            first = await _shortly(connection.stream, host)
-            if first == _SILENCE:
-                # A word that may become a request, or is one of another protocol already. No
-                # host takes it for a request yet: a line has an end.
-                await host.write(held[told:])
-                told = len(held)
-                connection.deadline = float("inf")
-                first = await _first_word(connection.stream, host)
+            # A word that may become a request, or is one of another protocol already. No host takes
+            # it for a request yet: a line has an end.
+            await host.write(held[told:])
+            told = len(held)
+            connection.deadline = float("inf")
+            first = await _first_word(connection.stream, host)
         if first is None:
             connection.stream.put_back(bytes(held[told:]))
             return ConnectionStart(speaks=SpokenProtocol.OTHER, host=host)
@@ -151,15 +147,6 @@ def http_2_is_there() -> bool:
     from importlib.util import find_spec
 
     return find_spec("h2") is not None
-
-
-async def _shortly(client: SocketStream, host: SocketStream) -> bytes | None:
-    """What the client goes on to say; `_SILENCE` where it waits for an answer."""
-    try:
-        async with asyncio.timeout(_PAUSE):
-            return await _first_word(client, host)
-    except TimeoutError:
-        return _SILENCE
 
 
 async def _soon(client: SocketStream, failed: UpstreamFailed) -> bytes:

@@ -103,7 +103,8 @@ class EgressGate:
 
     def lost(self) -> None:
         """Ends the run: whoever should look at its connections does so no more."""
-        self._end(Outcome.GATE_LOST)
+        if not self.stopping:
+            self._end(Outcome.GATE_LOST)
 
     def _end(self, why: Outcome) -> None:
         if self.trouble is None:

@@ -94,10 +94,10 @@ class GateLoop:
             loop.add_reader(self.gate.bell, self._rung)
             if not self.gate.stopping:
                 loop.run_forever()
-            for task in self._open:
+            for task in list(self._open):
                 task.cancel()
             if self._open:
-                loop.run_until_complete(asyncio.wait(self._open, timeout=_PATIENCE))
+                loop.run_until_complete(asyncio.wait(list(self._open), timeout=_PATIENCE))
             loop.run_until_complete(loop.shutdown_asyncgens())
         finally:
             self._resolver.close()
