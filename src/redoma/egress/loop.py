@@ -158,12 +158,14 @@ class GateLoop:
         self.loop.remove_reader(sock)
 
     def _questions(self, sock: socket) -> None:
+        if self.gate.stopping:
+            return
         self._answers.datagrams(sock)
         self.gate.end_if_flooded()
 
     def _accept(self, listener: socket, begin: Callable[[socket], None]) -> None:
         for _ in range(_ACCEPT_AT_ONCE):
-            if len(self._open) >= self._most:
+            if len(self._open) >= self._most or self.gate.stopping:
                 self._pause()
                 break
             try:
