@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,127}\Z")
 _HEADER = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,63}\Z")
 _FORMS = ("bearer", "basic")
+_KEPT = ("vault", "login")
 # What the gate itself decides by, or what frames a request.
 _NOT_A_CREDENTIAL = frozenset(
     "host connection content-length transfer-encoding upgrade expect te trailer".split()
@@ -56,11 +57,11 @@ def read(text: str) -> Credential:
     if colon and not (port.isascii() and port.isdigit() and 0 < int(port[:6]) <= LAST_PORT):
         raise _cannot_read(text, f"{port!r} is no port")
     words = given.split(":")
-    in_vault = len(words) > 1 and words[-2] == "vault"
-    secret = words.pop() if in_vault else ""
+    kept = words[-2] if len(words) > 1 and words[-2] in _KEPT else ""
+    named = words.pop() if kept else ""
     source = words.pop()
     how = words.pop() if words else "bearer"
-    if words or not _NAME.match(secret if in_vault else source) or not _HEADER.match(how):
+    if words or not _NAME.match(named or source) or not _HEADER.match(how):
         raise _cannot_read(text, "after = stands where the secret is")
     header = "authorization" if how in _FORMS else how.lower()
     if header in _NOT_A_CREDENTIAL:
@@ -71,8 +72,9 @@ def read(text: str) -> Credential:
         port=int(port) if colon else 443,
         header=header,
         form=how if how in _FORMS else "plain",
-        variable="" if secret else source,
-        secret=secret,
+        variable="" if kept else source,
+        secret=named if kept == "vault" else "",
+        login=named if kept == "login" else "",
     )
 
 
@@ -98,7 +100,7 @@ def read_all(texts: Sequence[str], granted: Sequence[str]) -> tuple[Credential, 
 
 
 def _cannot_read(text: str, why: str) -> UsageError:
-    hint = f"form: {_FORM}, or vault:NAME in the place of VARIABLE"
+    hint = f"form: {_FORM}, or vault:NAME or login:NAME in the place of VARIABLE"
     return UsageError(f"the credential {text!r} cannot be read: {why}", hint=hint)
 
 

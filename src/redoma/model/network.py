@@ -44,9 +44,10 @@ class Credential(Value):
     header: str = "authorization"
     # "bearer", "basic" for `user:password`, or "plain" for the value as it is.
     form: str = "bearer"
-    # The name of a variable of the caller's, or of a secret in the vault.
+    # The name of a variable of the caller's, of a secret in the vault, or of a login.
     variable: str = ""
     secret: str = ""
+    login: str = ""
 
 
 class MockedAnswer(Value):

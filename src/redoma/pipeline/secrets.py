@@ -106,9 +106,14 @@ SHORTEST_SECRET = 6
 
 
 def secrets_of(credentials: Iterable[Credential]) -> tuple[Secret, ...]:
-    """The secret of each, from the caller's own environment or the vault."""
+    """The secret of each, from the caller's own environment, the vault or a login."""
     found = []
     for each in credentials:
+        if each.login:
+            from redoma.pipeline.logins import access_token
+
+            found.append(_long_enough(each, access_token(each.login)))
+            continue
         if each.secret:
             from redoma.pipeline.user_vault import vault
 
