@@ -172,7 +172,8 @@ class Systemd:
 
     def probe_identity(self) -> str:
         """Bubblewrap's binaries, and the manager that is asked for scopes."""
-        return f"{self.inner.probe_identity()} {_manager()} {_may_ask_sudo()}"
+        sudo = "sudo " if _may_ask_sudo() else ""
+        return f"{self.inner.probe_identity()} {sudo}{_manager()}"
 
     def adopt(self, report: EngineReport) -> None:
         """Uses the bubblewrap that worked in a scope, and whoever made that."""
