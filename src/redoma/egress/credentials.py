@@ -34,8 +34,11 @@ _NOT_A_CREDENTIAL = frozenset(
     "host connection content-length transfer-encoding upgrade expect te trailer".split()
 )
 _FORM = "HOST[:PORT]=[bearer:|basic:|HEADER:]VARIABLE"
+# Shorter ones would be found everywhere, and guessed in a moment.
+_SHORTEST = 4
 _WITHOUT_BODY = (204, 304)
 _PLAIN = (b"", b"identity")
+_PACKINGS = (b"accept-encoding", b"grpc-accept-encoding")
 _PACKED = (b"gzip", b"x-gzip", b"deflate")
 # Reads the head of either form of them by itself.
 _EITHER = zlib.MAX_WBITS | 32
@@ -109,6 +112,13 @@ def header_value(credential: Credential, secret: Secret) -> bytes:
             f"the secret for {credential.host} cannot be sent in a header",
             hint="a secret is one line of printable ASCII",
         )
+    user, _, password = text.partition(":")
+    if len((password or user) if credential.form == "basic" else text) < _SHORTEST:
+        raise UsageError(
+            f"the secret for {credential.host} has fewer than {_SHORTEST} characters: it could not"
+            " be told from other text, and so not be kept from the command",
+            hint="a secret has four characters or more",
+        )
     if credential.form == "bearer":
         return b"Bearer " + text.encode()
     if credential.form == "basic":
@@ -129,8 +139,9 @@ class CredentialHandler:
             value = header_value(credential, secret)
             self._values.setdefault(key, []).append((credential.header.encode(), value))
             text = secret.reveal().strip()
-            # Of user:password the password is the secret part, alone as well.
-            parts = [text, text.partition(":")[2]] if credential.form == "basic" else [text]
+            # Of user:password the password is the secret part, alone as well; without one the user.
+            user, _, password = text.partition(":")
+            parts = [text, password or user] if credential.form == "basic" else [text]
             parts.append(value.rpartition(b" ")[2].decode())
             needles = {form for part in parts if part for form in hidden_forms(part)}
             kept = {*self._hidden.get(key, ()), *needles}
@@ -143,7 +154,7 @@ class CredentialHandler:
         if added is None or request.scheme != "https":
             return await forward(request)
         # A body that is compressed has to be unpacked to be searched.
-        replaced = {b"accept-encoding", *(name for name, _ in added)}
+        replaced = {*_PACKINGS, *(name for name, _ in added)}
         headers = [each for each in request.headers if each[0] not in replaced]
         headers += [*added, (b"accept-encoding", b"identity")]
         hidden = self._hidden[key]
@@ -173,8 +184,9 @@ def _without(response: HttpResponse, hidden: tuple[bytes, ...]) -> HttpResponse:
 
 def _searched_in(response: HttpResponse, hidden: tuple[bytes, ...]) -> HttpResponse:
     body = response.body
-    searched = starred(body, hidden) if isinstance(body, bytes) else _searched(body, hidden)
-    return replace(response, body=searched)
+    if isinstance(body, bytes):
+        return replace(response, body=starred(body, hidden))
+    return replace(response, body=_searched(body, hidden, response.trailers))
 
 
 def starred(data: bytes, hidden: tuple[bytes, ...]) -> bytes:
@@ -185,7 +197,11 @@ def starred(data: bytes, hidden: tuple[bytes, ...]) -> bytes:
     return data
 
 
-async def _searched(body: AsyncIterator[bytes], hidden: tuple[bytes, ...]) -> AsyncIterator[bytes]:
+async def _searched(
+    body: AsyncIterator[bytes],
+    hidden: tuple[bytes, ...],
+    trailers: list[tuple[bytes, bytes]] | None = None,
+) -> AsyncIterator[bytes]:
     """The same body; a secret may begin in one piece and end in another."""
     keep = max((len(secret) for secret in hidden), default=1) - 1
     held = b""
@@ -198,6 +214,8 @@ async def _searched(body: AsyncIterator[bytes], hidden: tuple[bytes, ...]) -> As
                 held = held[end:]
     if held:
         yield held
+    if trailers:
+        trailers[:] = _without_in(tuple(trailers), hidden)
 
 
 def decoded(response: HttpResponse) -> HttpResponse:
@@ -205,13 +223,15 @@ def decoded(response: HttpResponse) -> HttpResponse:
     codings = [
         word.strip().lower()
         for name, value in response.headers
-        if name == b"content-encoding"
+        if name in (b"content-encoding", b"grpc-encoding")
         for word in value.split(b",")
     ]
     codings = [coding for coding in codings if coding not in _PLAIN]
     if not codings or response.body == b"":
         return response
-    if len(codings) > 1 or codings[0] not in _PACKED:
+    # What gRPC packs is packed message by message.
+    in_messages = response.header(b"grpc-encoding") not in (None, *_PLAIN)
+    if len(codings) > 1 or codings[0] not in _PACKED or in_messages:
         raise UpstreamFailed(PACKED)
     headers = tuple(each for each in response.headers if each[0] not in _ABOUT_THE_PACKED)
     return replace(response, headers=headers, body=_unpacked(response.body))
