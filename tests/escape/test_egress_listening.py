@@ -55,7 +55,8 @@ def test_granted_ports_are_listened_on_and_held_to_their_names(
 ) -> None:
     server = Server()
     reach = read([f"a.test:80=127.0.0.1:{server.port}"])
-    embassy = NetnsSockets(enclosed.pid, ports=(80,), local=(), stays=False, redirects=False)
+    embassy = NetnsSockets(ports=(80,), local=(), stays=False, redirects=False)
+    embassy.enter(enclosed.pid)
     gate = EgressGate(reach, embassy, enclosed.pid, lambda: None)
     gate.start()
     said, complained = enclosed.communicate("go\n", timeout=30)

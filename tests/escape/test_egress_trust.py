@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -146,3 +147,39 @@ def test_a_name_that_leads_to_no_certificates_stops_nothing(
     monkeypatch.setenv("NODE_EXTRA_CA_CERTS", str(place))
     assert trust_store.trust().cert_store_stats()["x509_ca"] > 0
     assert (b"AAAA\n" in trust_store.bundle(None)) is (kind == "garbage")
+
+
+def settled(path: Path) -> None:
+    """Makes a file look as if nobody had written to it for a while, as the clock will."""
+    while time.time_ns() - path.stat().st_ctime_ns < 2_100_000_000:
+        time.sleep(0.1)
+
+
+def test_certificates_are_kept_until_a_file_of_theirs_changes_and_no_key_with_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in (*trust_store.VARIABLES, "SSL_CERT_DIR", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    place, written = tmp_path / "own.pem", "-----BEGIN {0}-----\n{1}\n-----END {0}-----\n"
+    (tmp_path / ".npmrc").write_text(
+        "ca=" + written.format("PRIVATE KEY", "S0VZ").replace("\n", "\\n") + "\n"
+    )
+    place.write_text(written.format("CERTIFICATE", "AAAA") + written.format("PRIVATE KEY", "S0VZ"))
+    monkeypatch.setenv("NODE_EXTRA_CA_CERTS", str(place))
+    settled(place)
+    assert b"\nAAAA\n" in trust_store.bundle(None)
+    kept = tmp_path / "cache/redoma/trusted"
+    assert b"\nAAAA\n" in kept.read_bytes()
+    assert b"S0VZ" not in kept.read_bytes()
+    assert kept.stat().st_mode & 0o077 == 0
+    before, status = kept.read_bytes(), place.stat()
+    # Attack: the same size and the same time as before.
+    place.write_text(place.read_text().replace("AAAA", "BBBB"))
+    os.utime(place, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert b"\nBBBB\n" in trust_store.bundle(None)
+    assert b"\nAAAA\n" not in trust_store.bundle(None)
+    assert kept.read_bytes() == before  # what has only just changed may change again unseen
+    place.unlink()
+    assert not trust_store.names_own()

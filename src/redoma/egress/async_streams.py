@@ -280,6 +280,9 @@ class TlsStream(SocketStream):
                 part = self._tls.read(_TLS_READ)
                 if not part:
                     return b"".join(parts), True
+                # Most of the time a record is all there is: to ask for another costs an exception.
+                if not self._incoming.pending and not self._tls.pending():
+                    return part if not parts else b"".join((*parts, part)), False
                 parts.append(part)
                 size += len(part)
         except ssl.SSLWantReadError:

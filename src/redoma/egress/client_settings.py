@@ -10,7 +10,7 @@ import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     Settings = Mapping[str, list[str]]
 
@@ -139,19 +139,16 @@ def _ini(*paths: str) -> Settings:
     return found
 
 
-def certificate_files() -> Iterator[str]:
-    """Files of certificates that the caller's programs are told to trust by their settings."""
-    yield from pip_settings().get("cert", ())
-    yield from npm_settings().get("cafile", ())
+def certificates() -> tuple[list[str], list[str]]:
+    """What the caller's programs are told to trust by their settings: files of certificates, and
+    certificates that stand in the settings themselves, their lines written as `\\n`.
+    """
+    npm = npm_settings()
+    files = [*pip_settings().get("cert", ()), *npm.get("cafile", ())]
     for name, values in git_settings().items():
         if name.startswith("http.") and name.endswith("sslcainfo"):
-            yield from values
+            files += values
     http = cargo_settings().get("http")
     if isinstance(http, dict) and isinstance(http.get("cainfo"), str):
-        yield http["cainfo"]
-
-
-def certificate_texts() -> Iterator[str]:
-    """Certificates that stand in settings themselves, their lines written as `\\n`."""
-    for value in npm_settings().get("ca", ()):
-        yield value.replace("\\n", "\n")
+        files.append(http["cainfo"])
+    return files, [value.replace("\\n", "\n") for value in npm.get("ca", ())]

@@ -25,7 +25,7 @@ from redoma.model.network import (
     TUNNEL,
     UNREADABLE,
 )
-from redoma.model.value import Value, replace
+from redoma.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,19 +93,30 @@ def read(head: bytes, name: str, port: int, scheme: str) -> RequestHead:
     if head.startswith(PREFACE):
         return RequestHead(refusal=HTTP_2)
     lines = head.split(b"\r\n")
-    if any(mark in line for line in lines for mark in (b"\r", b"\n", b"\0")):
+    # Attack: line ends within a line, which some take for its end.
+    if head.count(b"\r") + head.count(b"\n") != 2 * (len(lines) - 1) or b"\0" in head:
         return RequestHead(refusal=UNREADABLE)
     asked = _LINE.match(lines[0])
     fields = _fields(lines[1:])
     if asked is None or fields is None:
         return RequestHead(refusal=UNREADABLE)
-    made = RequestHead(
-        method=asked[1].decode(),
-        target=asked[2].decode(),
+    method, target, old = asked[1].decode(), asked[2].decode(), asked[3] == b"0"
+    refusal, target, fields = _meant_for(method, target, fields, (name, port, scheme))
+    if refusal and refusal != TUNNEL:
+        return RequestHead(refusal=refusal)
+    # A tunnel has no body: what follows its head is for its other end.
+    length, chunked, sound = (None, False, True) if refusal else _framing(fields, old=old)
+    if not sound:
+        return RequestHead(refusal=UNREADABLE)
+    return RequestHead(
+        refusal=refusal,
+        method=method,
+        target=target,
         fields=tuple(fields),
-        old=asked[3] == b"0",
+        old=old,
+        length=length,
+        chunked=chunked,
     )
-    return _body_framed(_meant_for(made, name, port, scheme))
 
 
 def _fields(lines: list[bytes]) -> Fields | None:
@@ -121,32 +132,34 @@ def _fields(lines: list[bytes]) -> Fields | None:
     return found
 
 
-def _meant_for(head: RequestHead, name: str, port: int, scheme: str) -> RequestHead:
-    """The same, where everything in it names the host that the connection is for."""
-    hosts = [value for key, value in head.fields if key == b"host"]
+def _meant_for(
+    method: str, target: str, fields: Fields, place: tuple[str, int, str]
+) -> tuple[str, str, Fields]:
+    """Why it is refused, unless everything in it names the host that the connection is for.
+
+    Then also the target and the fields as the host gets them.
+    """
+    hosts = [value for key, value in fields if key == b"host"]
     if len(hosts) != 1:
-        return RequestHead(refusal=UNREADABLE if hosts else NO_NAME)
-    if head.method.upper() == "CONNECT":
-        return replace(head, refusal=TUNNEL)
-    own = authority(hosts[0].decode("latin-1"), name, port, scheme)
+        return UNREADABLE if hosts else NO_NAME, target, fields
+    if method.upper() == "CONNECT":
+        return TUNNEL, target, fields
+    own = authority(hosts[0].decode("latin-1"), *place)
     if not own:
-        return RequestHead(refusal=OTHER_NAME)
-    head = replace(
-        head,
-        fields=tuple((key, own if key == b"host" else value) for key, value in head.fields),
-    )
-    if head.target.startswith("/"):
+        return OTHER_NAME, target, fields
+    fields = [(key, own if key == b"host" else value) for key, value in fields]
+    if target.startswith("/"):
         # Attack: `//other.example/` is a path to some, and another host to others.
-        return head if "#" not in head.target else RequestHead(refusal=UNREADABLE)
-    if head.target == "*" and head.method == "OPTIONS":
-        return head
-    absolute = _ABSOLUTE.match(head.target)
+        return "" if "#" not in target else UNREADABLE, target, fields
+    if target == "*" and method == "OPTIONS":
+        return "", target, fields
+    absolute = _ABSOLUTE.match(target)
     if absolute is None:
-        return RequestHead(refusal=UNREADABLE)
-    if absolute[1].lower() != scheme or not authority(absolute[2], name, port, scheme):
-        return RequestHead(refusal=OTHER_NAME)
+        return UNREADABLE, target, fields
+    if absolute[1].lower() != place[2] or not authority(absolute[2], *place):
+        return OTHER_NAME, target, fields
     rest = absolute[3] or "/"
-    return replace(head, target=rest if rest.startswith("/") else f"/{rest}")
+    return "", rest if rest.startswith("/") else f"/{rest}", fields
 
 
 def authority(given: str, name: str, port: int, scheme: str) -> bytes:
@@ -172,19 +185,15 @@ def authority(given: str, name: str, port: int, scheme: str) -> bytes:
     return (host if usual or found[2] is None else f"{host}:{port}").encode()
 
 
-def _body_framed(head: RequestHead) -> RequestHead:
-    """The same, with how long its body is; one of two lengths is refused."""
-    if head.refusal:
-        return head
-    lengths = [value for key, value in head.fields if key == b"content-length"]
-    codings = [value.lower() for key, value in head.fields if key == b"transfer-encoding"]
+def _framing(fields: Fields, *, old: bool) -> tuple[int | None, bool, bool]:
+    """How long a body is, whether it comes in chunks, and whether only one of them is said."""
+    lengths = [value for key, value in fields if key == b"content-length"]
+    codings = [value.lower() for key, value in fields if key == b"transfer-encoding"]
     if codings:
-        if lengths or head.old or codings != [b"chunked"]:
-            return RequestHead(refusal=UNREADABLE)
-        return replace(head, chunked=True)
+        return None, True, not lengths and not old and codings == [b"chunked"]
     if len(lengths) > 1 or (lengths and not _LENGTH.match(lengths[0])):
-        return RequestHead(refusal=UNREADABLE)
-    return replace(head, length=int(lengths[0])) if lengths else head
+        return None, False, False
+    return int(lengths[0]) if lengths else None, False, True
 
 
 def nothing() -> RequestBody:

@@ -115,6 +115,8 @@ class EgressGate:
 
     def _serve(self) -> None:
         try:
+            if not self.netns.stays:
+                self.netns.reap()
             self._await_the_first()
             if not self.stopping:
                 from redoma.egress.loop import GateLoop

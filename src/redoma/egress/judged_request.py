@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         Inform,
         RequestBody,
     )
-    from redoma.model.network import HostRule
+    from redoma.model.network import Connection, HostRule
 
 # What a refusal is told as, where it is not 403.
 STATUS = {UNREADABLE: 400, HEAD_TOO_LARGE: 431, TOO_SLOW: 408}
@@ -46,14 +46,18 @@ class JudgedRequest:
         self._inform = inform
         self._ask = ask
         self._began = time.monotonic()
-        self._why = ""
-        self.about = replace(
-            connection.about,
-            kind=connection.scheme,
-            rule="",
-            method=head.method,
-            path=request_paths.shown(head.target),
-        )
+        # What is noted of it beside what is known of its connection.
+        self._known: dict[str, object] = {
+            "kind": connection.scheme,
+            "rule": "",
+            "method": head.method,
+            "path": request_paths.shown(head.target),
+        }
+
+    @property
+    def about(self) -> Connection:
+        """What is known of it by now."""
+        return replace(self._connection.about, **self._known)
 
     async def response(self, body: RequestBody | None) -> HttpResponse:
         """What the host, or somebody in its place, says to it; Stopped where it goes no further."""
@@ -63,7 +67,7 @@ class JudgedRequest:
             gate.requested()
         rule = self._judged()
         assert body is not None
-        self.about = replace(self.about, rule=rule.text)
+        self._known["rule"] = rule.text
         upgrades = [value.lower() for name, value in head.fields if name == b"upgrade"]
         request = HttpRequest(
             method=head.method,
@@ -79,14 +83,13 @@ class JudgedRequest:
         )
         row = gate.handlers if connection.inspected else ()
         response = await chained(row, self._ask)(request)
-        self.about = replace(self.about, status=response.status, by=response.by)
+        self._known |= {"status": response.status, "by": response.by}
         if response.asked is not None:
-            self.about = replace(
-                self.about,
-                headers=response.asked.headers,
-                body_size=response.asked.size,
-                body_digest=response.asked.digest,
-            )
+            self._known |= {
+                "headers": response.asked.headers,
+                "body_size": response.asked.size,
+                "body_digest": response.asked.digest,
+            }
         return response
 
     def _judged(self) -> HostRule:
@@ -109,29 +112,27 @@ class JudgedRequest:
 
     def stopped(self, stopped: ExchangeStopped) -> str:
         """Notes why it goes no further; what its program is told."""
-        self._why = stopped.why
         failed = isinstance(stopped, UpstreamFailed)
-        self.about = replace(
-            self.about,
-            allowed=False,
-            why=stopped.why,
-            listed=self._connection.gate.reach.listed,
-            status=502 if failed else STATUS.get(stopped.why, 403),
-        )
-        asked = f"{self.about.method} {self.about.target}{self.about.path}"
-        said = f"{asked if self.about.method else self.about.target}: {stopped.why}"
-        return f"{said}; it needs a grant of {self.about.grant}" if self.about.grant else said
+        self._known |= {
+            "allowed": False,
+            "why": stopped.why,
+            "listed": self._connection.gate.reach.listed,
+            "status": 502 if failed else STATUS.get(stopped.why, 403),
+        }
+        about = self.about
+        asked = f"{about.method} {about.target}{about.path}" if about.method else about.target
+        said = f"{asked}: {stopped.why}"
+        return f"{said}; it needs a grant of {about.grant}" if about.grant else said
 
     def note(self, sent: int, received: int) -> None:
         """Keeps what became of it, where requests are noted."""
         if not self._connection.inspected:
             return
         self._connection.noted()
-        about = replace(
-            self.about,
-            address=self._connection.upstream.address or self._connection.about.address,
-            sent=sent,
-            received=received,
-            seconds=time.monotonic() - self._began,
-        )
-        self._connection.gate.note(about)
+        self._known |= {
+            "address": self._connection.upstream.address or self._connection.about.address,
+            "sent": sent,
+            "received": received,
+            "seconds": time.monotonic() - self._began,
+        }
+        self._connection.gate.note(self.about)

@@ -24,55 +24,55 @@ class RunGate:
     """The gate of one run, with the sockets inside that it serves."""
 
     def __init__(
-        self,
-        launch: Launch,
-        first: int,
-        wake: Callable[[], None],
-        tell: Tell | None = None,
+        self, launch: Launch, wake: Callable[[], None], tell: Tell | None = None
     ) -> None:
-        reach, authority = launch.gate, launch.authority
+        """Makes ready what takes time, while the sandbox is still being made."""
+        reach = launch.gate
         assert reach is not None
-        local = host_rules.local_ports(reach)
-        ports = {p for r in reach.hosts for p in r.ports or () if r.host != host_rules.LOCALHOST}
+        self._launch, self._reach, self._wake, self._tell = launch, reach, wake, tell
+        self._gate: EgressGate | None = None
         self._calls: tuple[Connection, ...] | None = None
+        self._ports = {
+            p for r in reach.hosts for p in r.ports or () if r.host != host_rules.LOCALHOST
+        }
         self._netns = NetnsSockets(
-            first,
-            ports=tuple(sorted(ports))[:_MOST_PORTS],
-            local=local,
+            ports=tuple(sorted(self._ports))[:_MOST_PORTS],
+            local=host_rules.local_ports(reach),
             stays=bool(reach.publish),
         )
+
+    def open(self, first: int) -> None:
+        """Answers the connections of the sandbox whose first process this is, from here on."""
+        reach, launch = self._reach, self._launch
+        self._netns.enter(first)
         every = reach.every_host or any(rule.ports is None for rule in reach.hosts)
-        if self._netns.mode == LISTEN and (every or len(ports) > _MOST_PORTS):
-            self._netns.close()
+        if self._netns.mode == LISTEN and (every or len(self._ports) > _MOST_PORTS):
             raise EngineFailed(
                 "this kernel cannot redirect connections, so every port has to be named,"
                 f" and no more than {_MOST_PORTS} of them",
                 hint="grant HOST:PORT instead of HOST:*, or load nf_tables",
             )
-        try:
-            self._gate = EgressGate(
-                reach,
-                self._netns,
-                first,
-                wake,
-                tell,
-                authority=authority,
-                secrets=launch.secrets,
-            )
-            self._gate.start()
-        except BaseException:
-            self._netns.close()
-            raise
+        gate = EgressGate(
+            reach,
+            self._netns,
+            first,
+            self._wake,
+            self._tell,
+            authority=launch.authority,
+            secrets=launch.secrets,
+        )
+        gate.start()
+        self._gate = gate
 
     @property
     def trouble(self) -> Outcome | None:
         """Why the run has to end, where the gate says so."""
-        return self._gate.trouble
+        return self._gate.trouble if self._gate is not None else None
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What a person should know of how this gate worked."""
-        left_out = self._gate.ledger.left_out
+        left_out = self._gate.ledger.left_out if self._gate is not None else 0
         notes = [f"{left_out} more connections are not listed"] if left_out else []
         if self._netns.mode == LISTEN:
             notes.append(
@@ -84,6 +84,6 @@ class RunGate:
     def close(self) -> tuple[Connection, ...]:
         """Ends every connection; what became of all of them, also when asked again."""
         if self._calls is None:
-            self._calls = self._gate.stop()
+            self._calls = self._gate.stop() if self._gate is not None else ()
             self._netns.close()
         return self._calls

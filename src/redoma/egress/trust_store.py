@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import os
 import re
+import time
 
+from redoma.base import cache, own_directories
 from redoma.base.paths import is_below
 from redoma.egress import client_settings
 from redoma.model.errors import UsageError
@@ -47,12 +49,17 @@ VARIABLES = (
 # Read and never set inside: whoever reads these reads one of those above as well.
 _ALSO_READ = ("NPM_CONFIG_CAFILE", "npm_config_cafile", "YARN_HTTPS_CA_FILE_PATH")
 _DIRECTORY = "SSL_CERT_DIR"
+_SYSTEM_DIRECTORY = "/etc/ssl/certs"
+_FORM = 1  # of what is kept
+_SETTLED = 2_000_000_000
 _LARGEST = 8 << 20
 _MOST_FILES = 1000
 _CERTIFICATE = re.compile(
     rb"-----BEGIN (?:X509 )?CERTIFICATE-----\s([A-Za-z0-9+/=\s]+)"
     rb"-----END (?:X509 )?CERTIFICATE-----"
 )
+
+_last: tuple[object, tuple[bytes, bool]] | None = None
 
 
 def authority() -> Authority:
@@ -71,13 +78,12 @@ def authority() -> Authority:
 
 def bundle(own: Authority | None) -> bytes:
     """Everyone who is trusted outside, and the authority behind them."""
-    return b"".join((*_all(), *([own.certificate] if own is not None else ())))
+    return _trusted()[0] + (own.certificate if own is not None else b"")
 
 
 def names_own() -> bool:
     """Whether the caller's programs trust somebody whom the system's bundle does not have."""
-    named = list(_named())
-    return bool(named) and not set(named) <= set(_system())
+    return _trusted()[1]
 
 
 def trust() -> ssl.SSLContext:
@@ -85,11 +91,11 @@ def trust() -> ssl.SSLContext:
     import ssl
 
     context = ssl.create_default_context()
-    known = _all()
+    known = _trusted()[0]
     try:
-        context.load_verify_locations(cadata=b"".join(known).decode("ascii"))
+        context.load_verify_locations(cadata=known.decode("ascii"))
     except ssl.SSLError:
-        for each in known:  # one that cannot be read takes nobody else's place
+        for each in certificates_in(known):  # one that cannot be read takes nobody else's place
             try:
                 context.load_verify_locations(cadata=each.decode("ascii"))
             except ssl.SSLError:
@@ -107,34 +113,70 @@ def certificates_in(data: bytes) -> Iterator[bytes]:
         )
 
 
-def _all() -> list[bytes]:
-    return list(dict.fromkeys((*_system(), *_named())))
+def _trusted() -> tuple[bytes, bool]:
+    """Every certificate that is trusted outside, and whether some are not in the system's bundle.
+
+    It is kept under the identity of every file that it was read from: there may be hundreds. Of
+    settings only the certificates are in the stamp, so that no key is kept that lies beside one.
+    """
+    global _last
+    settings, texts = client_settings.certificates()
+    named_files = dict.fromkeys((*settings, *_named_files()))
+    files = tuple(os.path.expanduser(path) for path in named_files)
+    written = tuple(pem for text in texts for pem in certificates_in(text.encode()))
+    bundles = [path for path in BUNDLES if os.path.isfile(path)]
+    identities = tuple(map(_identity, bundles or _in_directory(_SYSTEM_DIRECTORY)))
+    stamp = (_FORM, identities, tuple(map(_identity, files)), written)
+    if _last is not None and _last[0] == stamp:
+        return _last[1]
+    try:
+        place = f"{own_directories.cache()}/trusted"
+    except OSError:  # everything is read each time where nothing of ours can be kept
+        place = ""
+    found = cache.read(place, stamp)
+    if found is None:
+        system, named = list(_system()), dict.fromkeys((*_of_files(files), *written))
+        found = (b"".join(dict.fromkeys((*system, *named))), not named.keys() <= set(system))
+        # Attack: a file that changes twice within a tick of the clock looks as it did before.
+        newest = max((each[-1] for part in stamp[1:3] for each in part), default=0)
+        if newest > time.time_ns() - _SETTLED or (bundles and not system):
+            return found
+        if place:
+            cache.keep(place, stamp, found)
+    _last = (stamp, found)
+    return found
 
 
-def _system() -> list[bytes]:
+def _identity(path: str) -> tuple[str | int, ...]:
+    """What is another as soon as a file is, or somebody has written to it."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return path, 0
+    changed = status.st_mtime_ns, status.st_ctime_ns
+    return path, status.st_dev, status.st_ino, status.st_size, *changed
+
+
+def _system() -> Iterator[bytes]:
     """The first of the system's bundles; its directory where there is no bundle."""
     for path in BUNDLES:
         found = list(certificates_in(_content(path)))
         if found:
-            return found
-    return list(_of_files(_in_directory("/etc/ssl/certs")))
+            return iter(found)
+    return _of_files(_in_directory(_SYSTEM_DIRECTORY))
 
 
-def _named() -> Iterator[bytes]:
-    """Certificates that a variable of the caller's or the settings of a program name."""
+def _named_files() -> Iterator[str]:
+    """Files that a variable of the caller's names."""
     environ = os.environ
-    files = [environ[name] for name in (*VARIABLES, *_ALSO_READ) if environ.get(name)]
-    files += client_settings.certificate_files()
+    yield from (environ[name] for name in (*VARIABLES, *_ALSO_READ) if environ.get(name))
     for directory in filter(None, environ.get(_DIRECTORY, "").split(":")):
-        files += _in_directory(directory)
-    yield from _of_files(files)
-    for text in client_settings.certificate_texts():
-        yield from certificates_in(text.encode("utf-8", "replace"))
+        yield from _in_directory(directory)
 
 
 def _of_files(files: Iterable[str]) -> Iterator[bytes]:
-    for path in dict.fromkeys(files):
-        yield from certificates_in(_content(os.path.expanduser(path)))
+    for path in files:
+        yield from certificates_in(_content(path))
 
 
 def _in_directory(path: str) -> list[str]:

@@ -48,14 +48,13 @@ class NetnsSockets:
 
     def __init__(
         self,
-        process: int,
         *,
         ports: tuple[int, ...],
         local: tuple[int, ...],
         stays: bool,
         redirects: bool = True,
     ) -> None:
-        """Steps into the network of `process`.
+        """Makes the process that will step into a network, while that is still being made.
 
         `ports` are listened on where connections cannot be redirected, or shall not be; `local`
         are ports of the sandbox's loopback that lead out.
@@ -64,26 +63,25 @@ class NetnsSockets:
         # Over which the kernel tells which socket inside is which.
         self.kernel: socket.socket | None = None
         self.mode = ""
-        self._child = 0
+        self.stays = stays
         self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            self._child = _fork(
+                theirs, lambda: _set_up(ports, local, redirects=redirects), stays=stays
+            )
+
+    def enter(self, process: int) -> None:
+        """Steps into the network of `process`, and has the sockets made there."""
         try:
             network = os.open(f"/proc/{process}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
             try:
-                with theirs:
-                    self._child = _fork(
-                        network,
-                        theirs,
-                        lambda: _set_up(ports, local, redirects=redirects),
-                        stays=stays,
-                    )
+                socket.send_fds(self._channel, [b"n"], [network])
             finally:
                 os.close(network)
             self._receive()
         except BaseException:
             self.close()
             raise
-        if not stays:
-            self._reap()
 
     def _receive(self) -> None:
         self._channel.settimeout(_PATIENCE + 1)
@@ -133,34 +131,34 @@ class NetnsSockets:
             if made is not None:
                 made.close()
         self.sockets = []
-        self._reap()
+        self.reap()
 
-    def _reap(self) -> None:
+    def reap(self) -> None:
+        """Waits for the process inside to end, as it does by itself unless it stays."""
         if self._child:
             with suppress(ChildProcessError):
                 os.waitpid(self._child, 0)
             self._child = 0
 
 
-def _fork(network: int, channel: socket.socket, set_up: Callable[[], Made], *, stays: bool) -> int:
+def _fork(channel: socket.socket, set_up: Callable[[], Made], *, stays: bool) -> int:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # it makes system calls only
         child = os.fork()
     if child:
         return child
-    _inside(network, channel, set_up, stays=stays)
+    _inside(channel, set_up, stays=stays)
 
 
-def _inside(
-    network: int, channel: socket.socket, set_up: Callable[[], Made], *, stays: bool
-) -> NoReturn:
+def _inside(channel: socket.socket, set_up: Callable[[], Made], *, stays: bool) -> NoReturn:
     try:
         # Attack: whatever the caller has open would be open here as well, as long as this lives.
-        keep = sorted((network, channel.fileno()))
-        os.closerange(3, keep[0])
-        os.closerange(keep[0] + 1, keep[1])
-        os.closerange(keep[1] + 1, max(1 << 16, os.sysconf("SC_OPEN_MAX")))
-        _enter(network)
+        os.closerange(3, channel.fileno())
+        os.closerange(channel.fileno() + 1, max(1 << 16, os.sysconf("SC_OPEN_MAX")))
+        _, networks, _, _ = socket.recv_fds(channel, 1, 1)
+        if not networks:
+            os._exit(0)  # the run ended before it had a network
+        _enter(networks[0])
         _wait_for_loopback()
         made, mode = set_up()
         said = " ".join([mode, *(name for name, _ in made)]).encode()

@@ -169,13 +169,13 @@ class Supervisor:
             self.temporary = standing(first, self.launch.temporary)
             self.root = os.open(f"/proc/{first}/root", os.O_PATH | os.O_CLOEXEC)
 
-    def open_gate(self, first: int) -> None:
-        """Has the sandbox's connections answered, before anything in it can make one."""
+    def make_gate(self) -> None:
+        """Begins to make the way out, while the sandbox is being made."""
         from redoma.egress.run_gate import RunGate
         from redoma.jail.supervisor.streams import narrated
 
         tell = narrated(self.control, self.outlet)
-        self.gate = RunGate(self.launch, first, self.control.wake, tell)
+        self.gate = RunGate(self.launch, self.control.wake, tell)
 
     def _make_input(self, stdin: bytes | None, ours: list[int]) -> int:
         if stdin == b"":

@@ -139,6 +139,8 @@ def begin(run: Supervisor) -> tuple[int, int]:
     made = run.launch.starter is not None
     # Whoever was made for this run is the first process, and limits itself.
     try:
+        if run.launch.gate is not None:
+            run.make_gate()
         pid = run.pid if made else _first_process(run, handshake.status)
     except EngineFailed:
         raise  # it ended by itself, and is reaped
@@ -182,7 +184,8 @@ def _made_ready(run: Supervisor, pid: int, *, made: bool) -> None:
     if run.launch.gate is not None:
         if made:
             _first_process(run, handshake.status)  # now its network stands
-        run.open_gate(pid)
+        assert run.gate is not None
+        run.gate.open(pid)
     run.wait_for_start()
     if run.limiter.watched:
         if made and run.launch.gate is None and not _sees_closed_processes():
