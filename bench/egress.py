@@ -1,6 +1,7 @@
 """What the gate costs: new connections, throughput, and a thousand connections at one time.
 
-    python bench/egress.py            # everything, some twenty seconds
+    python bench/egress.py            # everything, a minute or so
+    python bench/egress.py --quick    # a tenth of the connections whose memory is measured
 
 Bare loopback and a bridge of two processes, as `socat` makes them, stand beside it in one run. Each
 is measured from where the command would be: inside the sandbox for the gate, outside for the
@@ -18,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
@@ -34,6 +36,16 @@ from redoma.pipeline.this_host import this_host
 
 PYTHON = "/usr/bin/python3"
 CONNECTIONS, MEGABYTES, AT_ONCE = 400, 2000, 1000
+# One after the other, while our memory is watched.
+IN_A_ROW = 2000 if "--quick" in sys.argv else 20_000
+ROW = """
+import socket, sys
+place = socket.getaddrinfo("server.test", 7, type=socket.SOCK_STREAM)[0][4][:2]
+for number in range(int(sys.argv[1])):
+    with socket.socket(socket.AF_INET6 if ":" in place[0] else socket.AF_INET) as s:
+        s.connect(place); s.send(b"e"); s.recv(1)
+print("{}")
+"""
 # Run by the command itself: it knows only where to connect.
 CLIENT = """
 import json, socket, statistics, sys, time
@@ -158,20 +170,33 @@ def memory() -> int:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def launches(place: str) -> tuple[float, float]:
-    """Median milliseconds of `true` with a closed network, and with a gate."""
-    import time
+def grown_by(port: int, place: str, connections: int) -> float:
+    """By how many kilobytes a gate grows over so many connections, one after the other."""
+    grant = direct(load("standard").grant(place))
+    reach = read([f"server.test:7=127.0.0.1:{port}"])
+    limits = replace(grant.limits, wall_seconds=600.0)
+    grant = replace(gated(grant, reach), limits=limits)
+    return in_an_enclosure((PYTHON, "-c", ROW, str(connections)), grant)[1] / 1024
 
+
+def launches(place: str) -> dict[str, float]:
+    """Median milliseconds of `true` with a closed network, with a gate, and with one that reads."""
     closed = direct(load("standard").grant(place))
-    behind = gated(closed, read(["server.test"]))
-    took: dict[bool, list[float]] = {True: [], False: []}
-    for number in range(60):
-        grant = behind if number % 2 else closed
-        made = plan(Request(workload=Program(argv=("/bin/true",))), grant, this_host())
-        began = time.perf_counter()
-        execute(made, this_host())
-        took[bool(number % 2)].append((time.perf_counter() - began) * 1e3)
-    return statistics.median(took[False]), statistics.median(took[True])
+    reach = read(["server.test"])
+    ways = {
+        "network closed": closed,
+        "behind a gate": gated(closed, reach),
+        "inspected": gated(closed, replace(reach, inspect=True)),
+    }
+    took: dict[str, list[float]] = {name: [] for name in ways}
+    for _ in range(6):
+        for name, grant in ways.items():
+            made = plan(Request(workload=Program(argv=("/bin/true",))), grant, this_host())
+            for _ in range(10):
+                began = time.perf_counter()
+                execute(made, this_host())
+                took[name].append((time.perf_counter() - began) * 1e3)
+    return {name: statistics.median(each) for name, each in took.items()}
 
 
 def started(script: str, *arguments: str) -> tuple[subprocess.Popen[str], int]:
@@ -200,7 +225,8 @@ def main() -> None:
         lines = {"bare loopback": bare(port, AT_ONCE)}
         lines["through the gate"], grown = through_the_gate(port, place)
         lines["a bridge of threads"] = bare(bridge_port, AT_ONCE)
-        closed, behind = launches(place)
+        few, many = (grown_by(port, place, n) for n in (IN_A_ROW // 10, IN_A_ROW))
+        launched = launches(place)
     finally:
         for process in (server, bridge):
             process.kill()
@@ -215,7 +241,10 @@ def main() -> None:
             f"   {AT_ONCE} at once in {found['all_ms']:5.0f} ms, {found['answered']:.0f} answered"
         )
     print(f"memory of the gate: {grown:+.0f} kB at {AT_ONCE} connections")
-    print(f"launch of `true`: network closed {closed:.1f} ms, behind a gate {behind:.1f} ms")
+    print(f"and {few:+.0f} kB over {IN_A_ROW // 10} in a row, {many:+.0f} kB over {IN_A_ROW}")
+    usual = launched["network closed"]
+    told = (f"{name} {ms:.1f} ms ({ms / usual:.2f} x)" for name, ms in launched.items())
+    print("launch of `true`:", ", ".join(told))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
 """What reading requests costs: requests, connections, throughput, and many at one time.
 
-    python bench/egress_read.py       # a minute or so
+    python bench/egress_read.py            # some minutes: a GiB each way
+    python bench/egress_read.py --quick    # a tenth of it
 
-TLS on bare loopback, through the gate unread, and read with a certificate of the run's own, in one
-run and by the same client. Trust the ratios; the machine is never quiet.
+TLS on bare loopback, through the gate unread, and read with a certificate of the run's own, and
+HTTP without TLS in the same ways, in one run and by the same client. Trust the ratios; the machine is never quiet.
 """
 
 from __future__ import annotations
@@ -26,16 +27,18 @@ from redoma.egress.host_rules import read
 from redoma.jail.profiles.profile import load
 from redoma.model.value import replace
 
-CONNECTIONS, REQUESTS, MEGABYTES, AT_ONCE = 50, 300, 200, 500
+CONNECTIONS, REQUESTS, AT_ONCE = 50, 1000, 500
+MEGABYTES = 100 if "--quick" in sys.argv else 1024
 CLIENT = """
 import json, socket, ssl, statistics, sys, time
 host, port, connections, requests, megabytes, at_once = sys.argv[1], *map(int, sys.argv[2:7])
 place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][4][:2]
+plain = sys.argv[8] == "http"
 context = ssl.create_default_context(cafile=sys.argv[7] or None)
 def connect():
     s = socket.create_connection(place)
     s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return context.wrap_socket(s, server_hostname="server.test")
+    return s if plain else context.wrap_socket(s, server_hostname="server.test")
 def ask(s, path):
     s.sendall(f"GET {path} HTTP/1.1\\r\\nHost: server.test:{port}\\r\\n\\r\\n".encode())
     got = b""
@@ -75,7 +78,8 @@ block = bytes(1 << 20)
 def talk(client):
     try:
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        client = context.wrap_socket(client, server_side=True)
+        if client.recv(1, socket.MSG_PEEK) == b"\\x16":
+            client = context.wrap_socket(client, server_side=True)
         got = b""
         while data := client.recv(65536):
             got += data
@@ -98,20 +102,22 @@ while True:
 """
 
 
-def command(host: str, port: int, bundle: str) -> list[str]:
+def command(host: str, port: int, bundle: str, scheme: str) -> list[str]:
     """The client, told where to go and whom to trust."""
     numbers = (port, CONNECTIONS, REQUESTS, MEGABYTES, AT_ONCE)
-    return [PYTHON, "-c", CLIENT, host, *map(str, numbers), bundle]
+    return [PYTHON, "-c", CLIENT, host, *map(str, numbers), bundle, scheme]
 
 
-def enclosed(port: int, place: str, *, inspect: bool) -> tuple[dict[str, float], float]:
+def enclosed(
+    port: int, place: str, scheme: str, *, inspect: bool
+) -> tuple[dict[str, float], float]:
     """The client in a sandbox, and by how many megabytes this process grew meanwhile."""
     grant = direct(load("standard").grant(place))
     reach = read([f"server.test:{port}=127.0.0.1:{port}"])
     reach = replace(reach, max_connections=AT_ONCE + 10, inspect=inspect)
     limits = replace(grant.limits, open_files=4096, wall_seconds=300.0)
     grant = replace(gated(grant, reach), limits=limits)
-    argv = command("server.test", port, "" if inspect else f"{place}/cert.pem")
+    argv = command("server.test", port, "" if inspect else f"{place}/cert.pem", scheme)
     found, grown = in_an_enclosure(tuple(argv), grant)
     return found, grown / (1 << 20)
 
@@ -131,19 +137,25 @@ def main() -> None:
     os.environ["SSL_CERT_FILE"] = f"{place}/cert.pem"
     server, port = started(SERVER, f"{place}/cert.pem", f"{place}/key.pem")
     try:
-        argv = command("127.0.0.1", port, f"{place}/cert.pem")
-        bare = subprocess.run(argv, check=True, capture_output=True)
-        found = {"bare loopback": (json.loads(bare.stdout), 0.0)}
-        found["gate, unread"] = enclosed(port, place, inspect=False)
-        found["gate, read"] = enclosed(port, place, inspect=True)
+        found: dict[str, tuple[dict[str, float], float]] = {}
+        for scheme in ("https", "http"):
+            argv = command("127.0.0.1", port, f"{place}/cert.pem", scheme)
+            bare = subprocess.run(argv, check=True, capture_output=True)
+            found[f"{scheme}, bare"] = (json.loads(bare.stdout), 0.0)
+            found[f"{scheme}, gate"] = enclosed(port, place, scheme, inspect=False)
+            found[f"{scheme}, inspected"] = enclosed(port, place, scheme, inspect=True)
     finally:
         server.kill()
         server.wait()
         shutil.rmtree(place)
     for name, (told, grown) in found.items():
+        base = found[f"{name.partition(',')[0]}, bare"][0]
         print(
-            f"{name:14} new {told['new']:6.2f} ms   kept {told['kept']:6.3f} ms"
-            f"   {told['rate']:5.0f} MB/s   {AT_ONCE} at once: {told['answered']:.0f} answered in"
+            f"{name:16}"
+            f" new {told['new']:6.2f} ms ({told['new'] / base['new']:5.2f} x)"
+            f"   kept {told['kept']:6.3f} ms ({told['kept'] / base['kept']:5.2f} x)"
+            f"   {told['rate']:5.0f} MB/s ({told['rate'] / base['rate']:4.2f} x)"
+            f"   {AT_ONCE} at once: {told['answered']:.0f} answered in"
             f" {told['all']:4.1f} s, {grown:+.0f} MB"
         )
 

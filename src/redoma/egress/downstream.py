@@ -49,8 +49,13 @@ _ABSOLUTE = re.compile(r"(https?)://([^/?#@]+)([/?][^#]*)?\Z", re.I)
 _AUTHORITY = re.compile(r"([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(?::([0-9]{0,5}))?\Z")
 _LENGTH = re.compile(rb"[0-9]{1,18}\Z")
 # What HTTP begins with: a method, and a path; or anything whose first line says that it is HTTP.
-_BEGINS = re.compile(rb"\s*[A-Z]{1,32}[ \t]+(?:/|\*|https?://)", re.I)
-_MAY_BEGIN = re.compile(rb"(?:" + TOKEN + rb"*|" + TOKEN + rb"+[ \t][^\r\n\0]*)\r?\Z")
+# Between words stands whatever a lenient reader takes for a blank (Python: of Latin-1).
+_BLANK = rb"[\s\x1c-\x1f\x85\xa0]"
+_BEGINS = re.compile(_BLANK + rb"*[A-Z]{1,32}" + _BLANK + rb"+(?:/|\*|https?://)", re.I)
+_MAY_BEGIN = re.compile(
+    _BLANK + rb"*(?:" + TOKEN + rb"*|" + TOKEN + rb"+" + _BLANK + rb".*)\Z", re.S
+)
+_BLANKS = bytes(range(0x1C, 0x20)) + b" \t\r\n\v\f\x85\xa0"
 _BARE_LF = re.compile(rb"(?<!\r)\n")
 _LARGEST_LINE = 1 << 16
 _MOST_FIELDS = 200
@@ -68,10 +73,11 @@ def looks_like(data: bytes | bytearray) -> bool | None:
     """
     if _BEGINS.match(data):
         return True
-    line, ended, _ = bytes(data[:_LARGEST_LINE]).lstrip().partition(b"\n")
-    if ended:
-        return b"HTTP/" in line.upper()
-    return None if _MAY_BEGIN.match(line) else False
+    line, ended, _ = bytes(data[:_LARGEST_LINE]).lstrip(_BLANKS).partition(b"\n")
+    may = _MAY_BEGIN.match(line) is not None
+    if (ended or may) and b"HTTP/" in line.upper():
+        return True
+    return None if may and not ended else False
 
 
 class RequestHead(Value):

@@ -23,9 +23,7 @@ _MOST_PORTS = 60
 class RunGate:
     """The gate of one run, with the sockets inside that it serves."""
 
-    def __init__(
-        self, launch: Launch, wake: Callable[[], None], tell: Tell | None = None
-    ) -> None:
+    def __init__(self, launch: Launch, wake: Callable[[], None], tell: Tell | None = None) -> None:
         """Makes ready what takes time, while the sandbox is still being made."""
         reach = launch.gate
         assert reach is not None

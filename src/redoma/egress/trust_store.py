@@ -59,7 +59,8 @@ _CERTIFICATE = re.compile(
     rb"-----END (?:X509 )?CERTIFICATE-----"
 )
 
-_last: tuple[object, tuple[bytes, bool]] | None = None
+# What was found last, under its stamp.
+_last: dict[object, tuple[bytes, bool]] = {}
 
 
 def authority() -> Authority:
@@ -119,7 +120,6 @@ def _trusted() -> tuple[bytes, bool]:
     It is kept under the identity of every file that it was read from: there may be hundreds. Of
     settings only the certificates are in the stamp, so that no key is kept that lies beside one.
     """
-    global _last
     settings, texts = client_settings.certificates()
     named_files = dict.fromkeys((*settings, *_named_files()))
     files = tuple(os.path.expanduser(path) for path in named_files)
@@ -127,34 +127,35 @@ def _trusted() -> tuple[bytes, bool]:
     bundles = [path for path in BUNDLES if os.path.isfile(path)]
     identities = tuple(map(_identity, bundles or _in_directory(_SYSTEM_DIRECTORY)))
     stamp = (_FORM, identities, tuple(map(_identity, files)), written)
-    if _last is not None and _last[0] == stamp:
-        return _last[1]
+    if stamp in _last:
+        return _last[stamp]
     try:
         place = f"{own_directories.cache()}/trusted"
     except OSError:  # everything is read each time where nothing of ours can be kept
         place = ""
-    found = cache.read(place, stamp)
+    found: tuple[bytes, bool] | None = cache.read(place, stamp)
     if found is None:
         system, named = list(_system()), dict.fromkeys((*_of_files(files), *written))
         found = (b"".join(dict.fromkeys((*system, *named))), not named.keys() <= set(system))
         # Attack: a file that changes twice within a tick of the clock looks as it did before.
-        newest = max((each[-1] for part in stamp[1:3] for each in part), default=0)
+        newest = max((times[-1] for part in stamp[1:3] for _, times in part), default=0)
         if newest > time.time_ns() - _SETTLED or (bundles and not system):
             return found
         if place:
             cache.keep(place, stamp, found)
-    _last = (stamp, found)
+    _last.clear()
+    _last[stamp] = found
     return found
 
 
-def _identity(path: str) -> tuple[str | int, ...]:
+def _identity(path: str) -> tuple[str, tuple[int, ...]]:
     """What is another as soon as a file is, or somebody has written to it."""
     try:
         status = os.stat(path)
     except OSError:
-        return path, 0
+        return path, (0,)
     changed = status.st_mtime_ns, status.st_ctime_ns
-    return path, status.st_dev, status.st_ino, status.st_size, *changed
+    return path, (status.st_dev, status.st_ino, status.st_size, *changed)
 
 
 def _system() -> Iterator[bytes]:
