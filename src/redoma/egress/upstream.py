@@ -39,6 +39,7 @@ _OF_ONE_CONNECTION = frozenset(
     b" http2-settings".split()
 )
 _NEVER_DROPPED = frozenset((b"host", b"content-length", b"authorization"))
+_WITHOUT_BODY = (204, 304)
 _ASKED_TWICE = frozenset(("GET", "HEAD", "OPTIONS"))
 
 
@@ -263,17 +264,39 @@ class Upstream:
             status=event.status_code,
             reason=event.reason,
             headers=end_to_end(_kept(event.headers)),
-            body=self._download(connection, stream, upload),
+            body=self._download(connection, stream, upload, _length(request.method, event)),
         )
 
     async def _download(
-        self, connection: h11.Connection, stream: SocketStream, upload: asyncio.Task[None] | None
+        self,
+        connection: h11.Connection,
+        stream: SocketStream,
+        upload: asyncio.Task[None] | None,
+        length: int | None,
     ) -> AsyncIterator[bytes]:
+        """A body as it comes; where its length is known nothing in it is looked for, or copied."""
         try:
-            while not isinstance(event := await self._next(connection, stream), h11.EndOfMessage):
-                if not isinstance(event, h11.Data):
-                    raise UpstreamFailed(BROKEN)
-                yield bytes(event.data)
+            if length is not None:
+                piece = connection.trailing_data[0]
+                while length:
+                    piece = piece or await self._read(stream)
+                    taken, piece = piece[:length], piece[length:]
+                    if not taken:
+                        raise UpstreamFailed(BROKEN)
+                    length -= len(taken)
+                    yield taken
+                # What comes after its end is nobody's; whoever was sent a body is not asked again.
+                over = connection.their_state is h11.SEND_BODY and upload is None and not piece
+            else:
+                while not isinstance(
+                    event := await self._next(connection, stream), h11.EndOfMessage
+                ):
+                    if not isinstance(event, h11.Data):
+                        raise UpstreamFailed(BROKEN)
+                    yield bytes(event.data)
+                # A host that answers before it has heard everything is not asked again.
+                done = connection.our_state is h11.DONE and connection.their_state is h11.DONE
+                over = done and not connection.trailing_data[0] and (not upload or upload.done())
         except (h11.ProtocolError, OSError) as error:
             await _abandon(stream, upload)
             raise UpstreamFailed(BROKEN) from error
@@ -281,17 +304,18 @@ class Upstream:
             await _abandon(stream, upload)
             raise
         self._busy = None
-        # A host that answers before it has heard everything is not asked again.
-        over = connection.our_state is h11.DONE and connection.their_state is h11.DONE
-        if over and not connection.trailing_data[0] and (upload is None or upload.done()):
+        if over:
             self._stream = stream
         else:
             await _abandon(stream, upload)
 
+    async def _read(self, stream: SocketStream) -> bytes:
+        self._patience(ANSWER_SECONDS)
+        return await stream.read()
+
     async def _next(self, connection: h11.Connection, stream: SocketStream) -> object:
         while (event := connection.next_event()) is h11.NEED_DATA:
-            self._patience(ANSWER_SECONDS)
-            data = await stream.read()
+            data = await self._read(stream)
             try:
                 connection.receive_data(data)
             except RuntimeError as error:  # more after its end
@@ -310,6 +334,20 @@ class Upstream:
 
 class _Gone(Exception):
     """A host closed the connection before it said anything."""
+
+
+def _length(method: str, answer: h11.Response) -> int | None:
+    """How long the body of an answer is, where its head alone says that; `h11` has read it.
+
+    None also where the host ends the connection behind it, and where there is no body.
+    """
+    found = dict(answer.headers)
+    length = found.get(b"content-length")
+    if length is None or method == "HEAD" or answer.status_code in _WITHOUT_BODY:
+        return None
+    stays = answer.http_version == b"1.1"
+    stays = stays and found.get(b"connection", b"keep-alive").lower() == b"keep-alive"
+    return int(length) if stays and b"transfer-encoding" not in found else None
 
 
 def _kept(headers: h11._headers.Headers) -> Headers:

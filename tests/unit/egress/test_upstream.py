@@ -102,6 +102,24 @@ def test_a_connection_that_the_host_has_closed_is_made_anew() -> None:
 @pytest.mark.parametrize(
     "answer",
     [
+        OK + b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nmore",
+        OK.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"),
+        OK.replace(b"1.1", b"1.0"),
+    ],
+    ids=["with more behind it", "the last", "of an old host"],
+)
+def test_after_some_answers_a_host_is_asked_over_another_connection(answer: bytes) -> None:
+    host = Host([answer, OK], [OK])
+
+    async def use(upstream: Upstream) -> list[bytes]:
+        return [await whole(await upstream.ask(request())) for _ in range(2)]
+
+    assert (asked(host, use), host.connections) == ([b"ok", b"ok"], 2)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
         b"",
         b"nonsense\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok",
