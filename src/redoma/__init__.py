@@ -6,6 +6,8 @@ Public names load when they are first used, so that an entry point pays only for
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.i18n import in_language as in_language
+    from redoma.jail.containers.service import AsyncContainerService as AsyncContainerService
+    from redoma.jail.containers.service import ContainerService as ContainerService
     from redoma.jail.supervisor.control import Control as Control
     from redoma.judge.languages.component.validate import validate_component as validate_component
     from redoma.model.access import Limits as Limits
@@ -23,10 +25,14 @@ if TYPE_CHECKING:
     from redoma.model.component import Validation as Validation
     from redoma.model.confirmation import confirmation_request as confirmation_request
     from redoma.model.confirmation import confirmation_response as confirmation_response
+    from redoma.model.container import ContainerConfig as ContainerConfig
+    from redoma.model.container import ContainerInfo as ContainerInfo
     from redoma.model.decision import Decision as Decision
     from redoma.model.decision import Verdict as Verdict
+    from redoma.model.errors import ContainerError as ContainerError
     from redoma.model.errors import Declined as Declined
     from redoma.model.errors import EngineFailed as EngineFailed
+    from redoma.model.errors import ImageMissing as ImageMissing
     from redoma.model.errors import NoEngine as NoEngine
     from redoma.model.errors import RedomaError as RedomaError
     from redoma.model.errors import UsageError as UsageError
@@ -70,6 +76,7 @@ __all__ = [
     "Answer",
     "Applied",
     "Assessment",
+    "AsyncContainerService",
     "AsyncSandbox",
     "Call",
     "CallFailed",
@@ -79,6 +86,10 @@ __all__ = [
     "Choice",
     "Circumstances",
     "Confirmed",
+    "ContainerConfig",
+    "ContainerError",
+    "ContainerInfo",
+    "ContainerService",
     "Control",
     "Decision",
     "Declined",
@@ -86,6 +97,7 @@ __all__ = [
     "EngineFailed",
     "Fact",
     "Finding",
+    "ImageMissing",
     "Limits",
     "Network",
     "NoEngine",
@@ -130,6 +142,7 @@ _HOMES = {
     "Answer": "redoma.model.question",
     "Applied": "redoma.model.change",
     "Assessment": "redoma.model.risk",
+    "AsyncContainerService": "redoma.jail.containers.service",
     "AsyncSandbox": "redoma.pipeline.async_sandbox",
     "Call": "redoma.model.call",
     "CallFailed": "redoma.model.call",
@@ -139,6 +152,10 @@ _HOMES = {
     "Choice": "redoma.model.question",
     "Circumstances": "redoma.model.policy",
     "Confirmed": "redoma.pipeline.path",
+    "ContainerConfig": "redoma.model.container",
+    "ContainerError": "redoma.model.errors",
+    "ContainerInfo": "redoma.model.container",
+    "ContainerService": "redoma.jail.containers.service",
     "Control": "redoma.jail.supervisor.control",
     "Decision": "redoma.model.decision",
     "Declined": "redoma.model.errors",
@@ -146,6 +163,7 @@ _HOMES = {
     "EngineFailed": "redoma.model.errors",
     "Fact": "redoma.model.risk",
     "Finding": "redoma.model.risk",
+    "ImageMissing": "redoma.model.errors",
     "Limits": "redoma.model.access",
     "NO_LIMIT": "redoma.pipeline.settings",
     "Network": "redoma.pipeline.settings",

@@ -8,7 +8,8 @@
     ├── Refused           Denied · Declined · ConfirmationNeeded · ConfirmationExpired · RateLimited
     │                     SandboxViolation
     ├── AskUnavailable
-    ├── IsolationError    NoEngine · EngineFailed · GuaranteeLost
+    ├── IsolationError    NoEngine · EngineFailed · GuaranteeLost · ContainerError
+    │                     ContainerGone · ImageMissing
     ├── RunError          TimedOut · LimitReached · OutputTooLarge · SandboxTimeout · CallFailed
     │                     NotReturnable
     ├── ChangeError       ApplyConflict · PreviewGone · UndoImpossible · NoRoomForUndo
@@ -219,6 +220,28 @@ class GuaranteeLost(IsolationError):
     """Something promised at the start no longer held while the command ran."""
 
     code = "guarantee-lost"
+
+
+class ContainerError(IsolationError):
+    """A container engine does not answer, or does not do what was asked of it."""
+
+    __module__ = "redoma"
+
+    code = "container"
+
+
+class ContainerGone(ContainerError):
+    """There is no such container."""
+
+    code = "container-gone"
+
+
+class ImageMissing(ContainerError):
+    """The image of a container is not on this machine, and cannot be had."""
+
+    __module__ = "redoma"
+
+    code = "image-missing"
 
 
 class RunError(RedomaError):
