@@ -12,6 +12,7 @@ import resource
 import secrets
 
 from redoma.base.process_identity import boot_id, identity
+from redoma.jail.containers.seccomp_profile import stricter_profile
 from redoma.model.errors import UsageError
 
 TYPE_CHECKING = False
@@ -83,7 +84,7 @@ def create_body(
         "MemorySwap": memory,  # no swap beside it
         "NanoCpus": nano_cpus(config.cpus),
         "PidsLimit": PIDS,
-        "SecurityOpt": ["no-new-privileges"],
+        "SecurityOpt": security_options(engine),
         "CapDrop": ["ALL"],
         "Privileged": False,
         "ReadonlyRootfs": config.read_only,
@@ -120,6 +121,13 @@ def create_body(
         "Labels": labels(config.project_path),
         "HostConfig": host,
     }
+
+
+def security_options(engine: ContainerEngine) -> list[str]:
+    """No new privileges, and the engine's own filter of system calls, never none."""
+    made = ["no-new-privileges"]
+    profile = stricter_profile() if engine.kind == "podman" else ""
+    return [*made, f"seccomp={profile}"] if profile else made
 
 
 def labels(project: str) -> dict[str, str]:

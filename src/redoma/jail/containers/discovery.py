@@ -37,7 +37,7 @@ def find_engine(given: str = "") -> tuple[EngineSocket, ContainerEngine]:
             except ContainerError as error:
                 why = str(error)
         tried[place] = why
-    program = next((path for path in _PROGRAMS if os.access(path, os.X_OK)), "")
+    program = _podman()
     if program and not given:
         try:
             engine = EngineSocket(_started(program))
@@ -45,6 +45,25 @@ def find_engine(given: str = "") -> tuple[EngineSocket, ContainerEngine]:
         except ContainerError as error:
             tried[program] = str(error)
     raise NoEngine(required=["a container engine"], tried=tried, hint=INSTALL)
+
+
+def engines_here() -> list[tuple[EngineSocket, ContainerEngine]]:
+    """Every engine that answers; a Podman is started only where we have started one before."""
+    places = [place for place in _places() if not _distrust(place)]
+    ours = f"{own_directories.cache()}/podman.sock"
+    program = _podman()
+    if program and os.path.exists(ours) and ours not in places:
+        with suppress(ContainerError):
+            places.append(_started(program))
+    found = []
+    for place in places:
+        with suppress(ContainerError):
+            found.append((EngineSocket(place), _facts(EngineSocket(place))))
+    return found
+
+
+def _podman() -> str:
+    return next((path for path in _PROGRAMS if os.access(path, os.X_OK)), "")
 
 
 def _places() -> list[str]:
