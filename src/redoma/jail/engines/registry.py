@@ -77,6 +77,14 @@ DECLARED = (
         holds_changes=False,
     ),
     EngineDeclaration(
+        name="container",
+        module="redoma.jail.containers.engine",
+        of="ContainerJail",
+        needs="Docker Engine or Podman, and the right to use it; not for root",
+        by_default=False,
+        caps_itself=True,
+    ),
+    EngineDeclaration(
         name="direct",
         module="redoma.jail.engines.direct",
         of="Direct",
