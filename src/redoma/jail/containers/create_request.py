@@ -42,6 +42,7 @@ _PORT = re.compile(
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=[^\0]*", re.DOTALL)
 _LEAST_MEMORY = 6 << 20
 _LARGEST_PORT = 65535
+_MOST_FILES = 65536
 
 
 def short_id() -> str:
@@ -177,16 +178,11 @@ def network_mode(config: ContainerConfig) -> str:
 
 def ulimits() -> list[dict[str, object]]:
     """The limits of each process: the caller's own, since an engine may not give more."""
-    found = []
-    for name, kind, most in (
-        ("nofile", resource.RLIMIT_NOFILE, 65536),
-        ("nproc", resource.RLIMIT_NPROC, 4096),
-        ("core", resource.RLIMIT_CORE, 0),
-    ):
-        hard = resource.getrlimit(kind)[1]
-        value = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        found.append({"Name": name, "Soft": value, "Hard": value})
-    return found
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    files = _MOST_FILES if files == resource.RLIM_INFINITY else min(files, _MOST_FILES)
+    processes = resource.getrlimit(resource.RLIMIT_NPROC)[1]
+    pairs = (("nofile", files), ("nproc", processes))
+    return [{"Name": name, "Soft": value, "Hard": value} for name, value in pairs]
 
 
 def _ports(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import shutil
 import tempfile
 from contextlib import contextmanager, suppress
@@ -21,7 +20,7 @@ from redoma.jail.containers.keeper import COMPLAINT
 from redoma.jail.containers.root_mounts import GATE, RootMounts
 from redoma.jail.engines.frame import memory_file
 from redoma.jail.engines.preparer import NamespacePreparer
-from redoma.jail.kernel.process import is_machines_root, rlimits_of, soft_and_hard
+from redoma.jail.kernel.process import is_machines_root
 from redoma.jail.probe.trial import nothing_held, tried
 from redoma.jail.protect import installation
 from redoma.model.access import NetworkMode, Syscalls
@@ -68,10 +67,14 @@ if child == 0:
     if answers == "answers":
         fd = os.open("{GATE}/answer", os.O_WRONLY)
         os.dup2(fd, 3)
-        if fd != 3:
-            os.close(fd)
+        os.set_inheritable(3, True)
     try:
-        os.execve(words[0], words, env)
+        try:
+            os.execve(words[0], words, env)
+        except OSError as error:
+            if error.errno != 8:
+                raise
+            os.execve(b"/bin/sh", [b"/bin/sh", *words], env)  # a script that names no reader
     except OSError as error:
         os.write(2, words[0] + b": " + error.strerror.encode() + bytes([10]))
         os._exit(127 if error.errno == 2 else 126)
@@ -88,14 +91,6 @@ _CAPPED = {
 }
 # The first process inside counts as well.
 _NOT_THE_COMMAND = 1
-_RLIMITS = {
-    resource.RLIMIT_AS: "as",
-    resource.RLIMIT_CORE: "core",
-    resource.RLIMIT_CPU: "cpu",
-    resource.RLIMIT_DATA: "data",
-    resource.RLIMIT_FSIZE: "fsize",
-    resource.RLIMIT_NOFILE: "nofile",
-}
 _GATE_IS_MISSING = "a container's network is the engine's, and has no gate"
 _ON_DISK = "what a command writes is a copy on a disk, and only watched"
 _IGNORED = "this engine ignores limits here: it has no control groups of its own"
@@ -298,7 +293,8 @@ class ContainerBuild:
             "ReadonlyRootfs": True,
             "IpcMode": "private",
             "NetworkMode": "host" if plan.grant.network is NetworkMode.OPEN else "none",
-            "Ulimits": _ulimits(plan),
+            # The rest is put on the first process by the supervisor, before anything begins.
+            "Ulimits": create_request.ulimits(),
             "LogConfig": {"Type": "none"} if engine.kind == "docker" else {},
         }
         if "memory" in held_limits:
@@ -331,17 +327,6 @@ def _digits(command: tuple[str, ...], env: dict[str, str]) -> list[str]:
     """How many words there are, the words, and the variables."""
     words = [*command, *(f"{name}={value}" for name, value in env.items())]
     return [str(len(command)), *(os.fsencode(word).hex() for word in words)]
-
-
-def _ulimits(plan: RunPlan) -> list[dict[str, object]]:
-    made = []
-    limits = rlimits_of(plan.grant.limits)
-    if plan.grant.limits.open_files is None:
-        limits.append((resource.RLIMIT_NOFILE, resource.getrlimit(resource.RLIMIT_NOFILE)[0]))
-    for kind, value in limits:
-        soft, hard = soft_and_hard(kind, value)
-        made.append({"Name": _RLIMITS[kind], "Soft": soft, "Hard": hard})
-    return made
 
 
 def _make_image(socket: EngineSocket, name: str, data: bytes) -> None:

@@ -53,6 +53,18 @@ def lost(pid: int, *, memory: int, pids: int, closed: bool) -> dict[Guarantee, s
     return found
 
 
+def refused_processes(pid: int) -> bool:
+    """Whether the control group of a process has refused to make another."""
+    places, groups = mounted(), _groups(pid)
+    for name, key in (("pids", "pids"), ("", "cgroup2")):
+        try:
+            with open(f"{places[key]}{groups[name]}/pids.events") as file:
+                return any(line.split()[0] == "max" and int(line.split()[1]) for line in file)
+        except (OSError, KeyError):
+            continue
+    return False
+
+
 def same_directory(pid: int, path: str, expected: tuple[int, int]) -> bool:
     """Whether a path inside is the directory that was looked at outside."""
     try:
@@ -93,8 +105,11 @@ def _interfaces(pid: int) -> set[str]:
 
 
 def _groups(pid: int) -> dict[str, str]:
-    with open(f"/proc/{pid}/cgroup") as file:
-        lines = [line.rstrip("\n").split(":", 2) for line in file]
+    try:
+        with open(f"/proc/{pid}/cgroup") as file:
+            lines = [line.rstrip("\n").split(":", 2) for line in file]
+    except OSError:
+        return {}  # it has ended
     return {controllers: path for _, controllers, path in lines}
 
 

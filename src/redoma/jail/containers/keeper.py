@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 COMPLAINT = "redoma-container: "
 _CHUNK = 1 << 16
+_TICK = 50
 _ANSWER = 3
 _READ = select.POLLIN | select.POLLHUP | select.POLLERR
 
@@ -37,6 +38,8 @@ class ContainerKeeper:
         self.orders = orders
         self.engine = EngineSocket(orders["socket"])
         self.id = ""
+        self._first = 0
+        self._refused = False
         self.terminal = bool(orders["body"]["Tty"])
 
     def run(self) -> int:
@@ -58,6 +61,7 @@ class ContainerKeeper:
         first = int(self._asked("GET", f"/containers/{self.id}/json")["State"]["Pid"] or 0)
         if not first:
             raise ContainerError("the container ended as it began")
+        self._first = first
         self._refuse_less(first)
         if self.terminal:
             self._own_terminal()
@@ -120,7 +124,8 @@ class ContainerKeeper:
             poll.register(fd, _READ)
         listening = True
         while True:
-            for fd, _ in poll.poll():
+            self._look()
+            for fd, _ in poll.poll(_TICK):
                 if fd == stream.fileno():
                     came = _taken(stream)
                     if came is None:
@@ -158,6 +163,13 @@ class ContainerKeeper:
                 os.write(_ANSWER, data)
             return True
         return False
+
+    def _look(self) -> None:
+        """Says once that the kernel refused a process: when the container ends, nobody knows."""
+        if "processes" in self.orders["limits"] and not self._refused:
+            self._refused = held.refused_processes(self._first)
+            if self._refused:
+                os.write(self.orders["status"], b'{ "reached": "processes" }\n')
 
     def _own_terminal(self) -> None:
         """Ours passes every byte; the container's own does what a terminal does."""
