@@ -11,7 +11,7 @@ import pytest
 
 from redoma import ContainerConfig
 from redoma.dialects.containers import DockerService
-from redoma.model.guarantee import Guarantee
+from redoma.model.grant import Guarantee
 from tests.containers import real_engines
 from tests.contract.machine import REQUIRED
 from tests.tidy import remove

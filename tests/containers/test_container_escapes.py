@@ -14,7 +14,7 @@ import pytest
 
 from redoma import ContainerConfig, ContainerError, NoEngine, UsageError, replace
 from redoma.dialects.containers import DockerService, from_document
-from redoma.model.guarantee import Guarantee
+from redoma.model.grant import Guarantee
 from tests.containers.conftest import LIMITS
 from tests.containers.real_engines import IMAGE, RealEngine, limits_are_held
 from tests.containers.test_container_life import said

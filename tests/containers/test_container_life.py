@@ -193,7 +193,7 @@ _ANOTHER = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from redoma import ContainerConfig, ContainerService
-from redoma.model.guarantee import Guarantee
+from redoma.model.grant import Guarantee
 service = ContainerService(sys.argv[2])
 without = frozenset(map(Guarantee, sys.argv[5].split()))
 config = ContainerConfig(image=sys.argv[3], project_path=sys.argv[4], memory="64m", cpus="0.5", without=without)

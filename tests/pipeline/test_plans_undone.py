@@ -13,8 +13,8 @@ from redoma.model.intent import EndUnknown, PlanError, StepStatus
 from redoma.model.value import replace
 from redoma.pipeline import stored_changes
 from redoma.pipeline.plans import state
-from redoma.pipeline.plans.plan import Plan
-from redoma.pipeline.plans.reversal import PlanUndone, UndoneStep, find, undo_plan
+from redoma.pipeline.plans.execution import Plan
+from redoma.pipeline.plans.state import PlanUndone, UndoneStep, find, undo_plan
 from redoma.pipeline.run_context import RunContext
 from redoma.pipeline.transactions import Transactions
 from tests.pipeline.place import Place
@@ -136,7 +136,7 @@ def test_a_plan_says_that_it_can_be_undone_only_where_it_can(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from redoma.cli.plans import result_lines
-    from redoma.jail.overlay.retention import RetentionBounds
+    from redoma.jail.overlay.undo import RetentionBounds
 
     (place.workspace / "big").write_bytes(b"1" * (3 << 20))
     two = plan("rm big", "echo 2 > two")

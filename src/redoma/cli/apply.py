@@ -49,7 +49,7 @@ def main(options: CommandLine) -> int:
     """Applies; every refusal is an error that leaves the workspace as it was."""
     if not options.words:
         raise UsageError("which changes? name them by their id", hint="redoma history")
-    from redoma.cli.signals import stop_on_signals
+    from redoma.cli.streams import stop_on_signals
     from redoma.pipeline import stored_changes
 
     stop_on_signals()
@@ -125,7 +125,7 @@ def _interactively(
     """Asks for each change; nothing is applied before the last answer."""
     from redoma.cli.console import ask, need_a_person
     from redoma.cli.prose import screen
-    from redoma.pipeline.diffs import chosen_content, file_diffs
+    from redoma.pipeline.preview import chosen_content, file_diffs
 
     need_a_person("redoma apply -i", "redoma apply ID PATH...")
     items = list(asked_for(changes, places))

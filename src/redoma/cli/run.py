@@ -10,11 +10,10 @@ from redoma.base.text import harmless
 from redoma.cli import COULD_NOT_WORK, say
 from redoma.cli.options import CommandTable, Sample
 from redoma.cli.run_options import LIMITS, RUN_OPTIONS, sandbox_for
-from redoma.cli.signals import pass_signals_on
-from redoma.cli.streams import own_input, raw_writer, writer
+from redoma.cli.streams import own_input, pass_signals_on, raw_writer, writer
 from redoma.i18n import phrased
 from redoma.model.errors import UsageError
-from redoma.model.guarantee import Guarantee
+from redoma.model.grant import Guarantee
 from redoma.model.result import Outcome
 
 TYPE_CHECKING = False
@@ -89,7 +88,7 @@ def start(line: CommandLine) -> int:
     """Runs a command line that was read."""
     import gc
 
-    from redoma.pipeline.host_services import Control
+    from redoma.pipeline.this_host import Control
 
     sandbox = sandbox_for(line)
     as_json = line.json

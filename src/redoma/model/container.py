@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redoma.model.guarantee import Guarantee
+from redoma.model.grant import Guarantee
 from redoma.model.value import Value
 
 
@@ -15,6 +15,7 @@ class ContainerConfig(Value):
     `without` names guarantees that the caller can do without: any other that does not hold is a
     refusal.
 
+    >>> from redoma import ContainerConfig
     >>> ContainerConfig(project_path="/srv/app").memory
     '2g'
     """

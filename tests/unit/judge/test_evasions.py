@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from redoma.model.risk import Risk
+from redoma.model.decision import Risk
 from tests.unit.judge.judged import decision
 from tests.unit.judge.tables import table
 
-TABLES = ("words", "spellings", "carriers", "flows", "disguises")
+TABLES = (
+    "words",
+    "spellings",
+    "carriers",
+    "flows",
+    "disguises",
+    "shell",
+    "later",
+    "variables",
+)
 EVASIONS = [row for name in TABLES for row in table(name)]
 
 

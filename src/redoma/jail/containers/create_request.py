@@ -36,7 +36,7 @@ _SIZE = re.compile(r"(\d{1,15})([bkmgt]?)b?", re.IGNORECASE)
 _CPUS = re.compile(r"\d{1,4}(\.\d{1,9})?")
 _IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:@+-]{0,511}")
 _PORT = re.compile(
-    r"(?:(?P<ip>[0-9.]+|\[[0-9a-fA-F:]+\]):)?(?:(?P<host>\d{0,5}):)?(?P<inside>\d{1,5})"
+    r"(?:(?P<ip>\d+\.\d+\.\d+\.\d+|\[[0-9a-fA-F:]+\]):)?(?:(?P<host>\d{0,5}):)?(?P<inside>\d{1,5})"
     r"(?:/(?P<kind>tcp|udp))?"
 )
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=[^\0]*", re.DOTALL)

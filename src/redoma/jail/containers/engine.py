@@ -23,9 +23,8 @@ from redoma.jail.engines.preparer import NamespacePreparer
 from redoma.jail.kernel.process import is_machines_root
 from redoma.jail.probe.trial import nothing_held, tried
 from redoma.jail.protect import installation
-from redoma.model.access import NetworkMode, Syscalls
 from redoma.model.errors import EngineFailed, IsolationError, RedomaError
-from redoma.model.guarantee import EngineReport, Guarantee
+from redoma.model.grant import EngineReport, Guarantee, NetworkMode, Syscalls
 from redoma.model.request import PythonCall
 from redoma.model.value import replace
 
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from redoma.jail.engines.registry import Engines
     from redoma.jail.probe.trial import TrialRunner
     from redoma.model.container import ContainerEngine
-    from redoma.model.plan import RunPlan
+    from redoma.model.grant import RunPlan
 
 _ROOT = "run by root the command would keep root's kernel uid"
 _START = (

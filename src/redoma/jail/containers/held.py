@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from redoma.jail.kernel.cgroups import mounted
-from redoma.model.guarantee import Guarantee
+from redoma.model.grant import Guarantee
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

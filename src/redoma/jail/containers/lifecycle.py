@@ -16,7 +16,7 @@ from redoma.jail.containers import create_request, held, images, project_path
 from redoma.jail.containers.engine_socket import ApiCall, Pause
 from redoma.model.container import ContainerInfo
 from redoma.model.errors import ContainerError, ContainerGone, NoEngine, UsageError
-from redoma.model.guarantee import Guarantee
+from redoma.model.grant import Guarantee
 from redoma.model.value import replace
 
 TYPE_CHECKING = False

@@ -12,13 +12,13 @@ import os
 import tarfile
 
 from redoma.base.paths import is_within
-from redoma.jail.forkserver.description import SandboxDescription
+from redoma.jail.forkserver.messages import SandboxDescription
 from redoma.jail.overlay.copies import copy_tree
 from redoma.model.errors import EngineFailed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.jail.forkserver.description import RootStep
+    from redoma.jail.forkserver.messages import RootStep
 
 # A container has its own of these, made by the engine.
 _ENGINES_OWN = ("/proc", "/dev", "/sys")

@@ -11,7 +11,7 @@ import json
 import os
 from hashlib import sha256
 
-from redoma.base import atomic_file, own_directories
+from redoma.base import own_directories, private_file
 
 _SHIPPED = ("/etc/containers/seccomp.json", "/usr/share/containers/seccomp.json")
 _REFUSED = frozenset(
@@ -34,7 +34,7 @@ def stricter_profile() -> str:
         made = json.dumps(stricter(json.load(file))).encode()
     place = f"{own_directories.made_cache()}/seccomp-{sha256(made).hexdigest()[:16]}.json"
     if not os.path.exists(place):
-        atomic_file.write(place, made)
+        private_file.write(place, made)
     return place
 
 

@@ -14,18 +14,30 @@ from contextlib import contextmanager, suppress
 
 from redoma.base import own_directories
 from redoma.jail.engines import view
-from redoma.jail.engines.command import command_of, shown_as_it_is
-from redoma.jail.engines.prepared_sandbox import PreparedSandbox, file_stamp
+from redoma.jail.engines.prepared_sandbox import (
+    PreparedSandbox,
+    command_of,
+    file_stamp,
+    shown_as_it_is,
+)
 from redoma.jail.kernel import landlock, seccomp
 from redoma.jail.kernel.process import is_machines_root
 from redoma.jail.probe.inside import LIMITS
 from redoma.jail.protect import installation
 from redoma.jail.protect.covers import pipes_below
 from redoma.jail.protect.protected_paths import ProtectedPaths
-from redoma.model.access import Grant, Limits, Writes
 from redoma.model.errors import EngineFailed, IsolationError
-from redoma.model.guarantee import Enforcement, EngineReport, Guarantee
-from redoma.model.plan import Handshake, Launch, RunPlan
+from redoma.model.grant import (
+    Enforcement,
+    EngineReport,
+    Grant,
+    Guarantee,
+    Handshake,
+    Launch,
+    Limits,
+    RunPlan,
+    Writes,
+)
 from redoma.model.request import Program, Request
 from redoma.model.value import replace
 

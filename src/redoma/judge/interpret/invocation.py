@@ -27,7 +27,8 @@ from redoma.judge.interpret.sensitive import (
     may_reach_secret,
     reaches_accounts,
 )
-from redoma.model.risk import Effect, Place, Target
+from redoma.judge.text.glob import has_glob
+from redoma.model.decision import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -162,16 +163,29 @@ class Invocation:
         if content is not None:
             self.walker.files.put(path, content)
 
+    def named(self, word: Arg) -> str:
+        """The path of a name itself: where that is a link, of the link."""
+        path = normal(word, self.state.cwd)
+        if not self.state.links or word.endswith("/"):
+            return self.state.behind(path)
+        folder, _, name = path.rpartition("/")
+        return f"{self.state.behind(folder)}/{name}"
+
     def deletes(self, word: Arg, *tags: str) -> None:
-        """A file or tree is removed."""
-        target, marks = self.written_target(word)
-        if is_vital(self.path(word)):
+        """A file or tree is removed; of a link, the link alone."""
+        path = self.named(word)
+        target, marks = self._written(word, path)
+        if path in self.state.links and not self.walker.files.doubts:
+            del self.state.links[path]
+        if is_vital(path):
             marks = (*marks, "vital")
         self.fact(Effect.DELETES, target, tags=(*tags, *marks), at=word.span)
 
     def written_target(self, word: Arg) -> tuple[Target, tuple[str, ...]]:
-        """Where a write or removal would land, with what makes the place special."""
-        path = self.path(word)
+        """Where a write would land, with what makes the place special."""
+        return self._written(word, self.path(word))
+
+    def _written(self, word: Arg, path: str) -> tuple[Target, tuple[str, ...]]:
         ground = self.walker.ground
         place = Place.DEVICE if steers_kernel(path) else place_of(path, ground)
         marks: list[str] = []
@@ -324,6 +338,8 @@ class Invocation:
         if path in _STANDARD_INPUT:
             return self.executes_stream(self.stdin, language, positional=positional)
         held = self.walker.files.get(path)
+        if held is None and self.walker.files.by_path and has_glob(path):
+            held = self.walker.files.matching(path)
         if held is not None:
             if held.taint & NETWORK:
                 self.fact(Effect.DOWNLOADS_AND_EXECUTES, at=word.span, detail=held.source)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from redoma.judge.interpret.arg import Arg
-from redoma.model.risk import Effect
+from redoma.model.decision import Effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from redoma.judge.interpret.arg import NOTHING, UNKNOWN, Arg, Stream
 from redoma.judge.programs.card_actions import do, judge_carried, says_it_destroys, worst
 from redoma.judge.programs.options import ProgramOptions, split
 from redoma.judge.text.budget import Uncounted
-from redoma.model.risk import Effect
+from redoma.model.decision import Effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from redoma.judge.interpret.places import place_of
 from redoma.judge.programs.card_actions import do
 from redoma.judge.programs.cards import card_named, card_words, follow, options_of
 from redoma.judge.programs.options import split
-from redoma.model.risk import Effect, Fact, Place, Target
+from redoma.model.decision import Effect, Fact, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import re
 from redoma.judge.interpret.arg import ANYTHING, NETWORK, NOTHING, SECRET, UNKNOWN, Arg, Stream
 from redoma.judge.programs.archives import packed
 from redoma.judge.programs.cards import action_of, card_of, follow, options_of
-from redoma.model.risk import Effect
+from redoma.model.decision import Effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -177,6 +177,7 @@ def _copies(call: Invocation, options: ProgramOptions, sources: list[Arg], targe
     if fetched or carried.taint:
         held = Stream(None, carried.taint | fetched, str(sources[0]))
         call.walker.files.put(call.path(target).rstrip("/") + "/", held)
+        call.walker.files.put(call.path(target), held)
 
 
 _CLIPBOARD = "clipboard:"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redoma.model.risk import Risk
+from redoma.model.decision import Risk
 from tests.unit.judge.judged import risk
 
 SAFE, MODERATE, ELEVATED = Risk.SAFE, Risk.MODERATE, Risk.ELEVATED
@@ -23,7 +23,7 @@ SEARCHES = [
     ("man -k archive", SAFE),
     ("fzf --preview 'cat {}'", SAFE),
     ("FZF_DEFAULT_OPTS='--preview \"rm {}\"' fzf", DANGEROUS),
-    ("FZF_DEFAULT_OPTS_FILE=./opts fzf", MODERATE),
+    ("FZF_DEFAULT_OPTS_FILE=./opts fzf", DANGEROUS),
     ("tree -L 2", SAFE),
     ("tree -H . -R", MODERATE),
     ("tree -o tree.txt", MODERATE),

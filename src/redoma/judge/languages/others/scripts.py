@@ -16,7 +16,7 @@ from redoma.judge.languages.others.expressions import (
     tokens,
 )
 from redoma.judge.languages.others.known_calls import ACTIONS, DECODERS
-from redoma.model.risk import Effect, Place, Target
+from redoma.model.decision import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import ast
 from redoma.judge.interpret.arg import NETWORK, SECRET, UNKNOWN, Arg, Stream
 from redoma.judge.languages.python import functions
 from redoma.judge.languages.python.functions import argument, first, is_address, keyword, true
-from redoma.model.risk import Effect
+from redoma.model.decision import Effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
