@@ -36,6 +36,8 @@ NOT_MESSAGES: frozenset[str] = frozenset(
         *('cpus="2"', 'env_vars=("NAME=VALUE",)', 'image="alpine:latest"', 'memory="2g"'),
         *('ports=("8080:80",)', 'shell="/bin/sh"', '("ls", "-l")'),
         "Generator[ApiCall | Pause, Any, T]",
+        "sudo usermod --add-subuids 100000-165535 --add-subgids 100000-165535 $(id -un);"
+        " podman system migrate",
         "redoma answer {0} approve",
         "claude-code codex gemini cursor vscode",
         *("Bearer {0}", "Authorization: Bearer {0}"),

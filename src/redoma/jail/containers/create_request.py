@@ -43,6 +43,7 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=[^\0]*", re.DOTALL)
 _LEAST_MEMORY = 6 << 20
 _LARGEST_PORT = 65535
 _MOST_FILES = 65536
+_MOST_PROCESSES = 4096
 
 
 def short_id() -> str:
@@ -94,7 +95,7 @@ def create_body(
         "Init": True,
         "IpcMode": "private",
         "RestartPolicy": {"Name": "no"},
-        "Ulimits": ulimits(),
+        "Ulimits": ulimits(engine),
         "LogConfig": {"Type": "json-file", "Config": {"max-size": "1m"}}
         if engine.kind == "docker"
         else {},
@@ -176,12 +177,16 @@ def network_mode(config: ContainerConfig) -> str:
     return mode
 
 
-def ulimits() -> list[dict[str, object]]:
+def ulimits(engine: ContainerEngine) -> list[dict[str, object]]:
     """The limits of each process: the caller's own, since an engine may not give more."""
     files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     files = _MOST_FILES if files == resource.RLIM_INFINITY else min(files, _MOST_FILES)
-    processes = resource.getrlimit(resource.RLIMIT_NPROC)[1]
-    pairs = (("nofile", files), ("nproc", processes))
+    pairs = [("nofile", files)]
+    if engine.kind == "podman":
+        # It would give all that root may have, and a root without the right to raise limits fails.
+        processes = resource.getrlimit(resource.RLIMIT_NPROC)[1]
+        many = processes == resource.RLIM_INFINITY
+        pairs.append(("nproc", _MOST_PROCESSES if many else min(processes, _MOST_PROCESSES)))
     return [{"Name": name, "Soft": value, "Hard": value} for name, value in pairs]
 
 

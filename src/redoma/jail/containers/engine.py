@@ -272,7 +272,7 @@ class ContainerBuild:
             "directories": {
                 place: _identity(source)
                 for place, (source, read_only) in root.binds.items()
-                if not read_only
+                if not read_only and source.startswith("/")
             },
         }
         given = give(memory_file(json.dumps(orders).encode()))
@@ -293,7 +293,7 @@ class ContainerBuild:
             "IpcMode": "private",
             "NetworkMode": "host" if plan.grant.network is NetworkMode.OPEN else "none",
             # The rest is put on the first process by the supervisor, before anything begins.
-            "Ulimits": create_request.ulimits(),
+            "Ulimits": create_request.ulimits(engine),
             "LogConfig": {"Type": "none"} if engine.kind == "docker" else {},
         }
         if "memory" in held_limits:

@@ -17,6 +17,7 @@ from contextlib import suppress
 from redoma.jail.containers import held
 from redoma.jail.containers.engine_socket import ApiCall, EngineSocket
 from redoma.jail.containers.exec_stream import FrameDecoder
+from redoma.jail.containers.root_mounts import OPENED
 from redoma.model.errors import ContainerError
 from redoma.model.grant import Guarantee
 
@@ -53,6 +54,7 @@ class ContainerKeeper:
                     self.engine.ask(ApiCall(method="DELETE", path=path))
 
     def _run(self) -> int:
+        self._name_opened()
         path = f"/containers/create?name={self.orders['name']}"
         self.id = str(self._asked("POST", path, self.orders["body"])["Id"])
         query = "stream=1&stdin=1&stdout=1&stderr=1"
@@ -76,6 +78,15 @@ class ContainerKeeper:
         code = int(ended["StatusCode"])
         os.write(self.orders["status"], b'{ "exit-code": %d }\n' % code)
         return code & 0xFF
+
+    def _name_opened(self) -> None:
+        """Gives what was opened for us its name, and remembers which file that has to be."""
+        for mount in self.orders["body"]["HostConfig"]["Mounts"]:
+            if mount["Source"].startswith(OPENED):
+                number = int(mount["Source"].removeprefix(OPENED))
+                mount["Source"] = os.readlink(f"/proc/self/fd/{number}")
+                status = os.fstat(number)
+                self.orders["directories"][mount["Target"]] = (status.st_dev, status.st_ino)
 
     def _refuse_less(self, first: int) -> None:
         """Everything that was planned holds for this very container, or nothing begins in it."""

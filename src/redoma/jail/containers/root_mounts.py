@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _ENGINES_OWN = ("/proc", "/dev", "/sys")
 _SHARED_MEMORY = "/dev/shm"
 GATE = "/.gate"
+OPENED = "fd:"
 
 
 class RootMounts:
@@ -57,7 +58,7 @@ class RootMounts:
         elif step.name in ("--ro-bind", "--bind", "--ro-bind-fd", "--bind-fd"):
             source = step.source
             if step.name.endswith("-fd"):
-                source = os.readlink(f"/proc/self/fd/{source}")
+                source = f"{OPENED}{source}"  # the keeper has it, and says where it is
             self._put(step.place)
             self.binds[step.place] = (source, step.name.startswith("--ro"))
         elif step.name == "--tmpfs":
