@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from redoma.model.confirmation import confirmation_request as confirmation_request
     from redoma.model.confirmation import confirmation_response as confirmation_response
     from redoma.model.container import ContainerConfig as ContainerConfig
+    from redoma.model.container import ContainerError as ContainerError
     from redoma.model.container import ContainerInfo as ContainerInfo
+    from redoma.model.container import ImageMissing as ImageMissing
     from redoma.model.decision import Assessment as Assessment
     from redoma.model.decision import Decision as Decision
     from redoma.model.decision import Effect as Effect
@@ -33,10 +35,8 @@ if TYPE_CHECKING:
     from redoma.model.decision import Finding as Finding
     from redoma.model.decision import Risk as Risk
     from redoma.model.decision import Verdict as Verdict
-    from redoma.model.errors import ContainerError as ContainerError
     from redoma.model.errors import Declined as Declined
     from redoma.model.errors import EngineFailed as EngineFailed
-    from redoma.model.errors import ImageMissing as ImageMissing
     from redoma.model.errors import NoEngine as NoEngine
     from redoma.model.errors import RedomaError as RedomaError
     from redoma.model.errors import UsageError as UsageError
@@ -153,7 +153,7 @@ _HOMES = {
     "Circumstances": "redoma.model.policy",
     "Confirmed": "redoma.pipeline.path",
     "ContainerConfig": "redoma.model.container",
-    "ContainerError": "redoma.model.errors",
+    "ContainerError": "redoma.model.container",
     "ContainerInfo": "redoma.model.container",
     "ContainerService": "redoma.jail.containers.service",
     "Control": "redoma.jail.supervisor.start",
@@ -163,7 +163,7 @@ _HOMES = {
     "EngineFailed": "redoma.model.errors",
     "Fact": "redoma.model.decision",
     "Finding": "redoma.model.decision",
-    "ImageMissing": "redoma.model.errors",
+    "ImageMissing": "redoma.model.container",
     "Limits": "redoma.model.grant",
     "NO_LIMIT": "redoma.pipeline.settings",
     "Network": "redoma.pipeline.settings",

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from redoma.jail.containers.engine_socket import ApiCall, EngineSocket
-from redoma.model.errors import ContainerError
+from redoma.model.container import ContainerError
 from tests.tidy import remove
 
 KINDS = ("docker", "podman")

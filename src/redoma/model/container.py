@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from redoma.model.errors import IsolationError
 from redoma.model.grant import Guarantee
 from redoma.model.value import Value
 
@@ -55,3 +56,25 @@ class ContainerEngine(Value):
     version: str
     socket: str
     rootless: bool = False
+
+
+class ContainerError(IsolationError):
+    """A container engine does not answer, or does not do what was asked of it."""
+
+    __module__ = "redoma"
+
+    code = "container"
+
+
+class ContainerGone(ContainerError):
+    """There is no such container."""
+
+    code = "container-gone"
+
+
+class ImageMissing(ContainerError):
+    """The image of a container is not on this machine, and cannot be had."""
+
+    __module__ = "redoma"
+
+    code = "image-missing"

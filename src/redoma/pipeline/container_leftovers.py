@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redoma.base.log import logger
-from redoma.model.errors import ContainerError
+from redoma.model.container import ContainerError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from contextlib import suppress
 from redoma.base import own_directories
 from redoma.jail.containers.engine_socket import ApiCall, EngineSocket, connected
 from redoma.jail.supervisor.background import start_apart
-from redoma.model.container import ContainerEngine
-from redoma.model.errors import ContainerError, NoEngine
+from redoma.model.container import ContainerEngine, ContainerError
+from redoma.model.errors import NoEngine
 
 _DOCKER = "/run/docker.sock"
 _PODMAN = "/run/podman/podman.sock"

@@ -10,7 +10,7 @@ import json
 import socket
 
 from redoma.base.log import logger
-from redoma.model.errors import ContainerError
+from redoma.model.container import ContainerError
 from redoma.model.value import Value
 
 TYPE_CHECKING = False

@@ -11,7 +11,7 @@ from contextlib import suppress
 from redoma.base import signals
 from redoma.jail.containers.engine_socket import ApiCall
 from redoma.jail.containers.held import processes_inside
-from redoma.model.errors import ContainerError
+from redoma.model.container import ContainerError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

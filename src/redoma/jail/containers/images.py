@@ -11,7 +11,8 @@ from urllib.parse import quote
 
 from redoma.jail.containers.create_request import LABEL, image_name, memory_bytes, network_mode
 from redoma.jail.containers.engine_socket import ApiCall
-from redoma.model.errors import ContainerError, ImageMissing, UsageError
+from redoma.model.container import ContainerError, ImageMissing
+from redoma.model.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

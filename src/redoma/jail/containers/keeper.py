@@ -18,7 +18,7 @@ from redoma.jail.containers import held
 from redoma.jail.containers.engine_socket import ApiCall, EngineSocket
 from redoma.jail.containers.exec_stream import FrameDecoder
 from redoma.jail.containers.root_mounts import OPENED
-from redoma.model.errors import ContainerError
+from redoma.model.container import ContainerError
 from redoma.model.grant import Guarantee
 
 TYPE_CHECKING = False

@@ -14,8 +14,8 @@ from redoma.base import signals
 from redoma.base.process_identity import boot_id, is_running
 from redoma.jail.containers import create_request, held, images, project_path
 from redoma.jail.containers.engine_socket import ApiCall, Pause
-from redoma.model.container import ContainerInfo
-from redoma.model.errors import ContainerError, ContainerGone, NoEngine, UsageError
+from redoma.model.container import ContainerError, ContainerGone, ContainerInfo
+from redoma.model.errors import NoEngine, UsageError
 from redoma.model.grant import Guarantee
 from redoma.model.value import replace
 
