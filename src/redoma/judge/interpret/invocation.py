@@ -359,6 +359,11 @@ class Invocation:
         tag = "file" if word.known else "unknown-file"
         target = Target(text=word, place=place, path=path)
         self.fact(Effect.EXECUTES, target, tags=(tag,), at=word.span)
+        if held is None and self.walker.ground.reader is not None:
+            from redoma.judge.interpret.script_files import run_script
+
+            out = run_script(self, word, language, positional=positional, here=here)
+            return out if out is not None else ANYTHING
         return ANYTHING
 
     def taint(self) -> int:
