@@ -106,7 +106,13 @@ class RealEngine:
     def kill(self) -> None:
         """Ends it as a crash does; what stands beside it goes on."""
         assert self._process is not None
+        # Podman without root answers from a child of its own.
+        tasks = Path(f"/proc/{self.pid}/task").glob("*/children")
+        children = [child for task in tasks for child in task.read_text().split()]
         self._process.kill()
+        for child in children if self.kind == "podman" else []:
+            with suppress(ProcessLookupError):
+                os.kill(int(child), signal.SIGKILL)
         self._process.wait()
 
     def end(self) -> None:
