@@ -263,6 +263,14 @@ class Invocation:
             state.variables["0"] = zero
         return self.walker.nested(text, state, self.stdin if stdin is None else stdin, positional)
 
+    def reads_perhaps(self, text: Arg) -> Stream:
+        """Reads a text that may be a command line; what nobody knows in it counts for nothing."""
+        facts = self.walker.facts
+        noted = len(facts)
+        out = self.run_shell(text)
+        facts[noted:] = [each for each in facts[noted:] if each.effect is not Effect.UNKNOWN]
+        return out
+
     def begins_code(self, language: str, text: Arg, *tags: str) -> None:
         """Notes that code runs, and that it came from another machine where it did."""
         self.fact(Effect.EXECUTES, tags=("code", *tags), at=text.span, detail=language)

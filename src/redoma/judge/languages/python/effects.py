@@ -7,6 +7,7 @@ import ast
 from redoma.judge.interpret.arg import NETWORK, SECRET, UNKNOWN, Arg, Stream
 from redoma.judge.languages.python import functions
 from redoma.judge.languages.python.functions import argument, first, is_address, keyword, true
+from redoma.judge.languages.python.values import FunctionValues
 from redoma.model.risk import Effect
 
 TYPE_CHECKING = False
@@ -38,6 +39,7 @@ class PythonEffects:
         self.evaluates = False
         self.walked: list[str] = []
         """Directories whose names the code goes through."""
+        self.values = FunctionValues(self)
         self.handles: dict[str, str] = {}
         """Names that stand for an opened file, and its path."""
 
@@ -53,18 +55,8 @@ class PythonEffects:
             return
         if isinstance(node.func, ast.Attribute):
             self._method(node, node.func.attr)
-        elif name == "" and isinstance(node.func, ast.Call | ast.Subscript):
-            # Attack: a function looked up by a name that is made while running.
-            if any(
-                self.names.of(each) in ("os", "subprocess", "builtins")
-                for each in ast.walk(node.func)
-            ):
-                self.call.unknown_code(self.text.span)
-        elif (
-            name in ("__import__", "importlib.import_module")
-            and self.constants.text(first(node)) is None
-        ):
-            self.call.unknown_code(self.text.span)
+        else:
+            self.values.dynamic(node)
 
     # Programs ----------------------------------------------------------------------------------
 
@@ -154,6 +146,19 @@ class PythonEffects:
 
     def runs_file(self, node: ast.Call, _name: str) -> None:
         self.call.executes_file(self.word(self.constants.text(first(node))), "python")
+
+    def unpickles(self, node: ast.Call, name: str) -> None:
+        """Unpickling runs code: that of a file is judged as running the file is."""
+        given = first(node)
+        if isinstance(given, ast.Call) and self.names.of(given.func) in functions.OPENS:
+            given = first(given)
+        path = self.handles.get(given.id) if isinstance(given, ast.Name) else None
+        if path is None and name not in functions.UNPICKLES_TEXT:
+            path = self.constants.text(given)
+        if path is None or UNKNOWN in path:
+            self.unknown_code()
+        else:
+            self.call.executes_file(self.word(path), "pickle")
 
     def library(self, *_: object) -> None:
         self.call.fact(Effect.EXECUTES, tags=("library",), at=self.text.span)
@@ -374,7 +379,8 @@ _HANDLERS: dict[str, Callable[..., None]] = {
     **dict.fromkeys((*functions.EXECS, *functions.SPAWNS), PythonEffects.execs),
     **dict.fromkeys(functions.EVALUATES, PythonEffects.evaluate),
     **dict.fromkeys(functions.RUNS_FILES, PythonEffects.runs_file),
-    **dict.fromkeys(functions.UNPICKLES, PythonEffects.unknown_code),
+    **dict.fromkeys(functions.UNPICKLES, PythonEffects.unpickles),
+    **dict.fromkeys(functions.MADE_CODE, PythonEffects.unknown_code),
     **dict.fromkeys(functions.LIBRARIES, PythonEffects.library),
     **dict.fromkeys(functions.DELETES, PythonEffects.deletes),
     **dict.fromkeys(functions.MOVES, PythonEffects.moves),
