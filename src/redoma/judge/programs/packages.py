@@ -6,6 +6,7 @@ import re
 
 from redoma.judge.interpret.arg import ANYTHING, NETWORK, UNKNOWN, Arg, Stream
 from redoma.judge.programs.cards import action_of, card_of, card_words, follow, options_of
+from redoma.judge.programs.carried import judge_carried, judge_telling
 from redoma.judge.programs.options import split
 from redoma.model.risk import Effect
 
@@ -38,6 +39,10 @@ def manage(call: Invocation) -> Stream:
     if call.name == "bun" and not options.operands and flows_in(call):
         return call.executes_stream(call.stdin, "javascript")
     judge_settings(call, options)
+    if call.name == "cargo" and options.operands[:1] == ["watch"]:
+        return call.run_args([call.word.like("cargo-watch"), *_after(call.args, "watch")])
+    if call.name == "bun" and options.operands[:1] == ["exec"]:
+        return call.run_shell(call.word.like(" ".join(options.operands[1:])))
     inner = _inner(call, card)
     if inner is not None:
         return inner
@@ -175,10 +180,12 @@ def _run_inner(call: Invocation, kind: str, inner: list[Arg]) -> Stream:
         if name in call.walker.knowledge:
             return call.run_args([word.like(name), *inner[1:]])
         call.fact(Effect.EXECUTES, tags=("project",), at=word.span, detail=name)
-        return ANYTHING
-    call.fact(Effect.EXECUTES, tags=("package",), at=word.span, detail=name)
-    if name in call.walker.knowledge:
-        return call.run_args([word.like(name), *inner[1:]])
+    else:
+        call.fact(Effect.EXECUTES, tags=("package",), at=word.span, detail=name)
+        if name in call.walker.knowledge:
+            return call.run_args([word.like(name), *inner[1:]])
+    judge_carried(call, inner[1:])
+    judge_telling(call, inner[1:])
     return ANYTHING
 
 

@@ -29,7 +29,10 @@ def just(call: Invocation) -> Stream:
     words = call.args
     for index, word in enumerate(words):
         if word in ("-c", "--command"):
-            return call.run_args(words[index + 1 :]) if words[index + 1 :] else ANYTHING
+            inner = words[index + 1 :]
+            if len(inner) == 1:
+                return call.run_shell(inner[0])
+            return call.run_args(inner) if inner else ANYTHING
     return project(call)
 
 

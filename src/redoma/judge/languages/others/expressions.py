@@ -146,7 +146,7 @@ class _Cutter:
             return Token(STRING, self._filled(text[at + 3 : end if end >= 0 else len(text)]))
         body, self.at = _until(text, at + 1, char)
         if char == "`":
-            if language == "javascript":
+            if language == "javascript" and text[at - 1 : at] != "$":
                 return Token(STRING, self._filled(_unescaped(body)))
             return Token(COMMAND, self._filled(body))
         if char == "'":
