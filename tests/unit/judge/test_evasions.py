@@ -8,7 +8,17 @@ from redoma.model.risk import Risk
 from tests.unit.judge.judged import decision
 from tests.unit.judge.tables import table
 
-TABLES = ("words", "spellings", "carriers", "flows", "disguises", "values", "runners", "shells")
+TABLES = (
+    "words",
+    "spellings",
+    "carriers",
+    "flows",
+    "disguises",
+    "values",
+    "runners",
+    "shells",
+    "beyond",
+)
 EVASIONS = [row for name in TABLES for row in table(name)]
 
 

@@ -6,6 +6,7 @@ from redoma.judge.interpret.arg import (
     ANYTHING,
     BULK,
     DECODED,
+    EXACT,
     IDENTITY,
     NETWORK,
     PLAIN,
@@ -25,8 +26,10 @@ from redoma.judge.interpret.sensitive import (
     is_vital,
     keeps_secrets,
     may_reach_secret,
+    program_place,
     reaches_accounts,
 )
+from redoma.judge.text.glob import has_glob
 from redoma.model.risk import Effect, Place, Target
 
 TYPE_CHECKING = False
@@ -154,6 +157,9 @@ class Invocation:
         """A file is made, changed or replaced."""
         target, marks = self.written_target(word)
         path = self.path(word)
+        if content is not None and content.taint & NETWORK and program_place(path) is not None:
+            # Attack: what another machine sent becomes a program that a person calls by its name.
+            target = Target(text=word, place=Place.STARTUP, path=path)
         if target.place is Place.HOST:
             # A descriptor that leads to another machine: `tar -cf /dev/fd/3 x 3>/dev/tcp/…`.
             self.sends(content.taint if content is not None else self.taint(), word, "raw")
@@ -187,13 +193,20 @@ class Invocation:
         if place is not Place.SYSTEM_TREE and place is not Place.HOME_ROOT:
             if is_guard(path):
                 place = Place.GUARD
-            elif is_startup(path):
+            elif is_startup(path) or self._shadows(path):
                 marks.append(place.value)
                 place = Place.STARTUP
             elif is_secret(path):
                 marks.append(place.value)
                 place = Place.SECRET
         return Target(text=word, place=place, path=path), tuple(marks)
+
+    def _shadows(self, path: str) -> bool:
+        """Attack: `~/.local/bin/git`: what a person types from then on is another program."""
+        name = program_place(path)
+        return name is not None and (
+            not name.isprintable() or has_glob(name) or not name or name in self.walker.knowledge
+        )
 
     def host(self, word: Arg | str, *tags: str, at: Span | None = None) -> None:
         """Another machine is talked to."""
@@ -296,7 +309,8 @@ class Invocation:
         if stream.taint & DECODED:
             self.fact(Effect.EXECUTES, tags=("decoded",), detail=language)
         if stream.taint & NETWORK:
-            self.fact(Effect.DOWNLOADS_AND_EXECUTES, detail=stream.source)
+            tags = ("exact",) if stream.taint & EXACT else ()
+            self.fact(Effect.DOWNLOADS_AND_EXECUTES, tags=tags, detail=stream.source)
         if stream.text is None:
             self.fact(Effect.EXECUTES, tags=("stream",), detail=language)
             return ANYTHING
@@ -347,7 +361,10 @@ class Invocation:
             if not held.source:
                 # What another program printed into it nobody has seen.
                 self.fact(Effect.EXECUTES, tags=("stream",), at=word.span, detail=language)
-        place = Place.SECRET if is_secret(path) else place_of(path, self.walker.ground)
+        place = place_of(path, self.walker.ground)
+        if is_secret(path) and place is not Place.WORKSPACE:
+            # A project's own `.env` is read by its own programs; other places keep other secrets.
+            place = Place.SECRET
         if place is Place.HOST:
             # Attack: `source /dev/tcp/host/port`: whoever answers there types the commands.
             self.fact(Effect.NETWORK, tags=("reverse-shell",), at=word.span)
@@ -372,4 +389,4 @@ class Invocation:
             source = source or stream.source
         for word in self.args:
             taint |= word.taint
-        return Stream(None, taint, source)
+        return Stream(None, taint & ~EXACT, source)

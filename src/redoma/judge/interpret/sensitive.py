@@ -113,7 +113,7 @@ STARTUP_TREES = tuple(
         ".config/fish|.vim|.config/nvim|.emacs.d|.config/git/config|.git/hooks"
         "|.git/config|.git/config.worktree|.git/info/attributes|.husky|.githooks"
         "|.config/autostart|.config/systemd|.config/environment.d|.local/share/systemd"
-        "|.local/bin|launchagents|launchdaemons|.pip|.config/pip|.config/direnv"
+        "|launchagents|launchdaemons|.pip|.config/pip|.config/direnv"
         "|.vscode/tasks.json|.vscode/settings.json|.vscode/launch.json"
         "|.idea/workspace.xml|.idea/runconfigurations|.cargo/config|.cargo/config.toml"
         "|.ssh|.ipython/profile_default/startup|.gnupg|.docker/config.json|.kube/config"
@@ -271,6 +271,12 @@ def is_secret(path: str) -> bool:
         return True
     around = f"/{lowered}/"
     return any(tree in around for tree in SECRET_TREES)
+
+
+def program_place(path: str) -> str | None:
+    """The name that a file in a person's directory of programs is found by; None elsewhere."""
+    _, found, name = f"{path.rstrip('/')}/".lower().partition("/.local/bin/")
+    return name.rstrip("/") if found else None
 
 
 def is_startup(path: str) -> bool:

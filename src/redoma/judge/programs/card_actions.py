@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from redoma.model.risk import Effect
+from redoma.model.risk import Effect, Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 # From harmless to worst: when a call can be read in several ways, the worst reading counts.
 ACTIONS: dict[str, tuple[Effect, tuple[str, ...]]] = {
     "read": (Effect.READS, ()),
+    "setup": (Effect.READS, ()),
     "query": (Effect.NETWORK, ("query",)),
     "fetch": (Effect.NETWORK, ("download",)),
     "cache": (Effect.WRITES, ("cache",)),
@@ -42,6 +43,7 @@ ACTIONS: dict[str, tuple[Effect, tuple[str, ...]]] = {
     "uninstall": (Effect.DELETES, ("package",)),
     "discard": (Effect.DELETES, ("uncommitted",)),
     "history": (Effect.REWRITES_HISTORY, ()),
+    "migrate": (Effect.SCHEMA_CHANGE, ("migration",)),
     "schema": (Effect.SCHEMA_CHANGE, ()),
     "publish": (Effect.PUBLISHES, ()),
     "persist": (Effect.PERSISTS, ()),
@@ -64,9 +66,27 @@ def worst(actions: list[str]) -> str:
 
 
 def do(call: Invocation, action: str, *, detail: str = "") -> None:
-    """Notes the fact behind a action."""
+    """Notes the fact behind an action."""
+    if action == "migrate" and names_production(call):
+        action = "schema"
     effect, tags = ACTIONS[action]
     call.fact(effect, tags=tags, detail=detail)
+
+
+_PRODUCTION = re.compile(r"(?:^|[^a-z])(?:prod|production|live|staging)(?:[^a-z]|$)", re.IGNORECASE)
+
+
+def names_production(call: Invocation) -> bool:
+    """Whether a word or a variable says that it is not the database of a developer's machine."""
+    from redoma.judge.interpret.hosts import host_target
+
+    for word in (*call.args, *call.environment.values()):
+        if _PRODUCTION.search(word):
+            return True
+        address = str(word).rpartition("=")[2]
+        if "://" in address and not address.startswith(("file:", "sqlite:")):
+            return host_target(address)[0].place is not Place.LOOPBACK
+    return False
 
 
 _ENDING = (

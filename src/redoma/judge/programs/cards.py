@@ -40,6 +40,12 @@ DEEPEST = 6
 """How many words down a subcommand may stand."""
 _CARRYING = frozenset(("unknown", "exec", "run", "build", "container", "remote"))
 """Actions behind which a command of its own may stand."""
+_SETTINGS = Stream(":")
+"""Stands for what a program prints for `eval`: a text that does nothing."""
+_LOOKING = frozenset(("read", "cache", "write"))
+_COMPLETIONS = frozenset(
+    "completion completions shell-completion generate-shell-completion shellenv".split()
+)
 _EVALUATING = frozenset("eval ev php:eval runner execute run-code repl".split())
 """Subcommands that are given code."""
 _OFF = frozenset(("false", "no", "none", "off", "0", "n", "f", "never"))
@@ -100,13 +106,16 @@ def follow(call: Invocation, card: Card | None = None) -> Stream:
     only = _follow_flags(call, card, options, streams)
     if only is not None:
         do(call, only)
-        return call.passes_on(*streams)
+        return _SETTINGS if only == "setup" else call.passes_on(*streams)
     if "inner" in card:
         return _follow_inner(call, card, options)
     actions = card.get("actions")
+    action = str(card.get("otherwise", ""))
     if actions is not None:
         action = _told(card, action_of(card, options), options)
         detail = " ".join(str(o).replace(UNKNOWN, "…") for o in options.operands[:3])
+        if action in _LOOKING and operands_say_setup(options.operands):
+            action = "setup"
         do(call, action, detail=detail or call.name)
         _carried(call, card, action, call.args[1:])
     operands = options.operands
@@ -120,6 +129,8 @@ def follow(call: Invocation, card: Card | None = None) -> Stream:
     elif actions is None and card.get("otherwise"):
         do(call, card["otherwise"])
         _carried(call, card, card["otherwise"], call.args)
+    if action == "setup":
+        return _SETTINGS
     if inner:
         return call.run_args(inner)
     if card.get("copies") and not options.given:
@@ -130,6 +141,11 @@ def follow(call: Invocation, card: Card | None = None) -> Stream:
 
 
 _RUNS = frozenset(("exec", "run", "build", "container", "unknown", "forward", "serve"))
+
+
+def operands_say_setup(operands: list[Arg]) -> bool:
+    """Whether a subcommand prints what shells are to read: `kubectl completion bash`."""
+    return bool(operands) and operands[0] in _COMPLETIONS
 
 
 def _carried(call: Invocation, card: Card, action: str, words: list[Arg]) -> None:

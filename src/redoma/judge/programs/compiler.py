@@ -31,7 +31,7 @@ _FLAG_KINDS = frozenset(
 )
 _HOOKS = frozenset(("hook", "library", "settings"))
 """Meanings that hold whatever a handler makes of the rest."""
-_LOOKS = ("read", "query")
+_LOOKS = ("read", "query", "setup")
 _OPERANDS = frozenset("data read write delete host execute shell".split())
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from redoma.judge.interpret.arg import NOTHING, Arg, Stream, arg
+from redoma.judge.interpret.sensitive import program_place
 from redoma.judge.programs.cards import follow, options_of
 from redoma.model.risk import Effect, Place, Target
 
@@ -110,6 +111,8 @@ def copy(call: Invocation) -> Stream:
     if call.path(target) == "/dev/null" and moves:
         for word in operands:
             call.deletes(word, "recursive", "moved")
+    if [str(word) for word in operands] == ["/dev/null"]:
+        call.writes(target, "overwrite", "empties")
     removing = ("removes",) if options.has("--remove-destination") else ()
     _lands(call, target, operands, (*recursive, *removing))
     for word, stream in zip(operands, held, strict=True):
@@ -122,7 +125,8 @@ def copy(call: Invocation) -> Stream:
 def _lands(call: Invocation, target: Arg, operands: list[Arg], tags: tuple[str, ...]) -> None:
     """The write: into a large directory it is what will lie there that counts."""
     place, _ = call.written_target(target)
-    if place.place in (Place.HOME_ROOT, Place.SYSTEM_TREE, Place.ROOT) and "recursive" not in tags:
+    large = place.place in (Place.HOME_ROOT, Place.SYSTEM_TREE, Place.ROOT)
+    if (large or program_place(call.path(target)) == "") and "recursive" not in tags:
         for word in operands:
             call.writes(target.like(f"{target}/{word.rstrip('/').rpartition('/')[2]}"), *tags)
         return

@@ -231,6 +231,8 @@ _SOURCE_VARIABLES = frozenset(
     "CARGO_REGISTRIES_CRATES_IO_INDEX BUNDLE_MIRROR__ALL HOMEBREW_BOTTLE_DOMAIN "
     "HOMEBREW_CORE_GIT_REMOTE".split()
 )
+_MAY_BE_HERE = frozenset("--source --repository --index -i --find-links".split())
+"""Options that may name a directory of this machine."""
 _NAMING = ("-e", "--editable", "-r", "--requirement", "--requirements", "-c", "--constraint")
 _NODE_MANAGERS = frozenset("npm pnpm yarn bun".split())
 
@@ -249,7 +251,7 @@ def judge_sources(call: Invocation, options: ProgramOptions) -> None:
     """Notes packages and indexes that are named by an address, by option, word or variable."""
     for name, value, word in options.order:
         if name in _SOURCE_OPTIONS and value is not None:
-            if name in ("--source", "--repository", "--index", "-i") and not _ADDRESS.match(value):
+            if name in _MAY_BE_HERE and (not _ADDRESS.match(value) or value.startswith("file:///")):
                 continue
             if not value.startswith(_USUAL):
                 call.fact(Effect.INSTALLS, tags=("url",), at=word.span, detail=str(value))

@@ -167,7 +167,9 @@ def _makefile(call: Invocation, file: Arg) -> None:
             call.fact(Effect.DOWNLOADS_AND_EXECUTES, detail=call.stdin.source)
         if call.stdin.text is not None:
             recipes(call, file.like(call.stdin.text))
-        call.fact(Effect.EXECUTES, tags=("stream",))
+        else:
+            call.fact(Effect.EXECUTES, tags=("stream",))
+        call.fact(Effect.EXECUTES, tags=("project",))
         return
     held = call.walker.files.get(call.path(file))
     if held is not None and held.text is not None:

@@ -136,7 +136,9 @@ def _types(call: Invocation, words: list[Arg]) -> None:
     typed = [w for w in options.operands if not _KEYS.match(w)]
     call.fact(Effect.EXECUTES, tags=("flag",))
     for text in _joined(typed):
-        call.run_shell(text.like(text.replace("C-m", "\n")))
+        keys = text.like(text.replace("C-m", "\n"))
+        # What is typed may be meant for an editor as well as for a shell.
+        (call.run_shell if UNKNOWN in keys else call.reads_perhaps)(keys)
 
 
 def screen(call: Invocation) -> Stream:

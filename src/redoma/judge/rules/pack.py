@@ -67,7 +67,7 @@ def _first(rules: tuple[Any, ...], fact: Fact, target: Target | None) -> Any:
     tags = fact.tags
     place = target.place.value if target is not None else ""
     for rule in rules:
-        _, _, places, needed, refused, programs, _, _, commands = rule
+        _, _, places, needed, refused, programs, _, _, commands, sources = rule
         if places is not None and place not in places:
             continue
         if needed and not needed <= tags:
@@ -78,8 +78,17 @@ def _first(rules: tuple[Any, ...], fact: Fact, target: Target | None) -> Any:
             continue
         if commands is not None and not any(_called(c, fact.detail) for c in commands):
             continue
+        if sources is not None and not any(_comes_from(each, fact.detail) for each in sources):
+            continue
         return rule
     return None
+
+
+def _comes_from(source: str, address: str) -> bool:
+    """Whether an address is the source or lies below it; nothing before, beside or unknown."""
+    rest = address.removeprefix(source)
+    plain = UNKNOWN not in rest and ".." not in rest and "%" not in rest and "@" not in rest
+    return address.startswith(source) and rest[:1] in ("", "/") and plain
 
 
 def _called(command: tuple[tuple[str, ...], tuple[str, ...]], detail: str) -> bool:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 
 from redoma.judge.interpret.arg import NETWORK, SECRET, UNKNOWN, Arg, Stream
+from redoma.judge.interpret.hosts import host_target
 from redoma.judge.languages.python import functions
 from redoma.judge.languages.python.functions import argument, first, is_address, keyword, true
-from redoma.judge.languages.python.values import FunctionValues
-from redoma.model.risk import Effect
+from redoma.judge.languages.python.values import FunctionValues, unpickles
+from redoma.model.risk import Effect, Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -146,19 +147,6 @@ class PythonEffects:
 
     def runs_file(self, node: ast.Call, _name: str) -> None:
         self.call.executes_file(self.word(self.constants.text(first(node))), "python")
-
-    def unpickles(self, node: ast.Call, name: str) -> None:
-        """Unpickling runs code: that of a file is judged as running the file is."""
-        given = first(node)
-        if isinstance(given, ast.Call) and self.names.of(given.func) in functions.OPENS:
-            given = first(given)
-        path = self.handles.get(given.id) if isinstance(given, ast.Name) else None
-        if path is None and name not in functions.UNPICKLES_TEXT:
-            path = self.constants.text(given)
-        if path is None or UNKNOWN in path:
-            self.unknown_code()
-        else:
-            self.call.executes_file(self.word(path), "pickle")
 
     def library(self, *_: object) -> None:
         self.call.fact(Effect.EXECUTES, tags=("library",), at=self.text.span)
@@ -368,7 +356,9 @@ class PythonEffects:
         if (self.sends or self.connects) and carried & SECRET:
             target = self.hosts[-1] if self.hosts else self.word(None)
             self.call.sends(SECRET, target)
-        fetched = bool(self.hosts) and not self.sends
+        fetched = not self.sends and any(
+            host_target(str(host))[0].place is not Place.LOOPBACK for host in self.hosts
+        )
         if fetched and self.evaluates:
             self.call.fact(Effect.DOWNLOADS_AND_EXECUTES, at=self.text.span)
 
@@ -379,7 +369,7 @@ _HANDLERS: dict[str, Callable[..., None]] = {
     **dict.fromkeys((*functions.EXECS, *functions.SPAWNS), PythonEffects.execs),
     **dict.fromkeys(functions.EVALUATES, PythonEffects.evaluate),
     **dict.fromkeys(functions.RUNS_FILES, PythonEffects.runs_file),
-    **dict.fromkeys(functions.UNPICKLES, PythonEffects.unpickles),
+    **dict.fromkeys(functions.UNPICKLES, unpickles),
     **dict.fromkeys(functions.MADE_CODE, PythonEffects.unknown_code),
     **dict.fromkeys(functions.LIBRARIES, PythonEffects.library),
     **dict.fromkeys(functions.DELETES, PythonEffects.deletes),

@@ -174,6 +174,12 @@ class _PythonReader:
             elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple | ast.List):
                 for one, other in zip(target.elts, value.elts, strict=False):
                     self._assign([one], other)
+            elif isinstance(target, ast.Tuple):
+                folded = self.constants.fold(value)
+                items = folded if isinstance(folded, list) else []
+                for one, item in zip(target.elts, items, strict=False):
+                    if isinstance(one, ast.Name):
+                        self.constants.held[one.id] = item
             elif isinstance(target, ast.Subscript) and self.names.of(target.value) in ENVIRONMENT:
                 self._sets_variable(target, value)
             elif isinstance(target, ast.Attribute | ast.Subscript):

@@ -136,3 +136,17 @@ class FunctionValues:
         ]
         for text in [each for each in texts if " " in each.strip()][:_MOST]:
             self.effects.call.reads_perhaps(self.effects.word(text))
+
+
+def unpickles(effects: PythonEffects, node: ast.Call, name: str) -> None:
+    """Unpickling runs code: that of a file is judged as running the file is."""
+    given = functions.first(node)
+    if isinstance(given, ast.Call) and effects.names.of(given.func) in functions.OPENS:
+        given = functions.first(given)
+    path = effects.handles.get(given.id) if isinstance(given, ast.Name) else None
+    if path is None and name not in functions.UNPICKLES_TEXT:
+        path = effects.constants.text(given)
+    if path is None or UNKNOWN in path:
+        effects.unknown_code()
+    else:
+        effects.call.executes_file(effects.word(path), "pickle")
