@@ -26,8 +26,7 @@ from redoma.egress.grants import gated
 from redoma.egress.host_rules import read
 from redoma.jail.engines.choice import plan
 from redoma.jail.profiles.profile import load
-from redoma.model.access import Grant, Writes
-from redoma.model.guarantee import Guarantee
+from redoma.model.grant import Grant, Guarantee, Writes
 from redoma.model.request import Program, Request
 from redoma.model.value import replace
 from redoma.pipeline.execute import execute

@@ -22,7 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
-from redoma.model.risk import Risk  # noqa: E402
+from redoma.model.decision import Risk  # noqa: E402
 from redoma.pipeline.decisions.check import check  # noqa: E402
 
 NAIVE = [

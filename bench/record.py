@@ -24,7 +24,7 @@ from redoma.audit.entries import AuditReader  # noqa: E402
 from redoma.audit.log import AuditLog  # noqa: E402
 from redoma.audit.verification import verify  # noqa: E402
 from redoma.model.event import Event, Kind  # noqa: E402
-from redoma.pipeline.redaction import redact  # noqa: E402
+from redoma.pipeline.secrets import redact  # noqa: E402
 
 PROCESSES = 4
 APPENDS_A_SECOND = 1500

@@ -8,7 +8,6 @@ if TYPE_CHECKING:
     from redoma.i18n import in_language as in_language
     from redoma.jail.supervisor.control import Control as Control
     from redoma.judge.languages.component.validate import validate_component as validate_component
-    from redoma.model.access import Limits as Limits
     from redoma.model.call import Call as Call
     from redoma.model.call import CallFailed as CallFailed
     from redoma.model.call import NotReturnable as NotReturnable
@@ -23,25 +22,26 @@ if TYPE_CHECKING:
     from redoma.model.component import Validation as Validation
     from redoma.model.confirmation import confirmation_request as confirmation_request
     from redoma.model.confirmation import confirmation_response as confirmation_response
+    from redoma.model.decision import Assessment as Assessment
     from redoma.model.decision import Decision as Decision
+    from redoma.model.decision import Effect as Effect
+    from redoma.model.decision import Fact as Fact
+    from redoma.model.decision import Finding as Finding
+    from redoma.model.decision import Risk as Risk
     from redoma.model.decision import Verdict as Verdict
     from redoma.model.errors import Declined as Declined
     from redoma.model.errors import EngineFailed as EngineFailed
     from redoma.model.errors import NoEngine as NoEngine
     from redoma.model.errors import RedomaError as RedomaError
     from redoma.model.errors import UsageError as UsageError
+    from redoma.model.grant import Limits as Limits
     from redoma.model.policy import Circumstances as Circumstances
     from redoma.model.policy import Policy as Policy
-    from redoma.model.question import Answer as Answer
-    from redoma.model.question import Choice as Choice
-    from redoma.model.question import Question as Question
+    from redoma.model.request import Answer as Answer
+    from redoma.model.request import Choice as Choice
+    from redoma.model.request import Question as Question
     from redoma.model.result import Outcome as Outcome
     from redoma.model.result import Result as Result
-    from redoma.model.risk import Assessment as Assessment
-    from redoma.model.risk import Effect as Effect
-    from redoma.model.risk import Fact as Fact
-    from redoma.model.risk import Finding as Finding
-    from redoma.model.risk import Risk as Risk
     from redoma.model.value import replace as replace
     from redoma.pipeline.async_sandbox import AsyncSandbox as AsyncSandbox
     from redoma.pipeline.decisions.check import check as check
@@ -50,14 +50,14 @@ if TYPE_CHECKING:
     from redoma.pipeline.decisions.policies import load_policy as load_policy
     from redoma.pipeline.decisions.policies import shipped_policy as shipped_policy
     from redoma.pipeline.path import Confirmed as Confirmed
+    from redoma.pipeline.plans.execution import Plan as Plan
     from redoma.pipeline.plans.execution import PlanResult as PlanResult
-    from redoma.pipeline.plans.judgement import PlanCheck as PlanCheck
-    from redoma.pipeline.plans.plan import Plan as Plan
+    from redoma.pipeline.plans.judged_steps import PlanCheck as PlanCheck
     from redoma.pipeline.plans.rehearsal import PlanPreview as PlanPreview
     from redoma.pipeline.preview import Preview as Preview
-    from redoma.pipeline.redaction import SecretSanitizer as SecretSanitizer
     from redoma.pipeline.requests import Caller as Caller
     from redoma.pipeline.sandbox import Sandbox as Sandbox
+    from redoma.pipeline.secrets import SecretSanitizer as SecretSanitizer
     from redoma.pipeline.settings import NO_LIMIT as NO_LIMIT
     from redoma.pipeline.settings import Access as Access
     from redoma.pipeline.settings import Network as Network
@@ -127,48 +127,48 @@ __all__ = [
 
 _HOMES = {
     "Access": "redoma.pipeline.settings",
-    "Answer": "redoma.model.question",
+    "Answer": "redoma.model.request",
     "Applied": "redoma.model.change",
-    "Assessment": "redoma.model.risk",
+    "Assessment": "redoma.model.decision",
     "AsyncSandbox": "redoma.pipeline.async_sandbox",
     "Call": "redoma.model.call",
     "CallFailed": "redoma.model.call",
     "Caller": "redoma.pipeline.requests",
     "Change": "redoma.model.change",
     "Changes": "redoma.model.change",
-    "Choice": "redoma.model.question",
+    "Choice": "redoma.model.request",
     "Circumstances": "redoma.model.policy",
     "Confirmed": "redoma.pipeline.path",
     "Control": "redoma.jail.supervisor.control",
     "Decision": "redoma.model.decision",
     "Declined": "redoma.model.errors",
-    "Effect": "redoma.model.risk",
+    "Effect": "redoma.model.decision",
     "EngineFailed": "redoma.model.errors",
-    "Fact": "redoma.model.risk",
-    "Finding": "redoma.model.risk",
-    "Limits": "redoma.model.access",
+    "Fact": "redoma.model.decision",
+    "Finding": "redoma.model.decision",
+    "Limits": "redoma.model.grant",
     "NO_LIMIT": "redoma.pipeline.settings",
     "Network": "redoma.pipeline.settings",
     "NoEngine": "redoma.model.errors",
     "NotReturnable": "redoma.model.call",
     "NotSendable": "redoma.model.call",
     "Outcome": "redoma.model.result",
-    "Plan": "redoma.pipeline.plans.plan",
-    "PlanCheck": "redoma.pipeline.plans.judgement",
+    "Plan": "redoma.pipeline.plans.execution",
+    "PlanCheck": "redoma.pipeline.plans.judged_steps",
     "PlanPreview": "redoma.pipeline.plans.rehearsal",
     "PlanResult": "redoma.pipeline.plans.execution",
     "Policy": "redoma.model.policy",
     "PolicyChoice": "redoma.pipeline.settings",
     "Preview": "redoma.pipeline.preview",
     "Problem": "redoma.model.component",
-    "Question": "redoma.model.question",
+    "Question": "redoma.model.request",
     "RedomaError": "redoma.model.errors",
     "Result": "redoma.model.result",
-    "Risk": "redoma.model.risk",
+    "Risk": "redoma.model.decision",
     "Sandbox": "redoma.pipeline.sandbox",
     "SandboxTimeout": "redoma.model.call",
     "SandboxViolation": "redoma.model.call",
-    "SecretSanitizer": "redoma.pipeline.redaction",
+    "SecretSanitizer": "redoma.pipeline.secrets",
     "Undone": "redoma.model.change",
     "UsageError": "redoma.model.errors",
     "Validation": "redoma.model.component",

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from redoma.jail.engines.registry import NAMES, EngineDeclaration, declared
-from redoma.model.guarantee import EngineReport, Guarantee
+from redoma.model.grant import EngineReport, Guarantee
 from redoma.pipeline.sandbox import Sandbox
 from redoma.pipeline.this_host import this_host
 

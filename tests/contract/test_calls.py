@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from redoma import Access, Call, SandboxTimeout, SandboxViolation
-from redoma.model.guarantee import Guarantee
+from redoma.model.grant import Guarantee
 from tests.contract.machine import Machine, claims
 from tests.pipeline.called import (
     doubled,

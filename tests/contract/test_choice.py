@@ -18,7 +18,7 @@ from redoma.jail.engines.registry import (
 )
 from redoma.jail.profiles.profile import load
 from redoma.model.errors import NoEngine, UsageError
-from redoma.model.guarantee import EngineReport, Guarantee
+from redoma.model.grant import EngineReport, Guarantee
 from redoma.model.request import Request, ShellCommand
 from redoma.pipeline.sandbox import Sandbox
 from redoma.pipeline.this_host import this_host

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from redoma import NO_LIMIT, Limits
-from redoma.model.guarantee import Guarantee
+from redoma.model.grant import Guarantee
 from redoma.model.result import Outcome
 from tests.contract.machine import Machine, claims
 

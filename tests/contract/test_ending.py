@@ -16,7 +16,7 @@ import pytest
 
 from redoma import Limits
 from redoma.jail.supervisor.control import Control
-from redoma.model.guarantee import Guarantee
+from redoma.model.grant import Guarantee
 from redoma.model.result import Outcome
 from redoma.pipeline.async_sandbox import AsyncSandbox
 from tests.contract.machine import Machine, claims

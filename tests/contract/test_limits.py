@@ -7,7 +7,7 @@ import time
 import pytest
 
 from redoma import Limits
-from redoma.model.guarantee import Guarantee
+from redoma.model.grant import Guarantee
 from redoma.model.result import Outcome
 from tests.contract.machine import Machine, claims
 

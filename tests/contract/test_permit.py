@@ -11,7 +11,7 @@ import pytest
 from redoma.jail.engines.choice import plan
 from redoma.jail.profiles.profile import load
 from redoma.model.errors import RecordUnavailable
-from redoma.model.plan import RunPlan
+from redoma.model.grant import RunPlan
 from redoma.model.request import Request, ShellCommand
 from redoma.model.value import replace
 from redoma.pipeline.execute import execute

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from redoma import Limits, Sandbox
-from redoma.model.guarantee import Guarantee
+from redoma.model.grant import Guarantee
 from redoma.pipeline.stored_changes import undo
 from tests.contract.machine import Machine, claims
 

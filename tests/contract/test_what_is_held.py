@@ -16,7 +16,7 @@ import pytest
 
 from redoma.model.change import Did
 from redoma.model.errors import NoEngine
-from redoma.model.guarantee import Guarantee
+from redoma.model.grant import Guarantee
 from redoma.model.result import Outcome
 from tests.contract.machine import Machine, claims, report
 from tests.unit.jail.overlay.held import Box

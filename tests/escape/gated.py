@@ -16,8 +16,7 @@ from redoma.egress import host_rules
 from redoma.egress.grants import gated
 from redoma.jail.engines.choice import plan
 from redoma.jail.profiles.profile import load
-from redoma.model.access import Writes
-from redoma.model.guarantee import Guarantee
+from redoma.model.grant import Guarantee, Writes
 from redoma.model.network import Reach
 from redoma.model.request import Program, Request
 from redoma.model.result import Result

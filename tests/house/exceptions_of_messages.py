@@ -13,23 +13,29 @@ MODULES_WITHOUT: tuple[str, ...] = (
     "redoma.jail.probe.inside",  # a script that is run inside
     "redoma.egress.cache_store",  # SQL
     "redoma.egress.guard",  # what is sent to a peer
+    "redoma.mcp.approvals",  # what an agent reads is English
+    "redoma.mcp.reports",
+    "redoma.mcp.resources",
+    "redoma.mcp.server",
     "redoma.judge.intent.plan_schema",
     "redoma.judge.policy.schema",  # JSON Schema is for editors, the template is a file
-    "redoma.audit.schema",
+    "redoma.audit.database",
     "redoma.audit.stats",  # Prometheus' format
 )
 # Scripts, expressions and files for other programs, known by how they begin.
 CODE = re.compile(
     r'import sys;|"\$@"|while IFS|127\.0\.0\.1|\|\| sh -c|\\b|\*\*\* |# [<>]{3}|\(command'
     r"|# Completes redoma's|#compdef|complete -c|\{0\}\)\n|\.(?:TH|SH|SS) "
-    r"|HTTP/1|Language: |plan \{0\}(?:\n|\Z)|import \{0\}\n"
+    r"|HTTP/1|Project-Id-Version: |plan \{0\}(?:\n|\Z)|import \{0\}\n"
 )
 NOT_MESSAGES: frozenset[str] = frozenset(
     {
         # Names of products, and of whoever runs us.
-        *("Claude Code", "Codex CLI", "Gemini CLI", "uid {0}", "caller {0}"),
+        *("Claude Code", "Codex CLI", "Gemini CLI", "VS Code", "uid {0}", "caller {0}"),
         # Commands, options and settings to type.
         "redoma answer {0} approve",
+        "claude-code codex gemini cursor vscode",
+        *("Bearer {0}", "Authorization: Bearer {0}"),
         *("--env {0}=VALUE", "REDOMA_AUDIT_KEY={0}", "git stash", "npm publish --dry-run"),
         *("network.allowed_hosts: {0}", "strict_for: {0}", "environment: production"),
         *("default_action: deny", "and, or", "{0} == … or {1} in [ … ]", "{0} in [one, other]"),

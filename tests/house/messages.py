@@ -19,15 +19,16 @@ import yaml
 
 from redoma.audit.verification import Wrong
 from redoma.cli.run_options import LIMITS
-from redoma.i18n.catalogue import HOLE, LIBRARY, place_of
+from redoma.i18n.catalogue import HOLE as NAMED
+from redoma.i18n.catalogue import LIBRARY, place_of
 from redoma.i18n.po_file import PoEntry, read, written
+from redoma.i18n.template_search import HOLE
 from redoma.model import errors
 from redoma.model.change import Did, FileKind, Shows, Standing
-from redoma.model.decision import Verdict
-from redoma.model.guarantee import Guarantee
-from redoma.model.question import Choice
+from redoma.model.decision import Risk, Verdict
+from redoma.model.grant import Guarantee
+from redoma.model.request import Choice
 from redoma.model.result import Outcome
-from redoma.model.risk import Risk
 from tests.house.exceptions_of_messages import CODE, MODULES_WITHOUT, NOT_MESSAGES
 from tests.house.tree import PACKAGE, modules, tree_of
 
@@ -69,7 +70,7 @@ ERRORS = {
     for name, kind in vars(errors).items()
     if isinstance(kind, type) and issubclass(kind, errors.RedomaError)
 }
-ALWAYS = {"phrased", *ERRORS}
+ALWAYS = {"phrased", "Message", *ERRORS}
 
 
 @cache
@@ -131,7 +132,34 @@ def _numbered(text: str) -> str:
     return re.sub(r"(\{\})+", lambda _: f"{{{next(count)}}}", text).strip()
 
 
+@cache
+def plurals() -> dict[str, str]:
+    """The messages that count something, with their English for every count but one."""
+    made = (made for path in modules().values() for made in _made(tree_of(path)))
+    return {english: many for _, english, many in made if many}
+
+
+def _made(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
+    """What is said with named values: the line, the template, and the one for many."""
+    for node in ast.walk(tree):
+        templates = _given(node) if isinstance(node, ast.Call) else []
+        if templates and all(isinstance(t, ast.Constant) for t in templates):
+            one, many = (*(str(t.value).strip() for t in templates), "")[:2]  # type: ignore[attr-defined]
+            if re.search(r"[^\W\d_]{2}", NAMED.sub("", one)):
+                yield node.lineno, one, many
+
+
+def _given(call: ast.Call) -> list[ast.expr]:
+    """The templates that a call is given together with their values."""
+    name = call.func.id if isinstance(call.func, ast.Name) else ""
+    if name == "Message" or (name == "phrased" and call.keywords):
+        return call.args[:1]
+    counted = isinstance(call.func, ast.Attribute) and call.func.attr == "counted"
+    return call.args[:2] if counted and ast.unparse(call.func) == "Message.counted" else []
+
+
 def _of_module(module: str, tree: ast.Module) -> Iterator[tuple[int, str]]:
+    yield from ((line, english) for line, english, _ in _made(tree))
     judge = module.startswith("redoma.judge") and not module.startswith("redoma.judge.policy")
     for node, always in _strings(tree):
         for template in _templates(node):
@@ -160,15 +188,18 @@ def _strings(node: ast.AST, always: bool = False) -> Iterator[tuple[ast.expr, bo
         name = node.func.id if isinstance(node.func, ast.Name) else name
         if name in UNREAD_CALLS or _is_log(node.func):
             return
+        if any(isinstance(each, ast.Constant) for each in _given(node)):
+            for child in (*node.args[len(_given(node)) :], *node.keywords):
+                yield from _strings(child)
+            return
         if name in ROWS:
             yield from _of_rows(node, ROWS[name])
             return
         if name in TAKEN_APART:
             # Only what is looked up or joined by is no message; what stands beside it may be one.
-            for child in node.args[0 if name == "join" else 1 :]:
+            looked = (node.func,) if name == "replace" else ()
+            for child in (*node.args[0 if name == "join" else 1 :], *looked):
                 yield from _strings(child)
-            if name == "replace":
-                yield from _strings(node.func)
             return
         for child in ast.iter_child_nodes(node):
             shown = not isinstance(child, ast.keyword) or child.arg in ("hint", "message")
@@ -282,6 +313,8 @@ def catalogue() -> str:
         PoEntry(
             english=text,
             foreign=kept[("", text)].foreign if ("", text) in kept else "",
+            many=plurals().get(text, ""),
+            more=kept[("", text)].more if ("", text) in kept else ("",),
             places=(where.partition(":")[0],),
         )
         for text, where in messages().items()

@@ -193,3 +193,11 @@ def _pip_settings() -> dict[str, str]:
     """How this machine reaches packages: not part of what is tested."""
     passed = ("PIP_", "HTTP_", "HTTPS_", "http_", "https_", "NO_PROXY", "no_proxy", "SSL_")
     return {name: value for name, value in os.environ.items() if name.startswith(passed)}
+
+
+def test_what_needs_many_packages_has_an_environment_of_its_own(tmp_path: Path, home: Path) -> None:
+    checkout = clone_to(tmp_path / "checkout")
+    made = run(checkout / "bin/redoma", "mcp", "install", "cursor", "--json", home=home)
+    assert made.returncode == 0, made.stderr
+    assert (checkout / ".venv-mcp/bin/python").exists()
+    assert not (checkout / ".venv").exists()

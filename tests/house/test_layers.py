@@ -25,6 +25,7 @@ MAY_IMPORT = {
     "pipeline": BELOW_PIPELINE,
     "cli": {"pipeline", "model", "base", "i18n", PUBLIC},
     "hook": {"cli", "pipeline", "model", "base", "i18n", PUBLIC},
+    "mcp": {"hook", "cli", "pipeline", "model", "base", "i18n", PUBLIC},
     "dialects": {PUBLIC, "model", "base"},
     "testing": {PUBLIC, "model"},
 }

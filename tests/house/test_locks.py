@@ -10,13 +10,18 @@ import pytest
 
 from tests.house.tree import ROOT
 
-LOCKS = ("run.lock", "test.lock")
+LOCKS = ("run.lock", "mcp.lock", "test.lock")
 PIN = re.compile(r"^(?P<name>[a-z0-9-]+)==(?P<version>[0-9][^ ;]*)( ; (?P<marker>[^\\]+?))? \\$")
 HASH = re.compile(r"^    --hash=sha256:[0-9a-f]{64}( \\)?$")
 RANGE = re.compile(r"^([A-Za-z0-9-]+)(.*?)(;.*)?$")
 
 # What our own dependencies bring along.
-BROUGHT = ("cffi", "msgpack", "pycparser", "typing-extensions")
+BROUGHT = (
+    *("cffi", "msgpack", "pycparser", "typing-extensions"),
+    *("anyio", "certifi", "httpcore", "idna", "joserfc", "lazy-importer"),
+    *("backports-tarfile", "importlib-metadata", "jaraco-classes", "jaraco-context"),
+    *("jaraco-functools", "jeepney", "more-itertools", "pywin32-ctypes", "secretstorage", "zipp"),
+)
 
 
 def pins(lock: str) -> dict[str, tuple[str, int]]:
@@ -48,7 +53,8 @@ def test_every_package_is_pinned_with_hashes_and_from_nowhere_in_particular(lock
 
 def test_the_tests_run_with_the_very_versions_that_users_get() -> None:
     tested = pins("test.lock")
-    assert {name: tested.get(name) for name in pins("run.lock")} == pins("run.lock")
+    for lock in ("run.lock", "mcp.lock"):
+        assert {name: tested.get(name) for name in pins(lock)} == pins(lock)
 
 
 def test_every_dependency_has_a_range_a_pin_and_a_reason() -> None:
@@ -56,7 +62,10 @@ def test_every_dependency_has_a_range_a_pin_and_a_reason() -> None:
     reasons = (ROOT / "docs" / "adr" / "0003-dependencies.md").read_text()
     names = []
     extras = project["optional-dependencies"]
-    for dependency in (*project["dependencies"], *extras["inspect"]):
+    wanted = (extras[name] for name in ("inspect", "login", "mcp"))
+    for dependency in dict.fromkeys(
+        (*project["dependencies"], *(d for one in wanted for d in one))
+    ):
         match = RANGE.match(dependency)
         assert match
         name, limits = match[1], match[2]
@@ -64,5 +73,7 @@ def test_every_dependency_has_a_range_a_pin_and_a_reason() -> None:
         assert ">=" in limits, f"{name} has no lower end"
         assert "<" in limits, f"{name} has no upper end"
         assert f"`{name}`" in reasons, f"{name} has no reason written down"
+    names.remove("mcp")  # what only `redoma mcp` needs has a lock and an environment of its own
     assert sorted(pins("run.lock")) == sorted([*names, *BROUGHT])
+    assert "mcp" in pins("mcp.lock")
     assert [name for name in BROUGHT if f"`{name}`" not in reasons] == []

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from redoma.i18n import languages
-from redoma.i18n.catalogue import HOLE, can_be_known, entries, of, place_of
+from redoma.i18n.catalogue import entries, place_of
 from redoma.i18n.po_file import read
+from redoma.i18n.template_search import HOLE, can_be_known, of
 from tests.house.exceptions_of_messages import COGNATES, MODULES_WITHOUT, NOT_MESSAGES
 from tests.house.messages import catalogue, messages, texts, written_plainly
 from tests.house.tree import modules, tree_of

@@ -11,7 +11,16 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "redoma"
 
-_LEFT_OUT = {".git", ".venv", ".venv-test", "__pycache__", "node_modules", "dist", "build"}
+_LEFT_OUT = {
+    ".git",
+    ".venv",
+    ".venv-mcp",
+    ".venv-test",
+    "__pycache__",
+    "node_modules",
+    "dist",
+    "build",
+}
 
 
 class Import(NamedTuple):

@@ -13,6 +13,7 @@ class Place:
     """A project, a home for policies, and a record of its own."""
 
     def __init__(self, base: Path) -> None:
+        self.base = base
         self.workspace = base / "work"
         self.record = base / "record"
         self.workspace.mkdir()

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from redoma import Access, Choice, Outcome, PolicyChoice, Question, Verdict, check, facts, rules
+from redoma.model.decision import Risk
 from redoma.model.errors import EngineFailed, UsageError
 from redoma.model.policy import BUILT_IN
-from redoma.model.risk import Risk
-from redoma.pipeline.decisions.caller_rules import over, own
+from redoma.pipeline.decisions.own_rules import over, own
 from tests.pipeline.place import Place
 from tests.tidy import remove
 

@@ -11,7 +11,7 @@ import pytest
 
 from redoma import Access, Call, Sandbox, SandboxViolation
 from redoma.model.errors import UsageError
-from redoma.model.guarantee import Guarantee
+from redoma.model.grant import Guarantee
 from tests.pipeline.called import (
     makes_by_hand,
     opens_by_hand,

@@ -16,11 +16,11 @@ import pytest
 from redoma import Network, Sandbox
 from redoma.cli import main
 from redoma.egress.host_rules import read
+from redoma.model.grant import Secret
 from redoma.model.policy import BUILT_IN
 from redoma.model.result import Result
-from redoma.model.secret import Secret
 from redoma.model.value import replace
-from redoma.pipeline.credentials import vault
+from redoma.pipeline.user_vault import vault
 from tests.escape.gated import PYTHON, run, said, workspace
 from tests.escape.reading import Host, requests_of, trusted
 from tests.pipeline.test_egress_everyday import NAME, PIP, Web, needs, wheel

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from redoma import Access, Sandbox
-from redoma.model.question import Question
+from redoma.model.request import Question
 from redoma.pipeline import stored_changes
 from tests.pipeline.place import Place
 

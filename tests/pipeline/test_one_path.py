@@ -68,7 +68,7 @@ def test_the_start_of_a_run_is_on_disk_before_the_command_starts(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The steps in the order in which they happen: begin, then execute with what begin gave."""
-    from redoma.pipeline.step_runner import RunStepRunner
+    from redoma.pipeline.steps import RunStepRunner
 
     order: list[str] = []
     begin, execute, audit = RunStepRunner.begin, RunStepRunner.execute, RunStepRunner.audit

@@ -5,17 +5,13 @@ from __future__ import annotations
 import pytest
 
 from redoma.jail.engines.choice import plan
-from redoma.model.access import Grant, Limits, Writes
 from redoma.model.change import Applied, Change, Changes, Did
-from redoma.model.decision import Decision, Verdict
+from redoma.model.decision import Assessment, Decision, Risk, Verdict
 from redoma.model.errors import NoEngine, NoRoomForUndo, RateLimited, RecordUnavailable, RedomaError
 from redoma.model.event import Kind
-from redoma.model.guarantee import EngineReport, Guarantee
-from redoma.model.plan import RunPlan
-from redoma.model.question import Answer, Choice, Question
-from redoma.model.request import Mode, Request, ShellCommand
+from redoma.model.grant import EngineReport, Grant, Guarantee, Limits, RunPlan, Writes
+from redoma.model.request import Answer, Choice, Mode, Question, Request, ShellCommand
 from redoma.model.result import Exit, Outcome, Quarantined, Result
-from redoma.model.risk import Assessment, Risk
 from redoma.model.value import replace
 from redoma.pipeline.audit_events import AuditEvents
 from redoma.pipeline.path import path

@@ -13,11 +13,11 @@ from redoma import Access, Network, Sandbox
 from redoma.jail.profiles.limits import of_machine
 from redoma.model.errors import Declined, Refused, RunError
 from redoma.model.intent import EndUnknown, NothingToResume, PlanChanged, PlanError, StepStatus
-from redoma.model.question import Question
+from redoma.model.request import Question
 from redoma.model.value import replace
 from redoma.pipeline import stored_changes
 from redoma.pipeline.plans import state
-from redoma.pipeline.plans.plan import Plan
+from redoma.pipeline.plans.execution import Plan
 from tests.pipeline.place import Place
 
 pytestmark = [pytest.mark.requirement("X7"), pytest.mark.usefixtures("one_cache")]

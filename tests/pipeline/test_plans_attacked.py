@@ -11,12 +11,12 @@ from redoma.ask.card import Look, card
 from redoma.egress.grants import gated
 from redoma.egress.host_rules import read
 from redoma.jail.profiles.profile import load
-from redoma.model.access import NetworkMode
+from redoma.model.grant import NetworkMode
 from redoma.model.intent import StepConstraints
 from redoma.model.network import Reach
-from redoma.model.question import Question
+from redoma.model.request import Question
 from redoma.model.value import replace
-from redoma.pipeline.plans.plan import Plan
+from redoma.pipeline.plans.execution import Plan
 from redoma.pipeline.step_constraints import narrowed
 from tests.pipeline.place import Place
 

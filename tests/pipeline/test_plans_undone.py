@@ -13,8 +13,8 @@ from redoma.model.intent import EndUnknown, PlanError, StepStatus
 from redoma.model.value import replace
 from redoma.pipeline import stored_changes
 from redoma.pipeline.plans import state
-from redoma.pipeline.plans.plan import Plan
-from redoma.pipeline.plans.reversal import PlanUndone, UndoneStep, find, undo_plan
+from redoma.pipeline.plans.execution import Plan
+from redoma.pipeline.plans.state import PlanUndone, UndoneStep, find, undo_plan
 from redoma.pipeline.run_context import RunContext
 from redoma.pipeline.transactions import Transactions
 from tests.pipeline.place import Place

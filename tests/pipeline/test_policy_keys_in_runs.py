@@ -11,7 +11,7 @@ import pytest
 
 from redoma import Caller, Outcome
 from redoma.model.errors import RateLimited
-from redoma.model.question import Question
+from redoma.model.request import Question
 from tests.pipeline.place import Place
 
 ASKS = "git push --force origin topic || true"

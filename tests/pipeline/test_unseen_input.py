@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from redoma import AsyncSandbox, Sandbox
-from redoma.model.question import Question
+from redoma.model.request import Question
 from redoma.model.result import Outcome, Result
 from tests.pipeline.place import Place
 

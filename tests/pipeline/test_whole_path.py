@@ -11,7 +11,7 @@ import pytest
 
 from redoma import Access, AsyncSandbox, Caller, Outcome, Sandbox, Verdict
 from redoma.model.errors import Declined, EngineFailed, PolicyError, RateLimited, RecordUnavailable
-from redoma.model.question import Answer, Choice, Question
+from redoma.model.request import Answer, Choice, Question
 from redoma.pipeline.stored_changes import apply, undo
 from tests.pipeline.place import Place
 

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from redoma.jail.protect.untrusted_paths import remove_tree
-from redoma.model.access import Writes
+from redoma.model.grant import Writes
 from redoma.model.result import Result
 from redoma.model.value import replace
 from redoma.pipeline import stored_changes

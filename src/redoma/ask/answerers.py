@@ -11,7 +11,7 @@ from redoma.ask import answers
 from redoma.ask.answers import checked, silence, told
 from redoma.base.log import logger
 from redoma.model.errors import AskUnavailable, ConfirmationExpired, RedomaError, UsageError
-from redoma.model.question import Answer, Choice, Remember
+from redoma.model.request import Answer, Choice, Remember
 from redoma.model.value import replace
 
 TYPE_CHECKING = False
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from redoma.ask.approvals import RememberedApprovals
     from redoma.ask.pending_questions import PendingQuestions
     from redoma.ask.terminal import TerminalAnswerer
-    from redoma.model.question import Answer, Answerer, Question
+    from redoma.model.request import Answer, Answerer, Question
 
     Said: TypeAlias = bool | Choice | Answer
 

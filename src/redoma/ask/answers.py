@@ -8,15 +8,14 @@ from contextlib import suppress
 from hashlib import sha256
 
 from redoma.ask import own_files as files
-from redoma.base.ids import uuid
-from redoma.base.process_identity import boot_id
+from redoma.base.process_identity import boot_id, uuid
 from redoma.model.errors import AskUnavailable
-from redoma.model.question import Answer, Choice, Remember
+from redoma.model.request import Answer, Choice, Remember
 from redoma.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.model.question import Question
+    from redoma.model.request import Question
 
 # What silence may stand for. Nothing runs for good because nobody was there to say no.
 SILENCE = frozenset({Choice.DENY, Choice.DRY_RUN})

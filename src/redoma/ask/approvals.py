@@ -15,16 +15,16 @@ from redoma.ask import answers
 from redoma.ask import own_files as files
 from redoma.ask.answers import told
 from redoma.ask.prefixes import TYPE_CHECKING, options_of, prefix_of
-from redoma.base.ids import short_id
+from redoma.base.process_identity import short_id
+from redoma.model.decision import Risk
 from redoma.model.errors import AskUnavailable, UsageError
-from redoma.model.question import Choice, Remember
-from redoma.model.risk import Risk
+from redoma.model.request import Choice, Remember
 from redoma.model.value import Value, fields_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from redoma.model.question import Answer, Question
+    from redoma.model.request import Answer, Question
 
 
 # An approval in advance waits so long for its command; one for a session ends with the day.

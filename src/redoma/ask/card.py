@@ -7,8 +7,8 @@ from redoma.ask.hidden import safely, without_secrets
 from redoma.ask.prefixes import prefix_of
 from redoma.base.text import cell, escape
 from redoma.i18n import phrased
-from redoma.model.question import Choice, Remember
-from redoma.model.risk import Risk
+from redoma.model.decision import Risk
+from redoma.model.request import Choice, Remember
 from redoma.model.value import Value
 
 TYPE_CHECKING = False
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Cell: TypeAlias = tuple[str, int, bool]  # what is shown, its columns, whether it is marked
     from collections.abc import Callable
 
-    from redoma.model.question import Question
+    from redoma.model.request import Question
 
 MARGIN = " | "
 GOES_ON = " : "

@@ -9,8 +9,8 @@ import stat
 import time
 from contextlib import contextmanager, suppress
 
-from redoma.base import atomic_file
-from redoma.base.ids import short_id
+from redoma.base import private_file
+from redoma.base.process_identity import short_id
 from redoma.model.errors import AskUnavailable
 
 TYPE_CHECKING = False
@@ -87,7 +87,7 @@ def read(path: str) -> dict[str, object] | None:
 def replace(path: str, content: dict[str, object]) -> None:
     """Puts the object in place of what was there, in one step."""
     try:
-        atomic_file.write(path, json.dumps(content), durable=True)
+        private_file.write(path, json.dumps(content), durable=True)
     except OSError as error:
         raise AskUnavailable(f"cannot write {path}: {error.strerror}") from error
 

@@ -22,9 +22,9 @@ from redoma.ask import own_files as files
 from redoma.ask.answerers import AskedInThread
 from redoma.ask.answers import checked, told
 from redoma.base.process_identity import start_time
+from redoma.model.decision import Risk
 from redoma.model.errors import AskUnavailable, ConfirmationExpired, UsageError
-from redoma.model.question import Answer, Choice, Context, Impact, Question, Remember
-from redoma.model.risk import Risk
+from redoma.model.request import Answer, Choice, Context, Impact, Question, Remember
 from redoma.model.value import Value, fields_of
 
 TYPE_CHECKING = False
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     V = TypeVar("V", bound=Value)
-    from redoma.model.question import Answer, Question
+    from redoma.model.request import Answer, Question
 
 
 def as_object(value: Value) -> dict[str, object]:

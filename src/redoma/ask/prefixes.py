@@ -10,7 +10,7 @@ import re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.model.question import Question
+    from redoma.model.request import Question
 
 # Program, and after which verbs one more word belongs to the verb (`npm run lint`).
 _FAMILIES: dict[str, frozenset[str]] = {

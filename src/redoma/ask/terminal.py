@@ -16,7 +16,7 @@ from redoma.ask.card import HELP, card, keys_for
 from redoma.ask.hidden import safely
 from redoma.ask.terminal_input import PROMPT, Gone, Line, opened
 from redoma.i18n import phrased
-from redoma.model.question import Choice, Remember
+from redoma.model.request import Choice, Remember
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from redoma.ask.card import CardKey
     from redoma.ask.terminal_input import Terminal
-    from redoma.model.question import Answer, Question
+    from redoma.model.request import Answer, Question
 
 # Keys pressed so soon were meant for what was on the screen before.
 SETTLES = 0.4

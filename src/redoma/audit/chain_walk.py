@@ -6,8 +6,7 @@ from bisect import bisect_right
 from enum import Enum
 
 from redoma.audit.chain import GENESIS, fits, link, row_bytes
-from redoma.audit.database import DatabaseError, lenient
-from redoma.audit.schema import COLUMNS
+from redoma.audit.database import COLUMNS, DatabaseError, lenient
 from redoma.model.value import Value
 
 TYPE_CHECKING = False

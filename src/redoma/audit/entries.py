@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 
 from redoma.audit import database
-from redoma.audit.database import WordedErrors, lenient, open_to_read, path_of
-from redoma.audit.schema import COLUMNS
+from redoma.audit.database import COLUMNS, WordedErrors, lenient, open_to_read, path_of
 from redoma.audit.stats import TYPE_CHECKING
 from redoma.model.errors import UsageError
 from redoma.model.value import Value

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from _thread import allocate_lock, start_new_thread
 
-from redoma.audit.chain import json_text, storable
-from redoma.audit.transaction import Draft
+from redoma.audit.chain import Draft, json_text, storable
 from redoma.audit.writer import AuditWriter
 from redoma.base.log import logger
 from redoma.base.private_file import KeyPlace

@@ -2,8 +2,9 @@
 
 Attack: 1 500 cheap connections, and the refusal before them is old. So rows that a command can make
 at will (connections that passed, those that did not, what was held back) are counted apart: each
-kind has the newest of its own, and none takes the place of a judgement, a question, an answer, a
-run, a change or a refusal.
+kind has a quota of its own, and none takes the place of a judgement, a question, an answer, a
+run, a change or a refusal. Within such a quota a run takes no room from another: each run's first
+row stays before any run's second.
 
 What goes leaves a gap under the key: which rows, and the links at both ends. So rows that anybody
 else deletes are missing, and rows that retention deleted are not.
@@ -12,7 +13,7 @@ else deletes are missing, and rows that retention deleted are not.
 from __future__ import annotations
 
 from redoma.audit.chain import GENESIS, Gap, fits, gap_mac
-from redoma.audit.schema import COLUMNS
+from redoma.audit.database import COLUMNS
 from redoma.model.value import Value, replace
 
 TYPE_CHECKING = False
@@ -22,14 +23,19 @@ if TYPE_CHECKING:
 
 # JSON escapes the quotes in a value, so no value can look like this key.
 _RETAINED = "AND kind = 'retained'"
-_ROOMS = (
-    "AND kind NOT IN ('network', 'violation', 'retained')",
+_JUDGED_AND_DONE = "AND kind NOT IN ('network', 'violation', 'retained')"
+_AT_WILL = (
     "AND kind = 'network' AND instr(details, '\"allowed\":true') > 0",
     "AND kind = 'network' AND instr(details, '\"allowed\":true') = 0",
     "AND kind = 'violation'",
-    _RETAINED,
 )
+_ROOMS = (_JUDGED_AND_DONE, *_AT_WILL, _RETAINED)
 """Each row belongs to exactly one."""
+_BY_AGE = "SELECT seq FROM audit_log WHERE session = ? {0} ORDER BY seq DESC LIMIT -1 OFFSET ?"
+_BY_TURNS = (
+    "SELECT seq FROM (SELECT seq, row_number() OVER (PARTITION BY run ORDER BY seq) AS turn "
+    "FROM audit_log WHERE session = ? {0}) ORDER BY turn, seq DESC LIMIT -1 OFFSET ?"
+)
 MOST_RETAINED = 8
 
 
@@ -42,7 +48,7 @@ class LetGo(Value):
 
 
 def let_go(connection: Connection, key: bytes, record: str, keep: int, since: int) -> list[LetGo]:
-    """Deletes what each session with rows after `since` has beyond its newest `keep` of a room."""
+    """Deletes what each session with rows after `since` has beyond its `keep` of a room."""
     gone = []
     sessions = connection.execute(
         "SELECT DISTINCT session FROM audit_log WHERE seq > ?", (since,)
@@ -50,13 +56,10 @@ def let_go(connection: Connection, key: bytes, record: str, keep: int, since: in
     for (session,) in sessions:
         rows: list[tuple[int, bytes, bytes]] = []
         for room in _ROOMS:
-            newest_to_go = connection.execute(
-                f"SELECT seq FROM audit_log WHERE session = ? {room} "  # noqa: S608
-                "ORDER BY seq DESC LIMIT 1 OFFSET ?",
-                (session, min(keep, MOST_RETAINED) if room is _RETAINED else keep),
-            ).fetchone()
-            if newest_to_go is not None:
-                rows += _whole_rows(connection, session, room, newest_to_go[0])
+            order = _BY_TURNS if room in _AT_WILL else _BY_AGE
+            most = min(keep, MOST_RETAINED) if room is _RETAINED else keep
+            to_go = [seq for (seq,) in connection.execute(order.format(room), (session, most))]
+            rows += _whole_rows(connection, sorted(to_go))
         rows.sort()
         for stretch in _stretches(rows):
             _make_gap(connection, key, record, stretch)
@@ -66,28 +69,28 @@ def let_go(connection: Connection, key: bytes, record: str, keep: int, since: in
     return gone
 
 
-def _whole_rows(
-    connection: Connection, session: str, room: str, up_to: int
-) -> list[tuple[int, bytes, bytes]]:
+def _whole_rows(connection: Connection, to_go: list[int]) -> list[tuple[int, bytes, bytes]]:
     """Rows that may go: number, the link before and their own.
 
     Attack: a row is changed, or the one before it deleted, and then made old by writing many new
     ones, so that retention clears the traces away. A row that does not fit the chain stays.
     """
     found: list[tuple[int, bytes, bytes]] = []
-    for *row, own in connection.execute(
-        # A run that goes on keeps its rows: its start must be there when its end comes.
-        f"SELECT {COLUMNS}, link FROM audit_log WHERE session = ? AND seq <= ? {room} "  # noqa: S608
-        "AND run NOT IN (SELECT run FROM runs WHERE going = 1) ORDER BY seq",
-        (session, up_to),
-    ).fetchall():
-        seq = row[0]
+    for seq in to_go:
+        row = connection.execute(
+            # A run that goes on keeps its rows: its start must be there when its end comes.
+            f"SELECT {COLUMNS}, link FROM audit_log WHERE seq = ? "  # noqa: S608
+            "AND run NOT IN (SELECT run FROM runs WHERE going = 1)",
+            (seq,),
+        ).fetchone()
+        if row is None:
+            continue
         if found and found[-1][0] == seq - 1:
             before: bytes | None = found[-1][2]
         else:
             before = _link_at(connection, seq - 1)
-        if before is not None and fits(before, tuple(row), own):
-            found.append((seq, before, own))
+        if before is not None and fits(before, tuple(row[:-1]), row[-1]):
+            found.append((seq, before, row[-1]))
     return found
 
 

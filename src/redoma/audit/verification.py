@@ -7,9 +7,8 @@ import os
 from redoma.audit import database, ledger
 from redoma.audit.chain import ChainHead, Gap, gap_mac, head_mac
 from redoma.audit.chain_walk import ChainWalk, Fault, Verification, Wrong
-from redoma.audit.database import Error, open_to_read
+from redoma.audit.database import TABLES, Error, open_to_read
 from redoma.audit.head_lock import Anchor, HeadLock, parsed
-from redoma.audit.schema import TABLES
 from redoma.base.private_file import KeyPlace
 
 TYPE_CHECKING = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from redoma.audit import database, ledger
-from redoma.audit.chain import ChainHead, command_digest, head_mac
+from redoma.audit.chain import ChainHead, Transaction, command_digest, head_mac
 from redoma.audit.database import (
     Error,
     Statements,
@@ -16,13 +16,12 @@ from redoma.audit.database import (
     unavailable,
 )
 from redoma.audit.head_lock import Anchor, HeadLock, parsed, spelled
-from redoma.audit.transaction import Transaction
 from redoma.model.errors import ChainBroken, RecordUnavailable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from redoma.audit.chain import Draft
     from redoma.audit.database import Connection
-    from redoma.audit.transaction import Draft
     from redoma.base.private_file import KeyPlace
     from redoma.model.errors import RateLimited
     from redoma.model.policy import AdmissionLimits
@@ -183,7 +182,7 @@ class AuditWriter:
         if found is not None and found[2]:
             raise self._broken(found[2], "its head file is missing")
         # Whoever began before us and was killed had written nothing yet.
-        from redoma.base.ids import uuid
+        from redoma.base.process_identity import uuid
 
         head = ChainHead(record=uuid())
         self.connection.execute(

@@ -54,11 +54,11 @@ def keep(path: str, stamp: Any, value: Any, *, mode: int = 0o600) -> bool:
 
 def keep_bytes(path: str, content: bytes, *, mode: int = 0o600) -> bool:
     """Keeps bytes that their reader checks by himself."""
-    from redoma.base import atomic_file  # most starts only read
+    from redoma.base import private_file  # most starts only read
 
     try:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        atomic_file.write(path, content, mode=mode)
+        private_file.write(path, content, mode=mode)
     except OSError:
         return False
     return True

@@ -3,16 +3,22 @@
 Attack: somebody else owns the file, or a link leads it elsewhere, or the group may write it: then
 what is written can be read, moved or replaced by another user. The directory is 0700 and ours, so
 that nobody can exchange a file between this look and its use.
+
+Writes a file whole or not at all: beside its place first, then renamed over it.
 """
 
 from __future__ import annotations
 
 import os
+from _thread import get_native_id
 from enum import Enum
 from stat import S_IMODE, S_ISDIR, S_ISLNK, S_ISREG
 
-from redoma.base import atomic_file
 from redoma.model.errors import RedomaError, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.base.keychain import Keychain
 
 LENGTH = 32
 
@@ -80,17 +86,42 @@ class KeyPlace(Enum):
 
     FILE = "file"
     KEYCHAIN = "keychain"
+    PASSPHRASE = "passphrase"
+
+
+BY_ITSELF = (KeyPlace.FILE, KeyPlace.KEYCHAIN)
+"""Where a key is found without a person."""
 
 
 def key_place(variable: str) -> KeyPlace:
     """Where a key is, as a variable of the environment says: `file` or `keychain`."""
-    said = os.environ.get(variable) or KeyPlace.FILE.value
+    return place_said(variable, BY_ITSELF) or KeyPlace.FILE
+
+
+def place_said(variable: str, places: tuple[KeyPlace, ...]) -> KeyPlace | None:
+    """The place that a variable of the environment names; None where it names none."""
+    said = os.environ.get(variable)
+    if not said:
+        return None
+    for place in places:
+        if place.value == said:
+            return place
+    known = ", ".join(place.value for place in places)
+    raise UsageError(f"{variable} cannot be {said!r}", hint=f"one of: {known}")
+
+
+def read_private(path: str, fails: type[RedomaError], *, most: int) -> bytes | None:
+    """The first bytes of a file that is ours alone; None where there is none."""
+    if not is_own_file(path, fails):
+        return None
     try:
-        return KeyPlace(said)
-    except ValueError:
-        raise UsageError(
-            f"{variable} cannot be {said!r}", hint=f"{variable}=file or keychain"
-        ) from None
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            return os.read(descriptor, most)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise fails(f"{path} cannot be read: {error.strerror}") from error
 
 
 class Key:
@@ -135,7 +166,7 @@ class Key:
         if key is None:
             key = os.urandom(LENGTH)
             if place is KeyPlace.KEYCHAIN:
-                self._keychain("set_password", directory, key.hex())
+                self._keychain().put(directory, key.hex())
             else:
                 self._write(os.path.join(directory, self._file), key)
         return key
@@ -143,11 +174,11 @@ class Key:
     def _found(self, place: KeyPlace, directory: str) -> bytes | None:
         if place is KeyPlace.FILE:
             return self._read(os.path.join(directory, self._file))
-        said = self._keychain("get_password", directory)
+        said = self._keychain().get(directory)
         if said is None:
             return None
         try:
-            key = bytes.fromhex(str(said))
+            key = bytes.fromhex(said)
         except ValueError:
             key = b""
         if len(key) != LENGTH:
@@ -155,38 +186,69 @@ class Key:
         return key
 
     def _read(self, path: str) -> bytes | None:
-        if not is_own_file(path, self._fails):
-            return None
-        try:
-            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-            try:
-                key = os.read(descriptor, LENGTH + 1)
-            finally:
-                os.close(descriptor)
-        except OSError as error:
-            raise self._fails(f"the key {path} cannot be read: {error.strerror}") from error
-        if len(key) != LENGTH:
+        key = read_private(path, self._fails, most=LENGTH + 1)
+        if key is not None and len(key) != LENGTH:
             raise self._lost(f"{path} is not a key of {LENGTH} bytes")
         return key
 
     def _write(self, path: str, key: bytes) -> None:
         try:
-            atomic_file.write(path, key, durable=True)
+            write(path, key, durable=True)
         except OSError as error:
             raise self._fails(f"the key {path} cannot be written: {error.strerror}") from error
 
-    def _keychain(self, call: str, directory: str, *more: str) -> object:
-        try:
-            keyring = __import__("keyring")
-        except ImportError:
-            raise self._fails(
-                "the key is to be in the keychain, and `keyring` is not installed",
-                hint="pip install keyring, or keep the key in a file",
-            ) from None
-        try:
-            return getattr(keyring, call)(self._service, directory, *more)
-        except Exception as error:  # each backend has errors of its own
-            raise self._fails(
-                f"the keychain does not answer: {type(error).__name__}: {error}",
-                hint="unlock it, or keep the key in a file",
-            ) from error
+    def _keychain(self) -> Keychain:
+        from redoma.base.keychain import Keychain
+
+        return Keychain(self._service, self._fails)
+
+
+def write(path: str, content: str | bytes, *, mode: int = 0o600, durable: bool = False) -> None:
+    """Puts `content` at `path`: whoever looks finds the whole of it, or what was there before.
+
+    With `durable` it is on disk, and so is its name, before this returns. Raises OSError, and
+    leaves nothing beside the path then.
+    """
+    data = content.encode("utf-8") if isinstance(content, str) else content
+    temporary = f"{path}.{os.getpid()}-{get_native_id()}.new"
+    try:
+        _write(temporary, data, mode, durable=durable)
+        os.replace(temporary, path)
+    except BaseException:
+        _remove(temporary)
+        raise
+    if durable:
+        _sync_directory(os.path.dirname(path) or ".")
+
+
+def _write(temporary: str, data: bytes, mode: int, *, durable: bool) -> None:
+    # Attack: a link under the name that is to be expected, in a directory that others write.
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        fd = os.open(temporary, flags, mode)
+    except FileExistsError:  # a process with our pid died while it wrote
+        os.unlink(temporary)
+        fd = os.open(temporary, flags, mode)
+    with open(fd, "wb") as file:
+        if mode & 0o077:
+            os.fchmod(fd, mode)  # others are to read it, whatever our umask is
+        file.write(data)
+        if durable:
+            file.flush()
+            os.fsync(fd)
+
+
+def _remove(path: str) -> None:
+    # The import cache loads us before it can load anything faster: so no `contextlib`.
+    try:  # noqa: SIM105
+        os.unlink(path)
+    except OSError:
+        pass
+
+
+def _sync_directory(directory: str) -> None:
+    fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

@@ -125,7 +125,7 @@ def _interactively(
     """Asks for each change; nothing is applied before the last answer."""
     from redoma.cli.console import ask, need_a_person
     from redoma.cli.prose import screen
-    from redoma.pipeline.diffs import chosen_content, file_diffs
+    from redoma.pipeline.preview import chosen_content, file_diffs
 
     need_a_person("redoma apply -i", "redoma apply ID PATH...")
     items = list(asked_for(changes, places))

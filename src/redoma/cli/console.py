@@ -16,13 +16,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from redoma.pipeline.host_services import Control
+    from redoma.pipeline.this_host import Control
 
 
 @contextmanager
 def attached(control: Control) -> Iterator[None]:
     """Raw mode, and every change of the window's size passed on, until the block ends."""
-    from redoma.pipeline.host_services import raw, size_of
+    from redoma.pipeline.this_host import raw, size_of
 
     if not os.isatty(0):
         if not os.isatty(1):
@@ -150,7 +150,7 @@ def page(text: Iterable[str], *, wanted: bool = True) -> None:
     """Writes text through the reader's pager, or plainly where there is no one to turn pages."""
     command = pager(dict(os.environ)) if wanted and _on_a_terminal() else ()
     if command:
-        from redoma.pipeline.host_services import fed
+        from redoma.pipeline.this_host import fed
 
         if fed(command, _encoded(text)):
             return

@@ -9,7 +9,7 @@ from redoma.cli.run_options import LIMITS
 from redoma.i18n import phrased
 from redoma.model.errors import UsageError
 from redoma.pipeline.doctor import Diagnosis, examine, known_guarantees
-from redoma.pipeline.host_services import SIZES
+from redoma.pipeline.this_host import SIZES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,15 +6,14 @@ import json
 
 from redoma.model.change import Did
 from redoma.model.decision import Verdict
-from redoma.model.guarantee import Guarantee
+from redoma.model.grant import Guarantee
 from redoma.model.value import fields_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.model.change import Change, Changes, FileState
-    from redoma.model.decision import Decision
+    from redoma.model.decision import Decision, Finding
     from redoma.model.result import Result
-    from redoma.model.risk import Finding
     from redoma.pipeline.dry_run import DryRunReport
 
 

@@ -16,17 +16,14 @@ from redoma.model.intent import StepStatus
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from redoma.cli.options import CommandLine
-    from redoma.pipeline.plans.execution import Reached
-    from redoma.pipeline.plans.plan import Plan
+    from redoma.pipeline.plans.execution import Plan, PlanResult, Reached
+    from redoma.pipeline.plans.judged_steps import PlanCheck, StepResult
+    from redoma.pipeline.plans.rehearsal import PlanPreview
 
     Sink = Callable[[int, bytes], None]
-    from collections.abc import Iterator
-
-    from redoma.pipeline.plans.judgement import StepResult
-    from redoma.pipeline.plans.plan import PlanCheck, PlanPreview, PlanResult
 
 PLAN = CommandTable(
     "plan",
@@ -72,7 +69,7 @@ _LARGEST = (1 << 20) + 1
 
 
 def _plan(line: CommandLine) -> Plan:
-    from redoma.pipeline.plans.plan import Plan
+    from redoma.pipeline.plans.execution import Plan
 
     for flag in ("--tty", "--trace-files"):
         if flag in line.flags:
@@ -164,7 +161,7 @@ def _run(line: CommandLine) -> int:
 
 @PLAN.subcommand("schema", "", "prints the JSON Schema of a plan", most=None)
 def _schema(_given: CommandLine) -> int:
-    from redoma.pipeline.plans.plan import Plan
+    from redoma.pipeline.plans.execution import Plan
 
     sys.stdout.write(json.dumps(Plan.schema(), indent=2) + "\n")
     return 0
@@ -254,7 +251,7 @@ def result_lines(result: PlanResult) -> Iterator[str]:
 
 def _can_undo(result: PlanResult) -> bool:
     """Nothing is promised of steps that wrote directly, or that were let go to make room."""
-    from redoma.pipeline.plans.reversal import can_undo
+    from redoma.pipeline.plans.state import can_undo
 
     return can_undo(result.id)
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from redoma.cli.options import CommandLine
     from redoma.cli.prose import Screen
     from redoma.model.change import Changes
-    from redoma.pipeline.diffs import PatchPiece
     from redoma.pipeline.dry_run import DryRunReport
+    from redoma.pipeline.preview import PatchPiece
 
 PREVIEW = CommandTable(
     "preview",
@@ -146,7 +146,7 @@ def preview_report(found: DryRunReport, *, stat: bool) -> Iterator[str]:
 
 def changes_report(changes: Changes, on: Screen, *, stat: bool) -> Iterator[str]:
     """The tree, and unless only numbers are wanted the differences."""
-    from redoma.pipeline.diffs import file_diffs
+    from redoma.pipeline.preview import file_diffs
 
     if not changes.items:
         return
@@ -172,7 +172,7 @@ def write_patch(changes: Changes, *, pager: bool = True) -> None:
 
     On a terminal it is for reading: nothing in it acts, and so it is not for applying.
     """
-    from redoma.pipeline.diffs import patch
+    from redoma.pipeline.preview import patch
 
     left_out: list[PatchPiece] = []
 

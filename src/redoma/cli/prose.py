@@ -6,8 +6,7 @@ import os
 
 from redoma.base.text import cell, harmless
 from redoma.i18n import phrased
-from redoma.model.decision import Verdict
-from redoma.model.risk import Risk
+from redoma.model.decision import Risk, Verdict
 from redoma.model.value import Value
 
 TYPE_CHECKING = False
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
     Span: TypeAlias = tuple[int, int]
     from typing import TextIO
 
-    from redoma.model.decision import Decision
-    from redoma.model.risk import Finding
+    from redoma.model.decision import Decision, Finding
 
 INDENT = "  "
 LEAD = 24  # columns of a long line that are shown before the part

@@ -12,7 +12,7 @@ from redoma.cli.prose import screen
 from redoma.i18n import phrased
 from redoma.model.confirmation import LONGEST_COMMAND, confirmation_request, response_as_dict
 from redoma.model.errors import UsageError
-from redoma.model.question import Choice, Remember
+from redoma.model.request import Choice, Remember
 from redoma.pipeline.pending_questions import (
     account,
     answer_pending,
@@ -21,7 +21,7 @@ from redoma.pipeline.pending_questions import (
     pending,
     remembered,
 )
-from redoma.pipeline.redaction import redactor
+from redoma.pipeline.secrets import redactor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import sys
 from redoma.base.text import harmless
 from redoma.cli.options import Argument, CommandTable, Heading, Option, Sample
 from redoma.model.errors import RedomaError, UsageError
-from redoma.pipeline.redaction import REDACTED, WITH_KIND, Found, Redactor, redactor
+from redoma.pipeline.secrets import REDACTED, WITH_KIND, Found, Redactor, redactor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from redoma.cli.signals import pass_signals_on
 from redoma.cli.streams import own_input, raw_writer, writer
 from redoma.i18n import phrased
 from redoma.model.errors import UsageError
-from redoma.model.guarantee import Guarantee
+from redoma.model.grant import Guarantee
 from redoma.model.result import Outcome
 
 TYPE_CHECKING = False
@@ -89,7 +89,7 @@ def start(line: CommandLine) -> int:
     """Runs a command line that was read."""
     import gc
 
-    from redoma.pipeline.host_services import Control
+    from redoma.pipeline.this_host import Control
 
     sandbox = sandbox_for(line)
     as_json = line.json

@@ -78,6 +78,14 @@ TOUCHES = (
         feeds="network.publish",
     ),
     Option("--env NAME[=VALUE]", "passes a variable", many=True, feeds="access.env"),
+    Option(
+        "--secret NAME[=PLACE]",
+        "gives a secret of `redoma vault` to the command itself, once you have confirmed it: in"
+        " the variable NAME, in the variable PLACE, or in the file /run/secrets/…, which is never"
+        " on a disk; what the command prints of it is taken out",
+        many=True,
+        feeds="access.secrets",
+    ),
 )
 USES = (
     Heading("how much it may use (a size as 512M, a time as 90s; none for no limit)"),
@@ -155,11 +163,18 @@ LIMITS = {
 
 
 def sandbox_for(line: CommandLine) -> Sandbox:
-    """The sandbox that a command line describes: each option becomes the argument it feeds."""
-    from redoma.model.access import Limits
+    """The sandbox that a command line describes."""
+    from redoma.pipeline.sandbox import Sandbox
+
+    workspace, arguments = sandbox_arguments(line)
+    return Sandbox(workspace, **arguments)
+
+
+def sandbox_arguments(line: CommandLine) -> tuple[str, dict[str, Any]]:
+    """The workspace, and what else a `Sandbox` is made with: each option feeds an argument."""
+    from redoma.model.grant import Limits
     from redoma.pipeline.answerers import LocalAnswerer, forget_questions
     from redoma.pipeline.requests import Caller
-    from redoma.pipeline.sandbox import Sandbox
     from redoma.pipeline.settings import Access, Network
 
     kinds: dict[str, Any] = {
@@ -194,12 +209,12 @@ def sandbox_for(line: CommandLine) -> Sandbox:
     wanted["access"]["env"] = dict(_variable(given) for given in wanted["access"]["env"])
     own["ask"] = LocalAnswerer(own.get("ask", "auto"))
     values = {name: kinds[name](**fields) for name, fields in wanted.items()}
-    return Sandbox(own.pop("workspace", "."), **own, **values)
+    return own.pop("workspace", "."), {**own, **values}
 
 
 def _limit(row: Option, value: str) -> int | float:
-    from redoma.pipeline.host_services import read_limit
     from redoma.pipeline.settings import NO_LIMIT
+    from redoma.pipeline.this_host import read_limit
 
     limit = row.feeds[len(_LIMITS) :]
     try:

@@ -13,8 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.cli.options import CommandLine
     from redoma.model.change import Undone
-    from redoma.pipeline.plans.reversal import PlanUndone, UndoneStep
-    from redoma.pipeline.plans.state import PlanState
+    from redoma.pipeline.plans.state import PlanState, PlanUndone, UndoneStep
 
 _SHOWN = 20
 UNDO = CommandTable(
@@ -69,14 +68,14 @@ def main(options: CommandLine) -> int:
     transactions = local_transactions(load_policy("."))
     if state is None:
         return _one(transactions.undo(options.words[0]), as_json=as_json)
-    from redoma.pipeline.plans.reversal import undo_plan
+    from redoma.pipeline.plans.state import undo_plan
 
     return _whole_plan(undo_plan(state, transactions), as_json=as_json)
 
 
 def _plan(word: str) -> PlanState | None:
     """The run of a plan that is meant; None where it is no run of a plan."""
-    from redoma.pipeline.plans.reversal import find
+    from redoma.pipeline.plans.state import find
     from redoma.pipeline.stored_changes import resolve
 
     state = find(word)

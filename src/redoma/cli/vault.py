@@ -9,8 +9,8 @@ from redoma.base.text import harmless
 from redoma.cli.options import CommandTable, Heading, Option, Sample
 from redoma.i18n import phrased
 from redoma.model.errors import UsageError
-from redoma.model.secret import Secret
-from redoma.pipeline.credentials import vault
+from redoma.model.grant import Secret
+from redoma.pipeline.user_vault import hidden_memory, vault
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,14 +21,27 @@ VAULT = CommandTable(
     "Keeps secrets by name, encrypted, in a file that only you can read. No command shows a secret"
     " again: `redoma run --credential HOST=vault:NAME` has the egress gate add it to requests to"
     " that host.",
-    options=(Heading("options"), Option("--json", "one JSON object")),
+    options=(
+        Heading("options"),
+        Option(
+            "--key PLACE",
+            "where the new key is kept: in a file beside the secrets, in the system's keychain, or"
+            " sealed under a passphrase that you are asked for",
+            choices="file keychain passphrase",
+            of="rotate",
+        ),
+        Option("--json", "one JSON object"),
+    ),
     notes=(
-        "The key lies in a file beside the secrets; REDOMA_VAULT_KEY=keychain keeps it in the"
-        " keychain.",
+        "The key of a new vault lies in a file beside the secrets; REDOMA_VAULT_KEY=keychain or"
+        " passphrase keeps it there instead, and says that it has to be there. A passphrase is"
+        " asked for at your terminal, or read from the file that REDOMA_VAULT_PASSPHRASE_FILE"
+        " names.",
     ),
     samples=(
         Sample("printf secret | redoma vault set api", "keeps a secret by the name api"),
         Sample("redoma vault list", "the names of what is kept"),
+        Sample("redoma vault rotate --key passphrase", "a new key, under a passphrase", status=125),
     ),
     usual="list",
     explains=True,
@@ -58,7 +71,8 @@ def _set(line: CommandLine) -> int:
             "a secret is not given on the command line, where others can read it",
             hint=f"redoma vault set {name}",
         )
-    vault().put(name, _asked_for(name))
+    with hidden_memory():
+        vault().put(name, _asked_for(name))
     return _say(line, {"kept": name}, phrased("kept {0}\n", harmless(name)))
 
 
@@ -67,6 +81,21 @@ def _remove(line: CommandLine) -> int:
     name = _named(line)[0]
     vault().remove(name)
     return _say(line, {"removed": name}, phrased("removed {0}\n", harmless(name)))
+
+
+@VAULT.subcommand(
+    "rotate",
+    "[--key PLACE] [--json]",
+    "seals everything anew with a new key, and keeps that where you say",
+)
+def _rotate(line: CommandLine) -> int:
+    from redoma.base.private_file import KeyPlace
+
+    wanted = line.values.get("--key")
+    with hidden_memory():
+        place, number = vault().rotate(KeyPlace(wanted) if wanted else None)
+    text = phrased("a new key ({0}) seals what is kept: {1}\n", place.value, number)
+    return _say(line, {"key": place.value, "secrets": number}, text)
 
 
 @VAULT.subcommand(

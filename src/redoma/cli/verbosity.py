@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redoma.base.log import configure
-from redoma.pipeline.redaction import redact
+from redoma.pipeline.secrets import redact
 
 
 def print_log(level: str) -> None:

@@ -8,6 +8,7 @@ but the wall's.
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 import uuid
 from email.utils import parsedate_to_datetime
@@ -38,11 +39,30 @@ _NOT_MODIFIED = 304
 _SAFE = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
 _MOST_LOCKS = 1000
 # One user's own: what is private to that user may be kept.
-_PRIVATE = hishel.CacheOptions(shared=False, supported_methods=["GET"], allow_stale=False)
+_METHODS = ("GET", "HEAD")
+_PRIVATE = hishel.CacheOptions(shared=False, supported_methods=[*_METHODS], allow_stale=False)
 # These ask for the same thing in another way; every other header may change the answer.
 _NOT_OF_THE_KEY = frozenset(
     b"if-none-match if-modified-since cache-control pragma content-length".split()
 )
+# These differ from request to request for no reason that the answer depends on: what SDKs and
+# tracing put in. A host that does look at one of them says so by `Vary`, and is not kept then.
+VARY_FOR_NO_REASON = frozenset(
+    b"""
+    amz-sdk-invocation-id amz-sdk-request b3 baggage correlation-id date elastic-apm-traceparent
+    grpc-trace-bin request-context request-id sentry-trace traceparent tracestate uber-trace-id
+    x-amz-cf-id x-amzn-requestid x-amzn-trace-id x-b3-flags x-b3-parentspanid x-b3-sampled
+    x-b3-spanid x-b3-traceid x-client-request-id x-client-trace-id x-cloud-trace-context
+    x-correlation-id x-datadog-parent-id x-datadog-sampling-priority x-datadog-tags
+    x-datadog-trace-id x-goog-request-id x-honeycomb-trace x-ms-client-request-id
+    x-ms-correlation-request-id x-newrelic-id x-newrelic-transaction x-request-id x-request-start
+    x-retry-count x-stainless-read-timeout x-stainless-retry-count x-stainless-timeout x-trace-id
+    x-transaction-id
+    """.split()
+)
+# In these an id of one call stands beside what says who asks.
+_WITH_AN_ID = frozenset(b"user-agent x-amz-user-agent x-goog-api-client".split())
+_AN_ID = re.compile(rb"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|\b[0-9a-f]{16,64}\b")
 _CONDITIONS = frozenset(
     b"if-none-match if-modified-since if-match if-unmodified-since if-range".split()
 )
@@ -63,6 +83,7 @@ class ResponseCache:
         self._store = store
         self._secrets = secrets or {}
         self._clock = clock
+        self._ignored = VARY_FOR_NO_REASON | {each.encode() for each in reach.cache_ignores}
         # Two of the same at one time are one question to the host.
         self._asking: dict[str, asyncio.Lock] = {}
 
@@ -71,15 +92,30 @@ class ResponseCache:
         if not self._reach.caches(request.host) or request.upgrade:
             return await forward(request)
         # A body may be what is asked for, and is not part of what an answer is kept by.
-        plain = request.method == "GET" and request.body.empty
+        plain = request.method in _METHODS and request.body.empty
         if not plain or request.header(b"range") is not None:
             return await self._passed(request, forward)
         secret = self._secrets.get(request.host, "")
-        key = key_of(request, secret, self._host(request))
+        key = key_of(request, secret, self._host(request), self._ignored)
+        if request.method == "HEAD":
+            known = self._known_by_get(request, secret)
+            if known is not None:
+                return known
         if len(self._asking) > _MOST_LOCKS:
             self._asking.clear()
         async with self._asking.setdefault(key, asyncio.Lock()):
             return await self._got(request, key, forward)
+
+    def _known_by_get(self, request: HttpRequest, secret: str) -> HttpResponse | None:
+        """What a `GET` of the same was answered a moment ago, without its body."""
+        whole = replace(request, method="GET")
+        kept = self._store.answers(key_of(whole, secret, self._host(request), self._ignored))
+        seconds = int(self._clock() - kept[0].checked) if kept else -1
+        if not 0 <= seconds < self._reach.cache_seconds:
+            return None
+        size = (b"content-length", str(len(kept[0].body)).encode())
+        said = _from(kept[0], seconds, f"held; asked {seconds} s ago")
+        return replace(said, headers=(*said.headers, size), body=b"")
 
     def _host(self, request: HttpRequest) -> str:
         """Who answers: a host by its name, and where it was said to be elsewhere, by that as well.
@@ -143,7 +179,7 @@ class ResponseCache:
         stream = (response.header(b"content-type") or b"").startswith(b"text/event-stream")
         if private or stream or response.status in _BUSY:
             return response
-        if not may_be_kept(request, response):
+        if self._varies(request, response) or not may_be_kept(request, response):
             return response
         body, rest = await _collected(response.body)
         if rest is not None:
@@ -160,6 +196,15 @@ class ResponseCache:
             ),
         )
         return replace(response, body=body, headers=(*response.headers, (SAYS, b"stored")))
+
+    def _varies(self, request: HttpRequest, response: HttpResponse) -> bool:
+        """Whether a host says that its answer depends on something that is left out of the key."""
+        ids = {
+            name for name, value in request.headers if name in _WITH_AN_ID and _AN_ID.search(value)
+        }
+        named = b",".join(value for name, value in response.headers if name == b"vary")
+        words = {word.strip().lower() for word in named.split(b",")}
+        return not words.isdisjoint(self._ignored | ids)
 
     def _heard(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         """Notes how long a host wants to be left alone, where its answer says so."""
@@ -192,7 +237,9 @@ class ResponseCache:
 
 
 def _from(kept: CachedResponse, age: int, how: str) -> HttpResponse:
-    headers = tuple(each for each in kept.headers if each[0] not in (b"age", b"content-length"))
+    # Of an answer without a body its length is only said, by the host alone.
+    dropped = (b"age", b"content-length") if kept.body else (b"age",)
+    headers = tuple(each for each in kept.headers if each[0] not in dropped)
     return HttpResponse(
         status=kept.status,
         headers=(*headers, (b"age", str(max(0, age)).encode()), (SAYS, how.encode())),
@@ -249,16 +296,19 @@ def url_of(request: HttpRequest) -> str:
     return f"{request.scheme}://{request.host}:{request.port}{request.target}"
 
 
-def key_of(request: HttpRequest, secret: str, host: str) -> str:
+def key_of(
+    request: HttpRequest, secret: str, host: str, ignored: frozenset[bytes] = VARY_FOR_NO_REASON
+) -> str:
     """The same for requests that have to get the same answer, and for no others.
 
     Attack: a header that changes the answer and that the host does not name in `Vary` would have
-    one command put its own answer in the place of another's. So every header counts.
+    one command put its own answer in the place of another's. So every header counts but for those
+    that are named as making no difference.
     """
     parts = [request.method.encode(), url_of(request).encode(), secret.encode(), host.encode()]
     for name, value in sorted(request.headers):
-        if name not in _NOT_OF_THE_KEY:
-            parts += [name, value]
+        if name not in _NOT_OF_THE_KEY and name not in ignored:
+            parts += [name, _AN_ID.sub(b"", value) if name in _WITH_AN_ID else value]
     return sha256(b"\0".join(parts)).hexdigest()
 
 

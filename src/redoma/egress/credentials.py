@@ -11,6 +11,7 @@ import re
 import zlib
 from contextlib import aclosing
 
+from redoma.base.secret_search import hidden_forms
 from redoma.egress.exchange import UpstreamFailed
 from redoma.egress.hosts import normal
 from redoma.model.errors import UsageError
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Sequence
 
     from redoma.egress.exchange import Forward, Headers, HttpRequest, HttpResponse
-    from redoma.model.secret import Secret
+    from redoma.model.grant import Secret
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,127}\Z")
 _HEADER = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,63}\Z")
@@ -32,8 +33,6 @@ _NOT_A_CREDENTIAL = frozenset(
     "host connection content-length transfer-encoding upgrade expect te trailer".split()
 )
 _FORM = "HOST[:PORT]=[bearer:|basic:|HEADER:]VARIABLE"
-# Shorter ones would be found everywhere.
-_SHORTEST = 6
 _WITHOUT_BODY = (204, 304)
 _PLAIN = (b"", b"identity")
 _PACKED = (b"gzip", b"x-gzip", b"deflate")
@@ -130,8 +129,9 @@ class CredentialHandler:
             text = secret.reveal().strip()
             # Of user:password the password is the secret part, alone as well.
             parts = [text, text.partition(":")[2]] if credential.form == "basic" else [text]
-            needles = {*(part.encode() for part in parts), value.rpartition(b" ")[2]}
-            kept = {*self._hidden.get(key, ()), *(n for n in needles if len(n) >= _SHORTEST)}
+            parts.append(value.rpartition(b" ")[2].decode())
+            needles = {form for part in parts if part for form in hidden_forms(part)}
+            kept = {*self._hidden.get(key, ()), *needles}
             self._hidden[key] = tuple(sorted(kept, key=len, reverse=True))
 
     async def handle(self, request: HttpRequest, forward: Forward) -> HttpResponse:

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from redoma.egress.inspector import Inspector
     from redoma.egress.ledger import Tell
     from redoma.jail.kernel.netns_sockets import NetnsSockets
+    from redoma.model.grant import Secret
     from redoma.model.network import Reach
-    from redoma.model.secret import Secret
 
 log = logger(__name__)
 _EVENTS = select.EPOLLIN | select.EPOLLOUT | select.EPOLLRDHUP | select.EPOLLET

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from redoma.egress.host_rules import LOCALHOST, OWN_LOOPBACK, read
-from redoma.model.access import Grant, NetworkMode, Syscalls
 from redoma.model.errors import Refused, UsageError
-from redoma.model.guarantee import Guarantee
+from redoma.model.grant import Grant, Guarantee, NetworkMode, Syscalls
 from redoma.model.network import Reach
 from redoma.model.value import replace
 

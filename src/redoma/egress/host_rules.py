@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from redoma.egress.hosts import canonical, is_inside, is_public, network, normal, too_broad
+from redoma.egress.hosts import canonical, is_inside, is_public, network, normal
 from redoma.model.errors import UsageError
 from redoma.model.network import LAST_PORT, WEB_PORTS, HostRule, Reach
 from redoma.model.value import Value
@@ -131,14 +131,21 @@ def _wildcard(host: str, text: str) -> str:
     parent = normal(host.removeprefix("*."))
     if not host.startswith("*.") and host != "*":
         raise _cannot_read(text, "a star stands before a dot, as in *.example.com")
-    if host == "*" or (parent and too_broad(parent)):
+    if host != "*" and not parent:
+        raise _cannot_read(text, "it is not a host name")
+    if host == "*" or _anybodys(parent):
         raise UsageError(
             f"{text!r} is too broad: anybody may have a name below it",
             hint="name the hosts, or a domain of one owner, as in *.example.com",
         )
-    if not parent:
-        raise _cannot_read(text, "it is not a host name")
     return f"*.{parent}"
+
+
+def _anybodys(parent: str) -> bool:
+    """Whether names below this one are given to anybody, at once or one step further down."""
+    from redoma.egress.public_suffixes import has_public_suffix_below, is_public_suffix
+
+    return is_public_suffix(parent) or has_public_suffix_below(parent)
 
 
 def _pinned(rule: HostRule, where: str) -> HostRule:

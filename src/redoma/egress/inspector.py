@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from redoma.egress.exchange import Handler
     from redoma.egress.gate import EgressGate
     from redoma.egress.ledger import Ledger
+    from redoma.model.grant import Secret
     from redoma.model.network import Connection, HostRule, Reach
-    from redoma.model.secret import Secret
 
 _PATIENCE = 5.0
 

@@ -1,8 +1,9 @@
 """Keeps what became of each connection, within bounds whatever a command tries.
 
 Attack: thousands of cheap connections fill the list, and the one that matters is not on it. So the
-same is noted once, with how often and when; what was refused has room of its own; and where there
-are too many to name each, they are named together by their domain. Nothing is left uncounted.
+same is noted once, with how often and when. Where requests differ too often to name each, their
+host, port and reason are; where there are too many hosts, the domain of their owner is (a flood of
+refusals ends the run long before that). Nothing is left uncounted.
 """
 
 from __future__ import annotations
@@ -27,8 +28,10 @@ if TYPE_CHECKING:
 
     from redoma.egress.dns import NameDirectory
 
+# Rows that say everything; then rows of a host, a port and a reason; then rows of a domain.
 MOST_ROWS = 2000
-MOST_DOMAINS = 200
+MOST_HOSTS = 20_000
+MOST_DOMAINS = 1000
 # So many that pass, and as many that do not, are told as they happen; all are listed at the end.
 _MOST_TOLD = 200
 _AT_ONCE = 64
@@ -37,25 +40,17 @@ _MOST = 1000
 
 
 class Rows:
-    """Connections of one verdict: each once, then each domain once, then all others together."""
+    """Connections of one verdict: each thing once, then each host, then each domain."""
 
     def __init__(self) -> None:
         self._rows: dict[Hashable, Connection] = {}
         self._since: dict[Hashable, float] = {}
-        self._domains = 0
+        self._room = [MOST_ROWS, MOST_HOSTS, MOST_DOMAINS]
         self.folded = 0
 
     def note(self, connection: Connection) -> bool:
         """Counts a connection; whether it is the first of its kind."""
-        key: Hashable = _named(connection)
-        if key not in self._rows and len(self._rows) - self._domains >= MOST_ROWS:
-            self.folded += 1
-            connection = _folded(connection, _domain(connection))
-            key = ("domain", connection.kind, connection.name, connection.port)
-            if key not in self._rows and self._domains >= MOST_DOMAINS:
-                connection = replace(connection, name="*", port=0, kind="tcp")
-                key = "others"
-            self._domains += key not in self._rows
+        key, connection = self._row_of(connection)
         known = self._rows.get(key)
         now = round(time(), 3)
         if known is None:
@@ -72,6 +67,20 @@ class Rows:
             last=now,
         )
         return False
+
+    def _row_of(self, connection: Connection) -> tuple[Hashable, Connection]:
+        """The row that a connection belongs to, and how it is named there."""
+        for level, (key_of, named) in enumerate(_LEVELS):
+            made = named(connection)
+            key = (level, key_of(made))
+            if key not in self._rows:
+                if not self._room[level]:
+                    continue
+                self._room[level] -= 1
+            self.folded += level == len(_LEVELS) - 1
+            return key, made
+        self.folded += 1
+        return "others", replace(_of_domain(connection), name="*", port=0, kind="tcp")
 
     def all(self) -> tuple[Connection, ...]:
         """Every row, in the order in which each was noted first."""
@@ -133,24 +142,38 @@ class Ledger:
         return (*self._allowed.all(), *self._refused.all())
 
 
-def _named(connection: Connection) -> Hashable:
+def _whole_key(one: Connection) -> Hashable:
     """What makes two connections the same thing, done twice."""
-    one = connection
     asked = (one.method, one.path, one.status, one.by, one.body_digest)
-    return one.kind, one.name or one.address, one.port, one.rule, one.why, one.program, asked
+    return (*_host_key(one), one.rule, one.program, asked)
 
 
-def _domain(connection: Connection) -> str:
-    """The domain that many hosts are named by; addresses have none."""
-    _, dot, above = connection.name.partition(".")
-    return f"*.{'.'.join(above.split('.')[-2:])}" if dot else connection.name or "*"
+def _host_key(one: Connection) -> tuple[Hashable, ...]:
+    return one.kind, one.name or one.address, one.port, one.why
 
 
-def _folded(connection: Connection, domain: str) -> Connection:
+def _as_it_is(connection: Connection) -> Connection:
+    return connection
+
+
+def _of_host(connection: Connection) -> Connection:
+    """The same without what was asked of the host."""
+    return replace(
+        connection, method="", path="", status=0, by="", headers=(), body_size=0, body_digest=""
+    )
+
+
+def _of_domain(connection: Connection) -> Connection:
+    """One of many hosts of a domain; addresses have none."""
+    name = connection.name
+    if name:
+        from redoma.egress.public_suffixes import registrable_domain
+
+        name = f"*.{registrable_domain(name)}"
     return Connection(
         allowed=connection.allowed,
         kind=connection.kind,
-        name=domain,
+        name=name or "*",
         port=connection.port,
         why="" if connection.allowed else ONE_OF_MANY,
         rule=connection.rule,
@@ -159,6 +182,9 @@ def _folded(connection: Connection, domain: str) -> Connection:
         received=connection.received,
         seconds=connection.seconds,
     )
+
+
+_LEVELS = ((_whole_key, _as_it_is), (_host_key, _of_host), (_host_key, _of_domain))
 
 
 class Datagrams:

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from redoma.egress.ledger import Tell
+    from redoma.model.grant import Launch
     from redoma.model.network import Connection
-    from redoma.model.plan import Launch
     from redoma.model.result import Outcome
 
 # Where connections cannot be redirected, each granted port needs a listener.

@@ -43,8 +43,10 @@ def end_to_end(fields: Headers) -> Headers:
 
 
 def trust() -> ssl.SSLContext:
-    """Whom the gate itself trusts: whoever this machine trusts, and nobody else."""
-    context = ssl.create_default_context()
+    """Whom the gate itself trusts: whoever programs of the caller trust, and nobody else."""
+    from redoma.egress import trust_store
+
+    context = trust_store.trust()
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_alpn_protocols(["http/1.1"])
     return context

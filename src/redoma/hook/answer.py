@@ -15,15 +15,15 @@ from redoma.model.decision import Decision, Verdict
 from redoma.model.errors import PolicyError, RecordError
 from redoma.pipeline.checks import CommandCheck, WriteCheck
 from redoma.pipeline.decisions.policies import load_policy
-from redoma.pipeline.redaction import redact
 from redoma.pipeline.requests import Caller
+from redoma.pipeline.secrets import redact
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.hook.agents import Agent
     from redoma.hook.calls import ToolCall
+    from redoma.model.decision import Finding
     from redoma.model.policy import Policy
-    from redoma.model.risk import Finding
 
 log = logger(__name__)
 LONGEST_REASON = 1000

@@ -236,7 +236,7 @@ def _install(given: CommandLine) -> int:
     change = install(agent, scope, own)
     if "--dry-run" not in given.flags:
         carry_out(change)
-    done = _told(change, given.flags, notes=_notes(agent, scope))
+    done = report_change(change, given.flags, notes=_notes(agent, scope))
     if given.json:
         _write_json({"agent": agent, "scope": scope, **done})
     elif not change.changed:
@@ -266,7 +266,7 @@ def _uninstall(given: CommandLine) -> int:
     for change in found:
         if "--dry-run" not in given.flags:
             carry_out(change)
-        results.append(_told(change, given.flags, notes=[]))
+        results.append(report_change(change, given.flags, notes=[]))
     if given.json:
         _write_json({"agent": agent, "scope": scope, "changes": results})
     elif not found:
@@ -275,7 +275,7 @@ def _uninstall(given: CommandLine) -> int:
     return 0
 
 
-def _told(change: SettingsChange, flags: set[str], notes: list[str]) -> dict[str, object]:
+def report_change(change: SettingsChange, flags: set[str], notes: list[str]) -> dict[str, object]:
     """Says what was or would be done, and returns it as data."""
     kept = change.kept
     dry = "--dry-run" in flags

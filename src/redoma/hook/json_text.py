@@ -70,21 +70,38 @@ def _string(text: str, at: int) -> tuple[str, int]:
 
 def append(text: str, path: tuple[str, ...], value: object) -> str:
     """The text with `value` as the last item of the array at `path`, made where it is missing."""
-    node = scan(text)
-    done = 0
-    for name in path:
-        inner = node.member(name)
-        if inner is None:
-            break
-        node = inner
-        done += 1
-    missing = path[done:]
+    node, missing = _deepest(text, path)
     if not missing:
         return _insert(text, node, "", value)
-    nested: object = [value]
-    for name in reversed(missing[1:]):
-        nested = {name: nested}
-    return _insert(text, node, f"{json.dumps(missing[0], ensure_ascii=False)}: ", nested)
+    return _nest(text, node, missing, [value])
+
+
+def put(text: str, path: tuple[str, ...], value: object) -> str:
+    """The text with `value` as the member at `path`, in place of the one that is there."""
+    node, missing = _deepest(text, path)
+    if missing:
+        return _nest(text, node, missing, value)
+    line = text[text.rfind("\n", 0, node.start) + 1 : node.start]
+    margin = line[: len(line) - len(line.lstrip(" \t"))]
+    made = _pretty(value, _unit(text), margin, "\r\n" if "\r\n" in text else "\n")
+    return text[: node.start] + made + text[node.end :]
+
+
+def _deepest(text: str, path: tuple[str, ...]) -> tuple[JsonNode, tuple[str, ...]]:
+    """The last value along a path that is there, and the names after it."""
+    node = scan(text)
+    for done, name in enumerate(path):
+        inner = node.member(name)
+        if inner is None:
+            return node, path[done:]
+        node = inner
+    return node, ()
+
+
+def _nest(text: str, node: JsonNode, names: tuple[str, ...], value: object) -> str:
+    for name in reversed(names[1:]):
+        value = {name: value}
+    return _insert(text, node, f"{json.dumps(names[0], ensure_ascii=False)}: ", value)
 
 
 def _insert(text: str, container: JsonNode, lead: str, value: object) -> str:

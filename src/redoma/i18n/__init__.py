@@ -19,26 +19,37 @@ VARIABLE = "REDOMA_LANGUAGE"
 _chosen = ""
 
 
-def phrased(text: str, *values: object) -> str:
+def phrased(text: str, *numbered: object, **values: object) -> str:
     """A message of ours in the language of whoever reads it; what is none stays as it is.
 
-    With values, the text is a message whose holes `{0}`, `{1}` they fill, copied as they are.
-    Without, its holes are filled already, and the message is known by its words.
+    With values, the text is the template of a message.
     """
     language = _chosen or choose(from_environment(os.environ))
-    if language == ENGLISH:
-        return text.format(*values) if values else text
-    return in_language(text, language, *values)
+    if language == ENGLISH and not numbered:
+        return text.format(**values) if values else text
+    return in_language(text, language, *numbered, **values)
 
 
-def in_language(text: str, language: str, *values: object) -> str:
+def in_language(text: str, language: str, *numbered: object, **values: object) -> str:
     """A message of ours in this language; `en` gives it back as it is."""
+    from redoma.model.message import Message
+
+    if numbered:
+        if known(language) == ENGLISH:
+            return text.format(*numbered)
+        from redoma.i18n.template_search import of as matching
+
+        return matching(known(language)).filled(text, numbered)
+    message = Message(text, **values)
     if known(language) == ENGLISH:
-        return text.format(*values) if values else text
+        return message
+    if not message.values:
+        from redoma.i18n.template_search import of as matching
+
+        return matching(known(language)).translated(message)
     from redoma.i18n.catalogue import of
 
-    catalogue = of(known(language))
-    return catalogue.filled(text, values) if values else catalogue.translated(text)
+    return of(known(language)).said(message)
 
 
 in_language.__module__ = "redoma"

@@ -1,7 +1,7 @@
 """Reads and writes gettext's `.po` files: a message, its translation, and where the source says it.
 
-Only what a catalogue of ours has: no plural forms, and what is marked fuzzy or obsolete counts as
-not translated. `msgfmt -c` and every translator's tool read the same file.
+What is marked fuzzy or obsolete counts as not translated. `msgfmt --check` and every translator's
+tool read the same file: a message with holes has the flag `python-brace-format`.
 """
 
 from __future__ import annotations
@@ -13,19 +13,36 @@ from redoma.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _MEANT = {"n": "\n", "t": "\t", "r": "\r"}
 _WRITTEN = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
-_KEYWORDS = ("msgctxt", "msgid", "msgstr")
+_KEYWORDS = ("msgctxt", "msgid", "msgid_plural", "msgstr", *(f"msgstr[{n}]" for n in range(6)))
+_PLURALS = re.compile(r'"Plural-Forms:[^"]*plural=([^;"]+);')
+_HOLE = re.compile(r"\{[a-z_]\w*\}")
+_HEAD = """Project-Id-Version: redoma
+PO-Revision-Date: 2026-11-18 08:00+0000
+Last-Translator: the authors of Redoma
+Language-Team: the authors of Redoma
+Language: {language}
+MIME-Version: 1.0
+Content-Type: text/plain; charset=UTF-8
+Content-Transfer-Encoding: 8bit
+Plural-Forms: nplurals=2; plural=(n > 1);
+"""
 
 
 class PoEntry(Value):
-    """One message: its English, its translation, what kind of text it is and where it stands."""
+    """One message: its English, its translation, what kind of text it is and where it stands.
+
+    A counted one has `many`, the English of every count but one, and the other forms in `more`.
+    """
 
     english: str
     foreign: str
+    many: str = ""
+    more: tuple[str, ...] = ()
     context: str = ""
     places: tuple[str, ...] = ()
 
@@ -58,28 +75,42 @@ def _entry(block: str, text: str) -> PoEntry | None:
         said[at] += _ESCAPED.sub(lambda found: _MEANT.get(found[1], found[1]), quoted[1:-1])
     return PoEntry(
         english=said["msgid"],
-        foreign=said["msgstr"],
+        foreign=said["msgstr"] or said["msgstr[0]"],
+        many=said["msgid_plural"],
+        more=tuple(said[f"msgstr[{n}]"] for n in range(1, 6) if said[f"msgstr[{n}]"]),
         context=said["msgctxt"],
         places=tuple(places),
     )
 
 
+def plural_rule(text: str) -> Callable[[int], int]:
+    """Which form a count takes, as the head of a file says it; English's rule without one."""
+    found = _PLURALS.search(text)
+    if found is None:
+        return lambda count: int(count != 1)
+    from gettext import c2py
+
+    return c2py(found[1])
+
+
 def written(language: str, entries: Iterable[PoEntry]) -> str:
     """A whole file, head and all."""
-    head = PoEntry(
-        english="",
-        foreign=f"Language: {language}\nMIME-Version: 1.0\n"
-        "Content-Type: text/plain; charset=UTF-8\nContent-Transfer-Encoding: 8bit\n",
-    )
+    head = PoEntry(english="", foreign=_HEAD.replace("{language}", language))
     return "\n".join(_text(entry) for entry in (head, *entries))
 
 
 def _text(entry: PoEntry) -> str:
     lines = [f"#: {place}" for place in entry.places]
+    if _HOLE.search(entry.english + entry.many):
+        lines.append("#, python-brace-format")
     if entry.context:
         lines += _said("msgctxt", entry.context)
     lines += _said("msgid", entry.english)
-    lines += _said("msgstr", entry.foreign)
+    if not entry.many:
+        return "\n".join([*lines, *_said("msgstr", entry.foreign)]) + "\n"
+    lines += _said("msgid_plural", entry.many)
+    for number, form in enumerate((entry.foreign, *entry.more)):
+        lines += _said(f"msgstr[{number}]", form)
     return "\n".join(lines) + "\n"
 
 

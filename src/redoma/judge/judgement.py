@@ -10,9 +10,8 @@ from redoma.judge.interpret.state import Ground, State
 from redoma.judge.interpret.walker import TooMuch, Walker
 from redoma.judge.shell.parser import parse
 from redoma.judge.text.deception import as_seen, deceptions
-from redoma.model.decision import Decision
+from redoma.model.decision import Assessment, Decision, Effect, Fact, Finding
 from redoma.model.policy import BUILT_IN, SHIPPED_RULES, Circumstances
-from redoma.model.risk import Assessment, Effect, Fact, Finding
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,13 +6,13 @@ The fields are exactly those that callers are promised; what is read is checked 
 from __future__ import annotations
 
 from redoma.model.errors import ConfirmationExpired, UsageError
-from redoma.model.question import Answer, Choice
+from redoma.model.request import Answer, Choice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from redoma.model.question import Question
+    from redoma.model.request import Question
 
 OPTIONS = {
     Choice.APPROVE: "Execute command",

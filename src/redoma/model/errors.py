@@ -18,7 +18,8 @@
     ├── StateUnavailable
     ├── CatalogueError
     ├── Withheld
-    └── VaultError        WrongKey · UnknownToken
+    └── VaultError        WrongKey · WrongPassphrase · SecretChanged · VaultDowngraded · NoKeychain
+                          UnknownToken
 
 Each says what happened (`str(error)`), what kind of thing it is (`code`, stable), and what to do
 next (`hint`, often a command to type). `exit_status` belongs to the class: 2 for a request that
@@ -26,6 +27,8 @@ cannot be understood, 124 for time, 126 for a refusal, 125 where Redoma could no
 """
 
 from __future__ import annotations
+
+from redoma.model.message import Message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,7 +49,7 @@ class RedomaError(Exception):
 
     def __init__(self, message: str, *, hint: str | Remedy = "") -> None:
         """`hint` is what to do next: as it is, or as each interface says it."""
-        super().__init__(message)
+        super().__init__(Message(message))
         self.remedy = None if isinstance(hint, str) else hint
         self.hint: str = hint if isinstance(hint, str) else hint.said()
 
@@ -337,6 +340,30 @@ class WrongKey(VaultError):
     """What is stored was written with another key, or was changed."""
 
     code = "wrong-key"
+
+
+class WrongPassphrase(WrongKey):
+    """The passphrase opens no key of the vault."""
+
+    code = "wrong-passphrase"
+
+
+class SecretChanged(WrongKey):
+    """A secret is not what was sealed under its name, although the vault's key is the right one."""
+
+    code = "secret-changed"
+
+
+class VaultDowngraded(VaultError):
+    """The vault has an older or weaker form than the one that it was given last."""
+
+    code = "vault-downgraded"
+
+
+class NoKeychain(VaultError):
+    """There is no keychain, or none that is known to encrypt what it keeps."""
+
+    code = "no-keychain"
 
 
 class UnknownToken(VaultError):

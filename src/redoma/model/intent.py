@@ -1,6 +1,6 @@
 """A plan of work as someone intends it: named steps, each one operation, and what holds for it.
 
-Not to be taken for `redoma.model.plan`, which is how one run is enclosed.
+Not to be taken for `redoma.model.grant`, which is how one run is enclosed.
 """
 
 from __future__ import annotations

@@ -90,6 +90,8 @@ class Reach(Value):
     # before one of them is asked for the same again.
     cache: tuple[str, ...] = ()
     cache_seconds: int = 30
+    # Headers, in lower case, that make no difference to what these hosts answer.
+    cache_ignores: tuple[str, ...] = ()
 
     @property
     def opens_tls(self) -> bool:
@@ -164,6 +166,8 @@ class Connection(Value):
             return ""
         host = self.name or self.address
         if self.why == REQUEST_NOT_GRANTED:
+            if not self.method:
+                return ""  # one row for many requests
             place = host if self.port in WEB_PORTS else self.target
             path = self.path.partition("?")[0]
             # A star in it would grant more than what was asked for.

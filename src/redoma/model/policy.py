@@ -10,14 +10,14 @@ from __future__ import annotations
 from enum import Enum, IntEnum
 
 from redoma.model.decision import Verdict
-from redoma.model.question import Choice
+from redoma.model.request import Choice
 from redoma.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypeAlias
 
-    from redoma.model.risk import Fact
+    from redoma.model.decision import Fact
 
     # A parsed condition: an operator and its operands, as plain tuples that can be kept.
     Tree: TypeAlias = tuple[object, ...]
@@ -137,6 +137,7 @@ class NetworkRules(Value):
     inspect: bool = False
     # Hosts whose answers are kept, and the seconds before one is asked for the same again.
     cache_hosts: tuple[str, ...] = ()
+    cache_ignored_headers: tuple[str, ...] = ()
     cache_min_interval: int = 30
 
     @property
@@ -149,6 +150,14 @@ class NetworkRules(Value):
             or self.inspect
             or self.cache_hosts
         )
+
+
+class SecretRules(Value):
+    """Which secrets of the vault a command may get in plaintext; None is no list of our own."""
+
+    allowed: tuple[str, ...] | None = None
+    # Whether a person confirms each run that gets one.
+    confirm: bool = True
 
 
 class Resources(Value):
@@ -237,6 +246,7 @@ class Policy(Value):
     block: tuple[str, ...] = ()
     filesystem: Filesystem = Filesystem()
     network: NetworkRules = NetworkRules()
+    secrets: SecretRules = SecretRules()
     resources: Resources = Resources()
     logging: Logging = Logging()
     rate_limits: RateLimits = RateLimits()

@@ -14,7 +14,7 @@ from redoma.model.errors import (
     RunError,
     TimedOut,
 )
-from redoma.model.guarantee import Enforcement
+from redoma.model.grant import Enforcement
 from redoma.model.value import Value
 
 TYPE_CHECKING = False

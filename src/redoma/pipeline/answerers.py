@@ -10,7 +10,7 @@ import os
 from contextlib import suppress
 
 from redoma.model.errors import AskUnavailable, StateUnavailable, UsageError
-from redoma.pipeline.redaction import cleaner, redact
+from redoma.pipeline.secrets import cleaner, redact
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from redoma.ask.answerers import AnswererChain
     from redoma.model.policy import Policy
-    from redoma.model.question import Answer, Answerer, Choice, Question
+    from redoma.model.request import Answer, Answerer, Choice, Question
 
 HOWS = ("auto", "wait", "nobody")
 """How a command line asks: whoever is there, whoever answers elsewhere, or nobody."""

@@ -13,8 +13,14 @@ from redoma.pipeline.python_call import CallContext, CallRunner, request_for_cal
 from redoma.pipeline.requests import request_for
 from redoma.pipeline.run_context import RunContext
 from redoma.pipeline.sandbox import Sandbox, confirmation
-from redoma.pipeline.step_runner import RunStepRunner, StepRunner
-from redoma.pipeline.steps import AskStep, ExecuteStep, drive_async, perform
+from redoma.pipeline.steps import (
+    AskStep,
+    ExecuteStep,
+    RunStepRunner,
+    StepRunner,
+    drive_async,
+    perform,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

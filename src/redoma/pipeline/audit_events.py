@@ -17,17 +17,18 @@ if TYPE_CHECKING:
     from redoma.model.call import Failure
     from redoma.model.change import Changes
     from redoma.model.decision import Decision
+    from redoma.model.grant import RunPlan
     from redoma.model.intent import Intent
-    from redoma.model.plan import RunPlan
-    from redoma.model.question import Answer, Question
-    from redoma.model.request import Request
+    from redoma.model.request import Answer, Question, Request
     from redoma.model.result import Quarantined, Result
 
 USUAL = Logging()
 KEPT_OUTPUT = 64 << 10
 _LONGEST_COMMAND = 64 << 10
 _MOST_PATHS = 200
-_MOST_CALLS = 500
+# Connections of a run with a row each; of the others so many share one, each named in it.
+_MOST_CALLS = 200
+_CALLS_IN_A_ROW = 500
 
 
 class AuditEvents:
@@ -115,6 +116,8 @@ class AuditEvents:
             details["subprocesses"] = False
         if grant.env:
             details["env"] = [name for name, _ in grant.env]  # names only: values may be secrets
+        if grant.secrets:
+            details["secrets"] = [each.text for each in grant.secrets]  # by name, never a value
         return self._event(Kind.RUN_STARTING, details, self._request.workload.shown)
 
     def ended(self, result: Result) -> Event:
@@ -161,14 +164,20 @@ class AuditEvents:
         )
 
     def network(self, calls: tuple[Connection, ...]) -> tuple[Event, ...]:
-        """What was refused has rows of its own, which nothing that passed can take."""
-        refused = [each for each in calls if not each.allowed]
-        allowed = [each for each in calls if each.allowed]
-        return tuple(
-            self._event(Kind.NETWORK, {"target": each.target, **_known(each)})
-            for room in (allowed, refused)
-            for each in (*room[:_MOST_CALLS], *_rest(room[_MOST_CALLS:]))
-        )
+        """Rows for what passed and for what was refused; every host, port and reason is in one.
+
+        Rows that name many come first: of a run's rows, retention lets the last go.
+        """
+        made: list[dict[str, object]] = []
+        for allowed in (True, False):
+            room = [each for each in calls if each.allowed is allowed]
+            rest = room[_MOST_CALLS:]
+            made += (
+                _together(rest[at : at + _CALLS_IN_A_ROW])
+                for at in range(0, len(rest), _CALLS_IN_A_ROW)
+            )
+            made += ({"target": each.target, **_known(each)} for each in room[:_MOST_CALLS])
+        return tuple(self._event(Kind.NETWORK, details) for details in made)
 
     def changed(
         self, kind: Kind, changes: Changes, *, undoable: bool = True, paths: Sequence[str] = ()
@@ -231,20 +240,22 @@ def _known(call: Connection) -> dict[str, object]:
     return {**known, "allowed": call.allowed, "seconds": round(call.seconds, 6)}
 
 
-def _rest(calls: list[Connection]) -> tuple[Connection, ...]:
-    """One row for all that have none of their own."""
-    if not calls:
-        return ()
-    return (
-        Connection(
-            allowed=calls[0].allowed,
-            name="*",
-            why="" if calls[0].allowed else ONE_OF_MANY,
-            times=sum(each.times for each in calls),
-            sent=sum(each.sent for each in calls),
-            received=sum(each.received for each in calls),
-        ),
+def _together(calls: list[Connection]) -> dict[str, object]:
+    """One row for connections that have none of their own, with how often each was tried."""
+    allowed = calls[0].allowed
+    named: dict[str, int] = {}
+    for each in calls:
+        what = each.target if allowed or not each.why else f"{each.target}: {each.why}"
+        named[what] = named.get(what, 0) + each.times
+    whole = Connection(
+        allowed=allowed,
+        name="*",
+        why="" if allowed else ONE_OF_MANY,
+        times=sum(named.values()),
+        sent=sum(each.sent for each in calls),
+        received=sum(each.received for each in calls),
     )
+    return {"target": whole.target, **_known(whole), "targets": named}
 
 
 def _text(data: bytes) -> str:

@@ -10,7 +10,7 @@ from redoma.jail.engines.registry import DECLARED, NAMES
 from redoma.jail.profiles.profile import load
 from redoma.jail.supervisor.limiter import OTHERWISE
 from redoma.model.errors import NoEngine
-from redoma.model.guarantee import EngineReport, Guarantee
+from redoma.model.grant import EngineReport, Guarantee
 from redoma.model.request import Request, ShellCommand
 from redoma.model.value import Value
 from redoma.pipeline.this_host import this_host

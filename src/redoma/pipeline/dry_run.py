@@ -10,13 +10,12 @@ from redoma.model.request import Mode, Program
 from redoma.model.result import Outcome, Result
 from redoma.model.value import Value, replace
 from redoma.pipeline.decisions.check import ground
+from redoma.pipeline.foresight.contacts import reported
 from redoma.pipeline.foresight.forecast import Foreseen, foresee, mocked
-from redoma.pipeline.foresight.git_push import reported
 from redoma.pipeline.path import path
 from redoma.pipeline.requests import request_for
 from redoma.pipeline.run_context import RunContext
-from redoma.pipeline.step_runner import RunStepRunner
-from redoma.pipeline.steps import drive
+from redoma.pipeline.steps import RunStepRunner, drive
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

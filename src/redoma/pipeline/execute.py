@@ -9,12 +9,12 @@ from redoma.base import own_directories, signals
 from redoma.jail.kernel.openat2 import open_plain
 from redoma.jail.protect import installation
 from redoma.jail.supervisor.run import run
-from redoma.model.access import Writes
 from redoma.model.errors import EngineFailed, UsageError
+from redoma.model.grant import Writes
 from redoma.model.request import PythonCall
 from redoma.model.result import Result
 from redoma.model.value import replace
-from redoma.pipeline.workspace import refuse_ours
+from redoma.pipeline.this_host import refuse_ours
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,9 +24,8 @@ if TYPE_CHECKING:
     from redoma.jail.supervisor.control import Control
     from redoma.jail.supervisor.host import Host
     from redoma.jail.supervisor.streams import Sink
-    from redoma.model.access import Grant, Limits
     from redoma.model.change import Changes
-    from redoma.model.plan import Launch, RunPlan
+    from redoma.model.grant import Grant, Launch, Limits, RunPlan
     from redoma.model.result import Exit
 
 
@@ -51,6 +50,10 @@ def execute(
     _refuse_links(plan.grant)
     _refuse_ours(plan.grant)
     refuse_unwaited()
+    if plan.grant.secrets:
+        from redoma.pipeline.secret_grants import with_secrets
+
+        plan = with_secrets(plan)
     engine = host.engine(plan.engine)
     host.has_run = True
     if plan.grant.limits.file_size is not None:
@@ -69,7 +72,7 @@ def execute(
             if plan.grant.limits.file_size is not None:
                 launch = replace(launch, limits=replace(launch.limits, file_size=limits.file_size))
             ended = run(
-                _with_secrets(launch),
+                _with_secrets(launch, plan),
                 stdin=stdin,
                 sink=sink,
                 control=control,
@@ -164,13 +167,25 @@ def _about_ours(grant: Grant, ended: Exit) -> tuple[str, ...]:
     )
 
 
-def _with_secrets(launch: Launch) -> Launch:
-    """The same, with what its gate adds to requests; taken only when everything else stands."""
+def _with_secrets(launch: Launch, plan: RunPlan) -> Launch:
+    """The same, with what its gate adds to requests; taken only when everything else stands.
+
+    What the command prints is searched for all that it is given, or could be told back.
+    """
+    if plan.secrets:
+        from redoma.base.secret_search import hidden_forms
+
+        texts = [secret.reveal().strip() for secret in plan.secrets]
+        launch = replace(launch, hidden=tuple({f for text in texts for f in hidden_forms(text)}))
     if launch.gate is None or not launch.gate.credentials:
         return launch
-    from redoma.pipeline.credentials import secrets_of
+    from redoma.base.secret_search import hidden_forms
+    from redoma.pipeline.secrets import secrets_of, texts_of
 
-    return replace(launch, secrets=secrets_of(launch.gate.credentials))
+    given = launch.gate.credentials
+    secrets = secrets_of(given)
+    hidden = {form for text in texts_of(given, secrets) for form in hidden_forms(text)}
+    return replace(launch, secrets=secrets, hidden=(*launch.hidden, *hidden))
 
 
 def _load_what_follows(layer: Overlay | None) -> None:

@@ -1,14 +1,13 @@
-"""What the caller of a sandbox asked for by name, and what it makes of a level's grant."""
+"""What the caller of a sandbox asked for by name and what it takes away, beside its level."""
 
 from __future__ import annotations
 
 import os
 
-from redoma.base.paths import is_below
+from redoma.base.paths import is_below, is_within
 from redoma.jail.engines.registry import declared, engine_name
-from redoma.model.access import Apply, Grant, Limits, NetworkMode, Writes
 from redoma.model.errors import EngineFailed, UsageError
-from redoma.model.guarantee import Guarantee
+from redoma.model.grant import SHARED, Apply, Grant, Guarantee, Limits, NetworkMode, Writes
 from redoma.model.network import Reach
 from redoma.model.value import replace
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import TypeVar
 
-    from redoma.model.access import Grant
+    from redoma.model.grant import SecretGrant
     from redoma.model.policy import Policy
 
     F = TypeVar("F", bound=Callable[..., None])
@@ -76,6 +75,7 @@ class Overrides:
         writable: tuple[str, ...],
         readable: tuple[str, ...],
         env: tuple[tuple[str, str], ...],
+        secrets: tuple[SecretGrant, ...] = (),
         reach: Reach | None,
         direct: bool,
         temporary: bool,
@@ -93,13 +93,14 @@ class Overrides:
         self.writable = writable
         self._readable = readable
         self._env = env
+        self.granted = secrets
 
     def secrets(self) -> tuple[str, ...]:
         """Given variables whose names say that they are secret, and what a gate adds."""
         added = self._reach.credentials if self._reach is not None else ()
         if not self._env and not added:
             return ()
-        from redoma.pipeline.credentials import texts_of
+        from redoma.pipeline.secrets import texts_of
         from redoma.vault.exact import own_values
 
         return (*own_values(dict(self._env)), *texts_of(added))
@@ -148,6 +149,7 @@ class Overrides:
             writable=self.writable,
             readable=self._readable,
             env=self._env,
+            secrets=self.granted,
             require=require,
             prefer=(self._engine,) if self._engine else grant.prefer,
         )
@@ -192,6 +194,74 @@ def policy_beside(pack: str, rules: Sequence[tuple[str, str, str]]) -> Policy | 
     """What counts beside the policy in the files; None where nothing does."""
     if not pack and not rules:
         return None
-    from redoma.pipeline.decisions.caller_rules import own
+    from redoma.pipeline.decisions.own_rules import own
 
     return own(pack, rules)
+
+
+class Restrictions:
+    """Hidden paths hold below whatever is given; `subprocesses` is how many may run at once."""
+
+    def __init__(self, hide: Sequence[str] | None, subprocesses: int | None) -> None:
+        # A name that is not there yet is hidden too: what appears there is taken away again.
+        self._hide = tuple(dict.fromkeys(map(_real, hide or ())))
+        if "/" in self._hide:
+            raise UsageError("hide: without / there is nothing left to run")
+        self._subprocesses = subprocesses
+
+    def applied_to(self, grant: Grant) -> Grant:
+        """The grant without what is taken away."""
+        if self._subprocesses is not None:
+            most = self._subprocesses + 1  # the call's own process is one of them
+            now = grant.limits.processes
+            limits = grant.limits
+            if self._subprocesses and (now is None or most < now):
+                limits = replace(limits, processes=most)
+            grant = replace(grant, subprocesses=self._subprocesses > 0, limits=limits)
+        if not set(SHARED).isdisjoint(grant.writable):
+            grant = replace(grant, require=grant.require - {Guarantee.PROTECTED_PATHS})
+        hidden = (*self._hide, *_own(grant))
+        covers = [h for h in hidden if is_within(grant.workspace, h)]
+        if covers:
+            raise UsageError(f"hide: {covers[0]} holds the workspace {grant.workspace}")
+        new = tuple(path for path in hidden if path not in grant.hidden)
+        if not new:
+            return grant
+        from redoma.pipeline.decisions.policy_grant import with_engines_that_hide
+
+        return with_engines_that_hide(replace(grant, hidden=(*grant.hidden, *new)))
+
+
+def _own(grant: Grant) -> list[str]:
+    """Our own directories, where something that was given lies around them.
+
+    Attack: whoever may write a whole home could write the audit log, approvals and policies in it.
+    """
+    from redoma.base import own_directories
+    from redoma.pipeline.decisions.policies import user_file
+
+    given = (*grant.writable, *grant.readable)
+    # In a workspace the cache is only read: what a call needs may lie there.
+    roots = (grant.workspace, *given)
+    kept = [
+        path for path in (_state(), own_directories.config(), os.path.dirname(user_file())) if path
+    ]
+    found = [path for path in map(_real, kept) if any(is_within(path, root) for root in roots)]
+    if given:
+        cache = _real(own_directories.cache())
+        found += [cache] if any(is_within(cache, each) for each in given) else []
+    return list(dict.fromkeys(found))
+
+
+def _state() -> str:
+    from redoma.base import own_directories
+    from redoma.model.errors import StateUnavailable
+
+    try:
+        return own_directories.state()
+    except StateUnavailable:
+        return ""  # who writes there says so
+
+
+def _real(path: str) -> str:
+    return os.path.realpath(os.path.expanduser(path))

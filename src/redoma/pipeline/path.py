@@ -7,28 +7,26 @@ far as the answer; what becomes of changes later is in `redoma.pipeline.transact
 
 from __future__ import annotations
 
-from redoma.model.access import Apply as When
-from redoma.model.access import Writes
 from redoma.model.decision import Verdict
 from redoma.model.errors import NoRoomForUndo, RecordError, RedomaError
 from redoma.model.event import Kind
+from redoma.model.grant import Apply as When
+from redoma.model.grant import Writes
 from redoma.model.request import Mode
 from redoma.model.result import Outcome, Result
 from redoma.model.value import Value, replace
-from redoma.pipeline.check_path import check_path
+from redoma.pipeline.checks import check_path
 from redoma.pipeline.steps import ApplyStep, AskStep, AuditStep, BeginStep, ExecuteStep, HoldStep
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from redoma.model.access import Grant
     from redoma.model.change import Changes
     from redoma.model.decision import Decision
     from redoma.model.event import Event
-    from redoma.model.plan import RunPlan
-    from redoma.model.question import Answer, Choice, Context, Question
-    from redoma.model.request import Request
+    from redoma.model.grant import Grant, RunPlan
+    from redoma.model.request import Answer, Choice, Context, Question, Request
     from redoma.pipeline.audit_events import AuditEvents
     from redoma.pipeline.steps import Path
 
@@ -171,7 +169,7 @@ def _stopped(name: str) -> str:
 
 def _meant(question: Question, answer: Answer | None) -> Mode | str | None:
     """How far to go now, another command to go with, or None for a no."""
-    from redoma.model.question import Choice
+    from redoma.model.request import Choice
 
     # Attack: an answer to another question, or about another command, is no answer to this one.
     if answer is None or (answer.question, answer.digest) != (question.id, question.digest):
@@ -290,7 +288,7 @@ class Confirmed(Value):
     @property
     def choice(self) -> Choice:
         """What was said; silence and a denial by policy are a no."""
-        from redoma.model.question import Choice
+        from redoma.model.request import Choice
 
         return self.answer.choice if self.answer is not None else Choice.DENY
 

@@ -11,14 +11,14 @@ from redoma.ask.own_files import own_directory
 from redoma.ask.pending_questions import PendingQuestions, Waiting
 from redoma.base import own_directories
 from redoma.model.errors import AskUnavailable, StateUnavailable, UsageError
-from redoma.model.question import Choice, Remember
+from redoma.model.request import Choice, Remember
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from redoma.ask.answerers import Said
-    from redoma.model.question import Answer, Answerer, Question
+    from redoma.model.request import Answer, Answerer, Question
 
 __all__ = [
     "Approval",

@@ -10,13 +10,13 @@ from redoma.jail.calls.payload import sent
 from redoma.jail.calls.wire import CallOrders
 from redoma.jail.engines.hidden_paths import in_everything
 from redoma.jail.protect.installation import environment_in
-from redoma.model.access import NetworkMode, Writes
 from redoma.model.errors import Declined, UsageError
+from redoma.model.grant import NetworkMode, Writes
 from redoma.model.request import PythonCall, Request
 from redoma.model.result import Outcome
 from redoma.model.value import replace
 from redoma.pipeline.run_context import RunContext
-from redoma.pipeline.step_runner import RunStepRunner
+from redoma.pipeline.steps import RunStepRunner
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,10 +24,9 @@ if TYPE_CHECKING:
 
     from redoma.jail.supervisor.control import Control
     from redoma.jail.supervisor.streams import Sink
-    from redoma.model.access import Grant
     from redoma.model.call import Call
     from redoma.model.decision import Decision
-    from redoma.model.plan import RunPlan
+    from redoma.model.grant import Grant, RunPlan
     from redoma.model.policy import Circumstances
     from redoma.model.result import Result
     from redoma.pipeline.run_context import SandboxConfig

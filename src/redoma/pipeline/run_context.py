@@ -5,18 +5,17 @@ from __future__ import annotations
 import os
 import stat
 
-from redoma.base.ids import short_id
 from redoma.base.log import logger
+from redoma.base.process_identity import short_id
 from redoma.jail.engines.choice import plan as make_plan
 from redoma.jail.profiles.profile import load
-from redoma.model.access import Apply, NetworkMode, Syscalls, Writes
 from redoma.model.arguments import flag, number
 from redoma.model.errors import NoEngine
-from redoma.model.guarantee import Guarantee
+from redoma.model.grant import Apply, Guarantee, NetworkMode, Syscalls, Writes
 from redoma.model.network import Reach
 from redoma.model.request import Mode
 from redoma.model.value import replace
-from redoma.pipeline.context import PipelineContext
+from redoma.pipeline.checks import PipelineContext
 from redoma.pipeline.requests import shell_command
 from redoma.pipeline.this_host import this_host
 
@@ -24,18 +23,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.audit.log import AuditLog
     from redoma.jail.supervisor.host import Host
-    from redoma.model.access import Grant
     from redoma.model.change import Changes
     from redoma.model.decision import Decision
+    from redoma.model.grant import Grant, RunPlan
     from redoma.model.intent import StepConstraints
-    from redoma.model.plan import RunPlan
     from redoma.model.policy import Circumstances, Policy
-    from redoma.model.question import Answerer, Question
-    from redoma.model.request import Request
-    from redoma.pipeline.context import Ask
-    from redoma.pipeline.overrides import Overrides
+    from redoma.model.request import Answerer, Question, Request
+    from redoma.pipeline.checks import Ask
+    from redoma.pipeline.overrides import Overrides, Restrictions
     from redoma.pipeline.requests import Caller
-    from redoma.pipeline.restrictions import Restrictions
 
 log = logger(__name__)
 USUAL = "standard"
@@ -97,7 +93,7 @@ class SandboxConfig:
             found = load_policy(self._project)
         if self._beside is None:
             return found
-        from redoma.pipeline.decisions.caller_rules import over
+        from redoma.pipeline.decisions.own_rules import over
 
         return over(found, self._beside)
 
@@ -178,6 +174,11 @@ class RunContext(PipelineContext):
         if changes is not None:
             around = replace(around, files_affected=len(changes.items))
         decision = self._decided(request, around)
+        granted = self.config.overrides.granted
+        if granted and request.mode is not Mode.PREVIEW:  # which gets none, and is not asked about
+            from redoma.judge.policy.secret_names import with_secrets
+
+            decision = with_secrets(decision, self.policy, granted)
         log.info(
             "run %s: %s, %s by policy %s",
             request.id,
@@ -306,5 +307,6 @@ def held(grant: Grant) -> Grant:
         # No overlay lies over these: a preview that wrote there would be none.
         writable=(),
         readable=(*grant.readable, *grant.writable),
+        secrets=(),  # nobody is asked about a preview
         require=grant.require - {Guarantee.PROTECTED_PATHS} | _HELD,
     )

@@ -5,18 +5,17 @@ from __future__ import annotations
 from redoma.jail.profiles.profile import load
 from redoma.jail.protect.installation import INTERPRETER  # noqa: F401 — looked up before anything runs
 from redoma.model.request import Mode
-from redoma.pipeline.check_path import check_path
-from redoma.pipeline.credentials import reach_of
-from redoma.pipeline.overrides import Overrides, policy_beside, policy_named
+from redoma.pipeline.checks import check_path
+from redoma.pipeline.overrides import Overrides, Restrictions, policy_beside, policy_named
 from redoma.pipeline.path import confirm_path, path
 from redoma.pipeline.requests import Caller, request_for
-from redoma.pipeline.restrictions import Restrictions
 from redoma.pipeline.run_context import RunContext, SandboxConfig
+from redoma.pipeline.secret_grants import read_grants
+from redoma.pipeline.secrets import reach_of
 from redoma.pipeline.settings import Access, Network, PolicyChoice, checked, limits_by_name
-from redoma.pipeline.step_runner import RunStepRunner, StepRunner
-from redoma.pipeline.steps import drive
-from redoma.pipeline.workspace import READ, WRITTEN, granted_path
-from redoma.pipeline.workspace import workspace as usable
+from redoma.pipeline.steps import RunStepRunner, StepRunner, drive
+from redoma.pipeline.this_host import READ, WRITTEN, granted_path
+from redoma.pipeline.this_host import workspace as usable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,13 +25,12 @@ if TYPE_CHECKING:
     from redoma.audit.log import AuditLog
     from redoma.jail.supervisor.control import Control
     from redoma.jail.supervisor.streams import Sink
-    from redoma.model.access import Limits
     from redoma.model.call import Call
     from redoma.model.change import Applied, Undone
     from redoma.model.decision import Decision
+    from redoma.model.grant import Limits
     from redoma.model.policy import Policy
-    from redoma.model.question import Answer, Answerer, Choice, Context, Question
-    from redoma.model.request import Request
+    from redoma.model.request import Answer, Answerer, Choice, Context, Question, Request
     from redoma.model.result import Result
     from redoma.pipeline.path import Confirmed
     from redoma.pipeline.preview import Preview
@@ -104,6 +102,7 @@ class Sandbox:
             ),
             readable=tuple(granted_path(path, READ, root=root) for path in access.read),
             env=tuple((access.env or {}).items()),
+            secrets=read_grants(access.secrets),
             reach=reach_of(
                 network.hosts,
                 network.publish,
@@ -264,7 +263,7 @@ def confirmation(
     command: str | Sequence[str], config: SandboxConfig, cwd: str, previous: Sequence[str]
 ) -> tuple[Request, Context]:
     """The request that somebody is asked about, and what led to it."""
-    from redoma.model.question import Context
+    from redoma.model.request import Context
 
     request = request_for(command, config.started_in(cwd), caller=config.caller)
     about = Context(

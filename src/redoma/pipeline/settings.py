@@ -10,8 +10,8 @@ from functools import wraps
 
 from redoma.jail.profiles.limits import checked_limit
 from redoma.model import arguments
-from redoma.model.access import Limits
 from redoma.model.arguments import WrongType, WrongValue, shown
+from redoma.model.grant import Limits
 from redoma.model.value import Value, fields_of, replace
 from redoma.pipeline.requests import Caller
 
@@ -33,7 +33,10 @@ class Access(Value):
 
     `write` and `read` are paths beside the workspace. `hide` are paths that are not there for a
     command, whatever else is given; who says what is hidden may give a whole home. `env` are
-    environment variables by name. `subprocesses` is how many processes a Python call may start.
+    environment variables by name. `secrets` are secrets of the vault that a command gets in
+    plaintext, confirmed and written down: `NAME` or `NAME=VARIABLE` in a variable, and
+    `NAME=/run/secrets/FILE` in a file that is never on a disk. `subprocesses` is how many processes
+    a Python call may start.
 
     `direct` writes straight into the workspace where the level would hold what is written.
     `temporary` lets commands work on the machine's own /tmp, held in the workspace's place.
@@ -51,6 +54,7 @@ class Access(Value):
     read: Sequence[str] = ()
     hide: Sequence[str] | None = None
     env: Mapping[str, str] | None = None
+    secrets: Sequence[str] = ()
     subprocesses: int | None = None
     direct: bool = False
     temporary: bool = False
@@ -254,6 +258,7 @@ _ACCESS: dict[str, Callable[[str, object], Any]] = {
     "read": arguments.paths,
     "hide": _or_none(arguments.paths),
     "env": _or_none(_variables),
+    "secrets": arguments.texts,
     "subprocesses": _or_none(arguments.whole),
     "direct": arguments.flag,
     "temporary": arguments.flag,

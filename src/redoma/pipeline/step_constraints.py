@@ -5,18 +5,17 @@ from __future__ import annotations
 import os
 
 from redoma.base.paths import is_within
-from redoma.model.access import Limits, NetworkMode, Writes
 from redoma.model.decision import Verdict
-from redoma.model.guarantee import Guarantee
+from redoma.model.grant import Guarantee, Limits, NetworkMode, Writes
 from redoma.model.network import Reach
 from redoma.model.value import replace
 from redoma.pipeline.decisions.policy_grant import least, with_engines_that_hide
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.model.access import Grant
     from redoma.model.change import Changes
     from redoma.model.decision import Decision
+    from redoma.model.grant import Grant
     from redoma.model.intent import StepConstraints
     from redoma.model.network import HostRule
 

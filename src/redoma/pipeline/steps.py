@@ -1,7 +1,7 @@
-"""What the path asks of the world, step by step, and the two loops that have it done.
+"""What the path asks of the world, step by step, and what performs it on this machine.
 
-The path yields these values and does nothing itself; a `StepRunner` performs them, once by plain
-calls (`drive`) and once by awaiting (`drive_async`).
+A path yields steps and gets their answers; `drive` has them done by plain calls, `drive_async` by
+awaiting.
 """
 
 from __future__ import annotations
@@ -13,11 +13,16 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Generator, Mapping
     from typing import Any, Protocol, TypeAlias, TypeVar
 
+    from redoma.audit.log import PendingWrite
+    from redoma.jail.supervisor.control import Control
+    from redoma.jail.supervisor.streams import Sink
     from redoma.model.change import Applied, Undone
     from redoma.model.event import Event
-    from redoma.model.plan import RunPlan
-    from redoma.model.question import Answer, Question
+    from redoma.model.grant import RunPlan
+    from redoma.model.request import Answer, Question
     from redoma.model.result import Result
+    from redoma.pipeline.checks import PipelineContext
+    from redoma.pipeline.run_context import RunContext
 
     T = TypeVar("T")
     Step: TypeAlias = (
@@ -174,3 +179,100 @@ async def drive_async(path: Path[T], runner: AsyncRunner) -> T:
             answer = await runner.perform(step)
         except BaseException as raised:
             error = raised
+
+
+class StepRunner:
+    """What one walk may use: the audit log, whoever is asked, and stored changes."""
+
+    def __init__(self, context: PipelineContext) -> None:
+        self._context = context
+
+    def audit(self, step: AuditStep) -> None:
+        log = self._context.audit_log()
+        if step.waits:
+            log.append(*step.events)
+        else:
+            log.note(*step.events)
+
+    def begin(self, step: BeginStep) -> PendingWrite:
+        from redoma.pipeline.audit_log import rates
+
+        limits = rates(self._context.policy)
+        return self._context.audit_log().begin(*step.events, limits=limits)
+
+    def ask(self, step: AskStep) -> Answer | None:
+        return self._context.answerer().ask(step.question)
+
+    async def ask_async(self, step: AskStep) -> Answer | None:
+        """As `ask`, without a thread that waits."""
+        return await self._context.answerer().ask_async(step.question)
+
+    def execute(self, step: ExecuteStep) -> Result:
+        raise AssertionError("nothing runs on this walk")
+
+    def hold(self, step: HoldStep) -> None:
+        from redoma.jail.overlay import transaction_store
+
+        transaction_store.set_asks(step.id, step.asks)
+
+    def apply(self, step: ApplyStep) -> Applied:
+        from redoma.pipeline import stored_changes
+
+        return stored_changes.apply(
+            step.id,
+            step.paths,
+            contents=step.contents,
+            allow_write=step.allow_write,
+            undo=step.undo,
+            names=step.protected,
+        )
+
+    def discard(self, step: DiscardStep) -> None:
+        from redoma.pipeline import stored_changes
+
+        stored_changes.discard(step.id)
+
+    def undo(self, step: UndoStep) -> Undone:
+        from redoma.pipeline import stored_changes
+
+        return stored_changes.undo(step.id)
+
+
+class RunStepRunner(StepRunner):
+    """The same for a walk that runs something: its plan is executed on this machine."""
+
+    def __init__(
+        self, context: RunContext, *, sink: Sink | None = None, control: Control | None = None
+    ) -> None:
+        """`sink` gets what the command prints as it comes; `control` sends signals, or ends it."""
+        super().__init__(context)
+        self._run = context
+        self._sink = sink
+        self._control = control
+
+    def execute(self, step: ExecuteStep) -> Result:
+        from redoma.pipeline.execute import execute
+
+        ended = execute(
+            step.plan,
+            self._run.host,
+            stdin=self.stdin(step),
+            sink=self._sink,
+            control=self._control,
+            wait_for_start=step.start.wait,
+        )
+        result = self.finished(ended)
+        if result.changes is not None and result.changes.held:
+            from redoma.pipeline.secrets import cleaner
+            from redoma.pipeline.stored_changes import store
+
+            store(result.changes, cleaner(self._run.policy)(step.command), step.asks)
+        return result
+
+    def stdin(self, step: ExecuteStep) -> bytes | int | None:
+        """What the command reads."""
+        return self._run.stdin
+
+    def finished(self, result: Result) -> Result:
+        """The result with whatever else it tells to those who know how to read it."""
+        return result

@@ -33,8 +33,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from redoma.model.access import Grant
     from redoma.model.change import Changes, Freed, HistoryEntry
+    from redoma.model.grant import Grant
 
 __all__ = [
     "RetentionBounds",

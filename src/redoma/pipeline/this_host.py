@@ -1,4 +1,4 @@
-"""The machine that this process runs on: probed once, and kept ready for every sandbox in it."""
+"""The machine that this process runs on: probed once, ready for every sandbox; its workspaces."""
 
 from __future__ import annotations
 
@@ -6,8 +6,19 @@ import atexit
 import os
 from _thread import allocate_lock
 
+from redoma.base.paths import is_below
 from redoma.jail.kernel.process import standing
+from redoma.jail.supervisor.control import Control
 from redoma.jail.supervisor.host import Host
+from redoma.model.errors import UsageError
+from redoma.model.grant import SHARED
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from redoma.jail.profiles.limits import SIZES, read_limit
+    from redoma.jail.supervisor.tty import fed, raw, size_of
+    from redoma.model.remedies import Remedy
+
 
 _lock = allocate_lock()
 _hosts: dict[tuple[object, ...], Host] = {}
@@ -40,3 +51,126 @@ def this_host() -> Host:
             _hosts[now] = Host()
             atexit.register(_hosts[now].close)
         return _hosts[now]
+
+
+__all__ = ["SIZES", "Control", "fed", "raw", "read_limit", "size_of"]
+
+_HOMES = {
+    "SIZES": "redoma.jail.profiles.limits",
+    "read_limit": "redoma.jail.profiles.limits",
+    "fed": "redoma.jail.supervisor.tty",
+    "raw": "redoma.jail.supervisor.tty",
+    "size_of": "redoma.jail.supervisor.tty",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Loads a service when somebody uses it: a plain run needs none but `Control`."""
+    if name not in _HOMES:
+        raise AttributeError(name)
+    return getattr(__import__(_HOMES[name], fromlist=[name]), name)
+
+
+WRITTEN, READ = "written", "read"
+_SYSTEM = frozenset(
+    "/bin /boot /dev /etc /home /lib /lib64 /media /mnt /opt /proc /root /run /sbin /srv /sys /tmp "
+    "/usr /var /var/tmp /usr/local".split()
+)
+
+
+def workspace(path: str) -> str:
+    """The real path of a usable workspace; otherwise an error that says what is wrong with it."""
+    real = os.path.realpath(path or ".")
+    wrong = _wrong(path, real)
+    if wrong:
+        raise UsageError(wrong, hint=remedy("WORKSPACE"))
+    refuse_ours(real, "the workspace", elsewhere="WORKSPACE")
+    if not os.access(real, os.R_OK | os.W_OK | os.X_OK):
+        owner = os.stat(real).st_uid
+        raise UsageError(
+            f"{real} belongs to uid {owner}, and you cannot write it",
+            hint=remedy("OWN_WORKSPACE"),
+        )
+    return real
+
+
+def _wrong(path: str, real: str) -> str:
+    """Why a directory is no workspace; nothing where it is one."""
+    if not os.path.lexists(path or "."):
+        return f"the workspace {path} does not exist"
+    if not os.path.isdir(real):
+        return f"the workspace {path} is not a directory"
+    home = _home()
+    if real == home:
+        return f"{real} is your home directory: a command could write everything in it"
+    if real == "/" or real in _SYSTEM or is_below(home, real):
+        return f"{real} belongs to the whole machine, not to one project"
+    return ""
+
+
+def remedy(name: str, about: str = "") -> Remedy:
+    """What would help; loaded when it is needed: whoever has a good workspace does without."""
+    from redoma.model.remedies import Help, Remedy
+
+    return Remedy(help=getattr(Help, name), about=about)
+
+
+def refuse_ours(path: str, what: str, hint: str = "", *, elsewhere: str = "") -> None:
+    """An error where a path that is to be written is Redoma's own, or every program's.
+
+    Attack: what a command writes there is executed, loaded or believed at the next start.
+    """
+    from redoma.base import own_directories
+    from redoma.jail.protect import installation
+
+    around = installation.place_around(path)
+    if around:
+        raise UsageError(
+            f"{what}: {path} is Redoma's own, which runs from {around}: no command may write there",
+            hint=remedy(elsewhere) if elsewhere else hint,
+        )
+    if path in map(os.path.realpath, own_directories.bases()):
+        raise UsageError(
+            f"{what}: {path} is where programs keep what is theirs, Redoma too",
+            hint=f"name a directory in it, as {path}/PROGRAM",
+        )
+
+
+def _home() -> str:
+    home = os.path.expanduser("~")
+    if not home.startswith("/"):
+        raise UsageError(
+            f"HOME is {home!r}, which is no absolute path", hint="set HOME to your home directory"
+        )
+    return os.path.realpath(home)
+
+
+def granted_path(path: str, use: str, *, wide: bool = False, root: str = "") -> str:
+    """The real path of something that a run may also use; `wide` lets a home be written.
+
+    `use` is what it is given for: to be `written`, or to be `read`. Attack: in the workspace `root`
+    a command makes `build` a link; whoever gives `build` the next time would give what that leads
+    to.
+    """
+    path = os.path.expanduser(path)
+    real = os.path.realpath(path)
+    # In the workspace a name can be given for what the command is to make.
+    named = use == WRITTEN and root and is_below(real, root)
+    if not os.path.exists(path) and not named:
+        raise UsageError(f"{path} is given to be {use}, and does not exist")
+    from redoma.jail.protect.untrusted_paths import led_out
+
+    if root and led_out(os.path.abspath(path), (root,)):
+        raise UsageError(
+            f"{path} is led out of the workspace by a link in it, to {real}",
+            hint=remedy("NAME_THE_TARGET", real),
+        )
+    home = _home()
+    if wide and real in (home, *SHARED):
+        return real
+    if use == WRITTEN:
+        fix = "name what the command needs there, or another directory"
+        refuse_ours(real, "what is given to be written", fix)
+        if real in (*_SYSTEM, "/", home) or is_below(home, real):
+            raise UsageError(f"{real} is too much to give to one command to be written")
+    return real

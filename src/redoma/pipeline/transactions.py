@@ -23,10 +23,9 @@ if TYPE_CHECKING:
     from redoma.model.change import Applied, Changes, HistoryEntry, Undone
     from redoma.model.event import Event
     from redoma.model.policy import Policy
-    from redoma.model.question import Question
-    from redoma.model.request import Request
+    from redoma.model.request import Question, Request
     from redoma.pipeline.audit_events import AuditEvents
-    from redoma.pipeline.context import PipelineContext
+    from redoma.pipeline.checks import PipelineContext
     from redoma.pipeline.steps import Path
 
     T = TypeVar("T")
@@ -207,7 +206,7 @@ class Transactions:
         return self._context.caller.request(ShellCommand(text=entry.command), id=entry.id)
 
     def _drive(self, path: Path[T]) -> T:
-        from redoma.pipeline.step_runner import StepRunner
+        from redoma.pipeline.steps import StepRunner
 
         return drive(path, StepRunner(self._context))
 
@@ -215,7 +214,7 @@ class Transactions:
 def local_transactions(policy: Policy) -> Transactions:
     """For whoever is at this command line: whoever is there is asked."""
     from redoma.pipeline.answerers import LocalAnswerer
-    from redoma.pipeline.context import PipelineContext
+    from redoma.pipeline.checks import PipelineContext
     from redoma.pipeline.requests import Caller
 
     return Transactions(PipelineContext(policy, Caller(), ask=LocalAnswerer("auto")))

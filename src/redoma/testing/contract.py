@@ -11,7 +11,7 @@ import tempfile
 from typing import TYPE_CHECKING
 
 from redoma import Access, Sandbox
-from redoma.model.guarantee import Guarantee
+from redoma.model.grant import Guarantee
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from redoma.model.guarantee import EngineReport
+from redoma.model.grant import EngineReport
 
 
 class FakeHost:
     """A host whose engines report what a test wants them to.
 
-    >>> from redoma.model.guarantee import EngineReport, Guarantee
+    >>> from redoma.model.grant import EngineReport, Guarantee
     >>> from redoma.testing import FakeHost
     >>> host = FakeHost(EngineReport(name="strong", guarantees=frozenset(Guarantee)))
     >>> host.report("strong").usable

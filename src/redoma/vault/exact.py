@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from redoma.base.secret_search import encoded_forms
 from redoma.vault.names import Tells, is_path, tells
 from redoma.vault.placeholders import is_placeholder
 from redoma.vault.spans import Span
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
 
 # What is shorter would take ordinary words out of every text.
 SHORTEST = 6
-_SHORTEST_ENCODED = 8
 _URLS = ("_URL", "_URI", "_DSN", "_CONNECTION_STRING", "_PROXY")
 
 
@@ -58,60 +58,9 @@ def forms(value: str) -> set[bytes]:
             form
             for line in lines
             if len(line) >= SHORTEST and not line.startswith(b"-----")
-            for form in _forms(line)
+            for form in encoded_forms(line)
         }
-    return _forms(raw)
-
-
-def _forms(raw: bytes) -> set[bytes]:
-    import json
-    from binascii import hexlify
-    from urllib.parse import quote_from_bytes, quote_plus
-
-    text = raw.decode("utf-8", "surrogateescape")
-    made = {raw, text.encode("utf-8", "surrogatepass")}
-    quoted = quote_from_bytes(raw, safe="")
-    made |= {quoted.encode(), quote_from_bytes(raw).encode(), quote_plus(raw).encode()}
-    made.add(_lower_escapes(quoted).encode())
-    for ascii_only in (True, False):
-        inside = json.dumps(text, ensure_ascii=ascii_only)[1:-1]
-        made.add(inside.encode("utf-8", "surrogateescape"))
-    made.add(raw.replace(b"'", b"'\"'\"'"))
-    made.add(raw.replace(b"'", b"'\\''"))
-    made.add(b"".join(_shell_escaped(raw)))
-    made.add(raw.replace(b"&", b"&amp;").replace(b"<", b"&lt;").replace(b">", b"&gt;"))
-    if len(raw) >= _SHORTEST_ENCODED:
-        made |= {hexlify(raw), hexlify(raw).upper(), *_base64_cores(raw)}
-    return {form for form in made if form}
-
-
-def _lower_escapes(quoted: str) -> str:
-    parts = quoted.split("%")
-    return parts[0] + "".join(f"%{part[:2].lower()}{part[2:]}" for part in parts[1:])
-
-
-def _shell_escaped(raw: bytes) -> Iterator[bytes]:
-    """Each special character behind a backslash, as `printf %q` writes it."""
-    for char in raw:
-        one = bytes((char,))
-        yield one if one.isalnum() or one in b"_-./:=@%+," or char > 0x7F else b"\\" + one
-
-
-def _base64_cores(raw: bytes) -> Iterator[bytes]:
-    """What base64 of any text around the value has in common, at each of three alignments.
-
-    Attack: `user:password` in a header of basic authentication hides the password at any offset.
-    """
-    from base64 import b64encode
-
-    for before in range(3):
-        whole = b64encode(b"\0" * before + raw)
-        first = (before * 8 + 5) // 6
-        last = (before + len(raw)) * 8 // 6
-        core = whole[first:last]
-        if len(core) >= _SHORTEST_ENCODED:
-            yield core
-            yield core.replace(b"+", b"-").replace(b"/", b"_")
+    return encoded_forms(raw)
 
 
 class Exact:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from redoma.model.question import Answer, Choice, Context, Impact, Question, Remember
-from redoma.model.risk import Risk
+from redoma.model.decision import Risk
+from redoma.model.request import Answer, Choice, Context, Impact, Question, Remember
 from redoma.model.value import replace
 
 FORCE_PUSH = Question(
@@ -52,7 +52,7 @@ DELETES = replace(
 
 def question(**changes: object) -> Question:
     """A question of its own id, with some fields changed."""
-    from redoma.base.ids import uuid
+    from redoma.base.process_identity import uuid
 
     return replace(FORCE_PUSH, **{"id": uuid(), **changes})
 

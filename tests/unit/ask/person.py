@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 
 from redoma.ask.terminal import TerminalAnswerer
-from redoma.model.question import Answer, Question
+from redoma.model.request import Answer, Question
 
 SEQUENCE = re.compile(rb"\x1b\[([0-9;]*)([A-Za-z])")
 UTF8 = {"TERM": "xterm-256color", "LANG": "C.UTF-8"}

@@ -14,7 +14,7 @@ from redoma.ask.answers import Spent
 from redoma.ask.approvals import RememberedApprovals
 from redoma.ask.pending_questions import PendingQuestions
 from redoma.model.errors import AskUnavailable
-from redoma.model.question import Answer, Choice, Question, Remember
+from redoma.model.request import Answer, Choice, Question, Remember
 from redoma.model.value import replace
 from tests.unit.ask.asked import DELETES, FORCE_PUSH, question, said, yes
 

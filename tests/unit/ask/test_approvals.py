@@ -11,9 +11,9 @@ import pytest
 from redoma.ask import answers
 from redoma.ask.approvals import RememberedApprovals, can_remember
 from redoma.ask.prefixes import prefix_of
+from redoma.model.decision import Risk
 from redoma.model.errors import AskUnavailable, UsageError
-from redoma.model.question import Answer, Choice, Question, Remember
-from redoma.model.risk import Risk
+from redoma.model.request import Answer, Choice, Question, Remember
 from redoma.model.value import replace
 from tests.unit.ask.asked import DELETES, FORCE_PUSH, question, said, yes
 

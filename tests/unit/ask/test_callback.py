@@ -11,7 +11,7 @@ from contextvars import ContextVar
 import pytest
 
 from redoma.ask.answerers import Callback
-from redoma.model.question import Answer, Choice, Question
+from redoma.model.request import Answer, Choice, Question
 from redoma.model.value import replace
 from tests.unit.ask.asked import DELETES, FORCE_PUSH, question, said, yes
 

@@ -11,7 +11,7 @@ from redoma.ask.card import Layout, Look, card, command_rows, fold, keys_for
 from redoma.ask.hidden import without_secrets
 from redoma.ask.terminal_input import Line
 from redoma.base.text import cell
-from redoma.model.question import Context, Impact, Question
+from redoma.model.request import Context, Impact, Question
 from tests.unit.ask.asked import DELETES, FORCE_PUSH, question
 from tests.unit.ask.person import DUMB, UTF8, Person, lines_on_screen
 

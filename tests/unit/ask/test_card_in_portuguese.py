@@ -8,7 +8,7 @@ import pytest
 
 from redoma import i18n as words
 from redoma.ask.card import Look, card
-from redoma.model.question import Choice
+from redoma.model.request import Choice
 from tests.unit.ask.asked import FORCE_PUSH
 from tests.unit.ask.person import DUMB, Person
 

@@ -17,7 +17,7 @@ from redoma.ask.answerers import Together
 from redoma.ask.pending_questions import PendingQuestions
 from redoma.ask.terminal import TerminalAnswerer
 from redoma.model.errors import AskUnavailable, ConfirmationExpired, UsageError
-from redoma.model.question import Answer, Choice, Question
+from redoma.model.request import Answer, Choice, Question
 from redoma.model.value import replace
 from tests.unit.ask.asked import question, said, yes
 from tests.unit.ask.person import UTF8, Person

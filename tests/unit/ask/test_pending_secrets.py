@@ -14,7 +14,7 @@ from redoma.ask.pending_questions import PendingQuestions
 from redoma.cli.run import RUN
 from redoma.cli.run_options import sandbox_for
 from redoma.model.errors import ConfirmationExpired
-from redoma.model.question import Answer, Choice, Question
+from redoma.model.request import Answer, Choice, Question
 from redoma.model.value import replace
 from tests.unit.ask.asked import question, said, yes
 

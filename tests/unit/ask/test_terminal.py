@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from redoma.ask.terminal import TerminalAnswerer
-from redoma.model.question import Answer, Choice, Remember
+from redoma.model.request import Answer, Choice, Remember
 from redoma.model.value import replace
 from tests.unit.ask.asked import FORCE_PUSH, question, said, yes
 from tests.unit.ask.person import DUMB, UTF8, Person, lines_on_screen

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from redoma.audit.chain import BATCH
 from redoma.audit.log import KEEP as DEFAULT
 from redoma.audit.log import AuditLog
 from redoma.audit.retention import MOST_RETAINED
-from redoma.audit.transaction import BATCH
 from redoma.audit.verification import verify
 from redoma.model.event import Event, Kind
+from redoma.model.value import replace
 from tests.unit.audit.story import ended, entries, judged, starting, tamper
 
 KEEP = 20
@@ -101,6 +102,24 @@ def test_refused_connections_are_not_pushed_out_by_those_that_passed(tmp_path: P
         record.append(*(connection(n, allowed=True) for n in range(start, start + 100)))
     refused = [e for e in entries(tmp_path / "audit") if e.facts().get("allowed") is False]
     assert len(refused) == 5
+
+
+def test_busy_runs_do_not_push_out_the_refusal_of_an_earlier_one(tmp_path: Path) -> None:
+    # Attack: three runs with as many refusals as fit, and the one before them is old.
+    record = AuditLog(str(tmp_path / "audit"), keep=KEEP)
+    quiet = connection(0, allowed=False, host="secret.test")
+    record.append(replace(quiet, run="quiet"))
+    for run in ("one", "two", "three"):
+        record.append(*(replace(connection(n, allowed=False), run=run) for n in range(5 * KEEP)))
+    record.append(*(judged(n, session="s") for n in range(BATCH)))
+    kept = [e for e in entries(tmp_path / "audit") if e.kind == "network"]
+    assert [e.facts()["name"] for e in kept if e.run == "quiet"] == ["secret.test"]
+    # What a run has room for is what it noted first.
+    for run in ("one", "two", "three"):
+        own = [e.facts()["name"] for e in kept if e.run == run]
+        assert 6 <= len(own) <= 7
+        assert own == [f"h{n}.test" for n in range(len(own))]
+    assert verify(str(tmp_path / "audit")).faults == ()
 
 
 def test_what_was_held_back_pushes_out_no_judgement(tmp_path: Path) -> None:

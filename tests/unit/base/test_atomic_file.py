@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from redoma.base import atomic_file
+from redoma.base import private_file
 
 
 @pytest.mark.parametrize("durable", [False, True])
 def test_a_file_is_replaced_and_nothing_is_left_beside_it(tmp_path: Path, durable: bool) -> None:
     place = tmp_path / "it"
     place.write_text("old")
-    atomic_file.write(str(place), "néw", durable=durable)
+    private_file.write(str(place), "néw", durable=durable)
     assert place.read_text(encoding="utf-8") == "néw"
     assert place.stat().st_mode & 0o777 == 0o600
     assert os.listdir(tmp_path) == ["it"]
@@ -24,7 +24,7 @@ def test_a_write_that_fails_leaves_what_was_there_and_nothing_beside(tmp_path: P
     place = tmp_path / "it"
     place.mkdir()
     with pytest.raises(OSError):
-        atomic_file.write(str(place), b"new")
+        private_file.write(str(place), b"new")
     assert os.listdir(tmp_path) == ["it"]
 
 
@@ -33,7 +33,7 @@ def test_a_link_at_the_place_is_replaced_and_not_followed(tmp_path: Path) -> Non
     other.write_text("kept")
     place = tmp_path / "it"
     place.symlink_to(other)
-    atomic_file.write(str(place), b"new")
+    private_file.write(str(place), b"new")
     assert (other.read_text(), place.is_symlink(), place.read_text()) == ("kept", False, "new")
 
 
@@ -45,5 +45,5 @@ def test_what_a_dead_process_left_under_our_name_does_not_stop_us(tmp_path: Path
 
     left = tmp_path / f"it.{os.getpid()}-{threading.get_native_id()}.new"
     left.symlink_to(victim)
-    atomic_file.write(str(place), b"new")
+    private_file.write(str(place), b"new")
     assert (place.read_text(), victim.read_text()) == ("new", "kept")

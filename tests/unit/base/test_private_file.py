@@ -6,12 +6,12 @@ import os
 import sys
 import threading
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 from redoma.base.private_file import Key, KeyPlace, is_own_file, key_place, make_directory
 from redoma.model.errors import UsageError, VaultError, WrongKey
+from tests.unit.conftest import install_keyring
 
 FILE, CHAIN = KeyPlace.FILE, KeyPlace.KEYCHAIN
 KEY = Key(
@@ -125,9 +125,7 @@ def test_a_keychain_that_fails_is_an_error_of_ours(
     def locked(*_: str) -> str:
         raise RuntimeError("locked")
 
-    module = ModuleType("keyring")
-    module.get_password = locked  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "keyring", module)
+    install_keyring(monkeypatch, "keyring.backends.SecretService", {"get_password": locked})
     with pytest.raises(VaultError, match="RuntimeError: locked"):
         KEY.existing_or_new(CHAIN, str(tmp_path))
 

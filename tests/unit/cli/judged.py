@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from redoma.model.decision import Decision, Verdict
-from redoma.model.risk import Assessment, Effect, Finding, Risk
+from redoma.model.decision import Assessment, Decision, Effect, Finding, Risk, Verdict
 
 VERDICTS = {
     Risk.SAFE: Verdict.ALLOW,

@@ -14,7 +14,7 @@ import pytest
 from redoma.ask.approvals import RememberedApprovals
 from redoma.ask.pending_questions import PendingQuestions
 from redoma.model.confirmation import confirmation_request
-from redoma.model.question import Answer, Choice, Question, Remember
+from redoma.model.request import Answer, Choice, Question, Remember
 from tests.unit.ask.asked import question, yes
 from tests.unit.cli.running import START, Done, run
 

@@ -6,7 +6,7 @@ import os
 import pty
 
 from redoma.cli.prose import MOST_NOTES, Screen, report, screen
-from redoma.model.risk import Risk
+from redoma.model.decision import Risk
 from tests.unit.cli.judged import finding, judged
 
 COMMAND = "cd build && rm -rf ~/old"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from redoma.cli import main
-from redoma.pipeline.credentials import vault
+from redoma.pipeline.user_vault import vault
 
 VALUE = "tok-5f2c81d09b7e"
 
@@ -82,14 +82,15 @@ def test_a_vault_whose_key_is_lost_says_so_and_is_begun_anew_by_name(
     give(monkeypatch, VALUE.encode())
     main(["vault", "set", "api"])
     place = tmp_path / "redoma/vault"
-    (place / "vault.key").unlink()
+    (key,) = place.glob("vault-*.key")
+    key.unlink()
     capsys.readouterr()
     give(monkeypatch, b"another")
     assert main(["vault", "set", "other"]) == 125
     said = capsys.readouterr()
     assert (said.out, said.err) == (
         "",
-        f"redoma: the key {place}/vault.key is gone\n"
+        f"redoma: the key {key} is gone\n"
         "hint: put it back, or keep what it sealed aside and begin anew: redoma vault reset\n",
     )
     assert main(["vault", "reset"]) == 0

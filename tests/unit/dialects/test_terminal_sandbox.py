@@ -23,7 +23,7 @@ from redoma.dialects.terminal import (
 )
 from redoma.dialects.terminal.messages import EFFECTS, RULES
 from redoma.dialects.terminal.terminal_sandbox import DEFAULT_TIMEOUT, MAX_TIMEOUT, sanitize_timeout
-from redoma.model.risk import Effect, Risk
+from redoma.model.decision import Effect, Risk
 
 
 def level(command: str, **how: object) -> str:

@@ -17,8 +17,8 @@ from redoma.egress.credentials import read_all
 from redoma.egress.exchange import HttpRequest, HttpResponse, RequestBody
 from redoma.egress.host_rules import read
 from redoma.egress.inspector import private
+from redoma.model.grant import Secret
 from redoma.model.network import Reach
-from redoma.model.secret import Secret
 from redoma.model.value import replace
 
 pytestmark = pytest.mark.requirement("S13")
@@ -43,11 +43,17 @@ class World:
     """A cache in a directory, with a clock that is set by hand."""
 
     def __init__(
-        self, place: Path, secrets: dict[str, str] | None = None, most_bytes: int = 1 << 20
+        self,
+        place: Path,
+        secrets: dict[str, str] | None = None,
+        most_bytes: int = 1 << 20,
+        ignores: tuple[str, ...] = (),
     ) -> None:
         self.now = NOW
         self.store = CacheStore(str(place), most_bytes=most_bytes)
-        self.cache = ResponseCache(REACH, self.store, secrets, lambda: self.now)
+        self.cache = ResponseCache(
+            replace(REACH, cache_ignores=ignores), self.store, secrets, lambda: self.now
+        )
 
     def get(
         self,
@@ -113,6 +119,74 @@ def test_the_same_is_asked_no_more_often_than_every_thirty_seconds(world: World)
     assert how(again) == "held; asked 29 s ago"
     world.now += 2
     assert (world.get(host).body, len(host.asked)) == (b"two", 2)
+
+
+ID = b"3f2b8c1e-0d4a-4a53-9d7c-5a1f2e3b4c5d"
+OTHER = b"9a0d1c2b-3e4f-4a5b-8c7d-6e5f4a3b2c1d"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ((b"x-request-id", b"1"), (b"x-request-id", b"2")),
+        ((b"traceparent", b"00-a-b-01"), (b"traceparent", b"00-c-d-01")),
+        ((b"date", b"Mon"), (b"date", b"Tue")),
+        ((b"amz-sdk-invocation-id", b"1"), (b"x-ms-client-request-id", b"2")),
+        ((b"x-run-id", b"1"), (b"x-run-id", b"2")),
+        ((b"user-agent", b"sdk/1 id/" + ID), (b"user-agent", b"sdk/1 id/" + OTHER)),
+        ((b"x-goog-api-client", b"gl/1 id/" + ID), (b"x-goog-api-client", b"gl/1 id/" + OTHER)),
+    ],
+    ids=lambda each: str(each[0]),
+)
+def test_a_header_that_varies_for_no_reason_does_not_have_a_host_asked_again(
+    tmp_path: Path, first: tuple[bytes, bytes], second: tuple[bytes, bytes]
+) -> None:
+    world = World(tmp_path, ignores=("x-run-id",))
+    host = Host(said(b"one", vary="Accept, User-Agent" if first[0][:1] == b"x" else "Accept"))
+    world.get(host, headers=(first,))
+    again = world.get(host, headers=(second,))
+    assert (again.body, again.by, len(host.asked)) == (b"one", "cache", 1)
+    # Attack: whatever may change an answer still does.
+    world.get(host, headers=(second, (b"x-tenant", b"other")))
+    assert len(host.asked) == 2
+
+
+@pytest.mark.parametrize(
+    ("vary", "header"),
+    [("X-Request-Id", b"x-request-id"), ("User-Agent", b"user-agent"), ("X-Run-Id", b"x-run-id")],
+)
+def test_a_host_that_says_it_looks_at_such_a_header_is_asked_each_time(
+    tmp_path: Path, vary: str, header: bytes
+) -> None:
+    world = World(tmp_path, ignores=("x-run-id",))
+    host = Host(said(b"one", vary=f"Accept, {vary}", cache_control="max-age=60"))
+    world.get(host, headers=((header, ID),))
+    world.get(host, headers=((header, OTHER),))
+    assert len(host.asked) == 2
+
+
+def test_another_program_is_another_user_agent(world: World) -> None:
+    host = Host(said())
+    world.get(host, headers=((b"user-agent", b"curl/8.1"),))
+    world.get(host, headers=((b"user-agent", b"curl/8.2"),))
+    assert len(host.asked) == 2
+
+
+def test_head_is_answered_from_what_is_known_as_get_is(world: World) -> None:
+    host = Host(said(b"", content_length="3", etag="x", x_by="head"))
+    first = world.get(host, method="HEAD")
+    again = world.get(host, method="HEAD", headers=((b"x-request-id", b"2"),))
+    assert (len(host.asked), again.by, again.body) == (1, "cache", b"")
+    assert again.header(b"content-length") == first.header(b"content-length") == b"3"
+    # A `GET` wants the body, and what it brings answers the next `HEAD`.
+    whole = Host(said(b"one", x_by="get"))
+    assert world.get(whole).body == b"one"
+    last = world.get(whole, method="HEAD")
+    assert (last.body, last.header(b"content-length"), last.header(b"x-by")) == (b"", b"3", b"get")
+    assert len(whole.asked) == 1
+    world.now += 31
+    world.get(host, method="HEAD")
+    assert len(host.asked) == 2
 
 
 def test_other_paths_and_other_hosts_are_asked_at_once(world: World) -> None:
@@ -189,9 +263,9 @@ def test_nobody_gets_what_another_was_answered(tmp_path: Path) -> None:
     assert len(host.asked) == 4
 
 
-def test_only_gets_are_answered_from_what_is_kept(world: World) -> None:
+def test_only_gets_and_heads_are_answered_from_what_is_kept(world: World) -> None:
     host = Host(said(cache_control="max-age=3600"))
-    for method in ("POST", "POST", "PUT", "DELETE", "HEAD", "HEAD"):
+    for method in ("POST", "POST", "PUT", "DELETE", "OPTIONS", "OPTIONS"):
         world.get(host, method=method)
     world.get(host, headers=((b"range", b"bytes=0-1"),))
     world.get(host, headers=((b"range", b"bytes=0-1"),))

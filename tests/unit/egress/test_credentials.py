@@ -11,8 +11,8 @@ import pytest
 
 from redoma.egress.credentials import CredentialHandler, read
 from redoma.egress.exchange import HttpRequest, HttpResponse, RequestBody, UpstreamFailed
+from redoma.model.grant import Secret
 from redoma.model.network import BROKEN, PACKED
-from redoma.model.secret import Secret
 
 TOKEN = "tok-5f2c81d09b7e"
 ECHO = f"you said: {TOKEN}, and twice: {TOKEN}".encode()

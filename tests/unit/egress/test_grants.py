@@ -10,9 +10,8 @@ from redoma.egress.grants import gated, kept_to
 from redoma.egress.host_rules import read
 from redoma.jail.engines.choice import plan
 from redoma.jail.profiles.profile import load
-from redoma.model.access import Grant, NetworkMode
 from redoma.model.errors import NoEngine, PolicySyntax, Refused, UsageError
-from redoma.model.guarantee import EngineReport, Guarantee
+from redoma.model.grant import EngineReport, Grant, Guarantee, NetworkMode
 from redoma.model.network import Reach
 from redoma.model.request import Request, ShellCommand
 from redoma.model.value import replace

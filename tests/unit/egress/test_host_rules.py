@@ -52,12 +52,22 @@ def test_the_own_loopback_needs_no_grant() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    "* *. *.com *.co.uk *.com.br *.github.io *.s3.amazonaws.com *.eu-west-1.amazonaws.com".split(),
+    (
+        "* *.com *.co.uk *.com.br *.github.io *.s3.amazonaws.com *.eu-west-1.amazonaws.com"
+        " *.a.run.app *.uk.com *.amazonaws.com *.foo.kawasaki.jp *.xn--p1ai *.рф *.test"
+    ).split(),
 )
 def test_what_gives_anybody_a_name_is_too_broad(text: str) -> None:
-    with pytest.raises(UsageError) as error:
+    with pytest.raises(UsageError, match="is too broad: anybody may have a name below it") as error:
         host_rules.read([text])
     assert error.value.hint
+
+
+@pytest.mark.parametrize(
+    "text", "*.example.co.uk *.example.com *.me.github.io *.city.kawasaki.jp *.a.test".split()
+)
+def test_a_domain_of_one_owner_may_have_a_star(text: str) -> None:
+    assert [rule.host for rule in host_rules.read([text]).hosts] == [text]
 
 
 @pytest.mark.parametrize(

@@ -112,13 +112,6 @@ def test_a_directory_gives_each_name_one_pair_of_addresses_and_not_endlessly() -
     assert given[-1] is None
 
 
-def test_a_ledger_is_bounded_and_counts_what_it_leaves_out() -> None:
-    ledger = Ledger()
-    for number in range(5000):
-        ledger.refuse(Connection(allowed=False, name=f"n{number}.example", why=NOT_GRANTED))
-    assert (len(ledger.all()), ledger.left_out, ledger.refusals) == (2001, 3000, 5000)
-
-
 def test_the_machines_resolver_is_asked_once_for_what_is_asked_often() -> None:
     resolver = Resolver(lambda: None)
     heard: list[tuple[str, ...]] = []

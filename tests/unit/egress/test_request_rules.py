@@ -13,8 +13,8 @@ from redoma.egress.credentials import CredentialHandler, header_value, read_all,
 from redoma.egress.exchange import HttpRequest, HttpResponse, RequestBody
 from redoma.egress.host_rules import held
 from redoma.model.errors import UsageError
+from redoma.model.grant import Secret
 from redoma.model.network import REQUEST_NOT_GRANTED, Connection, Credential, HostRule, Reach
-from redoma.model.secret import Secret
 from redoma.model.value import replace
 
 SECRET = "tok-5f2c81d09b7e"

@@ -8,7 +8,7 @@ import pytest
 
 from redoma.hook.agents import AGENTS
 from redoma.hook.answer import LONGEST_REASON, reason
-from redoma.model.risk import Risk
+from redoma.model.decision import Risk
 from tests.unit.cli.judged import finding, judged
 
 

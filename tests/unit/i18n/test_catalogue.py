@@ -1,66 +1,95 @@
-"""A message is found by its words, and what was put into it is copied as it is."""
+"""A message is found by its id, and what stands in its holes is copied as it is."""
 
 from __future__ import annotations
 
 import pytest
 
 from redoma.i18n import in_language
-from redoma.i18n.catalogue import Catalogue
+from redoma.i18n.catalogue import LIBRARY, Catalogue
+from redoma.i18n.po_file import PoEntry
+from redoma.model.message import Message
+
+
+def entry(english: str, foreign: str, **more: object) -> PoEntry:
+    return PoEntry(english=english, foreign=foreign, **more)
+
 
 SMALL = Catalogue(
-    {
-        "denied": "negado",
-        "writes confined": "escritas confinadas",
-        "network closed": "rede fechada",
-        "{0} needs a value": "{0} precisa de um valor",
-        "cannot read {0}: {1}": "{1}: {0} não pode ser lido",
-        "{0} is {1}: its layer is gone": "{0} está {1~}: sua camada se foi",
-        "deletes {0}": "apaga {0?}",
-        "deletes {0}, outside the project": "apaga {0?}, fora do projeto",
-        "it": "isso",
-        "one\nof two": "uma\nde duas",
-    }
+    (
+        entry("denied", "negado"),
+        entry("cannot read {path}: {why}", "{why}: {path} não pode ser lido"),
+        entry(
+            "{path} change", "{path} mudança", many="{path} changes", more=("mudanças de {path}",)
+        ),
+        entry("{{}} is {what}", "{{}} é {what}"),
+        entry("Permission denied", "Permissão negada", context=LIBRARY),
+        entry("expected {0}, got {1}", "veio {1}, esperava-se {0}", context=LIBRARY),
+    ),
+    lambda count: int(count > 1),
 )
+PATHS = ["", "{why}", "{{", "a\nb", "\\g<0>", "denied", "cannot read x: y", "ção"]
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_text_in_a_hole_is_never_read(path: str) -> None:
+    told = Message("cannot read {path}: {why}", path=path, why=7)
+    assert SMALL.said(told) == f"7: {path} não pode ser lido"
+
+
+def test_a_message_in_a_hole_is_said_too() -> None:
+    inner = Message("cannot read {path}: {why}", path="f", why=Message("denied"))
+    told = Message("cannot read {path}: {why}", path="denied", why=inner)
+    assert SMALL.said(told) == "negado: f não pode ser lido: denied não pode ser lido"
+
+
+def test_white_space_around_a_message_stays() -> None:
+    assert SMALL.said(Message("  denied\n")) == "  negado\n"
+    told = Message("cannot read {path}: {why}\n", path="f", why="g")
+    assert SMALL.said(told) == "g: f não pode ser lido\n"
+
+
+def test_a_message_that_the_catalogue_has_not_stays_english_and_those_in_it_do_not() -> None:
+    told = Message("{place}: unknown: {what}", place="f:3", what=Message("denied"))
+    assert SMALL.said(told) == "f:3: unknown: negado"
+    assert SMALL.said(Message("nothing known")) == "nothing known"
+
+
+def test_a_finished_text_is_not_matched_with_any_template() -> None:
+    assert SMALL.said(Message("cannot read f: g")) == "cannot read f: g"
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
+    ("count", "said"), [(0, "f mudança"), (1, "f mudança"), (2, "mudanças de f")]
+)
+def test_a_count_takes_the_form_of_the_other_language(count: int, said: str) -> None:
+    assert SMALL.said(Message.counted("{path} change", "{path} changes", count, path="f")) == said
+
+
+def test_braces_that_are_meant_stay() -> None:
+    assert SMALL.said(Message("{{}} is {what}", what="x")) == "{} é x"
+
+
+@pytest.mark.parametrize(
+    ("why", "said"),
     [
-        ("denied", "negado"),
-        ("  denied\n", "  negado\n"),
-        ("denied by nobody", "denied by nobody"),
-        ("--x needs a value", "--x precisa de um valor"),
-        ("cannot read /a: gone", "gone: /a não pode ser lido"),
-        ("t1 is denied: its layer is gone", "t1 está negado: sua camada se foi"),
-        ("deletes denied", "apaga denied"),
-        ("deletes it", "apaga isso"),
-        ("deletes a, outside the project", "apaga a, fora do projeto"),
-        ("one\nof two", "uma\nde duas"),
-        ("denied\nno message\n  denied", "negado\nno message\n  negado"),
-        ("denied; --x needs a value", "negado; --x precisa de um valor"),
-        ("denied; no message", "negado; no message"),
-        ("writes confined, network closed", "escritas confinadas, rede fechada"),
-        ("bwrap: writes confined, network closed", "bwrap: escritas confinadas, rede fechada"),
-        ("a.yaml:3:1: denied", "a.yaml:3:1: negado"),
-        ("", ""),
+        ("Permission denied", "Permissão negada"),
+        ("[Errno 13] Permission denied: '/x'", "[Errno 13] Permissão negada: '/x'"),
+        ("expected 'a', got \"b c\"", "veio \"b c\", esperava-se 'a'"),
+        ("denied", "denied"),
     ],
 )
-def test_a_text_is_said_as_far_as_it_is_made_of_messages(text: str, expected: str) -> None:
-    assert SMALL.translated(text) == expected
+def test_what_the_system_or_a_library_says_is_looked_up_whole(why: str, said: str) -> None:
+    told = Message("cannot read {path}: {why}", path="f", why=why)
+    assert SMALL.said(told) == f"{said}: f não pode ser lido"
 
 
-@pytest.mark.parametrize(
-    "value", ["", "{0}", "{1~}", "a\nb", "x needs a value", "\\g<0>", "denied"]
-)
-def test_values_given_apart_are_never_read(value: str) -> None:
-    assert SMALL.filled("cannot read {0}: {1}\n", (value, 7)) == f"7: {value} não pode ser lido\n"
-
-
-def test_a_text_of_any_size_takes_no_time_worth_speaking_of() -> None:
-    text = "deletes " + "a: b, c; " * 200_000
-    assert SMALL.translated(text) == text
+def test_messages_too_deep_inside_each_other_stay_english() -> None:
+    told: Message = Message("denied")
+    for _ in range(2000):
+        told = Message("cannot read {path}: {why}", path="f", why=told)
+    assert SMALL.said(told).endswith("cannot read f: denied" + ": f não pode ser lido" * 9)
 
 
 def test_english_is_given_back_as_it_is() -> None:
     assert in_language("denied", "en") == "denied"
-    assert in_language("{0} needs a value", "en", "--x") == "--x needs a value"
+    assert in_language("{name} needs a value", "en", name="--x") == "--x needs a value"

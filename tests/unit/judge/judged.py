@@ -5,8 +5,7 @@ from __future__ import annotations
 from redoma.judge.interpret.state import Ground, State
 from redoma.judge.interpret.walker import Walker
 from redoma.judge.shell.parser import parse
-from redoma.model.decision import Decision
-from redoma.model.risk import Effect, Fact, Risk
+from redoma.model.decision import Decision, Effect, Fact, Risk
 from redoma.pipeline.decisions.check import check
 from redoma.pipeline.decisions.knowledge import knowledge
 

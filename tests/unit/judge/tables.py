@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from redoma.model.risk import Risk
+from redoma.model.decision import Risk
 
 _FOLDER = Path(__file__).parent / "evasions"
 

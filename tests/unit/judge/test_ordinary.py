@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redoma.model.decision import Verdict
-from redoma.model.risk import Risk
+from redoma.model.decision import Risk, Verdict
 from tests.unit.judge.judged import decision
 from tests.unit.judge.tables import table
 

@@ -8,9 +8,9 @@ import shlex
 
 import pytest
 
+from redoma.model.decision import Risk
 from redoma.model.request import Program
 from redoma.model.result import Outcome
-from redoma.model.risk import Risk
 
 
 def test_choices_are_enums_of_the_standard_library() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from redoma.model.confirmation import confirmation_request, confirmation_response, response_as_dict
 from redoma.model.errors import ConfirmationExpired, RedomaError, UsageError
-from redoma.model.question import Answer, Choice
+from redoma.model.request import Answer, Choice
 from tests.unit.ask.asked import DELETES, FORCE_PUSH
 
 pytestmark = pytest.mark.requirement("K4")

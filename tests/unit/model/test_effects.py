@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redoma.model.risk import Effect
+from redoma.model.decision import Effect
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from redoma.jail.overlay.changes import read_changes
 from redoma.jail.overlay.store import make_overlay, remove_overlay
 from redoma.model.change import Changes
 from redoma.model.errors import ApplyConflict, PreviewGone
-from redoma.pipeline.diffs import chosen_content, diff_of, unified
+from redoma.pipeline.preview import chosen_content, diff_of, unified
 
 LINES = [b"%d\n" % n for n in range(40)]
 

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from redoma.model.change import Change, Changes, Did
-from redoma.model.decision import Decision, Verdict
+from redoma.model.decision import Assessment, Decision, Verdict
 from redoma.model.network import NOT_MOCKED, Connection
 from redoma.model.result import Exit, Outcome, ResourcesUsed, Result
-from redoma.model.risk import Assessment
 from redoma.pipeline.dry_run import dry_run, reader, report
 from redoma.pipeline.foresight.forecast import CLOSED, MOCKED, Foreseen
 

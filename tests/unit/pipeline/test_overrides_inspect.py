@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from redoma.jail.profiles.profile import load
-from redoma.model.access import NetworkMode
+from redoma.model.grant import NetworkMode
 from redoma.model.network import Reach
-from redoma.pipeline.credentials import reach_of
 from redoma.pipeline.overrides import Overrides
+from redoma.pipeline.secrets import reach_of
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from redoma.model.errors import AskUnavailable
-from redoma.model.question import Answer, Choice, Question, Remember
+from redoma.model.request import Answer, Choice, Question, Remember
 from redoma.pipeline import pending_questions
 from tests.unit.ask.asked import question, yes
 

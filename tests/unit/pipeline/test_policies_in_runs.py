@@ -80,7 +80,7 @@ def test_an_open_network_with_a_list_is_refused_where_nobody_keeps_to_it(project
     grant = load("minimal").grant(str(project))
     made = tightened(grant, policy("network: {allowed_hosts: [github.com]}\n"), None, "/home/user")
     report = this_host().report("bubblewrap").guarantees
-    from redoma.model.guarantee import Guarantee
+    from redoma.model.grant import Guarantee
 
     if Guarantee.NETWORK_ALLOW_LISTED in report:
         plan(request_for("true"), made, this_host())

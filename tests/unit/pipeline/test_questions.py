@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from redoma.model.access import Grant, Limits, NetworkMode, Writes
 from redoma.model.change import Change, Changes, Did
-from redoma.model.guarantee import Guarantee
+from redoma.model.decision import Risk
+from redoma.model.grant import Grant, Guarantee, Limits, NetworkMode, Writes
 from redoma.model.policy import Confirmation, Policy
-from redoma.model.question import Choice, Context, Impact, Question
-from redoma.model.request import Program, Request, ShellCommand
-from redoma.model.risk import Risk
+from redoma.model.request import Choice, Context, Impact, Program, Question, Request, ShellCommand
 from redoma.model.value import replace
 from redoma.pipeline.decisions.check import check
 from redoma.pipeline.questions import digest, question, rights

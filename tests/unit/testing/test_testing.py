@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from redoma import Choice, Sandbox
-from redoma.model.guarantee import EngineReport, Guarantee
+from redoma.model.grant import EngineReport, Guarantee
 from redoma.testing import CONTRACT, FakeHost, ScriptedAnswerer, check_engine, contract
 from tests.contract.machine import usable
 

@@ -7,8 +7,8 @@ import os
 from redoma.base.text import harmless
 from redoma.jail.calls import wire
 from redoma.jail.calls.answer_reader import AnswerReader, Malformed
-from redoma.model.access import SHARED
 from redoma.model.call import LARGEST, Failing, Failure
+from redoma.model.grant import SHARED
 from redoma.model.network import GRANTABLE
 from redoma.model.remedies import Help, Remedy
 from redoma.model.result import LIMIT_OUTCOMES, Outcome

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from redoma.jail.engines.prepared_sandbox import PreparedSandbox
     from redoma.jail.engines.registry import Engines
     from redoma.jail.probe.trial import TrialRunner
-    from redoma.model.guarantee import EngineReport
-    from redoma.model.plan import RunPlan
+    from redoma.model.grant import EngineReport, RunPlan
 
 # --bind-fd (0.10) verifies that what was mounted is what was looked at; --overlay is 0.11.
 OLDEST = (0, 11, 0)

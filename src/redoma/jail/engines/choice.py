@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from redoma.jail.engines.registry import declared
-from redoma.model.access import SHARED, Grant, NetworkMode, Writes
 from redoma.model.errors import NoEngine, UsageError
-from redoma.model.guarantee import Enforcement, EngineReport, Guarantee, covered
-from redoma.model.plan import RunPlan
+from redoma.model.grant import (
+    SHARED,
+    Enforcement,
+    EngineReport,
+    Grant,
+    Guarantee,
+    NetworkMode,
+    RunPlan,
+    Writes,
+    covered,
+)
 from redoma.model.request import Request
 from redoma.model.value import replace
 

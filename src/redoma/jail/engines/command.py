@@ -6,11 +6,12 @@ import os
 
 from redoma.jail.engines import view
 from redoma.jail.protect import installation
+from redoma.model.errors import EngineFailed
 from redoma.model.request import Program, PythonCall, ShellCommand
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.model.plan import RunPlan
+    from redoma.model.grant import RunPlan
     from redoma.model.request import Workload
 
 # 127 for a missing program and 126 for one that may not be run, as every shell says.
@@ -42,6 +43,11 @@ def command_of(workload: Workload, path: str, visible: tuple[str, ...]) -> tuple
 def shown_as_it_is(plan: RunPlan) -> tuple[view.View, dict[str, str]]:
     """The view and the environment for engines that show the machine's own paths."""
     grant = plan.grant
+    if any(each.path for each in grant.secrets):
+        raise EngineFailed(
+            f"the engine {plan.engine} has no place of its own for a secret's file",
+            hint="give the secret in a variable, or take an engine with a root of its own",
+        )
     home = view.home_directory()
     roots = (grant.workspace, *grant.writable, *grant.readable)
     seen = view.build(grant.home, home=home, path=os.environ.get("PATH", ""), keep=roots)
@@ -50,10 +56,16 @@ def shown_as_it_is(plan: RunPlan) -> tuple[view.View, dict[str, str]]:
         home=home,
         path=seen.path,
         user=view.user_name(os.geteuid()),
-        given=grant.env,
+        given=(*grant.env, *secret_variables(plan)),
         visible=tuple(place for _, place in seen.binds) + roots,
     )
     return seen, env
+
+
+def secret_variables(plan: RunPlan) -> list[tuple[str, str]]:
+    """The variables that a command gets a secret in; none at a trial, which has no secrets."""
+    pairs = zip(plan.grant.secrets, plan.secrets, strict=False)
+    return [(grant.variable, secret.reveal()) for grant, secret in pairs if grant.variable]
 
 
 def _found(name: str, path: str, visible: tuple[str, ...]) -> str:

@@ -8,8 +8,7 @@ from redoma.jail.engines.command import command_of, shown_as_it_is
 from redoma.jail.engines.prepared_sandbox import PreparedSandbox
 from redoma.jail.kernel.process import packed_rlimits
 from redoma.jail.protect import installation
-from redoma.model.guarantee import EngineReport, Guarantee
-from redoma.model.plan import Launch, RunPlan
+from redoma.model.grant import EngineReport, Guarantee, Launch, RunPlan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

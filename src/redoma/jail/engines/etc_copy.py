@@ -8,7 +8,7 @@ import stat
 import time
 from contextlib import suppress
 
-from redoma.model.access import NOBODYS_UID
+from redoma.model.grant import NOBODYS_UID
 
 _LARGEST = 4 << 20
 

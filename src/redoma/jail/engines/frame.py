@@ -6,8 +6,8 @@ import os
 from contextlib import suppress
 
 from redoma.jail.engines import hidden_paths, root_parts, view
-from redoma.model.access import Grant, Home, NetworkMode, Writes
 from redoma.model.errors import UsageError
+from redoma.model.grant import SECRETS, Grant, Home, NetworkMode, Writes
 from redoma.model.value import Value
 
 TYPE_CHECKING = False
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     BaseRoot: TypeAlias = Callable[[Pairs, Pairs, tuple[str, ...]], str]
 
 _PAGE = 4096
+_SECRETS_SIZE = 1 << 20
 # Where a command may write everywhere in the workspace, and something of that is kept.
 _WHOLLY = (Writes.DIRECT, Writes.LAYER)
 
@@ -138,7 +139,7 @@ def _machine(
     )
     links = seen.links if apart else (*seen.links, ("/tmp", "/var/tmp"))
     if base is not None:
-        places = ("/proc", "/dev", "/tmp", "/run", "/var", "/var/tmp", home, *roots)
+        places = ("/proc", "/dev", "/tmp", "/run", SECRETS, "/var", "/var/tmp", home, *roots)
         places = tuple(path for path in places if path != "/var/tmp" or apart)
         wanted = tuple(p for p in places if not p.startswith(tuple(f"{t}/" for _, t in system)))
         return ["--ro-bind", base(system, links, wanted), "/"]
@@ -169,6 +170,8 @@ def _own_parts(grant: Grant, home: str, *, apart: bool) -> tuple[list[str], list
         made += _memory(temporary, home, "0755")
         if grant.home is Home.TOOLCHAINS:
             made += ["--symlink", "/etc/redoma/gitconfig", f"{home}/.gitconfig"]
+    if any(each.path for each in grant.secrets):
+        made += _memory(_SECRETS_SIZE, SECRETS, "0755")
     return made, in_memory
 
 

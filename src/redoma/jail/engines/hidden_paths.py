@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from redoma.model.access import Grant
+    from redoma.model.grant import Grant
 
 _PAGE = 4096
 _MOST = 200

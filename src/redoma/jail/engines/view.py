@@ -12,9 +12,9 @@ import stat
 from binascii import crc32
 from time import time
 
-from redoma.base import atomic_file, own_directories
+from redoma.base import own_directories, private_file
 from redoma.base.paths import is_below, is_within
-from redoma.model.access import Home, Variables
+from redoma.model.grant import Home, Variables
 from redoma.model.value import Value
 
 TYPE_CHECKING = False
@@ -259,7 +259,7 @@ def own_hosts() -> str:
     except OSError:
         pass
     own_directories.made_cache()
-    atomic_file.write(place, text, mode=0o644)
+    private_file.write(place, text, mode=0o644)
     return place
 
 

@@ -18,8 +18,8 @@ from redoma.jail.forkserver.client import ForkserverClient, ForkserverGone, fork
 from redoma.jail.forkserver.messages import packed_request
 from redoma.jail.kernel import syscalls
 from redoma.jail.protect import installation
-from redoma.model.access import NetworkMode
 from redoma.model.errors import EngineFailed
+from redoma.model.grant import NetworkMode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from redoma.jail.kernel.stage import Stage
     from redoma.jail.probe.trial import TrialRunner
     from redoma.jail.supervisor.limiter import Limiter
-    from redoma.model.guarantee import EngineReport
-    from redoma.model.plan import Launch, RunPlan, Starter
+    from redoma.model.grant import EngineReport, Launch, RunPlan, Starter
 
 _START = (
     "import sys; sys.path.append(sys.argv[1]); "

@@ -18,7 +18,7 @@ from contextlib import suppress
 from redoma.base.cores import AF_INET, AF_UNIX, SOCK_DGRAM, SOCK_STREAM, socket
 from redoma.jail.forkserver import first_process
 from redoma.jail.kernel import landlock, privileges
-from redoma.model.access import Syscalls
+from redoma.model.grant import Syscalls
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

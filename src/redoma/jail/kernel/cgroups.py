@@ -12,7 +12,7 @@ from contextlib import suppress
 from itertools import count
 
 from redoma.base.process_identity import identity, is_running
-from redoma.model.access import Limits
+from redoma.model.grant import Limits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

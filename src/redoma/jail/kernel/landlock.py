@@ -16,7 +16,7 @@ import struct
 
 from redoma.jail.kernel import seccomp, syscalls
 from redoma.jail.kernel.syscall_table import number
-from redoma.model.access import Syscalls
+from redoma.model.grant import Syscalls
 
 _NAMES = """EXECUTE WRITE_FILE READ_FILE READ_DIR REMOVE_DIR REMOVE_FILE MAKE_CHAR MAKE_DIR MAKE_REG
     MAKE_SOCK MAKE_FIFO MAKE_BLOCK MAKE_SYM REFER TRUNCATE IOCTL_DEV""".split()

@@ -75,6 +75,11 @@ def keep_out_others() -> None:
     syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
 
 
+def lets_in_others() -> bool:
+    """Whether programs of the same user can look into this process."""
+    return syscalls.prctl(syscalls.PR_GET_DUMPABLE) == 1
+
+
 def let_in_others() -> None:
     """Takes back `keep_out_others`."""
     syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)

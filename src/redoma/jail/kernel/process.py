@@ -9,7 +9,7 @@ from contextlib import suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.model.access import Limits
+    from redoma.model.grant import Limits
 
 # From the first of each pair up to the second: ids, groups, and what may be done at all.
 _RIGHTS = ((b"\nUid:", b"\nFDSize"), (b"\nGroups:", b"\n"), (b"\nCapInh:", b"\nSpeculation"))

@@ -12,7 +12,7 @@ from enum import Enum
 from struct import pack
 
 from redoma.jail.kernel.syscall_table import ALLOWED, DENIED, MACHINES, NUMBERS, names, number
-from redoma.model.access import Syscalls
+from redoma.model.grant import Syscalls
 
 _LOAD, _EQUAL, _GREATER, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x25, 0x35, 0x45, 0x06
 _GO_TO = 0x05

@@ -18,7 +18,7 @@ from contextlib import suppress
 
 from redoma.jail.kernel import syscalls
 from redoma.jail.kernel.mounts import has_mounts, mount_points
-from redoma.model.access import NOBODYS_UID
+from redoma.model.grant import NOBODYS_UID
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -72,6 +72,7 @@ CLONE_PARENT = 0x8000
 
 _PR_CAPBSET_DROP = 24
 PR_SET_PDEATHSIG = 1
+PR_GET_DUMPABLE = 3
 PR_SET_DUMPABLE = 4
 PR_SET_SECCOMP = 22
 PR_SET_CHILD_SUBREAPER = 36
@@ -84,9 +85,9 @@ def syscall(number: int, *arguments: object) -> int:
     return checked(_syscall(Long(number), *given))
 
 
-def prctl(option: int, value: int, extra: object = 0) -> None:
-    """Changes one attribute of this process."""
-    syscall(_NUMBERS["prctl"], option, value, extra, 0, 0)
+def prctl(option: int, value: int = 0, extra: object = 0) -> int:
+    """Changes or tells one attribute of this process."""
+    return syscall(_NUMBERS["prctl"], option, value, extra, 0, 0)
 
 
 def drop_bound(capability: int) -> bool:

@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from redoma.model.access import Limits
+    from redoma.model.grant import Limits
 
 
 _MANY_SHOWN = 3

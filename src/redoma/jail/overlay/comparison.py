@@ -9,8 +9,8 @@ from redoma.base.paths import is_below
 from redoma.jail.overlay.attributes import SET_ID, is_opaque, is_whiteout
 from redoma.jail.overlay.failure import at
 from redoma.jail.overlay.tree_reader import ReadBudget, ReadBudgetSpent, same_content
-from redoma.model.access import Limits
 from redoma.model.change import Change, Did, FileKind
+from redoma.model.grant import Limits
 from redoma.model.value import replace
 
 TYPE_CHECKING = False

@@ -13,7 +13,7 @@ import time
 from contextlib import suppress
 from enum import Enum
 
-from redoma.base import atomic_file
+from redoma.base import private_file
 from redoma.jail.overlay.spool import Form, Spool, made, stored
 from redoma.model.errors import ChangeError
 from redoma.model.value import Value, fields_of
@@ -297,7 +297,7 @@ class JournalFiles:
             text = json.dumps({"rows": rows, **json.loads(text)})
         else:
             text = to_text(journal)
-        atomic_file.write(f"{self.directory}/apply-{journal.number}.json", text, durable=True)
+        private_file.write(f"{self.directory}/apply-{journal.number}.json", text, durable=True)
         self._drop_rows(journal.number, but=rows)
         self.mark(journal.number, phase)
 
@@ -309,7 +309,7 @@ class JournalFiles:
 
     def mark(self, number: int, phase: Phase) -> None:
         """Notes how far it has come, durably; a crash leaves the old word or the new one."""
-        atomic_file.write(f"{self.directory}/apply-{number}.phase", phase.value, durable=True)
+        private_file.write(f"{self.directory}/apply-{number}.phase", phase.value, durable=True)
 
     def drop(self, number: int) -> None:
         """Forgets an apply that was taken back before it was done; the phase goes first."""

@@ -11,7 +11,7 @@ import os
 import time
 from contextlib import suppress
 
-from redoma.base import atomic_file, own_directories
+from redoma.base import own_directories, private_file
 from redoma.jail.overlay.journal import LARGEST, Phase, Window
 from redoma.jail.overlay.spool import CHANGES, Spool, change_of, change_row, stored
 from redoma.jail.protect.untrusted_paths import size_of
@@ -121,7 +121,7 @@ def _counts(changes: Changes) -> dict[str, Any]:
 def _write_changes(changes: Changes) -> None:
     where = directory(changes.id)
     plain = _changes_content(changes, f"{where}/changes.rows")
-    atomic_file.write(f"{where}/changes.json", json.dumps({"version": VERSION, **plain}))
+    private_file.write(f"{where}/changes.json", json.dumps({"version": VERSION, **plain}))
 
 
 def _began(overlay: Overlay, changes: Changes) -> int:
@@ -206,9 +206,9 @@ def write_entry(entry: StoredTransaction, *, durably: bool = False) -> None:
     text = json.dumps({"version": VERSION, **content})
     path = f"{directory(entry.id)}/entry.json"
     if durably:
-        atomic_file.write(path, text, durable=True)
+        private_file.write(path, text, durable=True)
     else:
-        atomic_file.write(path, text)
+        private_file.write(path, text)
 
 
 def entries() -> list[StoredTransaction]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redoma.model.guarantee import Guarantee
+from redoma.model.grant import Guarantee
 
 # Shell builtins alone, as far as they go: the sandbox may hold very little.
 SCRIPT = r"""

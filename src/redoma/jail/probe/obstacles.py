@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from redoma.jail.kernel.process import is_machines_root
-from redoma.model.access import NOBODYS_UID
+from redoma.model.grant import NOBODYS_UID
 from redoma.model.value import Value
 
 _SYS_ADMIN = 1 << 21

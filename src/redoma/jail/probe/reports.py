@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from redoma.base import cache, own_directories
 from redoma.base.process_identity import boot_id
-from redoma.model.guarantee import EngineReport, Guarantee
+from redoma.model.grant import EngineReport, Guarantee
 
 _VERSION = "redoma-probe-7"
 _RIGHTS = ("CapEff", "CapBnd", "NoNewPrivs", "Seccomp")

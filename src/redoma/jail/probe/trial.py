@@ -9,10 +9,18 @@ from redoma.base import own_directories
 from redoma.jail.kernel import seccomp
 from redoma.jail.probe.inside import SCRIPT, held_inside
 from redoma.jail.probe.obstacles import hints, obstacle
-from redoma.model.access import Grant, Limits, NetworkMode, Writes
 from redoma.model.errors import IsolationError
-from redoma.model.guarantee import Enforcement, EngineReport, Guarantee
-from redoma.model.plan import Launch, RunPlan
+from redoma.model.grant import (
+    Enforcement,
+    EngineReport,
+    Grant,
+    Guarantee,
+    Launch,
+    Limits,
+    NetworkMode,
+    RunPlan,
+    Writes,
+)
 from redoma.model.request import Request, ShellCommand
 
 TYPE_CHECKING = False

@@ -14,9 +14,18 @@ from redoma.base.levels import LEVELS, level_file
 from redoma.jail.engines.registry import DEFAULTS
 from redoma.jail.profiles.limits import read_limit
 from redoma.jail.protect import installation
-from redoma.model.access import Apply, Grant, Home, Limits, NetworkMode, Syscalls, Variables, Writes
 from redoma.model.errors import UsageError
-from redoma.model.guarantee import Guarantee
+from redoma.model.grant import (
+    Apply,
+    Grant,
+    Guarantee,
+    Home,
+    Limits,
+    NetworkMode,
+    Syscalls,
+    Variables,
+    Writes,
+)
 from redoma.model.network import Reach
 from redoma.model.value import Value
 

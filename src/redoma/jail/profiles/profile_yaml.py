@@ -8,7 +8,7 @@ from redoma.egress.host_rules import read_host
 from redoma.jail.engines.registry import DEFAULTS, engine_name
 from redoma.jail.profiles.limits import COUNTS, SIZES, TIMES, read_limit
 from redoma.model.errors import PolicySyntax, UnknownKey, UsageError
-from redoma.model.guarantee import Guarantee
+from redoma.model.grant import Guarantee
 
 _CHOICES = {
     "workspace": ("direct", "layer", "memory", "read-only"),

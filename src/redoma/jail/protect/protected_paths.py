@@ -12,12 +12,12 @@ from redoma.jail.protect.covers import opened
 from redoma.jail.protect.git_repository import obeyed_beside, programs_of_a_rebase
 from redoma.jail.protect.run_journal import ProtectedState, others_at
 from redoma.jail.protect.survey import Survey
-from redoma.model.access import SHARED
 from redoma.model.errors import EngineFailed
+from redoma.model.grant import SHARED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.model.access import Grant
+    from redoma.model.grant import Grant
     from redoma.model.result import Quarantined
 
 _MOST_MOUNTS = 1500

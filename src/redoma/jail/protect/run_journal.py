@@ -13,7 +13,7 @@ from itertools import count
 
 from redoma.base import own_directories
 from redoma.base.process_identity import identity, is_running
-from redoma.model.access import NOBODYS_UID
+from redoma.model.grant import NOBODYS_UID
 from redoma.model.value import Value
 
 TYPE_CHECKING = False

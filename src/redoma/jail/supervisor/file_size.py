@@ -10,8 +10,8 @@ import os
 import time
 from contextlib import suppress
 
-from redoma.model.access import Writes
 from redoma.model.change import FileKind
+from redoma.model.grant import Writes
 from redoma.model.result import Outcome
 from redoma.model.value import replace
 
@@ -19,8 +19,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from redoma.model.access import Grant, Limits
     from redoma.model.change import Changes
+    from redoma.model.grant import Grant, Limits
     from redoma.model.result import Exit
 
 _REALTIME_COARSE = 5

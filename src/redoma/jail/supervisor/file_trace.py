@@ -29,7 +29,7 @@ from redoma.jail.kernel.seccomp_notify import (
     text_at,
 )
 from redoma.model.errors import UsageError
-from redoma.model.plan import Launch
+from redoma.model.grant import Launch
 from redoma.model.result import Attempt
 
 TYPE_CHECKING = False

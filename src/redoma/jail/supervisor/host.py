@@ -12,7 +12,7 @@ from redoma.jail.probe import reports
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.jail.engines.prepared_sandbox import Engine
-    from redoma.model.guarantee import EngineReport
+    from redoma.model.grant import EngineReport
 
 
 log = logger(__name__)

@@ -8,8 +8,8 @@ import time
 from contextlib import suppress
 
 from redoma.jail.kernel.process import rlimits_of, soft_and_hard
-from redoma.model.access import Limits
 from redoma.model.errors import EngineFailed
+from redoma.model.grant import Limits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

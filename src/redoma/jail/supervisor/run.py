@@ -16,8 +16,7 @@ from redoma.jail.supervisor.mount_release import MountHold
 from redoma.jail.supervisor.outcome import PAST, RunEnd
 from redoma.jail.supervisor.spawn import spawn
 from redoma.jail.supervisor.streams import ANSWER, Input, Output
-from redoma.model.access import NOBODYS_UID
-from redoma.model.plan import Launch
+from redoma.model.grant import NOBODYS_UID, Launch
 from redoma.model.result import Exit, Outcome
 
 TYPE_CHECKING = False
@@ -110,7 +109,7 @@ class Supervisor:
         if isinstance(stdin, int):
             self.source, stdin = stdin, None
             self.source_over = False
-        cap = self.launch.limits.output
+        cap, hidden = self.launch.limits.output, self.launch.hidden
         if sink is not None:
             from redoma.jail.supervisor.streams import Outlet
 
@@ -127,7 +126,7 @@ class Supervisor:
                     os.fchown(slave, NOBODYS_UID, -1)  # whoever starts there has to open it
                 self._resize()
                 stdio = (slave, slave, slave)
-                self.outputs = [Output(os.dup(self.master), 1, cap, sink)]
+                self.outputs = [Output(os.dup(self.master), 1, cap, sink, hidden)]
                 self.input = Input(os.dup(self.master), stdin or b"", over=False)
             else:
                 # Attack: a file given as standard input could be opened anew for writing through
@@ -137,11 +136,13 @@ class Supervisor:
                 err, err_end = os.pipe()
                 ours += [out_end, err_end]
                 stdio = (read_end, out_end, err_end)
-                self.outputs = [Output(out, 1, cap, sink), Output(err, 2, cap, sink)]
+                self.outputs = [
+                    Output(fd, at, cap, sink, hidden) for at, fd in ((1, out), (2, err))
+                ]
             if self.launch.answers:
                 answer, answer_end = os.pipe()
                 self.launch.fds.append((answer_end, ANSWER))
-                self.outputs.append(Output(answer, ANSWER, self.launch.answers, None))
+                self.outputs.append(Output(answer, ANSWER, self.launch.answers, None, hidden))
             if self.launch.handshake is None:
                 self.wait_for_start()  # nothing would hold it back later
             if self.launch.trace_files:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from redoma.model.errors import EngineFailed
-from redoma.model.plan import Launch
+from redoma.model.grant import Launch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

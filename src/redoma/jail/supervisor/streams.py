@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     Sink: TypeAlias = Callable[[int, bytes], None]
+    from redoma.base.secret_search import SecretSearch
     from redoma.jail.supervisor.control import Control
     from redoma.model.network import Connection
 
@@ -40,9 +41,17 @@ class Output:
     """One stream: read to its end whatever happens, so that the command never blocks on us.
 
     `cap` is how much of it is kept and shown; without one all of it is shown, and some kept.
+    `hidden` is kept and shown as stars.
     """
 
-    def __init__(self, fd: int, number: int, cap: int | None, sink: Sink | None) -> None:
+    def __init__(
+        self,
+        fd: int,
+        number: int,
+        cap: int | None,
+        sink: Sink | None,
+        hidden: tuple[bytes, ...] = (),
+    ) -> None:
         self.fd = fd
         self.number = number
         self._cap = cap
@@ -54,6 +63,11 @@ class Output:
         # Whether its reader stopped reading while the command ran.
         self.unread = False
         self.open = True
+        self._search: SecretSearch | None = None
+        if hidden:
+            from redoma.base.secret_search import SecretSearch
+
+            self._search = SecretSearch(hidden)
         os.set_blocking(fd, False)
 
     def read(self) -> bool:
@@ -68,6 +82,11 @@ class Output:
             self.open = False
             return False
         self.total += len(data)
+        # Attack: a secret of which the cap cuts off a part is found in no part; so before that.
+        self._take(data if self._search is None else self._search.feed(data))
+        return True
+
+    def _take(self, data: bytes) -> None:
         keep = data[: max(0, (_KEPT if self._cap is None else self._cap) - self._size)]
         if len(keep) < len(data):
             self.truncated = True
@@ -79,7 +98,6 @@ class Output:
         shown = data if self._cap is None else keep
         if shown and self._sink is not None:
             self._sink(self.number, shown)
-        return True
 
     def shut(self) -> None:
         """Reads no more: who still writes gets SIGPIPE, as in a shell's pipe."""
@@ -91,6 +109,8 @@ class Output:
         """Reads what is left after the tree has ended."""
         while self.open and self.read():
             pass
+        if self._search is not None:
+            self._take(self._search.finish())
 
     @property
     def data(self) -> bytes:

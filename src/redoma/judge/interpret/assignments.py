@@ -7,7 +7,7 @@ import re
 from redoma.judge.interpret.arg import ANYTHING, NOTHING, SECRET, UNKNOWN, Arg, Stream, arg
 from redoma.judge.interpret.formats import formatted
 from redoma.judge.interpret.variables import judge_steering, judge_unset, judge_variable
-from redoma.model.risk import Effect, Place, Target
+from redoma.model.decision import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

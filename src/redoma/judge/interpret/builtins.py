@@ -6,7 +6,7 @@ from redoma.judge.interpret import assignments
 from redoma.judge.interpret.arg import ANYTHING, NETWORK, NOTHING, SECRET, UNKNOWN, Stream, arg
 from redoma.judge.interpret.formats import echoed, formatted
 from redoma.judge.interpret.places import normal
-from redoma.model.risk import Effect, Place, Target
+from redoma.model.decision import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

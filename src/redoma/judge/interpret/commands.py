@@ -18,7 +18,7 @@ from redoma.judge.interpret.assignments import condition
 from redoma.judge.interpret.files import Redirects
 from redoma.judge.interpret.invocation import Invocation
 from redoma.judge.interpret.variables import judge_steering, judge_variable
-from redoma.model.risk import Effect
+from redoma.model.decision import Effect
 from redoma.model.script import (
     ArithmeticCommand,
     Assignment,

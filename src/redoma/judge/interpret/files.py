@@ -7,7 +7,7 @@ from redoma.judge.interpret.invocation import Invocation
 from redoma.judge.interpret.places import normal, place_of
 from redoma.judge.interpret.sensitive import is_secret, reaches_accounts
 from redoma.judge.interpret.variables import judge_steering
-from redoma.model.risk import Effect, Place, Target
+from redoma.model.decision import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

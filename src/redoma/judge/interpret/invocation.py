@@ -30,7 +30,7 @@ from redoma.judge.interpret.sensitive import (
     reaches_accounts,
 )
 from redoma.judge.text.glob import has_glob
-from redoma.model.risk import Effect, Place, Target
+from redoma.model.decision import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from redoma.judge.interpret.arg import UNKNOWN
-from redoma.model.risk import Place
+from redoma.model.decision import Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import re
 
 from redoma.judge.interpret.arg import UNKNOWN, Arg
 from redoma.judge.interpret.places import normal, place_of
-from redoma.model.risk import Effect, Place, Target
+from redoma.model.decision import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

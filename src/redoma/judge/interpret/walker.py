@@ -22,7 +22,7 @@ from redoma.judge.interpret.state import Ground, State, TextFrame
 from redoma.judge.shell.parser import parse
 from redoma.judge.text.budget import spend
 from redoma.judge.text.glob import has_glob
-from redoma.model.risk import Effect, Fact, Target
+from redoma.model.decision import Effect, Fact, Target
 from redoma.model.script import (
     Function,
     Pipeline,

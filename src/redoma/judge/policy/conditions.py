@@ -17,8 +17,8 @@ from __future__ import annotations
 import re
 
 from redoma.judge.text.spelling import did_you_mean, nearest
+from redoma.model.decision import Effect, Risk
 from redoma.model.policy import Environment
-from redoma.model.risk import Effect, Risk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from redoma.judge.policy.patterns import (
     within,
 )
 from redoma.judge.policy.subject import Subject, hosts_of, known_start, names_of
-from redoma.model.decision import Decision, Verdict
+from redoma.model.decision import Assessment, Decision, Effect, Place, Risk, Verdict
 from redoma.model.policy import (
     BUILT_IN_SOURCE,
     DEFAULT,
@@ -25,13 +25,12 @@ from redoma.model.policy import (
     Environment,
     Voice,
 )
-from redoma.model.risk import Assessment, Effect, Place, Risk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.rules.pack import Pack
+    from redoma.model.decision import Fact
     from redoma.model.policy import Circumstances, Policy, Rule
-    from redoma.model.risk import Fact
     from redoma.model.script import Span
 
 # What outlives the run in other systems or in this machine: in production someone confirms it.
@@ -307,7 +306,7 @@ def _may_be(path: str, pattern: str) -> bool:
 
 
 def network_voices(seen: Subject, policy: Policy) -> list[Voice]:
-    """Hosts that are not on the list, ports that are blocked, and too many of them at once."""
+    """Hosts that are not on the list, ports that are blocked, and any where none may be reached."""
     rules = policy.network
     if not rules.restricted:
         return []
@@ -325,8 +324,8 @@ def network_voices(seen: Subject, policy: Policy) -> list[Voice]:
                 if port in rules.blocked_ports
             ]
         named.update(host for host in hosts if not local)
-    if rules.max_connections is not None and len(named) > rules.max_connections:
-        reason = f"it names {len(named)} hosts, and {rules.max_connections} are allowed at once"
+    if rules.max_connections == 0 and named:
+        reason = "it names a host, and no connection is allowed"
         said.append(_voice(Verdict.DENY, "network.max_connections", reason))
     return said
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from redoma.base.levels import LEVELS
 from redoma.judge.policy.patterns import covers_request, expanded, host_fits, request_of, within
 from redoma.judge.policy.schema import KEYS
+from redoma.judge.policy.secret_names import fits
 from redoma.judge.policy.shipped import POLICIES, rules, start
 from redoma.model.decision import Verdict
 from redoma.model.errors import PolicySyntax
@@ -18,7 +19,7 @@ from redoma.model.policy import (
     LogLevel,
     Rule,
 )
-from redoma.model.question import Choice
+from redoma.model.request import Choice
 from redoma.model.value import replace
 
 TYPE_CHECKING = False
@@ -200,6 +201,10 @@ def _outside(field: str, value: tuple[str, ...], now: tuple[str, ...] | None) ->
                 host_fits(host, other) and covers_request(other, each) for other in now
             ):
                 return f"{each} is not among the hosts allowed"
+            continue
+        if field == "allowed":
+            if now is not None and not any(fits(each, other) for other in now):
+                return f"{each} is not among the secrets allowed"
             continue
         there = [_symbolic(other) for other in (_WRITABLE if now is None else now)]
         if not any(within(_symbolic(each), other) for other in there):

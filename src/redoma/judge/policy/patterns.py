@@ -9,13 +9,13 @@ from redoma.judge.interpret.arg import UNKNOWN
 from redoma.judge.shell.parser import parse
 from redoma.judge.text.budget import spend
 from redoma.judge.text.matcher import CHARS, MANY, Places
-from redoma.model.risk import Effect
+from redoma.model.decision import Effect
 from redoma.model.script import Literal, Pipeline, Sequence, Simple, Word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.text.matcher import Step
-    from redoma.model.risk import Fact
+    from redoma.model.decision import Fact
     from redoma.model.script import Command, Span
 
 _WHOLE_WORD = r"(?<![^\s;&|(]){}(?![^\s;&|)])"

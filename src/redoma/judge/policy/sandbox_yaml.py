@@ -217,6 +217,13 @@ def _name(piece: Piece, _key: PolicyKey) -> str:
     return text
 
 
+def _secret(piece: Piece, _key: PolicyKey) -> str:
+    text = piece.scalar()
+    if not text or not text.replace("*", "a").replace(".", "a").replace("-", "a").isidentifier():
+        raise piece.wrong(f"{piece.name}: {text!r} is no name of a secret", "github, npm_* or *")
+    return text
+
+
 def _host(piece: Piece, _key: PolicyKey) -> str:
     text = piece.scalar()
     problem = host_problem(text)
@@ -224,6 +231,13 @@ def _host(piece: Piece, _key: PolicyKey) -> str:
         raise piece.wrong(f"{piece.name}: {text!r} {problem}", "github.com, *.example.org")
     methods, host, place = request_of(text)
     return f"{','.join(methods)} {host}{place}".strip()
+
+
+def _header(piece: Piece, _key: PolicyKey) -> str:
+    text = piece.scalar()
+    if not text or len(text) > 100 or not (text.replace("-", "").isalnum() and text.isascii()):
+        raise piece.wrong(f"{piece.name} cannot be {text!r}", "the name of a header, as X-Run-Id")
+    return text.lower()
 
 
 def _phases(piece: Piece, _key: PolicyKey) -> tuple[tuple[str, str], ...]:
@@ -266,6 +280,8 @@ _EACH: dict[str, Callable[[Piece, PolicyKey], Any]] = {
     "paths": _path,
     "hosts": _host,
     "names": _name,
+    "secrets": _secret,
+    "headers": _header,
     "ports": _integer,
     "choices": _choice,
     "tests": _test,

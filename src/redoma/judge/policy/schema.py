@@ -115,6 +115,9 @@ KEYS: Mapping[str, PolicyKey] = {
     "network.cache_hosts": PolicyKey(
         kind="hosts", about="Hosts whose answers are kept and used again.", order="user"
     ),
+    "network.cache_ignored_headers": PolicyKey(
+        kind="headers", about="Headers that make no difference to their answers.", order="user"
+    ),
     "network.cache_min_interval": PolicyKey(
         kind="integer",
         about="Seconds before one of these hosts is asked for the same again.",
@@ -125,7 +128,15 @@ KEYS: Mapping[str, PolicyKey] = {
     "network.inspect": PolicyKey(
         kind="flag", about="Whether requests are read one by one, in TLS as well.", order="up"
     ),
-    "network.max_connections": _count("Hosts that one command may name.", least=0),
+    "network.max_connections": _count("Connections that a command may have at one time.", least=0),
+    "secrets.allowed": PolicyKey(
+        kind="secrets",
+        about="The only secrets that a command may get in plaintext.",
+        order="subset",
+    ),
+    "secrets.confirm": PolicyKey(
+        kind="flag", about="Whether a person confirms each run that gets one.", order="up"
+    ),
     "resources.max_memory_mb": _count("Memory of a run."),
     "resources.max_cpu_percent": _count("Share of one processor.", most=100_000),
     "resources.max_execution_time_seconds": PolicyKey(
@@ -292,9 +303,12 @@ _EXAMPLES = {
     "network.allowed_hosts": ("- localhost", "- github.com", '- "*.example.org"'),
     "network.blocked_ports": ("- 22", "- 3389"),
     "network.cache_hosts": ("- api.github.com",),
+    "network.cache_ignored_headers": ("- X-Run-Id",),
     "network.cache_min_interval": "30",
     "network.inspect": "true",
     "network.max_connections": "10",
+    "secrets.allowed": ("- github", '- "npm_*"'),
+    "secrets.confirm": "true",
     "resources.max_memory_mb": "1024",
     "resources.max_cpu_percent": "50",
     "resources.max_execution_time_seconds": "300",

@@ -5,15 +5,15 @@ from __future__ import annotations
 from redoma.judge.interpret.arg import UNKNOWN
 from redoma.judge.interpret.hosts import host_of
 from redoma.judge.policy.patterns import expanded, host_fits, within
+from redoma.model.decision import Effect, Place, Risk
 from redoma.model.policy import Environment
-from redoma.model.risk import Effect, Place, Risk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from redoma.model.decision import Assessment, Fact, Target
     from redoma.model.policy import Circumstances, Policy
-    from redoma.model.risk import Assessment, Fact, Target
 
 _OF_FILES = frozenset(
     (Effect.READS, Effect.WRITES, Effect.DELETES, Effect.EXECUTES, Effect.SECRETS, Effect.PERSISTS)

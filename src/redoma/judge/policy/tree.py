@@ -89,6 +89,7 @@ def _bound(text: str, path: str) -> None:
             depth -= 1
         if what:
             mark = event.start_mark
+            assert mark is not None  # what was read from a text stands somewhere in it
             raise PolicySyntax(what, location=f"{path}:{mark.line + 1}:{mark.column + 1}")
 
 

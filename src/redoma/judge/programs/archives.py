@@ -6,7 +6,7 @@ from redoma.judge.interpret.arg import ANYTHING, DECODED, NETWORK, NOTHING, SECR
 from redoma.judge.interpret.places import place_of
 from redoma.judge.programs.cards import card_of, card_words, options_of
 from redoma.judge.programs.options import split
-from redoma.model.risk import Effect, Place
+from redoma.model.decision import Effect, Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from redoma.model.risk import Effect, Place
+from redoma.model.decision import Effect, Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

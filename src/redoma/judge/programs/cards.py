@@ -23,7 +23,7 @@ from redoma.judge.programs.card_actions import do, says_it_destroys, worst
 from redoma.judge.programs.carried import judge_carried, judge_code, judge_telling
 from redoma.judge.programs.options import ProgramOptions, split
 from redoma.judge.text.budget import Uncounted
-from redoma.model.risk import Effect
+from redoma.model.decision import Effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import re
 
 from redoma.judge.interpret.arg import UNKNOWN, Arg
 from redoma.judge.text.glob import glob
-from redoma.model.risk import Effect
+from redoma.model.decision import Effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from redoma.judge.interpret.arg import NETWORK, SECRET, UNKNOWN, Arg, Stream
 from redoma.judge.programs.card_actions import do
 from redoma.judge.programs.cards import action_of, card_of, follow, options_of
 from redoma.judge.programs.transfers import carries_files, copies, says_sent
-from redoma.model.risk import Effect, Place, Target
+from redoma.model.decision import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from redoma.judge.programs.cards import action_of, card_of, card_words, follow, 
 from redoma.judge.programs.clouds import all_rights, remote_shell
 from redoma.judge.programs.containers import POD, contained
 from redoma.judge.programs.options import split
-from redoma.model.risk import Effect
+from redoma.model.decision import Effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from redoma.judge.programs.card_actions import ACTIONS
-from redoma.model.risk import Effect
+from redoma.model.decision import Effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from redoma.model.risk import Fact
+    from redoma.model.decision import Fact
 
     Card = dict[str, Any]
     Bodies = dict[str, tuple[str, dict[str, Any]]]

@@ -11,7 +11,7 @@ from redoma.judge.programs.card_actions import do
 from redoma.judge.programs.cards import card_named, card_words, follow, options_of
 from redoma.judge.programs.options import split
 from redoma.judge.text.glob import has_glob
-from redoma.model.risk import Effect, Place, Target
+from redoma.model.decision import Effect, Place, Target
 from redoma.model.value import replace
 
 TYPE_CHECKING = False

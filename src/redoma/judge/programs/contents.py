@@ -6,7 +6,7 @@ from redoma.judge.interpret.arg import ANYTHING, NOTHING, SECRET, Stream, arg
 from redoma.judge.programs.card_actions import says_it_destroys
 from redoma.judge.programs.cards import options_of
 from redoma.judge.programs.files import makes
-from redoma.model.risk import Effect, Place, Target
+from redoma.model.decision import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

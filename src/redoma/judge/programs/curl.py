@@ -6,7 +6,7 @@ from redoma.judge.interpret.arg import EXACT, NETWORK, NOTHING, SECRET, UNKNOWN,
 from redoma.judge.interpret.hosts import web_request
 from redoma.judge.interpret.variables import holds_secret
 from redoma.judge.programs.cards import options_of
-from redoma.model.risk import Effect, Place, Target
+from redoma.model.decision import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

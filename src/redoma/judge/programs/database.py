@@ -6,7 +6,7 @@ from redoma.judge.interpret.arg import ANYTHING, UNKNOWN, Arg, Stream, arg
 from redoma.judge.programs.cards import card_named, card_of, card_words, follow, options_of
 from redoma.judge.programs.database_shells import client_lines, run_meta, unseen
 from redoma.judge.programs.options import ProgramOptions
-from redoma.model.risk import Effect, Place, Target
+from redoma.model.decision import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from redoma.judge.interpret.arg import UNKNOWN, Arg, Stream, arg
 from redoma.judge.programs.card_actions import do, names_production
 from redoma.judge.programs.cards import card_of, options_of
 from redoma.judge.programs.sql import MOST
-from redoma.model.risk import Effect, Place, Target
+from redoma.model.decision import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

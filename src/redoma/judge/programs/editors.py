@@ -8,7 +8,7 @@ from redoma.judge.interpret.arg import ANYTHING, NOTHING, UNKNOWN, Arg, Stream
 from redoma.judge.programs.cards import options_of
 from redoma.judge.programs.files import makes
 from redoma.judge.programs.options import split
-from redoma.model.risk import Effect
+from redoma.model.decision import Effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

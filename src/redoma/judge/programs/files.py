@@ -7,7 +7,7 @@ import re
 from redoma.judge.interpret.arg import NOTHING, Arg, Stream, arg
 from redoma.judge.interpret.sensitive import program_place
 from redoma.judge.programs.cards import follow, options_of
-from redoma.model.risk import Effect, Place, Target
+from redoma.model.decision import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from redoma.judge.interpret.sensitive import is_secret
 from redoma.judge.programs.cards import options_of
 from redoma.judge.programs.options import split
 from redoma.judge.text.glob import has_glob
-from redoma.model.risk import Effect, Place, Target
+from redoma.model.decision import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

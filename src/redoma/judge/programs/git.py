@@ -7,7 +7,7 @@ from redoma.judge.interpret.places import normal, place_of
 from redoma.judge.programs.card_actions import do
 from redoma.judge.programs.cards import function_named
 from redoma.judge.programs.options import ProgramOptions, split
-from redoma.model.risk import Effect, Place
+from redoma.model.decision import Effect, Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

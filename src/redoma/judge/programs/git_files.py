@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redoma.judge.interpret.arg import NOTHING, Arg, Stream
-from redoma.model.risk import Effect, Place
+from redoma.model.decision import Effect, Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

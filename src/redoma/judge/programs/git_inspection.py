@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from redoma.judge.interpret.arg import NOTHING, UNKNOWN, Arg, Stream
 from redoma.judge.interpret.sensitive import is_secret
-from redoma.model.risk import Effect
+from redoma.model.decision import Effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

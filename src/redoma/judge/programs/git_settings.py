@@ -6,7 +6,7 @@ import re
 
 from redoma.judge.interpret.arg import NOTHING, SECRET, UNKNOWN, Arg, Stream
 from redoma.judge.programs.git import QUIET_EDITORS
-from redoma.model.risk import Effect, Place, Target
+from redoma.model.decision import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from redoma.judge.interpret.arg import ANYTHING, NOTHING, UNKNOWN, Arg, Stream
 from redoma.judge.programs.card_actions import do
 from redoma.judge.programs.cards import card_of, options_of
-from redoma.model.risk import Effect, Place, Target
+from redoma.model.decision import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from redoma.judge.programs.card_actions import is_named_so, says_it_destroys
 from redoma.judge.programs.cards import follow, function_named
 from redoma.judge.programs.carried import judge_carried, judge_hooks, judge_telling
 from redoma.judge.text.glob import glob, has_glob
-from redoma.model.risk import Effect
+from redoma.model.decision import Effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from redoma.judge.interpret.arg import Arg
     from redoma.judge.interpret.invocation import Invocation
-    from redoma.model.risk import Fact
+    from redoma.model.decision import Fact
 
 _MOST_MET = 4096  # names are the caller's to choose
 _BINARIES = (

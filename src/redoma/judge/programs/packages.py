@@ -8,7 +8,7 @@ from redoma.judge.interpret.arg import ANYTHING, NETWORK, UNKNOWN, Arg, Stream
 from redoma.judge.programs.cards import action_of, card_of, card_words, follow, options_of
 from redoma.judge.programs.carried import judge_carried, judge_telling
 from redoma.judge.programs.options import split
-from redoma.model.risk import Effect
+from redoma.model.decision import Effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from redoma.judge.interpret.arg import ANYTHING, NETWORK, UNKNOWN, Arg, Stream
 from redoma.judge.interpret.places import normal
 from redoma.judge.programs.cards import action_of, card_of, follow, options_of
 from redoma.judge.programs.packages import flows_in, is_address, runs_project
-from redoma.model.risk import Effect, Place, Target
+from redoma.model.decision import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from redoma.judge.interpret.arg import ANYTHING, Stream
 from redoma.judge.programs.card_actions import do
 from redoma.judge.programs.cards import card_words
 from redoma.judge.programs.interpreters import from_input, script_file
-from redoma.model.risk import Effect
+from redoma.model.decision import Effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from redoma.judge.interpret.arg import ANYTHING, NETWORK, NOTHING, SECRET, UNKNOWN, Arg, Stream, arg
 from redoma.judge.programs.cards import options_of
 from redoma.judge.programs.options import split
-from redoma.model.risk import Effect, Place, Target
+from redoma.model.decision import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

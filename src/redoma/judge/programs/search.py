@@ -9,7 +9,7 @@ from redoma.judge.interpret.places import place_of
 from redoma.judge.interpret.sensitive import is_secret
 from redoma.judge.programs.cards import options_of
 from redoma.judge.programs.files import removes
-from redoma.model.risk import Effect, Place, Target
+from redoma.model.decision import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import re
 from redoma.judge.interpret.arg import IDENTITY, NETWORK, SECRET, UNKNOWN, Arg, Stream, arg
 from redoma.judge.programs.cards import card_of, options_of
 from redoma.judge.programs.options import split
-from redoma.model.risk import Effect, Place, Target
+from redoma.model.decision import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

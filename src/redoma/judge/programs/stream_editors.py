@@ -7,7 +7,7 @@ import re
 from redoma.judge.interpret.arg import ANYTHING, NOTHING, UNKNOWN, Arg, Stream, arg
 from redoma.judge.programs.cards import options_of
 from redoma.judge.text.budget import spend
-from redoma.model.risk import Effect
+from redoma.model.decision import Effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import re
 
 from redoma.judge.interpret.arg import ANYTHING, NOTHING, Arg, Stream
 from redoma.judge.programs.cards import options_of
-from redoma.model.risk import Effect
+from redoma.model.decision import Effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

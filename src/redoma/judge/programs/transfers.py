@@ -7,7 +7,7 @@ import re
 from redoma.judge.interpret.arg import ANYTHING, NETWORK, NOTHING, SECRET, UNKNOWN, Arg, Stream
 from redoma.judge.programs.archives import packed
 from redoma.judge.programs.cards import action_of, card_of, follow, options_of
-from redoma.model.risk import Effect
+from redoma.model.decision import Effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

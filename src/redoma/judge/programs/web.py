@@ -6,7 +6,7 @@ from redoma.judge.interpret.arg import NETWORK, NOTHING, SECRET, UNKNOWN, Arg, S
 from redoma.judge.interpret.hosts import web_request
 from redoma.judge.programs.cards import options_of
 from redoma.judge.programs.curl import file_of
-from redoma.model.risk import Effect
+from redoma.model.decision import Effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from redoma.judge.interpret.arg import ANYTHING, NOTHING, SECRET, UNKNOWN, Arg, 
 from redoma.judge.interpret.variables import judge_variable
 from redoma.judge.programs.cards import options_of
 from redoma.judge.programs.options import split
-from redoma.model.risk import Effect, Place, Target
+from redoma.model.decision import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

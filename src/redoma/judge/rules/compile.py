@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from redoma.model.decision import Verdict
-from redoma.model.risk import Effect, Place, Risk
+from redoma.model.decision import Effect, Place, Risk, Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from redoma.model.risk import Assessment
+    from redoma.model.decision import Assessment
 
 _KEYS = frozenset(
     "rule effect place tags program command source risk reason alternative match not_match".split()

@@ -5,14 +5,13 @@ from __future__ import annotations
 from redoma.judge.interpret.arg import UNKNOWN
 from redoma.judge.programs.cards import fits
 from redoma.judge.text.budget import spend
-from redoma.model.decision import Verdict
-from redoma.model.risk import Effect, Fact, Finding, Risk
+from redoma.model.decision import Effect, Fact, Finding, Risk, Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from redoma.model.risk import Target
+    from redoma.model.decision import Target
 
 TARGET = 32
 

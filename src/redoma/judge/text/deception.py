@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from redoma.model.risk import Effect, Fact
+from redoma.model.decision import Effect, Fact
 
 DASHES = frozenset(
     "\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d\u02d7\u2796\u207b\u208b"

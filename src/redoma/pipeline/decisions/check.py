@@ -15,9 +15,8 @@ from redoma.judge.judgement import (
     examine_write,
 )
 from redoma.judge.text.budget import Budget, Exhausted, Judging, spend
-from redoma.model.decision import Decision, Verdict
+from redoma.model.decision import Assessment, Decision, Effect, Fact, Finding, Risk, Verdict
 from redoma.model.policy import BUILT_IN, ISOLATION_ONLY, Circumstances, Environment
-from redoma.model.risk import Assessment, Effect, Fact, Finding, Risk
 from redoma.model.value import replace
 from redoma.pipeline.decisions.knowledge import knowledge
 from redoma.pipeline.decisions.knowledge import pack as pack_named
@@ -28,9 +27,9 @@ if TYPE_CHECKING:
 
     from redoma.judge.programs.knowledge import Knowledge
     from redoma.judge.rules.pack import Pack
+    from redoma.model.decision import Target
     from redoma.model.policy import Policy
     from redoma.model.request import PythonCall
-    from redoma.model.risk import Target
 
 ON_THE_WALL = 10
 """How much longer than its processor time a judgement may take by the clock on the wall."""
@@ -172,7 +171,7 @@ def check(
         )
         if policy.beside is None:
             return decision
-        from redoma.pipeline.decisions.caller_rules import stricter
+        from redoma.pipeline.decisions.own_rules import stricter
 
         other = check(text, cwd=cwd, home=home, policy=policy.beside, circumstances=circumstances)
         return stricter(other, decision)
@@ -196,7 +195,7 @@ def _checked(
             decision.verdict,
             decision.assessment.risk,
         )
-        from redoma.pipeline.decisions.caller_rules import stricter
+        from redoma.pipeline.decisions.own_rules import stricter
 
         decision = stricter(other, decision) if graver else stricter(decision, other)
     return decision if policy.name == ISOLATION_ONLY else refuse_broken(decision)

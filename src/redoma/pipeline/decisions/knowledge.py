@@ -18,7 +18,7 @@ from redoma.base import cache
 from redoma.base.paths import cache_home
 from redoma.judge.programs.knowledge import Knowledge
 from redoma.judge.rules.pack import Pack
-from redoma.model.risk import Listed, Risk
+from redoma.model.decision import Listed, Risk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

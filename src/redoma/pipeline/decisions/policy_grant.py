@@ -7,9 +7,8 @@ import os
 from redoma.base.levels import LEVELS
 from redoma.base.paths import is_below
 from redoma.judge.policy.patterns import expanded, within
-from redoma.model.access import Apply, Grant, Home, Limits, NetworkMode, Syscalls, Writes
 from redoma.model.errors import NoEngine
-from redoma.model.guarantee import Guarantee
+from redoma.model.grant import Apply, Grant, Guarantee, Home, Limits, NetworkMode, Syscalls, Writes
 from redoma.model.value import fields_of, replace
 
 TYPE_CHECKING = False
@@ -145,9 +144,8 @@ def _networked(grant: Grant, policy: Policy) -> Grant:
     if made.reach.mock:
         return made
     hosts = tuple(dict.fromkeys((*made.reach.cache, *read_cached(rules.cache_hosts))))
-    return replace(
-        made, reach=replace(made.reach, cache=hosts, cache_seconds=rules.cache_min_interval)
-    )
+    kept = {"cache_seconds": rules.cache_min_interval, "cache_ignores": rules.cache_ignored_headers}
+    return replace(made, reach=replace(made.reach, cache=hosts, **kept))
 
 
 def _filed(grant: Grant, policy: Policy, home: str) -> Grant:

@@ -17,7 +17,7 @@ from redoma.pipeline.decisions import policies
 from redoma.pipeline.decisions.check import check, examined, ground
 from redoma.pipeline.decisions.knowledge import knowledge
 from redoma.pipeline.decisions.knowledge import pack as pack_named
-from redoma.pipeline.decisions.own_cards import linted
+from redoma.pipeline.decisions.own_rules import linted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

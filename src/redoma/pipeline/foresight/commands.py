@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from redoma.judge.interpret.invocation import Invocation
     from redoma.judge.interpret.state import Ground
     from redoma.judge.programs.knowledge import Knowledge
-    from redoma.model.risk import Fact
+    from redoma.model.decision import Fact
     from redoma.model.script import Command, Span
 
 

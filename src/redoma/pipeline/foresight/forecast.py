@@ -14,15 +14,14 @@ from redoma.base.paths import is_below
 from redoma.judge.interpret.arg import UNKNOWN
 from redoma.judge.judgement import assess
 from redoma.judge.text.budget import Exhausted
+from redoma.model.decision import Effect, Place
 from redoma.model.policy import BUILT_IN
-from redoma.model.risk import Effect, Place
 from redoma.model.value import Value, replace
 from redoma.pipeline.decisions.check import judging
 from redoma.pipeline.decisions.knowledge import knowledge
 from redoma.pipeline.decisions.knowledge import pack as pack_named
 from redoma.pipeline.foresight.commands import edited, walked
-from redoma.pipeline.foresight.contacts import requests, sent
-from redoma.pipeline.foresight.git_push import push
+from redoma.pipeline.foresight.contacts import push, requests, sent
 from redoma.pipeline.foresight.substitutes import (
     NEEDS,
     check_upload,
@@ -38,9 +37,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from redoma.judge.interpret.state import Ground
+    from redoma.model.decision import Fact, Target
     from redoma.model.network import Connection
     from redoma.model.result import Result
-    from redoma.model.risk import Fact, Target
     from redoma.pipeline.foresight.commands import Instead, Seen
     from redoma.pipeline.foresight.contacts import ReadFile
 

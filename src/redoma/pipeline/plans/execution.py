@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from redoma.judge.intent.plan_reader import read
+from redoma.judge.intent.plan_schema import json_schema
 from redoma.model.arguments import flag
 from redoma.model.call import Failing
 from redoma.model.decision import Verdict
@@ -11,24 +13,32 @@ from redoma.model.policy import ConfirmPlans
 from redoma.model.result import Outcome
 from redoma.model.value import Value, replace
 from redoma.pipeline.plans import state as kept
-from redoma.pipeline.plans.judgement import StepResult, check_plan, confirm_plan, plan_request
-from redoma.pipeline.plans.work import perform
+from redoma.pipeline.plans.judged_steps import (
+    PlanCheck,
+    StepResult,
+    check_plan,
+    confirm_plan,
+    perform,
+    plan_request,
+)
 from redoma.pipeline.run_context import RunContext
-from redoma.pipeline.step_runner import StepRunner
-from redoma.pipeline.steps import AuditStep
+from redoma.pipeline.steps import AuditStep, StepRunner
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from redoma.jail.supervisor.control import Control
     from redoma.jail.supervisor.streams import Sink
     from redoma.model.intent import Intent
-    from redoma.model.question import Answerer
+    from redoma.model.request import Answerer
     from redoma.model.result import Result
-    from redoma.pipeline.plans.judgement import JudgedStep
+    from redoma.pipeline.plans.judged_steps import JudgedStep
+    from redoma.pipeline.plans.rehearsal import PlanPreview
     from redoma.pipeline.plans.state import PlanState
     from redoma.pipeline.run_context import SandboxConfig
+    from redoma.pipeline.sandbox import Sandbox
 
     Progress = Callable[["Reached"], None]
 
@@ -272,3 +282,49 @@ def step_result(step: str, result: Result, *, prints: bool) -> StepResult:
 
 def _refused(judged: JudgedStep, why: str) -> StepResult:
     return StepResult(id=judged.step.id, status=StepStatus.REFUSED, why=why)
+
+
+class Plan:
+    """Steps in the order of their doing; a text that is no plan is `PlanSyntax`, with its place."""
+
+    __module__ = "redoma"
+
+    def __init__(self, text: str | bytes, *, name: str = "plan") -> None:
+        """`text` is JSON; `name` is how it is called in errors, such as its file."""
+        self.intent: Intent = read(text, name=name)
+
+    @staticmethod
+    def schema() -> dict[str, object]:
+        """The JSON Schema of a plan."""
+        return json_schema()
+
+    @property
+    def name(self) -> str:
+        return self.intent.name
+
+    @property
+    def digest(self) -> str:
+        """One name for the plan's content, however it is spelt."""
+        return self.intent.digest
+
+    def check(self, sandbox: Sandbox) -> PlanCheck:
+        """What the policy says of each step; nothing runs."""
+        return check_plan(self.intent, sandbox.config)
+
+    def preview(self, sandbox: Sandbox, **how: Any) -> PlanPreview:
+        """Runs every step with its writes held in one overlay, each on the one before it."""
+        from redoma.pipeline.plans.rehearsal import preview_plan
+
+        return preview_plan(self.intent, sandbox.config, **how)
+
+    def run(self, sandbox: Sandbox, **how: Any) -> PlanResult:
+        """Does the steps in order and stops at the first that is not done.
+
+        `resume` goes on with the last run here that stopped; `redo` then runs once more the step
+        whose end is not known. `progress` is called when a step begins and when it has ended,
+        `sink` with what the steps print.
+        """
+        return run_plan(self.intent, sandbox.config, **how)
+
+    def __repr__(self) -> str:
+        return f"Plan({self.name!r}, {len(self.intent.steps)} steps)"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redoma.base.ids import short_id
+from redoma.base.process_identity import short_id
 from redoma.model.change import Changes
 from redoma.model.decision import Verdict
 from redoma.model.intent import StepStatus
@@ -11,12 +11,10 @@ from redoma.model.value import Value, replace
 from redoma.pipeline.dry_run import OverlayRun, dry_run, report
 from redoma.pipeline.foresight.forecast import Foreseen
 from redoma.pipeline.plans.execution import Reached, exit_code, step_result
-from redoma.pipeline.plans.judgement import StepResult, check_plan
-from redoma.pipeline.plans.work import directory, perform
+from redoma.pipeline.plans.judged_steps import StepResult, check_plan, directory, perform
 from redoma.pipeline.run_context import RunContext
 from redoma.pipeline.step_constraints import outside
-from redoma.pipeline.step_runner import StepRunner
-from redoma.pipeline.steps import HoldStep
+from redoma.pipeline.steps import HoldStep, StepRunner
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
     from redoma.model.intent import Intent
     from redoma.pipeline.dry_run import DryRunReport
     from redoma.pipeline.plans.execution import Progress
-    from redoma.pipeline.plans.judgement import JudgedStep
+    from redoma.pipeline.plans.judged_steps import JudgedStep
     from redoma.pipeline.run_context import SandboxConfig
 
 

@@ -6,9 +6,8 @@ import pytest
 
 from redoma.jail.engines.choice import given_here, plan
 from redoma.jail.probe.inside import LIMITS
-from redoma.model.access import Grant, Limits, Writes
 from redoma.model.errors import NoEngine
-from redoma.model.guarantee import Enforcement, EngineReport, Guarantee
+from redoma.model.grant import Enforcement, EngineReport, Grant, Guarantee, Limits, Writes
 from redoma.model.request import Request, ShellCommand
 from redoma.model.value import replace
 

@@ -8,7 +8,7 @@ import pytest
 
 from redoma.jail.engines.view import clean, passing
 from redoma.jail.profiles.profile import load
-from redoma.model.access import Variables
+from redoma.model.grant import Variables
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from redoma.jail.engines import view
-from redoma.model.access import Home
+from redoma.model.grant import Home
 
 
 def test_a_shim_on_the_search_path_finds_what_it_starts_in_whoevers_home(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from redoma.jail.kernel.seccomp import Sockets, alone, assemble
 from redoma.jail.kernel.seccomp_notify import filter_of_calls
 from redoma.jail.kernel.syscall_table import MACHINES, NUMBERS, number
-from redoma.model.access import Syscalls
+from redoma.model.grant import Syscalls
 from tests.unit.jail.kernel.interpreter import ALLOW, ERROR, REPORT, answer
 
 

@@ -21,7 +21,7 @@ from redoma.jail.kernel.syscall_table import (
     names,
     number,
 )
-from redoma.model.access import Syscalls
+from redoma.model.grant import Syscalls
 from tests.unit.jail.kernel.interpreter import ALLOW, ERROR, answer
 
 # The calls of these machines that Docker's default profile allows a container that has none of the
@@ -132,7 +132,7 @@ _ASK = """
 import ctypes, sys
 sys.path[:0] = sys.argv[1:2]
 from redoma.jail.kernel import privileges, seccomp
-from redoma.model.access import Syscalls
+from redoma.model.grant import Syscalls
 code = seccomp.assemble(Syscalls.USUAL)
 libc = ctypes.CDLL(None, use_errno=True)
 privileges.no_new_privileges()

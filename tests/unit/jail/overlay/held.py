@@ -13,8 +13,8 @@ import pytest
 
 from redoma.jail.engines.choice import plan
 from redoma.jail.profiles.profile import load
-from redoma.model.access import Writes
 from redoma.model.change import Changes
+from redoma.model.grant import Writes
 from redoma.model.request import Mode
 from redoma.model.result import Result
 from redoma.model.value import replace

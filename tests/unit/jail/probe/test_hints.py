@@ -10,7 +10,7 @@ from redoma.cli.doctor import as_text
 from redoma.jail.engines.registry import NAMES
 from redoma.jail.probe.obstacles import hints
 from redoma.jail.probe.trial import EVERYTHING
-from redoma.model.guarantee import EngineReport, Guarantee
+from redoma.model.grant import EngineReport, Guarantee
 from redoma.pipeline.doctor import examine
 
 UBUNTU = "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"

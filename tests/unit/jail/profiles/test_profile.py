@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from redoma.jail.profiles.profile import LEVELS, load
-from redoma.model.access import Home, NetworkMode, Syscalls, Writes
 from redoma.model.errors import PolicySyntax, UnknownKey, UsageError
-from redoma.model.guarantee import Guarantee
+from redoma.model.grant import Guarantee, Home, NetworkMode, Syscalls, Writes
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,7 @@ import pytest
 from redoma.jail.kernel.process import process_tree
 from redoma.jail.supervisor.limit_watch import LimitWatch, Pace, WrittenBytes
 from redoma.jail.supervisor.limiter import Limiter
-from redoma.model.access import Limits
+from redoma.model.grant import Limits
 
 SOCKETS = 700
 

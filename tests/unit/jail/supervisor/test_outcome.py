@@ -11,9 +11,8 @@ import pytest
 
 from redoma.jail.supervisor.limiter import Limiter
 from redoma.jail.supervisor.outcome import RunEnd
-from redoma.model.access import Limits
 from redoma.model.errors import EngineFailed
-from redoma.model.plan import Handshake, Launch
+from redoma.model.grant import Handshake, Launch, Limits
 from redoma.model.result import Outcome
 
 

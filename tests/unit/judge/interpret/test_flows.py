@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redoma.model.risk import Effect, Risk
+from redoma.model.decision import Effect, Risk
 from tests.unit.judge.judged import calls, facts, risk, rules
 
 WRECK = "rm -rf /"

@@ -6,7 +6,7 @@ import pytest
 
 from redoma.judge.interpret.hosts import host_of, host_target
 from redoma.judge.interpret.sensitive import is_secret, is_secret_variable, keeps_secrets
-from redoma.model.risk import Place, Risk
+from redoma.model.decision import Place, Risk
 from tests.unit.judge.judged import risk
 
 HOSTS = [

@@ -6,7 +6,7 @@ import pytest
 
 from redoma.judge.interpret.places import normal, place_of, root_if_empty
 from redoma.judge.interpret.state import Ground
-from redoma.model.risk import Place
+from redoma.model.decision import Place
 
 USUAL = Ground("/home/user/project", "/home/user")
 IN_TEMP = Ground("/tmp/build/work", "/tmp/build/home")

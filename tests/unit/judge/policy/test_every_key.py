@@ -10,12 +10,12 @@ import pytest
 
 from redoma.jail.profiles.profile import load
 from redoma.judge.policy.schema import KEYS, WRAPPED
-from redoma.model.access import Grant, Limits, NetworkMode, Writes
+from redoma.judge.policy.secret_names import with_secrets
 from redoma.model.errors import NoEngine, PolicySyntax
-from redoma.model.guarantee import Guarantee
+from redoma.model.grant import Grant, Guarantee, Limits, NetworkMode, SecretGrant, Writes
 from redoma.model.network import HostRule, Reach
 from redoma.model.policy import LogLevel, Policy
-from redoma.model.question import Choice
+from redoma.model.request import Choice
 from redoma.model.value import replace
 from redoma.pipeline.decisions.policies import tightened
 from redoma.pipeline.decisions.policy_tools import tried
@@ -43,6 +43,13 @@ def says(command: str, **known: object) -> Callable[[Policy], object]:
         return decision.verdict.label, decision.rule
 
     return look
+
+
+def says_of_secret(asked: Policy) -> object:
+    """The same of a command that is to get the secret `api`."""
+    grant = SecretGrant(name="api", variable="TOKEN")
+    decision = with_secrets(under(asked, "ls"), asked, [grant])
+    return decision.verdict.label, decision.rule
 
 
 def level(command: str, **known: object) -> Callable[[Policy], object]:
@@ -115,12 +122,18 @@ TURNS = [
          ("log", "log_elevated"), ("deny", "network.blocked_ports")),
     Turn("network.cache_hosts", "[]", "[api.github.com]",
          lambda asked: grant(asked, network=NetworkMode.GATED).reach.cache, (), ("api.github.com",)),
+    Turn("network.cache_ignored_headers", "[]", "[X-Run-Id]",
+         lambda asked: asked.network.cache_ignored_headers, (), ("x-run-id",)),
     Turn("network.cache_min_interval", "30", "90",
          lambda asked: asked.network.cache_min_interval, 30, 90),
     Turn("network.inspect", "false", "true",
          lambda asked: grant(asked, network=NetworkMode.GATED).reach.inspect, False, True),
-    Turn("network.max_connections", "2", "1", says("curl https://a.example https://b.example"),
+    Turn("network.max_connections", "1", "0", says("curl https://a.example https://b.example"),
          ("allow", "allow_safe"), ("deny", "network.max_connections")),
+    Turn("secrets.allowed", "[api, 'npm_*']", "[]", says_of_secret,
+         ("confirm", "secrets.confirm"), ("deny", "secrets.allowed")),
+    Turn("secrets.confirm", "true", "false", says_of_secret,
+         ("confirm", "secrets.confirm"), ("allow", "allow_safe")),
     Turn("resources.max_memory_mb", "2048", "64", limit("memory"), 2048 * MEGABYTE, 64 * MEGABYTE),
     Turn("resources.max_cpu_percent", "50", "25", limit("cpu_percent"), 50, 25),
     Turn("resources.max_execution_time_seconds", "300", "2.5", limit("wall_seconds"), 300.0, 2.5),

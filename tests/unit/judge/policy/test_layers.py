@@ -35,6 +35,9 @@ ORDERED = [
     ("network.inspect", "true", "true", "false"),
     ("network.cache_min_interval", "60", "90", "30"),
     ("network.max_connections", "5", "0", "6"),
+    ("secrets.allowed", "['npm_*', github]", "[npm_publish]", "[aws]"),
+    ("secrets.allowed", "['npm_*']", "['npm_*']", "['*']"),
+    ("secrets.confirm", "true", "true", "false"),
     ("resources.max_memory_mb", "100", "50", "101"),
     ("resources.max_cpu_percent", "50", "1", "51"),
     ("resources.max_execution_time_seconds", "10", "9.5", "10.5"),
@@ -81,6 +84,7 @@ def test_a_key_can_be_tightened_and_not_loosened(
 
 def test_every_key_has_its_order_tried() -> None:
     others = {"version", "allowlist_extensions", "projects_may", "network.cache_hosts"}
+    others.add("network.cache_ignored_headers")
     assert {row[0] for row in ORDERED} | GROWING | others == set(KEYS)
     assert {key for key in KEYS if KEYS[key].order == "add"} == GROWING
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redoma.model.risk import Risk
+from redoma.model.decision import Risk
 from redoma.pipeline.decisions.check import check
 
 CASES = [

@@ -10,8 +10,8 @@ import pytest
 import redoma.judge.rules
 from redoma.judge.programs.compiler import CardError, compile_cards
 from redoma.judge.rules.compile import RuleError, compile_pack, prove
+from redoma.model.decision import Risk
 from redoma.model.errors import UnknownPack
-from redoma.model.risk import Risk
 from redoma.pipeline.decisions.knowledge import PACKS, documents, pack
 from tests.unit.judge.judged import decision
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redoma.model.decision import Verdict
-from redoma.model.risk import Risk
+from redoma.model.decision import Risk, Verdict
 from tests.unit.judge.judged import decision
 
 SAFE = """ls|pwd|cd src|cat README.md|head a|tail a|grep x a|find . -name x|wc a|sort a|uniq a|diff a b|git status

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from redoma.model.decision import Verdict
-from redoma.model.risk import Risk
+from redoma.model.decision import Risk, Verdict
 from redoma.pipeline.decisions.check import check, refuse_broken
 from redoma.pipeline.decisions.policies import shipped_policy
 from tests.unit.cli.judged import finding, judged

@@ -12,10 +12,9 @@ import pytest
 import redoma
 from redoma.judge.policy.shipped import named
 from redoma.judge.text.budget import Budget, Exhausted, Judging, Uncounted, spend
-from redoma.model.decision import Decision, Verdict
+from redoma.model.decision import Decision, Effect, Risk, Verdict
 from redoma.model.policy import BUILT_IN, ISOLATION_ONLY, Filesystem, Judgement
 from redoma.model.request import PythonCall
-from redoma.model.risk import Effect, Risk
 from redoma.model.value import replace
 from redoma.pipeline.decisions.check import (
     REASON,

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from redoma.model.decision import Decision, Verdict
+from redoma.model.decision import Decision, Risk, Verdict
 from redoma.model.errors import PolicyError
 from redoma.model.policy import BUILT_IN
-from redoma.model.risk import Risk
 from redoma.pipeline.decisions import policies
 from redoma.pipeline.decisions.check import check
 from redoma.pipeline.decisions.policy_tools import explain, lint

@@ -13,7 +13,7 @@ import pytest
 from redoma.judge.policy.layers import Loosens
 from redoma.model.errors import PolicyError, PolicySyntax, UsageError
 from redoma.model.policy import BUILT_IN
-from redoma.pipeline.decisions import policies, policy_cache
+from redoma.pipeline.decisions import policies
 from redoma.pipeline.decisions.check import check
 from redoma.pipeline.decisions.policies import found, load_policy, project_folders, user_file
 from tests.house.tree import PACKAGE
@@ -252,7 +252,7 @@ def test_a_change_of_the_same_length_in_the_same_moment_is_seen(place: Place) ->
 
 def settle(path: Path) -> None:
     """Waits until the times of a file can be relied on."""
-    while time.time_ns() - path.stat().st_ctime_ns <= policy_cache._SETTLED_NS:
+    while time.time_ns() - path.stat().st_ctime_ns <= policies._SETTLED_NS:
         time.sleep(0.02)
 
 
@@ -286,7 +286,7 @@ def test_what_someone_else_could_have_kept_is_not_believed(place: Place) -> None
     stamp = found(str(place.project), home=str(place.home))
     for spoil in (lambda: kept.write_bytes(b"nonsense"), lambda: kept.chmod(0o666)):
         spoil()
-        assert policy_cache.compiled(stamp)[0].name == "strict"
+        assert policies.compiled(stamp)[0].name == "strict"
 
 
 def test_the_digest_tells_policies_apart(place: Place) -> None:

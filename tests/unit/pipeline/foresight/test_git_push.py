@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from redoma.pipeline.decisions.check import ground
+from redoma.pipeline.foresight.contacts import reported
 from redoma.pipeline.foresight.forecast import foresee
-from redoma.pipeline.foresight.git_push import reported
 
 pytestmark = pytest.mark.requirement("K5")
 

@@ -8,7 +8,7 @@ import re
 
 from redoma.judge.interpret.arg import NETWORK, SECRET, UNKNOWN, Arg, Stream
 from redoma.judge.languages.others.expressions import STRING, tokens
-from redoma.model.risk import Effect
+from redoma.model.decision import Effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

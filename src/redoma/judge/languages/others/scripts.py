@@ -17,7 +17,7 @@ from redoma.judge.languages.others.expressions import (
 )
 from redoma.judge.languages.others.known_calls import ACTIONS, DECODERS
 from redoma.judge.languages.others.made_names import MadeNames
-from redoma.model.risk import Effect, Place, Target
+from redoma.model.decision import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

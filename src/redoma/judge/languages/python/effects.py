@@ -9,7 +9,7 @@ from redoma.judge.interpret.hosts import host_target
 from redoma.judge.languages.python import functions
 from redoma.judge.languages.python.functions import argument, first, is_address, keyword, true
 from redoma.judge.languages.python.values import FunctionValues, unpickles
-from redoma.model.risk import Effect, Place
+from redoma.model.decision import Effect, Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from redoma.judge.interpret.arg import NETWORK, SECRET, UNKNOWN, Arg, Stream, ar
 from redoma.judge.languages.python.constants import Constants
 from redoma.judge.languages.python.effects import PythonEffects
 from redoma.judge.languages.python.functions import ENVIRONMENT, FORKS, Aliases
-from redoma.model.risk import Effect, Place, Target
+from redoma.model.decision import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
