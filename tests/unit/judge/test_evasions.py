@@ -18,6 +18,9 @@ TABLES = (
     "runners",
     "shells",
     "beyond",
+    "shell",
+    "later",
+    "variables",
 )
 EVASIONS = [row for name in TABLES for row in table(name)]
 

@@ -26,6 +26,12 @@ NAMES = 32
 """Names given as a pattern that stands for them: nobody knows which there are."""
 
 
+ENDLESS = 64
+"""Never ends by itself: what `yes` prints, what `/dev/zero` holds."""
+UNSET = 128
+"""A variable that this script never set: where nobody else did, it is empty."""
+
+
 class Arg(str):
     """A word as the program would get it; `taint` says what it carries, `span` where it stood."""
 

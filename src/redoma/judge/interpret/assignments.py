@@ -12,10 +12,16 @@ from redoma.model.decision import Effect, Place, Target
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.interpret.invocation import Invocation
+    from redoma.judge.interpret.state import State
+    from redoma.judge.interpret.walker import Walker
 
 _NAME = re.compile(r"[A-Za-z_]\w*$")
 _ARITHMETIC = frozenset(("-eq", "-ne", "-lt", "-le", "-gt", "-ge"))
 _NAMED = frozenset(("-v", "-R"))
+CALCULATED = frozenset("RANDOM SRANDOM SECONDS LINENO HISTCMD OPTIND BASHPID EPOCHSECONDS".split())
+"""Names whose values bash calculates without being told to."""
+_MEANINGS = frozenset(("BASH_ALIASES", "BASH_CMDS"))
+_PLAIN_KEY = re.compile(r"[A-Za-z_]\w*")
 MOST_LINES = 64
 
 
@@ -26,10 +32,23 @@ def assigned(call: Invocation, name: str, value: Arg) -> None:
     if not _NAME.match(plain):
         return
     if bracket:
-        call.state.put_element(plain, key.removesuffix("]"), value)
+        put_element(call.walker, plain, value.like(key.removesuffix("]")), value, call.state)
     else:
         call.state.assign(plain, value)
+    if plain in CALCULATED or plain in call.state.integers:
+        call.walker.expander.number(value, call.state)
     judge_variable(call.walker, plain, value, call.state, kept=True)
+
+
+def put_element(walker: Walker, name: str, key: Arg, value: Arg, state: State) -> None:
+    """`name[key]=value`: bash calculates the subscript of what is no table of names."""
+    number = walker.expander.number(key, state)
+    if number is not None and (not _PLAIN_KEY.fullmatch(key) or key in state.variables):
+        key = key.like(str(number))
+    if name in _MEANINGS:
+        walker.note(Effect.WRITES, value.span, tags=("shadows",), detail=str(key))
+        walker.nested(value, state.copy())
+    state.put_element(name, str(key), value)
 
 
 def names(call: Invocation, word: Arg) -> None:
@@ -74,7 +93,12 @@ def export(call: Invocation) -> Stream:
         if call.walker.running and call.name in ("local", "declare", "typeset"):
             call.walker.locals.setdefault(name, call.state.variables.get(name))
         if points and equals:
+            names(call, word.like(value))
             call.state.references[name] = value
+            continue
+        if value[:1] == "(" and set("aA") & set(letters):
+            # Attack: `declare -a a='($(cmd))'`: the text is read as a list, and expanded once more.
+            call.walker.nested(word.like(f"{name}={value}"), call.state)
             continue
         if not equals:
             call.state.exported.add(name)
@@ -82,6 +106,8 @@ def export(call: Invocation) -> Stream:
         held = arg(value, word.span, word.taint)
         if name not in call.state.arrays:
             call.state.assign(name, held)
+        if name in CALCULATED:
+            call.walker.expander.number(held, call.state)
         if call.name in ("export", "declare", "typeset", "readonly", "local", "setenv"):
             call.state.exported.add(name)
         judge_variable(call.walker, name, held, call.state, kept=True)
@@ -119,6 +145,8 @@ def set_(call: Invocation) -> Stream:
 
 
 def shift(call: Invocation) -> Stream:
+    for word in call.args:
+        names(call, word)
     count = int(call.args[0]) if call.args and call.args[0].isdigit() else 1
     call.state.positional = call.state.positional[count:]
     return NOTHING
@@ -166,12 +194,17 @@ def read(call: Invocation) -> Stream:
         stdin = (call.walker.files.get(held) if held is not None else None) or ANYTHING
     if "C" in options:
         call.run_shell(options["C"])
+    for letter in "nNtscO":
+        if letter in options:
+            names(call, options[letter])
     if "a" in options:
         given = [options["a"]]
         into_array = True
     text = stdin.text
     separators = _separators(call)
     line = None if text is None else text.split(_ending(options), 1)[0]
+    if not into_array:
+        line = _counted(options, text, line)
     if into_array:
         for name in given[:1]:
             names(call, name)
@@ -195,6 +228,15 @@ def read(call: Invocation) -> Stream:
             value = line if not given else fields[index] if index < len(fields) else ""
         assigned(call, str(name), arg(value, call.span, stdin.taint))
     return NOTHING
+
+
+def _counted(options: dict[str, Arg], text: str | None, line: str | None) -> str | None:
+    """`read -n 2`, `read -N 2`: so many characters; `-N` takes line ends for what they are."""
+    for letter, whole in (("n", line), ("N", text)):
+        most = options.get(letter)
+        if most is not None and whole is not None:
+            return whole[: int(most)] if most.isdigit() and len(most) < 9 else None
+    return line
 
 
 def _ending(options: dict[str, Arg]) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from redoma.judge.interpret import assignments
-from redoma.judge.interpret.arg import ANYTHING, NETWORK, NOTHING, SECRET, UNKNOWN, Stream, arg
+from redoma.judge.interpret import assignments, shell_hooks
+from redoma.judge.interpret.arg import ANYTHING, NETWORK, NOTHING, UNKNOWN, Stream, arg
 from redoma.judge.interpret.formats import echoed, formatted
 from redoma.judge.interpret.places import normal
-from redoma.model.decision import Effect, Place, Target
+from redoma.model.decision import Effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,14 +17,10 @@ if TYPE_CHECKING:
 _USUAL_ALIASES = frozenset(("ll", "la", "l"))
 """No programs, but names that nearly every person gives to `ls`."""
 _QUIET = (
-    ": true false break continue return exit wait jobs fg bg help times suspend "
-    "logout dirs compgen complete compopt caller disown"
+    ": true false break continue return exit wait fg bg help times suspend logout dirs caller "
+    "disown"
 ).split()
-_OPTIONS = ("shopt", "unalias", "setopt", "unsetopt", "bind", "ulimit", "umask")
-
-
-def _nothing(_call: Invocation) -> Stream:
-    return NOTHING
+_OPTIONS = ("shopt", "unalias", "setopt", "unsetopt", "ulimit", "umask")
 
 
 def cd(call: Invocation) -> Stream:
@@ -158,15 +154,6 @@ def type_(call: Invocation) -> Stream:
     return Stream("".join(f"/usr/bin/{word}\n" for word in words))
 
 
-def hash_(call: Invocation) -> Stream:
-    """Attack: `hash -p /bin/rm ls` makes `ls` another program, as an alias would."""
-    words = call.args
-    if words[:1] == ["-p"] and len(words) > 2:
-        call.state.aliases[str(words[2])] = str(words[1])
-        call.fact(Effect.WRITES, tags=("shadows",), at=words[2].span, detail=str(words[2]))
-    return NOTHING
-
-
 def enable(call: Invocation) -> Stream:
     if any(w.startswith("-") and "f" in w for w in call.args):
         call.fact(Effect.EXECUTES, tags=("library",))
@@ -175,23 +162,13 @@ def enable(call: Invocation) -> Stream:
     return NOTHING
 
 
-def history(call: Invocation) -> Stream:
-    if call.name == "fc":
-        call.fact(Effect.UNKNOWN, tags=("history",))
-        return ANYTHING
-    if any(w[:2] in ("-c", "-d", "-w", "-r") for w in call.args):
-        call.fact(Effect.DELETES, Target(text="history", place=Place.SECRET), tags=("history",))
-        return NOTHING
-    return Stream(None, SECRET, "history")
-
-
 def shell_options(call: Invocation) -> Stream:
     call.fact(Effect.WRITES, tags=("shell-options",))
     return NOTHING
 
 
 BUILTINS: dict[str, Callable[[Invocation], Stream]] = {
-    **dict.fromkeys(_QUIET, _nothing),
+    **dict.fromkeys(_QUIET, shell_hooks.quiet),
     **dict.fromkeys(("cd", "chdir", "pushd", "popd"), cd),
     "pwd": pwd,
     **dict.fromkeys(("echo", "printf", "print"), echo),
@@ -213,7 +190,11 @@ BUILTINS: dict[str, Callable[[Invocation], Stream]] = {
     **dict.fromkeys(("command", "builtin", "noglob", "nocorrect"), command),
     "enable": enable,
     "type": type_,
-    "hash": hash_,
-    **dict.fromkeys(("history", "fc"), history),
+    "jobs": shell_hooks.jobs,
+    **dict.fromkeys(("compgen", "complete", "compopt"), shell_hooks.completion),
+    "bind": shell_hooks.bind,
+    "hash": shell_hooks.hash_,
+    "history": shell_hooks.history,
+    "fc": shell_hooks.fc,
     **dict.fromkeys(_OPTIONS, shell_options),
 }

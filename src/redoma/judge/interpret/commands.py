@@ -14,9 +14,10 @@ from redoma.judge.interpret.arg import (
     arg,
     joined,
 )
-from redoma.judge.interpret.assignments import condition
+from redoma.judge.interpret.assignments import CALCULATED, condition, put_element
 from redoma.judge.interpret.files import Redirects
 from redoma.judge.interpret.invocation import Invocation
+from redoma.judge.interpret.loops import judge_counting, judge_while
 from redoma.judge.interpret.variables import judge_steering, judge_variable
 from redoma.model.decision import Effect
 from redoma.model.script import (
@@ -30,7 +31,6 @@ from redoma.model.script import (
     ForArithmetic,
     Function,
     If,
-    Sequence,
     Simple,
     Test,
     While,
@@ -106,7 +106,7 @@ def _words(walker: Walker, words: tuple[Word | Assignment, ...], state: State) -
             continue
         args.extend(walker.expander.words(plain, state))
         plain = []
-        value = walker.expander.one(word.value, state)
+        value = walker.expander.value(word.value, state)
         _array(walker, word, state)
         args.append(arg(f"{word.name}={value}", word.span, value.taint))
     args.extend(walker.expander.words(plain, state))
@@ -124,7 +124,7 @@ def _assignments(
             key = walker.expander.one(assignment.subscript, state)
         if _array(walker, assignment, state):
             continue
-        value = walker.expander.one(assignment.value, state)
+        value = walker.expander.value(assignment.value, state)
         if assignment.append:
             earlier = state.variables.get(assignment.name, arg(UNKNOWN, assignment.span))
             value = arg(earlier + value, assignment.span, earlier.taint | value.taint)
@@ -135,8 +135,8 @@ def _assignments(
         if keep and assignment.subscript is None:
             state.assign(assignment.name, value)
         elif keep:
-            state.put_element(assignment.name, str(key), value)
-        if assignment.name in state.integers:
+            put_element(walker, assignment.name, key, value, state)
+        if assignment.name in state.integers or assignment.name in CALCULATED:
             walker.expander.number(value, state)
         if value.taint & NETWORK:
             walker.note(Effect.NETWORK, assignment.span, tags=("spliced",))
@@ -152,17 +152,23 @@ def _array(walker: Walker, assignment: Assignment, state: State) -> bool:
         state.arrays[name] = []
     if all(subscript is None for subscript, _ in assignment.elements):
         items = walker.expander.words([value for _, value in assignment.elements], state)
-        state.arrays[name] = [*state.arrays.get(name, ()), *items]
+        earlier = state.arrays.get(name)
+        if earlier is None:
+            earlier = [held for held in (state.variables.pop(name, None),) if held is not None]
+        state.arrays[name] = [*earlier, *items]
         if name == "PROMPT_COMMAND":
             for item in items:
                 judge_variable(walker, name, item, state, kept=True)
         return True
     for subscript, value in assignment.elements:
         walker.step()
-        key = str(len(state.arrays.get(name, ())))
+        key = arg(str(len(state.arrays.get(name, ()))), assignment.span)
         if subscript is not None:
-            key = str(walker.expander.one(subscript, state))
-        state.put_element(name, key, walker.expander.one(value, state))
+            key = walker.expander.one(subscript, state)
+        held = walker.expander.value(value, state)
+        put_element(walker, name, key, held, state)
+        if name == "PROMPT_COMMAND":
+            judge_variable(walker, name, held, state, kept=True)
     return True
 
 
@@ -196,8 +202,7 @@ def compound(walker: Walker, node: Command, state: State, stdin: Stream) -> Stre
         return _conditional(walker, node, state, stdin)
     if isinstance(node, While):
         before = state.copy()
-        if _endless(node.condition):
-            _no_endless_spawning(walker, node.body)
+        judge_while(walker, node)
         walker.sequence(node.condition, state, stdin)
         out = walker.sequence(node.body, state, stdin)
         state.blur(before)
@@ -207,8 +212,7 @@ def compound(walker: Walker, node: Command, state: State, stdin: Stream) -> Stre
     if isinstance(node, ForArithmetic):
         expression = walker.expander.one(node.expression, state)
         walker.expander.arithmetic(node.expression, state)
-        if ";;" in expression.replace(" ", ""):
-            _no_endless_spawning(walker, node.body)
+        judge_counting(walker, node, expression)
         return walker.sequence(node.body, state, stdin)
     if isinstance(node, Case):
         return _cases(walker, node, state, stdin)
@@ -227,27 +231,6 @@ def compound(walker: Walker, node: Command, state: State, stdin: Stream) -> Stre
         return NOTHING
     walker.note(Effect.UNKNOWN, node.span, tags=("syntax",))
     return ANYTHING
-
-
-def _endless(condition: Sequence) -> bool:
-    """`while true`, `while :`, `until false`: a condition of one plain word that never changes."""
-    last = condition.commands[-1] if condition.commands else None
-    if not isinstance(last, Simple) or len(last.words) != 1:
-        return False
-    parts = list(getattr(last.words[0], "parts", ()))
-    word: str = getattr(parts[0], "text", "") if len(parts) == 1 else ""
-    return word.rpartition("/")[2] in (":", "true", "false")
-
-
-def _no_endless_spawning(walker: Walker, body: Sequence) -> None:
-    """Notes processes that are started beside an endless loop, again and again."""
-    waiting: list[Sequence] = [body]
-    while waiting:
-        sequence = waiting.pop()
-        if "&" in sequence.after:
-            walker.note(Effect.SYSTEM, sequence.span, tags=("spawning",))
-            return
-        waiting += [c.body for c in sequence.commands if isinstance(c, Block)]
 
 
 def _conditional(walker: Walker, node: If, state: State, stdin: Stream) -> Stream:

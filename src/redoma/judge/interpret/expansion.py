@@ -33,6 +33,9 @@ _CHANGED_NAME = re.compile(
     r"(?<!\w)([A-Za-z_]\w*+)\s*+(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?=(?!=))|(?:\+\+|--)\s*+([A-Za-z_]\w*+)"
 )
 _HOLE = re.compile("\x02(\\d+)\x03")
+_ASSIGNS = re.compile(r"[A-Za-z_]\w*+\+?=")
+MOST_NAMES = 32
+"""How many names are followed from one text that is arithmetic."""
 WORD = 16
 """What a word is taken to cost those who look at it."""
 LONGEST = 16384
@@ -73,18 +76,22 @@ class Expander:
                 spend(WORD * (len(out) - before) + sum(map(len, out[before:])) // 8)
         return out
 
-    def one(self, word: Word | None, state: State) -> Arg:
-        """The word as one argument, as in an assignment or a here-document."""
+    def value(self, word: Word | None, state: State) -> Arg:
+        """The word as the value of an assignment: a tilde counts after each colon as well."""
+        return self.one(word, state, colons=True)
+
+    def one(self, word: Word | None, state: State, *, colons: bool = False) -> Arg:
+        """The word as one argument, as in a redirection or a here-document."""
         if word is None:
             return arg("", (0, 0))
         parts = word.parts
         if len(parts) == 1 and type(parts[0]) is Literal:
             literal = parts[0]
             text = literal.text
-            if not literal.quoted and text[:1] == "~":
-                text = self._tilde(text, state)
+            if not literal.quoted and "~" in text:
+                text = self._tildes(text, state, first=True, colons=colons)
             return arg(text, word.span)
-        pieces = self._pieces(parts, state)
+        pieces = self._pieces(parts, state, colons=colons)
         taint = PLAIN
         for piece in pieces:
             taint |= piece.taint
@@ -133,8 +140,13 @@ class Expander:
         for index, part in enumerate(parts):
             if type(part) is Literal:
                 text = part.text
-                if index == 0 and not part.quoted and text[:1] == "~":
-                    text = self._tilde(text, state)
+                if not part.quoted and "~" in text:
+                    # `dd of=~/x`: a word that looks like an assignment is read as one.
+                    named = _ASSIGNS.match(parts[0].text) if type(parts[0]) is Literal else None
+                    head = named.end() if named is not None and index == 0 else 0
+                    text = text[:head] + self._tildes(
+                        text[head:], state, first=index == 0, colons=named is not None
+                    )
                 if current is None:
                     current = []
                 current.append(text)
@@ -192,13 +204,15 @@ class Expander:
             return items
         return [item.like(field) for item in items for field in _split(item, separators)[0]]
 
-    def _pieces(self, parts: tuple[Part, ...], state: State) -> list[WordPiece]:
+    def _pieces(
+        self, parts: tuple[Part, ...], state: State, *, colons: bool = False
+    ) -> list[WordPiece]:
         out: list[WordPiece] = []
         for index, part in enumerate(parts):
             if type(part) is Literal:
                 text = part.text
-                if index == 0 and not part.quoted and text[:1] == "~":
-                    text = self._tilde(text, state)
+                if not part.quoted and "~" in text:
+                    text = self._tildes(text, state, first=index == 0, colons=colons)
                 out.append(WordPiece(text, PLAIN, quoted=part.quoted))
             else:
                 out.append(self._piece(part, state))
@@ -231,12 +245,18 @@ class Expander:
         if text.isdigit() and len(text) < 7:
             return int(text)
         self.walker.step()
-        # Attack: bash evaluates a text as arithmetic, subscripts and all, a variable's too.
-        self._hidden(text, state)
-        for name in _NAME.findall(text)[:32]:
-            held = state.variables.get(name)
-            if held is not None:
-                self._hidden(held, state)
+        # Attack: bash evaluates a text as arithmetic, subscripts and all, and so the value of each
+        # variable that it names, and of those that they name.
+        followed: set[str] = set()
+        waiting = [text]
+        while waiting and len(followed) < MOST_NAMES:
+            each = waiting.pop()
+            spend(WORD + len(each))
+            self._hidden(each, state)
+            for name in _NAME.findall(each)[:MOST_NAMES]:
+                if name not in followed:
+                    followed.add(name)
+                    waiting += [held for held in (state.value(name),) if held is not None]
         if _CHANGES.search(text):
             for match in _CHANGED_NAME.finditer(text):
                 name, span = match[1] or match[2], getattr(text, "span", (0, 0))
@@ -250,8 +270,18 @@ class Expander:
         return None
 
     def _hidden(self, text: str, state: State) -> None:
-        if "$(" in text or "`" in text:
+        if "$(" in text or "`" in text or "${" in text:
             self.walker.hidden_text(arg(text, getattr(text, "span", (0, 0))), state)
+
+    def _tildes(self, text: str, state: State, *, first: bool, colons: bool) -> str:
+        """The tildes that count: at the beginning of a word, of a value after each colon."""
+        if not colons:
+            return self._tilde(text, state) if first and text[:1] == "~" else text
+        parts = text.split(":")
+        return ":".join(
+            self._tilde(part, state) if part[:1] == "~" and (first or index) else part
+            for index, part in enumerate(parts)
+        )
 
     def _tilde(self, text: str, state: State) -> str:
         user, slash, rest = text[1:].partition("/")

@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
-from redoma.judge.interpret.arg import ANYTHING, NETWORK, NOTHING, SECRET, UNKNOWN, Arg, Stream, arg
+from redoma.judge.interpret.arg import (
+    ANYTHING,
+    ENDLESS,
+    NETWORK,
+    NOTHING,
+    SECRET,
+    UNKNOWN,
+    Arg,
+    Stream,
+    arg,
+    joined,
+)
+from redoma.judge.interpret.carriers import imports
 from redoma.judge.interpret.invocation import Invocation
+from redoma.judge.interpret.loops import from_device
 from redoma.judge.interpret.places import normal, place_of
 from redoma.judge.interpret.sensitive import is_secret, reaches_accounts
 from redoma.judge.interpret.variables import judge_steering
+from redoma.judge.text.glob import glob
 from redoma.model.decision import Effect, Place, Target
 
 TYPE_CHECKING = False
@@ -107,6 +121,12 @@ class Files:
             if found is not None:
                 return Stream(None, found.taint, found.source)
         return None
+
+    def matching(self, path: str) -> Stream | None:
+        """What lies at the paths that a pattern stands for; nothing is known but its taint."""
+        pattern = glob(path)
+        fits = [held for name, held in self.by_path.items() if pattern and pattern.fits(name)]
+        return Stream(None, joined(fits).taint, fits[0].source) if fits else None
 
     def below(self, path: str) -> list[tuple[str, Stream]]:
         """What the script has put into a directory, at any depth."""
@@ -224,6 +244,9 @@ class Redirects:
         path = self._path(word)
         held = self.walker.files.get(path)
         place = place_of(path, self.walker.ground)
+        endless = from_device(path)
+        if endless is not None:
+            return endless
         if place is Place.HOST:
             self.hosts.append(word)
             self.walker.note(
@@ -314,6 +337,8 @@ def settle(
         tags_ = ("overwrite", "empties")
     if carried.taint & SECRET:
         tags_ = (*tags_, "secret")
+    if carried.taint & ENDLESS:
+        call.fact(Effect.SYSTEM, target, tags=("fills",), at=span)
     call.fact(Effect.WRITES, target, tags=(*tags_, *marks), at=span)
     walker.files.put(path, carried, append=append)
 
@@ -340,6 +365,8 @@ def run_written(walker: Walker, state: State) -> None:
         text = held.text
         if held.taint & NETWORK and path.rpartition("/")[2] in _RUN_BY_NAME:
             walker.note(Effect.DOWNLOADS_AND_EXECUTES, span, detail=path)
+        elif held.taint & NETWORK:
+            imports(walker, path, span)
         if not text or UNKNOWN in text or path.startswith("/dev/"):
             continue
         call = Invocation(walker, [arg(path, span)], state.copy(), NOTHING, {}, span)

@@ -28,6 +28,7 @@ from redoma.judge.interpret.sensitive import (
     may_reach_secret,
     program_place,
     reaches_accounts,
+    shadows_program,
 )
 from redoma.judge.text.glob import has_glob
 from redoma.model.decision import Effect, Place, Target
@@ -168,16 +169,29 @@ class Invocation:
         if content is not None:
             self.walker.files.put(path, content)
 
+    def named(self, word: Arg) -> str:
+        """The path of a name itself: where that is a link, of the link."""
+        path = normal(word, self.state.cwd)
+        if not self.state.links or word.endswith("/"):
+            return self.state.behind(path)
+        folder, _, name = path.rpartition("/")
+        return f"{self.state.behind(folder)}/{name}"
+
     def deletes(self, word: Arg, *tags: str) -> None:
-        """A file or tree is removed."""
-        target, marks = self.written_target(word)
-        if is_vital(self.path(word)):
+        """A file or tree is removed; of a link, the link alone."""
+        path = self.named(word)
+        target, marks = self._written(word, path)
+        if path in self.state.links and not self.walker.files.doubts:
+            del self.state.links[path]
+        if is_vital(path):
             marks = (*marks, "vital")
         self.fact(Effect.DELETES, target, tags=(*tags, *marks), at=word.span)
 
     def written_target(self, word: Arg) -> tuple[Target, tuple[str, ...]]:
-        """Where a write or removal would land, with what makes the place special."""
-        path = self.path(word)
+        """Where a write would land, with what makes the place special."""
+        return self._written(word, self.path(word))
+
+    def _written(self, word: Arg, path: str) -> tuple[Target, tuple[str, ...]]:
         ground = self.walker.ground
         place = Place.DEVICE if steers_kernel(path) else place_of(path, ground)
         marks: list[str] = []
@@ -193,20 +207,13 @@ class Invocation:
         if place is not Place.SYSTEM_TREE and place is not Place.HOME_ROOT:
             if is_guard(path):
                 place = Place.GUARD
-            elif is_startup(path) or self._shadows(path):
+            elif is_startup(path) or shadows_program(path, self.walker.knowledge):
                 marks.append(place.value)
                 place = Place.STARTUP
             elif is_secret(path):
                 marks.append(place.value)
                 place = Place.SECRET
         return Target(text=word, place=place, path=path), tuple(marks)
-
-    def _shadows(self, path: str) -> bool:
-        """Attack: `~/.local/bin/git`: what a person types from then on is another program."""
-        name = program_place(path)
-        return name is not None and (
-            not name.isprintable() or has_glob(name) or not name or name in self.walker.knowledge
-        )
 
     def host(self, word: Arg | str, *tags: str, at: Span | None = None) -> None:
         """Another machine is talked to."""
@@ -309,8 +316,8 @@ class Invocation:
         if stream.taint & DECODED:
             self.fact(Effect.EXECUTES, tags=("decoded",), detail=language)
         if stream.taint & NETWORK:
-            tags = ("exact",) if stream.taint & EXACT else ()
-            self.fact(Effect.DOWNLOADS_AND_EXECUTES, tags=tags, detail=stream.source)
+            exact = ("exact",) if stream.taint & EXACT else ()
+            self.fact(Effect.DOWNLOADS_AND_EXECUTES, tags=exact, detail=stream.source)
         if stream.text is None:
             self.fact(Effect.EXECUTES, tags=("stream",), detail=language)
             return ANYTHING
@@ -346,6 +353,8 @@ class Invocation:
         if path in _STANDARD_INPUT:
             return self.executes_stream(self.stdin, language, positional=positional)
         held = self.walker.files.get(path)
+        if held is None and self.walker.files.by_path and has_glob(path):
+            held = self.walker.files.matching(path)
         if held is not None:
             if held.taint & NETWORK:
                 self.fact(Effect.DOWNLOADS_AND_EXECUTES, at=word.span, detail=held.source)
@@ -363,7 +372,6 @@ class Invocation:
                 self.fact(Effect.EXECUTES, tags=("stream",), at=word.span, detail=language)
         place = place_of(path, self.walker.ground)
         if is_secret(path) and place is not Place.WORKSPACE:
-            # A project's own `.env` is read by its own programs; other places keep other secrets.
             place = Place.SECRET
         if place is Place.HOST:
             # Attack: `source /dev/tcp/host/port`: whoever answers there types the commands.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redoma.judge.interpret.arg import PLAIN, SECRET, UNKNOWN, Arg, arg
+from redoma.judge.interpret.arg import PLAIN, SECRET, UNKNOWN, UNSET, Arg, arg
 from redoma.judge.interpret.formats import unescaped
 from redoma.judge.interpret.sensitive import is_secret_variable
 from redoma.judge.interpret.variables import judge_steering
@@ -40,7 +40,7 @@ def parameter(part: Parameter, state: State, expander: Expander) -> Arg:
         op += argument or ""
     if not op:
         if value is None:
-            return arg(UNKNOWN, part.span, _taint_of_name(name))
+            return arg(UNKNOWN, part.span, _taint_of_name(name) | UNSET)
         return value
     given = argument if argument is not None else arg("", part.span)
     return _operated(op, value, given, part, state, expander)
@@ -121,6 +121,7 @@ def _pointed(name: str, part: Parameter, state: State, expander: Expander) -> Ar
         return state.variables.get(state.references.get(name, name))
     items = state.arrays.get(plain)
     key = key.removesuffix("]")
+    expander.number(arg(key, part.span), state)
     if items is None or key in _LISTS:
         return arg(" ".join(items), part.span) if items else None
     return _element(plain, items, arg(key, part.span), part, state, expander)
@@ -146,8 +147,8 @@ def _value(part: Parameter, state: State, expander: Expander) -> Arg | None:
     items = state.arrays.get(name)
     if items is not None:
         return _element(name, items, key, part, state, expander)
-    if key is not None and ("$(" in key or "`" in key):
-        expander.walker.hidden_text(key, state)
+    if key is not None and key not in _LISTS:
+        expander.number(key, state)
     return state.variables.get(name)
 
 
@@ -177,6 +178,8 @@ def _operated(
     op: str, value: Arg | None, given: Arg, part: Parameter, state: State, expander: Expander
 ) -> Arg:
     name = part.name
+    if op == ":" and value is None:
+        _substring(arg(UNKNOWN, part.span), given, state, expander)
     if op in (":-", "-", ":=", "="):
         # An unset variable is the usual case in a one-off command: the default is what runs.
         if value is None or (value == "" and op[0] == ":"):
@@ -219,7 +222,7 @@ def _transformed(op: str, value: str) -> str | None:
 
 def _changed(op: str, value: Arg, given: Arg, state: State, expander: Expander) -> str | None:
     if op == ":":
-        return _substring(value, str(given), state, expander)
+        return _substring(value, given, state, expander)
     if not value.known or not given.known or len(value) > 8192:
         return None
     extended = expander.walker.extglob
@@ -235,8 +238,8 @@ def _changed(op: str, value: Arg, given: Arg, state: State, expander: Expander) 
     return None
 
 
-def _substring(value: Arg, given: str, state: State, expander: Expander) -> str | None:
-    first, colon, second = given.partition(":")
+def _substring(value: Arg, given: Arg, state: State, expander: Expander) -> str | None:
+    first, colon, second = map(given.like, given.partition(":"))
     start, length = expander.number(first, state), expander.number(second, state)
     if start is None or (colon and length is None) or not value.known or len(value) > 8192:
         return None

@@ -8,6 +8,10 @@ from __future__ import annotations
 
 from redoma.judge.text.glob import glob, has_glob
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Container
+
 SECRET_TREES = tuple(
     f"/{each}/"
     for each in (
@@ -277,6 +281,14 @@ def program_place(path: str) -> str | None:
     """The name that a file in a person's directory of programs is found by; None elsewhere."""
     _, found, name = f"{path.rstrip('/')}/".lower().partition("/.local/bin/")
     return name.rstrip("/") if found else None
+
+
+def shadows_program(path: str, programs: Container[str]) -> bool:
+    """Attack: `~/.local/bin/git`: what a person types from then on is another program."""
+    name = program_place(path)
+    if name is None:
+        return False
+    return not name or not name.isprintable() or has_glob(name) or name in programs
 
 
 def is_startup(path: str) -> bool:

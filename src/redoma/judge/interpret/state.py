@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from redoma.judge.interpret.arg import UNKNOWN, Arg, Stream, arg
+from redoma.judge.text.budget import spend
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
 
 NOWHERE = (0, 0)
 DEFAULT_IFS = " \t\n"
+MOST_LINKS = 8
 _DESCRIPTORS = ("/dev/fd/", "/proc/self/fd/", "/proc/thread-self/fd/")
 
 
@@ -35,8 +37,11 @@ class State:
         "directories",
         "exported",
         "functions",
+        "hashed",
+        "history",
         "integers",
         "keyed",
+        "links",
         "positional",
         "references",
         "stdin",
@@ -50,11 +55,17 @@ class State:
         """Elements by their subscript; their values stand in `arrays` too."""
         self.integers: set[str] = set()
         """Names whose values bash calculates: `declare -i`."""
+        self.hashed: dict[str, Arg] = {}
+        """Where a name's program lies, as the shell was told: `hash -p`, `BASH_CMDS`."""
+        self.history: list[Arg] = []
+        """What `history -s` put there."""
         self.exported: set[str] = set()
         self.functions: dict[str, Command] = {}
         self.aliases: dict[str, str] = {}
         self.references: dict[str, str] = {}
         """Names that stand for other names: `declare -n`."""
+        self.links: dict[str, str] = {}
+        """Links that the script made, and where they lead; the same for every subshell."""
         self.positional: list[Arg] = []
         self.directories: list[str] = []
         self.descriptors: dict[str, Arg] = {}
@@ -83,10 +94,13 @@ class State:
         other.arrays = dict(self.arrays)
         other.keyed = dict(self.keyed)
         other.integers = set(self.integers)
+        other.hashed = dict(self.hashed)
+        other.history = list(self.history)
         other.exported = set(self.exported)
         other.functions = dict(self.functions)
         other.aliases = dict(self.aliases)
         other.references = dict(self.references)
+        other.links = self.links
         other.positional = list(self.positional)
         other.directories = list(self.directories)
         other.descriptors = dict(self.descriptors)
@@ -109,6 +123,14 @@ class State:
         self.arrays.pop(name, None)
         self.keyed.pop(name, None)
         self.variables[name] = value
+        if name == "BASH_ARGV0":
+            self.variables["0"] = value
+
+    def value(self, name: str) -> Arg | None:
+        """What a plain name gives: of an array, its first element."""
+        name = self.references.get(name, name)
+        items = self.arrays.get(name)
+        return items[0] if items else self.variables.get(name)
 
     def put_element(self, name: str, key: str, value: Arg) -> None:
         """`name[key]=value`: kept under its key, and among the values in order."""
@@ -125,9 +147,16 @@ class State:
         else:
             keyed = keyed or {str(at): item for at, item in enumerate(items)}
             keyed[key] = value
+            if all(each.isdigit() for each in keyed):
+                # `a=([2]=x [0]=y)`: an array gives its elements in the order of their numbers.
+                keyed = dict(sorted(keyed.items(), key=lambda item: int(item[0][:9])))
             items = list(keyed.values())
             self.keyed[name] = keyed
         self.arrays[name] = items
+        if name == "BASH_ALIASES":
+            self.aliases[key] = str(value)
+        elif name == "BASH_CMDS":
+            self.hashed[key] = value
 
     def forget(self, name: str) -> None:
         self.variables.pop(name, None)
@@ -168,7 +197,30 @@ class State:
                 return str(held)
             if path.startswith("/proc/"):
                 return "/dev/fd/" + path.rpartition("/")[2]
+        return self.followed(path) if self.links else path
+
+    def followed(self, path: str) -> str:
+        """The path behind the links that this script made.
+
+        Attack: `ln -s ~ d && rm -rf d/*`: what lies below a link is what lies where it leads.
+        """
+        for _ in range(MOST_LINKS):
+            spend(2 * len(self.links) + len(path))
+            through = [link for link in self.links if f"{path}/".startswith(f"{link}/")]
+            if not through:
+                break
+            longest = max(through, key=len)
+            path = self.links[longest].rstrip("/") + path[len(longest) :] or "/"
         return path
+
+    def link(self, path: str, target: str) -> None:
+        """Notes a link; one to what nobody knows, or to itself, leads nowhere that counts."""
+        if (
+            UNKNOWN not in path
+            and UNKNOWN not in target
+            and not f"{target}/".startswith(f"{path}/")
+        ):
+            self.links[path] = target
 
 
 class TextFrame:

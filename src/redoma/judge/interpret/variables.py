@@ -10,81 +10,13 @@ from redoma.model.decision import Effect, Place, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from redoma.judge.interpret.invocation import Invocation
     from redoma.judge.interpret.state import State
     from redoma.judge.interpret.walker import Walker
 
-_LOADERS = frozenset(
-    "LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES DYLD_FORCE_FLAT_NAMESPACE BASH_ENV "
-    "PROMPT_COMMAND PYTHONSTARTUP PYTHONHOME PYTHONINSPECT PYTHONBREAKPOINT PERL5OPT "
-    "PERL5DB RUBYOPT LUA_INIT LUA_INIT_5_3 LUA_INIT_5_4 PHPRC PHP_INI_SCAN_DIR "
-    "GCONV_PATH GETCONF_DIR HOSTALIASES LOCALDOMAIN OPENSSL_CONF OPENSSL_MODULES "
-    "OPENSSL_ENGINES SSLKEYLOGFILE GIT_EXEC_PATH GIT_TEMPLATE_DIR ELECTRON_RUN_AS_NODE "
-    "VIMINIT GVIMINIT EXINIT SHELLOPTS BASHOPTS GLOBIGNORE ZDOTDIR HGRCPATH RSYNC_RSH "
-    "CVS_RSH AUTOM4TE AUTOMAKE ACLOCAL RUSTC CARGO_TARGET_RUNNER R_PROFILE "
-    "R_PROFILE_USER R_ENVIRON GTK_MODULES QT_PLUGIN_PATH GST_PLUGIN_PATH WGETRC "
-    "CURL_HOME NETRC KRB5_CONFIG SUDO_EDITOR CORECLR_PROFILER COR_PROFILER "
-    "DOTNET_STARTUP_HOOKS BUN_INSPECT_PRELOAD DENO_DIR_PRELOAD ERL_FLAGS "
-    "ELIXIR_ERL_OPTIONS MAVEN_OPTS_FILE npm_config_script_shell npm_config_node_gyp "
-    "PIP_CONFIG_FILE PIP_INDEX_URL PIP_EXTRA_INDEX_URL UV_INDEX_URL npm_config_registry "
-    "NPM_CONFIG_REGISTRY".split()
-)
-_PATHS = frozenset(
-    "PYTHONPATH NODE_PATH LD_LIBRARY_PATH DYLD_LIBRARY_PATH DYLD_FRAMEWORK_PATH PERL5LIB "
-    "PERLLIB RUBYLIB GEM_PATH GEM_HOME LUA_PATH LUA_CPATH CLASSPATH FPATH "
-    "ANSIBLE_LIBRARY COMPOSER_HOME TERMINFO MODULEPATH GUILE_LOAD_PATH JULIA_LOAD_PATH".split()
-)
-_JAVA = ("-javaagent", "-agentpath", "-agentlib", "OnError", "OnOutOfMemoryError", "-Xrun")
-_OPTIONS = {
-    "NODE_OPTIONS": (
-        "--require",
-        "-r ",
-        "--import",
-        "--loader",
-        "--experimental-loader",
-        "--eval",
-        "--inspect",
-    ),
-    "JAVA_TOOL_OPTIONS": _JAVA,
-    "_JAVA_OPTIONS": _JAVA,
-    "JDK_JAVA_OPTIONS": (*_JAVA, "@"),
-    "MAKEFLAGS": ("--eval", "SHELL=", "-f", "--file", "-C"),
-    "GNUMAKEFLAGS": ("--eval", "SHELL=", "-f", "--file", "-C"),
-    "GREP_OPTIONS": ("-f",),
-    "PYTHONWARNINGS": ("::",),
-    "LESS": ("!",),
-    "TAR_OPTIONS": (
-        "--checkpoint-action",
-        "--to-command",
-        "--use-compress",
-        "--rsh-command",
-        "-I",
-        ":",
-        "--file",
-        "--info-script",
-    ),
-    "RSYNC_OPTIONS": ("-e", "--rsh"),
-    "CFLAGS": ("-fplugin", "$(", "`"),
-    "RUSTFLAGS": ("linker=", "-Clinker"),
-    "RUSTC_WRAPPER": ("/",),
-    "RUSTC_WORKSPACE_WRAPPER": ("/",),
-    "CARGO_BUILD_RUSTC_WRAPPER": ("/",),
-    "ENV": ("/",),
-    "TAPE": (":",),
-    "LD_DEBUG_OUTPUT": ("/",),
-}
-_COMMANDS = frozenset(
-    "PAGER GIT_PAGER MANPAGER LESSOPEN LESSCLOSE EDITOR VISUAL GIT_EDITOR "
-    "GIT_SEQUENCE_EDITOR GIT_SSH_COMMAND GIT_SSH GIT_EXTERNAL_DIFF GIT_PROXY_COMMAND "
-    "GIT_ASKPASS SSH_ASKPASS SUDO_ASKPASS BROWSER FCEDIT HGEDITOR SVN_EDITOR SVN_SSH "
-    "KUBE_EDITOR SYSTEMD_EDITOR SYSTEMD_PAGER PSQL_PAGER PSQL_EDITOR BAT_PAGER "
-    "DELTA_PAGER AWS_PAGER GH_PAGER GH_EDITOR GH_BROWSER GLAB_PAGER FZF_DEFAULT_COMMAND "
-    "FZF_CTRL_T_COMMAND FZF_ALT_C_COMMAND RESTIC_PASSWORD_COMMAND BORG_PASSCOMMAND "
-    "BORG_RSH TEXEDIT MANROFFOPT CHEAT_EDITOR ANSIBLE_VAULT_PASSWORD_FILE "
-    "KUBECTL_EXTERNAL_DIFF PGPASSCOMMAND MYSQL_PAGER DIFFPROG MERGE_TOOL "
-    "RCLONE_PASSWORD_COMMAND GPG_TTY_COMMAND EDITOR_COMMAND LYNX_EDITOR CRASHPAGER CC "
-    "CXX LD AR".split()
-)
+MOST_WORDS = 64
 _SSH_SETTINGS = (
     "StrictHostKeyChecking|IdentitiesOnly|BatchMode|ConnectTimeout|UserKnownHostsFile|LogLevel"
     "|IdentityFile"
@@ -100,13 +32,10 @@ _HARMLESS_COMMANDS = re.compile(
     r"|clang(?:\+\+)?(?:-\d+)?|cc|c\+\+|ccache (?:gcc|clang|g\+\+)|ld|lld|ar|musl-gcc"
     r"|(?:\w+-){2,3}(?:gcc|g\+\+|ld|ar|clang))?"
 )
-_CLIENTS = frozenset(
-    "PGOPTIONS PGSERVICEFILE PGHOSTADDR GH_HOST GITLAB_HOST KUBECONFIG AWS_ENDPOINT_URL "
-    "AWS_CA_BUNDLE DOCKER_HOST DOCKER_TLS_VERIFY CONTAINER_HOST NODE_EXTRA_CA_CERTS "
-    "NODE_TLS_REJECT_UNAUTHORIZED SSL_CERT_FILE SSL_CERT_DIR REQUESTS_CA_BUNDLE CURL_CA_BUNDLE "
-    "GIT_SSL_NO_VERIFY GIT_SSL_CAINFO VAULT_ADDR CONSUL_HTTP_ADDR PYTHONHTTPSVERIFY".split()
-)
-_PROXIES = frozenset(("http_proxy", "https_proxy", "all_proxy", "ftp_proxy", "no_proxy"))
+_SHELLS = frozenset("bash sh zsh ksh dash fish".split())
+_USUAL_SHELL = re.compile(r"/(?:usr/)?(?:local/)?bin/(?:ba|z|da|k|fi)?sh|(?:ba|z|da|k|fi)?sh")
+_ENVIRONMENT_BIN = re.compile(r"(?:\./)?(?:\.?v?env|node_modules|vendor)/\.?bin/?")
+_PROMPTS = ("PS0", "PS1", "PS2", "PS4", "PROMPT", "RPROMPT")
 _HISTORY = frozenset(("HISTFILE", "HISTSIZE", "HISTFILESIZE", "SAVEHIST", "HISTIGNORE", "HISTCMD"))
 _SECRET_VALUE = re.compile(
     r"(?:ghp_|gho_|ghs_|ghu_|github_pat_|glpat-|sk-[A-Za-z0-9]|sk_live_|rk_live_|xox[abpr]-"
@@ -150,28 +79,24 @@ _USUAL = (
 
 def judge_variable(walker: Walker, name: str, value: Arg, state: State, *, kept: bool) -> None:
     """Notes what setting a variable would make others do."""
-    if name in _LOADERS or name.startswith("BASH_FUNC_") or value.startswith("() {"):
+    entry = walker.knowledge.variable(name)
+    if entry is not None and entry["of"]:
+        # What only some programs obey is judged where one of them is called.
+        if kept:
+            state.exported.add(name)
+    elif entry is not None:
+        _judge_entry(walker, name, value, state, entry, kept=kept)
+    elif value.startswith("() {"):
         _judge_loader(walker, name, value, state)
-    elif name in _OPTIONS:
-        if UNKNOWN not in value and any(mark in value for mark in _OPTIONS[name]):
-            walker.note(Effect.EXECUTES, value.span, tags=("loader",), detail=name)
-    elif name in _PATHS:
-        _judge_folders(walker, name, value, state)
     elif name.startswith("GIT_CONFIG"):
         _judge_git(walker, name, value)
-    elif name in _COMMANDS or (name.startswith("git_") and name.upper() in _COMMANDS):
-        if kept and value not in ("", "true", ":", "cat"):
-            walker.note(Effect.WRITES, value.span, tags=("shell-state",), detail=name)
-        _judge_command(walker, name, value, state)
-    elif name in ("PS0", "PS1", "PS2", "PS4", "PROMPT", "RPROMPT"):
+    elif name in _PROMPTS:
         if "$(" in value or "`" in value:
             walker.note(Effect.EXECUTES, value.span, tags=("loader",), detail=name)
             walker.hidden_text(value, state)
-    elif name in _CLIENTS or name.lower() in _PROXIES:
-        walker.note(Effect.WRITES, value.span, tags=("clients",), detail=name)
     elif name == "PATH":
         walker.note(Effect.WRITES, value.span, tags=("shell-state",), detail=name)
-        _judge_path(walker, value, kept=kept)
+        _judge_path(walker, value, state, kept=kept)
     elif name in _HISTORY and value in ("", "0", "/dev/null", "*"):
         target = Target(text=name, place=Place.SECRET)
         walker.note(Effect.DELETES, value.span, target, tags=("history",))
@@ -182,16 +107,63 @@ def judge_variable(walker: Walker, name: str, value: Arg, state: State, *, kept:
         walker.note(Effect.SECRETS, value.span, target, tags=("literal",))
 
 
+def _judge_entry(
+    walker: Walker, name: str, value: Arg, state: State, entry: Any, *, kept: bool
+) -> None:
+    """What `variables.yaml` says of a variable, for this value of it."""
+    kind = entry["kind"]
+    if kind == "loads":
+        _judge_loader(walker, name, value, state)
+    elif kind == "folders":
+        _judge_folders(walker, name, value, state)
+    elif kind == "settings":
+        _judge_settings(walker, name, value, state)
+    elif kind == "clients":
+        walker.note(Effect.WRITES, value.span, tags=("clients",), detail=name)
+    elif kind == "options":
+        rest = str(value)
+        for harmless in entry["unless"]:
+            rest = rest.replace(harmless, "")
+        if UNKNOWN not in value and any(mark in rest for mark in entry["marks"]):
+            walker.note(Effect.EXECUTES, value.span, tags=("loader",), detail=name)
+            if "$(" in value or "`" in value:
+                walker.hidden_text(value, state)
+    elif kind == "commands":
+        if kept and value not in ("", "true", ":", "cat"):
+            walker.note(Effect.WRITES, value.span, tags=("shell-state",), detail=name)
+        _judge_command(walker, name, value, state)
+
+
+def steer(call: Invocation) -> None:
+    """Judges what is set for a program that obeys it; options by variable become words."""
+    for name, value in list(call.environment.items()):
+        entry = call.walker.knowledge.variable(name)
+        if entry is None or call.name not in entry["of"]:
+            continue
+        if entry["kind"] == "words":
+            call.args = [*call.args, *(value.like(word) for word in value.split()[:MOST_WORDS])]
+        elif name == "SHELL" and _USUAL_SHELL.fullmatch(value):
+            continue
+        elif call.name not in _SHELLS or _reads_settings(call):
+            _judge_entry(call.walker, name, value, call.state, entry, kept=False)
+
+
+def _reads_settings(call: Invocation) -> bool:
+    """Whether a shell looks for its own files: as a login shell, or an interactive one."""
+    short = "".join(word[1:] for word in call.args if word[:1] == "-" and word[1:2] != "-")
+    return not call.args or "--login" in call.args or not set("il").isdisjoint(short)
+
+
 def judge_steering(walker: Walker, name: str, value: Arg, state: State) -> None:
     """The same for what sets a variable without an assignment, where others are steered by it.
 
     Attack: `for GIT_PAGER in 'rm -rf ~'`, `${LD_PRELOAD:=x.so}`, `((PATH=3))`, `mapfile PATH`.
     """
-    known = (_LOADERS, _OPTIONS, _PATHS, _COMMANDS, _CLIENTS, _HISTORY, ("PATH", "PS4"))
     if (
-        any(name in each for each in known)
-        or name.startswith(("BASH_FUNC_", "GIT_CONFIG"))
-        or name.lower() in _PROXIES
+        name in _HISTORY
+        or name in ("PATH", "PS4")
+        or name.startswith("GIT_CONFIG")
+        or walker.knowledge.variable(name) is not None
     ):
         judge_variable(walker, name, value, state, kept=True)
 
@@ -245,16 +217,32 @@ def _judge_folders(walker: Walker, name: str, value: Arg, state: State) -> None:
             return
 
 
-def _judge_path(walker: Walker, value: Arg, *, kept: bool) -> None:
-    first = value.partition(":")[0]
+def _judge_settings(walker: Walker, name: str, value: Arg, state: State) -> None:
+    """Settings: the user's own, the system's and none at all are what is usual."""
+    if not value or UNKNOWN in value or value in ("/dev/null", "none", "off"):
+        return
+    path = normal(value, state.cwd)
+    place = place_of(path, walker.ground)
+    usual = (Place.HOME, Place.HOME_ROOT, Place.SYSTEM, Place.SYSTEM_TREE, Place.NOWHERE)
+    if place not in usual:
+        walker.note(Effect.EXECUTES, value.span, tags=("loader",), detail=f"{name}={value}")
+
+
+def _judge_path(walker: Walker, value: Arg, state: State, *, kept: bool) -> None:
+    first, colon, _ = value.partition(":")
     if value == UNKNOWN and kept:
         walker.note(Effect.EXECUTES, value.span, tags=("prepared",), detail="PATH")
-    if first.startswith(("/usr/", "/bin", "/sbin", "/opt/", "/snap/", UNKNOWN)) or not first:
+    if first.startswith(("/usr/", "/bin", "/sbin", "/opt/", "/snap/", UNKNOWN)):
         return
+    if not first and not colon:
+        return
+    if first[:1] == "/" or _ENVIRONMENT_BIN.fullmatch(first):
+        first = normal(first, state.cwd)
     home, workspace = walker.ground.home, walker.ground.workspace
     if first.startswith((home + "/", workspace + "/")) and any(usual in first for usual in _USUAL):
         return
-    walker.note(Effect.EXECUTES, value.span, tags=("path",), detail=first)
+    # An empty entry is the directory that the shell is in.
+    walker.note(Effect.EXECUTES, value.span, tags=("path",), detail=first or ".")
 
 
 def holds_secret(text: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from redoma.judge.interpret.arg import (
     ANYTHING,
+    ENDLESS,
     NETWORK,
     NOTHING,
     PLAIN,
@@ -13,12 +14,15 @@ from redoma.judge.interpret.arg import (
     joined,
 )
 from redoma.judge.interpret.builtins import BUILTINS
+from redoma.judge.interpret.carriers import carry
 from redoma.judge.interpret.commands import compound, simple
 from redoma.judge.interpret.expansion import Expander
 from redoma.judge.interpret.files import Files, Redirects, run_written, settle
 from redoma.judge.interpret.invocation import Invocation
-from redoma.judge.interpret.places import normal
+from redoma.judge.interpret.loops import ENDLESS_OR_FILTER, passed_on
+from redoma.judge.interpret.program_search import meant, planted
 from redoma.judge.interpret.state import Ground, State, TextFrame
+from redoma.judge.interpret.variables import steer
 from redoma.judge.shell.parser import parse
 from redoma.judge.text.budget import spend
 from redoma.judge.text.glob import has_glob
@@ -45,6 +49,9 @@ if TYPE_CHECKING:
 
         def __contains__(self, name: object) -> bool:
             """Whether a program of this name is known."""
+
+        def variable(self, name: str) -> Any:
+            """What setting a variable means to programs; None for one that means nothing."""
 
         def run(self, call: Invocation) -> Stream:
             """Notes what a call does; gives what is known of its output."""
@@ -307,23 +314,24 @@ class Walker:
             return ANYTHING
         self.depth += 1
         try:
-            planted = self.files.by_path and self.planted(call)
-            if planted:
-                return call.executes_file(planted, "", positional=call.args)
-            return self.knowledge.run(call)
+            other = meant(call)
+            if other is not None:
+                return call.run_args([other, *call.args])
+            found = planted(call) if self.files.by_path else None
+            if found is not None:
+                return call.executes_file(found, "", positional=call.args)
+            if call.environment:
+                steer(call)
+            noted = len(self.facts)
+            out = self.knowledge.run(call)
+            if call.args and (len(self.facts) > noted or self.files.by_path):
+                carry(call, noted)
+            # One test for nearly all calls: what never ends comes from few programs.
+            if name in ENDLESS_OR_FILTER or out.taint & ENDLESS:
+                out = passed_on(call, out)
+            return out
         finally:
             self.depth -= 1
-
-    def planted(self, call: Invocation) -> Arg | None:
-        """A file that this script wrote where PATH finds it before the usual program."""
-        if "/" in call.word:
-            return None
-        searched = call.environment.get("PATH") or call.state.variables.get("PATH")
-        for folder in (searched or "").split(":")[:16]:
-            path = normal(f"{folder or '.'}/{call.word}", call.state.cwd)
-            if path in self.files.by_path:
-                return call.word.like(path)
-        return None
 
     def call_function(self, function: Function, call: Invocation) -> Stream:
         name = function.name

@@ -24,6 +24,8 @@ _OWN = frozenset(("also", "like", "match", "not_match"))
 _DESCRIBES = frozenset(("flags", "actions", "operands", "bare", "otherwise", "inner", "rest"))
 """Keys that say what a program does; without one of them its handler alone says it."""
 _MOST_STEPS = 4
+_KINDS = frozenset("loads commands folders settings options words clients".split())
+_VARIABLE_KEYS = frozenset("reason kind names of marks unless match not_match".split())
 _EFFECTS = {effect.value: effect for effect in Effect}
 _FLAG_KINDS = frozenset(
     "value read write delete shell program host send sql code action only hook library "
@@ -58,13 +60,41 @@ def compile_own_cards(
         for name, (where, body) in bodies.items():
             if "handler" in body or "prints" in body:
                 raise CardError(f"{where}: only cards that ship name a handler")
-            if not name or " " in name:
-                raise CardError(f"{where}: a program's name has no blanks")
+            if not name or " " in name or name[:1] == "$":
+                raise CardError(f"{where}: a program's name has no blanks, and no $ before it")
         return _made(bodies, {**_bodies(shipped), **bodies})
     except (AttributeError, TypeError, ValueError) as error:
         if isinstance(error, CardError):
             raise
         raise CardError(f"{', '.join(documents)}: a value has the wrong shape: {error}") from None
+
+
+def compile_variables(documents: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
+    """The entries of variables by their names, `$NAME`; those with a `*` in a list of their own."""
+    found: dict[str, Any] = {}
+    patterns: list[tuple[str, str, Card]] = []
+    for source, entries in documents.items():
+        for body in entries:
+            where = f"{source}: {body.get('names', '')[:40]}"
+            if body.keys() - _VARIABLE_KEYS or body.get("kind") not in _KINDS:
+                raise CardError(f"{where}: unknown kind or key")
+            if not body.get("reason") or (body["kind"] == "options") != bool(body.get("marks")):
+                raise CardError(f"{where}: a reason, and marks for options")
+            entry = {
+                "kind": body["kind"],
+                "of": frozenset(_words(body.get("of", ""))),
+                "marks": tuple(body.get("marks", ())),
+                "unless": tuple(body.get("unless", ())),
+            }
+            for name in _words(body["names"]):
+                start, star, end = name.partition("*")
+                if f"${name}" in found:
+                    raise CardError(f"{where}: {name} stands there already")
+                if star:
+                    patterns.append((start, end, entry))
+                else:
+                    found[f"${name}"] = entry
+    return {**found, "$*": tuple(patterns)}
 
 
 class CardExample:

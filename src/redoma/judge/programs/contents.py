@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from redoma.judge.interpret.arg import ANYTHING, NOTHING, SECRET, Stream, arg
+from redoma.judge.interpret.arg import ANYTHING, ENDLESS, NOTHING, SECRET, Stream, arg
+from redoma.judge.interpret.loops import from_device
 from redoma.judge.programs.card_actions import says_it_destroys
 from redoma.judge.programs.cards import options_of
 from redoma.judge.programs.files import makes
@@ -33,6 +34,9 @@ def dd(call: Invocation) -> Stream:
     if target is None:
         return Stream(stream.text, stream.taint, stream.source)
     tags = ("overwrite", "empties") if source == "/dev/null" else ("overwrite",)
+    endless = from_device(source) is not None or stream.taint & ENDLESS
+    if endless and not any(word.startswith("count=") for word in call.args):
+        call.fact(Effect.SYSTEM, call.written_target(target)[0], tags=("fills",))
     call.writes(target, *tags, content=stream)
     return NOTHING
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from redoma.judge.interpret.arg import NOTHING, Arg, Stream, arg
+from redoma.judge.interpret.places import normal
 from redoma.judge.interpret.sensitive import program_place
 from redoma.judge.programs.cards import follow, options_of
 from redoma.model.decision import Effect, Place, Target
@@ -115,7 +116,14 @@ def copy(call: Invocation) -> Stream:
         call.writes(target, "overwrite", "empties")
     removing = ("removes",) if options.has("--remove-destination") else ()
     _lands(call, target, operands, (*recursive, *removing))
+    keeps_links = moves or options.has("-a", "-d", "-P", "--archive", "--no-dereference")
+    links = options.has("-s", "--symbolic-link", "-l", "--link")
     for word, stream in zip(operands, held, strict=True):
+        source = call.named(word)
+        if links and not installs:
+            _link(call, word, target)
+        elif keeps_links and source in call.state.links:
+            _link(call, word.like(call.state.links[source]), target)
         call.walker.files.put(_inside(call, target, word), stream)
     if len(held) == 1:
         call.walker.files.put(call.path(target), held[0])
@@ -169,7 +177,7 @@ def ln(call: Invocation) -> Stream:
         target = operands.pop()
     elif target is None:
         target = arg(operands[0].rpartition("/")[2] or ".", operands[0].span)
-    call.writes(target)
+    call.writes(target.like(call.named(target)) if call.state.links else target)
     for word in operands:
         place, _ = call.written_target(word)
         if place.place not in (*_AROUND, Place.OUTSIDE):
@@ -177,7 +185,19 @@ def ln(call: Invocation) -> Stream:
             call.fact(Effect.READS, linked, tags=("linked",), at=word.span)
         held = call.reads(word)
         call.walker.files.put(call.path(target), held)
+        _link(call, word, target)
     return NOTHING
+
+
+def _link(call: Invocation, word: Arg, target: Arg) -> None:
+    """A name that leads elsewhere from now on: the target itself, or one in it if it is there."""
+    place = call.named(target).rstrip("/") or "/"
+    name = word.rstrip("/").rpartition("/")[2]
+    state = call.state
+    if not f"{state.cwd}/".startswith(f"{place}/") and not target.endswith("/"):
+        state.link(place, normal(word, place.rpartition("/")[0]))
+    if name not in ("", ".", ".."):
+        state.link(f"{place}/{name}", normal(word, place))
 
 
 _OCTAL = re.compile(r"[0-7]{1,5}")

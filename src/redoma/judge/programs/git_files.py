@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from redoma.judge.interpret.arg import NOTHING, Arg, Stream
+from redoma.judge.interpret.arg import NOTHING, SECRET, Arg, Stream
+from redoma.judge.interpret.sensitive import is_secret
 from redoma.model.decision import Effect, Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from redoma.judge.interpret.invocation import Invocation
     from redoma.judge.programs.git import Verb
     from redoma.judge.programs.options import ProgramOptions
 
+STAGED = "git staged"
+"""Where a walk keeps what the script itself put into the index."""
 _FILE_ENDS = frozenset(
     "py pyi js jsx ts tsx mjs cjs json yaml yml toml ini cfg conf txt md rst html htm "
     "css scss less xml svg png jpg gif c h cc cpp cxx hpp hh cs go rs rb java kt kts "
@@ -165,7 +169,23 @@ def add(verb: Verb) -> Stream:
         verb.looks()
     else:
         verb.changes()
+        _stages(verb.call, options.operands)
     return NOTHING
+
+
+def _stages(call: Invocation, words: list[Arg]) -> None:
+    """Attack: `git add -f .env; git push`: what is staged now leaves with the next push."""
+    taint = 0
+    for word in words:
+        path = call.path(word)
+        held = call.walker.files.get(path)
+        inside = [stream for _, stream in call.walker.files.below(path)]
+        for stream in (*inside, *((held,) if held is not None else ())):
+            taint |= stream.taint & SECRET
+        if is_secret(path):
+            taint |= SECRET
+    if taint:
+        call.walker.files.put(STAGED, Stream(None, taint, "git add"))
 
 
 def rm(verb: Verb) -> Stream:

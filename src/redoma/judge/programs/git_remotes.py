@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from redoma.judge.interpret.arg import ANYTHING, NETWORK, NOTHING, SECRET, UNKNOWN, Arg, Stream
+from redoma.judge.programs.git_files import STAGED
 from redoma.judge.programs.git_settings import judge_setting, run_transport
 from redoma.model.decision import Effect, Place, Target
 
@@ -112,6 +113,10 @@ def push(verb: Verb) -> Stream:
     if strange and everything:
         target = Target(text=strange, place=Place.HOST)
         call.fact(Effect.EXFILTRATES, target, tags=("source",))
+    staged = call.walker.files.get(STAGED)
+    if staged is not None and staged.taint & SECRET:
+        target = Target(text=str(where or "origin"), place=Place.HOST)
+        call.fact(Effect.EXFILTRATES, target, tags=("upload",))
     lease = options.has("--force-with-lease")
     # `--forc` and names that git does not know: the worst of what they may mean.
     doubtful = any(n.startswith("--fo") and n not in _FORCES for n in options.given)

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from redoma.model.decision import Fact
 
 _MOST_MET = 4096  # names are the caller's to choose
+VARIABLE = "$"
+"""What the names of variables begin with, among the cards."""
+PATTERNS = "$*"
 _BINARIES = (
     "/bin/",
     "/usr/bin/",
@@ -81,10 +84,27 @@ class Knowledge:
 
     def __init__(self, packed: Callable[[str], bytes | None]) -> None:
         self.cards = Cards(packed)
+        self._variables: dict[str, Any] = {}
 
     def __contains__(self, name: object) -> bool:
         # Attack: a file called "docker run" is no program that the card of a subcommand describes.
-        return isinstance(name, str) and " " not in name and name in self.cards
+        # One called "$HOME" is none that the entry of a variable describes either.
+        named = isinstance(name, str) and " " not in name and name[:1] != VARIABLE
+        return named and name in self.cards
+
+    def variable(self, name: str) -> Any:
+        """What setting a variable means to programs; None for one that means nothing."""
+        if name in self._variables:
+            return self._variables[name]
+        entry = self.cards.get(VARIABLE + name)
+        for start, end, patterned in () if entry is not None else self.cards.get(PATTERNS, ()):
+            if name.startswith(start) and name.endswith(end) and len(name) >= len(start + end):
+                entry = patterned
+                break
+        if len(self._variables) >= _MOST_MET:
+            self._variables.clear()
+        self._variables[name] = entry
+        return entry
 
     def run(self, call: Invocation) -> Stream:
         """Notes the facts of a call and gives what is known of its output."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from redoma.judge.interpret.arg import ANYTHING, NAMES, SECRET, UNKNOWN, Arg, Stream, arg
+from redoma.judge.interpret.arg import ANYTHING, NAMES, SECRET, UNKNOWN, UNSET, Arg, Stream, arg
 from redoma.judge.interpret.places import place_of
 from redoma.judge.interpret.sensitive import is_secret
 from redoma.judge.programs.cards import options_of
@@ -46,10 +46,15 @@ class Search:
     def found(self) -> list[Arg]:
         """Words for what the search has come to: all below its roots, or names somewhere there."""
         if not self.narrowed:
-            return [root.like(f"{root.rstrip('/')}/*") for root in self.roots]
+            # With `$X` empty, `find $X` begins where it stands, not at the root.
+            return [
+                root.like(f"{root.rstrip('/')}/*" if root.strip(UNKNOWN) else UNKNOWN)
+                for root in self.roots
+            ]
         out: list[Arg] = []
         for root in self.roots[:MOST_WORDS]:
-            base = root.rstrip("/")
+            unset = not root or (root == UNKNOWN and root.taint & UNSET)
+            base = "." if unset else root.rstrip("/")
             for name in self.names[:MOST_WORDS] or [arg("", root.span)]:
                 last = name.rpartition("/")[2]
                 if last in _HISTORIES:

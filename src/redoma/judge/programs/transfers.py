@@ -177,6 +177,7 @@ def _copies(call: Invocation, options: ProgramOptions, sources: list[Arg], targe
     if fetched or carried.taint:
         held = Stream(None, carried.taint | fetched, str(sources[0]))
         call.walker.files.put(call.path(target).rstrip("/") + "/", held)
+        call.walker.files.put(call.path(target), held)
 
 
 _CLIPBOARD = "clipboard:"

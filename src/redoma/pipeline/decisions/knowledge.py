@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-FORMAT = 6
+FORMAT = 7
 _NAME = 16
 _LENGTH = 8
 _TRIES = 5
@@ -138,6 +138,7 @@ PACKS = ("default", "terminal", "skill")
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _JUDGE = os.path.join(_PACKAGE, "judge")
 _CARDS = os.path.join(_JUDGE, "programs", "cards")
+_VARIABLES = os.path.join(_JUDGE, "programs", "variables")
 _RULES = os.path.join(_JUDGE, "rules")
 _held: dict[str, Any] = {}
 
@@ -153,8 +154,9 @@ def knowledge(own: tuple[tuple[str, bytes], ...] = ()) -> Knowledge:
     what is cached here never hides one that changed.
     """
     if "cards" not in _held:
-        stamp, (files,) = _sources([_CARDS])
-        cards = CardCache(stamp, _cache_places(_CARDS, "cards"), lambda: _read_cards(files))
+        stamp, (files, variables) = _sources([_CARDS, _VARIABLES])
+        places = _cache_places(_CARDS, "cards")
+        cards = CardCache(stamp, places, lambda: _read_cards(files, variables))
         _held["find"], _held["cards"] = cards.find, Knowledge(cards.find)
     if not own:
         found: Knowledge = _held["cards"]
@@ -170,6 +172,11 @@ def knowledge(own: tuple[tuple[str, bytes], ...] = ()) -> Knowledge:
 def shipped_cards() -> dict[str, Any]:
     """The card files that ship, as they are written."""
     return documents(_sources([_CARDS])[1][0])
+
+
+def shipped_variables() -> dict[str, Any]:
+    """The files of variables that ship, as they are written."""
+    return documents(_sources([_VARIABLES])[1][0])
 
 
 def pack(name: str) -> Pack:
@@ -256,12 +263,12 @@ def documents(files: dict[str, str]) -> dict[str, Any]:
     return out
 
 
-def _read_cards(files: dict[str, str]) -> dict[str, bytes]:
-    from redoma.judge.programs.compiler import compile_cards
+def _read_cards(files: dict[str, str], variables: dict[str, str]) -> dict[str, bytes]:
+    from redoma.judge.programs.compiler import compile_cards, compile_variables
 
     # Each card is packed by itself: a call unpacks the one it needs out of a thousand.
     packed: dict[int, bytes] = {}
-    cards = compile_cards(documents(files))
+    cards = {**compile_cards(documents(files)), **compile_variables(documents(variables))}
     for card in cards.values():
         packed.setdefault(id(card), marshal.dumps(card))
     return {name: packed[id(card)] for name, card in cards.items()}

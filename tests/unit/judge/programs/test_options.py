@@ -23,7 +23,7 @@ SEARCHES = [
     ("man -k archive", SAFE),
     ("fzf --preview 'cat {}'", SAFE),
     ("FZF_DEFAULT_OPTS='--preview \"rm {}\"' fzf", DANGEROUS),
-    ("FZF_DEFAULT_OPTS_FILE=./opts fzf", MODERATE),
+    ("FZF_DEFAULT_OPTS_FILE=./opts fzf", DANGEROUS),
     ("tree -L 2", SAFE),
     ("tree -H . -R", MODERATE),
     ("tree -o tree.txt", MODERATE),
