@@ -6,7 +6,7 @@ Public names load when they are first used, so that an entry point pays only for
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.i18n import in_language as in_language
-    from redoma.jail.supervisor.control import Control as Control
+    from redoma.jail.supervisor.start import Control as Control
     from redoma.judge.languages.component.validate import validate_component as validate_component
     from redoma.model.call import Call as Call
     from redoma.model.call import CallFailed as CallFailed
@@ -139,7 +139,7 @@ _HOMES = {
     "Choice": "redoma.model.request",
     "Circumstances": "redoma.model.policy",
     "Confirmed": "redoma.pipeline.path",
-    "Control": "redoma.jail.supervisor.control",
+    "Control": "redoma.jail.supervisor.start",
     "Decision": "redoma.model.decision",
     "Declined": "redoma.model.errors",
     "Effect": "redoma.model.decision",

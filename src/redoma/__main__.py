@@ -40,7 +40,7 @@ def main(argv: list[str] | None = None) -> int:
         import_cache = begin(arguments)
         try:
             if level:
-                from redoma.cli.verbosity import print_log
+                from redoma.cli.streams import print_log
 
                 print_log(level)
             if hook:

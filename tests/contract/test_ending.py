@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from redoma import Limits
-from redoma.jail.supervisor.control import Control
+from redoma.jail.supervisor.start import Control
 from redoma.model.grant import Guarantee
 from redoma.model.result import Outcome
 from redoma.pipeline.async_sandbox import AsyncSandbox

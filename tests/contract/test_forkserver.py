@@ -19,7 +19,7 @@ import pytest
 
 from redoma import Access
 from redoma.jail.forkserver.engine import ForkserverEngine
-from redoma.jail.supervisor.mount_release import LATER
+from redoma.jail.supervisor.host import LATER
 from redoma.pipeline.async_sandbox import AsyncSandbox
 from redoma.pipeline.sandbox import Sandbox
 from redoma.pipeline.this_host import this_host

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from redoma.jail.protect.run_journal import MARK, kill_orphaned_waiters, mark
-from redoma.jail.supervisor.handshake import end_unseen
+from redoma.jail.supervisor.start import end_unseen
 from tests.contract.machine import Machine
 from tests.contract.test_permit import waiting_for
 

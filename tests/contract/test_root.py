@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from redoma import Access
-from redoma.jail.engines import root_parts
+from redoma.jail.engines import prepared_sandbox
 from redoma.jail.engines.registry import DECLARED
 from redoma.pipeline.sandbox import Sandbox
 from tests.contract.machine import usable
@@ -158,7 +158,9 @@ def comparable(seen: Seen) -> Seen:
     told = dict(seen)
     # Flags are compared with the description; that the same places are mounted is compared here.
     told["mounts"] = {
-        at: kind for at, (kind, _, _) in seen["mounts"].items() if at != root_parts.FIRST_PROCESS
+        at: kind
+        for at, (kind, _, _) in seen["mounts"].items()
+        if at != prepared_sandbox.FIRST_PROCESS
     }
     # The numbers in the middle are those of the namespace around this one.
     told["maps"] = [seen["maps"][0][::2], seen["maps"][1][::2], seen["maps"][2]]
@@ -182,13 +184,13 @@ def seen(request: pytest.FixtureRequest, place: Path) -> Seen:
 def test_every_mount_has_the_flags_of_the_description(seen: Seen, place: Path) -> None:
     lacking = {}
     for at, (kind, flags, _) in seen["mounts"].items():
-        needed = set(root_parts.FLAGS.get(kind, root_parts.ALWAYS))
+        needed = set(prepared_sandbox.FLAGS.get(kind, prepared_sandbox.ALWAYS))
         if (
-            at.startswith("/dev/") and os.path.basename(at) in root_parts.DEVICES
+            at.startswith("/dev/") and os.path.basename(at) in prepared_sandbox.DEVICES
         ) or kind == "devtmpfs":
-            needed = set(root_parts.OF_DEVICES)
+            needed = set(prepared_sandbox.OF_DEVICES)
         if at == "/proc/sys":
-            needed = set(root_parts.ALWAYS)
+            needed = set(prepared_sandbox.ALWAYS)
         if at == str(place / "work") and kind == "overlay" and seen["engine"] == "bubblewrap":
             continue  # held otherwise, see the description and `test_a_device_…`
         if needed - set(flags):
@@ -200,7 +202,7 @@ def test_only_what_is_to_be_written_can_be_written(seen: Seen, place: Path) -> N
     home, work = os.environ["HOME"], str(place / "work")
     # A device's own mount is no place to write; the terminals' is.
     writable = {"/tmp", "/var/tmp", "/dev/shm", "/dev/pts", "/proc", home, work, f"{work}/.git"}
-    writable |= {f"/dev/{name}" for name in root_parts.DEVICES}
+    writable |= {f"/dev/{name}" for name in prepared_sandbox.DEVICES}
     found = {at for at, (_, flags, _) in seen["mounts"].items() if "rw" in flags}
     assert found - writable == set()
     if seen["writes"] == "read-only":
@@ -214,11 +216,11 @@ def test_nothing_that_is_mounted_outside_comes_in(seen: Seen) -> None:
 
 
 def test_devices_are_those_of_the_description(seen: Seen) -> None:
-    links = {name: f"lrwxrwxrwx {target}" for name, target in root_parts.DEVICE_LINKS}
-    wanted = {*root_parts.DEVICES, *links, *root_parts.DEVICE_DIRECTORIES}
+    links = {name: f"lrwxrwxrwx {target}" for name, target in prepared_sandbox.DEVICE_LINKS}
+    wanted = {*prepared_sandbox.DEVICES, *links, *prepared_sandbox.DEVICE_DIRECTORIES}
     assert set(seen["dev"]) == wanted
     assert {name: seen["dev"][name] for name in links} == links
-    assert all(seen["dev"][name].startswith("crw") for name in root_parts.DEVICES)
+    assert all(seen["dev"][name].startswith("crw") for name in prepared_sandbox.DEVICES)
     assert set(seen["pts"]) == {"ptmx"}
 
 
@@ -228,9 +230,9 @@ def test_nothing_of_the_first_process_is_reached(seen: Seen) -> None:
 
 def test_privileges_are_none_and_the_filter_is_loaded(seen: Seen) -> None:
     status = seen["status"]
-    assert {name: status[name][0] for name in root_parts.STATUS} == root_parts.STATUS
+    assert {name: status[name][0] for name in prepared_sandbox.STATUS} == prepared_sandbox.STATUS
     assert status["Seccomp_filters"] == ["1"]
-    assert set(root_parts.NAMESPACES) <= set(seen["ns"])
+    assert set(prepared_sandbox.NAMESPACES) <= set(seen["ns"])
 
 
 def test_of_the_machine_there_is_no_control(seen: Seen) -> None:

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from redoma import NO_LIMIT, Limits
-from redoma.jail.supervisor.control import Control
+from redoma.jail.supervisor.start import Control
 from redoma.jail.supervisor.streams import ABANDONED
 from redoma.model.result import Outcome
 from tests.contract.machine import Machine

@@ -8,7 +8,7 @@ MODULES_WITHOUT: tuple[str, ...] = (
     "redoma.base.log",  # the operator's log is English
     "redoma.testing",  # for people who write tests, and what those run
     "redoma.dialects",  # published APIs, which speak as their documents say
-    "redoma.ask.prefixes",  # programs and their subcommands
+    "redoma.ask.approvals",  # programs and their subcommands
     "redoma.jail.kernel.syscall_table",  # names of system calls, and reasons for whoever reads the list
     "redoma.jail.probe.inside",  # a script that is run inside
     "redoma.egress.cache_store",  # SQL

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from redoma import Access, Network, Sandbox
-from redoma.jail.profiles.limits import of_machine
+from redoma.jail.profiles.profile import of_machine
 from redoma.model.errors import Declined, Refused, RunError
 from redoma.model.intent import EndUnknown, NothingToResume, PlanChanged, PlanError, StepStatus
 from redoma.model.request import Question

@@ -136,7 +136,7 @@ def test_a_plan_says_that_it_can_be_undone_only_where_it_can(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from redoma.cli.plans import result_lines
-    from redoma.jail.overlay.retention import RetentionBounds
+    from redoma.jail.overlay.undo import RetentionBounds
 
     (place.workspace / "big").write_bytes(b"1" * (3 << 20))
     two = plan("rm big", "echo 2 > two")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from redoma.ask.approvals import can_remember
+from redoma.ask.approvals import can_remember, prefix_of
 from redoma.ask.hidden import safely, without_secrets
-from redoma.ask.prefixes import prefix_of
 from redoma.base.text import cell, escape
 from redoma.i18n import phrased
 from redoma.model.decision import Risk

@@ -6,10 +6,10 @@ import os
 
 from redoma.audit import database
 from redoma.audit.database import COLUMNS, WordedErrors, lenient, open_to_read, path_of
-from redoma.audit.stats import TYPE_CHECKING
 from redoma.model.errors import UsageError
 from redoma.model.value import Value
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, Self

@@ -32,7 +32,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "gc": ("redoma.cli.history:GC", "free what is kept for undo beyond its bounds"),
     "history": ("redoma.cli.history:HISTORY", "what was previewed, applied and undone"),
     "hook": ("redoma.hook:HOOK", "answer an agent's hook; install, uninstall, status"),
-    "man": ("redoma.cli.manual:MAN", "the manual page"),
+    "man": ("redoma.cli.completion:MAN", "the manual page"),
     "mcp": ("redoma.mcp.command:MCP", "an MCP server for agents; install, uninstall"),
     "pending": ("redoma.cli.questions:PENDING", "the questions that wait for a person"),
     "plan": ("redoma.cli.plans:PLAN", "check, preview and run a plan of several steps"),

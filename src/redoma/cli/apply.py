@@ -49,7 +49,7 @@ def main(options: CommandLine) -> int:
     """Applies; every refusal is an error that leaves the workspace as it was."""
     if not options.words:
         raise UsageError("which changes? name them by their id", hint="redoma history")
-    from redoma.cli.signals import stop_on_signals
+    from redoma.cli.streams import stop_on_signals
     from redoma.pipeline import stored_changes
 
     stop_on_signals()

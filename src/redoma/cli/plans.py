@@ -112,8 +112,7 @@ def _check(line: CommandLine) -> int:
 def _preview(line: CommandLine) -> int:
     from redoma.cli.preview import changes_report
     from redoma.cli.prose import screen
-    from redoma.cli.signals import steered
-    from redoma.cli.streams import writer
+    from redoma.cli.streams import steered, writer
 
     plan = _plan(line)
     progress, sink = _shown(line, writer(out=2))
@@ -138,8 +137,7 @@ def _preview(line: CommandLine) -> int:
     most=1,
 )
 def _run(line: CommandLine) -> int:
-    from redoma.cli.signals import steered
-    from redoma.cli.streams import writer
+    from redoma.cli.streams import steered, writer
 
     plan = _plan(line)
     progress, sink = _shown(line, writer())

@@ -121,8 +121,7 @@ def closing(found: DryRunReport, *, kept: bool) -> list[str]:
 
 
 def _previewed(line: CommandLine) -> DryRunReport:
-    from redoma.cli.signals import steered
-    from redoma.cli.streams import own_input, writer
+    from redoma.cli.streams import own_input, steered, writer
 
     sink = None if line.flags & {"--json", "--quiet"} else writer(out=2)
     with steered() as control:

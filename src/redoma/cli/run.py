@@ -10,8 +10,7 @@ from redoma.base.text import harmless
 from redoma.cli import COULD_NOT_WORK, say
 from redoma.cli.options import CommandTable, Sample
 from redoma.cli.run_options import LIMITS, RUN_OPTIONS, sandbox_for
-from redoma.cli.signals import pass_signals_on
-from redoma.cli.streams import own_input, raw_writer, writer
+from redoma.cli.streams import own_input, pass_signals_on, raw_writer, writer
 from redoma.i18n import phrased
 from redoma.model.errors import UsageError
 from redoma.model.grant import Guarantee

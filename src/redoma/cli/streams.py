@@ -1,4 +1,4 @@
-"""The standard streams: what stands on them is read, what a command prints is written.
+"""The standard streams, signals while something is at work, and what Redoma logs of itself.
 
 A stream that whoever started us closed is opened onto nothing first.
 """
@@ -7,12 +7,18 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import contextmanager
+
+from redoma.base import signals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import BinaryIO
 
     from redoma.cli.console import Plain
+    from redoma.pipeline.this_host import Control
+
 
 # Far above every pack's own limit, which then refuses by length; far below what hurts a machine.
 MOST_BYTES = 8 * 1024 * 1024
@@ -102,3 +108,65 @@ def writer(out: int = 1) -> Writer:
 def raw_writer() -> Writer:
     """The same for a terminal's output, which a person's own terminal is to obey."""
     return Writer({1: 1, 2: 2})
+
+
+_TO_THE_COMMAND = (signals.SIGINT, signals.SIGTERM, signals.SIGHUP, signals.SIGQUIT)
+
+
+@contextmanager
+def steered() -> Iterator[Control]:
+    """A hand on what runs in the block: signals go to it, and afterwards to us again."""
+    import signal
+
+    from redoma.pipeline.this_host import Control
+
+    control = Control()
+    before = {number: signal.getsignal(number) for number in _TO_THE_COMMAND}
+    pass_signals_on(control)
+    try:
+        yield control
+    finally:
+        control.close()
+        # From here on Ctrl-C is meant for the showing: there is no command any more to get it.
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def pass_signals_on(control: Control) -> None:
+    """Ctrl-C and friends go to the command; the second time they end it."""
+    seen: list[int] = []
+
+    def handler(number: int, _frame: object) -> None:
+        if control.over:
+            raise signals.Stopped(number)
+        seen.append(number)
+        if len(seen) > 1:
+            control.cancel()
+        else:
+            control.signal(number)
+
+    for number in _TO_THE_COMMAND:
+        if not signals.ignored(number):
+            signals.handle(number, handler)
+    if signals.ignored(signals.SIGCHLD):
+        # Whoever started us ignored it; so nobody would be told how the command ended.
+        signals.handle(signals.SIGCHLD, lambda _number, _frame: None)
+
+
+def stop_on_signals() -> None:
+    """What would end us stops us instead, so that it can be told what became of the work."""
+
+    def handler(number: int, _frame: object) -> None:
+        raise signals.Stopped(number)
+
+    for number in _TO_THE_COMMAND:
+        if not signals.ignored(number):
+            signals.handle(number, handler)
+
+
+def print_log(level: str) -> None:
+    """Prints the operator's log from this level on; no line has a secret in it."""
+    from redoma.base.log import configure
+    from redoma.pipeline.secrets import redact
+
+    configure(level, redact)

@@ -51,7 +51,7 @@ def main(options: CommandLine) -> int:
     if len(options.words) > 1:
         raise UsageError("one at a time", hint="redoma undo ID")
     from redoma.cli.history import workspace_here
-    from redoma.cli.signals import stop_on_signals
+    from redoma.cli.streams import stop_on_signals
     from redoma.pipeline.decisions.policies import load_policy
     from redoma.pipeline.transactions import local_transactions
 

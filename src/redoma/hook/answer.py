@@ -8,8 +8,7 @@ import sys
 from redoma.base.log import logger
 from redoma.base.text import harmless, shortened
 from redoma.cli.streams import read_all
-from redoma.hook.agents import ASK, DENY
-from redoma.hook.calls import Unreadable, read_call
+from redoma.hook.agents import ASK, DENY, Unreadable, read_call
 from redoma.i18n import phrased
 from redoma.model.decision import Decision, Verdict
 from redoma.model.errors import PolicyError, RecordError
@@ -20,8 +19,7 @@ from redoma.pipeline.secrets import redact
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.hook.agents import Agent
-    from redoma.hook.calls import ToolCall
+    from redoma.hook.agents import Agent, ToolCall
     from redoma.model.decision import Finding
     from redoma.model.policy import Policy
 

@@ -6,7 +6,7 @@ import asyncio
 import threading
 from functools import wraps
 
-from redoma.jail.supervisor.control import Control
+from redoma.jail.supervisor.start import Control
 from redoma.model.call import Call
 from redoma.pipeline.path import confirm_path, path
 from redoma.pipeline.python_call import CallContext, CallRunner, request_for_call

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Protocol
 
-    from redoma.jail.supervisor.control import Control
+    from redoma.jail.supervisor.start import Control
     from redoma.jail.supervisor.streams import Sink
     from redoma.pipeline.foresight.contacts import ReadFile
     from redoma.pipeline.run_context import SandboxConfig

@@ -6,7 +6,7 @@ import errno
 import os
 
 from redoma.base import own_directories, signals
-from redoma.jail.kernel.openat2 import open_plain
+from redoma.jail.kernel.syscalls import open_plain
 from redoma.jail.protect import installation
 from redoma.jail.supervisor.run import run
 from redoma.model.errors import EngineFailed, UsageError
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from redoma.jail.overlay.store import Overlay
-    from redoma.jail.supervisor.control import Control
     from redoma.jail.supervisor.host import Host
+    from redoma.jail.supervisor.start import Control
     from redoma.jail.supervisor.streams import Sink
     from redoma.model.change import Changes
     from redoma.model.grant import Grant, Launch, Limits, RunPlan
@@ -57,10 +57,10 @@ def execute(
     engine = host.engine(plan.engine)
     host.has_run = True
     if plan.grant.limits.file_size is not None:
-        from redoma.jail.supervisor import file_size
+        from redoma.jail.supervisor import limiter
 
-        began = file_size.clock()
-        limits = file_size.with_existing(plan.grant.limits, plan.grant)
+        began = limiter.clock()
+        limits = limiter.with_existing(plan.grant.limits, plan.grant)
     try:
         with engine.prepare(plan) as prepared:
             layer = prepared.overlay
@@ -91,7 +91,7 @@ def execute(
                 if changes.unread:
                     ended = replace(ended, limits_reached=(*ended.limits_reached, changes.unread))
             if plan.grant.limits.file_size is not None:
-                ended = file_size.seen(ended, plan.grant, changes, began)
+                ended = limiter.seen(ended, plan.grant, changes, began)
     except EngineFailed:
         host.forget(plan.engine)
         raise

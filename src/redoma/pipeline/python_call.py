@@ -22,7 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from redoma.jail.supervisor.control import Control
+    from redoma.jail.supervisor.start import Control
     from redoma.jail.supervisor.streams import Sink
     from redoma.model.call import Call
     from redoma.model.decision import Decision

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import Any, Self, TypeVar
 
     from redoma.audit.log import AuditLog
-    from redoma.jail.supervisor.control import Control
+    from redoma.jail.supervisor.start import Control
     from redoma.jail.supervisor.streams import Sink
     from redoma.model.call import Call
     from redoma.model.change import Applied, Undone

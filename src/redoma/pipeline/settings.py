@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import wraps
 
-from redoma.jail.profiles.limits import checked_limit
+from redoma.jail.profiles.profile import checked_limit
 from redoma.model import arguments
 from redoma.model.arguments import WrongType, WrongValue, shown
 from redoma.model.grant import Limits

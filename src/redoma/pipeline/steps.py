@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol, TypeAlias, TypeVar
 
     from redoma.audit.log import PendingWrite
-    from redoma.jail.supervisor.control import Control
+    from redoma.jail.supervisor.start import Control
     from redoma.jail.supervisor.streams import Sink
     from redoma.model.change import Applied, Undone
     from redoma.model.event import Event

@@ -13,18 +13,18 @@ from redoma.base.paths import is_within
 from redoma.jail.overlay import transaction_store
 from redoma.jail.overlay.apply import apply as apply_held
 from redoma.jail.overlay.locks import in_progress, recover, settled
-from redoma.jail.overlay.retention import (
+from redoma.jail.overlay.store import find_overlay
+from redoma.jail.overlay.undo import (
     RetentionBounds,
     collect,
     is_due,
+    last_applied,
     make_due,
     remove_stored_overlay,
     retire,
 )
-from redoma.jail.overlay.store import find_overlay
-from redoma.jail.overlay.undo import last_applied
 from redoma.jail.overlay.undo import undo as undo_applied
-from redoma.jail.protect.obeyed_names import Treat, obeyed
+from redoma.jail.protect.survey import Treat, obeyed
 from redoma.model.change import Applied, Did, FileKind, Standing, Undone
 from redoma.model.errors import ChangeError, PreviewGone, UsageError
 from redoma.model.value import replace

@@ -8,15 +8,15 @@ from _thread import allocate_lock
 
 from redoma.base.paths import is_below
 from redoma.jail.kernel.process import standing
-from redoma.jail.supervisor.control import Control
 from redoma.jail.supervisor.host import Host
+from redoma.jail.supervisor.start import Control
 from redoma.model.errors import UsageError
 from redoma.model.grant import SHARED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.jail.profiles.limits import SIZES, read_limit
-    from redoma.jail.supervisor.tty import fed, raw, size_of
+    from redoma.jail.profiles.profile import SIZES, read_limit
+    from redoma.jail.supervisor.streams import fed, raw, size_of
     from redoma.model.remedies import Remedy
 
 
@@ -56,11 +56,11 @@ def this_host() -> Host:
 __all__ = ["SIZES", "Control", "fed", "raw", "read_limit", "size_of"]
 
 _HOMES = {
-    "SIZES": "redoma.jail.profiles.limits",
-    "read_limit": "redoma.jail.profiles.limits",
-    "fed": "redoma.jail.supervisor.tty",
-    "raw": "redoma.jail.supervisor.tty",
-    "size_of": "redoma.jail.supervisor.tty",
+    "SIZES": "redoma.jail.profiles.profile",
+    "read_limit": "redoma.jail.profiles.profile",
+    "fed": "redoma.jail.supervisor.streams",
+    "raw": "redoma.jail.supervisor.streams",
+    "size_of": "redoma.jail.supervisor.streams",
 }
 
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from redoma.ask import answers
-from redoma.ask.approvals import RememberedApprovals, can_remember
-from redoma.ask.prefixes import prefix_of
+from redoma.ask.approvals import RememberedApprovals, can_remember, prefix_of
 from redoma.model.decision import Risk
 from redoma.model.errors import AskUnavailable, UsageError
 from redoma.model.request import Answer, Choice, Question, Remember

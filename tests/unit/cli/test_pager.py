@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from redoma.cli.console import pager
-from redoma.jail.supervisor.tty import fed
+from redoma.jail.supervisor.streams import fed
 from tests.house.tree import PACKAGE
 
 

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from redoma.jail.profiles.limits import of_machine
-from redoma.jail.profiles.profile import load
+from redoma.jail.profiles.profile import load, of_machine
 from tests.house.tree import PACKAGE
 
 START = (sys.executable, "-I", "-S", "-X", "utf8", str(PACKAGE / "__main__.py"))

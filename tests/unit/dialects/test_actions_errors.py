@@ -6,7 +6,7 @@ import pytest
 
 from redoma import Outcome, RedomaError
 from redoma.dialects.actions import ERRORS, BadAction, Refusal, handle, perform
-from redoma.dialects.actions.refusals import OUTCOMES, row_of, told
+from redoma.dialects.actions.fields import OUTCOMES, row_of, told
 from redoma.model.errors import Declined, PolicyError, TimedOut, UsageError
 from redoma.model.result import LIMIT_OUTCOMES
 

@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from redoma.hook.agents import AGENTS, Agent
-from redoma.hook.calls import ToolCall, Unreadable, read_call
+from redoma.hook.agents import AGENTS, Agent, ToolCall, Unreadable, read_call
 from redoma.model.value import replace
 from tests.unit.hook.payloads import CWD, PATCH, claude, codex, gemini
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redoma.hook.calls import paths_of
+from redoma.hook.agents import paths_of
 from tests.unit.hook.payloads import PATCH
 
 

@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 
 from redoma.dialects.actions.action_sandbox import ActionSandbox, Confirm
-from redoma.dialects.actions.fields import BadAction
-from redoma.dialects.actions.refusals import ERRORS, Refusal
+from redoma.dialects.actions.fields import ERRORS, BadAction, Refusal
 
 __all__ = ["ERRORS", "ActionSandbox", "BadAction", "Confirm", "Refusal", "handle", "perform"]
 

@@ -29,8 +29,16 @@ from redoma import (
     confirmation_response,
 )
 from redoma.base.paths import is_within
-from redoma.dialects.actions.fields import BadAction, checked, parsed
-from redoma.dialects.actions.refusals import FILES, OUTCOMES, Refusal, told, violation
+from redoma.dialects.actions.fields import (
+    FILES,
+    OUTCOMES,
+    BadAction,
+    Refusal,
+    checked,
+    parsed,
+    told,
+    violation,
+)
 from redoma.model import arguments
 from redoma.model.arguments import WrongType, shown
 from redoma.model.remedies import Interface

@@ -10,17 +10,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma import SandboxTimeout as SandboxTimeout
     from redoma import SandboxViolation as SandboxViolation
-    from redoma.dialects.tools.alternatives import Alternative as Alternative
-    from redoma.dialects.tools.alternatives import (
+    from redoma.dialects.tools.constraints import Alternative as Alternative
+    from redoma.dialects.tools.constraints import SandboxConstraints as SandboxConstraints
+    from redoma.dialects.tools.constraints import (
         adapt_on_sandbox_violation as adapt_on_sandbox_violation,
     )
-    from redoma.dialects.tools.constraints import SandboxConstraints as SandboxConstraints
     from redoma.dialects.tools.constraints import get_filesystem_only as get_filesystem_only
     from redoma.dialects.tools.constraints import get_permissive as get_permissive
     from redoma.dialects.tools.constraints import get_restricted as get_restricted
     from redoma.dialects.tools.constraints import get_safe_defaults as get_safe_defaults
+    from redoma.dialects.tools.executor import SandboxedTool as SandboxedTool
     from redoma.dialects.tools.executor import SandboxExecutor as SandboxExecutor
-    from redoma.dialects.tools.tool import SandboxedTool as SandboxedTool
 
 __all__ = [
     "Alternative",
@@ -37,13 +37,13 @@ __all__ = [
 ]
 _HERE = "redoma.dialects.tools"
 _HOMES = {
-    "Alternative": f"{_HERE}.alternatives",
+    "Alternative": f"{_HERE}.constraints",
     "SandboxConstraints": f"{_HERE}.constraints",
     "SandboxExecutor": f"{_HERE}.executor",
     "SandboxTimeout": "redoma",
     "SandboxViolation": "redoma",
-    "SandboxedTool": f"{_HERE}.tool",
-    "adapt_on_sandbox_violation": f"{_HERE}.alternatives",
+    "SandboxedTool": f"{_HERE}.executor",
+    "adapt_on_sandbox_violation": f"{_HERE}.constraints",
     "get_filesystem_only": f"{_HERE}.constraints",
     "get_permissive": f"{_HERE}.constraints",
     "get_restricted": f"{_HERE}.constraints",

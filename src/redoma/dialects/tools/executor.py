@@ -1,4 +1,7 @@
-"""Runs tools under constraints: each call in a sandbox of its own, which the kernel holds."""
+"""Runs tools under constraints: each call in a sandbox of its own, which the kernel holds.
+
+`SandboxedTool`: a tool whose own methods run under constraints.
+"""
 
 from __future__ import annotations
 
@@ -28,12 +31,7 @@ from redoma import (
     Sandbox,
     SandboxViolation,
 )
-from redoma.dialects.tools.constraints import (
-    SCRATCH,
-    SandboxConstraints,
-    given_or_safe,
-    resolved,
-)
+from redoma.dialects.tools.constraints import SCRATCH, SandboxConstraints, given_or_safe, resolved
 from redoma.dialects.tools.inside import Guarded
 from redoma.model.arguments import WrongType, shown
 from redoma.model.remedies import Interface
@@ -276,3 +274,30 @@ def _shown(value: object) -> str:
     if isinstance(value, set | frozenset | list | tuple):
         return "{" + ", ".join(sorted(map(str, value))) + "}"
     return str(value)
+
+
+class SandboxedTool:
+    """The base of a tool; what its methods give to `execute_safe` runs inside."""
+
+    def __init__(
+        self, constraints: SandboxConstraints | None = None, *, ask: Confirm | None = None
+    ) -> None:
+        self.constraints = given_or_safe(constraints)
+        self._ask = ask
+        self._executor: SandboxExecutor | None = None
+
+    @property
+    def executor(self) -> SandboxExecutor:
+        """Who runs what this tool does."""
+
+        if self._executor is None:
+            self._executor = SandboxExecutor(self.constraints, ask=self._ask)
+        return self._executor
+
+    def execute_safe(self, function: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
+        """What a function returns that runs under this tool's constraints."""
+        return self.executor.execute(function, *args, **kwargs)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A method goes inside with its tool; who is asked, and who runs it, stay outside.
+        return {**self.__dict__, "_executor": None, "_ask": None}

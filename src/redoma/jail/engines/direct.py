@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 
-from redoma.jail.engines.command import command_of, shown_as_it_is
-from redoma.jail.engines.prepared_sandbox import PreparedSandbox
+from redoma.jail.engines.prepared_sandbox import PreparedSandbox, command_of, shown_as_it_is
 from redoma.jail.kernel.process import packed_rlimits
 from redoma.jail.protect import installation
 from redoma.model.grant import EngineReport, Guarantee, Launch, RunPlan

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from redoma.jail.engines import hidden_paths, root_parts, view
+from redoma.jail.engines import hidden_paths, prepared_sandbox, view
 from redoma.model.errors import UsageError
 from redoma.model.grant import SECRETS, Grant, Home, NetworkMode, Writes
 from redoma.model.value import Value
@@ -154,7 +154,7 @@ def _machine(
 def _own_parts(grant: Grant, home: str, *, apart: bool) -> tuple[list[str], list[str]]:
     """The mounts of what a sandbox has of its own, and which of these are memory."""
     temporary = grant.limits.temporary or os.sysconf("SC_PHYS_PAGES") * _PAGE
-    first = root_parts.FIRST_PROCESS
+    first = prepared_sandbox.FIRST_PROCESS
     made = ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
     made += [*_memory(_PAGE, first, "0555"), "--remount-ro", first]
     made += ["--dev", "/dev", *_memory(temporary, "/dev/shm", "1777"), "--remount-ro", "/dev"]

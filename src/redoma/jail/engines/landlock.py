@@ -14,8 +14,12 @@ from contextlib import contextmanager, suppress
 
 from redoma.base import own_directories
 from redoma.jail.engines import view
-from redoma.jail.engines.command import command_of, shown_as_it_is
-from redoma.jail.engines.prepared_sandbox import PreparedSandbox, file_stamp
+from redoma.jail.engines.prepared_sandbox import (
+    PreparedSandbox,
+    command_of,
+    file_stamp,
+    shown_as_it_is,
+)
 from redoma.jail.kernel import landlock, seccomp
 from redoma.jail.kernel.process import is_machines_root
 from redoma.jail.probe.inside import LIMITS

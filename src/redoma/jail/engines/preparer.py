@@ -12,10 +12,9 @@ from contextlib import contextmanager, suppress
 
 from redoma.base.paths import is_below
 from redoma.jail.engines import hidden_paths
-from redoma.jail.engines.command import command_of, secret_variables
 from redoma.jail.engines.frame import Frame, memory_file, seen_through
 from redoma.jail.engines.frame import build as build_frame
-from redoma.jail.engines.prepared_sandbox import PreparedSandbox
+from redoma.jail.engines.prepared_sandbox import PreparedSandbox, command_of, secret_variables
 from redoma.jail.kernel import seccomp
 from redoma.jail.kernel.process import is_machines_root
 from redoma.jail.protect import git_repository, run_journal

@@ -14,8 +14,7 @@ import sys
 
 from redoma.base.cores import AF_UNIX, MSG_DONTWAIT, SOCK_SEQPACKET, socket, socketpair
 from redoma.jail.forkserver import first_process, messages
-from redoma.jail.forkserver.description import SandboxDescription
-from redoma.jail.forkserver.messages import SandboxRequest
+from redoma.jail.forkserver.messages import SandboxDescription, SandboxRequest
 from redoma.jail.kernel import privileges, syscalls
 
 TYPE_CHECKING = False

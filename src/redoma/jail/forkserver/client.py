@@ -17,7 +17,7 @@ from struct import pack
 from redoma.base import signals
 from redoma.base.cores import AF_UNIX, SO_RCVTIMEO, SOCK_SEQPACKET, SOL_SOCKET, socket, socketpair
 from redoma.jail.forkserver import messages
-from redoma.jail.supervisor.spawn import inherited
+from redoma.jail.supervisor.start import inherited
 from redoma.model.errors import EngineFailed
 
 TYPE_CHECKING = False

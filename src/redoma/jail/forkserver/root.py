@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-from redoma.jail.engines import root_parts
-from redoma.jail.forkserver.description import RootStep
+from redoma.jail.engines import prepared_sandbox
+from redoma.jail.forkserver.messages import RootStep
 from redoma.jail.kernel import mounts, syscalls
-from redoma.jail.kernel.openat2 import open_in_root
+from redoma.jail.kernel.syscalls import open_in_root
 from redoma.jail.protect.untrusted_paths import open_below
 
 TYPE_CHECKING = False
@@ -63,7 +63,7 @@ class Root:
 
     def _do(self, step: RootStep) -> None:
         name, place = step.name, step.place
-        if place == root_parts.FIRST_PROCESS:
+        if place == prepared_sandbox.FIRST_PROCESS:
             return  # covered for bubblewrap's first process; ours keeps everybody out by itself
         if name in ("--bind", "--ro-bind"):
             source = step.source
@@ -159,13 +159,13 @@ class Root:
 
     def _processes(self, place: str) -> None:
         _directory(place)
-        self._on(place, lambda at: mounts.processes(at, root_parts.PROC_OPTIONS))
+        self._on(place, lambda at: mounts.processes(at, prepared_sandbox.PROC_OPTIONS))
         if self.no_user_namespaces:
             # Attack: in a user namespace of its own a command has every capability again. One more
             # is made by the inner step itself.
             with open(f"{_NEW}{place}/sys/user/max_user_namespaces", "w") as limit:
                 limit.write("1")
-        for name in root_parts.READ_ONLY_IN_PROC:
+        for name in prepared_sandbox.READ_ONLY_IN_PROC:
             # `sys` always: modes say little there, and settings of namespaces are their owner's.
             if name == "sys" or os.access(f"{_NEW}{place}/{name}", os.W_OK):
                 self._bind(f"{_NEW}{place}/{name}", f"{place}/{name}", read_only=True)
@@ -173,12 +173,12 @@ class Root:
     def _devices(self, place: str) -> None:
         _directory(place)
         self._on(place, lambda at: mounts.memory(at, size=1 << 16, mode=0o755, owner=self.owner))
-        for name in root_parts.DEVICES:
+        for name in prepared_sandbox.DEVICES:
             if os.path.exists(f"{_OLD}/dev/{name}"):
                 self._bind(f"{_OLD}/dev/{name}", f"{place}/{name}", read_only=False, devices=True)
-        for name, target in root_parts.DEVICE_LINKS:
+        for name, target in prepared_sandbox.DEVICE_LINKS:
             os.symlink(target, f"{_NEW}{place}/{name}")
-        for name in root_parts.DEVICE_DIRECTORIES:
+        for name in prepared_sandbox.DEVICE_DIRECTORIES:
             os.mkdir(f"{_NEW}{place}/{name}", 0o755)
         self._on(f"{place}/pts", mounts.terminals)
 

@@ -18,8 +18,7 @@ from termios import TIOCSCTTY
 from redoma.base.cores import socket
 from redoma.jail.forkserver import first_process, messages
 from redoma.jail.forkserver.call_worker import COULD_NOT_SET_UP, CallWorker
-from redoma.jail.forkserver.description import SandboxDescription
-from redoma.jail.forkserver.messages import SandboxRequest
+from redoma.jail.forkserver.messages import SandboxDescription, SandboxRequest
 from redoma.jail.forkserver.root import Root
 from redoma.jail.kernel import privileges, syscalls
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from redoma.base import own_directories
 from redoma.base.log import logger
 from redoma.jail.overlay import transaction_store
-from redoma.jail.overlay.attributes import is_whiteout
+from redoma.jail.overlay.beneath import is_whiteout
 from redoma.jail.overlay.conflicts import WorkspaceCheck, others_since
 from redoma.jail.overlay.failure import Interruption, conflict_lines
 from redoma.jail.overlay.failure import failure_text as told_of
@@ -18,12 +18,12 @@ from redoma.jail.overlay.journal_run import JournalRun, begin, errors_of, settle
 from redoma.jail.overlay.locks import settled
 from redoma.jail.overlay.planner import Planner
 from redoma.jail.overlay.protected_changes import protected
-from redoma.jail.overlay.retention import RetentionBounds, remove_stored_overlay
 from redoma.jail.overlay.selection import choose, is_directory, was_directory
 from redoma.jail.overlay.site import Site
 from redoma.jail.overlay.spool import CHANGES, Spooler, found_in
 from redoma.jail.overlay.transaction_store import overlay_of
-from redoma.jail.protect.obeyed_names import GIT_PARTS
+from redoma.jail.overlay.undo import RetentionBounds, remove_stored_overlay
+from redoma.jail.protect.survey import GIT_PARTS
 from redoma.model.change import Applied, Standing
 from redoma.model.errors import ApplyConflict, ChangeError, NoRoomForUndo, PreviewGone
 from redoma.model.remedies import Help, Remedy

@@ -6,7 +6,7 @@ import os
 import stat
 
 from redoma.base.paths import is_below
-from redoma.jail.overlay.attributes import SET_ID, is_opaque, is_whiteout
+from redoma.jail.overlay.beneath import SET_ID, is_opaque, is_whiteout
 from redoma.jail.overlay.failure import at
 from redoma.jail.overlay.tree_reader import ReadBudget, ReadBudgetSpent, same_content
 from redoma.model.change import Change, Did, FileKind

@@ -13,7 +13,7 @@ from contextlib import suppress
 
 from redoma.base.paths import is_below
 from redoma.jail.overlay import transaction_store
-from redoma.jail.overlay.attributes import own_attributes
+from redoma.jail.overlay.beneath import own_attributes
 from redoma.jail.overlay.failure import Conflict, reason
 from redoma.jail.overlay.journal import JournalFiles, Phase, StepKind
 from redoma.jail.overlay.selection import (

@@ -11,8 +11,8 @@ import os
 import stat
 from contextlib import suppress
 
-from redoma.jail.kernel.openat2 import flush_file_system
-from redoma.jail.overlay.attributes import own_attributes
+from redoma.jail.kernel.syscalls import flush_file_system
+from redoma.jail.overlay.beneath import own_attributes
 from redoma.jail.overlay.failure import at, failure_text, look
 from redoma.jail.overlay.journal import Journal, StepKind
 from redoma.jail.overlay.site import FEW, open_to_owner

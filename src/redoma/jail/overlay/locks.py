@@ -315,7 +315,7 @@ def _recovered(work: UnfinishedWork) -> bool:
         transaction_store.write_entry(entry, durably=True)
         lock.end(work)
     if entry.shown.standing is Standing.FINAL:
-        from redoma.jail.overlay.retention import remove_stored_overlay
+        from redoma.jail.overlay.undo import remove_stored_overlay
 
         remove_stored_overlay(work.name)
     return True

@@ -12,7 +12,7 @@ from contextlib import suppress
 from redoma.base import own_directories
 from redoma.base.paths import is_below, is_within
 from redoma.jail.kernel.process import is_machines_root
-from redoma.jail.overlay.attributes import names_others
+from redoma.jail.overlay.beneath import names_others
 from redoma.model.errors import EngineFailed
 from redoma.model.value import Value
 

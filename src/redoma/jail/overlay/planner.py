@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from redoma.base import own_directories
 from redoma.base.paths import is_below
-from redoma.jail.overlay.attributes import strip_marks
+from redoma.jail.overlay.beneath import strip_marks
 from redoma.jail.overlay.failure import at
 from redoma.jail.overlay.journal import (
     FORMS,

@@ -14,7 +14,7 @@ from redoma.base.paths import is_below, is_within
 from redoma.jail.overlay.beneath import Beneath
 from redoma.jail.overlay.selection import Roots
 from redoma.jail.overlay.spool import found_in
-from redoma.jail.protect import installation, obeyed_names
+from redoma.jail.protect import installation, survey
 from redoma.jail.protect.git_repository import (
     harmless,
     leads_out,
@@ -69,18 +69,18 @@ class _ProtectionCheck:
         self._root = changes.workspace
         self._upper = upper
         self._allowed = allowed
-        self._names = obeyed_names.obeyed().with_more(more)
+        self._names = survey.obeyed().with_more(more)
         self._find = found_in(changes.items)
-        survey = Survey(self._root, more=more)
-        survey.look()
-        self._repositories = frozenset(survey.git_directories())
-        self._obeyed = self._obeyed_now(survey)
+        surveyed = Survey(self._root, more=more)
+        surveyed.look()
+        self._repositories = frozenset(surveyed.git_directories())
+        self._obeyed = self._obeyed_now(surveyed)
         self._known = Roots(self._obeyed)
         self._ours = OwnPartsCheck(self._root)
 
-    def _obeyed_now(self, survey: Survey) -> frozenset[str]:
+    def _obeyed_now(self, surveyed: Survey) -> frozenset[str]:
         """What a tool obeys already, and where the links among that lead."""
-        found = {path for path, _ in survey.protected()}
+        found = {path for path, _ in surveyed.protected()}
         for repository in self._repositories:
             found.update(obeyed_beside(repository))
         # Attack: what stands behind a protected link is changed in its place.
@@ -135,7 +135,7 @@ class _ProtectionCheck:
         if row is not None:
             return _by_policy(row) or f"{row.tool} would obey it"
         last = path.rpartition("/")[2]
-        if not directory and obeyed_names.is_git(last):
+        if not directory and survey.is_git(last):
             return self._why_link(path, place)
         if place.endswith(_TODO) and self._is_repository(place.removesuffix(_TODO)):
             repository = place.removesuffix(_TODO)
@@ -145,8 +145,8 @@ class _ProtectionCheck:
             why = self._why_repository(place.rpartition("/")[0])
             if why:
                 return why
-        folded = obeyed_names.folded(path)
-        if not _has_part(folded, obeyed_names.GIT_PARTS):
+        folded = survey.folded(path)
+        if not _has_part(folded, survey.GIT_PARTS):
             return ""
         return self._why_part(path, folded, directory=directory)
 
@@ -154,7 +154,7 @@ class _ProtectionCheck:
         """Parts of a repository that tell git what to do."""
         parts = path.split("/")
         for at, part in enumerate(folded.split("/")):
-            if part not in obeyed_names.GIT_PARTS:
+            if part not in survey.GIT_PARTS:
                 continue
             repository = "/".join((self._root, *parts[:at]))
             if not self._is_repository(repository):
@@ -221,12 +221,12 @@ class _ProtectionCheck:
         if not is_within(place, self._root):
             return False
         # Attack: hooks and settings are planted where `git init` makes a repository only later.
-        if obeyed_names.is_git(place.rpartition("/")[2]) or obeyed_names.is_gits_own(place):
+        if survey.is_git(place.rpartition("/")[2]) or survey.is_gits_own(place):
             return True
         path = place.removeprefix(self._root).lstrip("/")
         wanted = ("HEAD", "objects", "refs", "commondir")
         there = {name for name in wanted if self._exists(f"{path}/{name}".lstrip("/"))}
-        return obeyed_names.is_git_directory(there)
+        return survey.is_git_directory(there)
 
     def _exists(self, path: str) -> bool:
         item = self._find(path)
@@ -261,14 +261,14 @@ class OwnPartsCheck:
 
     def __init__(self, root: str) -> None:
         self._root = root
-        self._own = Roots(obeyed_names.folded(path) for path in installation.names_below(root))
+        self._own = Roots(survey.folded(path) for path in installation.names_below(root))
 
     def has(self, path: str) -> bool:
         """Whether a path of the workspace is ours, or lies in what is."""
-        return bool(self._own) and bool(self._own.over(obeyed_names.folded(f"{self._root}/{path}")))
+        return bool(self._own) and bool(self._own.over(survey.folded(f"{self._root}/{path}")))
 
     def _leads_to(self, path: str) -> bool:
-        return self._own.below(obeyed_names.folded(f"{self._root}/{path}"))
+        return self._own.below(survey.folded(f"{self._root}/{path}"))
 
     def touched_by(self, item: Change, below: Callable[[str], Iterable[str]]) -> bool:
         """Whether a change would touch what we run from, or what leads there by name.
@@ -291,7 +291,7 @@ class OwnPartsCheck:
         return bool(after.mode & 0o022 & ~(item.before.mode if item.before else 0))
 
 
-def _by_policy(row: obeyed_names.ObeyedRow) -> str:
+def _by_policy(row: survey.ObeyedRow) -> str:
     return "" if row.source else row.why
 
 

@@ -10,9 +10,8 @@ import os
 import stat
 from contextlib import suppress
 
-from redoma.jail.kernel.openat2 import can_exchange, exchange, flush_file_system, move
-from redoma.jail.overlay.attributes import own_attributes
-from redoma.jail.overlay.beneath import Beneath
+from redoma.jail.kernel.syscalls import can_exchange, exchange, flush_file_system, move
+from redoma.jail.overlay.beneath import Beneath, own_attributes
 from redoma.jail.overlay.failure import at
 from redoma.jail.overlay.journal import Attributes, JournalStep, StepKind, Window
 from redoma.jail.overlay.placement import Mounts

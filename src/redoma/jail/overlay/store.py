@@ -16,7 +16,7 @@ from redoma.base import own_directories
 from redoma.base.cores import json_line
 from redoma.base.paths import is_below
 from redoma.base.process_identity import identity, is_running, short_id
-from redoma.jail.overlay.attributes import is_mark
+from redoma.jail.overlay.beneath import is_mark
 from redoma.jail.overlay.placement import COPY, OVERLAY, Mounts, OverlayPlace, place_for
 from redoma.model.value import Value, fields_of, replace
 

@@ -14,7 +14,7 @@ import stat
 from contextlib import suppress
 
 from redoma.base.cores import blake2b
-from redoma.jail.overlay.attributes import own_attributes
+from redoma.jail.overlay.beneath import own_attributes
 from redoma.jail.protect.untrusted_paths import open_unmarked
 from redoma.model.change import FileKind, FileState
 

@@ -2,6 +2,8 @@
 
 A profile is YAML, and reading YAML costs a cold start more than the whole sandbox; so what was
 read is kept beside the other caches, and used as long as the file has not changed.
+
+Sizes, times and counts as people write them, and an error that names what cannot be meant.
 """
 
 from __future__ import annotations
@@ -12,8 +14,8 @@ from contextlib import suppress
 from redoma.base import cache, own_directories
 from redoma.base.levels import LEVELS, level_file
 from redoma.jail.engines.registry import DEFAULTS
-from redoma.jail.profiles.limits import read_limit
 from redoma.jail.protect import installation
+from redoma.model.arguments import WrongValue, number, whole
 from redoma.model.errors import UsageError
 from redoma.model.grant import (
     Apply,
@@ -28,6 +30,105 @@ from redoma.model.grant import (
 )
 from redoma.model.network import Reach
 from redoma.model.value import Value
+
+_UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+_TIMES = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "ms": 0.001}
+SIZES = frozenset(
+    "memory swap address_space file_size total_written keep_free temporary output"
+    " output_total".split()
+)
+COUNTS = frozenset("processes open_files cpu_percent cpu_seconds changes depth".split())
+TIMES = frozenset({"wall_seconds"})
+MACHINE = "machine"
+OF_MACHINE = frozenset({"memory", "temporary", "processes"})
+_SMALLEST = {"memory": 1 << 20, "address_space": 16 << 20, "open_files": 8, "temporary": 4096}
+_LARGEST = 1 << 50
+
+
+def read_limit(name: str, text: str) -> int | float | None:
+    """The value of the limit `name`; `none` is no limit, `machine` a share of what is here."""
+    if text.strip().lower() in ("none", "unlimited"):
+        return None
+    if text.strip() == MACHINE:
+        if name not in OF_MACHINE:
+            hint = f"{MACHINE} is a value of: {', '.join(sorted(OF_MACHINE))}"
+            raise UsageError(f"{name}: no value of the machine is known", hint=hint)
+
+        return of_machine(name)
+    if name in SIZES:
+        value: float = _number(name, text, _UNITS, "a size such as 512M or 2G")
+    elif name in TIMES:
+        value = _number(name, text, _TIMES, "a time such as 30, 90s or 5m")
+    else:
+        value = _number(name, text.removesuffix("%"), {"": 1}, "a whole number")
+        if value != int(value):
+            raise UsageError(f"{name}: {text!r} is not a whole number")
+    if value <= 0 or value > _LARGEST:
+        raise UsageError(f"{name}: {text!r} is no sensible limit", hint="a number above zero")
+    if value < _SMALLEST.get(name, 0):
+        raise UsageError(f"{name}: {text!r} is too little to run anything")
+    return value if name in TIMES else int(value)
+
+
+def checked_limit(name: str, given: object) -> int | float | None:
+    """The limit `name` as a program gives it: a number in its unit, or None for no limit."""
+    if name not in SIZES | COUNTS | TIMES:
+        known = ", ".join(sorted(SIZES | COUNTS | TIMES))
+        raise WrongValue(f"limits: there is no limit {name!r}", hint=f"limits: {known}")
+    if given is None:
+        return None
+    label = f"limits[{name!r}]"
+    if name in TIMES:
+        return number(label, given)
+    return whole(label, given, least=_SMALLEST.get(name, 1), most=_LARGEST)
+
+
+def _number(name: str, text: str, units: dict[str, float] | dict[str, int], wanted: str) -> float:
+    stripped = text.strip().lower()
+    digits = stripped.rstrip("abcdefghijklmnopqrstuvwxyz")
+    unit = stripped[len(digits) :].removesuffix("ib" if units is _UNITS else "")
+    if units is _UNITS and len(unit) == 2:
+        unit = unit.removesuffix("b")
+    plain = digits.strip().replace(".", "", 1)
+    if unit not in units or not plain.isascii() or not plain.isdigit():
+        raise UsageError(f"{name}: {text!r} is not {wanted}")
+    return float(digits) * units[unit]
+
+
+_LEAST_MEMORY = 2 << 30
+_PROCESSES = 4096
+_PROCESSES_OF_A_CORE = 64
+# A container's own limit counts before the machine's memory.
+_OF_A_CONTAINER = (
+    "/sys/fs/cgroup/memory.max",
+    "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+)
+_NUMBERS = ("/proc/sys/kernel/threads-max", "/proc/sys/kernel/pid_max")
+
+
+def of_machine(name: str) -> int | None:
+    """The limit with this name, by the size of the machine; None where it takes the caller's."""
+    if name in ("memory", "temporary"):
+        return max(_LEAST_MEMORY, _memory() // 2)
+    if name == "processes":
+        # As much as systemd leaves to a service, and no more than real work has shown to need.
+        shares = [number * 15 // 100 for number in map(_number_in, _NUMBERS) if number]
+        return min([max(_PROCESSES, _PROCESSES_OF_A_CORE * (os.cpu_count() or 1)), *shares])
+    return None
+
+
+def _memory() -> int:
+    found = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return min([found, *(limit for limit in map(_number_in, _OF_A_CONTAINER) if limit)])
+
+
+def _number_in(path: str) -> int:
+    try:
+        with open(path) as file:
+            return int(file.read())
+    except (OSError, ValueError):  # `max`, or another machine's file
+        return 0
+
 
 _VERSION = "4"
 

@@ -6,7 +6,7 @@ import yaml
 
 from redoma.egress.host_rules import read_host
 from redoma.jail.engines.registry import DEFAULTS, engine_name
-from redoma.jail.profiles.limits import COUNTS, SIZES, TIMES, read_limit
+from redoma.jail.profiles.profile import COUNTS, SIZES, TIMES, read_limit
 from redoma.model.errors import PolicySyntax, UnknownKey, UsageError
 from redoma.model.grant import Guarantee
 

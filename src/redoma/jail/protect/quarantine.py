@@ -17,7 +17,7 @@ from itertools import count
 
 from redoma.base import own_directories
 from redoma.base.paths import is_below, is_within
-from redoma.jail.protect import obeyed_names
+from redoma.jail.protect import survey
 from redoma.jail.protect.git_repository import harmless, leads_out, text_of
 from redoma.jail.protect.untrusted_paths import opened_below, remove, size_of
 from redoma.model.errors import GuaranteeLost
@@ -103,9 +103,9 @@ class Sweep:
             parent, _, name = path.rpartition("/")
             if self.before.known.get(path) == inode or self._may(path):
                 continue
-            if obeyed_names.folded(name) in obeyed_names.GIT_PARTS and parent in repositories:
+            if survey.folded(name) in survey.GIT_PARTS and parent in repositories:
                 continue  # judged with its repository
-            if obeyed_names.is_git(name):
+            if survey.is_git(name):
                 self._try(path, self._judge_link)
             else:
                 self._try(path, lambda p: self._take(p, "a tool of yours would obey it"))
@@ -170,10 +170,10 @@ class Sweep:
         try:
             entries = os.listdir(path)
         except OSError:
-            entries = list(obeyed_names.GIT_PARTS)
+            entries = list(survey.GIT_PARTS)
         for entry in entries:
-            part, name = f"{path}/{entry}", obeyed_names.folded(entry)
-            if name not in obeyed_names.GIT_PARTS:
+            part, name = f"{path}/{entry}", survey.folded(entry)
+            if name not in survey.GIT_PARTS:
                 continue
             try:
                 inode = os.lstat(part).st_ino

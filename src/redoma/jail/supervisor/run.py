@@ -9,12 +9,10 @@ from contextlib import suppress
 
 from redoma.base import signals
 from redoma.jail.kernel.process import process_tree, reaper
-from redoma.jail.supervisor.control import Control
-from redoma.jail.supervisor.handshake import begin, last_words
+from redoma.jail.supervisor.host import MountHold
 from redoma.jail.supervisor.limiter import Limiter, standing
-from redoma.jail.supervisor.mount_release import MountHold
 from redoma.jail.supervisor.outcome import PAST, RunEnd
-from redoma.jail.supervisor.spawn import spawn
+from redoma.jail.supervisor.start import Control, begin, last_words, spawn
 from redoma.jail.supervisor.streams import ANSWER, Input, Output
 from redoma.model.grant import NOBODYS_UID, Launch
 from redoma.model.result import Exit, Outcome
@@ -304,7 +302,7 @@ class Supervisor:
     def _resize(self) -> None:
         size, self.control.size = self.control.size, None
         if size is not None and self.master >= 0:
-            from redoma.jail.supervisor.tty import set_size
+            from redoma.jail.supervisor.streams import set_size
 
             set_size(self.master, *size)
 

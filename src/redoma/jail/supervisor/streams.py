@@ -3,26 +3,32 @@
 Attack: a command prints until nobody reads any more. If the supervisor waited for the reader, time
 would stand still for it, and no limit would be looked at again. So a thread of its own hands the
 output on.
+
+A person's terminal: its size, raw mode while a command has it, and the pager that shows text.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
+import struct
+import termios
 import time
 from _thread import allocate_lock, start_new_thread
+from contextlib import contextmanager, suppress
 
 from redoma.base.cores import SimpleQueue
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import TypeAlias
 
-    Sink: TypeAlias = Callable[[int, bytes], None]
     from redoma.base.secret_search import SecretSearch
-    from redoma.jail.supervisor.control import Control
+    from redoma.jail.supervisor.start import Control
     from redoma.model.network import Connection
 
+    Sink: TypeAlias = Callable[[int, bytes], None]
     # A stream, what is for it, and how much of that is the command's own.
     Item = tuple[int, bytes, int]
 
@@ -237,3 +243,49 @@ def narrated(control: Control, outlet: Outlet | None) -> Callable[[Connection], 
     if words is None or outlet is None:
         return None
     return lambda connection: outlet.say(2, words(connection))
+
+
+def set_size(fd: int, rows: int, columns: int) -> None:
+    """Gives a terminal its size; whoever runs on it is told."""
+    fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+
+def size_of(fd: int) -> tuple[int, int]:
+    """Rows and columns of a terminal."""
+    rows, columns, _, _ = struct.unpack("HHHH", fcntl.ioctl(fd, termios.TIOCGWINSZ, b"\0" * 8))
+    return rows, columns
+
+
+@contextmanager
+def raw(fd: int) -> Iterator[None]:
+    """Every key goes to the command, unchanged, until the block ends."""
+    import tty
+
+    before = termios.tcgetattr(fd)
+    try:
+        tty.setraw(fd)
+        yield
+    finally:
+        termios.tcsetattr(fd, termios.TCSADRAIN, before)
+
+
+def fed(command: Sequence[str], parts: Iterable[bytes]) -> bool:
+    """Feeds text to the reader's own pager; False where it could not be started."""
+    import subprocess
+
+    try:
+        process = subprocess.Popen(command, stdin=subprocess.PIPE)  # noqa: S603 — the reader's own
+    except OSError:
+        return False
+    assert process.stdin is not None
+    try:
+        # A reader who has seen enough closes the pager: that ends the writing, not the command.
+        with suppress(BrokenPipeError), process.stdin as to_pager:
+            for part in parts:
+                to_pager.write(part)
+    finally:
+        while True:
+            with suppress(KeyboardInterrupt):  # the pager decides what Ctrl-C means to it
+                process.wait()
+                break
+    return True

@@ -18,7 +18,7 @@ from redoma.pipeline.steps import HoldStep, StepRunner
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.jail.supervisor.control import Control
+    from redoma.jail.supervisor.start import Control
     from redoma.jail.supervisor.streams import Sink
     from redoma.model.intent import Intent
     from redoma.pipeline.dry_run import DryRunReport

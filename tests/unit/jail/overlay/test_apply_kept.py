@@ -14,7 +14,7 @@ import pytest
 from redoma.jail.overlay import store, transaction_store
 from redoma.jail.overlay.journal import JournalFiles, from_text, to_text
 from redoma.jail.overlay.locks import locked
-from redoma.jail.overlay.retention import RetentionBounds
+from redoma.jail.overlay.undo import RetentionBounds
 from redoma.model.change import Freed, HistoryEntry, Standing
 from redoma.model.errors import PreviewGone, UndoImpossible, UsageError
 from redoma.model.value import replace

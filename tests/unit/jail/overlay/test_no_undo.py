@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from redoma.jail.overlay import store, transaction_store
-from redoma.jail.overlay.retention import RetentionBounds
+from redoma.jail.overlay.undo import RetentionBounds
 from redoma.model.change import Standing
 from redoma.model.errors import NoRoomForUndo, PreviewGone, UndoImpossible, UsageError
 from redoma.model.remedies import Help, Remedy

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redoma.jail.profiles.limits import read_limit
+from redoma.jail.profiles.profile import read_limit
 from redoma.model.errors import UsageError
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from redoma.jail.protect import obeyed_names
+from redoma.jail.protect import survey
 from tests.house.tree import PACKAGE
 
 LIST = PACKAGE / "jail/protect/obeyed.yaml"
@@ -16,14 +16,14 @@ LIST = PACKAGE / "jail/protect/obeyed.yaml"
 def test_our_own_reader_reads_what_yaml_reads() -> None:
     text = LIST.read_text(encoding="utf-8")
     read = [
-        {**each, "names": tuple(each["names"].split()), "treat": obeyed_names.Treat(each["treat"])}
+        {**each, "names": tuple(each["names"].split()), "treat": survey.Treat(each["treat"])}
         for each in yaml.safe_load(text)
     ]
-    assert [obeyed_names.ObeyedRow(**each) for each in read] == obeyed_names.read(text)
+    assert [survey.ObeyedRow(**each) for each in read] == survey.read(text)
 
 
 def test_every_row_has_a_reason_and_a_source_and_no_name_twice() -> None:
-    rows = obeyed_names.obeyed().rows
+    rows = survey.obeyed().rows
     assert [row.tool for row in rows if not (row.why and row.source and row.names)] == []
     every = [name for row in rows for name in row.names]
     assert sorted(every) == sorted(set(every))
@@ -53,7 +53,7 @@ def test_every_row_has_a_reason_and_a_source_and_no_name_twice() -> None:
     ],
 )
 def test_a_name_is_found_however_it_is_spelled(path: str, tool: str) -> None:
-    row = obeyed_names.obeyed().of_path(path, directory=False)
+    row = survey.obeyed().of_path(path, directory=False)
     assert row is not None and row.tool == tool
 
 
@@ -66,16 +66,16 @@ def test_a_name_is_found_however_it_is_spelled(path: str, tool: str) -> None:
     ],
 )
 def test_ordinary_names_are_nobodys(path: str) -> None:
-    assert obeyed_names.obeyed().of_path(path, directory=False) is None
+    assert survey.obeyed().of_path(path, directory=False) is None
 
 
 @pytest.mark.parametrize("name", [".git", ".GIT", "git~1", ".g\u200cit", ".git.", ".git "])
 def test_gits_own_directory_is_known_by_its_name(name: str) -> None:
-    assert obeyed_names.is_git(name)
+    assert survey.is_git(name)
 
 
 def test_a_policy_adds_names_and_takes_none_away() -> None:
-    more = obeyed_names.obeyed().with_more(("*.tf", "deploy/", "ci/run.sh"))
+    more = survey.obeyed().with_more(("*.tf", "deploy/", "ci/run.sh"))
     found = [more.of_path(p, directory=False) for p in ("a/b.tf", "deploy/x", "ci/run.sh")]
     assert [row.why for row in found if row] == ["your policy protects it"] * 3
     assert more.of_path(".bashrc", directory=False) is not None
@@ -83,4 +83,4 @@ def test_a_policy_adds_names_and_takes_none_away() -> None:
 
 def test_a_list_that_cannot_be_read_is_an_error() -> None:
     with pytest.raises(ValueError, match="no row"):
-        obeyed_names.read("tool: x\n")
+        survey.read("tool: x\n")
