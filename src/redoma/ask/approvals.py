@@ -40,6 +40,10 @@ MOST_APPROVALS = 2000
 LONGEST_SHOWN = 500
 
 
+REMEMBERED = "remembered: "
+"""Begins the notes of an answer that nobody gave anew."""
+
+
 class Approval(Value):
     """One approval that lasts, and all that it is bound to."""
 
@@ -132,7 +136,7 @@ class RememberedApprovals:
             question,
             Choice.APPROVE,
             by=found.approved_by,
-            notes=f"remembered: {found.remember.value} {found.id}",
+            notes=f"{REMEMBERED}{found.remember.value} {found.id}",
         )
 
     def keep(self, question: Question, answer: Answer) -> Approval:

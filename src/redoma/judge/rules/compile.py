@@ -93,10 +93,10 @@ def _rule(where: str, body: dict[str, Any]) -> tuple[Any, ...]:
         frozenset(t for t in tags if not t.startswith("!")),
         frozenset(t[1:] for t in tags if t.startswith("!")),
         frozenset(_words(body["program"])) if body.get("program") else None,
+        tuple(_words(body["source"])) if body.get("source") else None,
         str(body["reason"]),
         str(body.get("alternative", "")),
         tuple(_command(c) for c in _listed(commands)) if commands else None,
-        tuple(_words(body["source"])) if body.get("source") else None,
     )
 
 

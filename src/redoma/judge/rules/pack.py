@@ -56,9 +56,9 @@ class Pack:
             effect=fact.effect,
             risk=Risk(rule[1]),
             span=fact.span,
-            reason=_told(rule[6], fact, target),
+            reason=_told(rule[7], fact, target),
             targets=tuple(_shown(t.text) for t in fact.targets),
-            alternative=_told(rule[7], fact, target),
+            alternative=_told(rule[8], fact, target),
         )
 
 
@@ -66,7 +66,7 @@ def _first(rules: tuple[Any, ...], fact: Fact, target: Target | None) -> Any:
     tags = fact.tags
     place = target.place.value if target is not None else ""
     for rule in rules:
-        _, _, places, needed, refused, programs, _, _, commands, sources = rule
+        _, _, places, needed, refused, programs, sources, _, _, commands = rule
         if places is not None and place not in places:
             continue
         if needed and not needed <= tags:
