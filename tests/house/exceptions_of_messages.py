@@ -13,6 +13,7 @@ MODULES_WITHOUT: tuple[str, ...] = (
     "redoma.jail.probe.inside",  # a script that is run inside
     "redoma.egress.cache_store",  # SQL
     "redoma.egress.guard",  # what is sent to a peer
+    "redoma.integrations",  # what a model reads is English
     "redoma.mcp.approvals",  # what an agent reads is English
     "redoma.mcp.reports",
     "redoma.mcp.resources",
@@ -36,7 +37,7 @@ NOT_MESSAGES: frozenset[str] = frozenset(
         "redoma answer {0} approve",
         "claude-code codex gemini cursor vscode",
         *("Bearer {0}", "Authorization: Bearer {0}"),
-        *("--env {0}=VALUE", "REDOMA_AUDIT_KEY={0}", "git stash", "npm publish --dry-run"),
+        *("--env {0}=VALUE", "git stash", "npm publish --dry-run"),
         *("network.allowed_hosts: {0}", "strict_for: {0}", "environment: production"),
         *("default_action: deny", "and, or", "{0} == … or {1} in [ … ]", "{0} in [one, other]"),
         "--security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined",
@@ -56,11 +57,20 @@ NOT_MESSAGES: frozenset[str] = frozenset(
         *("kind IN ({0})", "at {0} ?", "head {0}:{1}", "Preview(id={0}, {1} changes)"),
         *("Plan({0}, {1} steps)", "call {0}({1})", "Bad Gateway", "one run {0}"),
         "\\ No newline at end of file",
-        *("Python {0}.{1}", "({0} bytes)", "every host"),
+        *("Python {0}.{1}", "({0} bytes)", "every host", "every public host", "inspect: true"),
+        # How a package manager is made to ask for something.
+        "CARGO_NET_RETRY=0 cargo install -q --root /tmp/x redoma-asks",
+        "GOPATH=/tmp/go GOFLAGS=-modcacherw go install redoma.invalid/asks@latest",
+        "pnpm view redoma-asks",
+        "python3 -m pip download -q --no-deps --no-cache-dir --retries 0 -d /tmp/x redoma-asks",
+        "uv pip install -q --no-cache --dry-run --target /tmp/x redoma-asks",
+        "yarn info redoma-asks || yarn npm info redoma-asks",
         # Parts of what is shown of a call.
         *("… {0} more", "of {0}", "'s variable {0}", "'s global {0}", "{0} is {1}"),
         "{0} min",
     }
 )
 # Words that are the same in both languages.
-COGNATES: frozenset[str] = frozenset({"fifo", "socket", "... ({0} bytes)", "use https"})
+COGNATES: frozenset[str] = frozenset(
+    {"fifo", "socket", "... ({0} bytes)", "use https", "redoma audit verify; {hint}"}
+)

@@ -55,9 +55,8 @@ SINGLE_WORDS = (
     *("allowed", "denied", "approved", "deny", "interrupted", "dry_run"),
     *("judged", "refused", "runs", "entries", "95 % within"),
     *("installed", "unreadable", "this caller", "this session"),
-    *("deletes", "writes", "publishes", "installs", "changes a database", "it"),
+    *("deletes", "writes", "publishes", "installs", "changes a database", "it", "this"),
     *("once", "session", "exact", "prefix", "works"),
-    *("{0} created", "{0} modified", "{0} deleted", "{0} renamed", "{0} with other attributes"),
     *("{0} is a text", "{0} is true or false", "done-before", "a plan", "{0} needs {1}"),
 )
 LINES = {"lines", "made", "shown"}
@@ -71,6 +70,18 @@ ERRORS = {
     if isinstance(kind, type) and issubclass(kind, errors.RedomaError)
 }
 ALWAYS = {"phrased", "Message", *ERRORS}
+
+
+@cache
+def plain_errors() -> frozenset[str]:
+    """The errors that take a template and its values as `Message` does."""
+    every, found = [errors.RedomaError], set()
+    while every:
+        kind = every.pop()
+        every += kind.__subclasses__()
+        if kind.__init__ is errors.RedomaError.__init__:
+            found.add(kind.__name__)
+    return frozenset(found)
 
 
 @cache
@@ -123,7 +134,7 @@ def _of_rules(path: Path) -> Iterator[str]:
     for rule in content or ():
         for key in ("reason", "alternative"):
             if rule.get(key):
-                yield _numbered(re.sub(r"\{(target|program|detail)\}", "{}", str(rule[key])))
+                yield str(rule[key])
 
 
 def _numbered(text: str) -> str:
@@ -143,19 +154,25 @@ def _made(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
     """What is said with named values: the line, the template, and the one for many."""
     for node in ast.walk(tree):
         templates = _given(node) if isinstance(node, ast.Call) else []
-        if templates and all(isinstance(t, ast.Constant) for t in templates):
-            one, many = (*(str(t.value).strip() for t in templates), "")[:2]  # type: ignore[attr-defined]
+        if templates:
+            one, many = (*(str(ast.literal_eval(t)).strip() for t in templates), "")[:2]
             if re.search(r"[^\W\d_]{2}", NAMED.sub("", one)):
                 yield node.lineno, one, many
 
 
 def _given(call: ast.Call) -> list[ast.expr]:
-    """The templates that a call is given together with their values."""
-    name = call.func.id if isinstance(call.func, ast.Name) else ""
-    if name == "Message" or (name == "phrased" and call.keywords):
-        return call.args[:1]
-    counted = isinstance(call.func, ast.Attribute) and call.func.attr == "counted"
-    return call.args[:2] if counted and ast.unparse(call.func) == "Message.counted" else []
+    """The templates that a call is given together with their values, whatever it is called."""
+    names = {each.arg for each in call.keywords}
+    if ast.unparse(call.func) == "Message.counted":
+        return call.args[:2]
+    return [
+        each
+        for each in call.args
+        if isinstance(each, ast.Constant)
+        and isinstance(each.value, str)
+        and NAMED.search(each.value)
+        and {hole[1] for hole in NAMED.finditer(each.value) if hole[1]} <= names
+    ]
 
 
 def _of_module(module: str, tree: ast.Module) -> Iterator[tuple[int, str]]:
@@ -188,8 +205,8 @@ def _strings(node: ast.AST, always: bool = False) -> Iterator[tuple[ast.expr, bo
         name = node.func.id if isinstance(node.func, ast.Name) else name
         if name in UNREAD_CALLS or _is_log(node.func):
             return
-        if any(isinstance(each, ast.Constant) for each in _given(node)):
-            for child in (*node.args[len(_given(node)) :], *node.keywords):
+        if _given(node):
+            for child in set(ast.iter_child_nodes(node)).difference(_given(node)):
                 yield from _strings(child)
             return
         if name in ROWS:
@@ -282,7 +299,7 @@ def _templates(node: ast.expr) -> list[str]:
 def _parts(node: ast.expr) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Piece by piece: the condition that chooses, and the texts it chooses from."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        yield "", (re.sub(r"\{[a-z]+\}", "{}", node.value),)
+        yield "", (node.value,)
     elif isinstance(node, ast.JoinedStr):
         for value in node.values:
             yield from _parts(value)

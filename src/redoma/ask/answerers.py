@@ -11,6 +11,7 @@ from redoma.ask import answers
 from redoma.ask.answers import checked, silence, told
 from redoma.base.log import logger
 from redoma.model.errors import AskUnavailable, ConfirmationExpired, RedomaError, UsageError
+from redoma.model.message import Message
 from redoma.model.request import Answer, Choice, Remember
 from redoma.model.value import replace
 
@@ -143,7 +144,7 @@ class AnswererChain:
 
 
 def _failed(question: Question, error: Exception) -> Answer:
-    why = f"asking failed: {type(error).__name__}: {error}"
+    why = Message("asking failed: {kind}: {error}", kind=type(error).__name__, error=error)
     return told(question, Choice.DENY, by="nobody", notes=why)
 
 
@@ -256,7 +257,9 @@ class Callback:
         return self._meant(question, said, asked)
 
     def _failed(self, question: Question, error: Exception) -> Answer:
-        why = f"the callback failed: {type(error).__name__}: {error}"
+        why = Message(
+            "the callback failed: {kind}: {error}", kind=type(error).__name__, error=error
+        )
         return told(question, Choice.DENY, by=self._name, notes=why)
 
     def _meant(self, question: Question, said: object, asked: float) -> Answer:
@@ -272,7 +275,9 @@ class Callback:
         wrong = checked(said, question)
         if isinstance(said, Answer) and not wrong:
             return said
-        return told(question, Choice.DENY, by=self._name, notes=f"not a yes: {wrong}")
+        return told(
+            question, Choice.DENY, by=self._name, notes=Message("not a yes: {wrong}", wrong=wrong)
+        )
 
 
 _LATE = "the callback did not answer in time"

@@ -10,6 +10,7 @@ from hashlib import sha256
 from redoma.ask import own_files as files
 from redoma.base.process_identity import boot_id, uuid
 from redoma.model.errors import AskUnavailable
+from redoma.model.message import Message
 from redoma.model.request import Answer, Choice, Remember
 from redoma.model.value import Value
 
@@ -63,12 +64,18 @@ def silence(question: Question, why: str) -> Answer:
 def checked(answer: object, question: Question) -> str:
     """What is wrong with an answer to this question; nothing where it counts."""
     if not isinstance(answer, Answer):
-        return f"an answer is needed, not {type(answer).__name__}"
+        return Message("an answer is needed, not {kind}", kind=type(answer).__name__)
     if answer.question != question.id:
-        return f"this answers {answer.question}, and {question.id} was asked"
+        return Message(
+            "this answers {answered}, and {asked} was asked",
+            answered=answer.question,
+            asked=question.id,
+        )
     if answer.digest != question.digest:
         # Attack: an approval of one command is brought for another under the same name.
-        return f"this answer is for another command than {question.id} asks about"
+        return Message(
+            "this answer is for another command than {question} asks about", question=question.id
+        )
     said: tuple[object, object] = (answer.choice, answer.remember)
     if not isinstance(said[0], Choice) or not isinstance(said[1], Remember):
         return "the answer is none of those there are"
@@ -101,7 +108,9 @@ class Spent:
             return False
         except OSError as error:
             raise AskUnavailable(
-                f"cannot note in {directory} that an approval is used: {error.strerror}"
+                "cannot note in {directory} that an approval is used: {why}",
+                directory=directory,
+                why=error.strerror,
             ) from error
         if int(name[:8], 16) % _SWEPT_ONCE_IN == 0:
             _sweep(directory)

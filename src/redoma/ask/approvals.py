@@ -23,6 +23,7 @@ from redoma.ask.answers import told
 from redoma.base.process_identity import short_id
 from redoma.model.decision import Risk
 from redoma.model.errors import AskUnavailable, UsageError
+from redoma.model.message import Message
 from redoma.model.request import Choice, Remember
 from redoma.model.value import Value, fields_of
 
@@ -136,7 +137,9 @@ class RememberedApprovals:
             question,
             Choice.APPROVE,
             by=found.approved_by,
-            notes=f"{REMEMBERED}{found.remember.value} {found.id}",
+            notes=Message(
+                "remembered: {remember} {id}", remember=found.remember.value, id=found.id
+            ),
         )
 
     def keep(self, question: Question, answer: Answer) -> Approval:
@@ -145,8 +148,9 @@ class RememberedApprovals:
             raise UsageError("only an approval of exactly this question can be remembered")
         if answer.remember not in can_remember(question):
             raise UsageError(
-                f"this command cannot be approved for {answer.remember.value}: it is not plain "
-                "enough to be known again",
+                "this command cannot be approved for {remember}: it is not plain enough to be "
+                "known again",
+                remember=Message(answer.remember.value),
                 hint="approve it once",
             )
         made = _approval(question, answer, self._redact)
@@ -171,7 +175,11 @@ class RememberedApprovals:
             kept = _read(path)
             found = [one for one in kept if id and one.id.startswith(id)]
             if len(found) != 1:
-                many = f"{id!r} can be {len(found)} approvals" if found else f"no approval {id!r}"
+                many = (
+                    Message("{id} can be {count} approvals", id=repr(id), count=len(found))
+                    if found
+                    else Message("no approval {id}", id=repr(id))
+                )
                 raise UsageError(many, hint="redoma approvals")
             _write(path, [one for one in kept if one is not found[0]])
             return found[0]
@@ -249,11 +257,18 @@ def _read(path: str) -> list[Approval]:
         return []
     listed = content.get("approvals")
     if content.get("format") != 1 or not isinstance(listed, list):
-        raise AskUnavailable(f"{path} is damaged", hint=f"remove it: {path}")
+        raise AskUnavailable(
+            "{path} is damaged", path=path, hint=Message("remove it: {path}", path=path)
+        )
     try:
         return [_from(one) for one in listed]
     except (TypeError, ValueError) as error:
-        raise AskUnavailable(f"{path} is damaged: {error}", hint=f"remove it: {path}") from error
+        raise AskUnavailable(
+            "{path} is damaged: {error}",
+            path=path,
+            error=error,
+            hint=Message("remove it: {path}", path=path),
+        ) from error
 
 
 def _from(given: object) -> Approval:

@@ -55,12 +55,14 @@ def command_rows(text: str, spans: tuple[Span, ...], on: Layout) -> list[str]:
     if reached < len(text):
         shown.append(_left_out(len(text) - reached))
     if len(parts) > MOST_PARTS:
-        shown.append(phrased("   ... and {0} more risky parts ...", len(parts) - MOST_PARTS))
+        shown.append(
+            phrased("   ... and {count} more risky parts ...", count=len(parts) - MOST_PARTS)
+        )
     return shown
 
 
 def _left_out(count: int) -> str:
-    return phrased("   ... {0} characters not shown ...", count)
+    return phrased("   ... {count} characters not shown ...", count=count)
 
 
 def _parts(spans: tuple[Span, ...], length: int) -> list[Span]:
@@ -185,7 +187,7 @@ def middle_cut(text: str, most: int) -> str:
         return text
     head = most * 2 // 3
     tail = most - head
-    between = phrased("... {0} characters not shown ...", len(text) - most)
+    between = phrased("... {count} characters not shown ...", count=len(text) - most)
     return f"{text[:head]} {between} {text[-tail:]}"
 
 
@@ -227,7 +229,11 @@ def keys_for(question: Question) -> tuple[CardKey, ...]:
     lasting = (
         ("s", Remember.SESSION, "approve for this session"),
         ("e", Remember.EXACT, "always approve exactly this"),
-        ("x", Remember.PREFIX, phrased("always approve: {0} ...", " ".join(prefix_of(question)))),
+        (
+            "x",
+            Remember.PREFIX,
+            phrased("always approve: {prefix} ...", prefix=" ".join(prefix_of(question))),
+        ),
     )
     found += [
         CardKey(key=key, choice=Choice.APPROVE, words=words, remember=remember)
@@ -241,7 +247,7 @@ def card(question: Question, look: Look, redact: Callable[[str], str]) -> list[s
     """The whole card, as lines that fit the screen and on which nothing but us acts."""
     width = max(NARROWEST, min(look.columns - 1, WIDEST))
     level = phrased(question.safety_level or question.risk.label).upper()
-    title = phrased("redoma: may this run?  {0}", middle_cut(level, 24))
+    title = phrased("redoma: may this run?  {level}", level=middle_cut(level, 24))
     lines = [_rule(width), *fold(title, width), ""]
     if look.colour:
         lines[1] = f"{_PAINT.get(question.risk, chr(27) + '[1m')}{lines[1]}\x1b[0m"
@@ -272,7 +278,9 @@ def _said(question: Question) -> list[tuple[str, str]]:
         for at, why in enumerate(question.because[:MOST_REASONS])
     ]
     if len(question.because) > MOST_REASONS:
-        said.append(("", phrased("and {0} more reasons", len(question.because) - MOST_REASONS)))
+        said.append(
+            ("", phrased("and {count} more reasons", count=len(question.because) - MOST_REASONS))
+        )
     said += _touches(question)
     if question.alternative:
         said.append(("instead", phrased(question.alternative)))
@@ -280,9 +288,9 @@ def _said(question: Question) -> list[tuple[str, str]]:
     if where:
         said.append(("in", where))
     context = question.context
-    asker = [context.triggered_by and phrased("by {0}", context.triggered_by)]
-    asker += [context.workflow_phase and phrased("in phase {0}", context.workflow_phase)]
-    asker += [question.session and phrased("session {0}", question.session)]
+    asker = [context.triggered_by and phrased("by {who}", who=context.triggered_by)]
+    asker += [context.workflow_phase and phrased("in phase {phase}", phase=context.workflow_phase)]
+    asker += [question.session and phrased("session {session}", session=question.session)]
     if any(asker):
         said.append(("asked", ", ".join(part for part in asker if part)))
     for at, before in enumerate(context.previous_commands[-MOST_BEFORE:]):
@@ -300,7 +308,9 @@ def _touches(question: Question) -> list[tuple[str, str]]:
     shown = impact.files_affected[:MOST_FILES]
     said += [("files" if not at else "", path) for at, path in enumerate(shown)]
     if len(impact.files_affected) > len(shown):
-        said.append(("", phrased("and {0} more", len(impact.files_affected) - len(shown))))
+        said.append(
+            ("", phrased("and {count} more", count=len(impact.files_affected) - len(shown)))
+        )
     network = "reaches the network" if impact.network_access else "no network that we know of"
     undo = "can be undone" if impact.reversible else "CANNOT be undone"
     return [*said, ("effect", f"{phrased(undo)}; {phrased(network)}")]

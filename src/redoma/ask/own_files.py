@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from redoma.base import private_file
 from redoma.base.process_identity import short_id
 from redoma.model.errors import AskUnavailable
+from redoma.model.message import Message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,17 +30,23 @@ def own_directory(path: str) -> str:
         found = os.lstat(path)
     except OSError as error:
         raise AskUnavailable(
-            f"cannot keep questions in {path}: {error.strerror}", hint="set XDG_STATE_HOME"
+            "cannot keep questions in {path}: {why}",
+            path=path,
+            why=error.strerror,
+            hint="set XDG_STATE_HOME",
         ) from error
     # Attack: another user makes the directory first, or can put answers into ours.
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
         raise AskUnavailable(
-            f"{path} is not a directory of yours: what it holds is not trusted",
-            hint=f"look at it: ls -ld {path}",
+            "{path} is not a directory of yours: what it holds is not trusted",
+            path=path,
+            hint=Message("look at it: ls -ld {path}", path=path),
         )
     if stat.S_IMODE(found.st_mode) & _OTHERS:
         raise AskUnavailable(
-            f"{path} is open to others: what it holds is not trusted", hint=f"chmod 700 {path}"
+            "{path} is open to others: what it holds is not trusted",
+            path=path,
+            hint=f"chmod 700 {path}",
         )
     return path
 
@@ -62,25 +69,33 @@ def read(path: str) -> dict[str, object] | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise AskUnavailable(f"cannot read {path}: {error.strerror}") from error
+        raise AskUnavailable("cannot read {path}: {why}", path=path, why=error.strerror) from error
     with os.fdopen(handle, "rb") as file:
         found = os.fstat(handle)
         if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
-            raise AskUnavailable(f"{path} is not a file of yours: it is not trusted")
+            raise AskUnavailable("{path} is not a file of yours: it is not trusted", path=path)
         if stat.S_IMODE(found.st_mode) & _OTHERS:
             raise AskUnavailable(
-                f"{path} is open to others: it is not trusted",
-                hint=f"look at it, then remove it: {path}",
+                "{path} is open to others: it is not trusted",
+                path=path,
+                hint=Message("look at it, then remove it: {path}", path=path),
             )
         data = file.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
-        raise AskUnavailable(f"{path} is too large to be one of ours")
+        raise AskUnavailable("{path} is too large to be one of ours", path=path)
     try:
         content = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise AskUnavailable(f"{path} is damaged: {error}", hint=f"remove it: {path}") from error
+        raise AskUnavailable(
+            "{path} is damaged: {error}",
+            path=path,
+            error=error,
+            hint=Message("remove it: {path}", path=path),
+        ) from error
     if not isinstance(content, dict):
-        raise AskUnavailable(f"{path} is damaged: no object", hint=f"remove it: {path}")
+        raise AskUnavailable(
+            "{path} is damaged: no object", path=path, hint=Message("remove it: {path}", path=path)
+        )
     return content
 
 
@@ -89,7 +104,7 @@ def replace(path: str, content: dict[str, object]) -> None:
     try:
         private_file.write(path, json.dumps(content), durable=True)
     except OSError as error:
-        raise AskUnavailable(f"cannot write {path}: {error.strerror}") from error
+        raise AskUnavailable("cannot write {path}: {why}", path=path, why=error.strerror) from error
 
 
 def create(path: str, content: dict[str, object]) -> bool:
@@ -100,7 +115,7 @@ def create(path: str, content: dict[str, object]) -> bool:
     except FileExistsError:
         return False
     except OSError as error:
-        raise AskUnavailable(f"cannot write {path}: {error.strerror}") from error
+        raise AskUnavailable("cannot write {path}: {why}", path=path, why=error.strerror) from error
     finally:
         _drop(temporary)
     return True
@@ -113,7 +128,9 @@ def remove(path: str) -> bool:
     except FileNotFoundError:
         return False
     except OSError as error:
-        raise AskUnavailable(f"cannot remove {path}: {error.strerror}") from error
+        raise AskUnavailable(
+            "cannot remove {path}: {why}", path=path, why=error.strerror
+        ) from error
     return True
 
 
@@ -124,7 +141,7 @@ def locked(path: str) -> Iterator[None]:
     try:
         handle = os.open(path, flags, 0o600)
     except OSError as error:
-        raise AskUnavailable(f"cannot lock {path}: {error.strerror}") from error
+        raise AskUnavailable("cannot lock {path}: {why}", path=path, why=error.strerror) from error
     try:
         _lock(handle, path)
         yield
@@ -140,7 +157,7 @@ def _lock(handle: int, path: str) -> None:
         except BlockingIOError:
             if time.monotonic() > until:
                 raise AskUnavailable(
-                    f"{path} is held by another process", hint="try again"
+                    "{path} is held by another process", path=path, hint="try again"
                 ) from None
             time.sleep(0.01)
 
@@ -156,7 +173,7 @@ def _written(path: str, content: dict[str, object]) -> str:
             os.fsync(handle)
     except OSError as error:
         _drop(temporary)
-        raise AskUnavailable(f"cannot write {path}: {error.strerror}") from error
+        raise AskUnavailable("cannot write {path}: {why}", path=path, why=error.strerror) from error
     return temporary
 
 

@@ -67,7 +67,9 @@ def _read(kind: type[V], given: object, readers: dict[str, Callable[[Any], objec
             raise TypeError(f"no object but {type(given).__name__}")
         return kind(**{name: readers.get(name, _text)(value) for name, value in given.items()})
     except (TypeError, ValueError, KeyError) as error:
-        raise AskUnavailable(f"a kept {kind.__name__.lower()} is damaged: {error}") from error
+        raise AskUnavailable(
+            "a kept {kind} is damaged: {error}", kind=kind.__name__.lower(), error=error
+        ) from error
 
 
 def _text(value: object) -> str:
@@ -160,7 +162,9 @@ class PendingQuestions(AskedInThread):
             "asker": [os.getpid(), start_time(os.getpid())] if waits else [],
         }
         if not files.create(self._path(question.id, "question"), content):
-            raise ConfirmationExpired(f"the question {question.id} was put before")
+            raise ConfirmationExpired(
+                "the question {question} was put before", question=question.id
+            )
 
     def list(self) -> tuple[Waiting, ...]:
         """Every question that can still be answered, oldest first."""
@@ -183,13 +187,22 @@ class PendingQuestions(AskedInThread):
         """The one open question whose id begins so; an error where there is none, or several."""
         met = [one for one in self.list() if one.question.id.startswith(start.lower())]
         if not start or len(met) > 1:
-            raise UsageError(f"{start!r} can be {len(met)} questions", hint="redoma pending")
+            raise UsageError(
+                "{start} can be {count} questions",
+                start=repr(start),
+                count=len(met),
+                hint="redoma pending",
+            )
         if met:
             return met[0]
         if _ID.fullmatch(start) and self.is_closed(start):
-            raise ConfirmationExpired(f"the question {start} has its answer", hint="redoma pending")
+            raise ConfirmationExpired(
+                "the question {start} has its answer", start=start, hint="redoma pending"
+            )
         raise ConfirmationExpired(
-            f"no question {start} is waiting: it is over, or never was", hint="redoma pending"
+            "no question {start} is waiting: it is over, or never was",
+            start=start,
+            hint="redoma pending",
         )
 
     def answer(self, id: str, answer: Answer) -> Waiting:
@@ -197,14 +210,17 @@ class PendingQuestions(AskedInThread):
         waiting = self._look(id)
         if waiting is None or waiting.seconds_left <= 0:
             raise ConfirmationExpired(
-                f"no question {id} is waiting: it is over, or never was", hint="redoma pending"
+                "no question {start} is waiting: it is over, or never was",
+                start=id,
+                hint="redoma pending",
             )
         wrong = checked(answer, waiting.question)
         if wrong:
             raise ConfirmationExpired(wrong, hint="redoma pending")
         if not files.create(self._path(id, "answer"), as_object(answer)):
             raise ConfirmationExpired(
-                f"the question {id} has its answer: somebody was faster, or it is over",
+                "the question {id} has its answer: somebody was faster, or it is over",
+                id=id,
                 hint="redoma pending",
             )
         if not waiting.asker:
@@ -250,7 +266,11 @@ class PendingQuestions(AskedInThread):
             return None
         question = question_from(content.get("question"))
         if question.id != id:
-            raise AskUnavailable(f"the question kept as {id} is {question.id}: it is not trusted")
+            raise AskUnavailable(
+                "the question kept as {id} is {question}: it is not trusted",
+                id=id,
+                question=question.id,
+            )
         return Waiting(
             question=question,
             seconds_left=_left(content),
@@ -265,7 +285,7 @@ class PendingQuestions(AskedInThread):
     def _path(self, id: str, kind: str) -> str:
         # Attack: an id with a slash in it names a file that is none of ours.
         if not _ID.fullmatch(id):
-            raise UsageError(f"{id!r} is no name of a question", hint="redoma pending")
+            raise UsageError("{id} is no name of a question", id=repr(id), hint="redoma pending")
         return f"{files.own_directory(self._directory)}/{id}.{kind}"
 
     def _forget(self, id: str) -> bool:

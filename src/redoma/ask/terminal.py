@@ -155,7 +155,9 @@ class _TerminalQuestion:
 
     def _prompt(self) -> str:
         default = phrased(silence(self._question, "").choice.value.replace("_", " "))
-        left = phrased("{0} in {1} s: ", default, int(self._left() + 0.999))
+        left = phrased(
+            "{choice} in {seconds} s: ", choice=default, seconds=int(self._left() + 0.999)
+        )
         return f"[{' '.join(self._keys)} ?] {left}"
 
     def _pressed(self, typed: bytes, stop: Callable[[], bool]) -> Answer | None:
@@ -209,7 +211,7 @@ class _TerminalQuestion:
                 self._write(phrased("\nsettled elsewhere\n"))
                 return None
             if told_at and self._left() <= told_at[0]:
-                self._write(phrased("\n{0} s left: ", told_at.pop(0)))
+                self._write(phrased("\n{seconds} s left: ", seconds=told_at.pop(0)))
             typed = self._terminal.read(min(LOOKS_EVERY, self._left()))
             if typed is None:
                 continue
@@ -258,7 +260,7 @@ class _TerminalQuestion:
         self._until = answers.uptime() + 1.0
         start = "\n" if self._terminal.dumb else "\r\x1b[K"
         choice = phrased(answer.choice.value.replace("_", " "))
-        self._write(start + phrased("no answer: {0}\n", choice))
+        self._write(start + phrased("no answer: {choice}\n", choice=choice))
         return answer
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from redoma.audit import ledger
 from redoma.base.cores import json_line
 from redoma.model.event import Kind
+from redoma.model.message import Message
 from redoma.model.value import Value
 
 TYPE_CHECKING = False
@@ -52,7 +53,9 @@ def _plain(value: object, clean: Callable[[str], str], depth: int) -> object:
         # JSON has no spelling for those that are no number.
         return value if -_LARGEST <= value <= _LARGEST else None
     if depth >= DEEPEST:
-        raise ValueError(f"the details of an event are nested deeper than {DEEPEST}")
+        raise ValueError(
+            Message("the details of an event are nested deeper than {most}", most=DEEPEST)
+        )
     if isinstance(value, dict):
         cleaned = {}
         for name, each in value.items():

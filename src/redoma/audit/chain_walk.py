@@ -7,6 +7,7 @@ from enum import Enum
 
 from redoma.audit.chain import GENESIS, fits, link, row_bytes
 from redoma.audit.database import COLUMNS, DatabaseError, lenient
+from redoma.model.message import Message
 from redoma.model.value import Value
 
 TYPE_CHECKING = False
@@ -88,7 +89,11 @@ class ChainWalk:
             try:
                 self._walk()
             except DatabaseError as error:
-                self._fault(Wrong.DAMAGED, self.last + 1, f"the database cannot be read: {error}")
+                self._fault(
+                    Wrong.DAMAGED,
+                    self.last + 1,
+                    Message("the database cannot be read: {error}", error=error),
+                )
         self._name_suspects()
 
     def _walk(self) -> None:
@@ -145,7 +150,9 @@ class ChainWalk:
             self._fault(
                 Wrong.DELETED,
                 first,
-                "it is missing" if end == first else f"it is missing, with those up to {end}",
+                "it is missing"
+                if end == first
+                else Message("it is missing, with those up to {end}", end=end),
             )
             self.last, self._before = end, None
 
@@ -172,7 +179,11 @@ class ChainWalk:
                 None,
             )
             if home is not None:
-                self._fault(Wrong.REORDERED, suspect.seq, f"what stands there is entry {home}")
+                self._fault(
+                    Wrong.REORDERED,
+                    suspect.seq,
+                    Message("what stands there is entry {home}", home=home),
+                )
             else:
                 text = "it, or the link before it, is not as it was written"
                 self._fault(Wrong.CHANGED, suspect.seq, text)
@@ -180,12 +191,21 @@ class ChainWalk:
             self._fault(
                 Wrong.CHANGED,
                 self._suspects[MOST_FAULTS][0],
-                f"it does not fit, nor do {len(self._suspects) - MOST_FAULTS - 1} later ones",
+                Message(
+                    "it does not fit, nor do {count} later ones",
+                    count=len(self._suspects) - MOST_FAULTS - 1,
+                ),
             )
 
     def _fault(self, wrong: Wrong, entry: int, text: str) -> None:
         if len(self.faults) < 2 * MOST_FAULTS:
-            self.faults.append(Fault(wrong=wrong, entry=entry, text=f"entry {entry}: {text}"))
+            self.faults.append(
+                Fault(
+                    wrong=wrong,
+                    entry=entry,
+                    text=Message("entry {entry}: {text}", entry=entry, text=Message(text)),
+                )
+            )
 
 
 class _Suspect:

@@ -12,6 +12,7 @@ import os
 from redoma.base.cores import Connection, DatabaseError, Error, connect
 from redoma.base.private_file import Key, is_own_directory, is_own_file, make_directory
 from redoma.model.errors import RecordUnavailable
+from redoma.model.message import Message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ KEY = Key(
     service="redoma audit",
     fails=RecordUnavailable,
     lost=RecordUnavailable,
-    hint="put it back, or keep the audit log aside and begin anew: mv {} {}.old",
+    hint="put it back, or keep the audit log aside and begin anew: mv {directory} {directory}.old",
 )
 
 
@@ -156,7 +157,10 @@ def open_to_write(directory: str) -> Connection:
             connection.execute("COMMIT")
         elif version != VERSION:
             raise RecordUnavailable(
-                f"{path} is of version {version}, and this Redoma writes version {VERSION}",
+                "{path} is of version {version}, and this Redoma writes version {ours}",
+                path=path,
+                version=version,
+                ours=VERSION,
                 hint="use the Redoma that wrote it, or move it aside",
             )
         return connection
@@ -267,8 +271,11 @@ def unavailable(path: str, error: Exception) -> RecordUnavailable:
         hint = "make its directory writable; nothing runs without a record"
     else:
         name = getattr(error, "sqlite_errorname", "") or ""
-        words, hint = _WORDS.get("_".join(name.split("_")[:2]), ("", "redoma audit verify"))
-        words = f"{words} ({name})" if words else str(error)
+        said, hint = _WORDS.get("_".join(name.split("_")[:2]), ("", "redoma audit verify"))
+        words = Message("{what} ({name})", what=Message(said), name=name) if said else str(error)
     return RecordUnavailable(
-        f"the audit log {path} is not available: {words}", hint=hint.format(path=path)
+        "the audit log {path} is not available: {words}",
+        path=path,
+        words=Message(words),
+        hint=hint.format(path=path),
     )

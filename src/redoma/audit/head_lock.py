@@ -16,6 +16,7 @@ import time
 from redoma.audit.chain import GENESIS, anchor_mac
 from redoma.audit.database import HEAD, force_names
 from redoma.model.errors import RecordUnavailable
+from redoma.model.message import Message
 from redoma.model.value import Value
 
 PATIENCE = 30.0
@@ -61,8 +62,12 @@ class HeadLock:
             self._descriptor = os.open(self.path, flags, 0o600)
         except OSError as error:
             raise RecordUnavailable(
-                f"the audit log cannot be written: {self.path}: {error.strerror}",
-                hint=f"make {directory} writable; nothing runs without a record",
+                "the audit log cannot be written: {path}: {why}",
+                path=self.path,
+                why=error.strerror,
+                hint=Message(
+                    "make {directory} writable; nothing runs without a record", directory=directory
+                ),
             ) from error
         _open_descriptors.add(self._descriptor)
 
@@ -74,8 +79,9 @@ class HeadLock:
             until = until or now + PATIENCE
             if now > until:
                 raise RecordUnavailable(
-                    f"another process has kept the audit log for {PATIENCE:.0f} s",
-                    hint=f"see who: fuser -v {self.path}",
+                    "another process has kept the audit log for {seconds} s",
+                    seconds=f"{PATIENCE:.0f}",
+                    hint=Message("see who: fuser -v {path}", path=self.path),
                 )
             # Uneven pauses: nobody can keep in step with somebody else's and always come too late.
             time.sleep(pause * (1 + os.urandom(1)[0] / 256))
@@ -88,7 +94,9 @@ class HeadLock:
         except OSError as error:
             if error.errno in (errno.EWOULDBLOCK, errno.EINTR):
                 return False
-            raise RecordUnavailable(f"{self.path} cannot be locked: {error.strerror}") from error
+            raise RecordUnavailable(
+                "{path} cannot be locked: {why}", path=self.path, why=error.strerror
+            ) from error
         return True
 
     def leave(self) -> None:
@@ -108,7 +116,9 @@ class HeadLock:
         try:
             os.pwrite(self._descriptor, padded, 0)
         except OSError as error:
-            raise RecordUnavailable(f"{self.path} cannot be written: {error.strerror}") from error
+            raise RecordUnavailable(
+                "{path} cannot be written: {why}", path=self.path, why=error.strerror
+            ) from error
         return padded
 
     def settle(self) -> None:

@@ -16,6 +16,7 @@ import time
 
 from redoma.base.process_identity import boot_id, start_time
 from redoma.model.errors import RateLimited
+from redoma.model.message import Message
 from redoma.model.value import Value
 
 TYPE_CHECKING = False
@@ -206,7 +207,7 @@ def caller_scope(caller: str) -> str:
 
 def session_scope(session: str) -> str:
     """The name under which a session's spending is kept."""
-    return f"session {session}"
+    return Message("session {session}", session=session)
 
 
 def number(details: Mapping[str, object], name: str) -> float:
@@ -261,13 +262,26 @@ def _refusals(
         starts = _starts(connection, column, who, now)
         if len(starts) >= most:
             wait = starts[most - 1] + MINUTE - now if most else MINUTE
-            found.append(_refusal(f"{shown} may start {most} runs a minute and has done so", wait))
+            found.append(
+                _refusal(
+                    Message(
+                        "{shown} may start {most} runs a minute and has done so",
+                        shown=Message(shown),
+                        most=most,
+                    ),
+                    wait,
+                )
+            )
     if rates.concurrent_runs is not None:
         most = rates.concurrent_runs
         if len(_going(connection, column, who)) >= most:
             found.append(
                 _refusal(
-                    f"{shown} may have {most} runs at once; there is room when one of them ends",
+                    Message(
+                        "{shown} may have {most} runs at once; there is room when one of them ends",
+                        shown=Message(shown),
+                        most=most,
+                    ),
                     _SECOND,
                 )
             )
@@ -278,14 +292,24 @@ def _refusals(
         if limit is not None:
             wait = _until_below(connection, column, who, amount, limit, now)
             if wait:
-                found.append(_refusal(f"{shown} may use {limit:g} {words} a day and has", wait))
+                found.append(
+                    _refusal(
+                        Message(
+                            "{shown} may use {limit} {words} a day and has",
+                            shown=Message(shown),
+                            limit=f"{limit:g}",
+                            words=Message(words),
+                        ),
+                        wait,
+                    )
+                )
     return found
 
 
 def _refusal(message: str, wait: int) -> RateLimited:
     seconds = max(1, -(-wait // _SECOND))
     return RateLimited(
-        f"{message}; try again in {_words(seconds)}",
+        Message("{why}; try again in {time}", why=Message(message), time=_words(seconds)),
         retry_after=float(seconds),
         hint="wait, or raise rate_limits in your sandbox.yaml",
     )

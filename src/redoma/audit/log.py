@@ -185,7 +185,7 @@ class AuditLog:
         except Exception as error:
             # What could not be cleaned is not written, and what is not written does not run.
             raise RecordUnavailable(
-                f"secrets could not be taken out before writing: {type(error).__name__}"
+                "secrets could not be taken out before writing: {kind}", kind=type(error).__name__
             ) from error
 
     def _turn(self) -> _HeadTurn:

@@ -10,6 +10,7 @@ from redoma.audit.chain_walk import ChainWalk, Fault, Verification, Wrong
 from redoma.audit.database import TABLES, Error, open_to_read
 from redoma.audit.head_lock import Anchor, HeadLock, parsed
 from redoma.base.private_file import KeyPlace
+from redoma.model.message import Message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,13 +36,18 @@ def verify(
                 faults=(Fault(wrong=Wrong.GONE, text="the database is gone; its head file is not"),)
             )
         missing = expected is not None and expected[0] > 0
-        text = f"entry {expected[0] if expected else 0} was expected, and there is no record"
+        text = Message(
+            "entry {expected} was expected, and there is no record",
+            expected=expected[0] if expected else 0,
+        )
         return Verification(faults=(Fault(wrong=Wrong.GONE, text=text),) if missing else ())
     key = database.KEY.existing(keyed_by, directory)
     try:
         return _Verification(directory, key).run(expected)
     except Error as error:  # what SQLite cannot read at all
-        return Verification(faults=(Fault(wrong=Wrong.DAMAGED, text=f"the database: {error}"),))
+        return Verification(
+            faults=(Fault(wrong=Wrong.DAMAGED, text=Message("the database: {error}", error=error)),)
+        )
 
 
 class _Verification:
@@ -120,7 +126,11 @@ class _Verification:
             else:
                 where = first if isinstance(first, int) else 0
                 self._fault(
-                    Wrong.GAP_FORGED, f"nobody with the key let entry {first} to {last} go", where
+                    Wrong.GAP_FORGED,
+                    Message(
+                        "nobody with the key let entry {first} to {last} go", first=first, last=last
+                    ),
+                    where,
                 )
         return found
 
@@ -130,14 +140,21 @@ class _Verification:
             return
         if head.seq > walk.last:
             gone = _range(walk.last + 1, head.seq)
-            self._fault(Wrong.TRUNCATED, f"the newest entries are gone: {gone}", walk.last + 1)
+            self._fault(
+                Wrong.TRUNCATED,
+                Message("the newest entries are gone: {gone}", gone=gone),
+                walk.last + 1,
+            )
         elif head.seq < walk.last:
             more = _range(head.seq + 1, walk.last)
-            self._fault(Wrong.ADDED, f"behind the head: {more}", head.seq + 1)
+            self._fault(Wrong.ADDED, Message("behind the head: {more}", more=more), head.seq + 1)
         elif head.link != walk.link and not walk.faults:
             self._fault(
                 Wrong.REWRITTEN,
-                f"at or before entry {head.seq}: the rows fit each other but not the head",
+                Message(
+                    "at or before entry {seq}: the rows fit each other but not the head",
+                    seq=head.seq,
+                ),
                 head.seq,
             )
 
@@ -153,14 +170,24 @@ class _Verification:
         if self._head is not None and seq > self._head.seq:
             self._fault(
                 Wrong.TRUNCATED,
-                f"the newest entries are gone: {_range(self._head.seq + 1, seq)}; {whose} had "
-                f"reached {seq}",
+                Message(
+                    "the newest entries are gone: {gone}; {whose} had reached {entry}",
+                    gone=_range(self._head.seq + 1, seq),
+                    whose=Message(whose),
+                    entry=seq,
+                ),
                 self._head.seq + 1,
             )
             return
         there = walk.link_at(seq)
         if there is not None and there.hex() != link and not walk.faults:
-            self._fault(Wrong.REWRITTEN, f"entry {seq} is not the one that {whose} names", seq)
+            self._fault(
+                Wrong.REWRITTEN,
+                Message(
+                    "entry {seq} is not the one that {whose} names", seq=seq, whose=Message(whose)
+                ),
+                seq,
+            )
 
     def _check_schema(self) -> None:
         """Attack: a view in the place of the table, or a trigger, shows or keeps other rows."""
@@ -175,7 +202,7 @@ class _Verification:
         """Attack: an index that lacks a row hides it from a search, though the row is there."""
         for (said,) in self._connection.execute("PRAGMA integrity_check(8)"):
             if said != "ok":
-                self._fault(Wrong.DAMAGED, f"the database: {said}")
+                self._fault(Wrong.DAMAGED, Message("the database: {error}", error=said))
 
 
 def _snapshot(directory: str) -> tuple[Connection, bytes]:

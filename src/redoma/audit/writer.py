@@ -17,6 +17,7 @@ from redoma.audit.database import (
 )
 from redoma.audit.head_lock import Anchor, HeadLock, parsed, spelled
 from redoma.model.errors import ChainBroken, RecordUnavailable
+from redoma.model.message import Message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,7 +74,9 @@ class AuditWriter:
             self.key = get(keyed_by, directory)
             if begun and not os.path.exists(self._path):
                 raise ChainBroken(
-                    f"the audit log {self._path} is gone, and its head file is not",
+                    Message(
+                        "the audit log {path} is gone, and its head file is not", path=self._path
+                    ),
                     entry=0,
                     hint=_aside(directory),
                 )
@@ -106,7 +109,8 @@ class AuditWriter:
         try:
             if self._found() != self._files:
                 raise RecordUnavailable(
-                    f"the audit log {self._path} was moved or removed while it was in use",
+                    "the audit log {path} was moved or removed while it was in use",
+                    path=self._path,
                     hint="put it back; else a new one begins with the next command",
                 )
             return self._transact(drafts, rates)
@@ -173,7 +177,7 @@ class AuditWriter:
 
     def _begin_if_new(self, *, begun: bool) -> None:
         if not is_ours(self.connection):
-            raise RecordUnavailable(f"{self._path} is not a record of Redoma's")
+            raise RecordUnavailable("{path} is not a record of Redoma's", path=self._path)
         found = self.connection.execute(_HEAD).fetchone()
         if begun:
             if found is None:
@@ -204,8 +208,9 @@ class AuditWriter:
         record, keyed_by, seq, own, ledger_time, boot, uptime, wall, mac = found
         if keyed_by != self._keyed_by.value:
             raise RecordUnavailable(
-                f"the audit log's key is in the {keyed_by}, and it is looked for in the "
-                f"{self._keyed_by.value}",
+                "the audit log's key is in the {place}, and it is looked for in the {asked}",
+                place=keyed_by,
+                asked=self._keyed_by.value,
                 hint=f"REDOMA_AUDIT_KEY={keyed_by}",
             )
         try:
@@ -228,14 +233,23 @@ class AuditWriter:
             raise self._broken(seq, "its head file was not written with this key")
         demanded, demanded_link = anchor.demands(ledger.boot())
         if demanded > seq or (demanded == seq and demanded_link != own):
-            raise self._broken(seq, f"it had reached entry {demanded} and was put back to {seq}")
+            raise self._broken(
+                seq,
+                Message(
+                    "it had reached entry {demanded} and was put back to {seq}",
+                    demanded=demanded,
+                    seq=seq,
+                ),
+            )
         return head, anchor
 
     def _broken(self, entry: int, what: str) -> ChainBroken:
         return ChainBroken(
-            f"the audit log {self._path} was changed: {what}",
+            Message(
+                "the audit log {path} was changed: {what}", path=self._path, what=Message(what)
+            ),
             entry=entry,
-            hint=f"redoma audit verify; {_aside(self.directory)}",
+            hint=Message("redoma audit verify; {hint}", hint=Message(_aside(self.directory))),
         )
 
     def _put_head(self, head: ChainHead) -> bytes:
@@ -296,4 +310,6 @@ def _inode(path: str) -> tuple[int, int]:
 
 
 def _aside(directory: str) -> str:
-    return f"to begin anew and keep the traces: mv {directory} {directory}.broken"
+    return Message(
+        "to begin anew and keep the traces: mv {directory} {directory}.broken", directory=directory
+    )

@@ -58,7 +58,10 @@ class Keychain:
             return getattr(backend, call)(self._service, *given)
         except Exception as error:  # each backend has errors of its own
             raise self._fails(
-                f"the keychain does not answer: {type(error).__name__}: {error}", hint=_ELSEWHERE
+                "the keychain does not answer: {kind}: {error}",
+                kind=type(error).__name__,
+                error=error,
+                hint=_ELSEWHERE,
             ) from None  # its frames have what was to be kept
 
 
@@ -75,7 +78,10 @@ def _backend(fails: type[RedomaError]) -> Any:
         found = list(chosen.backends) if _class_of(chosen) == _CHAIN else [chosen]
     except Exception as error:
         raise fails(
-            f"the keychain does not answer: {type(error).__name__}: {error}", hint=_ELSEWHERE
+            "the keychain does not answer: {kind}: {error}",
+            kind=type(error).__name__,
+            error=error,
+            hint=_ELSEWHERE,
         ) from None
     for backend in found:
         if _class_of(backend) in TRUSTED:
@@ -84,7 +90,8 @@ def _backend(fails: type[RedomaError]) -> Any:
     if not names:
         raise fails("there is no keychain here", hint=_ELSEWHERE)
     raise fails(
-        f"{', '.join(names)} is not known to encrypt what it keeps, so nothing is given to it",
+        "{names} is not known to encrypt what it keeps, so nothing is given to it",
+        names=", ".join(names),
         hint="install one that does (GNOME Keyring, KWallet), or keep the key in a file or under a"
         " passphrase",
     )

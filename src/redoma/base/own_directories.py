@@ -12,6 +12,7 @@ import stat
 
 from redoma.base.paths import cache_home, xdg_directory
 from redoma.model.errors import StateUnavailable
+from redoma.model.message import Message
 
 _NAME = "redoma"
 _OTHERS_WRITE = 0o022
@@ -46,8 +47,13 @@ def state() -> str:
         return place  # whoever writes there says why it cannot be made
     except OSError as error:
         raise StateUnavailable(
-            f"{place}, where Redoma keeps its state, cannot be looked at: {error.strerror}",
-            hint=f"make it yours: {_repair(place)}; or set XDG_STATE_HOME to another directory",
+            "{place}, where Redoma keeps its state, cannot be looked at: {why}",
+            place=place,
+            why=error.strerror,
+            hint=Message(
+                "make it yours: {command}; or set XDG_STATE_HOME to another directory",
+                command=_repair(place),
+            ),
         ) from error
     _refuse_others(place, status)
     return place
@@ -68,8 +74,13 @@ def made_state() -> str:
                 raise OSError(number, os.strerror(number)) from None
     except OSError as error:
         raise StateUnavailable(
-            f"{place}, where Redoma keeps its state, cannot be written: {error.strerror}",
-            hint=f"make it yours: {_repair(place)}; or set XDG_STATE_HOME to another directory",
+            "{place}, where Redoma keeps its state, cannot be written: {why}",
+            place=place,
+            why=error.strerror,
+            hint=Message(
+                "make it yours: {command}; or set XDG_STATE_HOME to another directory",
+                command=_repair(place),
+            ),
         ) from error
     return place
 
@@ -148,24 +159,33 @@ def _refuse_others(place: str, status: os.stat_result) -> None:
     """An error where a directory is not ours alone to write."""
     if stat.S_ISLNK(status.st_mode):
         raise StateUnavailable(
-            f"{place}, where Redoma keeps its state, is a symbolic link",
-            hint=f"set XDG_STATE_HOME to the directory above {os.path.realpath(place)}",
+            "{place}, where Redoma keeps its state, is a symbolic link",
+            place=place,
+            hint=Message(
+                "set XDG_STATE_HOME to the directory above {real}", real=os.path.realpath(place)
+            ),
         )
     if not stat.S_ISDIR(status.st_mode):
         raise StateUnavailable(
-            f"{place}, where Redoma keeps its state, is not a directory",
-            hint=f"move it away: {place}",
+            "{place}, where Redoma keeps its state, is not a directory",
+            place=place,
+            hint=Message("move it away: {place}", place=place),
         )
     if status.st_uid != os.geteuid():
         raise StateUnavailable(
-            f"{place} belongs to uid {status.st_uid}, not to you (uid {os.geteuid()})",
+            "{path} belongs to uid {owner}, not to you (uid {uid})",
+            path=place,
+            owner=status.st_uid,
+            uid=os.geteuid(),
             hint="run as its owner, or set XDG_STATE_HOME to a directory of your own",
         )
     if status.st_mode & _OTHERS_WRITE:
         mode = stat.S_IMODE(status.st_mode)
         raise StateUnavailable(
-            f"{place}, where Redoma keeps its state, can be written by others (mode {mode:o})",
-            hint=f"see that nobody else wrote there, then chmod 700 {place}",
+            "{place}, where Redoma keeps its state, can be written by others (mode {mode})",
+            place=place,
+            mode=f"{mode:o}",
+            hint=Message("see that nobody else wrote there, then chmod 700 {place}", place=place),
         )
 
 
@@ -173,17 +193,26 @@ def _base(variable: str, below_home: str) -> str:
     given = os.environ.get(variable, "")
     if given and not given.startswith("/"):
         raise StateUnavailable(
-            f"{variable} is {given!r}, which is no absolute path",
-            hint=f'export {variable}="$HOME/{below_home}", or unset {variable}',
+            "{variable} is {given}, which is no absolute path",
+            variable=variable,
+            given=repr(given),
+            hint=Message(
+                'export {variable}="$HOME/{directory}", or unset {variable}',
+                variable=variable,
+                directory=below_home,
+            ),
         )
     found = xdg_directory(variable, below_home)
     if not found:
         home = os.path.expanduser("~")
         raise StateUnavailable(
-            f"HOME is {home!r}, which is no absolute path: there is nowhere to keep anything"
+            Message(
+                "HOME is {home}, which is no absolute path: there is nowhere to keep anything",
+                home=repr(home),
+            )
             if "HOME" in os.environ
             else "HOME is not set, and the system knows no home of yours",
-            hint=f"set HOME, or {variable} to a directory of your own",
+            hint=Message("set HOME, or {variable} to a directory of your own", variable=variable),
         )
     return found
 

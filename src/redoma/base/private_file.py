@@ -15,6 +15,7 @@ from enum import Enum
 from stat import S_IMODE, S_ISDIR, S_ISLNK, S_ISREG
 
 from redoma.model.errors import RedomaError, UsageError
+from redoma.model.message import Message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +33,9 @@ def make_directory(directory: str, fails: type[RedomaError]) -> None:
         pass
     except OSError as error:
         raise fails(
-            f"the directory {directory} cannot be made: {error.strerror}",
+            "the directory {directory} cannot be made: {why}",
+            directory=directory,
+            why=error.strerror,
             hint="set XDG_STATE_HOME to a directory that you can write",
         ) from error
     is_own_directory(directory, fails)
@@ -58,26 +61,39 @@ def _is_own(path: str, fails: type[RedomaError], *, directory: bool) -> bool:
     except FileNotFoundError:
         return False
     except OSError as error:
-        raise fails(f"{path} cannot be looked at: {error.strerror}") from error
+        raise fails("{path} cannot be looked at: {why}", path=path, why=error.strerror) from error
     if S_ISLNK(status.st_mode):
         raise fails(
-            f"{path} is a symbolic link; nothing is kept in a place that a link names",
-            hint=f"put a directory or file of your own there, or remove the link: {path}",
+            "{path} is a symbolic link; nothing is kept in a place that a link names",
+            path=path,
+            hint=Message(
+                "put a directory or file of your own there, or remove the link: {path}", path=path
+            ),
         )
     if not (S_ISDIR(status.st_mode) if directory else S_ISREG(status.st_mode)):
-        raise fails(f"{path} is not a {'directory' if directory else 'plain file'}")
+        raise fails(
+            Message(
+                "{path} is not a directory" if directory else "{path} is not a plain file",
+                path=path,
+            )
+        )
     if status.st_uid != os.geteuid():
         raise fails(
-            f"{path} belongs to uid {status.st_uid}, not to you (uid {os.geteuid()})",
+            "{path} belongs to uid {owner}, not to you (uid {uid})",
+            path=path,
+            owner=status.st_uid,
+            uid=os.geteuid(),
             hint="run as its owner, or set XDG_STATE_HOME to a directory of your own",
         )
     if status.st_mode & 0o077:
         raise fails(
-            f"{path} is open to others (mode {S_IMODE(status.st_mode):o})",
+            "{path} is open to others (mode {mode})",
+            path=path,
+            mode=f"{S_IMODE(status.st_mode):o}",
             hint=f"chmod {'700' if directory else '600'} {path}",
         )
     if not directory and status.st_nlink != 1:
-        raise fails(f"{path} has another name elsewhere (a hard link)")
+        raise fails("{path} has another name elsewhere (a hard link)", path=path)
     return True
 
 
@@ -107,7 +123,12 @@ def place_said(variable: str, places: tuple[KeyPlace, ...]) -> KeyPlace | None:
         if place.value == said:
             return place
     known = ", ".join(place.value for place in places)
-    raise UsageError(f"{variable} cannot be {said!r}", hint=f"one of: {known}")
+    raise UsageError(
+        "{variable} cannot be {said}",
+        variable=variable,
+        said=repr(said),
+        hint=Message("one of: {known}", known=known),
+    )
 
 
 def read_private(path: str, fails: type[RedomaError], *, most: int) -> bytes | None:
@@ -121,7 +142,7 @@ def read_private(path: str, fails: type[RedomaError], *, most: int) -> bytes | N
         finally:
             os.close(descriptor)
     except OSError as error:
-        raise fails(f"{path} cannot be read: {error.strerror}") from error
+        raise fails("{path} cannot be read: {why}", path=path, why=error.strerror) from error
 
 
 class Key:
@@ -153,10 +174,12 @@ class Key:
         if key is None:
             where = os.path.join(directory, self._file)
             raise self._lost(
-                f"the key {where} is gone"
+                Message("the key {where} is gone", where=where)
                 if place is KeyPlace.FILE
-                else f"the key for {directory} is gone from the keychain",
-                hint=self._hint.format(directory, directory),
+                else Message(
+                    "the key for {directory} is gone from the keychain", directory=directory
+                ),
+                hint=Message(self._hint, directory=directory),
             )
         return key
 
@@ -182,20 +205,24 @@ class Key:
         except ValueError:
             key = b""
         if len(key) != LENGTH:
-            raise self._lost(f"what the keychain has for {directory} is not a key")
+            raise self._lost(
+                "what the keychain has for {directory} is not a key", directory=directory
+            )
         return key
 
     def _read(self, path: str) -> bytes | None:
         key = read_private(path, self._fails, most=LENGTH + 1)
         if key is not None and len(key) != LENGTH:
-            raise self._lost(f"{path} is not a key of {LENGTH} bytes")
+            raise self._lost("{path} is not a key of {length} bytes", path=path, length=LENGTH)
         return key
 
     def _write(self, path: str, key: bytes) -> None:
         try:
             write(path, key, durable=True)
         except OSError as error:
-            raise self._fails(f"the key {path} cannot be written: {error.strerror}") from error
+            raise self._fails(
+                "the key {path} cannot be written: {why}", path=path, why=error.strerror
+            ) from error
 
     def _keychain(self) -> Keychain:
         from redoma.base.keychain import Keychain

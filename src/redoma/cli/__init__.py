@@ -34,6 +34,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "hook": ("redoma.hook:HOOK", "answer an agent's hook; install, uninstall, status"),
     "man": ("redoma.cli.completion:MAN", "the manual page"),
     "mcp": ("redoma.mcp.command:MCP", "an MCP server for agents; install, uninstall"),
+    "network": ("redoma.cli.network:NETWORK", "learn which hosts a command needs"),
     "pending": ("redoma.cli.questions:PENDING", "the questions that wait for a person"),
     "plan": ("redoma.cli.plans:PLAN", "check, preview and run a plan of several steps"),
     "policy": ("redoma.cli.policies:POLICY", "init, lint, test, explain and show policies"),

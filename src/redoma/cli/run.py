@@ -94,6 +94,8 @@ def start(line: CommandLine) -> int:
     as_json = line.json
     terminal = "--tty" in line.flags
     quiet = "--quiet" in line.flags
+    for note in () if quiet else sandbox.tool_notes:
+        say(f"redoma: {harmless(phrased(note))}")
     if terminal and as_json:
         raise UsageError("--tty and --json do not go together")
     control = Control()

@@ -6,6 +6,7 @@ import os
 
 from redoma.cli.options import ENGINES, LEVELS_OF_ISOLATION, Heading, Option
 from redoma.model.errors import UsageError
+from redoma.model.message import Message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -162,15 +163,18 @@ LIMITS = {
 }
 
 
-def sandbox_for(line: CommandLine) -> Sandbox:
-    """The sandbox that a command line describes."""
+def sandbox_for(line: CommandLine, **fixed: object) -> Sandbox:
+    """The sandbox that a command line describes.
+
+    `fixed` are arguments that no option says, as `network_any_host`.
+    """
     from redoma.pipeline.sandbox import Sandbox
 
-    workspace, arguments = sandbox_arguments(line)
+    workspace, arguments = sandbox_arguments(line, **fixed)
     return Sandbox(workspace, **arguments)
 
 
-def sandbox_arguments(line: CommandLine) -> tuple[str, dict[str, Any]]:
+def sandbox_arguments(line: CommandLine, **fixed: object) -> tuple[str, dict[str, Any]]:
     """The workspace, and what else a `Sandbox` is made with: each option feeds an argument."""
     from redoma.model.grant import Limits
     from redoma.pipeline.answerers import LocalAnswerer, forget_questions
@@ -201,6 +205,9 @@ def sandbox_arguments(line: CommandLine) -> tuple[str, dict[str, Any]]:
             wanted[into][field] = _limit(row, line.values[row.name])
         elif row.name in line.values:
             wanted[into][field] = line.values[row.name]
+    for name, value in fixed.items():
+        into, _, field = name.partition("_")
+        wanted[into][field] = value
     own = wanted.pop("")
     profile = line.values.get("--profile", "")
     if profile and "/" not in profile:
@@ -221,8 +228,9 @@ def _limit(row: Option, value: str) -> int | float:
         found = read_limit(limit, value)
         return NO_LIMIT if found is None else found
     except UsageError as error:
-        said = str(error).removeprefix(f"{limit}: ")
-        raise UsageError(f"{row.name}: {said}", hint=error.hint) from None
+        said = Message(str(error))  # the same message, of the option by which it was given
+        values = {**said.values, "name": row.name}
+        raise UsageError(Message(said.id, **values), hint=error.hint) from None
 
 
 def _port(given: str) -> int:

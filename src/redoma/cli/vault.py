@@ -121,7 +121,13 @@ def _asked_for(name: str) -> Secret:
     if os.isatty(0):
         from getpass import getpass
 
-        text = getpass(phrased("secret for {0}: ", harmless(name)))
+        try:
+            text = getpass(phrased("secret for {0}: ", harmless(name)))
+        except EOFError:
+            sys.stderr.write("\n")
+            raise UsageError(
+                "no secret was given, and nothing was kept", hint=f"redoma vault set {name}"
+            ) from None
     else:
         data = sys.stdin.buffer.read(_LARGEST + 1)
         if len(data) > _LARGEST:

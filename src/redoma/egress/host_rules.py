@@ -19,6 +19,7 @@ LOCALHOST = "localhost"
 OWN_LOOPBACK = frozenset((LOCALHOST, "127.0.0.1", "::1"))
 _MOST_LOCAL = 50
 ANYONE = HostRule(text="every host", host="*", ports=None)
+ANYONE_PUBLIC = HostRule(text="every public host", host="*", ports=None)
 # What an open network reaches beside the public one: private networks, never this machine itself
 # and never the place where a cloud hands out credentials.
 _NEAR = ("10.0.0.0/8", "100.64.0.0/10", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7")
@@ -190,14 +191,18 @@ def for_name(reach: Reach, name: str) -> list[HostRule]:
     """The rules that grant a name, the exact ones first."""
     exact = [rule for rule in reach.hosts if rule.host == name and name != LOCALHOST]
     below = [r for r in reach.hosts if r.host.startswith("*.") and name.endswith(r.host[1:])]
-    return exact + below or ([ANYONE] if reach.every_host else [])
+    return exact + below or ([_anyone(reach)] if reach.every_host else [])
 
 
 def for_address(reach: Reach, address: str) -> list[HostRule]:
     """The rules that grant an address as such."""
     found = [rule for rule in reach.hosts if rule.host == address]
-    near = reach.mock or (reach.anyone and may_be_at(ANYONE, address))
-    return found or ([ANYONE] if near else [])
+    near = reach.mock or (reach.anyone and may_be_at(_anyone(reach), address))
+    return found or ([_anyone(reach)] if near else [])
+
+
+def _anyone(reach: Reach) -> HostRule:
+    return ANYONE_PUBLIC if reach.public_only else ANYONE
 
 
 def on_port(rules: list[HostRule], port: int) -> HostRule | None:

@@ -30,8 +30,8 @@ def main(argv: list[str], language: str | None = None) -> int:
     agent = AGENTS.get(name)
     if agent is None:
         known = ", ".join(AGENTS)
-        told = "redoma: no agent {0}; agents: {1}\nhint: {2}\n"
-        sys.stderr.write(phrased(told, repr(name), known, "redoma hook --help"))
+        told = phrased("redoma: no agent {name}; agents: {known}", name=repr(name), known=known)
+        sys.stderr.write(f"{told}\n{phrased('hint: {hint}', hint='redoma hook --help')}\n")
         return STOP
     try:
         from redoma.hook.answer import respond
@@ -40,7 +40,7 @@ def main(argv: list[str], language: str | None = None) -> int:
     except Exception as error:
         # Whatever broke, the call must not pass. Only our own errors are sure to be fit to read.
         what = phrased(str(error)) if hasattr(error, "as_dict") else type(error).__name__
-        why = phrased("Redoma could not judge this call, so it is refused: {0}", what)
+        why = phrased("Redoma could not judge this call, so it is refused: {what}", what=what)
         sys.stdout.write(agent.says("deny", why))
         sys.stderr.write(f"{why}\n")
         return STOP

@@ -19,6 +19,7 @@ import json
 
 from redoma.cli.streams import MOST_BYTES
 from redoma.i18n import phrased
+from redoma.model.message import Message
 from redoma.model.value import Value, replace
 
 TYPE_CHECKING = False
@@ -74,7 +75,11 @@ def read_call(raw: bytes | None, agent: Agent) -> ToolCall:
 def _call(payload: dict[str, object], agent: Agent) -> ToolCall:
     event = payload.get("hook_event_name", agent.event)
     if event != agent.event:
-        raise Unreadable(f"this hook answers {agent.event}, not {event!r}")
+        raise Unreadable(
+            Message(
+                "this hook answers {answers}, not {event}", answers=agent.event, event=repr(event)
+            )
+        )
     tool = _text(payload, "tool_name")
     cwd = _text(payload, "cwd") if payload.get("cwd") is not None else None
     if tool in agent.foreign:
@@ -98,13 +103,15 @@ def _call(payload: dict[str, object], agent: Agent) -> ToolCall:
 
 def _object(raw: bytes | None) -> dict[str, object]:
     if raw is None:
-        raise Unreadable(f"the payload is larger than {MOST_BYTES} bytes")
+        raise Unreadable(Message("the payload is larger than {most} bytes", most=MOST_BYTES))
     try:
         payload = json.loads(raw.decode("utf-8"), object_pairs_hook=_each_key_once)
     except UnicodeDecodeError as error:
-        raise Unreadable(f"the payload is not valid UTF-8 at byte {error.start}") from error
+        raise Unreadable(
+            Message("the payload is not valid UTF-8 at byte {start}", start=error.start)
+        ) from error
     except ValueError as error:
-        raise Unreadable(f"the payload is not JSON: {error}") from error
+        raise Unreadable(Message("the payload is not JSON: {error}", error=error)) from error
     except RecursionError as error:
         raise Unreadable("the payload is nested too deeply") from error
     if not isinstance(payload, dict):
@@ -130,7 +137,7 @@ def _input(payload: dict[str, object]) -> dict[str, object]:
 def _text(source: dict[str, object], name: str) -> str:
     value = source.get(name)
     if not isinstance(value, str) or not value.strip():
-        raise Unreadable(f"`{name}` is not a string with something in it")
+        raise Unreadable(Message("`{name}` is not a string with something in it", name=name))
     return value
 
 
@@ -139,7 +146,7 @@ def _first(given: dict[str, object], names: tuple[str, ...]) -> str:
     for name in names:
         if given.get(name) is not None:
             return _text(given, name)
-    raise Unreadable(f"`tool_input` has no `{names[0]}`")
+    raise Unreadable(Message("`tool_input` has no `{name}`", name=names[0]))
 
 
 def _command(given: dict[str, object], tool: str, agent: Agent) -> str:

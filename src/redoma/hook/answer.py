@@ -12,6 +12,7 @@ from redoma.hook.agents import ASK, DENY, Unreadable, read_call
 from redoma.i18n import phrased
 from redoma.model.decision import Decision, Verdict
 from redoma.model.errors import PolicyError, RecordError
+from redoma.model.message import Message
 from redoma.pipeline.checks import CommandCheck, WriteCheck
 from redoma.pipeline.decisions.policies import load_policy
 from redoma.pipeline.requests import Caller
@@ -37,8 +38,10 @@ def answer(call: ToolCall, pack: str, agent: str) -> tuple[str, str] | None:
     from a command that runs unconfined: so a call that we do not stop gets no answer at all.
     """
     if call.foreign:
-        told = "Redoma reads POSIX shells and cannot judge what {0} runs."
-        return ASK, phrased(told, harmless(call.tool))
+        tool = harmless(call.tool)
+        return ASK, phrased(
+            "Redoma reads POSIX shells and cannot judge what {tool} runs.", tool=tool
+        )
     if call.command is None and not call.paths:
         return None
     try:
@@ -47,7 +50,7 @@ def answer(call: ToolCall, pack: str, agent: str) -> tuple[str, str] | None:
     except (PolicyError, RecordError) as error:
         # Who breaks the policy must not get rid of it, and what cannot be written down does not
         # happen: nothing is judged until it is right.
-        why = phrased("Redoma refuses this: {0}", harmless(phrased(str(error))))
+        why = phrased("Redoma refuses this: {error}", error=harmless(phrased(str(error))))
         return DENY, shortened(why, LONGEST_REASON)
     decision = max(decisions, key=lambda d: (d.verdict, d.assessment.risk))
     if decision.verdict <= Verdict.LOG:
@@ -69,20 +72,20 @@ def reason(decision: Decision) -> str:
     """Why, in words that fit a prompt: the level, the parts that raised it, the safer way."""
     found = decision.assessment
     level = phrased(found.risk.label)
-    said = "Redoma refuses this ({0})."
+    said = phrased("Redoma refuses this ({level}).", level=level)
     if decision.verdict is Verdict.CONFIRM:
-        said = "Redoma asks a person first ({0})."
-    sentences = [phrased(said, level)]
+        said = phrased("Redoma asks a person first ({level}).", level=level)
+    sentences = [said]
     worst = found.worst[:MOST_FINDINGS]
     sentences += [_sentence(finding, found.text) for finding in worst]
     if len(found.worst) > len(worst):
-        sentences.append(phrased("And {0} more.", len(found.worst) - len(worst)))
+        sentences.append(phrased("And {count} more.", count=len(found.worst) - len(worst)))
     told = {finding.reason for finding in found.worst}
     own = [because for because in decision.because if because not in told]
     sentences += [f"{harmless(phrased(because))}." for because in own[:MOST_FINDINGS]]
     other = next((finding.alternative for finding in worst if finding.alternative), "")
     if other:
-        sentences.append(phrased("Instead: {0}.", harmless(phrased(other)).rstrip(".")))
+        sentences.append(phrased("Instead: {other}.", other=harmless(phrased(other)).rstrip(".")))
     return shortened(" ".join(sentences), LONGEST_REASON)
 
 
@@ -92,7 +95,7 @@ def _sentence(finding: Finding, text: str) -> str:
     said = harmless(phrased(finding.reason))
     if not part or part == text.strip():
         return f"{said}."
-    return phrased("{0}, in: {1}.", said, shortened(harmless(part), LONGEST_PART))
+    return phrased("{said}, in: {part}.", said=said, part=shortened(harmless(part), LONGEST_PART))
 
 
 ANSWERED, STOP = 0, 2
@@ -105,7 +108,7 @@ def respond(agent: Agent, arguments: list[str]) -> int:
         found = answer(read_call(read_all(sys.stdin.buffer), agent), pack, agent.name)
     except Unreadable as error:
         what = harmless(phrased(str(error)))
-        why = phrased("Redoma cannot read this call, so it is refused: {0}", what)
+        why = phrased("Redoma cannot read this call, so it is refused: {what}", what=what)
         return refuse(agent, shortened(why, LONGEST_REASON))
     log.info("%s: %s", agent.name, "nothing against it" if found is None else found[0])
     if found is None:
@@ -139,5 +142,5 @@ def read_options(arguments: list[str]) -> tuple[str, set[str]]:
     except UsageError as error:
         raise Unreadable(str(error)) from error
     if line.words:
-        raise Unreadable(f"unknown option {line.words[0]}")
+        raise Unreadable(Message("unknown option {option}", option=line.words[0]))
     return line.values.get("--pack", ""), line.flags

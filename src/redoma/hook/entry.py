@@ -114,8 +114,10 @@ class JsonSettings:
             raise UsageError("is nested too deeply") from error
         except ValueError as error:
             if any(line.lstrip().startswith(("//", "/*")) for line in text.splitlines()):
-                raise UsageError(f"has comments, which JSON does not: {error}") from error
-            raise UsageError(f"is not JSON: {error}") from error
+                raise UsageError(
+                    "has comments, which JSON does not: {error}", error=error
+                ) from error
+            raise UsageError("is not JSON: {error}", error=error) from error
         if not isinstance(settings, dict):
             raise UsageError("is not a JSON object")
         return settings
@@ -165,7 +167,7 @@ class TomlSettings:
         try:
             return tomllib.loads(text)
         except (tomllib.TOMLDecodeError, RecursionError) as error:
-            raise UsageError(f"is not TOML: {error}") from error
+            raise UsageError("is not TOML: {error}", error=error) from error
 
     def groups(self, text: str | None, agent: str) -> list[dict[str, object]]:
         """Our matcher groups, reduced to the handlers that are ours."""

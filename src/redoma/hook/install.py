@@ -15,6 +15,7 @@ from redoma.hook.answer import read_options
 from redoma.hook.settings_file import SCOPES, SettingsPlace, places, scopes
 from redoma.i18n import phrased
 from redoma.model.errors import RedomaError, UsageError
+from redoma.model.message import Message
 from redoma.model.value import Value
 
 TYPE_CHECKING = False
@@ -137,11 +138,11 @@ def _by_hand(kept: files.Kept, group: dict[str, object] | None) -> str:
         return "mend the file, then try again"
     agent = kept.place.agent
     if kept.place.is_toml:
-        return f"add this by hand:\n{entry.toml_block(agent, group)}"
+        return Message("add this by hand:\n{block}", block=entry.toml_block(agent, group))
     import json
 
     entry_text = json.dumps({"hooks": {entry.event(agent): [group]}}, indent=2)
-    return f"add this by hand:\n{entry_text}"
+    return Message("add this by hand:\n{block}", block=entry_text)
 
 
 SCOPE_FLAGS = tuple(f"--{scope}" for scope in SCOPES)
@@ -206,7 +207,7 @@ def manage(argv: list[str]) -> int:
 def _scope(line: CommandLine) -> str:
     chosen = [flag for flag in SCOPE_FLAGS if flag in line.flags]
     if len(chosen) > 1:
-        raise UsageError(f"{', '.join(chosen)} exclude each other", hint=HOOK.hint)
+        raise UsageError("{chosen} exclude each other", chosen=", ".join(chosen), hint=HOOK.hint)
     return chosen[0][2:] if chosen else "user"
 
 
@@ -216,8 +217,10 @@ def _agent(line: CommandLine) -> str:
         raise UsageError("name one agent", hint=f"redoma hook {line.verb} AGENT")
     if words[0] not in AGENTS:
         meant = nearest(words[0], list(AGENTS))
-        hint = f"did you mean {meant}?" if meant else f"agents: {', '.join(AGENTS)}"
-        raise UsageError(f"there is no agent {words[0]!r}", hint=hint)
+        hint = Message("agents: {agents}", agents=", ".join(AGENTS))
+        if meant:
+            hint = Message("did you mean {meant}?", meant=meant)
+        raise UsageError("there is no agent {name}", name=repr(words[0]), hint=hint)
     return words[0]
 
 
@@ -241,7 +244,11 @@ def _install(given: CommandLine) -> int:
         _write_json({"agent": agent, "scope": scope, **done})
     elif not change.changed:
         sys.stdout.write(
-            phrased("{0}: already installed in {1}\n", AGENTS[agent].title, change.kept.real)
+            phrased(
+                "{title}: already installed in {real}\n",
+                title=AGENTS[agent].title,
+                real=change.kept.real,
+            )
         )
     return 0
 
@@ -271,7 +278,9 @@ def _uninstall(given: CommandLine) -> int:
         _write_json({"agent": agent, "scope": scope, "changes": results})
     elif not found:
         path = places(agent, scope)[0].path
-        sys.stdout.write(phrased("{0}: not installed in {1}\n", AGENTS[agent].title, path))
+        sys.stdout.write(
+            phrased("{title}: not installed in {path}\n", title=AGENTS[agent].title, path=path)
+        )
     return 0
 
 
@@ -281,18 +290,19 @@ def report_change(change: SettingsChange, flags: set[str], notes: list[str]) -> 
     dry = "--dry-run" in flags
     backup = kept.backup if os.path.exists(kept.backup) else None
     if kept.is_link and change.changed:
-        notes = [f"{kept.place.path} is a link; the file changed is {kept.real}", *notes]
+        told = "{path} is a link; the file changed is {real}"
+        notes = [Message(told, path=kept.place.path, real=kept.real), *notes]
     if "--json" not in flags and change.changed:
         if dry:
             sys.stdout.write(_difference(change))
         else:
-            told = "removed {0}\n" if change.after is None else "changed {0}\n"
-            sys.stdout.write(phrased(told, harmless(kept.real)))
+            told = "removed {name}\n" if change.after is None else "changed {name}\n"
+            sys.stdout.write(phrased(told, name=harmless(kept.real)))
             if backup:
-                sys.stdout.write(phrased("as it was before: {0}\n", harmless(backup)))
+                sys.stdout.write(phrased("as it was before: {backup}\n", backup=harmless(backup)))
         sys.stdout.flush()  # on a shared screen, what was done comes before what to know about it
         for note in notes:
-            sys.stderr.write(phrased("note: {0}\n", harmless(phrased(note))))
+            sys.stderr.write(phrased("note: {note}\n", note=harmless(phrased(note))))
     return {
         "path": kept.real,
         "changed": change.changed,
@@ -335,7 +345,7 @@ def _switched_off(agent: str, scope: str) -> list[str]:
         "codex": (("features.hooks", False), ("features.codex_hooks", False)),
         "gemini": (("hooksConfig.enabled", False),),
     }[agent]
-    found = []
+    found: list[str] = []
     for kept, _ in installed(agent, scope):
         settings = handler(kept.place).parse(kept.text) if kept.text else {}
         for name, off in keys:
@@ -343,7 +353,8 @@ def _switched_off(agent: str, scope: str) -> list[str]:
             for part in name.split("."):
                 value = value.get(part) if isinstance(value, dict) else None
             if value is off:
-                found.append(f"{kept.real} switches hooks off: {name} is {str(off).lower()}")
+                told = "{real} switches hooks off: {name} is {off}"
+                found.append(Message(told, real=kept.real, name=name, off=str(off).lower()))
     return found
 
 

@@ -7,6 +7,7 @@ import stat
 
 from redoma.cli.streams import MOST_BYTES
 from redoma.model.errors import RedomaError, UsageError
+from redoma.model.message import Message
 from redoma.model.value import Value
 
 SCOPES = ("user", "project", "local")
@@ -30,7 +31,9 @@ def places(agent: str, scope: str) -> list[SettingsPlace]:
     if scope == "user":
         folder, within = _user_folder(agent), None
     elif scope == "local" and agent != "claude-code":
-        raise UsageError(f"{agent} has no local settings", hint="use --project or --user")
+        raise UsageError(
+            "{agent} has no local settings", agent=agent, hint="use --project or --user"
+        )
     else:
         within = os.getcwd()
         folder = os.path.join(within, _folder_name(agent))
@@ -103,20 +106,22 @@ def read_place(place: SettingsPlace) -> Kept:
         inside = os.path.realpath(place.within)
         if os.path.commonpath([inside, real]) != inside:
             raise UsageError(
-                f"{place.path} is a link to {real}, outside the project",
-                hint=f"look at it: ls -l {place.path}",
+                "{path} is a link to {real}, outside the project",
+                path=place.path,
+                real=real,
+                hint=Message("look at it: ls -l {path}", path=place.path),
             )
     elif os.path.realpath(folder) == os.path.dirname(real) and os.path.basename(real) == name:
         real = place.path  # only the way there has links (a linked home): nothing to tell
     try:
         found = os.stat(real)
         if not stat.S_ISREG(found.st_mode):
-            raise UsageError(f"{real} is not a file")
+            raise UsageError("{real} is not a file", real=real)
         text = _file_text(real)
     except FileNotFoundError:
         return Kept(place=place, real=real, text=None)
     except OSError as error:
-        raise RedomaError(f"cannot read {real}: {error.strerror}") from error
+        raise RedomaError("cannot read {path}: {why}", path=real, why=error.strerror) from error
     return Kept(
         place=place,
         real=real,
@@ -140,11 +145,11 @@ def _file_text(path: str) -> str:
     with os.fdopen(handle, "rb") as stream:
         data = stream.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
-        raise UsageError(f"{path} is too large to be settings")
+        raise UsageError("{path} is too large to be settings", path=path)
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise UsageError(f"{path} is not valid UTF-8") from error
+        raise UsageError("{path} is not valid UTF-8", path=path) from error
 
 
 def write(kept: Kept, text: str) -> None:
@@ -153,12 +158,16 @@ def write(kept: Kept, text: str) -> None:
     An agent may write its settings while we do: what was not read is not overwritten.
     """
     if read_place(kept.place).text != kept.text:
-        raise RedomaError(f"{kept.real} was changed by someone else just now", hint="try again")
+        raise RedomaError(
+            "{real} was changed by someone else just now", real=kept.real, hint="try again"
+        )
     try:
         os.makedirs(os.path.dirname(kept.real), exist_ok=True)
         replace(kept.real, text, kept)
     except OSError as error:
-        raise RedomaError(f"cannot write {kept.real}: {error.strerror}") from error
+        raise RedomaError(
+            "cannot write {path}: {why}", path=kept.real, why=error.strerror
+        ) from error
 
 
 def write_backup(kept: Kept) -> None:
@@ -166,7 +175,9 @@ def write_backup(kept: Kept) -> None:
     try:
         replace(kept.backup, kept.text or "", kept)
     except OSError as error:
-        raise RedomaError(f"cannot write {kept.backup}: {error.strerror}") from error
+        raise RedomaError(
+            "cannot write {path}: {why}", path=kept.backup, why=error.strerror
+        ) from error
 
 
 def replace(path: str, text: str, like: Kept) -> None:
@@ -205,4 +216,4 @@ def delete(path: str) -> None:
     except FileNotFoundError:
         return
     except OSError as error:
-        raise RedomaError(f"cannot remove {path}: {error.strerror}") from error
+        raise RedomaError("cannot remove {path}: {why}", path=path, why=error.strerror) from error

@@ -83,9 +83,10 @@ def known(name: str) -> str:
     if found:
         return found
     from redoma.model.errors import UsageError
+    from redoma.model.message import Message
 
-    hint = f"languages: {', '.join(languages())}"
-    raise UsageError(f"there is no language {name!r}", hint=hint)
+    hint = Message("languages: {languages}", languages=", ".join(languages()))
+    raise UsageError("there is no language {name}", name=repr(name), hint=hint)
 
 
 def asked_for(environ: Mapping[str, str]) -> str:

@@ -38,15 +38,21 @@ class Catalogue:
         self.whole = {one.english: one for one in entries if one.context != LIBRARY}
         self.libraries = {one.english: one.foreign for one in entries if one.context == LIBRARY}
         self.which = which
+        self.search: Callable[[str], str] | None = None
 
     def said(self, message: Message, depth: int = 0) -> str:
         """A message in this language; one that the catalogue does not have stays English."""
         core = message.id.strip()
         if not message.values:
             found = self.whole.get(core)
-            return message.replace(core, found.foreign, 1) if found else self.of_library(message)
+            return message.replace(core, found.foreign, 1) if found else self._unknown(message)
         values = {name: self._value(value, depth) for name, value in message.values.items()}
         return _filled(message.id.replace(core, self._template(message, core), 1), values)
+
+    def _unknown(self, message: Message) -> str:
+        """What the catalogue has not as it stands; finished texts are searched for, as yet."""
+        said = self.of_library(message)
+        return self.search(message) if self.search and said == message else said
 
     def _template(self, message: Message, core: str) -> str:
         """The translation that fits the count, or the English where there is none."""
@@ -87,7 +93,11 @@ def _filled(template: str, values: dict[str, str]) -> str:
 @cache
 def of(language: str) -> Catalogue:
     """The catalogue of a language that there is."""
-    return Catalogue(po_entries(language), plural_rule(_text(language)))
+    from redoma.i18n.template_search import of as search
+
+    made = Catalogue(po_entries(language), plural_rule(_text(language)))
+    made.search = search(language).translated
+    return made
 
 
 def entries(language: str) -> Iterator[tuple[str, str]]:

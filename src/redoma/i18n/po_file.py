@@ -71,7 +71,11 @@ def _entry(block: str, text: str) -> PoEntry | None:
         quoted = rest if keyword in said else line
         if not at or len(quoted) < 2 or quoted[0] != '"' or quoted[-1] != '"':
             number = text[: text.index(line)].count("\n") + 1
-            raise CatalogueError(f"line {number} of a catalogue is not a message: {line[:60]!r}")
+            raise CatalogueError(
+                "line {number} of a catalogue is not a message: {line}",
+                number=number,
+                line=repr(line[:60]),
+            )
         said[at] += _ESCAPED.sub(lambda found: _MEANT.get(found[1], found[1]), quoted[1:-1])
     return PoEntry(
         english=said["msgid"],

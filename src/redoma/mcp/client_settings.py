@@ -68,7 +68,8 @@ def place_of(name: str, scope: str) -> files.SettingsPlace:
     if scope == "project":
         if not client.project:
             raise UsageError(
-                Message("{client} has no settings of a project", client=client.title),
+                "{client} has no settings of a project",
+                client=client.title,
                 hint="redoma mcp install --user",
             )
         here = os.getcwd()
@@ -126,9 +127,7 @@ def uninstall(name: str, scope: str) -> SettingsChange:
         after = _BLOCK.sub("", text, count=1)
         if NAME in _servers(client, after):
             raise UsageError(
-                Message(
-                    "{file} has our server outside our block; take it out by hand", file=kept.real
-                )
+                "{file} has our server outside our block; take it out by hand", file=kept.real
             )
     else:
         whole = (client.key,) if len(servers) == 1 else (client.key, NAME)
@@ -153,9 +152,7 @@ def _parsed(client: McpClient, text: str) -> dict[str, object]:
 def _servers(client: McpClient, text: str) -> dict[str, object]:
     found = _parsed(client, text).get(client.key, {})
     if not isinstance(found, dict):
-        raise UsageError(
-            Message("has `{key}` of a shape that the client does not know", key=client.key)
-        )
+        raise UsageError("has `{key}` of a shape that the client does not know", key=client.key)
     return found
 
 
@@ -188,8 +185,6 @@ def _toml(client: McpClient, text: str, wanted: dict[str, object]) -> str:
         understood = False
     if not understood:
         raise UsageError(
-            Message(
-                "defines `{key}` in a way that a block at its end cannot add to", key=client.key
-            )
+            "defines `{key}` in a way that a block at its end cannot add to", key=client.key
         )
     return after

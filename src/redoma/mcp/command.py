@@ -57,8 +57,7 @@ def _server(line: CommandLine) -> object:
         from redoma.mcp.server import server
     except ModuleNotFoundError as error:
         raise RedomaError(
-            Message("the MCP server needs {module}", module=error.name),
-            hint="pip install 'redoma[mcp]'",
+            "the MCP server needs {module}", module=error.name, hint="pip install 'redoma[mcp]'"
         ) from error
     from redoma.base.process_identity import short_id
     from redoma.mcp.workspaces import Workspaces
@@ -97,9 +96,7 @@ def _serve(line: CommandLine) -> int:
 
 def _port(given: str) -> int:
     if not (given.isascii() and given.isdigit() and int(given[:6]) < 1 << 16):
-        raise UsageError(
-            Message("--http: {given} is no port", given=repr(given)), hint="--http 8765"
-        )
+        raise UsageError("--http: {given} is no port", given=repr(given), hint="--http 8765")
     return int(given)
 
 
@@ -163,7 +160,7 @@ def _client(line: CommandLine) -> str:
             if meant
             else Message("clients: {names}", names=known)
         )
-        raise UsageError(Message("there is no client {name}", name=repr(line.words[0])), hint=hint)
+        raise UsageError("there is no client {name}", name=repr(line.words[0]), hint=hint)
     return line.words[0]
 
 

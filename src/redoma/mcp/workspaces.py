@@ -46,7 +46,8 @@ class Workspaces:
         if any(is_within(place, one) for one in opened):
             return place
         raise UsageError(
-            Message("{place} is none of the workspaces that were opened to you", place=wanted),
+            "{place} is none of the workspaces that were opened to you",
+            place=wanted,
             hint=Message("one at or below: {places}", places=", ".join(opened)),
         )
 

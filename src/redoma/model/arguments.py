@@ -7,6 +7,7 @@ where a list of paths is meant is a list of letters.
 from __future__ import annotations
 
 from redoma.model.errors import UsageError
+from redoma.model.message import Message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,16 +44,20 @@ def flag(name: str, given: object) -> bool:
     """True or False itself."""
     # Attack: "no", "false" and "0" are true to Python, and would open what they were to close.
     if given is not True and given is not False:
-        raise WrongType(f"{name}: True or False is needed, not {shown(given)}")
+        raise WrongType(
+            Message("{name}: True or False is needed, not {given}", name=name, given=shown(given))
+        )
     return given is True
 
 
 def text(name: str, given: object) -> str:
     """A text without a NUL byte."""
     if not isinstance(given, str):
-        raise WrongType(f"{name}: a text is needed, not {shown(given)}")
+        raise WrongType(
+            Message("{name}: a text is needed, not {given}", name=name, given=shown(given))
+        )
     if "\0" in given:
-        raise WrongValue(f"{name}: a NUL byte cannot be part of it")
+        raise WrongValue(Message("{name}: a NUL byte cannot be part of it", name=name))
     return given
 
 
@@ -61,7 +66,9 @@ def path(name: str, given: object) -> str:
     as_path = getattr(type(given), "__fspath__", None)
     found = given if as_path is None else as_path(given)
     if not isinstance(found, str):
-        raise WrongType(f"{name}: a path is needed, not {shown(given)}")
+        raise WrongType(
+            Message("{name}: a path is needed, not {given}", name=name, given=shown(given))
+        )
     return text(name, found)
 
 
@@ -70,7 +77,14 @@ def many(name: str, given: Any, each: Callable[[str, object], Any], what: str) -
     # Attack: "/tmp" where ["/tmp"] is meant gives "/", "t", "m" and "p".
     one = isinstance(given, str | bytes | bytearray) or hasattr(type(given), "__fspath__")
     if one or hasattr(type(given), "keys") or not hasattr(type(given), "__iter__"):
-        raise WrongType(f"{name}: a list of {what} is needed, not {shown(given)}")
+        raise WrongType(
+            Message(
+                "{name}: a list of {what} is needed, not {given}",
+                name=name,
+                what=what,
+                given=shown(given),
+            )
+        )
     return tuple(each(name, item) for item in given)
 
 
@@ -87,24 +101,47 @@ def paths(name: str, given: object) -> tuple[str, ...]:
 def whole(name: str, given: object, *, least: int = 0, most: int = 1 << 62) -> int:
     """A whole number between two others."""
     if isinstance(given, bool) or not isinstance(given, int):
-        raise WrongType(f"{name}: a whole number is needed, not {shown(given)}")
+        raise WrongType(
+            Message("{name}: a whole number is needed, not {given}", name=name, given=shown(given))
+        )
     if not least <= given <= most:
-        above = f"of at least {least}" if given < least else f"of at most {most}"
-        raise WrongValue(f"{name}: a whole number {above} is needed, not {shown(given)}")
+        above = (
+            Message("of at least {least}", least=least)
+            if given < least
+            else Message("of at most {most}", most=most)
+        )
+        raise WrongValue(
+            Message(
+                "{name}: a whole number {above} is needed, not {given}",
+                name=name,
+                above=above,
+                given=shown(given),
+            )
+        )
     return given
 
 
 def number(name: str, given: object, *, most: float = 1e15) -> float:
     """A number above zero; neither `nan` nor an endless one."""
     if isinstance(given, bool) or not isinstance(given, int | float):
-        raise WrongType(f"{name}: a number is needed, not {shown(given)}")
+        raise WrongType(
+            Message("{name}: a number is needed, not {given}", name=name, given=shown(given))
+        )
     if not 0 < given <= most:
-        raise WrongValue(f"{name}: a number above 0 is needed, not {shown(given)}")
+        raise WrongValue(
+            Message(
+                "{name}: a number above 0 is needed, not {given}", name=name, given=shown(given)
+            )
+        )
     return given
 
 
 def named(name: str, given: Any, each: Callable[[str, object], Any]) -> dict[str, Any]:
     """Values by name, each of them checked under its own."""
     if not hasattr(type(given), "keys"):
-        raise WrongType(f"{name}: names with values are needed, not {shown(given)}")
+        raise WrongType(
+            Message(
+                "{name}: names with values are needed, not {given}", name=name, given=shown(given)
+            )
+        )
     return {text(name, key): each(f"{name}[{shown(key)}]", given[key]) for key in given}

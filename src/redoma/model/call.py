@@ -7,6 +7,7 @@ from enum import Enum
 
 from redoma.model.arguments import WrongType, many, named, number, shown, whole
 from redoma.model.errors import LimitReached, RedomaError, Refused, RunError, TimedOut
+from redoma.model.message import Message
 from redoma.model.value import Value
 
 TYPE_CHECKING = False
@@ -151,7 +152,9 @@ class Call:
         returns: Sequence[type] = (),
     ) -> None:
         if not callable(target):
-            raise WrongType(f"target: a function is needed, not {shown(target)}")
+            raise WrongType(
+                Message("target: a function is needed, not {target}", target=shown(target))
+            )
         self.target = target
         self.args = many("args", args, lambda _, given: given, "arguments")
         self.kwargs = named("kwargs", kwargs or {}, lambda _, given: given)
@@ -162,7 +165,13 @@ class Call:
 
 def _kind(name: str, given: object) -> type:
     if not isinstance(given, type):
-        raise WrongType(f"{name}: a dataclass or an enum is needed, not {shown(given)}")
+        raise WrongType(
+            Message(
+                "{name}: a dataclass or an enum is needed, not {given}",
+                name=name,
+                given=shown(given),
+            )
+        )
     return given
 
 

@@ -6,6 +6,7 @@ The fields are exactly those that callers are promised; what is read is checked 
 from __future__ import annotations
 
 from redoma.model.errors import ConfirmationExpired, UsageError
+from redoma.model.message import Message
 from redoma.model.request import Answer, Choice
 
 TYPE_CHECKING = False
@@ -78,7 +79,9 @@ def confirmation_response(given: object, question: Question) -> Answer:
     fields = _fields(given)
     if fields["request_id"] != question.id:
         raise ConfirmationExpired(
-            f"this answers {fields['request_id']}, and {question.id} was asked",
+            "this answers {answered}, and {asked} was asked",
+            answered=fields["request_id"],
+            asked=question.id,
             hint="answer the question that is waiting: redoma pending",
         )
     try:
@@ -86,13 +89,17 @@ def confirmation_response(given: object, question: Question) -> Answer:
     except ValueError:
         known = ", ".join(one.value for one in Choice)
         raise UsageError(
-            f"decision: {fields['decision']!r} is no decision", hint=f"one of: {known}"
+            "decision: {decision} is no decision",
+            decision=repr(fields["decision"]),
+            hint=Message("one of: {known}", known=known),
         ) from None
     modified = fields.get("modified_command", "")
     if choice is Choice.MODIFY and not modified.strip():
         raise UsageError("decision modify needs modified_command")
     if choice is not Choice.MODIFY and modified:
-        raise UsageError(f"modified_command goes with the decision modify, not with {choice.value}")
+        raise UsageError(
+            "modified_command goes with the decision modify, not with {choice}", choice=choice.value
+        )
     return Answer(
         question=question.id,
         digest=question.digest,
@@ -111,20 +118,31 @@ def _fields(given: object) -> Mapping[str, str]:
     unknown = [str(name) for name in given if name not in _LONGEST]
     if unknown:
         raise UsageError(
-            f"a confirmation response has no field {unknown[0]!r}", hint=f"{', '.join(_LONGEST)}"
+            "a confirmation response has no field {name}",
+            name=repr(unknown[0]),
+            hint=f"{', '.join(_LONGEST)}",
         )
     for name in _NEEDED:
         if name not in given:
-            raise UsageError(f"a confirmation response needs {name}")
+            raise UsageError("a confirmation response needs {name}", name=name)
     for name, value in given.items():
         if not isinstance(value, str):
-            raise UsageError(f"{name}: a text is needed, not {type(value).__name__}")
+            raise UsageError(
+                "{name}: a text is needed, not {given}", name=name, given=type(value).__name__
+            )
         if len(value) > _LONGEST[name]:
-            raise UsageError(f"{name}: {len(value)} characters are more than {_LONGEST[name]}")
+            raise UsageError(
+                "{name}: {count} characters are more than {longest}",
+                name=name,
+                count=len(value),
+                longest=_LONGEST[name],
+            )
         if "\0" in value:
-            raise UsageError(f"{name}: a NUL byte cannot be part of it")
+            raise UsageError("{name}: a NUL byte cannot be part of it", name=name)
     if not _is_a_time(given["timestamp"]):
-        raise UsageError(f"timestamp: {given['timestamp']!r} is not ISO 8601")
+        raise UsageError(
+            "timestamp: {timestamp} is not ISO 8601", timestamp=repr(given["timestamp"])
+        )
     return given
 
 

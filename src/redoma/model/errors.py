@@ -47,9 +47,12 @@ class RedomaError(Exception):
     code: ClassVar[str] = "redoma"
     exit_status: ClassVar[int] = 125
 
-    def __init__(self, message: str, *, hint: str | Remedy = "") -> None:
-        """`hint` is what to do next: as it is, or as each interface says it."""
-        super().__init__(Message(message))
+    def __init__(self, message: str, /, *, hint: str | Remedy = "", **values: object) -> None:
+        """`values` fill the holes of the message, and `hint` says what to do next.
+
+        A hint is a text as it is, or a remedy that each interface says in its own words.
+        """
+        super().__init__(Message(message, **values))
         self.remedy = None if isinstance(hint, str) else hint
         self.hint: str = hint if isinstance(hint, str) else hint.said()
 
@@ -85,7 +88,10 @@ class UnknownPack(UsageError):
     def __init__(self, pack: str, known: Iterable[str]) -> None:
         self.pack = pack
         self.known = tuple(known)
-        super().__init__(f"there is no rule pack {pack!r}", hint=f"packs: {', '.join(self.known)}")
+        super().__init__(
+            Message("there is no rule pack {pack}", pack=repr(pack)),
+            hint=Message("packs: {known}", known=", ".join(self.known)),
+        )
 
     def details(self) -> dict[str, object]:
         return {"pack": self.pack, "known": list(self.known)}
@@ -104,7 +110,7 @@ class PolicySyntax(PolicyError):
 
     def __init__(self, message: str, *, location: str, hint: str | Remedy = "") -> None:
         self.location = location
-        super().__init__(f"{location}: {message}", hint=hint)
+        super().__init__("{location}: {what}", location=location, what=Message(message), hint=hint)
 
     def details(self) -> dict[str, object]:
         return {"location": self.location}
@@ -130,7 +136,7 @@ class Denied(Refused):
 
     def __init__(self, decision: Decision, *, hint: str | Remedy = "") -> None:
         self.decision = decision
-        super().__init__("; ".join(decision.because) or "denied by policy", hint=hint)
+        super().__init__(Message.joined("; ", decision.because) or "denied by policy", hint=hint)
 
     def details(self) -> dict[str, object]:
         return {"because": list(self.decision.because), "policy": self.decision.policy}
@@ -200,9 +206,15 @@ class NoEngine(IsolationError):
     ) -> None:
         self.required = tuple(required)
         self.tried = dict(tried)
-        reasons = "".join(f"\n  {engine}: {why}" for engine, why in self.tried.items())
+        wanted = Message.joined(", ", self.required) or Message("anything")
+        reasons = [
+            Message("\n  {engine}: {why}", engine=engine, why=Message(why))
+            for engine, why in self.tried.items()
+        ]
         super().__init__(
-            f"no engine here can enforce {', '.join(self.required) or 'anything'}{reasons}",
+            "no engine here can enforce {wanted}{tried}",
+            wanted=wanted,
+            tried=Message.joined("", reasons),
             hint=hint,
         )
 

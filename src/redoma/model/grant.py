@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
+from redoma.model.message import Message
 from redoma.model.network import Reach
 from redoma.model.request import Request
 from redoma.model.value import Value
@@ -124,8 +125,11 @@ class EngineReport(Value):
         """Why this engine cannot give what is required, in one line."""
         reasons = dict(self.missing)
         lacking = sorted(required - covered(self.guarantees), key=lambda g: g.value)
-        told = dict.fromkeys(reasons.get(g, f"does not give {g.words}") for g in lacking)
-        return "; ".join(told)
+        told = dict.fromkeys(
+            reasons.get(g, Message("does not give {guarantee}", guarantee=Message(g.words)))
+            for g in lacking
+        )
+        return Message.joined("; ", told)
 
 
 class Enforcement(Value):
@@ -145,9 +149,12 @@ class Enforcement(Value):
         """One line for people: what held, and what did not."""
         said = self.held - {weaker for more, weaker in _WEAKER.items() if more in self.held}
         held = [g.words for g in Guarantee if g in said]
-        text = f"{self.engine}: {', '.join(held) or 'nothing enforced'}"
-        lost = [g.words for g in Guarantee if g in self.shortfall]
-        return "; ".join([text, *([f"NOT held: {', '.join(lost)}"] if lost else [])])
+        what = Message.joined(", ", held) or Message("nothing enforced")
+        text = Message("{engine}: {held}", engine=self.engine, held=what)
+        lost = Message.joined(", ", [g.words for g in Guarantee if g in self.shortfall])
+        return (
+            Message.joined("; ", (text, Message("NOT held: {lost}", lost=lost))) if lost else text
+        )
 
 
 # Owns nothing on any machine we know: above system users, people and the usual subordinate ids.
@@ -252,7 +259,11 @@ class SecretGrant(Value):
     @property
     def place(self) -> str:
         """Where the command finds it, for a person."""
-        return f"the variable {self.variable}" if self.variable else f"the file {self.path}"
+        return (
+            Message("the variable {variable}", variable=self.variable)
+            if self.variable
+            else Message("the file {path}", path=self.path)
+        )
 
 
 class Grant(Value):

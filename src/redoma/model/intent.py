@@ -8,6 +8,7 @@ from __future__ import annotations
 from enum import Enum
 
 from redoma.model.errors import RedomaError, UsageError
+from redoma.model.message import Message
 from redoma.model.value import Value
 
 TYPE_CHECKING = False
@@ -105,7 +106,11 @@ class PlanCycle(PlanSyntax):
     def __init__(self, steps: Iterable[str], *, location: str, pointer: str) -> None:
         self.steps = tuple(steps)
         shown = " needs ".join((*self.steps, self.steps[0]))
-        super().__init__(f"the steps go in a circle: {shown}", location=location, pointer=pointer)
+        super().__init__(
+            Message("the steps go in a circle: {shown}", shown=shown),
+            location=location,
+            pointer=pointer,
+        )
 
     def details(self) -> dict[str, object]:
         return {**super().details(), "steps": list(self.steps)}
@@ -139,7 +144,7 @@ class EndUnknown(PlanError):
 
         self.step = step
         super().__init__(
-            f"the step {step} was begun, and it is not known how it ended",
+            Message("the step {step} was begun, and it is not known how it ended", step=step),
             hint=Remedy(help=Help.REDO),
         )
 

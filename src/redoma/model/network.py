@@ -68,6 +68,8 @@ class Reach(Value):
     hosts: tuple[HostRule, ...] = ()
     # Every host, as an open network has them, but for what is blocked and how many at one time.
     anyone: bool = False
+    # Of every host, only those of the public network: none of a private one that is near.
+    public_only: bool = False
     # The list is a policy's: a flag alone adds nothing to it.
     listed: bool = False
     # Never, whatever else is granted.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from enum import Enum
 
+from redoma.model.message import Message
 from redoma.model.value import Value
 
 
@@ -96,7 +97,9 @@ _WORDS: dict[Help, dict[Interface, str]] = {
         _S: "run in a smaller directory: cwd=DIR",
         _A: "run in a smaller workspace: ActionSandbox(DIR)",
     },
-    Help.NAME_THE_TARGET: dict.fromkeys(Interface, "give {0}, which is that place by its own name"),
+    Help.NAME_THE_TARGET: dict.fromkeys(
+        Interface, "give {about}, which is that place by its own name"
+    ),
     Help.BUBBLEWRAP: {_P: 'engine="bubblewrap"'},
     Help.NO_TRACE: {_P: "trace_files=False"},
     Help.TRACING_ENGINE: {
@@ -126,7 +129,7 @@ _WORDS: dict[Help, dict[Interface, str]] = {
         _T: "return list(…) of it",
     },
     Help.DECLARE: {
-        _P: "Call(…, returns=({0},)) lets it come back",
+        _P: "Call(…, returns=({about},)) lets it come back",
         _T: "return what it holds: dataclasses.asdict(…), or .value of an enum",
     },
     Help.FROM_THE_BEGINNING: {
@@ -149,4 +152,5 @@ class Remedy(Value):
 
     def said(self, by: Interface = Interface.PYTHON) -> str:
         """What to do, in the words of an interface; empty where it has none."""
-        return _WORDS[self.help].get(by, "").replace("{0}", self.about or "HOST")
+        words = _WORDS[self.help].get(by, "")
+        return Message(words, about=self.about or "HOST") if "{about}" in words else words

@@ -15,6 +15,7 @@ from redoma.model.errors import (
     TimedOut,
 )
 from redoma.model.grant import Enforcement
+from redoma.model.message import Message
 from redoma.model.value import Value
 
 TYPE_CHECKING = False
@@ -235,7 +236,7 @@ class Result(Value):
             raise ConfirmationNeeded(
                 "what the command changed waits for a person",
                 question=name,
-                hint=f"redoma apply {name}, or redoma discard {name}",
+                hint=Message("redoma apply {name}, or redoma discard {name}", name=name),
             )
         if self.failure is not None:
             raise self.failure.error()
@@ -246,10 +247,13 @@ class Result(Value):
         if self.outcome is Outcome.OUTPUT_TOO_LARGE:
             raise OutputTooLarge("the command wrote more output than it may")
         if self.outcome in LIMIT_OUTCOMES:
-            raise LimitReached(f"the command ended because of a limit: {self.outcome.words}")
+            raise LimitReached(
+                "the command ended because of a limit: {outcome}",
+                outcome=Message(self.outcome.words),
+            )
         if self.limited and self.outcome is Outcome.EXITED:
             met = ", ".join(name.replace("_", " ") for name in self.limited)
-            raise LimitReached(f"a process met a limit: {met}")
+            raise LimitReached("a process met a limit: {met}", met=met)
         if self.outcome is Outcome.GATE_LOST:
             raise GuaranteeLost("the gate to the network was lost, and the run was ended")
-        raise RunError(f"the command ended with status {self.exit_code}")
+        raise RunError("the command ended with status {status}", status=self.exit_code)

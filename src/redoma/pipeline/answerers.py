@@ -10,6 +10,7 @@ import os
 from contextlib import suppress
 
 from redoma.model.errors import AskUnavailable, StateUnavailable, UsageError
+from redoma.model.message import Message
 from redoma.pipeline.secrets import cleaner, redact
 
 TYPE_CHECKING = False
@@ -49,7 +50,7 @@ class LocalAnswerer:
 
     def __init__(self, how: str) -> None:
         if how not in (*HOWS, BY_HAND):
-            raise UsageError(f"ask: {how!r} is none of {', '.join(HOWS)}")
+            raise UsageError("ask: {how} is none of {known}", how=repr(how), known=", ".join(HOWS))
         self._how = how
 
     def ask(self, question: Question) -> Answer | None:
@@ -86,7 +87,12 @@ class LaterAnswerer:
         pending_questions.pending().put(
             replace(question, timeout_seconds=ANSWERED_LATER), waits=False
         )
-        return silence(question, f"redoma answer {question.id} approve, and then the same again")
+        return silence(
+            question,
+            Message(
+                "redoma answer {question} approve, and then the same again", question=question.id
+            ),
+        )
 
 
 def forget_questions() -> None:

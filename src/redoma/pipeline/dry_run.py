@@ -6,6 +6,7 @@ import os
 
 from redoma.base.paths import is_below, is_within
 from redoma.model.change import Changes
+from redoma.model.message import Message
 from redoma.model.request import Mode, Program
 from redoma.model.result import Outcome, Result
 from redoma.model.value import Value, replace
@@ -76,7 +77,7 @@ def dry_run(
     """Runs a command on an overlay and tells what it did and what it would have done beyond."""
     foreseen = foresee(_text(command), ground(run.workspace, home), reader(run.workspace))
     closed = tuple(
-        f"{path} could only be read: what would be written there is not shown"
+        Message("{path} could only be read: what would be written there is not shown", path=path)
         for path in run.not_held
     )
     foreseen = replace(
@@ -229,8 +230,12 @@ def _endings(result: Result) -> list[str]:
     """What cut the preview short, so that the command might do more than was seen."""
     if result.outcome in (Outcome.EXITED, Outcome.DENIED, Outcome.DECLINED, Outcome.CHECKED):
         failed = result.exit is not None and result.exit.code not in (0, None)
-        return [f"the command ended with status {result.exit_code}"] if failed else []
-    return [f"the preview was cut short: {result.outcome.words}"]
+        return (
+            [Message("the command ended with status {status}", status=result.exit_code)]
+            if failed
+            else []
+        )
+    return [Message("the preview was cut short: {outcome}", outcome=Message(result.outcome.words))]
 
 
 def _duration(text: str, result: Result, duration: Duration | None) -> str:
@@ -240,4 +245,4 @@ def _duration(text: str, result: Result, duration: Duration | None) -> str:
         return f"{known:.1f}s"
     if result.exit is None:
         return "unknown"
-    return f"{result.exit.used.wall_seconds:.1f}s in this preview"
+    return Message("{seconds}s in this preview", seconds=f"{result.exit.used.wall_seconds:.1f}")

@@ -11,6 +11,7 @@ from redoma.jail.protect import installation
 from redoma.jail.supervisor.run import run
 from redoma.model.errors import EngineFailed, UsageError
 from redoma.model.grant import Writes
+from redoma.model.message import Message
 from redoma.model.request import PythonCall
 from redoma.model.result import Result
 from redoma.model.value import replace
@@ -120,7 +121,8 @@ def _refuse_links(grant: Grant) -> None:
                 linked = os.path.realpath(path) != path
         if linked:
             raise EngineFailed(
-                f"{path} is reached through a link now, and leads elsewhere than it was given",
+                "{path} is reached through a link now, and leads elsewhere than it was given",
+                path=path,
                 hint="see what replaced it, and name the place itself",
             )
 
@@ -162,8 +164,11 @@ def _about_ours(grant: Grant, ended: Exit) -> tuple[str, ...]:
     if not ours:
         return ()
     return (
-        f"{ours[0]} is read-only here, since Redoma itself runs from it: change it without Redoma, "
-        "or install Redoma elsewhere (pipx install redoma)",
+        Message(
+            "{path} is read-only here, since Redoma itself runs from it: change it without "
+            "Redoma, or install Redoma elsewhere (pipx install redoma)",
+            path=ours[0],
+        ),
     )
 
 

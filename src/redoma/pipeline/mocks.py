@@ -8,6 +8,7 @@ import yaml
 
 from redoma.egress.hosts import normal
 from redoma.model.errors import PolicySyntax, UnknownKey, UsageError
+from redoma.model.message import Message
 from redoma.model.network import MockedAnswer
 from redoma.model.value import replace
 
@@ -29,10 +30,14 @@ def read_mocks(path: str) -> tuple[MockedAnswer, ...]:
         with open(path, encoding="utf-8") as file:
             text = file.read(_LARGEST + 1)
     except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise UsageError(f"the mocks {path!r} cannot be read: {why}") from None
+        why = error.strerror if isinstance(error, OSError) else Message("it is not UTF-8")
+        raise UsageError(
+            "the mocks {path} cannot be read: {why}", path=repr(path), why=why
+        ) from None
     if len(text) > _LARGEST:
-        raise UsageError(f"the mocks {path!r} are larger than {_LARGEST} bytes")
+        raise UsageError(
+            "the mocks {path} are larger than {most} bytes", path=repr(path), most=_LARGEST
+        )
     try:
         tree = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.YAMLError as error:
@@ -45,7 +50,7 @@ def read_mocks(path: str) -> tuple[MockedAnswer, ...]:
     if not isinstance(tree, yaml.SequenceNode):
         raise PolicySyntax("mocks are a list of answers", location=path, hint=_hint())
     if len(tree.value) > _MOST:
-        raise PolicySyntax(f"there are more than {_MOST} answers", location=path)
+        raise PolicySyntax(Message("there are more than {most} answers", most=_MOST), location=path)
     return tuple(_answer(path, node) for node in tree.value)
 
 
@@ -79,9 +84,13 @@ def _answer(path: str, node: yaml.Node) -> MockedAnswer:
     for key, value in node.value:
         name = str(key.value)
         if name not in KEYS:
-            raise UnknownKey(f"unknown key {name!r}", location=_place(path, key), hint=_hint())
+            raise UnknownKey(
+                Message("unknown key {name}", name=repr(name)),
+                location=_place(path, key),
+                hint=_hint(),
+            )
         if name in found:
-            raise _wrong(path, key, f"{name} is given twice")
+            raise _wrong(path, key, Message("{name} is given twice", name=name))
         found[name] = _value(path, name, value)
     body = found.pop("body", None)
     headers = found.pop("headers", ())
@@ -110,16 +119,16 @@ def _value(path: str, name: str, node: yaml.Node) -> object:
             raise _wrong(path, node, "headers are names with values")
         return tuple(_header(path, node, str(key), str(value)) for key, value in given.items())
     if not isinstance(given, str) or not given:
-        raise _wrong(path, node, f"{name} is a text")
+        raise _wrong(path, node, Message("{name} is a text", name=name))
     if name == "method":
         if not (given.isascii() and given.isalpha()):
-            raise _wrong(path, node, f"{given!r} is no method")
+            raise _wrong(path, node, Message("{given} is no method", given=repr(given)))
         return given.upper()
     if name == "host":
         star = "*." if given.startswith("*.") else ""
         host = normal(given.removeprefix("*."))
         if not host:
-            raise _wrong(path, node, f"{given!r} is no host")
+            raise _wrong(path, node, Message("{given} is no host", given=repr(given)))
         return star + host
     if not given.startswith("/"):
         raise _wrong(path, node, "a path starts with /")
@@ -129,11 +138,11 @@ def _value(path: str, name: str, node: yaml.Node) -> object:
 def _header(path: str, node: yaml.Node, name: str, value: str) -> tuple[str, str]:
     token = name.replace("-", "").replace("_", "")
     if not (token.isascii() and token.isalnum()):
-        raise _wrong(path, node, f"{name!r} is no header")
+        raise _wrong(path, node, Message("{name} is no header", name=repr(name)))
     if name.lower() in ("content-length", "transfer-encoding", "connection"):
-        raise _wrong(path, node, f"{name} is set by the mock itself")
+        raise _wrong(path, node, Message("{name} is set by the mock itself", name=name))
     if not value.isascii() or not value.isprintable():
-        raise _wrong(path, node, f"the value of {name} is not plain ASCII")
+        raise _wrong(path, node, Message("the value of {name} is not plain ASCII", name=name))
     return name, value
 
 
@@ -158,4 +167,4 @@ def _place(path: str, node: yaml.Node) -> str:
 
 
 def _hint() -> str:
-    return "an answer has the keys " + ", ".join(KEYS)
+    return Message("an answer has the keys {keys}", keys=", ".join(KEYS))

@@ -8,6 +8,7 @@ from redoma.base.paths import is_below, is_within
 from redoma.jail.engines.registry import declared, engine_name
 from redoma.model.errors import EngineFailed, UsageError
 from redoma.model.grant import SHARED, Apply, Grant, Guarantee, Limits, NetworkMode, Writes
+from redoma.model.message import Message
 from redoma.model.network import Reach
 from redoma.model.value import replace
 
@@ -36,7 +37,8 @@ def with_temporary(grant: Grant) -> Grant:
         from redoma.model.remedies import Help, Remedy
 
         raise EngineFailed(
-            f"{PLACE} belongs to another user, and the kernel lets only its owner hold an overlay",
+            "{place} belongs to another user, and the kernel lets only its owner hold an overlay",
+            place=PLACE,
             hint=Remedy(help=Help.WRITE),
         )
     workspace = grant.workspace
@@ -178,7 +180,11 @@ def _when(apply: str) -> Apply | None:
         return Apply(apply) if apply else None
     except ValueError:
         known = ", ".join(each.value for each in Apply)
-        raise UsageError(f"apply: {apply!r} is no moment", hint=f"one of: {known}") from None
+        raise UsageError(
+            "apply: {apply} is no moment",
+            apply=repr(apply),
+            hint=Message("one of: {known}", known=known),
+        ) from None
 
 
 def policy_named(name: str) -> Policy | None:
@@ -223,7 +229,11 @@ class Restrictions:
         hidden = (*self._hide, *_own(grant))
         covers = [h for h in hidden if is_within(grant.workspace, h)]
         if covers:
-            raise UsageError(f"hide: {covers[0]} holds the workspace {grant.workspace}")
+            raise UsageError(
+                "hide: {path} holds the workspace {workspace}",
+                path=covers[0],
+                workspace=grant.workspace,
+            )
         new = tuple(path for path in hidden if path not in grant.hidden)
         if not new:
             return grant

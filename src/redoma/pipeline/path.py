@@ -12,6 +12,7 @@ from redoma.model.errors import NoRoomForUndo, RecordError, RedomaError
 from redoma.model.event import Kind
 from redoma.model.grant import Apply as When
 from redoma.model.grant import Writes
+from redoma.model.message import Message
 from redoma.model.request import Mode
 from redoma.model.result import Outcome, Result
 from redoma.model.value import Value, replace
@@ -156,7 +157,9 @@ def _tried(result: Result) -> Result:
     name = result.changes.id if result.changes is not None and result.changes.items else ""
     note = "this was a dry run: nothing was changed"
     if name:
-        note = f"{note}; redoma apply {name} keeps what the command wrote"
+        note = Message(
+            "{note}; redoma apply {name} keeps what the command wrote", note=note, name=name
+        )
     ran = result.outcome in (Outcome.EXITED, Outcome.SIGNALLED)
     outcome = Outcome.PREVIEWED if ran else result.outcome
     return replace(result, outcome=outcome, notes=(*result.notes, note))
@@ -164,7 +167,10 @@ def _tried(result: Result) -> Result:
 
 def _stopped(name: str) -> str:
     """What to tell who stopped us when a command had ended and its changes were not yet real."""
-    return f"stopped: the workspace is as it was; redoma apply {name} keeps what the command wrote"
+    return Message(
+        "stopped: the workspace is as it was; redoma apply {name} keeps what the command wrote",
+        name=name,
+    )
 
 
 def _meant(question: Question, answer: Answer | None) -> Mode | str | None:
@@ -200,7 +206,9 @@ def _settle(request: Request, context: PathContext, plan: RunPlan, result: Resul
     if request.mode is Mode.PREVIEW:
         yield AuditStep(events=(events.changed(Kind.PREVIEWED, changes),))
         return result
-    kept = f"nothing was changed; redoma apply {changes.id} keeps what the command wrote"
+    kept = Message(
+        "nothing was changed; redoma apply {id} keeps what the command wrote", id=changes.id
+    )
     when = plan.grant.apply
     if when is When.NEVER or (not result.may_apply and when is not When.ALWAYS):
         yield AuditStep(events=(events.changed(Kind.PREVIEWED, changes),))
@@ -236,7 +244,7 @@ def _settle(request: Request, context: PathContext, plan: RunPlan, result: Resul
             events, changes, step, lambda: context.question(request, now, plan, changes)
         )
     except NoRoomForUndo as error:
-        notes = (*result.notes, f"{error}; nothing was changed", error.hint)
+        notes = (*result.notes, Message("{error}; nothing was changed", error=error), error.hint)
         return replace(result, outcome=Outcome.PREVIEWED, notes=notes)
     return replace(
         result,

@@ -11,6 +11,7 @@ from redoma.ask.own_files import own_directory
 from redoma.ask.pending_questions import PendingQuestions, Waiting
 from redoma.base import own_directories
 from redoma.model.errors import AskUnavailable, StateUnavailable, UsageError
+from redoma.model.message import Message
 from redoma.model.request import Choice, Remember
 
 TYPE_CHECKING = False
@@ -127,8 +128,9 @@ def answer_pending(
     question = waiting.question
     if remember not in can_remember(question):
         raise UsageError(
-            f"this command cannot be approved for {remember.value}: it is not plain enough to be "
+            "this command cannot be approved for {remember}: it is not plain enough to be "
             "known again",
+            remember=Message(remember.value),
             hint=f"redoma answer {question.id} approve",
         )
     answer = told(

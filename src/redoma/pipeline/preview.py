@@ -6,6 +6,7 @@ from redoma.jail.overlay.diff import diff, diffs, split, with_hunks
 from redoma.jail.overlay.patch import LARGEST_FILE, PatchPiece, pieces
 from redoma.jail.overlay.sides import Sides
 from redoma.model.errors import ApplyConflict, PreviewGone
+from redoma.model.message import Message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ def chosen_content(changes: Changes, found: FileDiff, hunks: Iterable[Hunk]) -> 
         made = with_hunks(split(before.data), hunks)
     if made is None:
         raise ApplyConflict(
-            f"{found.change.path} has changed since it was previewed",
+            Message("{path} has changed since it was previewed", path=found.change.path),
             paths=(found.change.path,),
             hint="preview the command again",
         )
@@ -133,5 +134,5 @@ def sides_of(changes: Changes) -> Sides:
 
     overlay = find_overlay(changes.id)
     if overlay is None:
-        raise PreviewGone(f"{changes.id} is not held any more", hint="redoma history")
+        raise PreviewGone("{id} is not held any more", id=changes.id, hint="redoma history")
     return Sides(changes.workspace, overlay.upper)

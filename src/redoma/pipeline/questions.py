@@ -20,6 +20,7 @@ from redoma.judge.text.budget import Exhausted
 from redoma.model.change import Did
 from redoma.model.decision import Effect, Place, Risk
 from redoma.model.grant import NetworkMode, Writes
+from redoma.model.message import Message
 from redoma.model.policy import BUILT_IN
 from redoma.model.request import (
     Choice,
@@ -98,7 +99,7 @@ def question_of_changes(
     request: Request, entry: HistoryEntry, changes: Changes, policy: Policy
 ) -> Question:
     """Whether stored changes may be applied whose command has to be confirmed."""
-    count = len(changes.items)
+    paths = Message.counted("{count} path", "{count} paths", len(changes.items))
     return _made(
         request,
         policy,
@@ -110,7 +111,7 @@ def question_of_changes(
         impact=Impact(
             files_affected=tuple(item.path for item in changes.items),
             reversible=True,
-            estimated_scope=f"changes {count} path{'s' if count > 1 else ''} that a preview holds",
+            estimated_scope=Message("changes {paths} that a preview holds", paths=paths),
         ),
         workspace=entry.workspace,
     )
@@ -147,7 +148,9 @@ def question_of_plan(  # noqa: PLR0913 — each by its own name
             files_affected=files,
             reversible=all(each.reversible for each in impacts),
             network_access=any(each.network_access for each in impacts),
-            estimated_scope=f"{len(impacts)} steps, {to_confirm} to confirm",
+            estimated_scope=Message(
+                "{count} steps, {asked} to confirm", count=len(impacts), asked=to_confirm
+            ),
         ),
         workspace=workspace,
         # A whole plan is never approved by silence, whatever the policy says of one command.
@@ -189,9 +192,13 @@ def without_undo(asked: Question, name: str, why: str) -> Question:
 
 def about_obeyed_files(asked: Question, files: dict[str, str]) -> Question:
     """The same question, whether these files may be obeyed; no other answer is one to it."""
-    because = [f"{path}: {tool} would obey it" for path, tool in files.items()]
+    because = [
+        Message("{path}: {tool} would obey it", path=path, tool=tool)
+        for path, tool in files.items()
+    ]
     if len(because) > _MOST_FILES:
-        because = [*because[:_MOST_FILES], f"and {len(because) - _MOST_FILES} more"]
+        more = Message("and {count} more", count=len(because) - _MOST_FILES)
+        because = [*because[:_MOST_FILES], more]
     # Attack: an approval of the command, or of other files that it made, is none of these.
     named = "\0".join((asked.digest, "obeyed", *sorted(files))).encode(errors="surrogateescape")
     return replace(
@@ -215,7 +222,8 @@ def _reads(stdin: bytes) -> tuple[str, ...]:
     if not stdin:
         return ()
     text = shortened(stdin.decode("utf-8", "replace"), LONGEST_INPUT)
-    return (f"it reads {len(stdin)} bytes from its standard input: {text!r}",)
+    told = "it reads {count} bytes from its standard input: {text}"
+    return (Message(told, count=len(stdin), text=repr(text)),)
 
 
 def _canonical(workload: Workload) -> CanonicalCommand:
@@ -379,17 +387,12 @@ def _scope(
 
 def _counted(changes: Changes) -> str:
     """How many paths a preview saw change, and how."""
-    names = {
-        Did.CREATED: "created",
-        Did.MODIFIED: "modified",
-        Did.DELETED: "deleted",
-        Did.RENAMED: "renamed",
-        Did.ATTRIBUTES: "with other attributes",
-    }
-    counts = [
-        f"{len(changes.paths(did))} {words}" for did, words in names.items() if changes.paths(did)
-    ]
+    names = {did: did.value for did in Did} | {Did.ATTRIBUTES: "with other attributes"}
+    counted = [(Message(words), len(changes.paths(did))) for did, words in names.items()]
+    told = [Message("{count} {did}", count=count, did=did) for did, count in counted if count]
+    counts = Message.joined(", ", told)
     whole = len(changes.items)
     if not whole:
         return "a dry run changed no files"
-    return f"{whole} {'path' if whole == 1 else 'paths'} in a dry run: {', '.join(counts)}"
+    many = Message.counted("{count} path", "{count} paths", whole)
+    return Message("{paths} in a dry run: {counts}", paths=many, counts=counts)

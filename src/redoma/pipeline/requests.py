@@ -8,6 +8,7 @@ from redoma.base.process_identity import short_id
 from redoma.model import arguments
 from redoma.model.arguments import WrongType, shown
 from redoma.model.errors import UsageError
+from redoma.model.message import Message
 from redoma.model.request import Mode, Program, Request, ShellCommand
 from redoma.model.value import Value
 
@@ -69,7 +70,9 @@ def request_for(
     words = (command,) if isinstance(command, str) else _words(command)
     cwd = arguments.path("cwd", cwd)
     if not (stdin is None or isinstance(stdin, bytes) or type(stdin) is int):
-        raise WrongType(f"stdin: bytes or a descriptor are needed, not {shown(stdin)}")
+        raise WrongType(
+            Message("stdin: bytes or a descriptor are needed, not {stdin}", stdin=shown(stdin))
+        )
     if not words or not words[0]:
         raise UsageError("there is no command to run")
     if any("\0" in word for word in words):
@@ -87,7 +90,9 @@ def _words(command: object) -> tuple[str, ...]:
 
     def word(name: str, given: object) -> str:
         if not isinstance(given, str):
-            raise WrongType(f"{name}: each word is a text, not {shown(given)}")
+            raise WrongType(
+                Message("{name}: each word is a text, not {given}", name=name, given=shown(given))
+            )
         return given
 
     return arguments.many("command", command, word, "words, or one text,")

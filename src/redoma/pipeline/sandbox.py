@@ -87,6 +87,15 @@ class Sandbox:
             load(level)  # a level that is not there is said now
         root = usable(workspace)
         access, network = access or Access(), network or Network()
+        hosts, env = tuple(network.hosts), dict(access.env or {})
+        inspect, self._tool_notes = network.inspect, tuple[str, ...]()
+        if any("tool:" in host for host in hosts):
+            from redoma.pipeline.tool_grants import expanded
+
+            tools = expanded(hosts, root)
+            hosts, self._tool_notes = tools.hosts, tools.notes
+            inspect = inspect or any(" " in host for host in hosts)
+            env = {**dict(tools.env), **env}
         fixed, chosen = None, PolicyChoice()
         if isinstance(policy, PolicyChoice | str):
             chosen = policy if isinstance(policy, PolicyChoice) else PolicyChoice(name=policy)
@@ -101,13 +110,13 @@ class Sandbox:
                 for path in access.write
             ),
             readable=tuple(granted_path(path, READ, root=root) for path in access.read),
-            env=tuple((access.env or {}).items()),
+            env=tuple(env.items()),
             secrets=read_grants(access.secrets),
             reach=reach_of(
-                network.hosts,
+                hosts,
                 network.publish,
                 network.credentials,
-                inspect=network.inspect,
+                inspect=inspect,
                 mock=network.mock,
                 cache=network.cache,
                 anyone=network.any_host,
@@ -129,6 +138,11 @@ class Sandbox:
             audit=audit,
             caller=caller if isinstance(caller, Caller) else Caller(name=caller),
         )
+
+    @property
+    def tool_notes(self) -> tuple[str, ...]:
+        """What `tool:NAME` among the hosts granted, and what else a person should know of it."""
+        return self._tool_notes
 
     @property
     def workspace(self) -> str:

@@ -6,6 +6,7 @@ import re
 
 from redoma.model.errors import EngineFailed, UsageError
 from redoma.model.grant import SECRETS, SecretGrant
+from redoma.model.message import Message
 from redoma.model.value import replace
 
 TYPE_CHECKING = False
@@ -19,7 +20,7 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}\Z")
 _FILE = re.compile(rf"{SECRETS}/[A-Za-z0-9_][A-Za-z0-9_.-]{{0,127}}\Z")
 # What loaders, shells and our own sandbox obey: a value there is no secret but an order.
 _OBEYED = ("LD_", "PATH", "HOME", "IFS", "ENV", "BASH_", "PYTHON", "NODE_OPTIONS", "GIT_", "TMPDIR")
-_FORM = f"NAME, NAME=VARIABLE or NAME={SECRETS}/FILE"
+_FORM = Message("NAME, NAME=VARIABLE or NAME={secrets}/FILE", secrets=SECRETS)
 
 
 def read_grants(written: Sequence[str]) -> tuple[SecretGrant, ...]:
@@ -29,20 +30,29 @@ def read_grants(written: Sequence[str]) -> tuple[SecretGrant, ...]:
         name, _, place = each.partition("=")
         variable = place or name
         if not _NAME.match(name):
-            raise UsageError(f"secret: {each!r} names no secret", hint=_FORM)
+            raise UsageError("secret: {name} names no secret", name=repr(each), hint=_FORM)
         if place.startswith("/"):
             if not _FILE.match(place):
-                raise UsageError(f"secret: {place!r} is no file in {SECRETS}", hint=_FORM)
+                raise UsageError(
+                    "secret: {place} is no file in {secrets}",
+                    place=repr(place),
+                    secrets=SECRETS,
+                    hint=_FORM,
+                )
             grant = SecretGrant(name=name, path=place)
         elif not _VARIABLE.match(variable):
-            raise UsageError(f"secret: {variable!r} is no name of a variable", hint=_FORM)
+            raise UsageError(
+                "secret: {variable} is no name of a variable", variable=repr(variable), hint=_FORM
+            )
         elif variable.startswith(_OBEYED):
-            raise UsageError(f"secret: {variable} is a variable that programs obey", hint=_FORM)
+            raise UsageError(
+                "secret: {variable} is a variable that programs obey", variable=variable, hint=_FORM
+            )
         else:
             grant = SecretGrant(name=name, variable=variable)
         where = grant.path or grant.variable
         if where in found and found[where] != grant:
-            raise UsageError(f"secret: two secrets cannot both be {where}", hint=_FORM)
+            raise UsageError("secret: two secrets cannot both be {where}", where=where, hint=_FORM)
         found[where] = grant
     return tuple(found.values())
 
@@ -55,20 +65,29 @@ def with_secrets(plan: RunPlan) -> RunPlan:
 
     if not declared(plan.engine).gives_secrets:
         raise EngineFailed(
-            f"the engine {plan.engine} cannot give a secret to a command", hint="redoma doctor"
+            "the engine {engine} cannot give a secret to a command",
+            engine=plan.engine,
+            hint="redoma doctor",
         )
     store = vault()
     opened = tuple(store.get(each.name) for each in plan.grant.secrets)
     for grant, secret in zip(plan.grant.secrets, opened, strict=True):
         if len(secret.reveal().strip()) < SHORTEST_SECRET:
             raise UsageError(
-                f"the secret {grant.name} is shorter than {SHORTEST_SECRET} characters: it could"
-                " not be taken out of what the command prints",
+                "the secret {grant} is shorter than {shortest_secret} characters: it could not "
+                "be taken out of what the command prints",
+                grant=grant.name,
+                shortest_secret=SHORTEST_SECRET,
                 hint="a longer one",
             )
         if "\0" in secret.reveal() and grant.variable:
             raise UsageError(
-                f"the secret {grant.name} has a NUL in it, which no variable can have",
-                hint=f"give it as a file: {grant.name}={SECRETS}/{grant.name}",
+                "the secret {grant} has a NUL in it, which no variable can have",
+                grant=grant.name,
+                hint=Message(
+                    "give it as a file: {grant}={secrets}/{grant}",
+                    grant=grant.name,
+                    secrets=SECRETS,
+                ),
             )
     return replace(plan, secrets=opened)

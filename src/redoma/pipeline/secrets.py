@@ -6,6 +6,7 @@ import os
 
 from redoma.model.errors import UnknownToken, UsageError
 from redoma.model.grant import Secret
+from redoma.model.message import Message
 from redoma.vault.redactor import REDACTED, WITH_KIND, Found, Redactor
 
 TYPE_CHECKING = False
@@ -116,8 +117,13 @@ def secrets_of(credentials: Iterable[Credential]) -> tuple[Secret, ...]:
         value = os.environ.get(each.variable, "")
         if not value:
             raise UnknownToken(
-                f"the variable {each.variable} for {each.host} is not set here",
-                hint=f"set it, or redoma vault set {each.variable} and vault:{each.variable}",
+                "the variable {variable} for {host} is not set here",
+                variable=each.variable,
+                host=each.host,
+                hint=Message(
+                    "set it, or redoma vault set {variable} and vault:{variable}",
+                    variable=each.variable,
+                ),
             )
         found.append(_long_enough(each, Secret(value)))
     return tuple(found)
@@ -146,8 +152,10 @@ def _long_enough(credential: Credential, secret: Secret) -> Secret:
     """The secret; an error where it is so short that it could not be told from other text."""
     if any(0 < len(part) < SHORTEST_SECRET for part in _parts(credential, secret)):
         raise UsageError(
-            f"the secret for {credential.host} is shorter than {SHORTEST_SECRET} characters: it"
-            " could not be found again in what comes back",
+            "the secret for {host} is shorter than {shortest_secret} characters: it could "
+            "not be found again in what comes back",
+            host=credential.host,
+            shortest_secret=SHORTEST_SECRET,
             hint="a longer one; of user:password the password counts",
         )
     return secret
@@ -170,7 +178,7 @@ def reach_of(
     from redoma.model.value import replace
 
     made = read(hosts, publish=publish)
-    made = replace(made, cache=read_cached(cache), anyone=anyone)
+    made = replace(made, cache=read_cached(cache), anyone=anyone, public_only=anyone)
     if credentials or inspect:
         from redoma.egress.credentials import read_all
 

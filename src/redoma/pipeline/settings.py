@@ -12,6 +12,7 @@ from redoma.jail.profiles.profile import checked_limit
 from redoma.model import arguments
 from redoma.model.arguments import WrongType, WrongValue, shown
 from redoma.model.grant import Limits
+from redoma.model.message import Message
 from redoma.model.value import Value, fields_of, replace
 from redoma.pipeline.requests import Caller
 
@@ -143,7 +144,9 @@ def checked(make: F) -> F:
             workspace = given.pop("workspace")
         for name, value in given.items():
             if name in _MOVED:
-                raise WrongType(f"{name} is given as {_MOVED[name]}")
+                raise WrongType(
+                    Message("{name} is given as {instead}", name=name, instead=_MOVED[name])
+                )
             if name in CHECKS:
                 given[name] = CHECKS[name](name, value)
         make(self, arguments.path("workspace", workspace), **given)
@@ -166,7 +169,14 @@ def _of(kind: type[V], checks: dict[str, Callable[[str, object], Any]]) -> Any:
         if given is None:
             return kind()
         if not isinstance(given, kind):
-            raise WrongType(f"{name}: {kind.__name__}(…) is needed, not {shown(given)}")
+            raise WrongType(
+                Message(
+                    "{name}: {kind}(…) is needed, not {given}",
+                    name=name,
+                    kind=kind.__name__,
+                    given=shown(given),
+                )
+            )
         fields = fields_of(given)
         return replace(
             given, **{field: checks[field](f"{name}.{field}", fields[field]) for field in checks}
@@ -198,7 +208,9 @@ def _limits(name: str, given: object) -> Limits | None:
     if given is None:
         return None
     if not isinstance(given, Limits):
-        raise WrongType(f"{name}: Limits(…) is needed, not {shown(given)}")
+        raise WrongType(
+            Message("{name}: Limits(…) is needed, not {given}", name=name, given=shown(given))
+        )
     for limit, value in limits_by_name(given).items():
         checked_limit(limit, value)
     return given
@@ -208,7 +220,13 @@ def _variables(name: str, given: object) -> dict[str, str]:
     found = arguments.named(name, given, arguments.text)
     for variable in found:
         if not variable or "=" in variable:
-            raise WrongValue(f"{name}: {shown(variable)} is no name of a variable")
+            raise WrongValue(
+                Message(
+                    "{name}: {variable} is no name of a variable",
+                    name=name,
+                    variable=shown(variable),
+                )
+            )
     return found
 
 
@@ -216,7 +234,9 @@ def _rules(name: str, given: object) -> tuple[tuple[str, ...], ...]:
     def rule(name: str, item: object) -> tuple[str, ...]:
         parts = arguments.texts(name, item, "three texts: a name, a condition and an action")
         if len(parts) != 3:
-            raise WrongValue(f"{name}: a rule is a name, a condition and an action")
+            raise WrongValue(
+                Message("{name}: a rule is a name, a condition and an action", name=name)
+            )
         return parts
 
     return arguments.many(name, given, rule, "rules")
@@ -229,7 +249,13 @@ def _policy(name: str, given: object) -> object:
         return given
     if isinstance(given, str):
         return PolicyChoice(name=arguments.text(name, given))
-    raise WrongType(f"{name}: a name, a PolicyChoice or a Policy is needed, not {shown(given)}")
+    raise WrongType(
+        Message(
+            "{name}: a name, a PolicyChoice or a Policy is needed, not {given}",
+            name=name,
+            given=shown(given),
+        )
+    )
 
 
 def _audit(name: str, given: object) -> object:
@@ -237,7 +263,13 @@ def _audit(name: str, given: object) -> object:
         return arguments.text(name, given)
     if given is None or hasattr(given, "digest_of"):
         return given
-    raise WrongType(f"{name}: a directory or an AuditLog is needed, not {shown(given)}")
+    raise WrongType(
+        Message(
+            "{name}: a directory or an AuditLog is needed, not {given}",
+            name=name,
+            given=shown(given),
+        )
+    )
 
 
 def _caller(name: str, given: object) -> Caller:
@@ -250,7 +282,13 @@ def _caller(name: str, given: object) -> Caller:
 def _asked(name: str, given: object) -> object:
     if given is None or callable(given) or hasattr(given, "ask"):
         return given
-    raise WrongType(f"{name}: a function or an answerer is needed, not {shown(given)}")
+    raise WrongType(
+        Message(
+            "{name}: a function or an answerer is needed, not {given}",
+            name=name,
+            given=shown(given),
+        )
+    )
 
 
 _ACCESS: dict[str, Callable[[str, object], Any]] = {

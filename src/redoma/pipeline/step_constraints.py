@@ -7,6 +7,7 @@ import os
 from redoma.base.paths import is_within
 from redoma.model.decision import Verdict
 from redoma.model.grant import Guarantee, Limits, NetworkMode, Writes
+from redoma.model.message import Message
 from redoma.model.network import Reach
 from redoma.model.value import replace
 from redoma.pipeline.decisions.policy_grant import least, with_engines_that_hide
@@ -62,9 +63,13 @@ def outside(changes: Changes, held_to: StepConstraints) -> list[str]:
             if not path:
                 continue
             if any(is_within(whole, each) for each in never):
-                found.append(f"it changed {path}, which forbidden_paths keeps from it")
+                found.append(
+                    Message("it changed {path}, which forbidden_paths keeps from it", path=path)
+                )
             elif may is not None and not any(is_within(whole, each) for each in may):
-                found.append(f"it changed {path}, which is not among allowed_write_paths")
+                found.append(
+                    Message("it changed {path}, which is not among allowed_write_paths", path=path)
+                )
     return found
 
 

@@ -27,6 +27,7 @@ from redoma.jail.overlay.undo import undo as undo_applied
 from redoma.jail.protect.survey import Treat, obeyed
 from redoma.model.change import Applied, Did, FileKind, Standing, Undone
 from redoma.model.errors import ChangeError, PreviewGone, UsageError
+from redoma.model.message import Message
 from redoma.model.value import replace
 
 TYPE_CHECKING = False
@@ -158,11 +159,17 @@ def refuse_discard(entry: HistoryEntry) -> None:
     """An error where a transaction holds nothing that could be let go."""
     if entry.standing is Standing.APPLIED:
         raise ChangeError(
-            f"{entry.id} is applied: discarding it would only keep it from being undone",
+            "{id} is applied: discarding it would only keep it from being undone",
+            id=entry.id,
             hint=f"redoma undo {entry.id}",
         )
     if entry.standing not in _CAN_BE_APPLIED and entry.standing is not Standing.INTERRUPTED:
-        raise PreviewGone(f"{entry.id} is {entry.standing.value} already", hint="redoma history")
+        raise PreviewGone(
+            "{id} is {standing} already",
+            id=entry.id,
+            standing=Message(entry.standing.value),
+            hint="redoma history",
+        )
 
 
 def undo(name: str | None = None, *, workspace: str = "") -> Undone:
@@ -221,7 +228,13 @@ def kept_aside(changes: Changes, asked: dict[str, str], notes: str) -> tuple[str
     path = first[0] if len(asked) > 1 and all(p.split("/")[0] == first[0] for p in asked) else ""
     path = path or "/".join(first)
     way = f"redoma apply {changes.id} {path} --allow-write {path}"
-    said = f"{len(asked)} files are held, since your own tools would obey them: {way} keeps them"
+    said = Message(
+        "{count} files are held, since your own tools would obey them: {way} keeps them",
+        count=len(asked),
+        way=way,
+    )
     if len(asked) == 1:
-        said = f"{path} is held, since your own tools would obey it: {way} keeps it"
+        said = Message(
+            "{path} is held, since your own tools would obey it: {way} keeps it", path=path, way=way
+        )
     return (said, notes) if notes else (said,)

@@ -12,6 +12,7 @@ from redoma.jail.supervisor.host import Host
 from redoma.jail.supervisor.start import Control
 from redoma.model.errors import UsageError
 from redoma.model.grant import SHARED
+from redoma.model.message import Message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,7 +89,9 @@ def workspace(path: str) -> str:
     if not os.access(real, os.R_OK | os.W_OK | os.X_OK):
         owner = os.stat(real).st_uid
         raise UsageError(
-            f"{real} belongs to uid {owner}, and you cannot write it",
+            "{real} belongs to uid {owner}, and you cannot write it",
+            real=real,
+            owner=owner,
             hint=remedy("OWN_WORKSPACE"),
         )
     return real
@@ -97,14 +100,16 @@ def workspace(path: str) -> str:
 def _wrong(path: str, real: str) -> str:
     """Why a directory is no workspace; nothing where it is one."""
     if not os.path.lexists(path or "."):
-        return f"the workspace {path} does not exist"
+        return Message("the workspace {path} does not exist", path=path)
     if not os.path.isdir(real):
-        return f"the workspace {path} is not a directory"
+        return Message("the workspace {path} is not a directory", path=path)
     home = _home()
     if real == home:
-        return f"{real} is your home directory: a command could write everything in it"
+        return Message(
+            "{real} is your home directory: a command could write everything in it", real=real
+        )
     if real == "/" or real in _SYSTEM or is_below(home, real):
-        return f"{real} belongs to the whole machine, not to one project"
+        return Message("{real} belongs to the whole machine, not to one project", real=real)
     return ""
 
 
@@ -126,13 +131,18 @@ def refuse_ours(path: str, what: str, hint: str = "", *, elsewhere: str = "") ->
     around = installation.place_around(path)
     if around:
         raise UsageError(
-            f"{what}: {path} is Redoma's own, which runs from {around}: no command may write there",
+            "{what}: {path} is Redoma's own, which runs from {around}: no command may write there",
+            what=what,
+            path=path,
+            around=around,
             hint=remedy(elsewhere) if elsewhere else hint,
         )
     if path in map(os.path.realpath, own_directories.bases()):
         raise UsageError(
-            f"{what}: {path} is where programs keep what is theirs, Redoma too",
-            hint=f"name a directory in it, as {path}/PROGRAM",
+            "{what}: {path} is where programs keep what is theirs, Redoma too",
+            what=what,
+            path=path,
+            hint=Message("name a directory in it, as {path}/PROGRAM", path=path),
         )
 
 
@@ -140,7 +150,9 @@ def _home() -> str:
     home = os.path.expanduser("~")
     if not home.startswith("/"):
         raise UsageError(
-            f"HOME is {home!r}, which is no absolute path", hint="set HOME to your home directory"
+            "HOME is {home}, which is no absolute path",
+            home=repr(home),
+            hint="set HOME to your home directory",
         )
     return os.path.realpath(home)
 
@@ -157,12 +169,14 @@ def granted_path(path: str, use: str, *, wide: bool = False, root: str = "") -> 
     # In the workspace a name can be given for what the command is to make.
     named = use == WRITTEN and root and is_below(real, root)
     if not os.path.exists(path) and not named:
-        raise UsageError(f"{path} is given to be {use}, and does not exist")
+        raise UsageError("{path} is given to be {use}, and does not exist", path=path, use=use)
     from redoma.jail.protect.untrusted_paths import led_out
 
     if root and led_out(os.path.abspath(path), (root,)):
         raise UsageError(
-            f"{path} is led out of the workspace by a link in it, to {real}",
+            "{path} is led out of the workspace by a link in it, to {real}",
+            path=path,
+            real=real,
             hint=remedy("NAME_THE_TARGET", real),
         )
     home = _home()
@@ -172,5 +186,5 @@ def granted_path(path: str, use: str, *, wide: bool = False, root: str = "") -> 
         fix = "name what the command needs there, or another directory"
         refuse_ours(real, "what is given to be written", fix)
         if real in (*_SYSTEM, "/", home) or is_below(home, real):
-            raise UsageError(f"{real} is too much to give to one command to be written")
+            raise UsageError("{real} is too much to give to one command to be written", real=real)
     return real

@@ -12,6 +12,7 @@ from contextlib import suppress
 
 from redoma.model.errors import Declined, NoRoomForUndo, RecordError
 from redoma.model.event import Kind
+from redoma.model.message import Message
 from redoma.model.value import replace
 from redoma.pipeline.steps import ApplyStep, AuditStep, DiscardStep, UndoStep, drive
 
@@ -114,7 +115,7 @@ def _audited(
     except (RecordError, KeyboardInterrupt) as error:
         # Its start is on disk, and it is done: that is what a person has to know first.
         why = "stopped" if isinstance(error, KeyboardInterrupt) else str(error)
-        note = f"this was done, and could not be written down: {why}"
+        note = Message("this was done, and could not be written down: {why}", why=why)
         return replace(made, notes=(*made.notes, note))
     return made
 
@@ -178,8 +179,10 @@ class Transactions:
             if answer is None or not answer.approves(asked):
                 notes = answer.notes if answer is not None else ""
                 raise Declined(
-                    f"{entry.id} is not applied: nobody approved it ({'; '.join(entry.asks)})",
-                    hint=notes or f"redoma apply {entry.id} at a terminal",
+                    "{id} is not applied: nobody approved it ({asks})",
+                    id=entry.id,
+                    asks=Message("; ".join(entry.asks)),
+                    hint=notes or Message("redoma apply {id} at a terminal", id=entry.id),
                 )
         walk = apply_changes(events, changes, replace(step, id=entry.id), lambda: asked)
         return (yield from _said_where_stopped(entry.id, walk))
@@ -237,5 +240,5 @@ def _said_where_stopped(name: str, path: Path[T]) -> Path[T]:
     except KeyboardInterrupt as stop:
         # It may come when everything is done, and only the rows about it are left to be written.
         if not stop.args and transaction_store.read_entry(name).active == before:
-            stop.args = (f"stopped: nothing of {name} was changed",)
+            stop.args = (Message("stopped: nothing of {name} was changed", name=name),)
         raise

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from redoma.model.errors import StateUnavailable, VaultError
 from redoma.model.grant import Secret
+from redoma.model.message import Message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,18 +44,24 @@ class UserPassphrases:
 
     def known(self, directory: str) -> Secret:
         """The passphrase that the vault of a directory has."""
-        return _in_file() or _typed(f"passphrase of the vault in {directory}: ")
+        return _in_file() or _typed(
+            Message("passphrase of the vault in {directory}: ", directory=directory)
+        )
 
     def chosen(self, directory: str) -> Secret:
         """The one that it is to have from now on; a person types it twice."""
         made = _in_file()
         if made is None:
-            made = _typed(f"new passphrase of the vault in {directory}: ")
+            made = _typed(
+                Message("new passphrase of the vault in {directory}: ", directory=directory)
+            )
             if made.reveal() != _typed("the same again: ").reveal():
                 raise VaultError("this is not the same passphrase twice; nothing was changed")
         if len(made.reveal()) < _SHORTEST:
             raise VaultError(
-                f"a passphrase has {_SHORTEST} characters or more", hint="five words are a good one"
+                "a passphrase has {shortest} characters or more",
+                shortest=_SHORTEST,
+                hint="five words are a good one",
             )
         return made
 
@@ -68,11 +75,15 @@ def _in_file() -> Secret | None:
         return None
     data = read_private(os.path.abspath(path), VaultError, most=_LONGEST)
     if data is None:
-        raise VaultError(f"{PASSPHRASE_FILE} names {path}, which is not there")
+        raise VaultError(
+            "{passphrase_file} names {path}, which is not there",
+            passphrase_file=PASSPHRASE_FILE,
+            path=path,
+        )
     try:
         return Secret(data.decode().removesuffix("\n"))
     except UnicodeDecodeError:
-        raise VaultError(f"{path} is no passphrase: it is not text in UTF-8") from None
+        raise VaultError("{path} is no passphrase: it is not text in UTF-8", path=path) from None
 
 
 def _typed(prompt: str) -> Secret:
@@ -82,7 +93,10 @@ def _typed(prompt: str) -> Secret:
     except OSError:
         raise VaultError(
             "the vault asks for its passphrase, and there is no terminal to ask at",
-            hint=f"{PASSPHRASE_FILE}=FILE, a file that only you can read",
+            hint=Message(
+                "{passphrase_file}=FILE, a file that only you can read",
+                passphrase_file=PASSPHRASE_FILE,
+            ),
         ) from None
     from getpass import getpass
 

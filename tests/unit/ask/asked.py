@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from redoma.model.decision import Risk
+from redoma.model.message import Message
 from redoma.model.request import Answer, Choice, Context, Impact, Question, Remember
 from redoma.model.value import replace
 
@@ -13,14 +14,18 @@ FORCE_PUSH = Question(
     risk=Risk.DANGEROUS,
     safety_level="dangerous",
     because=(
-        "git push --force replaces history that others may have built on",
+        Message(
+            "{program} {detail} replaces history that others may have built on",
+            program="git",
+            detail="push --force",
+        ),
         "pushes straight to the branch that everybody builds on",
     ),
     spans=((0, 28), (24, 28)),
     alternative="git push --force-with-lease stops when someone else pushed meanwhile",
     impact=Impact(
         network_access=True,
-        estimated_scope="rewrites history, publishes",
+        estimated_scope=Message.joined(", ", ("rewrites history", "publishes")),
     ),
     context=Context(
         triggered_by="claude-code", workflow_phase="release", previous_commands=("git status",)

@@ -19,7 +19,7 @@ KEY = Key(
     service="redoma test",
     fails=VaultError,
     lost=WrongKey,
-    hint="put it back: mv {} {}.old",
+    hint="put it back: mv {directory} {directory}.old",
 )
 
 

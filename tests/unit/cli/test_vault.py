@@ -55,6 +55,22 @@ def test_a_secret_on_the_command_line_is_refused_and_not_repeated(
     assert "hint: redoma vault set api" in said.err
 
 
+def test_who_ends_the_input_keeps_nothing_and_is_told_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def ended(_prompt: str) -> str:
+        raise EOFError
+
+    monkeypatch.setattr("os.isatty", lambda _fd: True)
+    monkeypatch.setattr("getpass.getpass", ended)
+    assert main(["vault", "set", "api"]) == 2
+    said = capsys.readouterr().err
+    assert said == (
+        "\nredoma: no secret was given, and nothing was kept\nhint: redoma vault set api\n"
+    )
+    assert vault().names() == ()
+
+
 def test_a_secret_is_forgotten(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,6 +12,7 @@ from enum import Enum
 
 from redoma.jail.calls import wire
 from redoma.model.call import DEEPEST, LARGEST
+from redoma.model.message import Message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,7 +57,9 @@ class AnswerReader:
         try:
             value = self.value()
         except (ValueError, TypeError, ArithmeticError, RecursionError) as error:
-            raise Malformed(f"a value in it cannot be: {type(error).__name__}") from None
+            raise Malformed(
+                Message("a value in it cannot be: {kind}", kind=type(error).__name__)
+            ) from None
         if self._at != len(self._data):
             raise Malformed("something follows it")
         return ended, value
@@ -185,7 +188,7 @@ class AnswerReader:
         found = {self._text(): self.value() for _ in range(self._length())}
         self._left += 1
         if found.keys() != fields.keys():
-            raise Malformed(f"it has other fields than {kind.__name__}")
+            raise Malformed(Message("it has other fields than {kind}", kind=kind.__name__))
         return kind(**{name: found[name] for name, field in fields.items() if field.init})
 
     def _enum(self) -> Any:

@@ -6,6 +6,7 @@ from enum import Enum
 
 from redoma.jail.calls import wire
 from redoma.model.call import DEEPEST, LARGEST
+from redoma.model.message import Message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,11 +65,19 @@ class AnswerWriter:
                 raise _unfit(kind)
             write(self, value)
         if len(self.data) > self._largest:
-            raise NoForm(f"is larger than the {self._largest >> 20} MiB that can come back")
+            raise NoForm(
+                Message(
+                    "is larger than the {size} MiB that can come back", size=self._largest >> 20
+                )
+            )
 
     def _sized(self, tag: bytes, data: bytes | bytearray) -> None:
         if len(data) > self._largest:
-            raise NoForm(f"is larger than the {self._largest >> 20} MiB that can come back")
+            raise NoForm(
+                Message(
+                    "is larger than the {size} MiB that can come back", size=self._largest >> 20
+                )
+            )
         self.data += tag + wire.LENGTH.pack(len(data)) + data
 
     def _int(self, value: int) -> None:
@@ -191,7 +200,11 @@ class AnswerWriter:
         is_time = type(value).__name__ in ("datetime64", "timedelta64")
         known = kind in _SCALARS or (kind.__module__ == "datetime" and is_time)
         if not known or (is_time and kind is int):
-            raise NoForm(f"is a {type_name(type(value))}: str(…) or .astype(…) makes it data")
+            raise NoForm(
+                Message(
+                    "is a {kind}: str(…) or .astype(…) makes it data", kind=type_name(type(value))
+                )
+            )
         self.put(plain)
 
 
@@ -251,10 +264,12 @@ def type_name(kind: type) -> str:
 def _unfit(kind: type) -> NoForm:
     name = type_name(kind)
     if name in ("generator", "async_generator"):
-        return NoForm(f"is a {name}, not its items", "collect")
+        return NoForm(Message("is a {name}, not its items", name=name), "collect")
     if hasattr(kind, "__dataclass_fields__") or issubclass(kind, Enum):
-        return NoForm(f"is a {name}, which was not expected", "declare", kind.__name__)
+        return NoForm(
+            Message("is a {name}, which was not expected", name=name), "declare", kind.__name__
+        )
     made = next((each for each in _MADE_DATA if callable(getattr(kind, each, None))), "")
     if made:
-        return NoForm(f"is a {name}: .{made}() makes it data")
-    return NoForm(f"is a {name}, which is no data")
+        return NoForm(Message("is a {name}: .{made}() makes it data", name=name, made=made))
+    return NoForm(Message("is a {name}, which is no data", name=name))

@@ -9,6 +9,7 @@ from redoma.jail.calls import wire
 from redoma.jail.calls.answer_reader import AnswerReader, Malformed
 from redoma.model.call import LARGEST, Failing, Failure
 from redoma.model.grant import SHARED
+from redoma.model.message import Message
 from redoma.model.network import GRANTABLE
 from redoma.model.remedies import Help, Remedy
 from redoma.model.result import LIMIT_OUTCOMES, Outcome
@@ -72,14 +73,18 @@ def _read(result: Result, declared: tuple[type, ...], given: tuple[str, ...]) ->
     if not data:
         return replace(result, failure=_no_answer(result))
     if len(data) > LARGEST:
-        message = f"the answer is larger than the {LARGEST >> 20} MiB that can come back"
+        message = Message(
+            "the answer is larger than the {size} MiB that can come back", size=LARGEST >> 20
+        )
         return replace(result, failure=_unfit("result", message))
     try:
         ended, value = AnswerReader(data, declared).whole()
     except Malformed as error:
         return replace(result, failure=_unfit("result", f"what came back is no answer: {error}"))
     except Exception as error:  # a declared class that does not take what came back
-        message = f"a declared type did not take what came back: {type(error).__name__}"
+        message = Message(
+            "a declared type did not take what came back: {kind}", kind=type(error).__name__
+        )
         return replace(result, failure=_unfit("result", message))
     if counted and ended != wire.REFUSED:
         return result
@@ -95,7 +100,9 @@ def made_hidden(path: str) -> Failure:
     constraint = "this path is hidden from the call"
     return Failure(
         how=Failing.VIOLATION,
-        message=harmless(f"may not write {path}: {constraint}"),
+        message=harmless(
+            Message("may not write {path}: {why}", path=path, why=Message(constraint))
+        ),
         kind="write",
         what=path,
         constraint=constraint,
@@ -202,10 +209,14 @@ def _remedy(said: dict[Any, Any]) -> Remedy | str:
 def _no_answer(result: Result) -> Failure:
     ended = result.exit
     assert ended is not None
-    how = f"status {ended.code}" if ended.signal is None else f"signal {ended.signal}"
+    how = (
+        Message("status {code}", code=ended.code)
+        if ended.signal is None
+        else Message("signal {signal}", signal=ended.signal)
+    )
     return Failure(
         how=Failing.NO_ANSWER,
-        message=f"the call's process ended without an answer ({how})",
+        message=Message("the call's process ended without an answer ({how})", how=Message(how)),
         type_name="SystemExit" if ended.signal is None else "",
         traceback=ended.stderr[-_LONGEST:].decode("utf-8", "backslashreplace"),
     )

@@ -15,6 +15,7 @@ from redoma.jail.calls import wire
 from redoma.jail.calls.answer_writer import AnswerWriter, NoForm, type_name
 from redoma.jail.calls.refusal_watch import RefusalWatch
 from redoma.jail.calls.wire import CallOrders
+from redoma.model.message import Message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,7 +93,9 @@ def _answered(orders: CallOrders, watch: RefusalWatch) -> bytearray:
         # From the caller, who may run anything here anyway; never the other way round.
         target, args, kwargs, declared = loads(orders.payload)  # noqa: S301
     except Exception as error:
-        raise NotLoaded(f"the call cannot be loaded inside: {error}") from error
+        raise NotLoaded(
+            Message("the call cannot be loaded inside: {error}", error=error)
+        ) from error
     watch.begin()
     value = _value(target(*args, **kwargs), orders.collects)
     to = AnswerWriter(declared, largest=orders.largest, deepest=orders.deepest)
@@ -124,7 +127,9 @@ def _value(value: Any, collects: int) -> Any:
         items: list[Any] = []
         for item in value:
             if len(items) >= collects:
-                raise TooManyItems(f"the generator has more than {collects} items")
+                raise TooManyItems(
+                    Message("the generator has more than {collects} items", collects=collects)
+                )
             items.append(item)
         return items
     return value
@@ -134,7 +139,9 @@ async def _collected(value: Any, collects: int) -> list[Any]:
     items: list[Any] = []
     async for item in value:
         if len(items) >= collects:
-            raise TooManyItems(f"the generator has more than {collects} items")
+            raise TooManyItems(
+                Message("the generator has more than {collects} items", collects=collects)
+            )
         items.append(item)
     return items
 

@@ -15,6 +15,7 @@ from redoma.jail.engines.view import home_directory
 from redoma.jail.protect import installation
 from redoma.jail.protect.untrusted_paths import led_out
 from redoma.model.call import NotSendable
+from redoma.model.message import Message
 from redoma.model.request import PythonCall
 
 TYPE_CHECKING = False
@@ -120,7 +121,11 @@ def _payload(call: Call, path: tuple[str, ...]) -> bytes:
         raise explain(call, error, cloudpickle.dumps) from error
     if len(data) > LARGEST_SENT:
         raise NotSendable(
-            f"the call has {len(data) >> 20} MiB, and at most {LARGEST_SENT >> 20} are sent",
+            Message(
+                "the call has {size} MiB, and at most {most} are sent",
+                size=len(data) >> 20,
+                most=LARGEST_SENT >> 20,
+            ),
             hint="let the function read a file that it may read",
         )
     return data
@@ -198,8 +203,10 @@ def _outermost(paths: list[str], home: str) -> tuple[str, ...]:
 
 def explain(call: Call, error: Exception, dumps: Callable[[Any], bytes]) -> NotSendable:
     """The error that says which part it was, as deep as it can be told."""
-    parts: list[tuple[str, Any]] = [(f"argument {at}", v) for at, v in enumerate(call.args, 1)]
-    parts += [(f"argument {name}", value) for name, value in call.kwargs.items()]
+    parts: list[tuple[str, Any]] = [
+        (Message("argument {at}", at=at), v) for at, v in enumerate(call.args, 1)
+    ]
+    parts += [(Message("argument {at}", at=name), value) for name, value in call.kwargs.items()]
     parts += [("the function", call.target)]
     where, culprit = "", None
     for name, value in parts:
@@ -207,9 +214,16 @@ def explain(call: Call, error: Exception, dumps: Callable[[Any], bytes]) -> NotS
             where, culprit = _deepest(name, value, dumps)
             break
     if not where:
-        return NotSendable(f"the call cannot be sent: {error}", where="the call")
+        return NotSendable(
+            Message("the call cannot be sent: {error}", error=error), where="the call"
+        )
     return NotSendable(
-        f"{where} cannot be sent: it is a {type(culprit).__name__} ({error})",
+        Message(
+            "{where} cannot be sent: it is a {kind} ({error})",
+            where=Message(where),
+            kind=type(culprit).__name__,
+            error=error,
+        ),
         where=where,
         hint="make it inside the function, or pass what it is made from",
     )

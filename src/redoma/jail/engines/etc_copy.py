@@ -13,8 +13,8 @@ from redoma.model.grant import NOBODYS_UID
 _LARGEST = 4 << 20
 
 
-def copy(names: list[str], place: str) -> None:
-    """Makes `place` a directory with these entries of /etc."""
+def copy(names: list[str], place: str, given: tuple[str, ...] = ()) -> None:
+    """Makes `place` a directory with these entries of /etc, and something to mount `given` over."""
     fresh = f"{place}.{os.getpid()}"
     shutil.rmtree(fresh, ignore_errors=True)
     os.makedirs(fresh, mode=0o755)
@@ -22,6 +22,8 @@ def copy(names: list[str], place: str) -> None:
         target = f"{fresh}/{name}"
         os.makedirs(os.path.dirname(target), mode=0o755, exist_ok=True)
         _one(f"/etc/{name}", target)
+    for path in given:
+        _mount_point(path, fresh + path.removeprefix("/etc"))
     os.symlink("/proc/mounts", f"{fresh}/mtab")
     _name_nobody(fresh)
     _name_author(fresh)
@@ -30,6 +32,20 @@ def copy(names: list[str], place: str) -> None:
         os.rename(place, old)
     os.rename(fresh, place)
     shutil.rmtree(old, ignore_errors=True)
+
+
+def _mount_point(path: str, target: str) -> None:
+    """An empty directory or file where there is nothing of that name in the copy."""
+    if os.path.lexists(target):
+        return
+    # What is no directory on the way, or a link, is said by the kernel when it is mounted.
+    with suppress(OSError):
+        if os.path.isdir(path):
+            os.makedirs(target, mode=0o755)
+        else:
+            os.makedirs(os.path.dirname(target), mode=0o755, exist_ok=True)
+            with open(target, "x"):
+                pass
 
 
 def remove_unused(cache: str, *, older_than: float) -> None:

@@ -164,7 +164,7 @@ def build(home_view: Home, *, home: str, path: str, keep: tuple[str, ...] = ()) 
         elif os.path.isdir(place):
             binds.append((place, place))
     binds += [(place, place) for place in _SOFTWARE if os.path.isdir(place)]
-    binds.append((etc(), "/etc"))
+    binds.append((etc(tuple(path for path in keep if path.startswith("/etc/"))), "/etc"))
     entries = [entry for entry in path.split(":") if entry.startswith("/")]
     if home_view is Home.TOOLCHAINS:
         found = [f"{home}/{name}" for name in _TOOLCHAINS]
@@ -221,14 +221,16 @@ def _outermost(found: list[str], home: str, keep: tuple[str, ...]) -> list[str]:
     return chosen
 
 
-def etc() -> str:
+def etc(given: tuple[str, ...] = ()) -> str:
     """A directory with copies of what is needed of /etc, another one when an original changed.
 
-    What runs sees its copy as it is: nothing may be taken out of one that is in use.
+    What runs sees its copy as it is: nothing may be taken out of one that is in use. Paths of /etc
+    that are `given` have an empty place there, over which they are mounted.
     """
     sources = [(name, _identity(f"/etc/{name}")) for name in ETC]
     persons = _identity(os.path.expanduser("~/.gitconfig"))
     wanted = "\n".join(f"{name} {who}" for name, who in sources if who) + f"\n~ {persons}"
+    wanted += "".join(f"\n+ {path} {os.path.isdir(path)}" for path in given)
     place = f"{own_directories.cache()}/etc-{_LAYOUT}-{crc32(wanted.encode()):08x}"
     if _made(place, wanted):
         return place
@@ -240,7 +242,7 @@ def etc() -> str:
     with open(f"{own_directories.made_cache()}/etc.lock", "w") as lock:
         flock(lock, LOCK_EX)
         if not _made(place, wanted):
-            copy([name for name, who in sources if who], place)
+            copy([name for name, who in sources if who], place, given)
             with open(f"{place}.made", "w") as file:
                 file.write(wanted)
             remove_unused(own_directories.cache(), older_than=_KEPT)

@@ -83,7 +83,7 @@ class WaitingSandbox:
         except OSError as error:
             self.discard()
             raise EngineFailed(
-                f"the sandbox took no request: {error.strerror}", hint="try again"
+                "the sandbox took no request: {why}", why=error.strerror, hint="try again"
             ) from error
         return True
 
@@ -146,7 +146,9 @@ class ForkserverClient:
             self.pid = inside(start) if inside is not None else start()
         except OSError as error:
             self._control.close()
-            raise EngineFailed(f"cannot start {argv[0]}: {error.strerror}") from error
+            raise EngineFailed(
+                "cannot start {program}: {why}", program=argv[0], why=error.strerror
+            ) from error
         finally:
             theirs.close()
             for fd in (host, *high):
@@ -255,7 +257,7 @@ class ForkserverClient:
             )
         if not fds:
             why = said[1:].decode(errors="replace")
-            raise EngineFailed(f"no sandbox could be made: {why}", hint="redoma doctor")
+            raise EngineFailed("no sandbox could be made: {why}", why=why, hint="redoma doctor")
         return WaitingSandbox(kind, int(said), [socket(fileno=fd) for fd in fds], self)
 
 

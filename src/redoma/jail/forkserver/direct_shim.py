@@ -13,6 +13,7 @@ import sys
 from redoma.jail.forkserver import first_process
 from redoma.jail.kernel import syscalls
 from redoma.jail.kernel.process import limit_this_process
+from redoma.model.message import Message
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1)
 COULD_NOT_CONFINE = 125
@@ -32,7 +33,9 @@ def main(arguments: list[str]) -> None:
         try:
             _become(ordered, command)
         except OSError as error:
-            sys.stderr.write(f"redoma: could not confine the command: {error}\n")
+            sys.stderr.write(
+                Message("redoma: could not confine the command: {error}\n", error=error)
+            )
         os._exit(COULD_NOT_CONFINE)
     for number in _SIGNALS:
         signal.signal(number, lambda given, _: os.kill(child, given))

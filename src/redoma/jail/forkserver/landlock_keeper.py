@@ -19,6 +19,7 @@ from redoma.base.cores import AF_INET, AF_UNIX, SOCK_DGRAM, SOCK_STREAM, socket
 from redoma.jail.forkserver import first_process
 from redoma.jail.kernel import landlock, privileges
 from redoma.model.grant import Syscalls
+from redoma.model.message import Message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -122,7 +123,9 @@ def _confine(orders: KeeperOrders, fail: int) -> None:
         for code in filters:
             privileges.load_filter(code)
     except (OSError, ValueError) as error:
-        os.write(2, f"redoma: could not confine the command: {error}\n".encode())
+        os.write(
+            2, Message("redoma: could not confine the command: {error}\n", error=error).encode()
+        )
         os.write(fail, b"!")
         raise
     if orders.one("try"):

@@ -23,6 +23,7 @@ from redoma.base.cores import (
     socket,
 )
 from redoma.jail.kernel import privileges
+from redoma.model.message import Message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -238,7 +239,7 @@ class SandboxDescription:
         elif option == "--cap-drop" and take() == "ALL":
             pass  # always done
         else:
-            raise ValueError(f"the inner step does not know {option}")
+            raise ValueError(Message("the inner step does not know {option}", option=option))
 
     def _add(self, order: RootStep) -> None:
         if order.name in ("--tmpfs", "--dir", "--ro-bind-data"):

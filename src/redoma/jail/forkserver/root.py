@@ -9,6 +9,7 @@ from redoma.jail.forkserver.messages import RootStep
 from redoma.jail.kernel import mounts, syscalls
 from redoma.jail.kernel.syscalls import open_in_root
 from redoma.jail.protect.untrusted_paths import open_below
+from redoma.model.message import Message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ class Root:
         try:
             # Attack: another run swapped a part of the path for something else meanwhile.
             if not os.path.samestat(os.fstat(fd), os.fstat(again)):
-                raise OSError(0, f"{path} is not what it was")
+                raise OSError(0, Message("{path} is not what it was", path=path))
             self._on(place, lambda at: mounts.bind(f"{_OLD}/proc/self/fd/{again}", at))
         finally:
             os.close(again)

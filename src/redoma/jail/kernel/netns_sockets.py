@@ -18,6 +18,7 @@ from struct import pack, unpack_from
 from redoma.jail.kernel import netns, syscalls
 from redoma.jail.kernel.process import is_machines_root
 from redoma.model.errors import EngineFailed
+from redoma.model.message import Message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,13 +90,16 @@ class NetnsSockets:
         try:
             said, descriptors, _, _ = socket.recv_fds(self._channel, 1 << 14, _MOST_SOCKETS)
         except OSError as error:
-            raise EngineFailed(f"the egress gate could not be set up: {error}") from error
+            raise EngineFailed(
+                "the egress gate could not be set up: {error}", error=error
+            ) from error
         mode, *names = said.decode().split(" ")
         if mode not in (REDIRECT, LISTEN) or len(names) != len(descriptors):
             for fd in descriptors:
                 os.close(fd)
             raise EngineFailed(
-                f"the egress gate could not be set up: {said.decode() or 'it ended'}",
+                "the egress gate could not be set up: {error}",
+                error=said.decode() or Message("it ended"),
                 hint="redoma doctor",
             )
         self.mode = mode

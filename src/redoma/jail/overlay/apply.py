@@ -26,6 +26,7 @@ from redoma.jail.overlay.undo import RetentionBounds, remove_stored_overlay
 from redoma.jail.protect.survey import GIT_PARTS
 from redoma.model.change import Applied, Standing
 from redoma.model.errors import ApplyConflict, ChangeError, NoRoomForUndo, PreviewGone
+from redoma.model.message import Message
 from redoma.model.remedies import Help, Remedy
 from redoma.model.value import replace
 
@@ -105,9 +106,15 @@ def _room_for(name: str, journal: Journal, directory: str) -> None:
     free, most = found.f_bavail * found.f_frsize, RetentionBounds().bytes
     if journal.size <= min(free, most):
         return
-    why = f"{free} are free in {directory}" if journal.size > free else f"{most} may be kept"
+    why = (
+        Message("{free} are free in {directory}", free=free, directory=directory)
+        if journal.size > free
+        else Message("{most} may be kept", most=most)
+    )
     raise NoRoomForUndo(
-        f"what this replaces cannot be kept to undo it: {journal.size} bytes are needed, {why}",
+        "what this replaces cannot be kept to undo it: {size} bytes are needed, {why}",
+        size=journal.size,
+        why=why,
         hint=Remedy(help=Help.NO_UNDO, about=name),
     )
 
@@ -158,7 +165,9 @@ def _remaining(changes: Changes, book: JournalFiles) -> Changes:
     left.extend(item for item in changes.items if item.path not in applied)
     items = left.sealed()
     if not items:
-        raise PreviewGone(f"{changes.id} is applied already", hint=f"redoma undo {changes.id}")
+        raise PreviewGone(
+            "{id} is applied already", id=changes.id, hint=f"redoma undo {changes.id}"
+        )
     return replace(changes, items=items)
 
 
@@ -171,10 +180,12 @@ def _written(
     for index, (path, content) in enumerate(contents.items()):
         item = find(path) if find is not None else None
         if item is None or item.after is None or item.after.kind is not item.after.kind.FILE:
-            raise ChangeError(f"{path} is no changed file, so its content cannot be chosen")
+            raise ChangeError(
+                "{path} is no changed file, so its content cannot be chosen", path=path
+            )
         # Attack: half of a configuration that is harmless as a whole.
         if not {".git", *GIT_PARTS}.isdisjoint(path.split("/")):
-            raise ChangeError(f"{path} is git's own: it is applied whole or not at all")
+            raise ChangeError("{path} is git's own: it is applied whole or not at all", path=path)
         with suppress(FileExistsError):
             os.mkdir(f"chosen-{number}", 0o700, dir_fd=site.home.root)
         slot = f"chosen-{number}/{index}"
@@ -211,7 +222,7 @@ def _planned(
             site.settle(journal.placed, slots)
     except OSError as error:
         raise ChangeError(
-            f"nothing was applied: {told_of(error)}", hint="redoma history"
+            "nothing was applied: {why}", why=told_of(error), hint="redoma history"
         ) from error
     return journal
 
@@ -250,11 +261,19 @@ def _drop_undone(book: JournalFiles) -> None:
 
 def _refuse(name: str, conflicts: Sequence[Conflict], count: int) -> None:
     if conflicts:
-        hint = f"redoma apply {name} PATH… for the others, or redoma discard {name}"
+        hint = Message(
+            "redoma apply {name} PATH… for the others, or redoma discard {name}", name=name
+        )
         if len(conflicts) >= count:
-            hint = f"run it again on what is there now, and redoma discard {name}"
+            hint = Message(
+                "run it again on what is there now, and redoma discard {name}", name=name
+            )
         raise ApplyConflict(
-            f"{conflict_lines(conflicts)}\nnothing was applied of {count} changes",
+            Message(
+                "{conflicts}\nnothing was applied of {count} changes",
+                conflicts=Message(conflict_lines(conflicts)),
+                count=count,
+            ),
             paths=[conflict.path for conflict in conflicts],
             hint=hint,
         )
@@ -266,14 +285,20 @@ def _notes(run: JournalRun, items: Iterable[Change]) -> tuple[str, ...]:
     if run.journal.undoable and run.journal.size > (most := RetentionBounds().bytes):
         size, most = run.journal.size >> 20, most >> 20
         notes.append(
-            f"what it replaced ({size} MiB, of {most} MiB that are kept for longer) can be taken"
-            " back until the next change is applied here; its room is free after that"
+            Message(
+                "what it replaced ({size} MiB, of {most} MiB that are kept for longer) can be "
+                "taken back until the next change is applied here; its room is free after that",
+                size=size,
+                most=most,
+            )
         )
     if site.copies:
         notes.append("the overlay is on another file system than the workspace: files were copied")
     several = next((item.path for item in items if _had_other_names(item)), "")
     if several:
-        notes.append(f"other names of {several} keep the old content (hard links)")
+        notes.append(
+            Message("other names of {several} keep the old content (hard links)", several=several)
+        )
     return tuple(notes)
 
 

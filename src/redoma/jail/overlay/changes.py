@@ -23,6 +23,7 @@ from redoma.jail.overlay.tree_reader import (
 )
 from redoma.model.change import Change, Changes, Did, FileKind
 from redoma.model.errors import ChangeError
+from redoma.model.message import Message
 from redoma.model.value import Value, replace
 
 TYPE_CHECKING = False
@@ -243,8 +244,8 @@ def _signatures(items: dict[str, Change], side: str) -> dict[str, Signature]:
 
 _MANY_SHOWN = 3
 _TOO_MUCH = {
-    "changes": "the command changed more than {0} paths: they are held, and were not read",
-    "depth": "the command worked more than {0} directories deep: all is held, and was not read",
+    "changes": "the command changed more than {most} paths: they are held, and were not read",
+    "depth": "the command worked more than {most} directories deep: all is held, and was not read",
 }
 
 
@@ -260,12 +261,14 @@ def read_changes(overlay: Overlay, most: Limits | None = None) -> Changes:
             id=overlay.id,
             workspace=overlay.workspace,
             began_ns=overlay.began_ns,
-            warnings=(*overlay.notes, _TOO_MUCH[more.limit].format(more.most)),
+            warnings=(*overlay.notes, Message(_TOO_MUCH[more.limit], most=more.most)),
             unread=more.limit,
         )
     except OSError as error:
         raise ChangeError(
-            f"the changes of {overlay.id} cannot be read: {failure_text(error)}",
+            "the changes of {id} cannot be read: {why}",
+            id=overlay.id,
+            why=failure_text(error),
             hint=f"redoma discard {overlay.id}",
         ) from error
 
@@ -331,7 +334,9 @@ def _seen_whole(found: Comparison, walk: OverlayWalk | None) -> tuple[Sequence[C
             whole.append(named)
         items = whole.sealed()
         if revoked:
-            lost = f"{_shown(revoked)} loses its set-id bit, since its content changed"
+            lost = Message(
+                "{paths} loses its set-id bit, since its content changed", paths=_shown(revoked)
+            )
             warnings.append(lost)
     return items, [*warnings, *_broken_links(items)]
 
@@ -357,7 +362,11 @@ def _linked(item: Change, links: dict[str, str]) -> Change:
 
 
 def _shown(paths: list[str]) -> str:
-    more = f" and {len(paths) - _MANY_SHOWN} more" if len(paths) > _MANY_SHOWN else ""
+    more = (
+        Message(" and {count} more", count=len(paths) - _MANY_SHOWN)
+        if len(paths) > _MANY_SHOWN
+        else ""
+    )
     return ", ".join(paths[:_MANY_SHOWN]) + more
 
 
@@ -373,4 +382,9 @@ def _broken_links(items: Sequence[Change]) -> list[str]:
     ]
     if not broken:
         return []
-    return [f"only one name changes of a file that has several (hard links): {_shown(broken)}"]
+    return [
+        Message(
+            "only one name changes of a file that has several (hard links): {paths}",
+            paths=_shown(broken),
+        )
+    ]

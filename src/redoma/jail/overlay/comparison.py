@@ -11,6 +11,7 @@ from redoma.jail.overlay.failure import at
 from redoma.jail.overlay.tree_reader import ReadBudget, ReadBudgetSpent, same_content
 from redoma.model.change import Change, Did, FileKind
 from redoma.model.grant import Limits
+from redoma.model.message import Message
 from redoma.model.value import replace
 
 TYPE_CHECKING = False
@@ -99,7 +100,7 @@ class Comparison:
         try:
             names = sorted(self.lower.names(path))
         except PermissionError:
-            self.warnings.append(f"what was in {path} cannot be read")
+            self.warnings.append(Message("what was in {path} cannot be read", path=path))
             return
         for name in names:
             below = f"{path}/{name}" if path else name
@@ -186,10 +187,14 @@ class Comparison:
             opened.append(self.upper.opened(path))
             return same_content(opened[0], opened[1], self._budget)
         except PermissionError:
-            self.warnings.append(f"{path} cannot be read, and so is said to have changed")
+            self.warnings.append(
+                Message("{path} cannot be read, and so is said to have changed", path=path)
+            )
             return False
         except ReadBudgetSpent:
-            self.warnings.append(f"{path} is too large to be compared: it may only be touched")
+            self.warnings.append(
+                Message("{path} is too large to be compared: it may only be touched", path=path)
+            )
             return False
         finally:
             for fd in opened:

@@ -25,6 +25,7 @@ from redoma.jail.overlay.selection import (
 )
 from redoma.jail.overlay.spool import found_in
 from redoma.model.change import Did, FileKind, Standing
+from redoma.model.message import Message
 from redoma.model.value import Value
 
 TYPE_CHECKING = False
@@ -188,19 +189,19 @@ class WorkspaceCheck:
             removed = Roots(touched.removed)
             for item in items:
                 if path := changed_in(touched, removed, item):
-                    self._note(path, f"was changed by {name} since the command began")
+                    self._note(path, "was changed by {name} since the command began", name=name)
             for path in sorted(touched.removed):
                 if removes(path):
-                    self._note(path, f"was removed by {name} since the command began")
+                    self._note(path, "was removed by {name} since the command began", name=name)
 
     def note_later(self, path: str, name: str) -> None:
         """Notes a path that another transaction changed after the one to be undone."""
-        self._note(path, f"was changed by {name} since")
+        self._note(path, "was changed by {name} since", name=name)
 
-    def _note(self, path: str, why: str) -> None:
+    def _note(self, path: str, why: str, /, **values: object) -> None:
         if path not in self._noted:
             self._noted.add(path)
-            self.found.append(Conflict(path=path, why=why))
+            self.found.append(Conflict(path=path, why=Message(why, **values)))
 
     def _status(self, path: str) -> os.stat_result | None:
         try:
@@ -208,7 +209,7 @@ class WorkspaceCheck:
         except PermissionError:
             raise  # the callers know what a closed directory means
         except OSError as error:
-            self._note(path, f"cannot be reached any more ({reason(error)})")
+            self._note(path, "cannot be reached any more ({why})", why=reason(error))
             return None
 
     def ours(self, moment: int, *, copied: bool = False) -> bool:
@@ -317,14 +318,14 @@ class WorkspaceCheck:
             else:
                 self._nothing_new(path)
         except OSError as error:
-            self._note(path, f"cannot be read through ({reason(error)})")
+            self._note(path, "cannot be read through ({why})", why=reason(error))
 
     def _nothing_new(self, path: str) -> None:
         """Attack on a person's work: a file made in a directory that is about to go with it."""
         for name in sorted(self.tree.names(path)):
             inner = f"{path}/{name}"
             if not self._goes_too(inner):
-                self._note(inner, f"is new in {path}, which would be removed")
+                self._note(inner, "is new in {path}, which would be removed", path=path)
 
     def _goes_too(self, path: str) -> bool:
         item = self._find(path)
@@ -338,7 +339,7 @@ class WorkspaceCheck:
         for inner, status in self.tree.below(path):
             moment = status.st_ctime_ns
             if moment > self.began_ns and not self.ours(moment, copied=True):
-                self._note(inner, f"has changed since in {path}, which would be moved")
+                self._note(inner, "has changed since in {path}, which would be moved", path=path)
 
     def check_undo(self, journal: Journal) -> list[Conflict]:
         """Everything that keeps an apply from being taken back."""

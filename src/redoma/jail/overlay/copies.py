@@ -19,6 +19,7 @@ from redoma.jail.overlay.site import FEW, open_to_owner
 from redoma.jail.overlay.tree_reader import Tree
 from redoma.jail.protect.untrusted_paths import remove_tree
 from redoma.model.errors import EngineFailed
+from redoma.model.message import Message
 from redoma.model.remedies import Help, Remedy
 from redoma.model.value import replace
 
@@ -68,9 +69,10 @@ class _WorkspaceCopy:
         self._bytes += min(status.st_size, status.st_blocks * 512)
         if self._files > MOST_COPIED_FILES or self._bytes > MOST_COPIED_BYTES:
             raise EngineFailed(
-                f"the workspace has more than {MOST_COPIED_FILES} files or"
-                f" {MOST_COPIED_BYTES >> 30} GiB, too much to copy,"
-                " and no overlay can be had for it here",
+                "the workspace has more than {most} files or {size} GiB, too much to copy, and "
+                "no overlay can be had for it here",
+                most=MOST_COPIED_FILES,
+                size=MOST_COPIED_BYTES >> 30,
                 hint=_HINT,
             )
 
@@ -138,7 +140,7 @@ def copy_tree(source: str, target: str, aside: frozenset[str] = frozenset()) -> 
             _WorkspaceCopy(tree, target, aside).run()
     except OSError as error:
         raise EngineFailed(
-            f"the workspace cannot be copied: {failure_text(error)}", hint=_HINT
+            "the workspace cannot be copied: {why}", why=failure_text(error), hint=_HINT
         ) from error
 
 
@@ -245,7 +247,7 @@ class SlotCopier:
         with self.source.opened(path, _READ) as source:
             # Attack: a pipe in place of the file, which would never end.
             if not stat.S_ISREG(os.fstat(source).st_mode):
-                raise OSError(f"{path} is no file any more")
+                raise OSError(Message("{path} is no file any more", path=path))
             flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC
             target = os.open(name, flags, 0o600, dir_fd=directory)
             try:

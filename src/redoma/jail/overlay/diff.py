@@ -12,6 +12,7 @@ from bisect import bisect_left
 
 from redoma.jail.overlay.sides import Sides
 from redoma.model.change import CONTEXT, Did, FileDiff, FileKind, Hunk, Shows
+from redoma.model.message import Message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +37,9 @@ def diffs(changes: Iterable[Change], sides: Sides) -> Iterator[FileDiff]:
             yield FileDiff(change=change, shows=Shows.NOTHING)
             continue
         if left <= 0:
-            why = f"not compared: more than {MOST_ALTOGETHER >> 20} MB changed altogether"
+            why = Message(
+                "not compared: more than {size} MB changed altogether", size=MOST_ALTOGETHER >> 20
+            )
             yield FileDiff(change=change, shows=Shows.LARGE, why=why)
             continue
         found = diff(change, sides, largest=LARGEST_FILE)

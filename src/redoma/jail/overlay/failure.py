@@ -14,6 +14,7 @@ from contextlib import contextmanager
 
 from redoma.base import signals
 from redoma.base.signals import Stopped
+from redoma.model.message import Message
 from redoma.model.value import Value
 
 TYPE_CHECKING = False
@@ -40,7 +41,8 @@ class PathFailure(OSError):
         self.what = what
 
     def __str__(self) -> str:
-        return f"{self.path or '.'} cannot be {self.what}: {reason(self)}"
+        path, what = self.path or ".", Message(self.what)
+        return Message("{path} cannot be {what}: {why}", path=path, what=what, why=reason(self))
 
 
 @contextmanager
@@ -58,12 +60,14 @@ def failure_text(error: OSError) -> str:
     """An error as it follows a colon: with its path, where that is known."""
     if isinstance(error, PathFailure):
         return str(error)
-    return f"{reason(error)} ({os.fsdecode(error.filename)})" if error.filename else reason(error)
+    path = os.fsdecode(error.filename) if error.filename else ""
+    return Message("{why} ({path})", why=reason(error), path=path) if path else reason(error)
 
 
 def reason(error: OSError) -> str:
     """What the kernel meant, without the path."""
-    return _WHY.get(error.errno or 0) or error.strerror or str(error.args)
+    ours = _WHY.get(error.errno or 0)
+    return Message(ours) if ours else error.strerror or str(error.args)
 
 
 class Conflict(Value):
@@ -75,10 +79,13 @@ class Conflict(Value):
 
 def conflict_lines(conflicts: Sequence[Conflict]) -> str:
     """Conflicts as lines, the first of them."""
-    lines = [f"{conflict.path} {conflict.why}" for conflict in conflicts[:_MOST_TOLD]]
+    lines = [
+        Message("{path} {why}", path=each.path, why=Message(each.why))
+        for each in conflicts[:_MOST_TOLD]
+    ]
     if len(conflicts) > _MOST_TOLD:
-        lines.append(f"and {len(conflicts) - _MOST_TOLD} more")
-    return "\n".join(lines)
+        lines.append(Message("and {count} more", count=len(conflicts) - _MOST_TOLD))
+    return Message.joined("\n", lines)
 
 
 class Interruption:

@@ -336,7 +336,8 @@ class JournalFiles:
                 return from_text(file.read(), self.directory)
         except (OSError, ValueError, TypeError, KeyError) as error:
             raise ChangeError(
-                f"the journal of this apply cannot be read ({error})",
+                "the journal of this apply cannot be read ({error})",
+                error=error,
                 hint="what was replaced is still kept; redoma history",
             ) from None
 

@@ -12,6 +12,7 @@ from redoma.jail.overlay.locks import UnfinishedWork
 from redoma.jail.overlay.site import Mover, close_down, open_up
 from redoma.jail.protect.untrusted_paths import remove_tree
 from redoma.model.errors import ChangeError
+from redoma.model.message import Message
 from redoma.model.value import replace
 
 TYPE_CHECKING = False
@@ -92,9 +93,11 @@ class JournalRun:
         try:
             self.finish()
         except OSError as error:
-            self.untidy = (
-                f"what it replaced still lies in {self.site.workspace}/{self.journal.staging}:"
-                f" {failure_text(error)}"
+            self.untidy = Message(
+                "what it replaced still lies in {workspace}/{staging}: {why}",
+                workspace=self.site.workspace,
+                staging=self.journal.staging,
+                why=failure_text(error),
             )
 
     @property
@@ -107,9 +110,13 @@ class JournalRun:
         """The error that says what became of the work."""
         why = failure_text(error)
         if self.is_settled:
-            return ChangeError(f"nothing was {what}: {why}", hint="redoma history")
+            return ChangeError(
+                "nothing was {what}: {why}", what=Message(what), why=why, hint="redoma history"
+            )
         return ChangeError(
-            f"it was {what} in part, and could not be taken back: {why}",
+            "it was {what} in part, and could not be taken back: {why}",
+            what=Message(what),
+            why=why,
             hint="the next start of redoma tries again; redoma history",
         )
 
@@ -228,7 +235,9 @@ def errors_of(what: str) -> Iterator[None]:
     except OSError as error:
         why = failure_text(error)
         raise ChangeError(
-            f"{what} did not come to its end: {why}",
+            "{what} did not come to its end: {why}",
+            what=Message(what),
+            why=why,
             hint="the next start of redoma brings it to one; redoma history",
         ) from error
 

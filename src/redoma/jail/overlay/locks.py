@@ -274,7 +274,9 @@ def settled(entry: StoredTransaction) -> Iterator[WorkspaceLock]:
                 return
         time.sleep(_PAUSE)
     raise ChangeError(
-        f"another process is at work in {entry.shown.workspace}", hint="redoma history"
+        "another process is at work in {workspace}",
+        workspace=entry.shown.workspace,
+        hint="redoma history",
     )
 
 

@@ -14,6 +14,7 @@ from redoma.base.paths import is_below, is_within
 from redoma.jail.kernel.process import is_machines_root
 from redoma.jail.overlay.beneath import names_others
 from redoma.model.errors import EngineFailed
+from redoma.model.message import Message
 from redoma.model.value import Value
 
 OVERLAY = "overlay"  # only what changed lies in the overlay
@@ -158,15 +159,21 @@ def _best_place(workspace: str, mounts: Mounts) -> OverlayPlace:
     below = mounts.below(workspace)
     if below:
         # An overlay does not show what is mounted inside the directory it covers.
-        return _place_for_copy(mounts, workspace, f"{below[0]} is mounted inside the workspace")
+        return _place_for_copy(
+            mounts, workspace, Message("{path} is mounted inside the workspace", path=below[0])
+        )
     if here.kind in NO_COVER:
         return _place_for_copy(
-            mounts, workspace, f"the kernel takes no {here.kind} below an overlay"
+            mounts,
+            workspace,
+            Message("the kernel takes no {kind} below an overlay", kind=here.kind),
         )
     if is_machines_root() and takes_no_overlay(here.kind):
         # Its owner's files have to appear as those of someone who is not root.
         return _place_for_copy(
-            mounts, workspace, f"{here.kind} cannot show its files as another user's"
+            mounts,
+            workspace,
+            Message("{kind} cannot show its files as another user's", kind=here.kind),
         )
     status = os.stat(workspace)
     if not is_machines_root() and (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
@@ -208,10 +215,12 @@ def _place_for_copy(mounts: Mounts, workspace: str, why: str) -> OverlayPlace:
                 kind=COPY,
                 renames=at.id == mounts.of(workspace).id,
                 in_memory=at.kind in _MEMORY,
-                notes=(f"the whole workspace was copied, since {why}",),
+                notes=(Message("the whole workspace was copied, since {why}", why=Message(why)),),
             )
     raise EngineFailed(
-        f"the changes of a command in {workspace} cannot be held, since {why}",
+        "the changes of a command in {workspace} cannot be held, since {why}",
+        workspace=workspace,
+        why=Message(why),
         hint="set XDG_STATE_HOME to a directory on a disk, outside of the workspace",
     )
 

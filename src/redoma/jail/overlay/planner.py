@@ -38,6 +38,7 @@ from redoma.jail.overlay.site import Ways
 from redoma.jail.overlay.spool import Spooler, found_in
 from redoma.model.change import Did
 from redoma.model.errors import ApplyConflict
+from redoma.model.message import Message
 from redoma.model.value import replace
 
 TYPE_CHECKING = False
@@ -190,9 +191,8 @@ class Planner:
         with at(path, "looked at"):
             status = self.ground.status(path)
         if status is None:
-            raise ApplyConflict(
-                f"{path} is not there any more\nnothing was applied", paths=[path], hint="try again"
-            )
+            told = Message("{path} is not there any more\nnothing was applied", path=path)
+            raise ApplyConflict(told, paths=[path], hint="try again")
         return status
 
     def _take(self, path: str) -> None:
@@ -210,10 +210,11 @@ class Planner:
         """Attack: what is mounted in a directory goes with it, and is removed with the overlay."""
         place = f"{self.changes.workspace.rstrip('/')}/{path}"
         if place in self._mounts.points() or self._mounts.below(place):
+            told = "{path} cannot be moved: something is mounted there\nnothing was applied"
             raise ApplyConflict(
-                f"{path} cannot be moved: something is mounted there\nnothing was applied",
+                Message(told, path=path),
                 paths=[path],
-                hint=f"unmount it, or redoma discard {self.changes.id}",
+                hint=Message("unmount it, or redoma discard {id}", id=self.changes.id),
             )
 
     def _weigh(self, path: str, status: os.stat_result) -> None:

@@ -24,6 +24,7 @@ from redoma.jail.protect.git_repository import (
 )
 from redoma.jail.protect.survey import Survey
 from redoma.model.change import Change, Changes, Did, FileKind
+from redoma.model.message import Message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ class _ProtectionCheck:
         directory = self._kind(path) is FileKind.DIRECTORY
         row = self._names.of_path(path, directory=directory)
         if row is not None:
-            return _by_policy(row) or f"{row.tool} would obey it"
+            return _by_policy(row) or Message("{tool} would obey it", tool=row.tool)
         last = path.rpartition("/")[2]
         if not directory and survey.is_git(last):
             return self._why_link(path, place)
@@ -177,12 +178,12 @@ class _ProtectionCheck:
             part = f"{place}/{name}".removeprefix(self._root + "/")
             there = self._find(part) is None and self._exists(part)
             if there and self._why_config(part, f"{place}/{name}"):
-                return f"it would make git obey {part}"
+                return Message("it would make git obey {part}", part=part)
         hooks = f"{place}/hooks".removeprefix(self._root + "/")
         with suppress(OSError):
             for name in os.listdir(f"{self._root}/{hooks}"):
                 if not name.endswith(".sample") and self._find(f"{hooks}/{name}") is None:
-                    return f"it would make git run what is in {hooks}"
+                    return Message("it would make git run what is in {hooks}", hooks=hooks)
         return ""
 
     def _why_config(self, path: str, place: str) -> str:

@@ -17,6 +17,7 @@ from redoma.jail.overlay.failure import Conflict, at, conflict_lines
 from redoma.jail.overlay.spool import CHANGES, Spooler, found_in
 from redoma.model.change import Change, Did, FileKind
 from redoma.model.errors import ApplyConflict, UsageError
+from redoma.model.message import Message
 from redoma.model.result import Quarantined
 from redoma.model.value import Value
 
@@ -96,8 +97,7 @@ def _named(changes: Changes, paths: Iterable[str]) -> set[str]:
         }
         if not found:
             raise UsageError(
-                f"nothing changed at {path}",
-                hint=f"redoma history {changes.id}",
+                "nothing changed at {path}", path=path, hint=f"redoma history {changes.id}"
             )
         chosen |= found
     return chosen
@@ -108,7 +108,9 @@ def _relative(workspace: str, path: str) -> str:
     if full == workspace:
         return "."
     if not is_below(full, workspace):
-        raise UsageError(f"{path} lies outside the workspace {workspace}")
+        raise UsageError(
+            "{path} lies outside the workspace {workspace}", path=path, workspace=workspace
+        )
     return full.removeprefix(workspace + "/")
 
 
@@ -292,9 +294,12 @@ def refuse_forbidden(name: str, items: Iterable[Change], ground: Beneath) -> Non
             found.append(Conflict(path=item.path, why=why))
     if found:
         raise ApplyConflict(
-            f"{conflict_lines(found)}\nnothing was applied",
+            Message("{conflicts}\nnothing was applied", conflicts=Message(conflict_lines(found))),
             paths=[conflict.path for conflict in found],
-            hint=f"redoma apply {name} PATH… for the others, or run it as the workspace's owner",
+            hint=Message(
+                "redoma apply {name} PATH… for the others, or run it as the workspace's owner",
+                name=name,
+            ),
         )
 
 

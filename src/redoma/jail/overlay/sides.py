@@ -13,6 +13,7 @@ from contextlib import suppress
 
 from redoma.jail.protect.untrusted_paths import open_unmarked, opened_below
 from redoma.model.change import Did, FileKind
+from redoma.model.message import Message
 from redoma.model.value import Value
 
 TYPE_CHECKING = False
@@ -116,7 +117,9 @@ def _side(root: str, path: str, state: FileState, limit: int) -> SideContent:
         return _read_side(root, path, state, limit)
     except OSError as error:
         why = error.strerror or type(error).__name__
-        return SideContent(data=None, size=state.size, why=f"cannot be read: {why}")
+        return SideContent(
+            data=None, size=state.size, why=Message("cannot be read: {why}", why=why)
+        )
 
 
 def _read_side(root: str, path: str, state: FileState, limit: int) -> SideContent:

@@ -16,6 +16,7 @@ from redoma.jail.overlay.failure import at
 from redoma.jail.overlay.journal import Attributes, JournalStep, StepKind, Window
 from redoma.jail.overlay.placement import Mounts
 from redoma.model.errors import ApplyConflict, ChangeError
+from redoma.model.message import Message
 from redoma.model.value import Value
 
 TYPE_CHECKING = False
@@ -51,7 +52,7 @@ class Site:
     def __init__(self, workspace: str, root: tuple[int, int], overlay: str) -> None:
         self.workspace = workspace
         self.directory = overlay
-        gone = f"the workspace {workspace} is not there any more"
+        gone = Message("the workspace {workspace} is not there any more", workspace=workspace)
         try:
             self.ground = Beneath(workspace)
         except OSError:
@@ -60,13 +61,17 @@ class Site:
             status = os.fstat(self.ground.root)
             # Attack: another directory, or a link to one, stands where the workspace stood.
             if (status.st_dev, status.st_ino) != root:
-                raise ChangeError(f"{gone}: another directory stands in its place")
+                raise ChangeError(
+                    "{what}: another directory stands in its place", what=Message(gone)
+                )
             self.home = Beneath(overlay)
             # A second look at the workspace, for slots that are worked on inside it.
             self.inside = Beneath(f"/proc/self/fd/{self.ground.root}/.")
         except OSError:
             self.ground.close()
-            raise ChangeError(f"the overlay {overlay} is not there any more") from None
+            raise ChangeError(
+                "the overlay {overlay} is not there any more", overlay=overlay
+            ) from None
         except ChangeError:
             self.ground.close()
             raise
@@ -231,7 +236,9 @@ class Mover:
 
 def _raced(path: str) -> ApplyConflict:
     return ApplyConflict(
-        f"{path} was changed by someone else in this very moment; nothing was changed",
+        Message(
+            "{path} was changed by someone else in this very moment; nothing was changed", path=path
+        ),
         paths=(path,),
         hint="try again",
     )

@@ -12,6 +12,7 @@ import os
 from collections.abc import Sequence
 
 from redoma.model.change import Change, Did, FileKind, FileState
+from redoma.model.message import Message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -180,7 +181,7 @@ def stored(form: Form, path: str, where: dict[str, Any]) -> Spool[Any]:
     fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     if os.fstat(fd).st_size < at + size:
         os.close(fd)
-        raise ValueError(f"{path} is cut off")
+        raise ValueError(Message("{path} is cut off", path=path))
     blocks, count = where["blocks"], int(where["count"])
     return Spool(form, fd, at=at, end=at + size, count=count, blocks=blocks)
 

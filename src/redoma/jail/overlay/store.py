@@ -18,6 +18,7 @@ from redoma.base.paths import is_below
 from redoma.base.process_identity import identity, is_running, short_id
 from redoma.jail.overlay.beneath import is_mark
 from redoma.jail.overlay.placement import COPY, OVERLAY, Mounts, OverlayPlace, place_for
+from redoma.model.message import Message
 from redoma.model.value import Value, fields_of, replace
 
 TYPE_CHECKING = False
@@ -152,9 +153,9 @@ def _with_mounts(overlay: Overlay) -> Overlay:
     mounts = Mounts()
     points = mounts.outermost(overlay.workspace)
     notes = [
-        f"{point} is another file system: it cannot be written in this run"
+        Message("{point} is another file system: it cannot be written in this run", point=point)
         if mounts.can_be_shown(point)
-        else f"{point} is another file system: it is not shown in this run"
+        else Message("{point} is another file system: it is not shown in this run", point=point)
         for point in points
     ]
     below = tuple(point.removeprefix(overlay.workspace.rstrip("/") + "/") for point in points)

@@ -17,6 +17,7 @@ from redoma.jail.overlay.spool import CHANGES, Spool, change_of, change_row, sto
 from redoma.jail.protect.untrusted_paths import size_of
 from redoma.model.change import Changes, Did, HistoryEntry, Standing
 from redoma.model.errors import PreviewGone, UsageError
+from redoma.model.message import Message
 from redoma.model.value import Value, fields_of, replace
 
 TYPE_CHECKING = False
@@ -77,7 +78,7 @@ def directory(name: str) -> str:
     Attack: a name with `..` in it would lead to files of someone else's making.
     """
     if not name.isascii() or not name.isalnum():
-        raise UsageError(f"{name!r} is no transaction's name", hint="redoma history")
+        raise UsageError("{name} is no transaction's name", name=repr(name), hint="redoma history")
     return f"{root()}/{name}"
 
 
@@ -164,7 +165,10 @@ def load(name: str) -> Changes:
     except FileNotFoundError:
         said = entry.shown.standing.value
         raise PreviewGone(
-            f"{name} is {said}: its changes are gone", hint="redoma history"
+            "{id} is {standing}: its changes are gone",
+            id=name,
+            standing=Message(said),
+            hint="redoma history",
         ) from None
     return _read_now(entry, changes) if changes.unread else changes
 
@@ -186,7 +190,12 @@ def overlay_of(name: str, entry: StoredTransaction) -> Overlay:
     overlay = store.find_overlay(name)
     if overlay is None or not os.path.isdir(overlay.directory):
         said = entry.shown.standing.value
-        raise PreviewGone(f"{name} is {said}: its overlay is gone", hint="redoma history")
+        raise PreviewGone(
+            "{id} is {standing}: its overlay is gone",
+            id=name,
+            standing=Message(said),
+            hint="redoma history",
+        )
     return overlay
 
 
@@ -195,7 +204,7 @@ def read_entry(name: str) -> StoredTransaction:
     try:
         return _transaction_of(_read_file(f"{directory(name)}/entry.json", _LARGEST_ENTRY))
     except (OSError, ValueError, TypeError, KeyError):
-        raise PreviewGone(f"there is no transaction {name}", hint="redoma history") from None
+        raise PreviewGone("there is no transaction {id}", id=name, hint="redoma history") from None
 
 
 def write_entry(entry: StoredTransaction, *, durably: bool = False) -> None:
@@ -275,17 +284,19 @@ def resolve(prefix: str) -> str:
     if len(found) == 1:
         return found[0]
     if not found:
-        raise PreviewGone(f"there is no transaction {prefix}", hint="redoma history")
-    raise UsageError(f"{prefix} is the beginning of several: {', '.join(found[:10])}")
+        raise PreviewGone("there is no transaction {id}", id=prefix, hint="redoma history")
+    raise UsageError(
+        "{start} is the beginning of several: {names}", start=prefix, names=", ".join(found[:10])
+    )
 
 
 def _read_file(path: str, largest: int) -> dict[str, Any]:
     if os.stat(path).st_size > largest:
-        raise ValueError(f"{path} is larger than anything we write")
+        raise ValueError(Message("{path} is larger than anything we write", path=path))
     with open(path, encoding="utf-8") as file:
         content = json.load(file)
     if not isinstance(content, dict) or content.pop("version", None) != VERSION:
-        raise ValueError(f"{path} is of another version")
+        raise ValueError(Message("{path} is of another version", path=path))
     return content
 
 

@@ -26,6 +26,7 @@ from redoma.jail.overlay.transaction_store import overlay_of
 from redoma.jail.protect.untrusted_paths import size_of
 from redoma.model.change import Freed, Standing, Undone
 from redoma.model.errors import PreviewGone, UndoImpossible
+from redoma.model.message import Message
 from redoma.model.value import Value, replace
 
 TYPE_CHECKING = False
@@ -233,7 +234,7 @@ def last_applied(workspace: str = "") -> str:
 def _refuse_final(entry: StoredTransaction) -> None:
     if entry.shown.standing is Standing.FINAL:
         raise UndoImpossible(
-            f"{entry.id} was applied with nothing kept to undo it",
+            Message("{id} was applied with nothing kept to undo it", id=entry.id),
             hint="redoma undo ID for one before it; redoma history",
         )
 
@@ -247,7 +248,11 @@ def undo(name: str) -> Undone:
         number = book.in_phase(Phase.APPLIED)
         if number is None:
             raise UndoImpossible(
-                f"{name} is {entry.shown.standing.value}: there is nothing to take back",
+                Message(
+                    "{id} is {standing}: there is nothing to take back",
+                    id=name,
+                    standing=Message(entry.shown.standing.value),
+                ),
                 hint="redoma history",
             )
         journal = book.read(number)
@@ -280,7 +285,12 @@ def _refuse_ours(name: str, entry: StoredTransaction, journal: Journal) -> None:
     paths = [path for path in sorted(paths_of(journal)) if ours.has(path)]
     if paths:
         raise UndoImpossible(
-            f"Redoma itself runs from {root}/{paths[0]} now: nothing of {name} was taken back",
+            Message(
+                "Redoma itself runs from {root}/{path} now: nothing of {name} was taken back",
+                root=root,
+                path=paths[0],
+                name=name,
+            ),
             paths=paths,
             hint="install Redoma elsewhere (pipx install redoma), and undo it from there",
         )
@@ -313,9 +323,15 @@ def _impossible(
     paths = [conflict.path for conflict in conflicts]
     hint = "redoma history"
     if later and transaction_store.read_entry(later[0][0]).shown.standing is Standing.APPLIED:
-        hint = f"redoma undo {later[0][0]} first"
+        hint = Message("redoma undo {id} first", id=later[0][0])
     return UndoImpossible(
-        f"{conflict_lines(conflicts)}\nnothing of {name} was taken back", paths=paths, hint=hint
+        Message(
+            "{conflicts}\nnothing of {name} was taken back",
+            conflicts=Message(conflict_lines(conflicts)),
+            name=name,
+        ),
+        paths=paths,
+        hint=hint,
     )
 
 

@@ -10,6 +10,7 @@ import os
 
 from redoma.jail.kernel.process import is_machines_root
 from redoma.model.grant import NOBODYS_UID
+from redoma.model.message import Message
 from redoma.model.value import Value
 
 _SYS_ADMIN = 1 << 21
@@ -55,7 +56,10 @@ def _identity(machine: str) -> Obstacle | None:
     if not int(_status(machine).get("CapEff", "ffffffffffffffff"), 16) & _SYS_ADMIN:
         return Obstacle(
             why="root has no CAP_SYS_ADMIN here, as in a container without privileges",
-            hint=f"docker run --cap-add SYS_ADMIN {_OPTIONS} …, or run redoma as an ordinary user",
+            hint=Message(
+                "docker run --cap-add SYS_ADMIN {options} …, or run redoma as an ordinary user",
+                options=_OPTIONS,
+            ),
         )
     return None
 
@@ -65,7 +69,7 @@ def _filter(machine: str) -> Obstacle | None:
         return None
     return Obstacle(
         why="a filter of system calls around this process refuses new namespaces",
-        hint=f"docker run {_OPTIONS} …   # where that is a container's",
+        hint=Message("docker run {options} …   # where that is a container's", options=_OPTIONS),
     )
 
 
@@ -84,7 +88,7 @@ def _hidden(said: str) -> Obstacle | None:
         return None
     return Obstacle(
         why="parts of /proc are hidden here, as in a container, and the kernel makes no other",
-        hint=f"docker run {_OPTIONS} …   # where that is a container's",
+        hint=Message("docker run {options} …   # where that is a container's", options=_OPTIONS),
     )
 
 

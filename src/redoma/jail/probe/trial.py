@@ -21,6 +21,7 @@ from redoma.model.grant import (
     RunPlan,
     Writes,
 )
+from redoma.model.message import Message
 from redoma.model.request import Request, ShellCommand
 
 TYPE_CHECKING = False
@@ -113,7 +114,9 @@ def nothing_held(name: str, why: str, *, install: str = "") -> EngineReport:
 def _try_out(engine: TriedEngine, run: TrialRunner) -> tuple[frozenset[Guarantee], str]:
     """What held in a real sandbox, and what was said where it could not be built."""
     if not seccomp.supported(os.uname().machine):
-        return frozenset(), f"no filter of system calls is known for {os.uname().machine}"
+        return frozenset(), Message(
+            "no filter of system calls is known for {machine}", machine=os.uname().machine
+        )
     place = tempfile.mkdtemp(prefix="probe-", dir=own_directories.made_cache())
     try:
         limits = Limits(memory=1 << 28, processes=16, total_written=1 << 20, wall_seconds=10)

@@ -28,6 +28,7 @@ from redoma.model.grant import (
     Variables,
     Writes,
 )
+from redoma.model.message import Message
 from redoma.model.network import Reach
 from redoma.model.value import Value
 
@@ -51,8 +52,10 @@ def read_limit(name: str, text: str) -> int | float | None:
         return None
     if text.strip() == MACHINE:
         if name not in OF_MACHINE:
-            hint = f"{MACHINE} is a value of: {', '.join(sorted(OF_MACHINE))}"
-            raise UsageError(f"{name}: no value of the machine is known", hint=hint)
+            hint = Message(
+                "{name} is a value of: {places}", name=MACHINE, places=", ".join(sorted(OF_MACHINE))
+            )
+            raise UsageError("{name}: no value of the machine is known", name=name, hint=hint)
 
         return of_machine(name)
     if name in SIZES:
@@ -62,11 +65,16 @@ def read_limit(name: str, text: str) -> int | float | None:
     else:
         value = _number(name, text.removesuffix("%"), {"": 1}, "a whole number")
         if value != int(value):
-            raise UsageError(f"{name}: {text!r} is not a whole number")
+            raise UsageError("{name}: {text} is not a whole number", name=name, text=repr(text))
     if value <= 0 or value > _LARGEST:
-        raise UsageError(f"{name}: {text!r} is no sensible limit", hint="a number above zero")
+        raise UsageError(
+            "{name}: {text} is no sensible limit",
+            name=name,
+            text=repr(text),
+            hint="a number above zero",
+        )
     if value < _SMALLEST.get(name, 0):
-        raise UsageError(f"{name}: {text!r} is too little to run anything")
+        raise UsageError("{name}: {text} is too little to run anything", name=name, text=repr(text))
     return value if name in TIMES else int(value)
 
 
@@ -74,7 +82,10 @@ def checked_limit(name: str, given: object) -> int | float | None:
     """The limit `name` as a program gives it: a number in its unit, or None for no limit."""
     if name not in SIZES | COUNTS | TIMES:
         known = ", ".join(sorted(SIZES | COUNTS | TIMES))
-        raise WrongValue(f"limits: there is no limit {name!r}", hint=f"limits: {known}")
+        raise WrongValue(
+            Message("limits: there is no limit {name}", name=repr(name)),
+            hint=Message("limits: {known}", known=known),
+        )
     if given is None:
         return None
     label = f"limits[{name!r}]"
@@ -91,7 +102,9 @@ def _number(name: str, text: str, units: dict[str, float] | dict[str, int], want
         unit = unit.removesuffix("b")
     plain = digits.strip().replace(".", "", 1)
     if unit not in units or not plain.isascii() or not plain.isdigit():
-        raise UsageError(f"{name}: {text!r} is not {wanted}")
+        raise UsageError(
+            "{name}: {text} is not {wanted}", name=name, text=repr(text), wanted=Message(wanted)
+        )
     return float(digits) * units[unit]
 
 
@@ -175,13 +188,21 @@ def load(name: str) -> Profile:
     if "/" in name or name.endswith((".yaml", ".yml")):
         path = os.path.realpath(name)
         if not os.path.isfile(path):
-            raise UsageError(f"there is no profile {name}", hint="levels: " + ", ".join(LEVELS))
+            raise UsageError(
+                "there is no profile {name}",
+                name=name,
+                hint=Message("levels: {levels}", levels=", ".join(LEVELS)),
+            )
         # Attack: a command that runs under a profile of the project makes the next run's milder.
         installation.believe(os.path.abspath(name))
     elif name in LEVELS:
         path = level_file(name)
     else:
-        raise UsageError(f"there is no level {name!r}", hint="levels: " + ", ".join(LEVELS))
+        raise UsageError(
+            "there is no level {name}",
+            name=repr(name),
+            hint=Message("levels: {levels}", levels=", ".join(LEVELS)),
+        )
     return _profile(_entries(path), path)
 
 

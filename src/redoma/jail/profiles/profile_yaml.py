@@ -9,6 +9,7 @@ from redoma.jail.engines.registry import DEFAULTS, engine_name
 from redoma.jail.profiles.profile import COUNTS, SIZES, TIMES, read_limit
 from redoma.model.errors import PolicySyntax, UnknownKey, UsageError
 from redoma.model.grant import Guarantee
+from redoma.model.message import Message
 
 _CHOICES = {
     "workspace": ("direct", "layer", "memory", "read-only"),
@@ -54,7 +55,7 @@ def _entry(path: str, key: yaml.Node, value: yaml.Node) -> list[tuple[str, str]]
         return [(name, _one_of(path, name, value, _CHOICES[name]))]
     if name in _LISTS:
         if not isinstance(value, yaml.SequenceNode):
-            raise PolicySyntax(f"{name} is a list", location=_place(path, value))
+            raise PolicySyntax(Message("{name} is a list", name=name), location=_place(path, value))
         return [(name, _one_of(path, name, item, _LISTS[name])) for item in value.value]
     if name == "hosts":
         if not isinstance(value, yaml.SequenceNode):
@@ -65,7 +66,11 @@ def _entry(path: str, key: yaml.Node, value: yaml.Node) -> list[tuple[str, str]]
             raise PolicySyntax("limits are keys with values", location=_place(path, value))
         return [_limit(path, *pair) for pair in value.value]
     known = ", ".join([*_PLAIN, *_CHOICES, "hosts", "limits", *_LISTS])
-    raise UnknownKey(f"unknown key {name!r}", location=_place(path, key), hint=f"keys: {known}")
+    raise UnknownKey(
+        Message("unknown key {name}", name=repr(name)),
+        location=_place(path, key),
+        hint=Message("keys: {known}", known=known),
+    )
 
 
 def _host(path: str, value: yaml.Node) -> str:
@@ -81,9 +86,9 @@ def _limit(path: str, key: yaml.Node, value: yaml.Node) -> tuple[str, str]:
     name = str(key.value)
     if name not in _LIMITS:
         raise UnknownKey(
-            f"unknown limit {name!r}",
+            Message("unknown limit {name}", name=repr(name)),
             location=_place(path, key),
-            hint="limits: " + ", ".join(sorted(_LIMITS)),
+            hint=Message("limits: {known}", known=", ".join(sorted(_LIMITS))),
         )
     text = _scalar(path, name, value)
     try:
@@ -98,14 +103,22 @@ def _one_of(path: str, name: str, value: yaml.Node, choices: tuple[str, ...]) ->
     text = engine_name(text) if name == "prefer" else text
     if text not in choices:
         raise PolicySyntax(
-            f"{name}: {text!r} is not one of {', '.join(choices)}", location=_place(path, value)
+            Message(
+                "{name}: {text} is not one of {choices}",
+                name=name,
+                text=repr(text),
+                choices=", ".join(choices),
+            ),
+            location=_place(path, value),
         )
     return text
 
 
 def _scalar(path: str, name: str, value: yaml.Node) -> str:
     if not isinstance(value, yaml.ScalarNode):
-        raise PolicySyntax(f"{name} is a single value", location=_place(path, value))
+        raise PolicySyntax(
+            Message("{name} is a single value", name=name), location=_place(path, value)
+        )
     return str(value.value)
 
 

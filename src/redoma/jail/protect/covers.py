@@ -60,7 +60,9 @@ def opened(source: str, root: str, wanted: Iterable[tuple[str, str]]) -> list[tu
                 os.close(before)
             # Attack: a run beside this one swaps a directory on the way for a link.
             raise EngineFailed(
-                f"{path} changed while it was being protected: {error.strerror}",
+                "{path} changed while it was being protected: {why}",
+                path=path,
+                why=error.strerror,
                 hint="try again",
             ) from error
         made.append((option, fd, path))

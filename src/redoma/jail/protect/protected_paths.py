@@ -14,6 +14,7 @@ from redoma.jail.protect.run_journal import ProtectedState, others_at
 from redoma.jail.protect.survey import Survey
 from redoma.model.errors import EngineFailed
 from redoma.model.grant import SHARED
+from redoma.model.message import Message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -107,8 +108,9 @@ class RunProtection:
         self.endpoints = list(protected.survey.endpoints())
         if protected.root in self.endpoints:
             raise EngineFailed(
-                f"{protected.root} cannot be listed, so nobody can tell what listens in it",
-                hint=f"chmod +r {protected.root}, by its owner",
+                "{root} cannot be listed, so nobody can tell what listens in it",
+                root=protected.root,
+                hint=Message("chmod +r {root}, by its owner", root=protected.root),
             )
         self.steps = {path: programs_of_a_rebase(path) for path in repositories}
         self._plan()
@@ -153,7 +155,9 @@ class RunProtection:
             from redoma.model.remedies import Help, Remedy
 
             raise EngineFailed(
-                f"{root} has more than {_MOST_MOUNTS} protected paths",
+                "{root} has more than {most} protected paths",
+                root=root,
+                most=_MOST_MOUNTS,
                 hint=Remedy(help=Help.SMALLER_WORKSPACE),
             )
 

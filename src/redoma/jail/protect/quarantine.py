@@ -21,6 +21,7 @@ from redoma.jail.protect import survey
 from redoma.jail.protect.git_repository import harmless, leads_out, text_of
 from redoma.jail.protect.untrusted_paths import opened_below, remove, size_of
 from redoma.model.errors import GuaranteeLost
+from redoma.model.message import Message
 from redoma.model.result import Quarantined
 
 TYPE_CHECKING = False
@@ -91,9 +92,13 @@ class Sweep:
             if not self._failed:
                 return tuple(self.taken)
         path, error = next(iter(self._failed.items()))
-        more = f" and {len(self._failed) - 1} more" if len(self._failed) > 1 else ""
+        what, more = path, len(self._failed) - 1
+        if more:
+            what = Message("{shown} and {count} more", shown=path, count=more)
         raise GuaranteeLost(
-            f"{path}{more} could not be taken away: {error.strerror or error}",
+            "{what} could not be taken away: {why}",
+            what=what,
+            why=error.strerror or error,
             hint="look at it before a tool of yours obeys it; end other runs in this workspace",
         )
 

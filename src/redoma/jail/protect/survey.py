@@ -16,6 +16,7 @@ from enum import Enum
 
 from redoma.jail.protect import installation
 from redoma.jail.protect.untrusted_paths import opened_below
+from redoma.model.message import Message
 from redoma.model.value import Value
 
 TYPE_CHECKING = False
@@ -144,7 +145,7 @@ def read(text: str) -> list[ObeyedRow]:
             rows.append({})
         key, colon, value = line[2:].partition(": ")
         if not rows or not colon or line[:2] not in ("- ", "  "):
-            raise ValueError(f"no row of a list: {line}")
+            raise ValueError(Message("no row of a list: {line}", line=line))
         rows[-1][key] = value.strip().strip('"')
     return [
         ObeyedRow(
@@ -367,7 +368,7 @@ def _readable(root: str, path: str, status: os.stat_result) -> Iterator[str]:
         found = os.fstat(place)
         mode = stat.S_IMODE(found.st_mode)
         if not os.path.samestat(found, status) or not stat.S_ISDIR(found.st_mode):
-            raise OSError(f"{path} is not what it was")
+            raise OSError(Message("{path} is not what it was", path=path))
         here = f"/proc/self/fd/{place}"
         os.chmod(here, mode | 0o500)
         try:

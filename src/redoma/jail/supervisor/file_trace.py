@@ -30,6 +30,7 @@ from redoma.jail.kernel.seccomp_notify import (
 )
 from redoma.model.errors import UsageError
 from redoma.model.grant import Launch
+from redoma.model.message import Message
 from redoma.model.result import Attempt
 
 TYPE_CHECKING = False
@@ -104,9 +105,17 @@ class FileTrace:
         """What the list does not say."""
         made = []
         if self._more:
-            made.append(f"more than {MOST_FILES} files were opened; the others are not listed")
+            made.append(
+                Message(
+                    "more than {most} files were opened; the others are not listed", most=MOST_FILES
+                )
+            )
         if self._unread:
-            made.append(f"{self._unread} times it could not be read which file was opened")
+            made.append(
+                Message(
+                    "{count} times it could not be read which file was opened", count=self._unread
+                )
+            )
         return tuple(made)
 
     def _work(self) -> None:
@@ -293,7 +302,8 @@ def start(
         from redoma.model.remedies import Help, Remedy
 
         raise UsageError(
-            f"it cannot be told here which files a command opens: {said.decode() or 'it died'}",
+            "it cannot be told here which files a command opens: {why}",
+            why=said.decode() or Message("it died"),
             hint=Remedy(help=Help.NO_TRACE),
         )
     (reports,) = unpack("i", beside[0][2])

@@ -74,14 +74,15 @@ class Limiter:
                 self.held = group.limit(limits)
             except OSError as error:
                 raise EngineFailed(
-                    f"a control group could not be made: {error}", hint="redoma doctor"
+                    "a control group could not be made: {error}", error=error, hint="redoma doctor"
                 ) from error
             # Planned as held by the group: anything less would be a weaker run than was promised.
             lost = _wanted(limits, groups.controllers) - self.held
             if lost:
                 self.release()
                 raise EngineFailed(
-                    f"the control group does not take a limit of {', '.join(sorted(lost))}",
+                    "the control group does not take a limit of {lost}",
+                    lost=", ".join(sorted(lost)),
                     hint="redoma doctor",
                 )
 

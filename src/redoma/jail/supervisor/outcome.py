@@ -11,6 +11,7 @@ from redoma.base.log import logger
 from redoma.jail.supervisor.limiter import free_on, full
 from redoma.jail.supervisor.streams import ANSWER
 from redoma.model.errors import EngineFailed
+from redoma.model.message import Message
 from redoma.model.result import Exit, Outcome, ResourcesUsed
 
 TYPE_CHECKING = False
@@ -137,7 +138,11 @@ class RunEnd:
             # Where memory ran out, the sandbox's own first process may have been the one to go.
             if code >= 0 and run.launch.complaint and "memory" not in self.reached:
                 said = b"".join(o.data for o in run.outputs).decode(errors="replace").strip()
-                raise EngineFailed(f"the sandbox could not be set up: {said}", hint="redoma doctor")
+                raise EngineFailed(
+                    "the sandbox could not be set up: {why}",
+                    why=Message(said),
+                    hint="redoma doctor",
+                )
             return None, -code if code < 0 else signals.SIGKILL
         if code < 0:
             return None, -code

@@ -12,6 +12,7 @@ from functools import lru_cache
 from redoma.base import signals
 from redoma.model.errors import EngineFailed
 from redoma.model.grant import Launch
+from redoma.model.message import Message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,7 +64,9 @@ def spawn(
         actions += [(os.POSIX_SPAWN_CLOSE, fd) for fd in inherited() if fd not in targets]
         return _start(launch, actions, limiter, trace, new_session=bool(terminal))
     except OSError as error:
-        raise EngineFailed(f"cannot start {launch.argv[0]}: {error.strerror}") from error
+        raise EngineFailed(
+            "cannot start {program}: {why}", program=launch.argv[0], why=error.strerror
+        ) from error
     finally:
         for fd in spare:
             os.close(fd)
@@ -174,7 +177,7 @@ def _made_ready(run: Supervisor, pid: int, *, made: bool) -> None:
         except ProcessLookupError:
             raise
         except (OSError, ValueError) as error:
-            said = f"a limit could not be set: {error}"
+            said = Message("a limit could not be set: {error}", error=error)
             raise EngineFailed(said, hint="redoma doctor") from error
     if run.launch.gate is not None:
         if made:
@@ -246,7 +249,9 @@ def _failed(run: Supervisor) -> EngineFailed:
     for output in run.outputs:
         output.rest()
     said = b" ".join(output.data for output in run.outputs).decode(errors="replace").strip()
-    return EngineFailed(f"the sandbox could not be set up: {said}", hint="redoma doctor")
+    return EngineFailed(
+        "the sandbox could not be set up: {why}", why=Message(said), hint="redoma doctor"
+    )
 
 
 def last_words(fd: int) -> bytes:

@@ -11,6 +11,7 @@ from json.decoder import scanstring as scan  # type: ignore[attr-defined] # as `
 from json.scanner import NUMBER_RE
 
 from redoma.model.intent import PlanSyntax
+from redoma.model.message import Message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,7 +62,9 @@ class JsonText:
     def _any(self, at: int, pointer: str, depth: int) -> tuple[int, Any]:
         self._values += 1
         if self._values > MOST_VALUES:
-            raise self._wrong(f"a plan has at most {MOST_VALUES} values", at, pointer)
+            raise self._wrong(
+                Message("a plan has at most {most} values", most=MOST_VALUES), at, pointer
+            )
         if depth > DEEPEST:
             raise self._wrong(f"this lies deeper than {DEEPEST} levels", at, pointer)
         # Attack: a single long key, and below it many values whose places all begin with it.
@@ -85,7 +88,9 @@ class JsonText:
         try:
             value, end = scan(self._text, at + 1, True)  # noqa: FBT003 — json's own name
         except JSONDecodeError as error:
-            raise self._wrong(f"this is not JSON: {error.msg}", error.pos, pointer) from None
+            raise self._wrong(
+                Message("this is not JSON: {what}", what=error.msg), error.pos, pointer
+            ) from None
         if not value.isascii() and any("\ud800" <= char <= "\udfff" for char in value):
             raise self._wrong("half of a surrogate pair is no character", at, pointer)
         return end, value
@@ -96,7 +101,11 @@ class JsonText:
             what = "the text ends in the middle" if at >= len(self._text) else "this is not JSON"
             raise self._wrong(what, at, pointer)
         if len(found[0]) > LONGEST_NUMBER:
-            raise self._wrong(f"a number has at most {LONGEST_NUMBER} digits", at, pointer)
+            raise self._wrong(
+                Message("a number has at most {longest} digits", longest=LONGEST_NUMBER),
+                at,
+                pointer,
+            )
         whole, fraction, exponent = found.groups()
         if not fraction and not exponent:
             return found.end(), int(whole)
@@ -130,7 +139,7 @@ class JsonText:
             at, key = self._string(at, pointer)
             inner = f"{pointer}/{escaped(key)}"
             if key in made:
-                raise self._wrong(f"{key!r} is given twice", start, inner)
+                raise self._wrong(Message("{name} is given twice", name=repr(key)), start, inner)
             at = self._past(":", self._blank(at), inner)
             at, made[key] = self._any(self._blank(at), inner, depth + 1)
             at = self._blank(at)
@@ -153,7 +162,7 @@ def escaped(key: str) -> str:
 def read(data: str | bytes, name: str) -> JsonText:
     """The text of a plan with its places; an error says where it is not what it should be."""
     if len(data) > LARGEST:
-        raise PlanSyntax(f"a plan has at most {LARGEST} bytes", location=name)
+        raise PlanSyntax(Message("a plan has at most {most} bytes", most=LARGEST), location=name)
     if isinstance(data, bytes):
         try:
             text = data.decode("utf-8")

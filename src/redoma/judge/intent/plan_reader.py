@@ -23,6 +23,7 @@ from redoma.judge.intent.plan_schema import (
 )
 from redoma.judge.text.spelling import did_you_mean, nearest
 from redoma.model.intent import Intent, Operation, PlanCycle, PlanSyntax, Step, StepConstraints
+from redoma.model.message import Message
 from redoma.model.value import fields_of, replace
 
 TYPE_CHECKING = False
@@ -57,7 +58,7 @@ class _PlanReader:
         whole = self._object(self._text.value, "", PLAN, "a plan")
         around = self._constraints(whole.get("constraints", {}), "/constraints")
         if len(whole["steps"]) > MOST_STEPS:
-            raise self._wrong(f"a plan has at most {MOST_STEPS} steps", "/steps")
+            raise self._wrong(Message("a plan has at most {most} steps", most=MOST_STEPS), "/steps")
         if not whole["steps"]:
             raise self._wrong("a plan has at least one step", "/steps")
         steps = [
@@ -81,10 +82,16 @@ class _PlanReader:
         known = {operation.value: operation for operation in Operation}
         if not isinstance(named, str) or named not in known:
             hint = did_you_mean(nearest(str(named), known), _operations())
-            raise self._wrong(f"there is no operation {named!r}", f"{pointer}/operation", hint)
+            raise self._wrong(
+                Message("there is no operation {named}", named=repr(named)),
+                f"{pointer}/operation",
+                hint,
+            )
         operation = known[named]
         arguments = ARGUMENTS[operation]
-        found = self._object(entry, pointer, {**STEP, **arguments}, f"a step {named}")
+        found = self._object(
+            entry, pointer, {**STEP, **arguments}, Message("a step {named}", named=named)
+        )
         own = self._constraints(found.get("constraints", {}), f"{pointer}/constraints")
         return Step(
             id=found["id"],
@@ -101,14 +108,17 @@ class _PlanReader:
             if step.id in seen:
                 first = self._text.location(f"/steps/{seen[step.id]}/id")
                 raise self._wrong(
-                    f"the step {step.id} is there already, at {first}", f"/steps/{place}/id"
+                    Message(
+                        "the step {step} is there already, at {first}", step=step.id, first=first
+                    ),
+                    f"/steps/{place}/id",
                 )
             seen[step.id] = place
         for place, step in enumerate(steps):
             for number, need in enumerate(step.needs):
                 if need not in seen:
                     raise self._wrong(
-                        f"there is no step {need}",
+                        Message("there is no step {need}", need=need),
                         f"/steps/{place}/needs/{number}",
                         did_you_mean(nearest(need, seen)),
                     )
@@ -125,14 +135,22 @@ class _PlanReader:
         self, entry: Any, pointer: str, fields: Mapping[str, Field], what: str
     ) -> dict[str, Any]:
         if not isinstance(entry, dict):
-            raise self._wrong(f"{what} is an object", pointer)
+            raise self._wrong(Message("{what} is an object", what=Message(what)), pointer)
         for name in entry:
             if name not in fields:
                 hint = did_you_mean(nearest(name, fields), "fields: " + ", ".join(fields))
-                raise self._wrong(f"{what} has no {name!r}", f"{pointer}/{escaped(name)}", hint)
+                raise self._wrong(
+                    Message("{what} has no {name}", what=Message(what), name=repr(name)),
+                    f"{pointer}/{escaped(name)}",
+                    hint,
+                )
         for name, field in fields.items():
             if field.required and name not in entry:
-                raise self._wrong(f"{what} needs {name!r}", pointer, "redoma plan schema")
+                raise self._wrong(
+                    Message("{what} needs {name}", what=Message(what), name=repr(name)),
+                    pointer,
+                    "redoma plan schema",
+                )
         for name, value in entry.items():
             self._field(name, value, fields[name], f"{pointer}/{name}")
         return entry
@@ -156,13 +174,23 @@ class _PlanReader:
             raise self._wrong(f"{name} is a {'whole ' if whole else ''}number", pointer)
         if not (field.least if whole else 0) <= value <= field.most or (not whole and not value):
             least = field.least if whole else 0
-            raise self._wrong(f"{name} lies between {least} and {field.most}", pointer)
+            raise self._wrong(
+                Message(
+                    "{name} lies between {least} and {most}",
+                    name=name,
+                    least=least,
+                    most=field.most,
+                ),
+                pointer,
+            )
 
     def _texts(self, name: str, value: list[Any], field: Field, pointer: str) -> None:
         one = replace(field, kind={"ids": "id", "paths": "path", "words": "content"}[field.kind])
         for place, entry in enumerate(value):
             if type(entry) is not str:
-                raise self._wrong(f"{name} is a list of texts", f"{pointer}/{place}")
+                raise self._wrong(
+                    Message("{name} is a list of texts", name=name), f"{pointer}/{place}"
+                )
             self._string(name, entry, one, f"{pointer}/{place}")
         if name == "argv" and (not value or not value[0]):
             raise self._wrong("argv begins with the name of a program", pointer)
@@ -170,14 +198,20 @@ class _PlanReader:
     def _string(self, name: str, value: str, field: Field, pointer: str) -> None:
         if field.kind == "id" and not re.fullmatch(ID, value):
             raise self._wrong(
-                f"{value!r} is no name of a step", pointer, "letters, digits, dots, dashes"
+                Message("{value} is no name of a step", value=repr(value)),
+                pointer,
+                "letters, digits, dots, dashes",
             )
         if field.kind == "target" and not re.fullmatch(TARGET, value, re.ASCII):
-            raise self._wrong(f"{value!r} names no function", pointer, "package.module:function")
+            raise self._wrong(
+                Message("{value} names no function", value=repr(value)),
+                pointer,
+                "package.module:function",
+            )
         if field.kind in ("text", "path", "name") and not value.strip():
-            raise self._wrong(f"{name} is empty", pointer)
+            raise self._wrong(Message("{name} is empty", name=name), pointer)
         if "\0" in value:
-            raise self._wrong(f"{name} has a NUL in it", pointer)
+            raise self._wrong(Message("{name} has a NUL in it", name=name), pointer)
         if field.kind == "name" and len(value) > LONGEST_NAME:
             raise self._wrong(f"{name} has at most {LONGEST_NAME} characters", pointer)
 

@@ -27,6 +27,7 @@ from redoma.judge.shell.parser import parse
 from redoma.judge.text.budget import spend
 from redoma.judge.text.glob import has_glob
 from redoma.model.decision import Effect, Fact, Target
+from redoma.model.message import Message
 from redoma.model.script import (
     Function,
     Pipeline,
@@ -384,4 +385,4 @@ class Walker:
         )
 
     def unread(self, node: Unread) -> None:
-        self.note(Effect.UNKNOWN, node.span, tags=("syntax",), detail=node.reason)
+        self.note(Effect.UNKNOWN, node.span, tags=("syntax",), detail=Message(node.reason))

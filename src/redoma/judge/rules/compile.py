@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from redoma.model.decision import Effect, Place, Risk, Verdict
+from redoma.model.message import Message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def _add(
                 if key not in _KEYS:
                     raise RuleError(f"{where}: unknown key {key!r}")
             if body["rule"] in seen:
-                raise RuleError(f"{where}: this name is taken")
+                raise RuleError(Message("{where}: this name is taken", where=where))
             seen.add(body["rule"])
             compiled = _rule(where, body)
             if compiled[1] < floor:
@@ -84,7 +85,7 @@ def _rule(where: str, body: dict[str, Any]) -> tuple[Any, ...]:
         Place(place)
     tags = _words(body.get("tags", ""))
     if not body.get("effect"):
-        raise RuleError(f"{where}: needs an effect")
+        raise RuleError(Message("{where}: needs an effect", where=where))
     commands = body.get("command")
     return (
         str(body["rule"]),
@@ -119,7 +120,14 @@ def prove(files: dict[str, list[dict[str, Any]]], judge: Callable[[str], Assessm
                     broken.append(f"{source}: {body['rule']} should match {example!r} ({found})")
             for example in body.get("not_match") or ():
                 if body["rule"] in {f.rule for f in judge(example).findings}:
-                    broken.append(f"{source}: {body['rule']} should not match {example!r}")
+                    broken.append(
+                        Message(
+                            "{source}: {rule} should not match {example}",
+                            source=source,
+                            rule=body["rule"],
+                            example=repr(example),
+                        )
+                    )
     return broken
 
 

@@ -6,6 +6,7 @@ from redoma.judge.interpret.arg import UNKNOWN
 from redoma.judge.programs.cards import fits
 from redoma.judge.text.budget import spend
 from redoma.model.decision import Effect, Fact, Finding, Risk, Verdict
+from redoma.model.message import Message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -112,10 +113,14 @@ def _shown(text: str) -> str:
 
 
 def _told(template: str, fact: Fact, target: Target | None) -> str:
-    if "{" not in template:
-        return template
-    return (
-        template.replace("{program}", fact.program or "this")
-        .replace("{target}", _shown(target.text) if target is not None else "it")
-        .replace("{detail}", _shown(fact.detail).replace("\x1f", " "))
-    )
+    """What a rule says of a fact: its template, with those of its three holes that it has."""
+    values: dict[str, object] = {}
+    if "{program}" in template:
+        values["program"] = fact.program or Message("this")
+    if "{target}" in template:
+        values["target"] = _shown(target.text) if target is not None else Message("it")
+    if "{detail}" in template:
+        detail = fact.detail
+        ours = isinstance(detail, Message)
+        values["detail"] = detail if ours else _shown(detail).replace("\x1f", " ")
+    return Message(template, **values) if values else template

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from redoma.judge.shell import brackets, conditional, lexer, parser, simple
+from redoma.model.message import Message
 from redoma.model.script import (
     ArithmeticCommand,
     Block,
@@ -51,7 +52,7 @@ def commands(r: Cursor, stop: frozenset[str], opener: str) -> Sequence:
     r.spend(2)
     body = r.read_commands(r, stop)
     if not body.commands:
-        r.fail(f"nothing after {opener}", start, r.pos)
+        r.fail(Message("nothing after {opener}", opener=opener), start, r.pos)
     return body
 
 
@@ -60,7 +61,7 @@ def expect(r: Cursor, closer: str, opener: str, start: int) -> None:
     if closer == ")" and r.text.startswith(closer, r.pos, r.end):
         r.pos += 1
     elif not r.keyword(closer):
-        r.fail(f"{opener} without {closer}", start, r.pos)
+        r.fail(Message("{opener} without {closer}", opener=opener, closer=closer), start, r.pos)
 
 
 def brace_group(r: Cursor) -> Command:
@@ -146,14 +147,14 @@ def for_loop(r: Cursor) -> Command:
         return _for_arithmetic(r, start)
     named = lexer.word(r)
     if named is None:
-        r.fail(f"{head} without a name", start, r.pos)
+        r.fail(Message("{head} without a name", head=head), start, r.pos)
     name = r.text[slice(*named.span)] if named is not None else ""
     words: tuple[Word, ...] | None = None
     char = r.blanks()
     if char == ";":
         r.pos += 1
     elif char == "{":
-        r.fail(f"{head} without do", start, r.pos)
+        r.fail(Message("{head} without do", head=head), start, r.pos)
     else:
         r.lines()
         if r.keyword("in"):
@@ -268,7 +269,7 @@ def function_body(r: Cursor, name: str, start: int) -> Command:
     char = r.lines()
     body = compound_command(r) if char == "(" or r.head() in COMPOUND else None
     if body is None:
-        r.fail(f"function {name} without a body", start, r.pos)
+        r.fail(Message("function {name} without a body", name=name), start, r.pos)
         body = Sequence((), (), (r.pos, r.pos))
     return Function(name, body, (start, r.pos))
 

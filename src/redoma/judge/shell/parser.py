@@ -7,6 +7,7 @@ import re
 
 from redoma.judge.shell import simple
 from redoma.judge.shell.cursor import HEAD, NESTED_TOO_DEEPLY, TOO_LARGE, Cursor
+from redoma.model.message import Message
 from redoma.model.script import (
     Command,
     Literal,
@@ -105,7 +106,7 @@ def read_commands(r: Cursor, stop: frozenset[str]) -> Sequence:
         if len(r.pending) > owed_before:
             _take_unread(r, commands, after, owed_before)
     if joined in ("&&", "||"):
-        r.fail(f"nothing after {joined}", r.pos, r.pos)
+        r.fail(Message("nothing after {opener}", opener=joined), r.pos, r.pos)
     if len(r.pending) > owed_before:
         _take_unread(r, commands, after, owed_before)
     r.depth -= 2

@@ -15,6 +15,7 @@ from functools import lru_cache
 from redoma.judge.text import matcher
 from redoma.judge.text.budget import spend
 from redoma.judge.text.matcher import AT, CHARS, EITHER, MANY, REPEAT, Places
+from redoma.model.message import Message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -228,5 +229,5 @@ def problem(text: str) -> str:
     except TooHard as error:
         return str(error)
     except (re.error, RecursionError, OverflowError) as error:
-        return f"is no regular expression: {error}"
+        return Message("is no regular expression: {error}", error=error)
     return ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from redoma.model.message import Message
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,4 +19,4 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 def did_you_mean(near: str, otherwise: str = "") -> str:
     """The hint at a word that was meant, or another hint where there is none."""
-    return f"did you mean {near}?" if near else otherwise
+    return Message("did you mean {meant}?", meant=near) if near else otherwise

@@ -16,6 +16,7 @@ from redoma.judge.judgement import (
 )
 from redoma.judge.text.budget import Budget, Exhausted, Judging, spend
 from redoma.model.decision import Assessment, Decision, Effect, Fact, Finding, Risk, Verdict
+from redoma.model.message import Message
 from redoma.model.policy import BUILT_IN, ISOLATION_ONLY, Circumstances, Environment
 from redoma.model.value import replace
 from redoma.pipeline.decisions.knowledge import knowledge
@@ -238,7 +239,7 @@ def _a_text(given: object) -> None:
     if not isinstance(given, str):
         from redoma.model.arguments import WrongType, shown
 
-        raise WrongType(f"text: a command is one text, not {shown(given)}")
+        raise WrongType(Message("text: a command is one text, not {given}", given=shown(given)))
 
 
 def check_call(

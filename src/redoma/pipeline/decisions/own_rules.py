@@ -11,6 +11,7 @@ from redoma.judge.policy.shipped import named
 from redoma.judge.policy.tree import tree
 from redoma.judge.programs.compiler import CardError, compile_own_cards, examples
 from redoma.model.errors import PolicySyntax, UsageError
+from redoma.model.message import Message
 from redoma.model.policy import BUILT_IN, DEFAULT, Action, Clause, Policy, Rule
 from redoma.model.value import replace
 from redoma.pipeline.decisions.check import ground
@@ -36,7 +37,7 @@ def packed(files: list[tuple[str, str, bytes]], origin: str) -> tuple[tuple[str,
     except CardError as error:
         path, _, told = str(error).partition(": ")
         raise PolicySyntax(
-            f"{told}; nothing runs until it is right", location=path, hint=FIX
+            Message("{what}; nothing runs until it is right", what=told), location=path, hint=FIX
         ) from None
     return tuple((name, marshal.dumps(card)) for name, card in sorted(cards.items()))
 
@@ -49,7 +50,11 @@ def linted(path: str, content: bytes, *, cwd: str, home: str | None) -> list[Pol
     for example in examples({path: _cards(content, path)}):
         found = examine(example.command, pack("default"), knowledge(own), where)[1]
         if not example.holds(found):
-            told = f"{example.command!r} is not as `match` and `not_match` say: {example.does}"
+            told = Message(
+                "{command} is not as `match` and `not_match` say: {does}",
+                command=repr(example.command),
+                does=example.does,
+            )
             wrong.append(PolicySyntax(told, location=path))
     return wrong
 
@@ -109,9 +114,14 @@ def _rule(name: str, condition: str, action: str) -> Rule:
     try:
         when = Clause(text=condition, tree=parse(condition))
     except ConditionError as error:
-        raise UsageError(f"rule {name}: {error}") from None
+        raise UsageError("rule {name}: {error}", name=name, error=error) from None
     try:
         return Rule(name=name, when=when, action=Action(action), source=CALLER)
     except ValueError:
         known = ", ".join(each.value for each in Action)
-        raise UsageError(f"rule {name}: {action!r} is no action", hint=f"one of: {known}") from None
+        raise UsageError(
+            "rule {name}: {action} is no action",
+            name=name,
+            action=repr(action),
+            hint=Message("one of: {known}", known=known),
+        ) from None

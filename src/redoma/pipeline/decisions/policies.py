@@ -24,6 +24,7 @@ from redoma.base.paths import cache_home, is_below, xdg_directory
 from redoma.model import policy as nouns
 from redoma.model.decision import Verdict
 from redoma.model.errors import PolicyError, UsageError
+from redoma.model.message import Message
 from redoma.model.policy import BUILT_IN, Policy
 from redoma.model.request import Choice
 from redoma.model.value import Value, replace
@@ -129,7 +130,7 @@ def _content(path: str, identity: list[int], most: int) -> bytes:
             content = file.read(most)
             after = _stamp(file.fileno())
     except OSError as error:
-        raise unusable(path, f"cannot be read: {error.strerror}") from None
+        raise unusable(path, Message("cannot be read: {why}", why=error.strerror)) from None
     if not before == after == identity:
         raise Moved(path)
     return content
@@ -199,7 +200,11 @@ def shipped_policy(name: str, *, pack: str = "default") -> Policy:
     from redoma.judge.policy.shipped import POLICIES, named
 
     if name not in POLICIES:
-        raise UsageError(f"there is no policy {name!r}", hint="policies: " + ", ".join(POLICIES))
+        raise UsageError(
+            "there is no policy {text}",
+            text=repr(name),
+            hint=Message("policies: {policies}", policies=", ".join(POLICIES)),
+        )
     return named(name, pack)
 
 
@@ -236,9 +241,9 @@ def _card_files(folder: str) -> list[str]:
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:
-        raise unusable(folder, f"cannot be looked at: {error.strerror}") from None
+        raise unusable(folder, Message("cannot be looked at: {why}", why=error.strerror)) from None
     if len(names) > MOST_CARD_FILES:
-        raise unusable(folder, f"has more than {MOST_CARD_FILES} card files")
+        raise unusable(folder, Message("has more than {most} card files", most=MOST_CARD_FILES))
     return [f"{folder}/{name}" for name in names]
 
 
@@ -292,14 +297,16 @@ def _identity(
         return None
     except OSError as error:
         hint = "HOME must be your own home directory" if origin == "user" else FIX
-        raise unusable(path, f"cannot be looked at: {error.strerror}", hint) from None
+        raise unusable(
+            path, Message("cannot be looked at: {why}", why=error.strerror), hint
+        ) from None
     if stat.S_ISLNK(status.st_mode):
         status = _behind(path, top)
     real = os.path.dirname(os.path.realpath(path))
     try:
         around = os.stat(real)
     except OSError as error:
-        raise unusable(path, f"cannot be looked at: {error.strerror}") from None
+        raise unusable(path, Message("cannot be looked at: {why}", why=error.strerror)) from None
     _trusted(path, status, around, origin)
     return (
         path,
@@ -321,11 +328,11 @@ def _behind(path: str, top: str) -> os.stat_result:
     """
     real = os.path.realpath(path)
     if top and not is_below(real, top):
-        raise unusable(path, f"is a link out of the project, to {real}")
+        raise unusable(path, Message("is a link out of the project, to {real}", real=real))
     try:
         return os.stat(path)
     except OSError as error:
-        raise unusable(path, f"leads nowhere: {error.strerror}") from None
+        raise unusable(path, Message("leads nowhere: {why}", why=error.strerror)) from None
 
 
 def _trusted(path: str, status: os.stat_result, around: os.stat_result, origin: str) -> None:
@@ -336,7 +343,11 @@ def _trusted(path: str, status: os.stat_result, around: os.stat_result, origin: 
         # Root in someone's checkout: the checkout's owner wrote it, and it can only tighten.
         mine.add(around.st_uid)
     if status.st_uid not in mine:
-        raise unusable(path, f"belongs to another user (uid {status.st_uid})", f"chown it: {path}")
+        raise unusable(
+            path,
+            Message("belongs to another user (uid {owner})", owner=status.st_uid),
+            f"chown it: {path}",
+        )
     if status.st_mode & stat.S_IWOTH:
         raise unusable(path, "can be written by everyone", f"chmod o-w {path}")
     if around.st_mode & stat.S_IWOTH and not around.st_mode & stat.S_ISVTX:
@@ -346,7 +357,12 @@ def _trusted(path: str, status: os.stat_result, around: os.stat_result, origin: 
 
 def unusable(path: str, why: str, hint: str = FIX) -> PolicyError:
     """The error for a file that is there and cannot be used."""
-    return PolicyError(f"the policy {path} {why}; nothing runs until it is right", hint=hint)
+    return PolicyError(
+        "the policy {path} {why}; nothing runs until it is right",
+        path=path,
+        why=Message(why),
+        hint=hint,
+    )
 
 
 def tightened(

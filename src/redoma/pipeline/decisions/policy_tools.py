@@ -11,6 +11,7 @@ from redoma.judge.policy.sandbox_yaml import PolicyLayer, read
 from redoma.judge.policy.schema import KEYS, json_schema, template
 from redoma.judge.policy.shipped import start
 from redoma.model.errors import PolicyError, UsageError
+from redoma.model.message import Message
 from redoma.model.policy import BUILT_IN, BUILT_IN_SOURCE, Circumstances
 from redoma.model.value import Value
 from redoma.pipeline.decisions import policies
@@ -111,7 +112,9 @@ def _content(path: str) -> bytes:
         with open(path, "rb") as file:
             return file.read(1 << 20)
     except OSError as error:
-        raise policies.unusable(path, f"cannot be read: {error.strerror}") from None
+        raise policies.unusable(
+            path, Message("cannot be read: {why}", why=error.strerror)
+        ) from None
 
 
 def tried(policy: Policy, *, cwd: str, home: str | None) -> list[Tried]:
@@ -181,8 +184,10 @@ def write_new(path: str, *, user: bool) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
         fd = os.open(path, flags, 0o644)
     except FileNotFoundError:
-        raise UsageError(f"there is no directory for {path}") from None
+        raise UsageError("there is no directory for {path}", path=path) from None
     except FileExistsError:
-        raise UsageError(f"{path} is there already", hint=f"redoma policy lint {path}") from None
+        raise UsageError(
+            "{path} is there already", path=path, hint=f"redoma policy lint {path}"
+        ) from None
     with open(fd, "w", encoding="utf-8") as file:
         file.write(template(user=user))

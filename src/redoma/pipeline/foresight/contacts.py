@@ -12,6 +12,7 @@ from functools import cache
 from redoma.judge.interpret.arg import UNKNOWN
 from redoma.judge.programs.options import split
 from redoma.model.decision import Effect
+from redoma.model.message import Message
 from redoma.model.value import Value
 from redoma.pipeline.decisions.knowledge import knowledge
 from redoma.pipeline.foresight.commands import Edit, Instead
@@ -73,7 +74,7 @@ def statements(text: str, dialect: str) -> list[str]:
     cut = [one if len(one) <= LONGEST else f"{one[:LONGEST]}…" for one in shown]
     if len(cut) > MOST_STATEMENTS:
         more = len(cut) - MOST_STATEMENTS
-        cut = [*cut[:MOST_STATEMENTS], f"and {more} more statements"]
+        cut = [*cut[:MOST_STATEMENTS], Message("and {count} more statements", count=more)]
     return cut
 
 
@@ -95,7 +96,9 @@ def _to_a_server(seen: Seen, card: dict[str, Any], read: ReadFile) -> Sent | Non
     what = "its statements were taken to succeed" if instead else "so it could not succeed"
     return Sent(
         operations=operations,
-        warnings=(f"{seen.name}: no server was contacted, {what}",),
+        warnings=(
+            Message("{seen}: no server was contacted, {what}", seen=seen.name, what=Message(what)),
+        ),
         instead=instead,
     )
 
@@ -117,9 +120,11 @@ def _operations(name: str, texts: list[str | None], dialect: str) -> tuple[str, 
     found: list[str] = []
     for text in texts:
         if text is None:
-            found.append(f"{name}: statements that are only known when it runs")
+            found.append(Message("{name}: statements that are only known when it runs", name=name))
         elif len(text) > LONGEST_TEXT:
-            found.append(f"{name}: {len(text)} characters of statements")
+            found.append(
+                Message("{name}: {count} characters of statements", name=name, count=len(text))
+            )
         elif text.strip():
             found += [f"{name}: {statement}" for statement in statements(text, dialect)]
     return tuple(dict.fromkeys(found))
@@ -162,7 +167,7 @@ def _taken_to_succeed(
     nothing = "cat >/dev/null" if piped else "true"
     return Instead(
         edits=(Edit(place=seen.written.place, text=nothing),),
-        runs=f"nothing in the place of {seen.name}",
+        runs=Message("nothing in the place of {seen}", seen=seen.name),
     )
 
 

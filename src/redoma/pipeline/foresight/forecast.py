@@ -15,6 +15,7 @@ from redoma.judge.interpret.arg import UNKNOWN
 from redoma.judge.judgement import assess
 from redoma.judge.text.budget import Exhausted
 from redoma.model.decision import Effect, Place
+from redoma.model.message import Message
 from redoma.model.policy import BUILT_IN
 from redoma.model.value import Value, replace
 from redoma.pipeline.decisions.check import judging
@@ -111,7 +112,9 @@ def outward_calls(facts: Iterable[Fact]) -> list[str]:
         if fact.effect in (Effect.PUBLISHES, Effect.DOWNLOADS_AND_EXECUTES):
             found.append(_command(fact))
         elif fact.effect is Effect.INSTALLS:
-            found.append(f"{_command(fact)} (from where its packages come)")
+            found.append(
+                Message("{command} (from where its packages come)", command=_command(fact))
+            )
         elif fact.effect is Effect.NETWORK and "listen" not in fact.tags:
             named = [f"{fact.program} {target.text}" for target in fact.targets]
             found += named or [_command(fact)]
@@ -126,9 +129,19 @@ def outward_warnings(facts: Iterable[Fact], text: str, workspace: str) -> list[s
         if said:
             found.append(f"{_command(fact) or _excerpt(text, fact)} {said}: {_NOT_PREVIEWABLE}")
         elif fact.effect is Effect.REWRITES_HISTORY and "remote" in fact.tags:
-            found.append(f"{_command(fact)} would rewrite a remote history: {_NOT_PREVIEWABLE}")
+            found.append(
+                Message(
+                    "{command} would rewrite a remote history: {why}",
+                    command=_command(fact),
+                    why=Message(_NOT_PREVIEWABLE),
+                )
+            )
         elif fact.effect is Effect.UNKNOWN:
-            found.append(f"not understood, and so not foreseen: {_excerpt(text, fact)}")
+            found.append(
+                Message(
+                    "not understood, and so not foreseen: {excerpt}", excerpt=_excerpt(text, fact)
+                )
+            )
         elif fact.effect in _ON_FILES:
             found += [_elsewhere(fact, t) for t in fact.targets if not _inside(t, workspace)]
     return [one.replace("\0", "…") for one in dict.fromkeys(found)]
@@ -159,8 +172,15 @@ def _inside(target: Target, workspace: str) -> bool:
 
 def _elsewhere(fact: Fact, target: Target) -> str:
     if target.place is Place.UNKNOWN:
-        return f"{fact.program} writes where only running tells; outside the workspace is not shown"
-    return f"{fact.program} would touch {target.text}, outside the workspace: not shown here"
+        return Message(
+            "{program} writes where only running tells; outside the workspace is not shown",
+            program=fact.program,
+        )
+    return Message(
+        "{program} would touch {target}, outside the workspace: not shown here",
+        program=fact.program,
+        target=target.text,
+    )
 
 
 def unread_part(facts: Iterable[Fact], text: str) -> str:

@@ -7,6 +7,7 @@ runs where nothing can be reached.
 
 from __future__ import annotations
 
+from redoma.model.message import Message
 from redoma.pipeline.foresight.commands import Edit, Instead
 
 TYPE_CHECKING = False
@@ -115,7 +116,9 @@ def refused(seen: Seen) -> str:
         return ""
     if not _says_itself(written) or asks_already(written):
         return ""
-    return f"{written.text[slice(*written.place)]} would act: this cannot be previewed"
+    return Message(
+        "{command} would act: this cannot be previewed", command=written.text[slice(*written.place)]
+    )
 
 
 def unreached(seen: Seen) -> str:
@@ -220,7 +223,11 @@ def plan(seen: Seen) -> Instead | None:
     return Instead(
         edits=(Edit(place=written.place, text=text),),
         runs=f"{seen.name} {_PLANS[verb]} -refresh=false",
-        warnings=(f"{seen.name}: planned from the state that is here; no provider was asked",),
+        warnings=(
+            Message(
+                "{seen}: planned from the state that is here; no provider was asked", seen=seen.name
+            ),
+        ),
     )
 
 

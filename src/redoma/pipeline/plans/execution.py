@@ -9,6 +9,7 @@ from redoma.model.call import Failing
 from redoma.model.decision import Verdict
 from redoma.model.errors import Declined, RedomaError, Refused, RunError
 from redoma.model.intent import StepStatus
+from redoma.model.message import Message
 from redoma.model.policy import ConfirmPlans
 from redoma.model.result import Outcome
 from redoma.model.value import Value, replace
@@ -94,7 +95,13 @@ class PlanResult(Value):
         if self.ok:
             return self
         hint = "redoma plan run --resume goes on from there"
-        said = f"the plan stopped at {self.stopped_at}: {self.why}" if self.stopped_at else self.why
+        said = (
+            Message(
+                "the plan stopped at {step}: {why}", step=self.stopped_at, why=Message(self.why)
+            )
+            if self.stopped_at
+            else self.why
+        )
         if self.exit_code == 126:
             raise (Declined if self.declined else Refused)(said, hint=hint)
         raise RunError(said, hint=hint)
@@ -262,11 +269,17 @@ def step_result(step: str, result: Result, *, prints: bool) -> StepResult:
     elif result.partly_refused:
         # What follows was planned for all of it.
         status = StepStatus.REFUSED
-        why = f"took away {result.held_back[0].path}: {result.held_back[0].why}"
+        why = Message(
+            "took away {path}: {why}", path=result.held_back[0].path, why=result.held_back[0].why
+        )
     elif not result.ok:
         status = StepStatus.FAILED
         ended = result.outcome is Outcome.EXITED
-        why = f"it ended with status {result.exit_code}" if ended else result.outcome.words
+        why = (
+            Message("it ended with status {status}", status=result.exit_code)
+            if ended
+            else result.outcome.words
+        )
     return StepResult(
         id=step,
         status=status,

@@ -13,6 +13,7 @@ from redoma.ask.answers import told
 from redoma.base.text import shortened
 from redoma.model.decision import Verdict
 from redoma.model.intent import Operation, StepStatus
+from redoma.model.message import Message
 from redoma.model.request import Choice, Impact, Mode, ShellCommand
 from redoma.model.value import Value, replace
 from redoma.pipeline.checks import check_path
@@ -313,7 +314,10 @@ class ApprovedSteps:
         self._left.remove(question.digest)
         by = self._answer.approved_by
         return told(
-            question, Choice.APPROVE, by=by, notes=f"with the plan: {self._answer.question}"
+            question,
+            Choice.APPROVE,
+            by=by,
+            notes=Message("with the plan: {question}", question=Message(self._answer.question)),
         )
 
 

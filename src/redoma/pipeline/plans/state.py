@@ -18,6 +18,7 @@ from redoma.jail.overlay.transaction_store import read_entry
 from redoma.model.change import Standing
 from redoma.model.errors import ChangeError, StateUnavailable, UndoImpossible, UsageError
 from redoma.model.intent import EndUnknown, NothingToResume, PlanChanged, PlanError
+from redoma.model.message import Message
 from redoma.model.value import Value, fields_of, replace
 
 TYPE_CHECKING = False
@@ -77,11 +78,16 @@ def resumed(intent: Intent, workspace: str, *, redo: bool) -> PlanState:
             from redoma.model.remedies import Help, Remedy
 
             raise PlanChanged(
-                f"the plan {intent.name} is not as it was when {named.id} stopped",
+                Message(
+                    "the plan {intent} is not as it was when {id} stopped",
+                    intent=intent.name,
+                    id=named.id,
+                ),
                 hint=Remedy(help=Help.FROM_THE_BEGINNING),
             )
         raise NothingToResume(
-            f"no run of {intent.name} stopped before its end here", hint="redoma plan run FILE"
+            Message("no run of {intent} stopped before its end here", intent=intent.name),
+            hint="redoma plan run FILE",
         )
     found = same[0]
     if found.going and not redo:
@@ -122,7 +128,9 @@ def only_one(state: PlanState) -> Iterator[None]:
         try:
             flock(fd, LOCK_EX | LOCK_NB)
         except OSError:
-            raise PlanError(f"{state.id} is going on already", hint="wait for its end") from None
+            raise PlanError(
+                Message("{id} is going on already", id=state.id), hint="wait for its end"
+            ) from None
         yield
     finally:
         # Attack: two who open it, one before and one after it is gone, would both have it. So it
@@ -139,21 +147,24 @@ def _directory() -> str:
         with suppress(FileExistsError):
             os.mkdir(path, 0o700)
     except StateUnavailable as error:
-        raise PlanError(f"how far a plan came cannot be kept: {error}", hint=error.hint) from error
+        raise PlanError(
+            Message("how far a plan came cannot be kept: {error}", error=error), hint=error.hint
+        ) from error
     except OSError as error:
         raise PlanError(
-            f"how far a plan came cannot be kept: {error}", hint="set XDG_STATE_HOME"
+            Message("how far a plan came cannot be kept: {error}", error=error),
+            hint="set XDG_STATE_HOME",
         ) from error
     return path
 
 
 def _read(path: str) -> PlanState:
     if os.stat(path).st_size > _LARGEST:
-        raise ValueError(f"{path} is larger than anything we write")
+        raise ValueError(Message("{path} is larger than anything we write", path=path))
     with open(path, encoding="utf-8") as file:
         content: Any = json.load(file)
     if not isinstance(content, dict) or content.pop("version", None) != VERSION:
-        raise ValueError(f"{path} is of another version")
+        raise ValueError(Message("{path} is of another version", path=path))
     for pairs in ("done", "changes"):
         content[pairs] = tuple((step, name) for step, name in content.get(pairs, ()))
     return PlanState(**content)
@@ -197,7 +208,7 @@ def find(start: str) -> PlanState | None:
     exact = [state for state in met if state.id == start]
     if len(exact or met) > 1:
         names = ", ".join(state.id for state in met[:10])
-        raise UsageError(f"{start} is the beginning of several: {names}")
+        raise UsageError("{start} is the beginning of several: {names}", start=start, names=names)
     return next(iter(exact or met), None)
 
 
@@ -227,7 +238,7 @@ def undo_plan(state: PlanState, transactions: Transactions) -> PlanUndone:
             raise EndUnknown(state.going)
         if not state.done:
             raise UndoImpossible(
-                f"no step of {state.id} is done: there is nothing to take back",
+                Message("no step of {id} is done: there is nothing to take back", id=state.id),
                 hint="redoma history",
             )
         undone: list[UndoneStep] = []
@@ -250,7 +261,10 @@ def undo_plan(state: PlanState, transactions: Transactions) -> PlanUndone:
 def _undo(step: str, changes: dict[str, str], transactions: Transactions) -> UndoneStep:
     if step not in changes:
         raise UndoImpossible(
-            f"what the step {step} wrote was not held, so nobody knows how it was before",
+            Message(
+                "what the step {step} wrote was not held, so nobody knows how it was before",
+                step=step,
+            ),
             hint="redoma history",
         )
     name = changes[step]

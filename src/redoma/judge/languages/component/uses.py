@@ -40,9 +40,17 @@ def attribute(walk: ComponentWalk, node: ast.Attribute, scope: Scope) -> None:
     if node.attr in METHODS and isinstance(node.ctx, ast.Load):
         # Attack: `stream.__init__(path)` opens a file with an object that is already there.
         if not _is_base(walk, node.value):
-            walk.refuse(node, f"{node.attr} is only fine after super() or a class of the component")
+            walk.refuse(
+                node,
+                "{name} is only fine after super() or a class of the component",
+                name=node.attr,
+            )
     elif node.attr in FORMATTING and isinstance(node.ctx, ast.Load):
-        walk.refuse(node, f"{node.attr} is only fine where it is called on a text written out")
+        walk.refuse(
+            node,
+            "{name} is only fine where it is called on a text written out",
+            name=node.attr,
+        )
     else:
         named(walk, node, node.attr)
     walk.later([node.value], scope)
@@ -51,7 +59,7 @@ def attribute(walk: ComponentWalk, node: ast.Attribute, scope: Scope) -> None:
 def named(walk: ComponentWalk, node: ast.AST, name: str) -> None:
     """Looks at the name of an attribute that is read, set, or asked for in another way."""
     if leads_inside(name) or is_dunder(name):
-        walk.refuse(node, f"{name} leads from an object to what lies behind it")
+        walk.refuse(node, "{name} leads from an object to what lies behind it", name=name)
     elif walk.also and name in DANGEROUS:
         walk.refuse(node, f"{name} {DANGEROUS[name]}")
 
@@ -62,23 +70,23 @@ def _of_a_module(walk: ComponentWalk, node: ast.Attribute) -> bool:
     if not module:
         return False
     if not isinstance(node.ctx, ast.Load):
-        walk.refuse(node, f"the module {module} would be changed for all its users")
+        walk.refuse(node, "the module {module} would be changed for all its users", module=module)
         return True
     whole = f"{module}.{node.attr}"
     if whole in MODULES:
-        walk.refuse(node, f"the module {whole} is used as a value")
+        walk.refuse(node, "the module {name} is used as a value", name=whole)
     elif module in MODULES:
         if node.attr in MODULES[module]:
             member_as_value(walk, node, whole)
         else:
-            walk.refuse(node, f"{whole} is not known as harmless")
+            walk.refuse(node, "{name} is not known as harmless", name=whole)
     elif any(whole.startswith(f"{each}.") for each in walk.also):
         if node.attr.startswith("_"):
-            walk.refuse(node, f"{whole} is a private part of {module}")
+            walk.refuse(node, "{name} is a private part of {module}", name=whole, module=module)
         else:
             named(walk, node, node.attr)
     else:
-        walk.refuse(node, f"{whole} is not known as harmless")
+        walk.refuse(node, "{name} is not known as harmless", name=whole)
     return True
 
 
@@ -117,7 +125,11 @@ def called(walk: ComponentWalk, node: ast.Call, scope: Scope) -> None:
         _formatted(walk, node, function, scope)
     elif walk.names.member(function) in ONLY_WITH_ONE_ARGUMENT:
         if len(node.args) != 1 or node.keywords or isinstance(node.args[0], ast.Starred):
-            walk.refuse(node, f"{walk.names.member(function)} is only fine with one argument")
+            walk.refuse(
+                node,
+                "{function} is only fine with one argument",
+                function=walk.names.member(function),
+            )
         walk.later([*node.args, *node.keywords], scope)
     else:
         walk.later([function, *node.args, *node.keywords], scope)
@@ -196,15 +208,15 @@ def _names_builtins(walk: ComponentWalk, node: ast.expr) -> bool:
 def member_as_value(walk: ComponentWalk, node: ast.AST, whole: str) -> None:
     """Looks at a listed name where it stands as a value."""
     if whole in ONLY_AS_BASE:
-        walk.refuse(node, f"{whole} is only fine as the base of a class")
+        walk.refuse(node, "{name} is only fine as the base of a class", name=whole)
     elif whole in ONLY_AS_DECORATOR:
-        walk.refuse(node, f"{whole} is only fine as a decorator of a class")
+        walk.refuse(node, "{name} is only fine as a decorator of a class", name=whole)
     elif whole in ONLY_AS_METACLASS:
-        walk.refuse(node, f"{whole} is only fine as a metaclass")
+        walk.refuse(node, "{name} is only fine as a metaclass", name=whole)
     elif whole in ONLY_AS_A_FIELD:
-        walk.refuse(node, f"{whole} is only fine as the value of a field of a class")
+        walk.refuse(node, "{name} is only fine as the value of a field of a class", name=whole)
     elif whole in ONLY_WITH_ONE_ARGUMENT:
-        walk.refuse(node, f"{whole} is only fine where it is called with one argument")
+        walk.refuse(node, "{name} is only fine where it is called with one argument", name=whole)
 
 
 def is_field(walk: ComponentWalk, node: ast.expr | None) -> bool:
@@ -218,13 +230,22 @@ def _reflected(walk: ComponentWalk, node: ast.Call, name: str, scope: Scope) -> 
     plain = not node.keywords and not any(isinstance(each, ast.Starred) for each in node.args)
     walk.later([*node.args, *node.keywords], scope)
     if not plain or not least <= len(node.args) <= most:
-        walk.refuse(node, f"{name} is called in a way that cannot be read here")
+        walk.refuse(node, "{name} is called in a way that cannot be read here", name=name)
         return
     attribute = walk.names.text(node.args[1])
     if attribute is None:
-        walk.refuse(node, f"{name} with a name that is put together{_guessed(node.args[1])}")
+        walk.refuse(
+            node,
+            "{name} with a name that is put together{guess}",
+            name=name,
+            guess=_guessed(node.args[1]),
+        )
     elif attribute in FORMATTING:
-        walk.refuse(node, f"{attribute} is only fine where it is called on a text written out")
+        walk.refuse(
+            node,
+            "{name} is only fine where it is called on a text written out",
+            name=attribute,
+        )
     else:
         named(walk, node, attribute)
 
@@ -234,9 +255,17 @@ def _formatted(walk: ComponentWalk, node: ast.Call, function: ast.Attribute, sco
     walk.later([*node.args, *node.keywords], scope)
     template = walk.names.text(function.value)
     if template is None:
-        walk.refuse(node, f"{function.attr} on a text that is not written out; use an f-string")
+        walk.refuse(
+            node,
+            "{name} on a text that is not written out; use an f-string",
+            name=function.attr,
+        )
     elif any(leads_inside(name) or is_dunder(name) for name in _fields(template)):
-        walk.refuse(node, f"{function.attr} with a field that reads what lies behind an object")
+        walk.refuse(
+            node,
+            "{name} with a field that reads what lies behind an object",
+            name=function.attr,
+        )
 
 
 def _fields(template: str) -> list[str]:

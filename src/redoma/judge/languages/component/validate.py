@@ -10,6 +10,7 @@ from redoma.judge.languages.python.source import parsed
 from redoma.judge.text.deception import deceptions
 from redoma.model.arguments import WrongType, shown, texts
 from redoma.model.component import Problem, Validation
+from redoma.model.message import Message
 
 SIGNATURE = "modulo_autopoiesis_data_"
 MARK = "_generated_in_sandbox"
@@ -37,7 +38,7 @@ def validate_component(code: str, *, modules: tuple[str, ...] = ()) -> Validatio
     """
     modules = texts("modules", modules, "module names")
     if not isinstance(code, str):
-        raise WrongType(f"code: a text is needed, not {shown(code)}")
+        raise WrongType(Message("code: a text is needed, not {code}", code=shown(code)))
     if len(code) > MOST_CHARACTERS:
         return _only(Problem(line=1, column=1, reason="the component is too large to be read"))
     text = code.replace("\r\n", "\n")
@@ -69,15 +70,18 @@ def _in_the_text(text: str) -> list[Problem]:
         cookie = _COOKIE.match(line)
         if cookie and cookie[1].lower() not in _UTF8:
             # Attack: what is read here as UTF-8 is run as UTF-7 or rot13, and is other code there.
-            reason = f"the component is to be read as {cookie[1][:40]}, and only UTF-8 is"
+            reason = Message(
+                "the component is to be read as {encoding}, and only UTF-8 is",
+                encoding=cookie[1][:40],
+            )
             problems.append(Problem(line=number, column=cookie.start(1) + 1, reason=reason))
     for fact in deceptions(text):
-        reason = _DECEIVING.get(fact.detail, "")
-        if reason and fact.span is not None:
+        deceives = _DECEIVING.get(fact.detail, "")
+        if deceives and fact.span is not None:
             at = fact.span[0]
             line = text.count("\n", 0, at) + 1
             column = at - (text.rfind("\n", 0, at) + 1) + 1
-            problems.append(Problem(line=line, column=column, reason=reason))
+            problems.append(Problem(line=line, column=column, reason=deceives))
     return problems
 
 
@@ -89,11 +93,11 @@ def _parsed(text: str) -> ast.Module | Validation:
             warnings.simplefilter("ignore")  # "\d" is a matter of taste, and no error
             return parsed(text)
     except SyntaxError as error:
-        reason = f"it is not Python: {error.msg}"
+        reason = Message("it is not Python: {what}", what=error.msg)
         where = Problem(line=error.lineno or 1, column=max(error.offset or 1, 1), reason=reason)
         return _only(where, syntax_error=True)
     except (ValueError, RecursionError, MemoryError, OverflowError, SystemError) as error:
-        reason = f"it cannot be read: {str(error) or type(error).__name__}"
+        reason = Message("it cannot be read: {why}", why=str(error) or type(error).__name__)
         return _only(Problem(line=1, column=1, reason=reason), syntax_error=True)
 
 
@@ -104,13 +108,13 @@ class _Found:
         self._lines = text.split("\n")
         self._problems: dict[Problem, None] = {}
 
-    def refuse(self, node: ast.AST | None, reason: str) -> None:
+    def refuse(self, node: ast.AST | None, reason: str, /, **values: object) -> None:
         line = getattr(node, "lineno", 1)
         offset = getattr(node, "col_offset", 0)
         # Offsets count bytes; people count characters.
         written = self._lines[line - 1] if line <= len(self._lines) else ""
         column = len(written.encode("utf-8", "replace")[:offset].decode("utf-8", "replace")) + 1
-        self._problems[Problem(line=line, column=column, reason=reason)] = None
+        self._problems[Problem(line=line, column=column, reason=Message(reason, **values))] = None
 
     def in_order(self) -> tuple[Problem, ...]:
         ordered = sorted(self._problems, key=lambda each: (each.line, each.column))
@@ -133,10 +137,16 @@ def missing_marks(tree: ast.Module) -> list[tuple[ast.AST | None, str]]:
                     marks.append((node, value is True))
     found: list[tuple[ast.AST | None, str]] = []
     if not signed:
-        found.append((None, f"the security signature {SIGNATURE}… is missing"))
+        found.append(
+            (None, Message("the security signature {signature}… is missing", signature=SIGNATURE))
+        )
     if not marks:
-        found.append((None, f"the mark {MARK} = True is missing"))
-    found += [(node, f"the mark {MARK} is not True") for node, true in marks if not true]
+        found.append((None, Message("the mark {mark} = True is missing", mark=MARK)))
+    found += [
+        (node, Message("the mark {mark} is not True", mark=MARK))
+        for node, true in marks
+        if not true
+    ]
     return found
 
 

@@ -30,6 +30,7 @@ from redoma.judge.languages.component.scopes import (
     inside_class,
     inside_function,
 )
+from redoma.model.message import Message
 from redoma.model.value import replace
 
 TYPE_CHECKING = False
@@ -55,9 +56,7 @@ _KNOWN_NODES = frozenset(
 class ComponentWalk:
     """One walk; what it finds goes to `refuse`."""
 
-    def __init__(
-        self, tree: ast.Module, also: frozenset[str], refuse: Callable[[ast.AST, str], None]
-    ) -> None:
+    def __init__(self, tree: ast.Module, also: frozenset[str], refuse: Callable[..., None]) -> None:
         self.names = Bindings(tree, also)
         self.also = also
         self.refuse = refuse
@@ -69,7 +68,11 @@ class ComponentWalk:
         while self._pending:
             node, scope = self._pending.pop()
             if type(node).__name__ not in _KNOWN_NODES:
-                self.refuse(node, f"{type(node).__name__} is syntax that is not known here")
+                self.refuse(
+                    node,
+                    "{kind} is syntax that is not known here",
+                    kind=type(node).__name__,
+                )
                 continue
             visit = _VISITS.get(type(node))
             if visit is None:
@@ -97,43 +100,68 @@ class ComponentWalk:
     def binds(self, node: ast.AST, name: str, scope: Scope) -> None:
         """Looks at a name that is given a value."""
         if leads_inside(name):
-            self.refuse(node, f"{name} names a part of the interpreter")
+            self.refuse(node, "{name} names a part of the interpreter", name=name)
         elif is_dunder(name):
             if name not in BOUND_NAMES and name not in METHODS:
-                self.refuse(node, f"{name} is one of Python's own names, and changes what it does")
+                self.refuse(
+                    node,
+                    "{name} is one of Python's own names, and changes what it does",
+                    name=name,
+                )
         elif scope.in_class:
             return  # reading it is another matter
         elif is_private(name):
-            self.refuse(node, f"{name} is another name in each class; choose one without __")
+            self.refuse(
+                node,
+                "{name} is another name in each class; choose one without __",
+                name=name,
+            )
         elif name in scope.here:
             return
         elif name in FORBIDDEN_NAMES or name in REFLECTING:
-            self.refuse(node, f"{name} is a builtin that {_why(name)}; choose another name")
+            self.refuse(
+                node,
+                "{name} is a builtin that {why}; choose another name",
+                name=name,
+                why=Message(_why(name)),
+            )
 
     def _reads(self, node: ast.Name, scope: Scope) -> None:
         name = node.id
         if name in self.names.modules:
-            self.refuse(node, f"the module {name} is used as a value")
+            self.refuse(node, "the module {name} is used as a value", name=name)
         elif name in self.names.members:
             uses.member_as_value(self, node, self.names.members[name])
         elif leads_inside(name):
-            self.refuse(node, f"{name} names a part of the interpreter")
+            self.refuse(node, "{name} names a part of the interpreter", name=name)
         elif is_private(name):
-            self.refuse(node, f"{name} is another name in each class; choose one without __")
+            self.refuse(
+                node,
+                "{name} is another name in each class; choose one without __",
+                name=name,
+            )
         elif name in scope.fields:
-            self.refuse(node, f"{name} is a field, and is only fine as an attribute")
+            self.refuse(node, "{name} is a field, and is only fine as an attribute", name=name)
         elif name in scope.here or name in SAFE_BUILTINS or name in READABLE_NAMES:
             return
         elif name in FORBIDDEN_NAMES:
             self.refuse(node, f"{name} {FORBIDDEN_NAMES[name]}")
         elif name in REFLECTING:
-            self.refuse(node, f"{name} is only fine where it is called with a name written out")
+            self.refuse(
+                node,
+                "{name} is only fine where it is called with a name written out",
+                name=name,
+            )
         elif name == "type":
             self.refuse(node, "type makes classes and leads from an object to everything behind it")
         elif is_dunder(name) and name not in METHODS:
-            self.refuse(node, f"{name} is one of Python's own names")
+            self.refuse(node, "{name} is one of Python's own names", name=name)
         elif name not in self.names.counts:
-            self.refuse(node, f"{name} is not defined in the component, nor a builtin known here")
+            self.refuse(
+                node,
+                "{name} is not defined in the component, nor a builtin known here",
+                name=name,
+            )
 
     def _declared(self, node: ast.Global | ast.Nonlocal, scope: Scope) -> None:
         for name in node.names:
@@ -175,7 +203,11 @@ class ComponentWalk:
         if isinstance(target, ast.Name):
             self._reads(target, scope)
         elif isinstance(target, ast.Attribute) and target.attr in uses.FORMATTING:
-            self.refuse(target, f"{target.attr} is only fine where it is called on a text")
+            self.refuse(
+                target,
+                "{name} is only fine where it is called on a text",
+                name=target.attr,
+            )
         self.later([node.target, node.value], scope)
 
     # The rest ------------------------------------------------------------------------------------
@@ -186,7 +218,7 @@ class ComponentWalk:
 
     def _keyword(self, node: ast.keyword, scope: Scope) -> None:
         if node.arg is not None and (leads_inside(node.arg) or is_dunder(node.arg)):
-            self.refuse(node, f"{node.arg} names a part of the interpreter")
+            self.refuse(node, "{name} names a part of the interpreter", name=node.arg)
         self.later([node.value], scope)
 
     def _match_class(self, node: ast.MatchClass, scope: Scope) -> None:
@@ -194,7 +226,7 @@ class ComponentWalk:
         for name in node.kwd_attrs:
             uses.named(self, node, name)
             if name in uses.FORMATTING:
-                self.refuse(node, f"{name} is only fine where it is called on a text")
+                self.refuse(node, "{name} is only fine where it is called on a text", name=name)
         if node.patterns and not has_places(self, node.cls):
             self.refuse(node, "places in a pattern are only fine for a dataclass without bases")
         self.later([node.cls, *node.patterns, *node.kwd_patterns], scope)
@@ -219,7 +251,11 @@ def class_definition(walk: ComponentWalk, node: ast.ClassDef, scope: Scope) -> N
     enumerates = any(walk.names.member(base) in ENUMS for base in node.bases)
     if enumerates and not _has_a_member(walk, node):
         # Attack: an enumeration without members is called to make another, from names in a text.
-        walk.refuse(node, f"the enumeration {node.name} needs a member with a plain value")
+        walk.refuse(
+            node,
+            "the enumeration {name} needs a member with a plain value",
+            name=node.name,
+        )
     _body(walk, node, inside_class(node, scope))
 
 
@@ -296,7 +332,7 @@ def imported(walk: ComponentWalk, node: ast.Import | ast.ImportFrom, scope: Scop
         name = alias.asname or alias.name.partition(".")[0]
         walk.binds(node, name, scope)
         if name in walk.names.contradictory:
-            walk.refuse(node, f"{name} is imported here and is something else elsewhere")
+            walk.refuse(node, "{name} is imported here and is something else elsewhere", name=name)
     if scope.in_class:
         # Attack: `class A: import json` makes the module an attribute, where it is a value.
         walk.refuse(node, "what a class imports would be one of its attributes")
@@ -310,7 +346,7 @@ def imported(walk: ComponentWalk, node: ast.Import | ast.ImportFrom, scope: Scop
         return
     module = node.module or ""
     if any(alias.name == "*" for alias in node.names):
-        walk.refuse(node, f"from {module} import * brings names that nobody sees")
+        walk.refuse(node, "from {module} import * brings names that nobody sees", module=module)
         return
     if _given(walk, module):
         return
@@ -320,7 +356,7 @@ def imported(walk: ComponentWalk, node: ast.Import | ast.ImportFrom, scope: Scop
     for alias in node.names:
         whole = f"{module}.{alias.name}"
         if alias.name not in MODULES.get(module, ()) and whole not in MODULES:
-            walk.refuse(node, f"{whole} is not known as harmless")
+            walk.refuse(node, "{name} is not known as harmless", name=whole)
 
 
 def _given(walk: ComponentWalk, module: str) -> bool:
@@ -331,8 +367,8 @@ def _given(walk: ComponentWalk, module: str) -> bool:
 def _not_listed(module: str) -> str:
     why = DANGEROUS.get(module.partition(".")[0])
     if why:
-        return f"the module {module} {why}"
-    return f"the module {module} is not known as harmless"
+        return Message("the module {module} {why}", module=module, why=Message(why))
+    return Message("the module {module} is not known as harmless", module=module)
 
 
 def _why(name: str) -> str:
