@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.cli.options import CommandLine
     from redoma.pipeline.decisions.policy_tools import Explanation, Setting, Tried
-    from redoma.pipeline.decisions.suggestions import Proposal
+    from redoma.pipeline.policy_suggestions import Proposal
 
 POLICY = CommandTable(
     "policy",
@@ -225,7 +225,7 @@ def _show(given: CommandLine) -> int:
     " is dangerous or worse, never after one approval",
 )
 def _suggest(given: CommandLine) -> int:
-    from redoma.pipeline.decisions.suggestions import applied, suggested
+    from redoma.pipeline.policy_suggestions import applied, suggested
 
     cwd, home = _where(given)
     proposal = suggested(cwd=cwd, home=home)
